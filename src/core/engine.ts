@@ -1,0 +1,55 @@
+/**
+ * What a DistArray handle asks of its session. `session.ts` joins planner, executor and array store behind it.
+ */
+import type { Batch, TypedArray } from './column.ts'
+import type { UserFunction } from './functionIr.ts'
+import type { Key, Selector, Shape } from './indexSpace.ts'
+import type { LogicalPlan } from './logicalPlan.ts'
+import type { ElementType } from './schema.ts'
+
+/** What a row lambda's arguments are. */
+export interface RowLambdaContext {
+  /** The method, for messages, as `filter`. */
+  readonly method: string
+  /** The element types of the leading arguments: one for `(value, key)`, two for `(a, b)`. */
+  readonly inputs: readonly ElementType[]
+  /** Position of the key argument, if the callback takes one, and the rank of the keys. */
+  readonly key?: { readonly argument: number; readonly rank: number }
+}
+
+export interface Engine {
+  readonly seed: number
+  /** Source, captures, IR or refusals. Throws PlanError for a column that does not exist and for async functions. */
+  lowerRowLambda(f: (...args: never[]) => unknown, context: RowLambdaContext): UserFunction
+  /** What a lowered function returns; `unknown` when only running it can tell. */
+  returnedElement(f: UserFunction, context: RowLambdaContext): ElementType
+  /** Runs the plan; batches come in element order. */
+  execute(plan: LogicalPlan, options?: { readonly signal?: AbortSignal }): Promise<readonly Batch[]>
+  /** The same, one partition after another as they are asked for. */
+  stream(plan: LogicalPlan, options?: { readonly signal?: AbortSignal }): AsyncIterable<Batch>
+  explain(plan: LogicalPlan, options: { readonly verbose: boolean; readonly format: 'text' | 'json' }): string
+  /** Columns of a plan whose element is not known before it runs: runs it once. */
+  shape(plan: LogicalPlan): Promise<readonly number[]>
+
+  // queries over keyed storage; they build and keep an index where there is none
+  at(plan: LogicalPlan, key: Key): Promise<unknown>
+  slice(plan: LogicalPlan, selectors: readonly Selector[], method: string): Promise<{ readonly shape: Shape; readonly data: TypedArray }>
+  toTypedArray(plan: LogicalPlan): Promise<TypedArray>
+  // in place; the array owns its storage from then on
+  set(plan: LogicalPlan, key: Key, value: unknown): Promise<void>
+  assign(plan: LogicalPlan, selectors: readonly Selector[], data: TypedArray | readonly number[] | number): Promise<void>
+  update(plan: LogicalPlan, key: Key, f: (value: never) => unknown): Promise<void>
+  release(plan: LogicalPlan): Promise<void>
+
+  write(plan: LogicalPlan, path: string, form: WriteForm): Promise<{ readonly rows: number; readonly bytes: number }>
+}
+
+export type WriteForm =
+  | {
+      readonly kind: 'parquet'
+      readonly compression: 'snappy' | 'zstd' | 'none'
+      readonly rowGroupRows?: number
+      readonly compatibility?: 'v1'
+    }
+  | { readonly kind: 'arrow' }
+  | { readonly kind: 'csv' }

@@ -1,0 +1,70 @@
+/**
+ * The errors a user can meet, told apart by whose move it is next.
+ *
+ * Each says what failed, where in the user's code, why, and the cure; what a program may want to look at is in
+ * fields, not only in the text.
+ */
+import type { Key } from './indexSpace.ts'
+import type { Refusal, Span } from './span.ts'
+
+/** The program cannot make sense: a missing column, types that do not match, a value that does not fit. Thrown at the call. */
+export class PlanError extends Error {
+  readonly span?: Span
+  constructor(message: string, options: { readonly span?: Span; readonly cause?: unknown } = {}) {
+    super(message, options.cause === undefined ? undefined : { cause: options.cause })
+    this.name = 'PlanError'
+    if (options.span !== undefined) this.span = options.span
+  }
+}
+
+/** A loop body cannot run as asked: it is async, or must be parallel and is not. Holds the refusals. */
+export class LoopError extends Error {
+  readonly refusals: readonly Refusal[]
+  constructor(message: string, refusals: readonly Refusal[] = []) {
+    super(message)
+    this.name = 'LoopError'
+    this.refusals = refusals
+  }
+}
+
+/** A file or a server does not hold what it should: missing, truncated, wrong format, or a feature that is not read. */
+export class SourceError extends Error {
+  readonly source: string
+  constructor(message: string, source: string, options: { readonly cause?: unknown } = {}) {
+    super(message, options.cause === undefined ? undefined : { cause: options.cause })
+    this.name = 'SourceError'
+    this.source = source
+  }
+}
+
+/** A user's function threw. `cause` is its error; `key` or `partition` say where. */
+export class TaskError extends Error {
+  readonly key?: Key
+  readonly partition?: number
+  constructor(message: string, options: { readonly cause?: unknown; readonly key?: Key; readonly partition?: number } = {}) {
+    super(message, options.cause === undefined ? undefined : { cause: options.cause })
+    this.name = 'TaskError'
+    if (options.key !== undefined) this.key = options.key
+    if (options.partition !== undefined) this.partition = options.partition
+  }
+}
+
+/** The memory budget of the session does not hold what an operator needs. */
+export class MemoryError extends Error {
+  readonly operator: string
+  readonly bytes: number
+  constructor(message: string, options: { readonly operator: string; readonly bytes: number }) {
+    super(message)
+    this.name = 'MemoryError'
+    this.operator = options.operator
+    this.bytes = options.bytes
+  }
+}
+
+/** A fault in the library, not in the user's program. */
+export class Bug extends Error {
+  constructor(message: string) {
+    super(`${message}\nThis is a fault in the library, not in your program. Please report it with the text above.`)
+    this.name = 'Bug'
+  }
+}

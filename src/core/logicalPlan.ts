@@ -1,0 +1,215 @@
+/**
+ * Logical plans: one node per operation, as plain readonly data told apart by `kind`.
+ *
+ * A node says *what*; the optimizer rewrites it and `exec` decides *how*. Every node carries the element it yields and
+ * how its elements are keyed, so that rules can be checked: the schema of a plan never changes under a rule.
+ *
+ * Keys are of two sorts. In a *table* (`keys.kind === 'rowNumber'`) the key of an element is its row number in that
+ * table, so a filtered table is numbered anew. Arrays with *explicit* keys (made by `index`, `zeros`, `sparse`, …)
+ * keep their keys through `map` and `filter`.
+ *
+ * Storage hangs on the identity of a node: when an array was materialised or written in place, the session holds its
+ * storage for that node object, and every plan that contains the node reads it (see `exec/arrayStore.ts`).
+ */
+import type { UserFunction } from './functionIr.ts'
+import type { Shape } from './indexSpace.ts'
+import type { ArraySource } from './ports.ts'
+import type { ColumnPredicate } from './predicate.ts'
+import type { DType, ElementType, Field } from './schema.ts'
+import type { Storage } from './storage.ts'
+
+export type Keys =
+  | { readonly kind: 'rowNumber' }
+  /** `shape` is absent where only the data can tell; `dense`: an element at every key of the shape. */
+  | { readonly kind: 'explicit'; readonly rank: number; readonly shape?: Shape; readonly dense: boolean }
+
+export type AggregateKind =
+  | 'sum'
+  | 'mean'
+  | 'min'
+  | 'max'
+  | 'count'
+  | 'countDistinct'
+  | 'first'
+  | 'last'
+  | 'variance'
+  | 'stddev'
+  | 'quantile'
+  | 'collect'
+export interface AggregateCall {
+  readonly name: string
+  readonly kind: AggregateKind
+  readonly of?: UserFunction
+  /** For quantile: from 0 to 1. */
+  readonly q?: number
+}
+
+export type GroupKey = { readonly kind: 'function'; readonly f: UserFunction } | { readonly kind: 'axis'; readonly axis: number }
+export type JoinHow = 'inner' | 'left' | 'right' | 'full' | 'semi' | 'anti' | 'cross'
+export type JoinKey =
+  | { readonly kind: 'column'; readonly column: string }
+  | { readonly kind: 'functions'; readonly left: UserFunction; readonly right: UserFunction }
+  | { readonly kind: 'none' }
+
+/** How an array made by the session is first filled. */
+export type ArrayInit =
+  | { readonly kind: 'zeros' }
+  | { readonly kind: 'fill'; readonly value: unknown }
+  | { readonly kind: 'random'; readonly distribution: 'uniform' | 'normal'; readonly scale: number; readonly seed: number }
+  | { readonly kind: 'sparse' }
+
+interface NodeBase {
+  readonly element: ElementType
+  readonly keys: Keys
+}
+
+export type LogicalPlan =
+  /** Rows of a file or of tables in memory. `columns` are those read, in order; `predicate` skips what cannot match (the Filter stays). */
+  | (NodeBase & {
+      readonly kind: 'Scan'
+      readonly source: ArraySource
+      readonly columns: readonly string[]
+      readonly predicate?: ColumnPredicate
+    })
+  /** An array with storage of its own from the start. `name` is for messages, as `zeros([3, 4])`. */
+  | (NodeBase & {
+      readonly kind: 'Array'
+      readonly name: string
+      readonly shape: Shape
+      readonly dtype: DType | 'object'
+      readonly init: ArrayInit
+    })
+  /** Storage that exists now: what `Array`, `Materialize` and written nodes become when a plan is about to run. */
+  | (NodeBase & { readonly kind: 'Stored'; readonly name: string; readonly storage: Storage })
+  | (NodeBase & { readonly kind: 'Map'; readonly input: LogicalPlan; readonly f: UserFunction })
+  | (NodeBase & { readonly kind: 'Filter'; readonly input: LogicalPlan; readonly f: UserFunction })
+  | (NodeBase & { readonly kind: 'WithColumns'; readonly input: LogicalPlan; readonly f: UserFunction })
+  | (NodeBase & { readonly kind: 'FlatMap'; readonly input: LogicalPlan; readonly f: UserFunction })
+  | (NodeBase & { readonly kind: 'MapPartitions'; readonly input: LogicalPlan; readonly f: UserFunction })
+  | (NodeBase & { readonly kind: 'Project'; readonly input: LogicalPlan; readonly columns: readonly string[] })
+  | (NodeBase & { readonly kind: 'Cast'; readonly input: LogicalPlan; readonly dtype: DType })
+  | (NodeBase & {
+      readonly kind: 'Index'
+      readonly input: LogicalPlan
+      readonly f: UserFunction
+      readonly combine?: UserFunction
+      readonly shape?: Shape
+      readonly storage?: 'dense' | 'sparse'
+    })
+  | (NodeBase & { readonly kind: 'GroupBy'; readonly input: LogicalPlan; readonly by: GroupKey; readonly how: GroupHow })
+  | (NodeBase & {
+      readonly kind: 'Join'
+      readonly left: LogicalPlan
+      readonly right: LogicalPlan
+      readonly on: JoinKey
+      readonly how: JoinHow
+      readonly suffix: string
+    })
+  /** `limit` is set by the optimizer: only the first rows of the order are wanted (top-k). */
+  | (NodeBase & {
+      readonly kind: 'Sort'
+      readonly input: LogicalPlan
+      readonly by: UserFunction
+      readonly descending: boolean
+      readonly limit?: number
+    })
+  | (NodeBase & { readonly kind: 'Distinct'; readonly input: LogicalPlan })
+  | (NodeBase & { readonly kind: 'Union'; readonly inputs: readonly LogicalPlan[] })
+  | (NodeBase & { readonly kind: 'Sample'; readonly input: LogicalPlan; readonly fraction: number; readonly seed: number })
+  | (NodeBase & { readonly kind: 'Limit'; readonly input: LogicalPlan; readonly count: number })
+  | (NodeBase & { readonly kind: 'Repartition'; readonly input: LogicalPlan; readonly partitions?: number; readonly by?: UserFunction })
+  | (NodeBase & { readonly kind: 'ShuffleKeys'; readonly input: LogicalPlan; readonly axes: readonly number[]; readonly seed: number })
+  | (NodeBase & { readonly kind: 'Materialize'; readonly input: LogicalPlan })
+  /** Inserted by the optimizer under a point or range query: a sorted index over the keys, built once and kept. */
+  | (NodeBase & { readonly kind: 'IndexBuild'; readonly input: LogicalPlan })
+  | (NodeBase & {
+      readonly kind: 'IndexLookup'
+      readonly input: LogicalPlan
+      readonly selectors: readonly (number | readonly [number, number] | null)[]
+    })
+
+export type GroupHow =
+  | { readonly kind: 'agg'; readonly aggregates: readonly AggregateCall[] }
+  | { readonly kind: 'reduce'; readonly f: UserFunction }
+  | { readonly kind: 'map'; readonly f: UserFunction }
+
+/** The nodes a node reads, left first. */
+export function inputsOf(plan: LogicalPlan): readonly LogicalPlan[] {
+  switch (plan.kind) {
+    case 'Scan':
+    case 'Array':
+    case 'Stored':
+      return []
+    case 'Join':
+      return [plan.left, plan.right]
+    case 'Union':
+      return plan.inputs
+    case 'Map':
+    case 'Filter':
+    case 'WithColumns':
+    case 'FlatMap':
+    case 'MapPartitions':
+    case 'Project':
+    case 'Cast':
+    case 'Index':
+    case 'GroupBy':
+    case 'Sort':
+    case 'Distinct':
+    case 'Sample':
+    case 'Limit':
+    case 'Repartition':
+    case 'ShuffleKeys':
+    case 'Materialize':
+    case 'IndexBuild':
+    case 'IndexLookup':
+      return [plan.input]
+  }
+}
+
+/** The same node over other inputs; the node itself when none changed, so that identity tells change. */
+export function withInputs(plan: LogicalPlan, inputs: readonly LogicalPlan[]): LogicalPlan {
+  const old = inputsOf(plan)
+  if (inputs.length === old.length && inputs.every((input, i) => input === old[i])) return plan
+  const [first, second] = inputs
+  switch (plan.kind) {
+    case 'Scan':
+    case 'Array':
+    case 'Stored':
+      return plan
+    case 'Join':
+      return first === undefined || second === undefined ? plan : { ...plan, left: first, right: second }
+    case 'Union':
+      return { ...plan, inputs }
+    case 'Map':
+    case 'Filter':
+    case 'WithColumns':
+    case 'FlatMap':
+    case 'MapPartitions':
+    case 'Project':
+    case 'Cast':
+    case 'Index':
+    case 'GroupBy':
+    case 'Sort':
+    case 'Distinct':
+    case 'Sample':
+    case 'Limit':
+    case 'Repartition':
+    case 'ShuffleKeys':
+    case 'Materialize':
+    case 'IndexBuild':
+    case 'IndexLookup':
+      return first === undefined ? plan : { ...plan, input: first }
+  }
+}
+
+/** Columns of the element a node yields. */
+export function columnsOf(plan: LogicalPlan): readonly Field[] {
+  switch (plan.element.kind) {
+    case 'row':
+      return plan.element.fields
+    case 'scalar':
+      return [{ name: 'value', type: plan.element.type, nullable: plan.element.nullable }]
+    case 'unknown':
+      return []
+  }
+}

@@ -1,0 +1,99 @@
+/**
+ * A loop as `session.loop` received it, and as the analysis leaves it: the two ends of `planner/loop`.
+ */
+import type { FunctionIr, UserFunction } from './functionIr.ts'
+import type { LoopPlan } from './loopPlan.ts'
+import type { DType, ElementType } from './schema.ts'
+
+export interface LoopOptions {
+  /** 'serial' (default): the result of running iterations in key order. 'any': of some serial order, `serialOrder()`. */
+  readonly order?: 'serial' | 'any'
+  /** 'exact' (default): the bits plain JavaScript gives. 'fast': f32 arithmetic, reassociated reductions, still determinate. */
+  readonly precision?: 'exact' | 'fast'
+  /** Throw LoopError instead of running serially. */
+  readonly require?: 'parallel'
+  /** Blocks per partitioned axis. Default: from the data and cache sizes; never from the worker count. */
+  readonly partitions?: number | readonly number[]
+  readonly balance?: 'histogram' | 'equal'
+  /** Promises of the user's, checked by checkRaces: the values read there are distinct across iterations. */
+  readonly assume?: { readonly distinct?: readonly string[] }
+  readonly checkRaces?: boolean
+  /** Snapshot what a pass writes, and restore it when the pass fails or is aborted. */
+  readonly atomic?: boolean
+  readonly name?: string
+}
+
+/**
+ * What stands behind a name that a body uses. `array` identifies the array: two names with one identity are one
+ * array, and the iterated array is the same as an env array with its identity.
+ */
+export type EnvBinding =
+  | {
+      readonly kind: 'array'
+      readonly array: number
+      readonly dtype: DType | 'object' | 'row' | 'unknown'
+      readonly storage: 'dense' | 'sparse' | 'table' | 'unknown'
+      readonly rank?: number
+      readonly shape?: readonly (number | undefined)[]
+      readonly label: string
+    }
+  | {
+      readonly kind: 'buffer'
+      readonly array: number
+      readonly dtype: DType
+      readonly rank?: number
+      readonly shape?: readonly (number | undefined)[]
+      readonly label: string
+    }
+  | { readonly kind: 'accumulator'; readonly combine: 'sum' | 'min' | 'max' | 'count' | 'custom' }
+  | { readonly kind: 'rng'; readonly seed: number }
+
+/** What the loop iterates over. */
+export interface LoopOver {
+  readonly kind: 'range' | 'dense' | 'sparse' | 'table' | 'unknown'
+  /** Identity of the iterated array; absent for a range. */
+  readonly array?: number
+  readonly element?: ElementType
+  readonly rank: number
+  /** Known extents; undefined where only the data can tell. */
+  readonly extents: readonly (number | undefined)[]
+  /** For plans, as `range(100, 100)` or `ratings`. */
+  readonly label: string
+}
+
+export interface LoopSpec {
+  readonly body: UserFunction
+  readonly over: LoopOver
+  readonly env: Readonly<Record<string, EnvBinding>>
+  readonly options: LoopOptions
+}
+
+/**
+ * How the blocks of the index space are cut and ordered; the machine form of `plan.schedule`.
+ *
+ *     independent   cut along axis 0 (the positions of a sparse array), no order
+ *     1d            cut along `axis`, no order
+ *     2d            cut along both axes; blocks in one row or column in plan order (diagonal by diagonal), never together
+ *     wavefront     cut along both axes; block (s, t) after (s - 1, t) and (s, t - 1)
+ *     serial        one block
+ */
+export type Schedule =
+  | { readonly kind: 'independent' }
+  | { readonly kind: '1d'; readonly axis: number }
+  | { readonly kind: '2d'; readonly axes: readonly [number, number] }
+  | { readonly kind: 'wavefront'; readonly axes: readonly [number, number] }
+  | { readonly kind: 'serial' }
+
+export interface AnalyzedLoop {
+  readonly spec: LoopSpec
+  readonly plan: LoopPlan
+  readonly schedule: Schedule
+  /** Absent when the body was refused and runs as it stands. */
+  readonly ir?: FunctionIr
+  /** Identities of arrays the loop only adds to: each block adds to a copy of its own, copies are combined by the fixed tree. */
+  readonly reducedArrays: readonly number[]
+  /** Identities of all arrays the loop may write or add to, the iterated one included. */
+  readonly writtenArrays: readonly number[]
+  /** Whether the body returns a value, which replaces the element iterated over. */
+  readonly writesElement: boolean
+}

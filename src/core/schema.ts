@@ -1,0 +1,101 @@
+/**
+ * The types of columns and elements: Arrow's types as plain data.
+ *
+ * Numbers in columns have the dtype names of arrays (`f64`, `i32`, …). What an element is, is one of two things: a
+ * row of named columns, or a single value (a *scalar* element, kept in one column called `value`).
+ */
+
+/** Element types of arrays that loops can write. */
+export type DType = 'f64' | 'f32' | 'i64' | 'i32' | 'u32' | 'i16' | 'u16' | 'i8' | 'u8' | 'bool'
+export type TimeUnit = 's' | 'ms' | 'us' | 'ns'
+
+/**
+ * A column type. JavaScript values: numbers for numeric dtypes but bigint for i64 and u64; boolean; string for utf8;
+ * Uint8Array for binary; Date for timestamp (whatever the unit; the column keeps the unit and all digits) and date;
+ * bigint for time (in its unit); arrays for list; plain objects for struct; null for null.
+ */
+export type ColumnType =
+  | { readonly kind: DType }
+  | { readonly kind: 'u64' | 'utf8' | 'binary' | 'null' }
+  /** Days since the epoch, i32. */
+  | { readonly kind: 'date' }
+  /** i64 in `unit` since the epoch. */
+  | { readonly kind: 'timestamp'; readonly unit: TimeUnit; readonly timezone?: string }
+  /** i64 in `unit` since midnight. */
+  | { readonly kind: 'time'; readonly unit: TimeUnit }
+  | { readonly kind: 'list'; readonly item: ColumnType }
+  | { readonly kind: 'struct'; readonly fields: readonly Field[] }
+  /** Structured-cloneable values that no column holds; arrays of dtype 'object' only, never compiled. */
+  | { readonly kind: 'object' }
+  /** Not known before the data is computed: what an opaque function returns. */
+  | { readonly kind: 'unknown' }
+
+export interface Field {
+  readonly name: string
+  readonly type: ColumnType
+  readonly nullable: boolean
+}
+
+/** What one element of an array is. */
+export type ElementType =
+  | { readonly kind: 'row'; readonly fields: readonly Field[] }
+  | { readonly kind: 'scalar'; readonly type: ColumnType; readonly nullable: boolean }
+  /** What an opaque function returns: rows or scalars, known once computed. */
+  | { readonly kind: 'unknown' }
+
+/** The name of the one column of scalar elements. */
+export const VALUE_COLUMN = 'value'
+
+/** The columns an element is stored in: its fields, or one column called `value`. */
+export function fieldsOf(element: ElementType): readonly Field[] {
+  switch (element.kind) {
+    case 'row':
+      return element.fields
+    case 'scalar':
+      return [{ name: VALUE_COLUMN, type: element.type, nullable: element.nullable }]
+    case 'unknown':
+      return []
+  }
+}
+
+/** Field names joined for messages, at most ten. */
+export function namesText(fields: readonly Field[]): string {
+  const names = fields.slice(0, 10).map((field) => field.name)
+  return fields.length > 10 ? `${names.join(', ')}, … (${fields.length} columns)` : names.join(', ')
+}
+
+/** A type on one line, as `list<struct<id: i64, name: utf8>>`. */
+export function typeText(type: ColumnType): string {
+  switch (type.kind) {
+    case 'timestamp':
+      return `timestamp(${type.unit}${type.timezone === undefined ? '' : `, ${type.timezone}`})`
+    case 'time':
+      return `time(${type.unit})`
+    case 'list':
+      return `list<${typeText(type.item)}>`
+    case 'struct':
+      return `struct<${type.fields.map((field) => `${field.name}: ${typeText(field.type)}`).join(', ')}>`
+    case 'f64':
+    case 'f32':
+    case 'i64':
+    case 'i32':
+    case 'u32':
+    case 'i16':
+    case 'u16':
+    case 'i8':
+    case 'u8':
+    case 'bool':
+    case 'u64':
+    case 'utf8':
+    case 'binary':
+    case 'null':
+    case 'date':
+    case 'object':
+    case 'unknown':
+      return type.kind
+  }
+}
+
+export function sameType(a: ColumnType, b: ColumnType): boolean {
+  return typeText(a) === typeText(b)
+}
