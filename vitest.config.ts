@@ -1,6 +1,6 @@
-import { defineConfig } from 'vitest/config'
+import { defineConfig, type ViteUserConfig } from 'vitest/config'
 
-export default defineConfig({
+const config: ViteUserConfig = defineConfig({
   test: {
     include: ['src/**/*.test.ts', 'property-tests/**/*.prop.ts', 'property-tests/**/*.test.ts'],
     testTimeout: 60_000,
@@ -8,3 +8,5 @@ export default defineConfig({
     pool: 'forks',
   },
 })
+
+export default config

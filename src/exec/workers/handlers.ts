@@ -1,0 +1,4 @@
+/** The table of task kinds: everything a worker can be asked to do. */
+import type { TaskHandler } from './worker.ts'
+
+export const HANDLERS: Readonly<Record<string, TaskHandler>> = {}
