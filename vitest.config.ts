@@ -1,11 +1,15 @@
 import { defineConfig, type ViteUserConfig } from 'vitest/config'
 
+/** Where scripts/steps.ts wants the numbers; a run by hand prints only. */
+const report = process.env.VITEST_REPORT
+
 const config: ViteUserConfig = defineConfig({
   test: {
     include: ['src/**/*.test.ts', 'property-tests/**/*.prop.ts', 'property-tests/**/*.test.ts'],
     testTimeout: 60_000,
     hookTimeout: 60_000,
     pool: 'forks',
+    ...(report === undefined ? {} : { reporters: ['default', 'json'], outputFile: { json: report } }),
   },
 })
 

@@ -1,0 +1,109 @@
+/**
+ * Runs a list of steps, each a command, and sums them up in one line: `N passed, N failed`.
+ *
+ *     tsx scripts/steps.ts test     what `npm test` runs: everything but the long laws
+ *     tsx scripts/steps.ts all      what CI runs after `npm ci`
+ *
+ * A step that ends with such a line of its own (or is vitest, which reports as JSON) counts with its numbers, any
+ * other as one. A failing step does not keep the later ones from running.
+ */
+import { spawn } from 'node:child_process'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+interface Step {
+  readonly name: string
+  readonly command: string
+  readonly env?: Readonly<Record<string, string>>
+  /** Only where time is plenty; `npm test` names it as left out. */
+  readonly onlyIn?: 'all'
+}
+interface Count {
+  readonly passed: number
+  readonly failed: number
+  readonly skipped: number
+}
+
+const STEPS: readonly Step[] = [
+  { name: 'build', command: 'npm run build' },
+  { name: 'types', command: 'npm run types' },
+  { name: 'lint', command: 'npm run lint' },
+  { name: 'units', command: 'npm run units' },
+  { name: 'laws', command: 'npm run laws' },
+  { name: 'laws, long', command: 'npm run laws', env: { LAWS: 'long' }, onlyIn: 'all' },
+  { name: 'faults', command: 'npm run faults' },
+  { name: 'examples', command: 'npm run examples' },
+  { name: 'docs', command: 'npm run docs' },
+  { name: 'pack', command: 'npm run pack:test' },
+  { name: 'main job', command: 'npm start' },
+]
+
+const SUMMARY = /^(\d+) passed, (\d+) failed(?:, (\d+) skipped)?$/gm
+
+const which = process.argv[2] === 'all' ? 'all' : 'test'
+const scratch = mkdtempSync(join(tmpdir(), 'distarray-steps-'))
+const rows: { readonly name: string; readonly count: Count; readonly seconds: number }[] = []
+const leftOut: string[] = []
+for (const [index, step] of STEPS.entries()) {
+  if (step.onlyIn === 'all' && which !== 'all') leftOut.push(`${step.name} (npm run all)`)
+  else rows.push(await run(step, join(scratch, `${index}.json`)))
+}
+rmSync(scratch, { recursive: true })
+
+console.log('\nstep          passed  failed  skipped  seconds')
+for (const { name, count, seconds } of rows) {
+  const cells = [count.passed, count.failed, count.skipped].map((n, i) => String(n).padStart([6, 8, 9][i] ?? 0))
+  console.log(`${name.padEnd(14)}${cells.join('')}${seconds.toFixed(0).padStart(9)}${count.failed > 0 ? '  FAILED' : ''}`)
+}
+for (const name of leftOut) console.log(`LEFT OUT: ${name}`)
+const total = (of: keyof Count): number => rows.reduce((sum, row) => sum + row.count[of], 0)
+console.log(summaryText({ passed: total('passed'), failed: total('failed'), skipped: total('skipped') }))
+process.exitCode = total('failed') > 0 ? 1 : 0
+
+async function run(step: Step, report: string): Promise<(typeof rows)[number]> {
+  console.log(`\n=== ${step.name}: ${step.command}`)
+  const started = performance.now()
+  const { code, output } = await shell(step.command, { ...step.env, VITEST_REPORT: report })
+  const counted = vitestCount(report) ?? lastSummary(output)
+  const succeeded = code === 0
+  const count =
+    counted === undefined
+      ? { passed: succeeded ? 1 : 0, failed: succeeded ? 0 : 1, skipped: 0 }
+      : { ...counted, failed: succeeded ? counted.failed : Math.max(1, counted.failed) }
+  return { name: step.name, count, seconds: (performance.now() - started) / 1000 }
+}
+
+function shell(command: string, env: Readonly<Record<string, string>>): Promise<{ readonly code: number; readonly output: string }> {
+  return new Promise((resolve, reject) => {
+    const child = spawn(command, { shell: true, stdio: ['ignore', 'pipe', 'inherit'], env: { ...process.env, ...env } })
+    let output = ''
+    child.stdout.on('data', (data: Buffer) => {
+      output = (output + data.toString()).slice(-100_000)
+      process.stdout.write(data)
+    })
+    child.on('error', reject)
+    child.on('close', (code) => resolve({ code: code ?? 1, output }))
+  })
+}
+
+/** What vitest.config.ts asks vitest to leave at VITEST_REPORT. */
+function vitestCount(report: string): Count | undefined {
+  let text: string
+  try {
+    text = readFileSync(report, 'utf8')
+  } catch {
+    return undefined
+  }
+  const { numPassedTests, numFailedTests, numPendingTests } = JSON.parse(text) as Readonly<Record<string, number>>
+  return { passed: numPassedTests ?? 0, failed: numFailedTests ?? 0, skipped: numPendingTests ?? 0 }
+}
+
+function lastSummary(output: string): Count | undefined {
+  const last = [...output.matchAll(SUMMARY)].at(-1)
+  return last === undefined ? undefined : { passed: Number(last[1]), failed: Number(last[2]), skipped: Number(last[3] ?? 0) }
+}
+
+function summaryText({ passed, failed, skipped }: Count): string {
+  return `${passed} passed, ${failed} failed${skipped > 0 ? `, ${skipped} skipped` : ''}`
+}

@@ -1,0 +1,78 @@
+/**
+ * The map of the code, kept true: who may import whom, and no two files that need each other.
+ *
+ *     core  <-  planner  <-  exec        core  <-  io        the files of src itself join them
+ */
+import { readdirSync, readFileSync } from 'node:fs'
+import { dirname, join, relative } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { expect, test } from 'vitest'
+
+const SRC = dirname(fileURLToPath(import.meta.url))
+const files = readdirSync(SRC, { recursive: true, encoding: 'utf8' })
+  .filter((file) => file.endsWith('.ts') && !/\.test(-d)?\.ts$/.test(file))
+  .map((file) => file.replaceAll('\\', '/'))
+
+/** What each layer may import from the rest of `src`; a layer is the folder, and '' the files of `src` itself. */
+const MAY_IMPORT: Readonly<Record<string, RegExp>> = {
+  core: /^core\//,
+  planner: /^(core|planner)\//,
+  io: /^(core|io)\//,
+  exec: /^(core|exec)\/|^planner\/physical\//,
+  testing: /^(core|testing)\/|^[^/]+$/,
+  '': /./,
+}
+/** Packages that `core` may name: types at the edge of the public surface. */
+const CORE_PACKAGES = /^(apache-arrow|rxjs|node:[a-z_/]+)$/
+
+interface Import {
+  readonly from: string
+  readonly to: string
+  readonly typeOnly: boolean
+}
+const STATEMENT = /^(?:import|export)\s+(type\b)?[^'";]*?from\s*'([^']+)'|^import\s+'([^']+)'|\bimport\('([^']+)'\)/gm
+const imports: readonly Import[] = files.flatMap((from) =>
+  [
+    ...readFileSync(join(SRC, from), 'utf8')
+      .replace(/\/\*[\s\S]*?\*\//g, '')
+      .matchAll(STATEMENT),
+  ].map(([, type, named, bare, called]) => {
+    const target = named ?? bare ?? called ?? ''
+    const to = target.startsWith('.') ? relative(SRC, join(SRC, dirname(from), target)).replaceAll('\\', '/') : target
+    return { from, to, typeOnly: type !== undefined }
+  }),
+)
+const layerOf = (file: string): string => (file.includes('/') ? (file.split('/')[0] ?? '') : '')
+const inSource = ({ to }: Import): boolean => files.includes(to)
+
+test('every layer imports only what lies below it', () => {
+  const wrong = imports.filter((one) => inSource(one) && MAY_IMPORT[layerOf(one.from)]?.test(one.to) !== true)
+  expect(wrong.map(({ from, to }) => `${from} imports ${to}`)).toEqual([])
+})
+
+test('core names no packages but those of its public types, and exec takes only types from the planner', () => {
+  const packages = imports.filter((one) => layerOf(one.from) === 'core' && !inSource(one) && !CORE_PACKAGES.test(one.to))
+  const values = imports.filter((one) => layerOf(one.from) === 'exec' && layerOf(one.to) === 'planner' && !one.typeOnly)
+  expect([...packages, ...values].map(({ from, to }) => `${from} imports ${to}`)).toEqual([])
+})
+
+test('every relative import names a file with its suffix', () => {
+  const wrong = imports.filter((one) => !inSource(one) && /^\.\.?\/|\.ts$|^[a-z]+\/.*\.js$/.test(one.to))
+  expect(wrong.map(({ from, to }) => `${from} imports ${to}`)).toEqual([])
+})
+
+test('no file needs itself, however far around; types do not count', () => {
+  const needs = new Map(files.map((file) => [file, imports.filter((one) => one.from === file && !one.typeOnly).map((one) => one.to)]))
+  const done = new Set<string>()
+  const cycleFrom = (file: string, path: readonly string[]): readonly string[] | undefined => {
+    if (path.includes(file)) return [...path.slice(path.indexOf(file)), file]
+    if (done.has(file)) return undefined
+    for (const next of needs.get(file) ?? []) {
+      const cycle = cycleFrom(next, [...path, file])
+      if (cycle !== undefined) return cycle
+    }
+    done.add(file)
+    return undefined
+  }
+  expect(files.map((file) => cycleFrom(file, [])?.join(' -> ')).filter((cycle) => cycle !== undefined)).toEqual([])
+})
