@@ -1,0 +1,104 @@
+/**
+ * Fixed-width column types: their typed array, and the two directions between JavaScript values and what is stored.
+ *
+ * `store` gives undefined for a value that does not fit; `load` is its inverse. Timestamps are Dates to JavaScript and
+ * 64-bit counts of their unit in the column.
+ */
+import type { TypedArray } from './column.ts'
+import type { ColumnType, TimeUnit } from './schema.ts'
+
+export type FixedKind = 'f64' | 'f32' | 'i64' | 'i32' | 'u32' | 'i16' | 'u16' | 'i8' | 'u8' | 'bool' | 'u64' | 'date' | 'timestamp' | 'time'
+
+export interface FixedForm {
+  readonly array: new (length: number) => TypedArray | BigUint64Array
+  store(value: unknown, type: ColumnType): number | bigint | undefined
+  /** What the values of the kind are, for messages. */
+  readonly range: string
+}
+
+export function isFixedKind(kind: ColumnType['kind']): kind is FixedKind {
+  return kind in FIXED_FORMS
+}
+
+/** Milliseconds (or fractions of one) per unit: [units per millisecond, milliseconds per unit]. */
+export const UNITS: { readonly [U in TimeUnit]: { readonly perMs: bigint; readonly ms: bigint } } = {
+  s: { perMs: 1n, ms: 1000n },
+  ms: { perMs: 1n, ms: 1n },
+  us: { perMs: 1000n, ms: 1n },
+  ns: { perMs: 1000000n, ms: 1n },
+}
+
+export const MS_PER_DAY = 86_400_000
+
+function integers(array: FixedForm['array'], min: number, max: number): FixedForm {
+  return {
+    array,
+    range: `integers from ${min} to ${max}`,
+    store: (value) => (typeof value === 'number' && Number.isInteger(value) && value >= min && value <= max ? value : undefined),
+  }
+}
+
+function bigIntegers(array: FixedForm['array'], min: bigint, max: bigint): FixedForm {
+  return {
+    array,
+    range: `integers from ${min} to ${max}`,
+    store: (value) => {
+      const integer =
+        typeof value === 'bigint' ? value : typeof value === 'number' && Number.isSafeInteger(value) ? BigInt(value) : undefined
+      return integer !== undefined && integer >= min && integer <= max ? integer : undefined
+    },
+  }
+}
+
+const MIN_I64 = -(2n ** 63n)
+const MAX_I64 = 2n ** 63n - 1n
+
+function storeTimestamp(value: unknown, type: ColumnType): bigint | undefined {
+  if (!(value instanceof Date) || Number.isNaN(value.getTime())) return undefined
+  const unit = UNITS[type.kind === 'timestamp' ? type.unit : 'ms']
+  const ms = BigInt(value.getTime())
+  if (ms % unit.ms !== 0n) return undefined
+  const stored = (ms * unit.perMs) / unit.ms
+  return stored >= MIN_I64 && stored <= MAX_I64 ? stored : undefined
+}
+
+export const FIXED_FORMS: { readonly [K in FixedKind]: FixedForm } = {
+  f64: { array: Float64Array, range: 'numbers', store: (value) => (typeof value === 'number' ? value : undefined) },
+  f32: {
+    array: Float32Array,
+    range: 'numbers up to about 3.4e38',
+    store: (value) => (typeof value === 'number' && (Number.isFinite(Math.fround(value)) || !Number.isFinite(value)) ? value : undefined),
+  },
+  i32: integers(Int32Array, -(2 ** 31), 2 ** 31 - 1),
+  u32: integers(Uint32Array, 0, 2 ** 32 - 1),
+  i16: integers(Int16Array, -(2 ** 15), 2 ** 15 - 1),
+  u16: integers(Uint16Array, 0, 2 ** 16 - 1),
+  i8: integers(Int8Array, -128, 127),
+  u8: integers(Uint8Array, 0, 255),
+  i64: bigIntegers(BigInt64Array, MIN_I64, MAX_I64),
+  u64: bigIntegers(BigUint64Array, 0n, 2n ** 64n - 1n),
+  time: bigIntegers(BigInt64Array, 0n, MAX_I64),
+  bool: {
+    array: Uint8Array,
+    range: 'booleans',
+    store: (value) => (value === true || value === 1 ? 1 : value === false || value === 0 ? 0 : undefined),
+  },
+  date: {
+    array: Int32Array,
+    range: 'dates at midnight UTC',
+    store: (value) => {
+      if (!(value instanceof Date)) return undefined
+      const days = value.getTime() / MS_PER_DAY
+      return Number.isInteger(days) && Math.abs(days) < 2 ** 31 ? days : undefined
+    },
+  },
+  timestamp: { array: BigInt64Array, range: 'dates', store: storeTimestamp },
+}
+
+/** The Date of a stored timestamp; digits below a millisecond are dropped towards the past. */
+export function dateOfTimestamp(stored: bigint, unit: TimeUnit): Date {
+  const { perMs, ms } = UNITS[unit]
+  const scaled = stored * ms
+  const quotient = scaled / perMs
+  return new Date(Number(scaled < 0n && quotient * perMs !== scaled ? quotient - 1n : quotient))
+}
