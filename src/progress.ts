@@ -1,0 +1,74 @@
+/**
+ * The progress bar: one line on stderr, drawn from a session's events.
+ *
+ * A job appears with its first `progress` event and leaves when it is done. The bar belongs to the newest job; it is
+ * cleared at the end, so that a program's own output stays as it is.
+ */
+import cliProgress from 'cli-progress'
+import type { Observable } from 'rxjs'
+
+/** The event the bar reads; others pass by. */
+export interface ProgressEvent {
+  readonly kind: 'progress'
+  readonly job: string
+  readonly done: number
+  readonly total: number
+}
+
+/** true: always; 'auto': when stderr is a terminal; false: never. */
+export type ProgressMode = boolean | 'auto'
+
+export interface ProgressOptions {
+  readonly mode: ProgressMode
+  /** Default: stderr. */
+  readonly stream?: NodeJS.WriteStream
+}
+
+/** A bar whose clock does not keep the program alive: a job that failed halfway leaves its bar behind. */
+class IdleBar extends cliProgress.SingleBar {
+  override render(): void {
+    super.render()
+    // `timer` is not in the published types; where it is missing, nothing is lost but this courtesy.
+    const { timer } = this as unknown as { readonly timer?: NodeJS.Timeout | null }
+    timer?.unref()
+  }
+}
+
+/** Draws a bar for as long as jobs report progress. Returns what stops it: the line is cleared and nothing more is drawn. */
+export function progressBar(events: Observable<ProgressEvent | { readonly kind: string }>, options: ProgressOptions): () => void {
+  const stream = options.stream ?? process.stderr
+  if (options.mode === false || (options.mode === 'auto' && stream.isTTY !== true)) return () => {}
+
+  let bar: IdleBar | undefined
+  let job = ''
+  const clear = (): void => {
+    bar?.stop()
+    bar = undefined
+  }
+  const draw = (event: ProgressEvent): void => {
+    if (event.job !== job) clear()
+    job = event.job
+    if (event.done >= event.total) clear()
+    else if (bar === undefined) {
+      bar = new IdleBar({
+        format: '{job} [{bar}] {percentage}% {eta_formatted}',
+        stream,
+        clearOnComplete: true,
+        hideCursor: null,
+      })
+      bar.start(event.total, event.done, { job })
+    } else {
+      bar.setTotal(event.total)
+      bar.update(event.done)
+    }
+  }
+  const subscription = events.subscribe({ next: (event) => isProgress(event) && draw(event), error: clear, complete: clear })
+  return () => {
+    subscription.unsubscribe()
+    clear()
+  }
+}
+
+function isProgress(event: ProgressEvent | { readonly kind: string }): event is ProgressEvent {
+  return event.kind === 'progress'
+}
