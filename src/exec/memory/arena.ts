@@ -1,9 +1,19 @@
 /**
  * The arena: one shared WebAssembly memory a session, in which columns and arrays lie where every thread and kernel
  * sees them without a copy.
+ *
+ * Any thread may allocate and free: the allocator's own data lie in the memory too (`allocator.ts`), behind a lock
+ * (`arenaLock.ts`). The memory grows on demand and never shrinks; freed blocks are used again, because the first touch
+ * of a fresh page is dear.
  */
+import { totalmem } from 'node:os'
 import type { TypedArray } from '../../core/column.ts'
+import { Bug, MemoryError } from '../../core/errors.ts'
 import type { DType } from '../../core/schema.ts'
+import { ARRAY_OF_DTYPE } from '../../core/storage.ts'
+import { Allocator, UNIT_BYTES } from './allocator.ts'
+import { bytesText } from './bytesText.ts'
+import { reclaim } from './lease.ts'
 
 export interface Arena {
   readonly memory: WebAssembly.Memory
@@ -17,4 +27,98 @@ export interface Arena {
   view(dtype: DType, offset: number, length: number): TypedArray
   /** Whether a buffer is a view of this arena. */
   owns(buffer: ArrayBufferView): boolean
+}
+
+/** What another thread needs to attach: structured-cloneable. */
+export interface ArenaHandle {
+  readonly memory: WebAssembly.Memory
+}
+
+/** wasm32 addresses 4 GiB; the last 64 KiB are left out so that the end of every block is a 32-bit number. */
+export const LARGEST_BUDGET_BYTES: number = 2 ** 32 - 2 ** 16
+const MAXIMUM_PAGES = 65536
+
+/** Half of the machine's memory, at most 3.5 GiB. */
+export function defaultBudgetBytes(): number {
+  return Math.min(Math.floor(totalmem() / 2), 3.5 * 2 ** 30)
+}
+
+/** An arena of its own. The budget counts blocks with their headers of 64 bytes. */
+export function createArena(options: { readonly budgetBytes?: number } = {}): SharedArena {
+  const budgetBytes = Math.min(options.budgetBytes ?? defaultBudgetBytes(), LARGEST_BUDGET_BYTES)
+  const memory = new WebAssembly.Memory({ shared: true, initial: 1, maximum: MAXIMUM_PAGES })
+  const arena = new SharedArena(Allocator.create(memory, budgetBytes))
+  arena.onPressure = () => reclaim(arena)
+  return arena
+}
+
+/** The same arena as seen by another thread, or by a task: blocks it allocates carry `owner` (see `freeOwned`). */
+export function attachArena(handle: ArenaHandle, options: { readonly owner?: number } = {}): SharedArena {
+  const arena = new SharedArena(Allocator.attach(handle.memory))
+  arena.owner = options.owner ?? 0
+  return arena
+}
+
+export class SharedArena implements Arena {
+  readonly memory: WebAssembly.Memory
+  /** Written into every block allocated through this object; 0 is nobody. */
+  owner = 0
+  /** Called when the budget does not hold a block, to let go of garbage; returns whether it is worth another try. */
+  onPressure: (() => boolean) | undefined
+  private readonly allocator: Allocator
+  constructor(allocator: Allocator) {
+    this.allocator = allocator
+    this.memory = allocator.memory
+  }
+
+  get handle(): ArenaHandle {
+    return { memory: this.memory }
+  }
+  get budgetBytes(): number {
+    return this.allocator.budgetUnits * UNIT_BYTES
+  }
+  get usedBytes(): number {
+    return this.allocator.usedUnits * UNIT_BYTES
+  }
+
+  allocate(bytes: number, operator: string): number {
+    if (!(bytes >= 0)) throw new Bug(`${operator} asked the arena for ${bytes} bytes.`)
+    const first = this.allocator.allocate(bytes, this.owner)
+    if (typeof first === 'number') return first
+    if (this.onPressure?.() === true) {
+      const second = this.allocator.allocate(bytes, this.owner)
+      if (typeof second === 'number') return second
+    }
+    throw new MemoryError(this.refusalText(bytes, operator, first.refused), { operator, bytes })
+  }
+
+  free(offset: number): void {
+    this.allocator.free(offset)
+  }
+
+  view(dtype: DType, offset: number, length: number): TypedArray {
+    return new ARRAY_OF_DTYPE[dtype](this.allocator.bufferTo(offset + length * ARRAY_OF_DTYPE[dtype].BYTES_PER_ELEMENT), offset, length)
+  }
+
+  owns(buffer: ArrayBufferView): boolean {
+    return this.allocator.isOwnBuffer(buffer.buffer)
+  }
+
+  /** Frees every block whose owner is `owner`: what a task allocated that failed or was lost. */
+  freeOwned(owner: number): void {
+    this.allocator.freeOwned(owner)
+  }
+
+  /** A thread will be, or was, ended: should it hold the allocator's lock, the lock is taken from it and the heap repaired. */
+  abandonThread(thread: number, state: 'ending' | 'ended'): void {
+    this.allocator.abandonThread(thread, state)
+  }
+
+  private refusalText(bytes: number, operator: string, why: 'budget' | 'address space'): string {
+    const asked = `${operator} needs ${bytesText(bytes)} more`
+    if (why === 'address space' || bytes > LARGEST_BUDGET_BYTES) {
+      return `${asked}, in one piece, and the arena, which ends at 4 GiB (the limit of wasm32), has no such piece left.\nCut the data into smaller arrays, or free arrays with release().`
+    }
+    return `${asked}, but of the session's memory of ${bytesText(this.budgetBytes)} only ${bytesText(this.budgetBytes - this.usedBytes)} are free.\nRaise { memory } in Session.start, at most to 4 GiB, or free arrays with release().`
+  }
 }

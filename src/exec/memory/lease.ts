@@ -1,0 +1,74 @@
+/**
+ * Blocks of the arena tied to a JavaScript object: they are freed by name, or when the object is garbage.
+ *
+ * The garbage collector does not know how much memory hangs on a small handle. So when the budget does not hold a
+ * block, the collector is run at once and the blocks of objects that are gone are freed (`reclaim`).
+ */
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
+import type { Arena } from './arena.ts'
+
+export interface Lease {
+  /** Frees the blocks; a second call does nothing. */
+  free(): void
+  readonly freed: boolean
+}
+
+class Holding implements Lease {
+  freed = false
+  readonly owner: WeakRef<object>
+  private readonly arena: Arena
+  private readonly offsets: readonly number[]
+  constructor(owner: object, arena: Arena, offsets: readonly number[]) {
+    this.owner = new WeakRef(owner)
+    this.arena = arena
+    this.offsets = offsets
+  }
+  free(): void {
+    if (this.freed) return
+    this.freed = true
+    holdingsOf(this.arena).delete(this)
+    for (const offset of this.offsets) this.arena.free(offset)
+  }
+}
+
+const holdings = new WeakMap<Arena, Set<Holding>>()
+const registry = new FinalizationRegistry<Holding>((holding) => holding.free())
+
+function holdingsOf(arena: Arena): Set<Holding> {
+  let set = holdings.get(arena)
+  if (set === undefined) holdings.set(arena, (set = new Set()))
+  return set
+}
+
+/** Ties blocks to `owner`. The owner must be what users of the blocks hold on to, not the views over them. */
+export function leaseBlocks(owner: object, arena: Arena, offsets: readonly number[]): Lease {
+  const holding = new Holding(owner, arena, offsets)
+  holdingsOf(arena).add(holding)
+  registry.register(owner, holding)
+  return holding
+}
+
+/** Runs the garbage collector and frees what hangs on objects that are gone; whether anything was freed. Some milliseconds. */
+export function reclaim(arena: Arena): boolean {
+  const held = holdingsOf(arena)
+  if (held.size === 0) return false
+  collectGarbage()
+  let freed = false
+  for (const holding of [...held]) {
+    if (holding.owner.deref() !== undefined) continue
+    holding.free()
+    freed = true
+  }
+  return freed
+}
+
+let collect: (() => void) | undefined
+
+function collectGarbage(): void {
+  if (collect === undefined) {
+    setFlagsFromString('--expose-gc')
+    collect = runInNewContext('gc') as () => void // what the flag puts into new contexts
+  }
+  collect()
+}
