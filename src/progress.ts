@@ -55,6 +55,7 @@ export function progressBar(events: Observable<ProgressEvent | { readonly kind: 
         stream,
         clearOnComplete: true,
         hideCursor: null,
+        noTTYOutput: options.mode === true,
       })
       bar.start(event.total, event.done, { job })
     } else {
