@@ -96,4 +96,14 @@ export interface AnalyzedLoop {
   readonly writtenArrays: readonly number[]
   /** Whether the body returns a value, which replaces the element iterated over. */
   readonly writesElement: boolean
+  /** One for each entry of `plan.dependences`. */
+  readonly notes: readonly DependenceNote[]
+}
+
+/** What `explain()` says about a dependence beyond its plain data. */
+export interface DependenceNote {
+  /** "(1, 5) writes W[1, :] which (1, 9) reads" */
+  readonly sentence: string
+  /** Whether the witness surely conflicts: nothing but the loop indices decides. */
+  readonly certain: boolean
 }

@@ -1,0 +1,295 @@
+/**
+ * Every access of a body to an array: which array, which element, under which conditions.
+ *
+ * A walk over the IR in the order it runs, following locals (`const j = i + 1` leaves no trace) and guards. An access
+ * that may not happen is reported as one that does; a subscript without affine form is unknown in its axis only.
+ */
+import { childrenOf, type Expr, type FunctionIr, type Stmt, visitStmts } from '../../core/functionIr.ts'
+import type { EnvBinding, LoopSpec } from '../../core/loopSpec.ts'
+import type { Span } from '../../core/span.ts'
+import { type Form, formOf, type Scope } from './affine.ts'
+import { assignedIn, joined, mayLeave, START, type State, under, withLocal, withoutLocals } from './flow.ts'
+import { below, type Constraint, guardOf, wholeForm } from './guards.ts'
+
+export type Subscript =
+  | { readonly kind: 'affine'; readonly form: Form }
+  /** Any integer. `reads` is the array in env whose value it is, as `next` in `A.set(next.get(i), x)`. */
+  | { readonly kind: 'unknown'; readonly text: string; readonly reads?: string }
+
+export interface Access {
+  /** Identity of the array, whatever its name. */
+  readonly array: number
+  readonly name: string
+  readonly mode: 'read' | 'write' | 'add'
+  readonly subscripts: readonly Subscript[]
+  readonly span: Span
+  /** Through an update buffer: reads see the last flush, adds apply at the next. */
+  readonly buffered: boolean
+  /** Hold whenever the access happens. */
+  readonly constraints: readonly Constraint[]
+  /** Whether the access happens whenever the constraints hold. */
+  readonly exact: boolean
+}
+
+/** The name that stands for the iterated array where it has none in `env`. */
+export function iteratedName(spec: LoopSpec): string {
+  const { array, label } = spec.over
+  const named = Object.entries(spec.env).find(([, binding]) => binding.kind === 'array' && binding.array === array)
+  return named?.[0] ?? label
+}
+
+/** Whether the body returns a value somewhere, which replaces the element iterated over. */
+export function returnsValue(ir: FunctionIr): boolean {
+  let returns = false
+  visitStmts(ir.body, (stmt) => {
+    if (stmt.kind === 'Return' && stmt.value !== undefined) returns = true
+  })
+  return returns
+}
+
+/** All accesses of a lowered body, in the order of the walk. The same source place may appear more than once. */
+export function accessesOf(spec: LoopSpec, ir: FunctionIr): Access[] {
+  const walk = new BodyWalk(spec, ir)
+  walk.statements(ir.body, START)
+  return walk.accesses
+}
+
+class BodyWalk {
+  readonly accesses: Access[] = []
+  private readonly spec: LoopSpec
+  private readonly parameters: ReadonlyMap<string, FunctionIr['parameters'][number]['value']>
+  private readonly distinct: ReadonlySet<string>
+  private readonly definitions: ReadonlyMap<string, Expr>
+  private loops = 0
+  private reads = 0
+  private inputSeen = false
+  /** States at the `break`s out of each labeled block that is open. */
+  private readonly exits = new Map<string, State[]>()
+
+  constructor(spec: LoopSpec, ir: FunctionIr) {
+    this.spec = spec
+    this.parameters = new Map(ir.parameters.map((parameter) => [parameter.name, parameter.value]))
+    this.distinct = distinctArrays(spec, ir)
+    this.definitions = definitionsOf(ir)
+  }
+
+  /** Walks statements from a state to the state after them; undefined when their end is never reached. */
+  statements(stmts: readonly Stmt[], before: State): State | undefined {
+    let state: State | undefined = before
+    for (const stmt of stmts) {
+      if (state === undefined) return undefined
+      state = this.statement(stmt, state)
+    }
+    return state
+  }
+
+  private statement(stmt: Stmt, state: State): State | undefined {
+    switch (stmt.kind) {
+      case 'Let':
+        if (stmt.init === undefined) return withLocal(state, stmt.local, undefined)
+        this.expression(stmt.init, state)
+        return withLocal(state, stmt.local, formOf(stmt.init, this.scope(state)))
+      case 'Assign':
+        this.expression(stmt.value, state)
+        return withLocal(state, stmt.local, formOf(stmt.value, this.scope(state)))
+      case 'Write':
+      case 'Add':
+        for (const expr of [...stmt.subscripts, stmt.value]) this.expression(expr, state)
+        this.record(stmt.array, stmt.kind === 'Add' ? 'add' : 'write', stmt.subscripts, stmt.span, state)
+        return state
+      case 'Accumulate':
+      case 'Evaluate':
+        this.expression(stmt.value, state)
+        return state
+      case 'If':
+        return this.branch(stmt, state)
+      case 'For':
+        return this.loop(stmt, state)
+      case 'Labeled': {
+        const exits: State[] = []
+        this.exits.set(stmt.label, exits)
+        const end = this.statements(stmt.body, state)
+        this.exits.delete(stmt.label)
+        return joined(state, [end, ...exits], !leavesBeyond(stmt.body, stmt.label))
+      }
+      case 'Break':
+        if (stmt.label !== undefined) this.exits.get(stmt.label)?.push(state)
+        return undefined
+      case 'Continue':
+        return undefined
+      case 'Return':
+        if (stmt.value !== undefined) {
+          this.expression(stmt.value, state)
+          this.element('write', stmt.span, state)
+        }
+        return undefined
+      case 'Throw':
+        if (stmt.message !== undefined) this.expression(stmt.message, state)
+        return undefined
+    }
+  }
+
+  private branch(stmt: Extract<Stmt, { kind: 'If' }>, state: State): State | undefined {
+    this.expression(stmt.test, state)
+    const whenTrue = this.statements(stmt.then, under(state, guardOf(stmt.test, true, this.scope(state))))
+    const whenFalse = this.statements(stmt.else, under(state, guardOf(stmt.test, false, this.scope(state))))
+    return joined(state, [whenTrue, whenFalse], !mayLeave(stmt.then) && !mayLeave(stmt.else))
+  }
+
+  /**
+   * Inside a loop nothing is known of the locals it assigns, but that the index of a counted loop runs over its range.
+   * After it, nothing is known of them either.
+   */
+  private loop(stmt: Extract<Stmt, { kind: 'For' }>, before: State): State {
+    const started = this.statements(stmt.init, before) ?? before
+    const assigned = assignedIn([...stmt.body, ...stmt.update])
+    const anyTurn: State = { ...withoutLocals(started, assigned), exact: false }
+    if (stmt.test !== undefined) this.expression(stmt.test, anyTurn)
+    const turn = this.countedTurn(stmt, started, assigned) ?? anyTurn
+    this.statements(stmt.body, turn)
+    this.statements(stmt.update, anyTurn)
+    const outer = new Set([...before.locals.keys()].filter((name) => !assigned.has(name)))
+    return {
+      locals: new Map([...started.locals].filter(([name]) => outer.has(name))),
+      constraints: before.constraints,
+      exact: before.exact && !mayLeave(stmt.body),
+    }
+  }
+
+  /** The state in one turn of a counted loop, whose index is a variable between its bounds. */
+  private countedTurn(stmt: Extract<Stmt, { kind: 'For' }>, started: State, assigned: ReadonlySet<string>): State | undefined {
+    const counted = stmt.counted
+    if (counted === undefined || stmt.doWhile) return undefined
+    const from = wholeForm(counted.from, this.scope(started))
+    if (from === undefined) return undefined
+    const to = wholeForm(counted.to, this.scope(withoutLocals(started, assigned)))
+    const variable = { kind: 'inner', loop: this.loops++, name: counted.local } as const
+    const index: Form = { variable, offset: 0 }
+    const constraints = counted.step > 0 ? [below(from, index, 0)] : [below(index, from, 0)]
+    if (to !== undefined) constraints.push(counted.step > 0 ? below(index, to, 1) : below(to, index, 1))
+    const exact = to !== undefined && Math.abs(counted.step) === 1 && !mayLeave(stmt.body)
+    return withLocal(under(withoutLocals(started, assigned), { constraints, exact }), counted.local, index)
+  }
+
+  /** Records the reads of an expression, in the order they happen. */
+  private expression(expr: Expr, state: State): void {
+    if (expr.kind === 'Conditional' || expr.kind === 'Logical') {
+      this.choice(expr, state)
+      return
+    }
+    for (const child of childrenOf(expr)) this.expression(child, state)
+    if (expr.kind === 'Read' || expr.kind === 'Has') this.record(expr.array, 'read', expr.subscripts, expr.span, state)
+    if (expr.kind === 'Input' && expr.argument === 0 && !this.inputSeen) {
+      // The value is read when the iteration starts, wherever the body uses it.
+      this.inputSeen = true
+      this.element('read', expr.span, START)
+    }
+  }
+
+  private choice(expr: Extract<Expr, { kind: 'Conditional' | 'Logical' }>, state: State): void {
+    const scope = this.scope(state)
+    if (expr.kind === 'Conditional') {
+      this.expression(expr.test, state)
+      this.expression(expr.then, under(state, guardOf(expr.test, true, scope)))
+      this.expression(expr.else, under(state, guardOf(expr.test, false, scope)))
+      return
+    }
+    this.expression(expr.left, state)
+    const guard = expr.operator === '??' ? { constraints: [], exact: false } : guardOf(expr.left, expr.operator === '&&', scope)
+    this.expression(expr.right, under(state, guard))
+  }
+
+  private record(name: string, mode: Access['mode'], subscripts: readonly Expr[], span: Span, state: State): void {
+    const binding = this.spec.env[name]
+    if (binding?.kind !== 'array' && binding?.kind !== 'buffer') return
+    this.accesses.push({
+      array: binding.array,
+      name,
+      mode,
+      subscripts: subscripts.map((subscript) => this.subscript(subscript, state)),
+      span,
+      buffered: binding.kind === 'buffer',
+      constraints: state.constraints,
+      exact: state.exact,
+    })
+  }
+
+  /** The access to the element iterated over. */
+  private element(mode: 'read' | 'write', span: Span, state: State): void {
+    const { array, rank } = this.spec.over
+    if (array === undefined) return
+    const subscripts = Array.from({ length: rank }, (_, axis) => ({
+      kind: 'affine' as const,
+      form: { variable: { kind: 'key' as const, axis }, offset: 0 },
+    }))
+    const { constraints, exact } = state
+    this.accesses.push({ array, name: iteratedName(this.spec), mode, subscripts, span, buffered: false, constraints, exact })
+  }
+
+  private subscript(expr: Expr, state: State): Subscript {
+    const form = formOf(expr, this.scope(state))
+    if (form !== undefined) return { kind: 'affine', form }
+    const source = this.sourceOf(expr)
+    return { kind: 'unknown', text: source.span.text, ...(source.kind === 'Read' ? { reads: source.array } : {}) }
+  }
+
+  /** What a constant local stands for, for texts. */
+  private sourceOf(expr: Expr): Expr {
+    const definition = expr.kind === 'Local' ? this.definitions.get(expr.name) : undefined
+    return definition === undefined ? expr : this.sourceOf(definition)
+  }
+
+  private scope(state: State): Scope {
+    return {
+      locals: state.locals,
+      parameters: this.parameters,
+      extentOf: (array, axis) => extentForm(this.spec.env[array], axis),
+      readOf: (array) => (this.distinct.has(array) ? { variable: { kind: 'distinct', read: this.reads++, array }, offset: 0 } : undefined),
+    }
+  }
+}
+
+/** The initial values of the locals that keep them. */
+function definitionsOf(ir: FunctionIr): ReadonlyMap<string, Expr> {
+  const definitions = new Map<string, Expr>()
+  visitStmts(ir.body, (stmt) => {
+    if (stmt.kind === 'Let' && stmt.init !== undefined) definitions.set(stmt.local, stmt.init)
+  })
+  for (const name of assignedIn(ir.body)) definitions.delete(name)
+  return definitions
+}
+
+/** The extent of an axis: a constant where the shape is known, else a variable that all iterations share. */
+export function extentForm(binding: EnvBinding | undefined, axis: number): Form | undefined {
+  if (binding?.kind !== 'array' && binding?.kind !== 'buffer') return undefined
+  const extent = binding.shape?.[axis]
+  if (extent !== undefined) return { offset: extent }
+  return { variable: { kind: 'extent', array: binding.array, axis, name: `${binding.label}.shape[${axis}]` }, offset: 0 }
+}
+
+/** Whether control may leave a labeled block other than by its end or by breaking out of it. */
+function leavesBeyond(stmts: readonly Stmt[], label: string): boolean {
+  let leaves = false
+  visitStmts(stmts, (stmt) => {
+    if (stmt.kind === 'Return' || stmt.kind === 'Throw' || stmt.kind === 'Continue') leaves = true
+    if (stmt.kind === 'Break' && stmt.label !== label) leaves = true
+  })
+  return leaves
+}
+
+/** The arrays of `assume.distinct`, without those that the body itself writes. */
+function distinctArrays(spec: LoopSpec, ir: FunctionIr): ReadonlySet<string> {
+  const written = new Set<number>()
+  const identity = (name: string) => {
+    const binding = spec.env[name]
+    return binding?.kind === 'array' ? binding.array : undefined
+  }
+  visitStmts(ir.body, (stmt) => {
+    if (stmt.kind !== 'Write' && stmt.kind !== 'Add') return
+    const array = identity(stmt.array)
+    if (array !== undefined) written.add(array)
+  })
+  if (returnsValue(ir) && spec.over.array !== undefined) written.add(spec.over.array)
+  const names = spec.options.assume?.distinct ?? []
+  return new Set(names.filter((name) => !written.has(identity(name) ?? -1)))
+}

@@ -1,0 +1,132 @@
+/**
+ * The smallest edit that would free a loop.
+ *
+ * Edits are tried, not guessed: each says which conflicts it removes, and the schedule of what is left is chosen anew.
+ * The first that reaches the wanted schedule (or a freer one) is the advice; single edits come before combinations.
+ */
+import { type Expr, expressionsOf, type FunctionIr, visitExpr, visitStmts } from '../../core/functionIr.ts'
+import type { LoopSpec } from '../../core/loopSpec.ts'
+import type { Access } from './accesses.ts'
+import type { Conflict } from './dependence.ts'
+import { chooseSchedule, type PlannedKind } from './schedule.ts'
+
+interface Edit {
+  readonly text: string
+  readonly order?: 'any'
+  /** Whether the conflict would be gone. */
+  removes(conflict: Conflict): boolean
+}
+
+const ORDER: Edit = { text: "ask for { order: 'any' }", order: 'any', removes: () => false }
+
+/** Kinds from the freest to the most ordered, to tell whether an edit reaches far enough. */
+const RANKS: readonly string[] = ['independent', '1d', '2d', 'wavefront', 'serial']
+
+/** The smallest edit after which the loop can run as `wanted` or freer; undefined when none was found. */
+export function editFor(wanted: PlannedKind, spec: LoopSpec, ir: FunctionIr, conflicts: readonly Conflict[]): string | undefined {
+  const order = spec.options.order ?? 'serial'
+  const orders = order === 'serial' ? [ORDER] : []
+  const onArrays = arrayEdits(spec, ir, conflicts)
+  const candidates: Edit[][] = [
+    ...orders.map((edit) => [edit]),
+    ...onArrays.flat().map((edit) => [edit]),
+    ...onArrays.flat().flatMap((edit) => orders.map((other) => [edit, other])),
+    onArrays.flatMap((edits) => edits.slice(0, 1)),
+    onArrays.flatMap((edits) => edits.slice(-1)),
+  ]
+  const reaches = (edits: readonly Edit[]) => {
+    const left = conflicts.filter((conflict) => !edits.some((edit) => edit.removes(conflict)))
+    const space = { extents: spec.over.extents, order: edits.some((edit) => edit.order === 'any') ? ('any' as const) : order }
+    const { schedule } = chooseSchedule(
+      left.map((conflict) => conflict.vector),
+      space,
+    )
+    return RANKS.indexOf(schedule.kind) <= RANKS.indexOf(wanted)
+  }
+  return candidates
+    .find((edits) => edits.length > 0 && reaches(edits))
+    ?.map((edit) => edit.text)
+    .join(', and ')
+}
+
+/** For each array with conflicts, the edits that would free it, the smallest first. */
+function arrayEdits(spec: LoopSpec, ir: FunctionIr, conflicts: readonly Conflict[]): Edit[][] {
+  const arrays = [...new Set(conflicts.map((conflict) => conflict.from.array))]
+  return arrays.map((array) => {
+    const own = conflicts.filter((conflict) => conflict.from.array === array)
+    const name = own[0]?.from.name ?? ''
+    const onArray = (conflict: Conflict) => conflict.from.array === array
+    const edits: Edit[] = []
+    const update = onlyUpdates(spec, ir, array)
+    if (update !== undefined) {
+      const scalar = own.every(({ from, to }) => [from, to].every(isConstantElement))
+      if (scalar)
+        edits.push({
+          text: `sum into an accumulator, loss = session.accumulator('sum') and loss.add(…), instead of ${update}`,
+          removes: onArray,
+        })
+      else edits.push({ text: `write ${name}.add(…) instead of ${update}`, removes: onArray })
+    }
+    const index = indexArrayOf(spec, own)
+    if (index !== undefined) {
+      const text = `promise { assume: { distinct: ['${index}'] } } if the values of ${index} differ between iterations`
+      edits.push({
+        text,
+        removes: (conflict) => onArray(conflict) && [conflict.from, conflict.to].every((access) => readsFrom(access, index)),
+      })
+    }
+    if (own.some((conflict) => conflict.kind !== 'output')) {
+      edits.push({ text: `write to another array than ${name}`, removes: (conflict) => onArray(conflict) && conflict.kind !== 'output' })
+      edits.push({ text: `use ${name}.buffer() in env, if reads may see the last flush`, removes: onArray })
+    }
+    return edits
+  })
+}
+
+/** The source of `A.set(k, A.get(k) + x)` when all the body does with the array is of that form; `add` would do then. */
+function onlyUpdates(spec: LoopSpec, ir: FunctionIr, array: number): string | undefined {
+  const isArray = (name: string) => {
+    const binding = spec.env[name]
+    return binding?.kind === 'array' && binding.array === array
+  }
+  let reads = 0
+  let updates = 0
+  let others = 0
+  let text: string | undefined
+  visitStmts(ir.body, (stmt) => {
+    for (const expr of expressionsOf(stmt)) {
+      visitExpr(expr, (node) => {
+        if ((node.kind === 'Read' || node.kind === 'Has') && isArray(node.array)) reads++
+      })
+    }
+    if (stmt.kind !== 'Write' || !isArray(stmt.array)) return
+    const { value } = stmt
+    const sum = value.kind === 'Binary' && (value.operator === '+' || value.operator === '-') ? value : undefined
+    const old = sum === undefined ? [] : sum.operator === '+' ? [sum.left, sum.right] : [sum.left]
+    const readsSame = (expr: Expr) => expr.kind === 'Read' && isArray(expr.array) && textOf(expr.subscripts) === textOf(stmt.subscripts)
+    if (old.some(readsSame)) updates++
+    else others++
+    text ??= stmt.span.text
+  })
+  const iterated = spec.over.array === array
+  return !iterated && updates > 0 && others === 0 && reads === updates ? text : undefined
+}
+
+/** An expression without its places, for comparison. */
+function textOf(exprs: readonly Expr[]): string {
+  return JSON.stringify(exprs, (name, value: unknown) => (name === 'span' ? undefined : typeof value === 'bigint' ? `${value}n` : value))
+}
+
+function isConstantElement({ subscripts }: Access): boolean {
+  return subscripts.every((subscript) => subscript.kind === 'affine' && subscript.form.variable === undefined)
+}
+
+/** The array in env whose values are the unknown subscripts, as `next` in `A.set(next.get(i), x)`. */
+function indexArrayOf(spec: LoopSpec, conflicts: readonly Conflict[]): string | undefined {
+  const names = Object.keys(spec.env).filter((name) => spec.env[name]?.kind === 'array')
+  return names.find((name) => conflicts.length > 0 && conflicts.every(({ from, to }) => readsFrom(from, name) && readsFrom(to, name)))
+}
+
+function readsFrom({ subscripts }: Access, name: string): boolean {
+  return subscripts.some((subscript) => subscript.kind === 'unknown' && subscript.reads === name)
+}

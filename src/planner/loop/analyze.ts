@@ -1,0 +1,154 @@
+/**
+ * From a loop as the session received it to its plan: what it accesses, what depends on what, how it may run.
+ *
+ *     accesses  ->  conflicts  ->  schedule  ->  variables, prefetch, advice
+ *
+ * Everything here follows from the body, the options and the known extents, never from the number of workers.
+ */
+import { sizeOfShape } from '../../core/indexSpace.ts'
+import type { Dependence, LoopPlan } from '../../core/loopPlan.ts'
+import type { AnalyzedLoop, DependenceNote, LoopSpec, Schedule } from '../../core/loopSpec.ts'
+import { blockCounts } from '../../core/partitioning.ts'
+import type { Refusal } from '../../core/span.ts'
+import { type Access, accessesOf, returnsValue } from './accesses.ts'
+import { axisNames, subscriptTexts, symbolically } from './accessText.ts'
+import { type Conflict, conflictsOf, dependenceOf } from './dependence.ts'
+import { kernelOf } from './kernelTarget.ts'
+import { prefetchOf, variablesOf } from './placement.ts'
+import { rejectedOf } from './rejected.ts'
+import { axesOf, chooseSchedule } from './schedule.ts'
+import { orderedAccesses, reducedArraysOf } from './sharing.ts'
+import { conflictSentence } from './witnessText.ts'
+
+/** The plan of a loop and what its runtime needs to know. Never throws for what a body does: a refused one is serial. */
+export function analyzeLoop(spec: LoopSpec): AnalyzedLoop {
+  const kernel = kernelOf(spec)
+  const { ir } = spec.body
+  if (ir === undefined) return refusedLoop(spec, kernel, kernel.because ?? [])
+
+  const names = axisNames(spec.over.rank, ir)
+  const accesses = accessesOf(spec, ir)
+  const reducedArrays = reducedArraysOf(accesses)
+  const conflicts = conflictsOf(spec, orderedAccesses(accesses, reducedArrays))
+  const order = spec.options.order ?? 'serial'
+  const vectors = conflicts.map((conflict) => conflict.vector)
+  const asIs = kernel.target === 'as-is'
+  const choice = chooseSchedule(vectors, { extents: spec.over.extents, order })
+  const schedule: Schedule = asIs ? { kind: 'serial' } : choice.schedule
+  const reported = distinctDependences(conflicts, (conflict) => conflictSentence(spec, conflict, names))
+  const placement = { spec, ir, accesses, schedule, reducedArrays }
+  const variables = variablesOf(placement)
+
+  const plan: LoopPlan = {
+    order,
+    schedule: {
+      kind: schedule.kind,
+      axes: axesOf(schedule),
+      blocks: blocksOf(spec, schedule),
+      reason: asIs ? asIsReason(kernel.because ?? []) : reasonOf(schedule, names, conflicts),
+    },
+    rejected: asIs ? refusedKinds(kernel.because ?? []) : rejectedOf(choice.rejected, spec, ir, conflicts),
+    dependences: reported.map(({ dependence }) => dependence),
+    variables,
+    accesses: accessTable(spec, accesses, names),
+    kernel,
+    execution: { where: 'caller', because: 'decided by run()' },
+    prefetch: prefetchOf(placement, variables, names),
+  }
+  return {
+    spec,
+    plan,
+    schedule,
+    ir,
+    reducedArrays: asIs ? [] : reducedArrays,
+    writtenArrays: writtenArraysOf(accesses),
+    writesElement: returnsValue(ir),
+    notes: reported.map(({ note }) => note),
+  }
+}
+
+/** A body that could not be lowered runs as it stands: what it touches is unknown, so it may write every array it is given. */
+function refusedLoop(spec: LoopSpec, kernel: LoopPlan['kernel'], refusals: readonly Refusal[]): AnalyzedLoop {
+  const schedule: Schedule = { kind: 'serial' }
+  const arrays = Object.values(spec.env).flatMap((binding) =>
+    binding.kind === 'array' || binding.kind === 'buffer' ? [binding.array] : [],
+  )
+  const iterated = spec.over.array === undefined ? [] : [spec.over.array]
+  const plan: LoopPlan = {
+    order: spec.options.order ?? 'serial',
+    schedule: { kind: 'serial', axes: [], blocks: [], reason: asIsReason(refusals) },
+    rejected: refusedKinds(refusals),
+    dependences: [],
+    variables: variablesOf({ spec, ir: undefined, accesses: [], schedule, reducedArrays: [] }),
+    accesses: [],
+    kernel,
+    execution: { where: 'caller', because: 'decided by run()' },
+    prefetch: [],
+  }
+  const writtenArrays = [...new Set([...arrays, ...iterated])].sort((a, b) => a - b)
+  return { spec, plan, schedule, reducedArrays: [], writtenArrays, writesElement: spec.over.array !== undefined, notes: [] }
+}
+
+function asIsReason(refusals: readonly Refusal[]): string {
+  const [first] = refusals
+  return `the body runs as it stands, on the caller's thread${first === undefined ? '' : `: ${first.message}`}`
+}
+
+function refusedKinds(refusals: readonly Refusal[]): LoopPlan['rejected'] {
+  const [first] = refusals
+  return [{ kind: 'independent', because: refusals, ...(first === undefined ? {} : { edit: first.cure }) }]
+}
+
+function reasonOf(schedule: Schedule, names: readonly string[], conflicts: readonly Conflict[]): string {
+  const nameOf = (axis: number) => names[axis] ?? `i${axis}`
+  switch (schedule.kind) {
+    case 'independent':
+      return 'no two iterations depend on each other'
+    case '1d':
+      return `no dependence crosses ${nameOf(schedule.axis)}`
+    case '2d':
+      return `iterations that differ in both ${schedule.axes.map(nameOf).join(' and ')} do not depend on each other`
+    case 'wavefront':
+      return `every dependence points forward, or nowhere, along ${schedule.axes.map(nameOf).join(' and ')}`
+    case 'serial':
+      return `iterations depend on each other through ${[...new Set(conflicts.map((conflict) => conflict.from.name))].join(', ') || 'nothing'}`
+  }
+}
+
+/** Block counts where all extents are known; otherwise they are known from the first run on. */
+function blocksOf(spec: LoopSpec, schedule: Schedule): number[] {
+  const extents = spec.over.extents.filter((extent) => extent !== undefined)
+  const isBox = spec.over.kind === 'range' || spec.over.kind === 'dense'
+  if (!isBox || extents.length < spec.over.extents.length) return []
+  return blockCounts(schedule, extents, spec.options.partitions, sizeOfShape(extents))
+}
+
+/** Conflicts as plain data, each once. */
+function distinctDependences(
+  conflicts: readonly Conflict[],
+  sentenceOf: (conflict: Conflict) => string,
+): { dependence: Dependence; note: DependenceNote }[] {
+  const seen = new Map<string, { dependence: Dependence; note: DependenceNote }>()
+  for (const conflict of conflicts) {
+    const dependence = dependenceOf(conflict)
+    const { witness: _, ...rest } = dependence
+    const id = JSON.stringify(rest)
+    if (!seen.has(id)) seen.set(id, { dependence, note: { sentence: sentenceOf(conflict), certain: conflict.certain } })
+  }
+  return [...seen.values()]
+}
+
+function accessTable(spec: LoopSpec, accesses: readonly Access[], names: readonly string[]): LoopPlan['accesses'] {
+  const rows = accesses.map((access) => ({
+    array: access.name,
+    kind: access.mode,
+    subscripts: subscriptTexts(spec, access, symbolically(names)),
+    span: access.span,
+  }))
+  return [...new Map(rows.map((row) => [JSON.stringify(row), row])).values()]
+}
+
+function writtenArraysOf(accesses: readonly Access[]): number[] {
+  const written = accesses.filter((access) => access.mode !== 'read').map((access) => access.array)
+  return [...new Set(written)].sort((a, b) => a - b)
+}

@@ -1,0 +1,143 @@
+/** The plan of a loop on one screen. */
+import type { Dependence, LoopPlan } from '../../core/loopPlan.ts'
+import type { AnalyzedLoop } from '../../core/loopSpec.ts'
+import type { Refusal, Span } from '../../core/span.ts'
+
+/** What runs have shown, printed with the plan when there were any. */
+export interface MeasuredLoop {
+  readonly passes?: number
+  readonly milliseconds?: number
+  readonly workers?: number
+  readonly predictedMilliseconds?: number
+}
+
+/** The plan as text for people, or as JSON: the same as `JSON.stringify(loop.plan)`, indented. */
+export function explainLoop(
+  analyzed: AnalyzedLoop,
+  options: { readonly format?: 'text' | 'json'; readonly measured?: MeasuredLoop } = {},
+): string {
+  const { plan } = analyzed
+  if (options.format === 'json') return JSON.stringify(plan, undefined, 2)
+  return [
+    ...header(analyzed),
+    ...section('variables', variableLines(plan)),
+    ...section('accesses', accessLines(plan)),
+    ...section('dependences', dependenceLines(analyzed)),
+    ...section('rejected', rejectedLines(plan)),
+    ...footer(plan, options.measured),
+  ].join('\n')
+}
+
+function header({ spec, plan }: AnalyzedLoop): string[] {
+  const name = spec.options.name === undefined ? '' : `${spec.options.name}: `
+  return [
+    `${name}loop over ${spec.over.label}, order ${plan.order}`,
+    `  ${placeText(spec.body.span)}  ${shortened(spec.body.text, 100)}`,
+    `schedule ${scheduleText(plan)}: ${plan.schedule.reason}`,
+  ]
+}
+
+function scheduleText({ schedule }: LoopPlan): string {
+  return schedule.axes.length === 0
+    ? schedule.kind
+    : `${schedule.kind} on ${schedule.axes.length === 1 ? 'axis' : 'axes'} ${schedule.axes.join(', ')}`
+}
+
+function variableLines({ variables }: LoopPlan): string[] {
+  return table(variables.map((variable) => [variable.name, variable.class, variable.origin]))
+}
+
+function accessLines({ accesses }: LoopPlan): string[] {
+  return table(accesses.map(({ array, kind, subscripts, span }) => [placeText(span), kind, `${array}[${subscripts.join(', ')}]`]))
+}
+
+/** Dependences of one array with one vector are told once, by a flow dependence if there is one; the others are counted. */
+function dependenceLines({ plan, notes }: AnalyzedLoop): string[] {
+  const groups = new Map<string, number[]>()
+  for (const [i, { array, vector }] of plan.dependences.entries()) {
+    const id = JSON.stringify([array, vector])
+    groups.set(id, [...(groups.get(id) ?? []), i])
+  }
+  return [...groups.values()].flatMap((group) => {
+    const shown = group.find((i) => plan.dependences[i]?.kind === 'flow') ?? group[0] ?? 0
+    const dependence = plan.dependences[shown]
+    const note = notes[shown]
+    if (dependence === undefined || note === undefined) return []
+    const others = group.length === 1 ? [] : [`  and ${group.length - 1} more between accesses to ${dependence.array} with this vector`]
+    return [...dependenceText(dependence), `  ${note.sentence}`, ...others]
+  })
+}
+
+function dependenceText({ array, kind, vector, from, to }: Dependence): string[] {
+  const places = table([
+    [placeText(from), from.text],
+    [placeText(to), to.text],
+  ])
+  return [`${array} ${vectorText(vector)} ${kind}`, ...places.map((line) => `  ${line}`)]
+}
+
+function rejectedLines({ rejected }: LoopPlan): string[] {
+  return rejected.flatMap(({ kind, because, edit }) => {
+    const reasons = because.map(reasonText)
+    const more = reasons.length > 3 ? [`  and ${reasons.length - 3} more`] : []
+    return [`${kind}: ${reasons.slice(0, 3).join('; ')}`, ...more, ...(edit === undefined ? [] : [`  edit: ${edit}`])]
+  })
+}
+
+function reasonText(reason: Dependence | Refusal): string {
+  if ('vector' in reason) return `${reason.array} ${vectorText(reason.vector)}`
+  return reason.span === undefined ? reason.message : `${placeText(reason.span)} ${reason.message}`
+}
+
+function footer(plan: LoopPlan, measured: MeasuredLoop | undefined): string[] {
+  const { schedule, execution, kernel, prefetch } = plan
+  const because = kernel.because?.[0]
+  return [
+    ...(schedule.kind === 'serial'
+      ? []
+      : [`blocks ${schedule.blocks.length === 0 ? 'cut when the data is known' : schedule.blocks.join(' x ')}`]),
+    ...(prefetch.length === 0 ? [] : [`prefetch ${prefetch.map(({ slice }) => slice).join(', ')}`]),
+    `kernel ${kernel.target}${because === undefined ? '' : `: ${because.message}`}`,
+    `execution ${execution.where}: ${execution.because}`,
+    ...(measured === undefined ? [] : [measuredText(measured)]),
+  ]
+}
+
+function measuredText({ passes, milliseconds, workers, predictedMilliseconds }: MeasuredLoop): string {
+  const parts = [
+    ...(passes === undefined ? [] : [`${passes} ${passes === 1 ? 'pass' : 'passes'}`]),
+    ...(milliseconds === undefined ? [] : [`${milliseconds.toFixed(1)} ms`]),
+    ...(predictedMilliseconds === undefined ? [] : [`predicted ${predictedMilliseconds.toFixed(1)} ms`]),
+    ...(workers === undefined ? [] : [`${workers} ${workers === 1 ? 'worker' : 'workers'}`]),
+  ]
+  return `measured ${parts.join(', ')}`
+}
+
+function section(title: string, lines: readonly string[]): string[] {
+  return lines.length === 0 ? [] : [title, ...lines.map((line) => `  ${line}`)]
+}
+
+/** Columns of equal width, two spaces apart. */
+function table(rows: readonly (readonly string[])[]): string[] {
+  const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)))
+  return rows.map((row) =>
+    row
+      .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+      .join('  ')
+      .trimEnd(),
+  )
+}
+
+/** `[0, +]` */
+export function vectorText(vector: Dependence['vector']): string {
+  return `[${vector.join(', ')}]`
+}
+
+/** `train.ts:12:5`, or `3:5` within the function where the file is not known. */
+export function placeText({ file, line, column }: Span): string {
+  return `${file === undefined ? '' : `${file}:`}${line}:${column}`
+}
+
+function shortened(text: string, length: number): string {
+  return text.length <= length ? text : `${text.slice(0, length - 1)}…`
+}

@@ -1,0 +1,32 @@
+/** How a body runs: compiled to JavaScript over typed arrays, or as it stands, and then why. */
+import type { LoopPlan } from '../../core/loopPlan.ts'
+import type { LoopSpec } from '../../core/loopSpec.ts'
+import type { Refusal } from '../../core/span.ts'
+
+export function kernelOf(spec: LoopSpec): LoopPlan['kernel'] {
+  const because = spec.body.ir === undefined ? spec.body.refusals : untypedArrays(spec)
+  return spec.body.ir !== undefined && because.length === 0 ? { target: 'js' } : { target: 'as-is', because }
+}
+
+/** Arrays whose elements are JavaScript values live on one thread only, and so does a loop that uses them. */
+function untypedArrays(spec: LoopSpec): Refusal[] {
+  const used = new Set(spec.body.ir?.uses.map((use) => use.name))
+  const refusals = Object.entries(spec.env).flatMap(([name, binding]): Refusal[] => {
+    if (binding.kind !== 'array' || !used.has(name)) return []
+    if (binding.dtype === 'object') return [objectRefusal(name)]
+    if (binding.dtype !== 'row') return []
+    const cure = `Put the column that the body needs into an array of its own, as ${name}.map((row) => row.column).`
+    return [{ code: 'row-array', message: `${name} holds rows, which have no place in a numeric array.`, cure }]
+  })
+  const { element, label } = spec.over
+  const objects = element?.kind === 'scalar' && element.type.kind === 'object'
+  return objects ? [objectRefusal(label), ...refusals] : refusals
+}
+
+function objectRefusal(name: string): Refusal {
+  return {
+    code: 'object-array',
+    message: `${name} holds objects, which live on the caller's thread.`,
+    cure: 'Keep numbers in an array with a numeric dtype.',
+  }
+}

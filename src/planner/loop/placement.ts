@@ -1,0 +1,91 @@
+/**
+ * What becomes of each variable of a loop under its schedule.
+ *
+ *     iterated    what the loop runs over
+ *     local       subscripted by the axis that is cut (the first of two): stays where its block runs
+ *     pipelined   subscripted by the second axis: rotates from block to block
+ *     broadcast   read only, the same parts in every block
+ *     served      read only, at subscripts that only the data can tell: fetched ahead by the prefetch slice
+ *     reduction   accumulators, and arrays that are only added to: a copy for each block
+ *     buffer      an update buffer
+ *     constant    numbers, tables, generators
+ */
+import type { FunctionIr } from '../../core/functionIr.ts'
+import type { LoopPlan, VariableClass } from '../../core/loopPlan.ts'
+import type { EnvBinding, LoopSpec, Schedule } from '../../core/loopSpec.ts'
+import type { Access } from './accesses.ts'
+import { elementText, symbolically } from './accessText.ts'
+import { axesOf } from './schedule.ts'
+
+export interface Placement {
+  readonly spec: LoopSpec
+  readonly ir: FunctionIr | undefined
+  readonly accesses: readonly Access[]
+  readonly schedule: Schedule
+  readonly reducedArrays: readonly number[]
+}
+
+/** Every variable once: the iterated array, then `env` and captures in the order of the body, then numbers and tables. */
+export function variablesOf(placement: Placement): LoopPlan['variables'] {
+  const { spec, ir } = placement
+  const iterated = spec.over.kind === 'range' ? [] : [{ name: spec.over.label, class: 'iterated' as const, origin: 'env' as const }]
+  if (ir === undefined) {
+    const named = Object.entries(spec.env).map(([name, binding]) => ({
+      name,
+      class: classOf(placement, name, binding),
+      origin: 'env' as const,
+    }))
+    return [...iterated, ...named]
+  }
+  const used = ir.uses.flatMap(({ name, origin }) => {
+    const binding = spec.env[name]
+    return binding === undefined ? [] : [{ name, class: classOf(placement, name, binding), origin }]
+  })
+  const constants = [...ir.parameters, ...ir.tables].map(({ name, origin }) => ({ name, class: 'constant' as const, origin }))
+  return [...iterated, ...used, ...constants]
+}
+
+function classOf(placement: Placement, name: string, binding: EnvBinding): VariableClass {
+  switch (binding.kind) {
+    case 'accumulator':
+      return 'reduction'
+    case 'rng':
+      return 'constant'
+    case 'buffer':
+      return 'buffer'
+    case 'array':
+      return arrayClass(placement, name, binding.array)
+  }
+}
+
+function arrayClass({ accesses, schedule, reducedArrays }: Placement, name: string, array: number): VariableClass {
+  if (reducedArrays.includes(array)) return 'reduction'
+  const own = accesses.filter((access) => access.array === array && !access.buffered)
+  const [first, second] = axesOf(schedule)
+  if (first !== undefined && own.length > 0 && own.every((access) => followsAxis(access, first))) return 'local'
+  if (second !== undefined && own.length > 0 && own.every((access) => followsAxis(access, second))) return 'pipelined'
+  if (own.some((access) => access.mode !== 'read')) return 'local'
+  return accesses.some((access) => access.name === name && hasUnknown(access)) ? 'served' : 'broadcast'
+}
+
+/** Whether some subscript is the loop index of `axis`, up to a constant. */
+function followsAxis({ subscripts }: Access, axis: number): boolean {
+  return subscripts.some(({ kind, ...rest }) => kind === 'affine' && 'form' in rest && isKey(rest.form.variable, axis))
+}
+
+function isKey(variable: { readonly kind: string; readonly axis?: number } | undefined, axis: number): boolean {
+  return variable?.kind === 'key' && variable.axis === axis
+}
+
+function hasUnknown({ subscripts }: Access): boolean {
+  return subscripts.some((subscript) => subscript.kind === 'unknown' || subscript.form.variable?.kind === 'distinct')
+}
+
+/** What would be fetched ahead of a block: the reads of served arrays. */
+export function prefetchOf(placement: Placement, variables: LoopPlan['variables'], names: readonly string[]): LoopPlan['prefetch'] {
+  const served = new Set(variables.filter((variable) => variable.class === 'served').map((variable) => variable.name))
+  const slices = placement.accesses
+    .filter((access) => served.has(access.name))
+    .map((access) => ({ array: access.name, slice: elementText(placement.spec, access, symbolically(names)).replaceAll('? ', '') }))
+  return slices.filter(({ slice }, i) => slices.findIndex((other) => other.slice === slice) === i)
+}

@@ -1,0 +1,61 @@
+/** Why the freer schedules were not taken: the conflicts in the way of each, and the edit that would remove them. */
+import type { FunctionIr } from '../../core/functionIr.ts'
+import type { Dependence, LoopPlan } from '../../core/loopPlan.ts'
+import type { LoopSpec } from '../../core/loopSpec.ts'
+import type { Refusal } from '../../core/span.ts'
+import { editFor } from './advice.ts'
+import { type Conflict, dependenceOf } from './dependence.ts'
+import { allowsVector, type PlannedKind } from './schedule.ts'
+
+export function rejectedOf(
+  kinds: readonly PlannedKind[],
+  spec: LoopSpec,
+  ir: FunctionIr,
+  conflicts: readonly Conflict[],
+): LoopPlan['rejected'] {
+  return kinds.map((kind) => {
+    const edit = editFor(kind, spec, ir, conflicts)
+    return { kind, because: becauseOf(kind, spec, conflicts), ...(edit === undefined ? {} : { edit }) }
+  })
+}
+
+function becauseOf(kind: PlannedKind, spec: LoopSpec, conflicts: readonly Conflict[]): (Dependence | Refusal)[] {
+  const order = spec.options.order ?? 'serial'
+  const candidates = axisChoices(kind, spec.over.rank)
+  const blockers = (o: 'serial' | 'any') =>
+    candidates
+      .map((axes) => conflicts.filter((conflict) => !allowsVector(kind, conflict.vector, axes, o)))
+      .reduce((fewest, some) => (some.length < fewest.length ? some : fewest), conflicts)
+  if (kind === '2d' && order === 'serial' && blockers('any').length === 0) {
+    const message = 'Blocks of a 2d schedule run in an order that is not key order.'
+    return [{ code: 'order-serial', message, cure: "Ask for { order: 'any' }." }]
+  }
+  return strongest(blockers(kind === '2d' ? 'any' : order)).map(dependenceOf)
+}
+
+function axisChoices(kind: PlannedKind, rank: number): number[][] {
+  const axes = Array.from({ length: rank }, (_, axis) => axis)
+  switch (kind) {
+    case 'independent':
+    case 'serial':
+      return [[]]
+    case '1d':
+      return axes.map((axis) => [axis])
+    case '2d':
+    case 'wavefront':
+      return axes.flatMap((a) => axes.filter((b) => b > a).map((b) => [a, b]))
+  }
+}
+
+const BY_KIND = { flow: 0, output: 1, anti: 2 } as const
+
+/** One conflict for each array and vector, a flow dependence where there is one. */
+export function strongest(conflicts: readonly Conflict[]): Conflict[] {
+  const best = new Map<string, Conflict>()
+  for (const conflict of conflicts) {
+    const id = JSON.stringify([conflict.from.array, conflict.vector])
+    const known = best.get(id)
+    if (known === undefined || BY_KIND[conflict.kind] < BY_KIND[known.kind]) best.set(id, conflict)
+  }
+  return [...best.values()]
+}

@@ -1,0 +1,29 @@
+/**
+ * Which accesses order iterations at all.
+ *
+ * Additions to an array that the loop only adds to do not: by writing `add` the user says that their order does not
+ * matter. Neither do accesses through an update buffer, whose reads see the last flush and whose adds apply at the
+ * next, unless the loop also accesses the array behind the buffer: then a flush could be seen, and nothing is known.
+ */
+import type { Access } from './accesses.ts'
+
+/** Identities of the arrays that are only added to, directly. */
+export function reducedArraysOf(accesses: readonly Access[]): number[] {
+  const arrays = [...new Set(accesses.map((access) => access.array))].sort((a, b) => a - b)
+  return arrays.filter((array) => accesses.every((access) => access.array !== array || (access.mode === 'add' && !access.buffered)))
+}
+
+/** The accesses between which dependences count; an `add` among them is a read and a write. */
+export function orderedAccesses(accesses: readonly Access[], reducedArrays: readonly number[]): Access[] {
+  const direct = new Set(accesses.filter((access) => !access.buffered).map((access) => access.array))
+  return accesses.flatMap((access) => {
+    if (!access.buffered) return reducedArrays.includes(access.array) ? [] : [access]
+    return direct.has(access.array) ? [{ ...access, ...anyElement(access) }] : []
+  })
+}
+
+/** A flush can touch every element, at any time. */
+function anyElement(access: Access): Pick<Access, 'subscripts' | 'constraints' | 'exact'> {
+  const text = `${access.name} (buffered)`
+  return { subscripts: access.subscripts.map(() => ({ kind: 'unknown', text })), constraints: [], exact: false }
+}

@@ -1,0 +1,31 @@
+/** A conflict as a sentence about two iterations: "(1, 5) writes W[1, :] which (1, 9) reads". */
+import type { Key } from '../../core/indexSpace.ts'
+import type { LoopSpec } from '../../core/loopSpec.ts'
+import type { Access } from './accesses.ts'
+import { atIteration, elementText, symbolically } from './accessText.ts'
+import type { Conflict } from './dependence.ts'
+
+const VERBS = {
+  read: { does: 'reads', may: 'may read' },
+  write: { does: 'writes', may: 'may write' },
+  add: { does: 'adds to', may: 'may add to' },
+} as const
+
+export function conflictSentence(spec: LoopSpec, conflict: Conflict, names: readonly string[]): string {
+  const { from, to, witness, certain } = conflict
+  const verb = (access: Access) => VERBS[access.mode][certain ? 'does' : 'may']
+  if (witness !== undefined) {
+    const [earlier, later] = witness
+    const element = elementText(spec, from, atIteration(earlier, names))
+    const again = from.mode === to.mode ? ' too' : ''
+    return `${keyText(earlier)} ${verb(from)} ${element} which ${keyText(later)} ${verb(to)}${again}`
+  }
+  const elements = [from, to].map((access) => elementText(spec, access, symbolically(names)))
+  const both = elements[0] === elements[1] ? `${elements[0]}` : `${elements[0]} and ${elements[1]}`
+  return `${both} can be one element in different iterations: only the data can tell`
+}
+
+/** `(1, 5)`, or `iteration 1` where there is one axis. */
+export function keyText(key: Key): string {
+  return key.length === 1 ? `iteration ${key[0]}` : `(${key.join(', ')})`
+}
