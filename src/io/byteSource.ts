@@ -1,0 +1,106 @@
+/**
+ * Bytes that are read in ranges: a file or something behind HTTP.
+ *
+ * A handle is opened for one read or one footer and closed after it; `stamp` tells whether a file changed between
+ * the two.
+ */
+import { open, stat } from 'node:fs/promises'
+import { basename } from 'node:path'
+import { asyncBufferFromUrl } from 'hyparquet'
+import { SourceError } from '../core/errors.ts'
+
+export interface ByteSource {
+  readonly size: number
+  /** Size and time of change; empty over HTTP, where the size is all there is. */
+  readonly stamp: string
+  /** Exactly the bytes from `start` to `end`; a SourceError when there are fewer. */
+  read(start: number, end: number): Promise<Uint8Array>
+  close(): Promise<void>
+}
+
+/** Whether a path is an http(s) address. */
+export function isUrl(path: string): boolean {
+  return /^https?:\/\//i.test(path)
+}
+
+/** What messages call a source: the last part of its path or address. */
+export function nameOfPath(path: string): string {
+  if (!isUrl(path)) return basename(path)
+  return basename(new URL(path).pathname) || path
+}
+
+export async function openBytes(path: string): Promise<ByteSource> {
+  return isUrl(path) ? openUrl(path) : openFile(path)
+}
+
+async function openFile(path: string): Promise<ByteSource> {
+  try {
+    // Before open(): opening a named pipe would wait for a writer.
+    const info = await stat(path)
+    if (info.isDirectory())
+      throw new SourceError(`${path} is a directory. Name the files in it, for example ${path.replace(/\/$/, '')}/*.`, path)
+    if (!info.isFile()) throw new SourceError(`${path} is not a regular file.`, path)
+    const handle = await open(path, 'r')
+    return {
+      size: info.size,
+      stamp: `${info.size}:${info.mtimeMs}`,
+      async read(start, end) {
+        const bytes = new Uint8Array(end - start)
+        let done = 0
+        while (done < bytes.length) {
+          const { bytesRead } = await handle.read(bytes, done, Math.min(bytes.length - done, 2 ** 30), start + done)
+          if (bytesRead === 0) throw new SourceError(`${path} ended at byte ${start + done}: it was cut while it was read.`, path)
+          done += bytesRead
+        }
+        return bytes
+      },
+      close: () => handle.close(),
+    }
+  } catch (error) {
+    throw fileError(path, error)
+  }
+}
+
+/** The SourceError for what the file system says about a path. */
+export function fileError(path: string, error: unknown): unknown {
+  if (error instanceof SourceError) return error
+  const code = error instanceof Error && 'code' in error ? String(error.code) : undefined
+  if (code === 'ENOENT') return new SourceError(`There is no file ${path}.`, path, { cause: error })
+  if (code === 'EACCES' || code === 'EPERM') return new SourceError(`${path} may not be read: permission denied.`, path, { cause: error })
+  if (code === 'ENOTDIR') return new SourceError(`There is no file ${path}: a part of the path is not a directory.`, path, { cause: error })
+  if (code === 'EISDIR')
+    return new SourceError(`${path} is a directory. Name the files in it, for example ${path}/*.`, path, { cause: error })
+  if (code !== undefined) return new SourceError(`${path} cannot be read: ${code}.`, path, { cause: error })
+  return error
+}
+
+async function openUrl(url: string): Promise<ByteSource> {
+  try {
+    const buffer = await asyncBufferFromUrl({ url })
+    return {
+      size: buffer.byteLength,
+      stamp: `${buffer.byteLength}`,
+      async read(start, end) {
+        if (start === end) return new Uint8Array(0)
+        let bytes: ArrayBuffer
+        try {
+          bytes = await buffer.slice(start, end)
+        } catch (error) {
+          throw urlError(url, error)
+        }
+        if (bytes.byteLength !== end - start)
+          throw new SourceError(`${url} answered ${bytes.byteLength} bytes instead of the ${end - start} asked for.`, url)
+        return new Uint8Array(bytes)
+      },
+      close: () => Promise.resolve(),
+    }
+  } catch (error) {
+    throw urlError(url, error)
+  }
+}
+
+function urlError(url: string, error: unknown): SourceError {
+  if (error instanceof SourceError) return error
+  const reason = error instanceof Error ? (error.cause instanceof Error ? error.cause.message : error.message) : String(error)
+  return new SourceError(`${url} cannot be read: ${reason}.`, url, { cause: error })
+}

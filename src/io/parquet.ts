@@ -1,0 +1,91 @@
+/**
+ * Parquet files as a source: one split per row group.
+ *
+ * Opening reads footers only. A split is read by any thread: the pages of the columns asked for are fetched, checked
+ * (`parquet/pages.ts`), put into a small file of their own (`parquet/singleGroup.ts`) and decoded by parquet-wasm.
+ */
+import { PlanError, SourceError } from '../core/errors.ts'
+import type { ArraySource, SourceSplit } from '../core/ports.ts'
+import { type Field, namesText, sameType, typeText } from '../core/schema.ts'
+import { nameOfPath, openBytes } from './byteSource.ts'
+import { describeFile, type FileColumns, splitsOf } from './parquet/describe.ts'
+import { readFooter } from './parquet/footer.ts'
+import { pathsOf } from './paths.ts'
+
+export { readParquetSplit } from './parquet/readGroup.ts'
+
+export interface ParquetOptions {
+  /** The columns to have, in this order; all of them when absent. */
+  readonly columns?: readonly string[]
+  /** 'number' reads 64-bit integers as f64 and refuses values that are not exactly a number. Default 'bigint'. */
+  readonly int64?: 'bigint' | 'number'
+}
+
+/** A table of one or more Parquet files with the same columns, row groups in file order. Reads footers. */
+export async function openParquet(source: string | URL | readonly string[], options: ParquetOptions = {}): Promise<ArraySource> {
+  const paths = await pathsOf(source)
+  const files: FileColumns[] = []
+  for (const path of paths) files.push(await openOne(path, options))
+  const [first, ...others] = files
+  if (first === undefined) throw new SourceError('No file was named.', '')
+  const fields = others.reduce((known, file) => agreedFields(known, first.path, file), first.fields)
+  const splits: SourceSplit[] = files.flatMap((file) => splitsOf(file))
+  return {
+    kind: 'parquet',
+    name: paths.length === 1 ? nameOfPath(first.path) : `${nameOfPath(first.path)} and ${paths.length - 1} more`,
+    element: { kind: 'row', fields },
+    rows: splits.reduce((sum, split) => sum + (split.rows ?? 0), 0),
+    splits,
+  }
+}
+
+async function openOne(path: string, options: ParquetOptions): Promise<FileColumns> {
+  const bytes = await openBytes(path)
+  try {
+    const footer = await readFooter(bytes, path)
+    const names = options.columns ?? footer.columns.map((column) => column.name)
+    const known = new Map(footer.columns.map((column) => [column.name, column]))
+    const columns = names.map((name) => {
+      const column = known.get(name)
+      if (column === undefined) {
+        throw new PlanError(
+          `There is no column "${name}" in ${path}. Its columns: ${namesText(footer.columns.map((c): Field => ({ name: c.name, type: { kind: 'unknown' }, nullable: true })))}.`,
+        )
+      }
+      return column
+    })
+    if (new Set(names).size !== names.length)
+      throw new PlanError(`A column is named twice in { columns: [${names.map((name) => JSON.stringify(name)).join(', ')}] }.`)
+    return describeFile({ path, stamp: bytes.stamp, footer, columns, int64: options.int64 ?? 'bigint' })
+  } finally {
+    await bytes.close()
+  }
+}
+
+/** The fields of files read as one: the same names and types, nullable where one file says so. */
+function agreedFields(known: readonly Field[], firstPath: string, file: FileColumns): readonly Field[] {
+  const others = new Map(file.fields.map((field) => [field.name, field]))
+  const merged = known.map((field) => {
+    const other = others.get(field.name)
+    others.delete(field.name)
+    if (other === undefined)
+      throw new SourceError(
+        `${file.path} has no column "${field.name}", which ${firstPath} has. Files read together need the same columns.`,
+        file.path,
+      )
+    if (!sameType(field.type, other.type)) {
+      throw new SourceError(
+        `Column "${field.name}" is ${typeText(other.type)} in ${file.path} and ${typeText(field.type)} in ${firstPath}. Files read together need the same types.`,
+        file.path,
+      )
+    }
+    return { ...field, nullable: field.nullable || other.nullable }
+  })
+  const [extra] = others.keys()
+  if (extra !== undefined)
+    throw new SourceError(
+      `${file.path} has a column "${extra}", which ${firstPath} has not. Files read together need the same columns.`,
+      file.path,
+    )
+  return merged
+}

@@ -1,0 +1,149 @@
+/**
+ * What the decoder is told about the types of a file, and what is done here instead.
+ *
+ * A schema element keeps its structure; annotations are reduced to those the decoder knows. What it cannot say comes
+ * back as a *leaf change*, applied to types and columns alike: uuids become text, INT96 becomes microseconds, and
+ * `int64: 'number'` becomes f64.
+ */
+import type { Column } from '../../core/column.ts'
+import { columnFromValues } from '../../core/columnBuilder.ts'
+import { valueReader } from '../../core/columnOps.ts'
+import type { ColumnType, TimeUnit } from '../../core/schema.ts'
+import { columnError, inside, type Place } from '../arrowTypes.ts'
+import { i32, intOf, structOf, type ThriftField, type ThriftStruct } from './thrift.ts'
+
+export type LeafChange =
+  | { readonly kind: 'uuid' }
+  | { readonly kind: 'number' }
+  /** A timestamp or time in another unit or time zone than Parquet can say. */
+  | { readonly kind: 'time'; readonly unit: TimeUnit; readonly timezone?: string }
+
+const INT96 = 3
+const CONVERTED = { utf8: 0, enum: 4, json: 19, bson: 20, interval: 21 } as const
+const LOGICAL = { string: 1, enum: 4, json: 12, bson: 13, uuid: 14, float16: 15, variant: 16 } as const
+/** Fields of a schema element that carry structure: type, length, repetition, name, children, annotation, scale, precision. */
+const STRUCTURE = [1, 2, 3, 4, 5, 6, 7, 8, 10]
+
+/** The element as the decoder is to see it. A SourceError for a type that no column holds. */
+export function plainElement(
+  element: ThriftStruct,
+  place: Place,
+): { readonly element: ThriftStruct; readonly change?: LeafChange; readonly int96: boolean } {
+  const plain: ThriftStruct = new Map()
+  for (const field of STRUCTURE) {
+    const value = element.get(field)
+    if (value !== undefined) plain.set(field, value)
+  }
+  const logical = structOf(element, 10)
+  const id = logical === undefined ? undefined : [...logical.keys()][0]
+  const converted = intOf(element, 6)
+  if (converted === CONVERTED.interval)
+    throw columnError(place, 'values of the Parquet type INTERVAL are not read. Leave the column out with { columns }.')
+  if (id === LOGICAL.variant)
+    throw columnError(place, 'values of the Parquet type VARIANT are not read. Leave the column out with { columns }.')
+  if (converted === CONVERTED.enum || converted === CONVERTED.json || id === LOGICAL.enum || id === LOGICAL.json) {
+    plain.set(6, i32(CONVERTED.utf8))
+    plain.set(10, { type: 12, value: new Map<number, ThriftField>([[LOGICAL.string, { type: 12, value: new Map() }]]) })
+  } else if (id !== undefined && id >= LOGICAL.bson && id !== LOGICAL.float16) plain.delete(10)
+  if (converted === CONVERTED.bson) plain.delete(6)
+  const int96 = intOf(element, 1) === INT96
+  return id === LOGICAL.uuid ? { element: plain, change: { kind: 'uuid' }, int96 } : { element: plain, int96 }
+}
+
+/** The changes of the leaves below a type, in depth-first order; `changes` is consumed. */
+export type LeafChanges = readonly (LeafChange | undefined)[]
+
+export function leafTypes(type: ColumnType): ColumnType[] {
+  if (type.kind === 'list') return leafTypes(type.item)
+  if (type.kind === 'struct') return type.fields.flatMap((field) => leafTypes(field.type))
+  return [type]
+}
+
+export function changedType(type: ColumnType, changes: LeafChanges): ColumnType {
+  let next = 0
+  const visit = (at: ColumnType): ColumnType => {
+    if (at.kind === 'list') return { kind: 'list', item: visit(at.item) }
+    if (at.kind === 'struct') return { kind: 'struct', fields: at.fields.map((field) => ({ ...field, type: visit(field.type) })) }
+    const change = changes[next++]
+    return change === undefined ? at : changedLeafType(at, change)
+  }
+  return visit(type)
+}
+
+function changedLeafType(type: ColumnType, change: LeafChange): ColumnType {
+  switch (change.kind) {
+    case 'uuid':
+      return { kind: 'utf8' }
+    case 'number':
+      return { kind: 'f64' }
+    case 'time':
+      if (type.kind === 'time') return { kind: 'time', unit: change.unit }
+      return { kind: 'timestamp', unit: change.unit, ...(change.timezone === undefined ? {} : { timezone: change.timezone }) }
+  }
+}
+
+export function changedColumn(column: Column, changes: LeafChanges, place: Place): Column {
+  if (changes.every((change) => change === undefined)) return column
+  let next = 0
+  const visit = (at: Column, here: Place): Column => {
+    const { type } = at
+    if (type.kind === 'list') {
+      const children = (at.children ?? []).map((child) => visit(child, inside(here, '[]')))
+      return { ...at, type: { kind: 'list', item: children[0]?.type ?? type.item }, children }
+    }
+    if (type.kind === 'struct') {
+      const children = (at.children ?? []).map((child, i) => visit(child, inside(here, `.${type.fields[i]?.name ?? i}`)))
+      return {
+        ...at,
+        type: { kind: 'struct', fields: type.fields.map((field, i) => ({ ...field, type: children[i]?.type ?? field.type })) },
+        children,
+      }
+    }
+    const change = changes[next++]
+    return change === undefined ? at : changedLeaf(at, change, here)
+  }
+  return visit(column, place)
+}
+
+const LARGEST_EXACT = BigInt(Number.MAX_SAFE_INTEGER)
+
+function changedLeaf(column: Column, change: LeafChange, place: Place): Column {
+  const type = changedLeafType(column.type, change)
+  const read = valueReader(column)
+  switch (change.kind) {
+    case 'uuid':
+      return columnFromValues(
+        Array.from({ length: column.length }, (_, i) => uuidText(read(i))),
+        type,
+      )
+    case 'number': {
+      const integers = column.values as BigInt64Array | BigUint64Array // i64 and u64 leaves only
+      const values = new Float64Array(column.length)
+      for (let i = 0; i < values.length; i++) {
+        const integer = integers[i] ?? 0n
+        if ((integer > LARGEST_EXACT || integer < -LARGEST_EXACT) && read(i) !== null && BigInt(Number(integer)) !== integer) {
+          throw columnError(
+            place,
+            `the integer ${integer} at row ${i} of its row group is not a number exactly. Read it without { int64: 'number' }.`,
+          )
+        }
+        values[i] = Number(integer)
+      }
+      return { ...column, type, values }
+    }
+    case 'time': {
+      const from = column.type.kind === 'timestamp' || column.type.kind === 'time' ? column.type.unit : change.unit
+      if (from === change.unit) return { ...column, type }
+      // the one change of unit there is: seconds were written as milliseconds
+      const values = (column.values as BigInt64Array).slice(0, column.length)
+      for (let i = 0; i < values.length; i++) values[i] = (values[i] ?? 0n) / 1000n
+      return { ...column, type, values }
+    }
+  }
+}
+
+function uuidText(bytes: unknown): string | null {
+  if (!(bytes instanceof Uint8Array)) return null
+  const hex = Buffer.from(bytes).toString('hex')
+  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`
+}

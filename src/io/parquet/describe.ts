@@ -1,0 +1,170 @@
+/**
+ * What a worker has to know to read row groups of a file, as plain data, worked out once from the footer.
+ */
+import { tableFromIPC } from 'apache-arrow'
+import { SourceError } from '../../core/errors.ts'
+import type { SourceSplit } from '../../core/ports.ts'
+import { type ColumnType, type Field, fieldsOf } from '../../core/schema.ts'
+import { columnError, elementOfArrowSchema } from '../arrowTypes.ts'
+import { changedType, type LeafChange, type LeafChanges, leafTypes, plainElement } from './annotations.ts'
+import type { ParquetColumn, ParquetFooter } from './footer.ts'
+import { declaredTypes } from './ownSchema.ts'
+import { singleGroupFile } from './singleGroup.ts'
+import { type Bounds, boundsOf } from './statistics.ts'
+import { encodeThrift, type ThriftStruct } from './thrift.ts'
+import { WasmFailure, withParquetWasm } from './wasm.ts'
+
+/** The part of a split's detail that all splits of a file share. */
+export interface FileDetail {
+  readonly path: string
+  readonly stamp: string
+  readonly columns: Readonly<Record<string, ColumnDetail>>
+}
+export interface ColumnDetail {
+  readonly type: ColumnType
+  readonly nullable: boolean
+  /** Encoded schema elements for the decoder. */
+  readonly elements: readonly Uint8Array[]
+  readonly changes: LeafChanges
+  /** For columns with INT96 leaves: the type to ask the decoder for, which has microseconds there. */
+  readonly int96?: ColumnType
+}
+export interface GroupDetail {
+  readonly file: FileDetail
+  readonly group: number
+  readonly rows: number
+  readonly chunks: Readonly<Record<string, readonly ChunkDetail[]>>
+}
+export interface ChunkDetail {
+  readonly meta: Uint8Array
+  readonly codec: number
+  readonly values: number
+  readonly start: number
+  readonly bytes: number
+  readonly uncompressedBytes: number
+  readonly checksum?: number
+}
+
+export interface FileColumns {
+  readonly path: string
+  readonly fields: readonly Field[]
+  readonly footer: ParquetFooter
+  readonly columns: readonly ParquetColumn[]
+  readonly detail: FileDetail
+}
+
+export interface OpenedFile {
+  readonly path: string
+  readonly stamp: string
+  readonly footer: ParquetFooter
+  readonly columns: readonly ParquetColumn[]
+  readonly int64: 'bigint' | 'number'
+}
+
+export function describeFile({ path, stamp, footer, columns, int64 }: OpenedFile): FileColumns {
+  const declared = declaredTypes(footer.keyValues)
+  const fields: Field[] = []
+  const details: Record<string, ColumnDetail> = {}
+  for (const column of columns) {
+    const place = { source: path, column: column.name }
+    const plain = column.elements.map((element) => plainElement(element, place))
+    const int96 = plain.some((element) => element.int96)
+    const elements = plain.map(({ element }) => element)
+    const field = fieldOf(path, column.name, elements)
+    const read = int96 ? microseconds(field.type) : field.type
+    const leaves = leafTypes(read)
+    if (leaves.length !== column.leaves.length) throw columnError(place, 'its nesting is not understood.')
+    const own = declared.get(column.name)
+    const ownLeaves = own === undefined ? [] : leafTypes(own)
+    const hints = plain.filter((_, i) => isLeaf(column.elements[i])).map((element) => element.change)
+    const changes = leaves.map((leaf, i) => hints[i] ?? ownChange(leaf, ownLeaves[i]) ?? numberChange(leaf, int64))
+    const type = changedType(read, changes)
+    fields.push({ name: column.name, type, nullable: field.nullable })
+    details[column.name] = {
+      type,
+      nullable: field.nullable,
+      elements: elements.map(encodeThrift),
+      changes,
+      ...(int96 ? { int96: read } : {}),
+    }
+  }
+  return { path, fields, footer, columns, detail: { path, stamp, columns: details } }
+}
+
+/** One split for each row group that has rows. */
+export function splitsOf({ path: _, fields, footer, columns, detail }: FileColumns): SourceSplit[] {
+  const types = new Map(fields.map((field) => [field.name, field.type]))
+  return footer.groups.flatMap((group, index) => {
+    if (group.rows === 0) return []
+    const statistics: Record<string, Bounds> = {}
+    const chunks: Record<string, ChunkDetail[]> = {}
+    let bytes = 0
+    for (const column of columns) {
+      const own = group.chunks.slice(column.firstLeaf, column.firstLeaf + column.leaves.length)
+      chunks[column.name] = own.map((chunk, i) => {
+        const checksum = footer.chunkChecksums?.[index * group.chunks.length + column.firstLeaf + i]
+        bytes += chunk.compressedBytes
+        return {
+          meta: encodeThrift(withoutStatistics(chunk.meta)),
+          codec: chunk.codec,
+          values: chunk.values,
+          start: chunk.start,
+          bytes: chunk.compressedBytes,
+          uncompressedBytes: chunk.uncompressedBytes,
+          ...(checksum === undefined ? {} : { checksum }),
+        }
+      })
+      const [leaf] = column.leaves
+      const [chunk] = own
+      const type = types.get(column.name)
+      const changed = detail.columns[column.name]?.changes.some((change) => change !== undefined && change.kind !== 'number') ?? true
+      if (leaf === undefined || chunk === undefined || type === undefined || !leaf.flat || leaf.path.length > 1 || changed) continue
+      const stored = detail.columns[column.name]?.changes[0]?.kind === 'number' ? ({ kind: 'i64' } as const) : type
+      const bounds = boundsOf(chunk.meta, leaf.element, stored)
+      if (bounds !== undefined) statistics[column.name] = bounds
+    }
+    const group_: GroupDetail = { file: detail, group: index, rows: group.rows, chunks }
+    return [{ rows: group.rows, bytes, statistics, detail: group_ }]
+  })
+}
+
+function withoutStatistics(meta: ThriftStruct): ThriftStruct {
+  return new Map([...meta].filter(([id]) => id <= 7))
+}
+
+function isLeaf(element: ThriftStruct | undefined): boolean {
+  return element?.has(1) === true && !((element.get(5)?.value ?? 0) !== 0)
+}
+
+/** The decoder's own reading of a column's schema. */
+function fieldOf(path: string, column: string, elements: readonly ThriftStruct[]): Field {
+  try {
+    const ipc = withParquetWasm((wasm) => wasm.readSchema(singleGroupFile([{ elements, chunks: [] }], undefined)).intoIPCStream())
+    const [field] = fieldsOf(elementOfArrowSchema(tableFromIPC(ipc).schema, path))
+    if (field === undefined) throw new SourceError(`${path}, column "${column}": its type is not understood.`, path)
+    return field
+  } catch (error) {
+    if (error instanceof WasmFailure) throw columnError({ source: path, column }, `its type is not understood: ${error.message}.`, error)
+    throw error
+  }
+}
+
+/** INT96 is nanoseconds since a day in 4713 BC; microseconds reach further and are what its writers keep. */
+function microseconds(type: ColumnType): ColumnType {
+  if (type.kind === 'list') return { kind: 'list', item: microseconds(type.item) }
+  if (type.kind === 'struct') return { kind: 'struct', fields: type.fields.map((field) => ({ ...field, type: microseconds(field.type) })) }
+  return type.kind === 'timestamp' ? { kind: 'timestamp', unit: 'us' } : type
+}
+
+function ownChange(read: ColumnType, own: ColumnType | undefined): LeafChange | undefined {
+  if (own === undefined) return undefined
+  const seconds = (own.kind === 'timestamp' || own.kind === 'time') && own.kind === read.kind && own.unit === 's' && read.unit === 'ms'
+  if (own.kind === 'time') return seconds ? { kind: 'time', unit: 's' } : undefined
+  if (own.kind !== 'timestamp' || read.kind !== 'timestamp') return undefined
+  if (!seconds && (own.unit !== read.unit || own.timezone === read.timezone)) return undefined
+  return { kind: 'time', unit: own.unit, ...(own.timezone === undefined ? {} : { timezone: own.timezone }) }
+}
+
+function numberChange(type: ColumnType, int64: 'bigint' | 'number'): LeafChange | undefined {
+  return int64 === 'number' && (type.kind === 'i64' || type.kind === 'u64') ? { kind: 'number' } : undefined
+}

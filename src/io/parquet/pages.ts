@@ -1,0 +1,79 @@
+/**
+ * The pages of a column chunk, walked before they are decoded.
+ *
+ * A decoder trusts page headers: a declared size decides what it allocates. Here each header is read, its sizes are
+ * compared with the chunk and with what its codec can possibly expand to, and page checksums are verified where there
+ * are any.
+ */
+import { crc32 } from 'node:zlib'
+import { columnError, type Place } from '../arrowTypes.ts'
+import { intOf, structOf, ThriftError, ThriftReader, type ThriftStruct } from './thrift.ts'
+
+/** What one compressed byte can become at most; for zstd and brotli a byte has no useful bound. */
+const LARGEST_RATIO: readonly number[] = [1, 64, 1100, 300, Infinity, 300, Infinity, 300]
+const DATA_PAGE = 0
+const INDEX_PAGE = 1
+const DICTIONARY_PAGE = 2
+const DATA_PAGE_V2 = 3
+
+export interface PageTotals {
+  /** Bytes of the chunk that its pages take; what follows is padding. */
+  readonly usedBytes: number
+  readonly uncompressedBytes: number
+  readonly encodings: ReadonlySet<number>
+}
+
+/** Walks the pages of a chunk of `values` values; a SourceError for anything that does not add up. */
+export function checkPages(chunk: Uint8Array, codec: number, values: number, place: Place): PageTotals {
+  const damaged = (what: string) => columnError(place, `the pages are damaged: ${what}.`)
+  const encodings = new Set<number>()
+  let seen = 0
+  let offset = 0
+  let uncompressedBytes = 0
+  while (seen < values) {
+    if (offset >= chunk.length) throw damaged(`they hold ${seen} values instead of ${values}`)
+    const reader = new ThriftReader(chunk, offset)
+    let header: ThriftStruct
+    try {
+      header = reader.struct()
+    } catch (error) {
+      if (error instanceof ThriftError) throw damaged(`in a page header ${error.message}`)
+      throw error
+    }
+    const type = intOf(header, 1)
+    const uncompressed = intOf(header, 2)
+    const compressed = intOf(header, 3)
+    if (type === undefined || uncompressed === undefined || compressed === undefined || uncompressed < 0 || compressed < 0) {
+      throw damaged('a page header has no sizes')
+    }
+    if (reader.offset + compressed > chunk.length) throw damaged(`a page of ${compressed} bytes is longer than what is left of the column`)
+    const body = chunk.subarray(reader.offset, reader.offset + compressed)
+    const ratio = LARGEST_RATIO[codec] ?? 1
+    if (uncompressed > compressed * ratio + 1024) throw damaged(`a page of ${compressed} bytes declares ${uncompressed} when uncompressed`)
+    const checksum = intOf(header, 4)
+    if (checksum !== undefined && crc32(body) !== checksum >>> 0) throw damaged('the checksum of a page does not match')
+    const counted = countsOf(header, type, damaged)
+    if (counted.kind === 'data') seen += counted.values
+    if (counted.encoding !== undefined) encodings.add(counted.encoding)
+    if (counted.kind === 'dictionary' && seen > 0) throw damaged('a dictionary comes after data')
+    uncompressedBytes += uncompressed
+    offset = reader.offset + compressed
+  }
+  if (seen !== values) throw damaged(`they hold ${seen} values instead of ${values}`)
+  return { usedBytes: offset, uncompressedBytes, encodings }
+}
+
+function countsOf(
+  header: ThriftStruct,
+  type: number,
+  damaged: (what: string) => Error,
+): { kind: 'data' | 'dictionary' | 'index'; values: number; encoding?: number } {
+  if (type === INDEX_PAGE) return { kind: 'index', values: 0 }
+  const field = type === DATA_PAGE ? 5 : type === DICTIONARY_PAGE ? 7 : type === DATA_PAGE_V2 ? 8 : undefined
+  if (field === undefined) throw damaged(`there is no page type ${type}`)
+  const page = structOf(header, field)
+  const values = page === undefined ? undefined : intOf(page, 1)
+  const encoding = page === undefined ? undefined : intOf(page, type === DATA_PAGE_V2 ? 4 : 2)
+  if (values === undefined || values < 0 || encoding === undefined) throw damaged('a page header has no value count or encoding')
+  return { kind: type === DICTIONARY_PAGE ? 'dictionary' : 'data', values, encoding }
+}

@@ -1,0 +1,97 @@
+/**
+ * A small Parquet file of some columns of one row group, built in memory for the decoder.
+ *
+ *     big.parquet                          what the decoder sees
+ *     PAR1 [a0][b0][c0] [a1][b1][c1] F --> PAR1 [a1][c1] F'
+ *
+ * The decoder then reads a whole file, synchronously, so that a panic in it can be caught; it sees only bytes that
+ * were checked, a schema whose annotations it knows, and none of the file's statistics or indexes.
+ */
+import { encodeThrift, i32, i64, structs, type ThriftField, type ThriftStruct, text } from './thrift.ts'
+
+export interface GroupPart {
+  readonly elements: readonly ThriftStruct[]
+  readonly chunks: readonly { readonly meta: ThriftStruct; readonly bytes: Uint8Array }[]
+}
+
+/** The bytes of the file. Without `rows` it has a schema and no row group. */
+export function singleGroupFile(
+  columns: readonly GroupPart[],
+  rows: number | undefined,
+  keyValues: Readonly<Record<string, string>> = {},
+): Uint8Array {
+  let offset = 4
+  const chunks: ThriftStruct[] = []
+  const bodies: Uint8Array[] = []
+  let total = 0
+  if (rows !== undefined) {
+    for (const { meta, bytes } of columns.flatMap((column) => column.chunks)) {
+      const moved = metaAt(meta, offset, bytes.length)
+      chunks.push(
+        new Map<number, ThriftField>([
+          [2, i64(offset)],
+          [3, { type: 12, value: moved }],
+        ]),
+      )
+      bodies.push(bytes)
+      offset += bytes.length
+      total += bytes.length
+    }
+  }
+  const root: ThriftStruct = new Map([
+    [4, text('schema')],
+    [5, i32(columns.length)],
+  ])
+  const group: ThriftStruct = new Map([
+    [1, structs(chunks)],
+    [2, i64(total)],
+    [3, i64(rows ?? 0)],
+  ])
+  const footer: ThriftStruct = new Map([
+    [1, i32(1)],
+    [2, structs([root, ...columns.flatMap((column) => column.elements)])],
+    [3, i64(rows ?? 0)],
+    [4, structs(rows === undefined ? [] : [group])],
+  ])
+  const pairs = Object.entries(keyValues)
+  if (pairs.length > 0)
+    footer.set(
+      5,
+      structs(
+        pairs.map(
+          ([key, value]) =>
+            new Map([
+              [1, text(key)],
+              [2, text(value)],
+            ]),
+        ),
+      ),
+    )
+  const tail = encodeThrift(footer)
+  const file = new Uint8Array(offset + tail.length + 8)
+  file.set(MAGIC, 0)
+  let at = 4
+  for (const body of bodies) {
+    file.set(body, at)
+    at += body.length
+  }
+  file.set(tail, at)
+  new DataView(file.buffer).setUint32(at + tail.length, tail.length, true)
+  file.set(MAGIC, at + tail.length + 4)
+  return file
+}
+
+export const MAGIC: Uint8Array = new Uint8Array([80, 65, 82, 49])
+
+/** Column metadata for a chunk that begins at `offset`: what decoding needs and nothing else. */
+function metaAt(meta: ThriftStruct, offset: number, bytes: number): ThriftStruct {
+  const moved: ThriftStruct = new Map()
+  for (const field of [1, 2, 3, 4, 5, 6]) {
+    const value = meta.get(field)
+    if (value !== undefined) moved.set(field, value)
+  }
+  moved.set(7, i64(bytes))
+  // The first page is at `offset` whether it is a dictionary or data: readers take pages as they come.
+  moved.set(9, i64(offset))
+  return moved
+}

@@ -1,0 +1,19 @@
+/**
+ * Reads one split of any source, in any thread: the table of source kinds.
+ */
+import type { ArraySource, ReadSplit } from '../core/ports.ts'
+import { readArrowSplit } from './arrowFile.ts'
+import { readCsvSplit } from './csv.ts'
+import { readMemorySplit } from './memory.ts'
+import { readParquetSplit } from './parquet.ts'
+import { readTextSplit } from './text.ts'
+
+const READERS: { readonly [K in ArraySource['kind']]: ReadSplit } = {
+  parquet: readParquetSplit,
+  arrow: readArrowSplit,
+  csv: readCsvSplit,
+  text: readTextSplit,
+  memory: readMemorySplit,
+}
+
+export const readSplit: ReadSplit = (source, split, columns, predicate) => READERS[source.kind](source, split, columns, predicate)

@@ -1,0 +1,95 @@
+/**
+ * Text files, one element per line: `\n` and `\r\n` end a line, and a last line need not have an end.
+ */
+import type { Batch } from '../core/column.ts'
+import { createBuilder } from '../core/columnBuilder.ts'
+import { SourceError } from '../core/errors.ts'
+import type { ArraySource, ReadSplit, SourceSplit } from '../core/ports.ts'
+import { type ByteSource, nameOfPath, openBytes } from './byteSource.ts'
+import { pathsOf } from './paths.ts'
+
+const SPLIT_BYTES = 8 * 2 ** 20
+const ELEMENT = { kind: 'scalar', type: { kind: 'utf8' }, nullable: false } as const
+
+interface TextDetail {
+  readonly path: string
+  readonly stamp: string
+  readonly start: number
+  readonly end: number
+}
+
+/** The lines of one or more text files in UTF-8, cut into splits after line ends. */
+export async function openText(source: string | URL | readonly string[]): Promise<ArraySource> {
+  const paths = await pathsOf(source)
+  const splits: SourceSplit[] = []
+  for (const path of paths) {
+    const bytes = await openBytes(path)
+    try {
+      let start = 0
+      while (start < bytes.size) {
+        const end = await lineEndAfter(bytes, start + SPLIT_BYTES)
+        const detail: TextDetail = { path, stamp: bytes.stamp, start, end }
+        splits.push({ bytes: end - start, detail })
+        start = end
+      }
+    } finally {
+      await bytes.close()
+    }
+  }
+  const [first = ''] = paths
+  return {
+    kind: 'text',
+    name: paths.length === 1 ? nameOfPath(first) : `${nameOfPath(first)} and ${paths.length - 1} more`,
+    element: ELEMENT,
+    splits,
+  }
+}
+
+/** The position after the first line end at or after `from`. */
+export async function lineEndAfter(bytes: ByteSource, from: number): Promise<number> {
+  const STEP = 64 * 1024
+  for (let at = from; at < bytes.size; at += STEP) {
+    const piece = await bytes.read(at, Math.min(bytes.size, at + STEP))
+    const found = piece.indexOf(10)
+    if (found >= 0) return at + found + 1
+  }
+  return bytes.size
+}
+
+/** The bytes of a split, after checking that the file is the one that was opened. */
+export async function readRange({ path, stamp, start, end }: TextDetail): Promise<Uint8Array> {
+  const bytes = await openBytes(path)
+  try {
+    if (bytes.stamp !== stamp) throw new SourceError(`${path} changed since it was opened. Open it again.`, path)
+    return await bytes.read(start, end)
+  } finally {
+    await bytes.close()
+  }
+}
+
+export const readTextSplit: ReadSplit = async (_source, split, columns) => {
+  const detail = split.detail as TextDetail // made by `openText`
+  const range = await readRange(detail)
+  const text = decodeUtf8(range, detail.path, detail.start === 0)
+  const builder = createBuilder(ELEMENT.type)
+  let length = 0
+  let start = 0
+  while (start < text.length) {
+    const found = text.indexOf('\n', start)
+    const end = found < 0 ? text.length : found
+    builder.append(text.slice(start, end > start && text.charCodeAt(end - 1) === 13 ? end - 1 : end))
+    length++
+    start = end + 1
+  }
+  const batch: Batch = { element: ELEMENT, length, columns: columns.length === 0 ? [] : [builder.finish()] }
+  return [batch]
+}
+
+/** UTF-8 as text; a byte order mark at the start of the file is dropped. */
+export function decodeUtf8(bytes: Uint8Array, path: string, fromStart: boolean): string {
+  try {
+    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: !fromStart }).decode(bytes)
+  } catch (error) {
+    throw new SourceError(`${path} is not text in UTF-8.`, path, { cause: error })
+  }
+}
