@@ -9,20 +9,51 @@ import type { Arena } from '../memory/arena.ts'
 export interface WorkerContext {
   /** 0 to size - 1. */
   readonly worker: number
+  /** What a task allocates here is freed if the task fails; if it succeeds the blocks belong to who receives the result. */
   readonly arena: Arena
   /** Keeps compiled kernels and other things worth keeping between tasks, by a key of the handler's choosing. */
   readonly cache: Map<string, unknown>
+  /** One word of shared memory: not 0 once the task should stop (`Atomics.load(abortFlag, 0)`); what it returns then is dropped. */
+  readonly abortFlag: Int32Array
 }
 
-/** What a worker can do, by the kind of the task. */
+/** What a worker can do, by the kind of the task. It must not change its payload, and gives away what it returns. */
 export type TaskHandler = (payload: unknown, context: WorkerContext) => unknown
+
+export interface TaskOptions {
+  /** A queued task is dropped; one under way is told by its `abortFlag` and rejected, with the signal's reason, once it no longer runs. */
+  readonly signal?: AbortSignal
+  /** 'terminate' (default): a task that does not stop by itself soon loses its thread. 'finish': it is waited for. */
+  readonly onAbort?: 'terminate' | 'finish'
+}
 
 export interface WorkerPool {
   readonly size: number
   /** Runs one task on the next free worker, in the order of the calls. Errors of the handler arrive with their class and fields. */
-  run(kind: string, payload: unknown, options?: { readonly signal?: AbortSignal }): Promise<unknown>
+  run(kind: string, payload: unknown, options?: TaskOptions): Promise<unknown>
   /** Runs one task on each of the first `payloads.length` workers at the same time, for loops whose blocks the workers claim themselves. */
-  runTogether(kind: string, payloads: readonly unknown[], options?: { readonly signal?: AbortSignal }): Promise<unknown[]>
+  runTogether(kind: string, payloads: readonly unknown[], options?: TaskOptions): Promise<unknown[]>
   /** Ends all workers; tasks under way are rejected. */
   stop(): Promise<void>
+}
+
+/** Told when a thread starts or dies unasked. */
+export type WorkerEvents = (event: { readonly phase: 'started' | 'lost'; readonly worker: number }) => void
+
+/** A task on its way to a worker. */
+export interface Task {
+  readonly kind: string
+  readonly payload: unknown
+  /** Marks the blocks it allocates; see `SharedArena.freeOwned`. */
+  readonly owner: number
+}
+
+/** One worker of a pool: runs one task at a time. */
+export interface Runner {
+  readonly worker: number
+  readonly abortFlag: Int32Array
+  /** Rejects with the handler's error, or with a TaskError when the worker died of the task. */
+  run(task: Task): Promise<unknown>
+  /** Rejects the task under way with `reason`, and resolves when nothing of it runs any more. The next `run` starts afresh. */
+  end(reason: unknown): Promise<void>
 }

@@ -1,0 +1,48 @@
+/** What runs in a worker thread: receives tasks, one at a time, and answers each with its result or its error. */
+import { parentPort, workerData } from 'node:worker_threads'
+import { type ArenaHandle, attachArena } from '../memory/arena.ts'
+import { HANDLERS } from './handlers.ts'
+import { type Handlers, runTask } from './runTask.ts'
+import { transferablesOf } from './transferables.ts'
+import { errorToWire, type WireError } from './wire.ts'
+import type { Task } from './worker.ts'
+
+/** What a thread is started with. */
+export interface ThreadData {
+  readonly worker: number
+  readonly arena: ArenaHandle
+  readonly abortFlag: Int32Array
+  /** A module whose HANDLERS are used instead: for tests of the pool. */
+  readonly handlers?: string
+}
+
+export type Answer = { readonly ok: true; readonly value: unknown } | { readonly ok: false; readonly error: WireError }
+
+const data = workerData as ThreadData // written by threadWorker.ts
+const context = { worker: data.worker, arena: attachArena(data.arena), cache: new Map<string, unknown>(), abortFlag: data.abortFlag }
+const handlers: Promise<Handlers> =
+  data.handlers === undefined
+    ? Promise.resolve(HANDLERS)
+    : import(/* @vite-ignore */ data.handlers).then((module: { readonly HANDLERS: Handlers }) => module.HANDLERS)
+
+parentPort?.on('message', (task: Task) => {
+  void answer(task)
+})
+
+async function answer(task: Task): Promise<void> {
+  try {
+    const value = await runTask(task, await handlers, context)
+    post({ ok: true, value }, transferablesOf(value))
+  } catch (error) {
+    parentPort?.postMessage({ ok: false, error: errorToWire(error) } satisfies Answer)
+  }
+}
+
+function post(message: Answer, transfer: ArrayBuffer[]): void {
+  try {
+    parentPort?.postMessage(message, transfer)
+  } catch (error) {
+    if (transfer.length === 0) throw error
+    parentPort?.postMessage(message) // some buffers belong to their maker for good, as a WebAssembly memory's
+  }
+}

@@ -1,0 +1,147 @@
+/**
+ * A worker thread that starts when it gets its first task and is replaced when it dies.
+ *
+ * It keeps the process alive only while it has a task: a program that forgets `stop()` exits, one that awaits does not.
+ */
+import { createRequire } from 'node:module'
+import { pathToFileURL } from 'node:url'
+import { Worker } from 'node:worker_threads'
+import { PlanError, TaskError } from '../../core/errors.ts'
+import type { SharedArena } from '../memory/arena.ts'
+import type { Answer, ThreadData } from './threadMain.ts'
+import { wireToError } from './wire.ts'
+import type { Runner, Task, WorkerEvents } from './worker.ts'
+
+interface Running {
+  readonly task: Task
+  resolve(value: unknown): void
+  reject(reason: unknown): void
+}
+
+export class ThreadWorker implements Runner {
+  readonly worker: number
+  readonly abortFlag: Int32Array = new Int32Array(new SharedArrayBuffer(4))
+  private readonly arena: SharedArena
+  private readonly handlers: string | undefined
+  private readonly events: WorkerEvents | undefined
+  private thread: Worker | undefined
+  private running: Running | undefined
+
+  constructor(worker: number, arena: SharedArena, options: { readonly handlers?: string; readonly events?: WorkerEvents }) {
+    this.worker = worker
+    this.arena = arena
+    this.handlers = options.handlers
+    this.events = options.events
+  }
+
+  run(task: Task): Promise<unknown> {
+    return new Promise((resolve, reject) => {
+      try {
+        this.thread ??= this.start()
+        this.running = { task, resolve, reject }
+        this.thread.ref()
+        this.thread.postMessage(task)
+      } catch (error) {
+        // what cannot be cloned, or no thread to be had
+        this.settle()
+        reject(error)
+      }
+    })
+  }
+
+  async end(reason: unknown): Promise<void> {
+    const { thread, running } = this
+    if (thread === undefined) return
+    this.thread = undefined
+    this.arena.abandonThread(thread.threadId, 'ending')
+    await thread.terminate()
+    if (this.running !== running) return
+    this.settle()?.reject(reason)
+  }
+
+  private start(): Worker {
+    const data: ThreadData = {
+      worker: this.worker,
+      arena: this.arena.handle,
+      abortFlag: this.abortFlag,
+      ...(this.handlers === undefined ? {} : { handlers: this.handlers }),
+    }
+    // no execArgv of the caller's: loaders and --input-type are for its files, not for ours
+    const thread = new Worker(threadMain(), { workerData: data, execArgv: [], name: `distarray worker ${this.worker}` })
+    const { threadId } = thread // -1 once it has ended
+    let failure: unknown
+    thread.on('message', (answer: Answer) => {
+      if (this.thread !== thread) return // too late: it is being ended
+      const running = this.settle()
+      if (answer.ok) running?.resolve(answer.value)
+      else running?.reject(wireToError(answer.error))
+    })
+    thread.on('messageerror', (error) => this.settle()?.reject(error))
+    thread.on('error', (error) => {
+      failure = error
+    })
+    thread.on('exit', (code) => {
+      this.arena.abandonThread(threadId, 'ended')
+      if (this.thread !== thread) return // ended by us
+      this.thread = undefined
+      const running = this.settle()
+      this.events?.({ phase: 'lost', worker: this.worker })
+      running?.reject(lostError(this.worker, running.task.kind, code, failure))
+    })
+    this.events?.({ phase: 'started', worker: this.worker })
+    return thread
+  }
+
+  /** The task under way, which is none from now on. */
+  private settle(): Running | undefined {
+    const { running } = this
+    this.running = undefined
+    this.thread?.unref()
+    return running
+  }
+}
+
+function lostError(worker: number, kind: string, code: number, failure: unknown): TaskError {
+  const lost = `Worker ${worker} was lost while it ran a task of kind "${kind}"`
+  if (failure === undefined) {
+    return new TaskError(`${lost}: the thread exited with code ${code}. A function it ran may have called process.exit().`)
+  }
+  const outOfMemory = (failure as { readonly code?: unknown }).code === 'ERR_WORKER_OUT_OF_MEMORY'
+  if (outOfMemory) {
+    return new TaskError(
+      `${lost}: the thread ran out of JavaScript heap. Functions that keep less at a time, or fewer workers, need less.`,
+      {
+        cause: failure,
+      },
+    )
+  }
+  const message = failure instanceof Error ? failure.message : String(failure)
+  return new TaskError(`${lost}: an error was thrown outside of the task, in a callback or an unawaited promise: ${message}`, {
+    cause: failure,
+  })
+}
+
+/** The main file of a thread; where Node cannot read TypeScript by itself, a line that has tsx load it. */
+function threadMain(): URL {
+  const typescript = import.meta.url.endsWith('.ts')
+  const url = new URL(typescript ? './threadMain.ts' : './threadMain.js', import.meta.url)
+  const stripsTypes = Boolean((process.features as { readonly typescript?: unknown }).typescript) // since Node 22.10
+  if (!typescript || stripsTypes) return url
+  const code = `import { register } from ${JSON.stringify(tsxApi())}; register(); await import(${JSON.stringify(url.href)})`
+  return new URL(`data:text/javascript,${encodeURIComponent(code)}`)
+}
+
+function tsxApi(): string {
+  try {
+    // require() finds the CommonJS twin of the file, which does not work in a thread
+    return pathToFileURL(
+      createRequire(import.meta.url)
+        .resolve('tsx/esm/api')
+        .replace(/\.cjs$/, '.mjs'),
+    ).href
+  } catch (cause) {
+    throw new PlanError('Worker threads run from TypeScript sources need tsx on this version of Node: install it, or use Node 24.', {
+      cause,
+    })
+  }
+}
