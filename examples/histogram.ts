@@ -1,0 +1,37 @@
+/**
+ * Additions that do not wait for each other: a histogram, and the smallest and largest value seen.
+ *
+ * `add` says that the order of additions does not matter, so a loop whose iterations meet in one bin is parallel still.
+ * With `get` and `set` it would have to be serial; the plan says which two accesses are in the way.
+ */
+import { Session } from 'distarray'
+
+await using session = await Session.start()
+
+const heights = session.random([200_000], { distribution: 'normal', scale: 10, seed: 7 })
+const bins = session.zeros([12], { dtype: 'i32' })
+const [least, most, outside] = [session.accumulator('min'), session.accumulator('max'), session.accumulator('count')]
+
+const histogram = session.loop(heights, { bins, least, most, outside }, (height, _key, { bins, least, most, outside }) => {
+  least.add(height)
+  most.add(height)
+  const bin = Math.floor(height / 5) + 6
+  if (bin >= 0 && bin < 12) bins.add(bin, 1)
+  else outside.add(1)
+})
+await histogram.run()
+
+const counts = Array.from(await bins.toTypedArray(), Number)
+for (const [bin, count] of counts.entries())
+  console.log(`${String((bin - 6) * 5).padStart(4)} ${'#'.repeat(Math.round(count / 1000))} ${count}`)
+console.log(
+  `outside ${outside.value}, from ${least.value.toFixed(2)} to ${most.value.toFixed(2)}, schedule ${histogram.plan.schedule.kind}`,
+)
+
+const ordered = session.loop(heights, { bins }, (height, _key, { bins }) => {
+  const bin = Math.max(0, Math.min(11, Math.floor(height / 5) + 6))
+  bins.set(bin, bins.get(bin) + 1)
+})
+const { schedule, dependences } = ordered.plan
+const [first] = dependences
+console.log(`with get and set: ${schedule.kind}, for ${first?.from.text} and ${first?.to.text} may meet in one bin`)
