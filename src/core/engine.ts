@@ -1,6 +1,7 @@
 /**
  * What a DistArray handle asks of its session. `session.ts` joins planner, executor and array store behind it.
  */
+import type { Schema as ArrowSchema, DataType, RecordBatch, Table } from 'apache-arrow'
 import type { Batch, TypedArray } from './column.ts'
 import type { UserFunction } from './functionIr.ts'
 import type { Key, Selector, Shape } from './indexSpace.ts'
@@ -30,6 +31,12 @@ export interface Engine {
   explain(plan: LogicalPlan, options: { readonly verbose: boolean; readonly format: 'text' | 'json' }): string
   /** Columns of a plan whose element is not known before it runs: runs it once. */
   shape(plan: LogicalPlan): Promise<readonly number[]>
+  /** What Arrow calls the element: a schema for rows, a data type for scalars. Never called with an unknown element. */
+  arrowSchema(element: ElementType): ArrowSchema | DataType
+  /** Batches as one Arrow table over ordinary memory; `element` is the plan's, for a result without batches. */
+  toArrowTable(element: ElementType, batches: readonly Batch[]): Table
+  /** One batch as Arrow's, over ordinary memory. */
+  toRecordBatch(batch: Batch): RecordBatch
 
   // queries over keyed storage; they build and keep an index where there is none
   at(plan: LogicalPlan, key: Key): Promise<unknown>

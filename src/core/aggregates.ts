@@ -1,0 +1,96 @@
+/**
+ * Aggregates for `groupBy(…).agg({ … })`: descriptions of what to compute for each group.
+ *
+ * Nulls (and undefined) are skipped. Of no values `sum` is 0 and `count` 0, the others are null. Sums and means add by
+ * the fixed tree of reductions over the group's values in row order, so that any number of workers gives the same bits.
+ */
+import { PlanError } from './errors.ts'
+import type { AggregateKind } from './logicalPlan.ts'
+
+/** A table column: an aggregate to be computed for each group. */
+export interface Aggregate<Row, Out> {
+  readonly kind: AggregateKind
+  readonly of?: (row: Row) => unknown
+  /** For quantile: from 0 to 1. */
+  readonly q?: number
+  /** Never set: carries the type. */
+  readonly out?: Out
+}
+
+/** Marks what these functions return, so that anything else given to `agg` is recognised. */
+const AGGREGATE: unique symbol = Symbol('aggregate')
+
+function aggregate<Row, Out>(kind: AggregateKind, of?: (row: Row) => unknown, q?: number): Aggregate<Row, Out> {
+  if (of !== undefined && typeof of !== 'function')
+    throw new PlanError(`${kind}() takes a function of (row), as in ${kind}((row) => row.price).`)
+  if (of === undefined && kind !== 'count') throw new PlanError(`${kind}() needs a function of (row), as in ${kind}((row) => row.price).`)
+  const plain: Aggregate<Row, Out> = { kind, ...(of === undefined ? {} : { of }), ...(q === undefined ? {} : { q }) }
+  return Object.freeze(Object.defineProperty(plain, AGGREGATE, { value: true }))
+}
+
+/** Whether a value was made by one of the functions below. */
+export function isAggregate(value: unknown): value is Aggregate<never, unknown> {
+  return typeof value === 'object' && value !== null && AGGREGATE in value
+}
+
+/** The sum of numbers (a number) or bigints (a bigint; an error beyond 64 bits); 0 of nothing. */
+export function sum<Row>(of: (row: Row) => number): Aggregate<Row, number> {
+  return aggregate('sum', of)
+}
+
+/** The arithmetic mean; null of nothing. */
+export function mean<Row>(of: (row: Row) => number): Aggregate<Row, number | null> {
+  return aggregate('mean', of)
+}
+
+/** The smallest value: numbers as `Math.min` (NaN wins, -0 < 0), others by `<`; null of nothing. */
+export function min<Row, V extends number | bigint | string | Date>(of: (row: Row) => V): Aggregate<Row, V | null> {
+  return aggregate('min', of)
+}
+
+/** The largest value: numbers as `Math.max` (NaN wins, -0 < 0), others by `<`; null of nothing. */
+export function max<Row, V extends number | bigint | string | Date>(of: (row: Row) => V): Aggregate<Row, V | null> {
+  return aggregate('max', of)
+}
+
+/** Without a function the rows of the group; with one its results that are not null. */
+export function count<Row>(of?: (row: Row) => unknown): Aggregate<Row, number> {
+  return aggregate('count', of)
+}
+
+/** How many different values there are, nulls not counted; NaN equals NaN and -0 equals 0. Keeps them in memory. */
+export function countDistinct<Row>(of: (row: Row) => unknown): Aggregate<Row, number> {
+  return aggregate('countDistinct', of)
+}
+
+/** The first value in row order that is not null; null of nothing. */
+export function first<Row, V>(of: (row: Row) => V): Aggregate<Row, V> {
+  return aggregate('first', of)
+}
+
+/** The last value in row order that is not null; null of nothing. */
+export function last<Row, V>(of: (row: Row) => V): Aggregate<Row, V> {
+  return aggregate('last', of)
+}
+
+/** The sample variance (divided by n - 1), in two passes; null of fewer than two values. */
+export function variance<Row>(of: (row: Row) => number): Aggregate<Row, number | null> {
+  return aggregate('variance', of)
+}
+
+/** The sample standard deviation: the square root of `variance`. */
+export function stddev<Row>(of: (row: Row) => number): Aggregate<Row, number | null> {
+  return aggregate('stddev', of)
+}
+
+/** The value at the fraction `q` of the sorted values, interpolated linearly: 0.5 is the median. Keeps the group in memory. */
+export function quantile<Row>(of: (row: Row) => number, q: number): Aggregate<Row, number | null> {
+  if (typeof q !== 'number' || !(q >= 0 && q <= 1))
+    throw new PlanError(`The q of quantile() is a number from 0 to 1; it was given ${String(q)}.`)
+  return aggregate('quantile', of, q)
+}
+
+/** All values of the group in row order, as an array; nulls are skipped. */
+export function collect<Row, V>(of: (row: Row) => V): Aggregate<Row, V[]> {
+  return aggregate('collect', of)
+}

@@ -1,0 +1,41 @@
+/**
+ * Checks of arguments at the call: what a method was given and what it takes instead.
+ */
+import { valueText } from './columnBuilder.ts'
+import { PlanError } from './errors.ts'
+
+/** Throws PlanError unless `f` is a function. `takes` is its parameter list, as `(value, key)`. */
+export function checkFunction(method: string, f: unknown, takes: string): void {
+  if (typeof f !== 'function') throw new PlanError(`${method} takes a function of ${takes}; it was given ${valueText(f)}.`)
+}
+
+/** Throws PlanError unless `n` is an integer of at least `least`. */
+export function checkCount(what: string, n: unknown, least: number): void {
+  if (typeof n !== 'number' || !Number.isSafeInteger(n) || n < least) {
+    throw new PlanError(`${what} is an integer of at least ${least}; it was given ${valueText(n)}.`)
+  }
+}
+
+/** Throws PlanError unless `x` is a number from 0 to 1. */
+export function checkFraction(what: string, x: unknown): void {
+  if (typeof x !== 'number' || !(x >= 0 && x <= 1)) throw new PlanError(`${what} is a number from 0 to 1; it was given ${valueText(x)}.`)
+}
+
+/** Throws PlanError unless `value` is one of `allowed`. */
+export function checkOneOf<V extends string>(what: string, value: unknown, allowed: readonly V[]): asserts value is V {
+  if (!allowed.includes(value as V)) {
+    throw new PlanError(`${what} is one of ${allowed.map((one) => `'${one}'`).join(', ')}; it was given ${valueText(value)}.`)
+  }
+}
+
+/** Throws PlanError unless `axis` is one of the `rank` key axes. */
+export function checkAxis(what: string, axis: unknown, rank: number): void {
+  if (typeof axis === 'number' && Number.isInteger(axis) && axis >= 0 && axis < rank) return
+  const axes = rank === 1 ? 'the only key axis is 0' : `the key axes are 0 to ${rank - 1}`
+  throw new PlanError(`${what} names axis ${valueText(axis)}; ${axes}.`)
+}
+
+/** Throws PlanError unless a seed is an integer. */
+export function checkSeed(what: string, seed: unknown): void {
+  if (!Number.isSafeInteger(seed)) throw new PlanError(`${what} is an integer; it was given ${valueText(seed)}.`)
+}

@@ -1,0 +1,158 @@
+/**
+ * The nodes behind `union` and `join`: two arrays must go together, which is checked at the call.
+ */
+import { checkOneOf } from './arguments.ts'
+import { elementText, ROW_NUMBERS, UNKNOWN_ELEMENT, unifyElements, valueClassOf } from './elements.ts'
+import type { Engine } from './engine.ts'
+import { PlanError } from './errors.ts'
+import type { JoinHow, JoinKey, LogicalPlan } from './logicalPlan.ts'
+import { missingColumnMessage } from './nearestNames.ts'
+import { type ColumnType, type ElementType, type Field, fieldsOf, typeText } from './schema.ts'
+import { type Callback, lowerFunction } from './transformations.ts'
+import { labelOf } from './tree.ts'
+
+/** All inputs one after another; columns of the others are put in the first one's order. */
+export function unionPlan(inputs: readonly LogicalPlan[]): LogicalPlan {
+  const [first] = inputs
+  if (first === undefined) throw new PlanError('union() needs an array.')
+  const element = inputs.reduce<ElementType>((left, input, i) => {
+    const both = unifyElements(left, input.element)
+    if (both !== undefined) return both
+    throw new PlanError(
+      `Cannot put ${nameOf(input, `array ${i}`)} after ${nameOf(first, 'the first array')} with union(): the elements are ${elementText(left)} and ${elementText(input.element)}.\n` +
+        'Give both the same columns with select() or map().',
+    )
+  }, first.element)
+  return { kind: 'Union', inputs: inputs.map((input) => inOrderOf(first.element, input)), element, keys: ROW_NUMBERS }
+}
+
+function inOrderOf(first: ElementType, input: LogicalPlan): LogicalPlan {
+  if (first.kind !== 'row' || input.element.kind !== 'row') return input
+  const columns = first.fields.map((field) => field.name)
+  const fields = columns.flatMap((name) => fieldsOf(input.element).filter((field) => field.name === name))
+  if (fields.every((field, i) => field === fieldsOf(input.element)[i])) return input
+  return { kind: 'Project', input, columns, element: { kind: 'row', fields }, keys: input.keys }
+}
+
+const HOWS: readonly JoinHow[] = ['inner', 'left', 'right', 'full', 'semi', 'anti', 'cross']
+
+export interface JoinOptions {
+  readonly how?: JoinHow
+  readonly suffix?: string
+}
+export type JoinOnAny = string | { readonly left: Callback; readonly right: Callback }
+
+export function joinPlan(engine: Engine, left: LogicalPlan, right: LogicalPlan, on: JoinOnAny, options: JoinOptions): LogicalPlan {
+  const { how = 'inner', suffix = '_right' } = options
+  checkOneOf('The how of join()', how, HOWS)
+  const key = how === 'cross' ? ({ kind: 'none' } as const) : joinKey(engine, left, right, on)
+  return { kind: 'Join', left, right, on: key, how, suffix, element: joinElement(left, right, { on: key, how, suffix }), keys: ROW_NUMBERS }
+}
+
+function joinKey(engine: Engine, left: LogicalPlan, right: LogicalPlan, on: JoinOnAny): JoinKey {
+  if (typeof on === 'string') {
+    const leftField = joinField(left, on, 'the left side')
+    const rightField = joinField(right, on, 'the right side')
+    if (leftField !== undefined && rightField !== undefined)
+      checkComparable(left, right, { leftType: leftField.type, rightType: rightField.type, column: on })
+    return { kind: 'column', column: on }
+  }
+  if (typeof on !== 'object' || on === null || typeof on.left !== 'function' || typeof on.right !== 'function') {
+    throw new PlanError(
+      "join() takes the name of a column of both sides or two functions, as in join(other, 'id') or join(other, { left: (row) => row.id, right: (row) => row.userId }).",
+    )
+  }
+  const ours = lowerFunction(engine, 'join', on.left, { inputs: [left.element], takes: '(row)' })
+  const theirs = lowerFunction(engine, 'join', on.right, { inputs: [right.element], takes: '(row)' })
+  if (ours.returned.kind === 'scalar' && theirs.returned.kind === 'scalar') {
+    checkComparable(left, right, { leftType: ours.returned.type, rightType: theirs.returned.type })
+  } else if (ours.returned.kind !== 'unknown' && theirs.returned.kind !== 'unknown' && ours.returned.kind !== theirs.returned.kind) {
+    throw new PlanError(
+      `${cannotJoin(left, right)}: the functions return ${elementText(ours.returned)} on the left, ${elementText(theirs.returned)} on the right.\n` +
+        'Return values of one kind from both.',
+    )
+  }
+  return { kind: 'functions', left: ours.f, right: theirs.f }
+}
+
+/** The key column of one side; undefined when its columns are not known before it runs. */
+function joinField(plan: LogicalPlan, name: string, side: string): Field | undefined {
+  if (plan.element.kind === 'unknown') return undefined
+  const field = fieldsOf(plan.element).find((one) => one.name === name)
+  if (field === undefined) throw new PlanError(missingColumnMessage(name, fieldsOf(plan.element), nameOf(plan, side)))
+  return field
+}
+
+function checkComparable(
+  left: LogicalPlan,
+  right: LogicalPlan,
+  { leftType, rightType, column }: { readonly leftType: ColumnType; readonly rightType: ColumnType; readonly column?: string },
+): void {
+  const ours = valueClassOf(leftType)
+  const theirs = valueClassOf(rightType)
+  if (ours === 'unknown' || theirs === 'unknown' || (ours === theirs && (ours !== 'other' || leftType.kind === rightType.kind))) return
+  const where = column === undefined ? ' by the given functions' : ` on "${column}"`
+  throw new PlanError(
+    `${cannotJoin(left, right)}${where}: ${typeText(leftType)} on the left, ${typeText(rightType)} on the right.\n${cure(left, rightType, column)}`,
+  )
+}
+
+function cure(left: LogicalPlan, rightType: ColumnType, column: string | undefined): string {
+  const convert = {
+    number: 'Number',
+    bigint: 'BigInt',
+    string: 'String',
+    boolean: 'Boolean',
+    Date: undefined,
+    other: undefined,
+    unknown: undefined,
+  }[valueClassOf(rightType)]
+  if (column === undefined || convert === undefined) return 'Convert one side, so that both are of one kind.'
+  const name = nameOf(left, 'left').replace(/\.[^.]*$/, '')
+  const array = /^[A-Za-z_$][\w$]*$/.test(name) ? name : 'left'
+  const field = /^[A-Za-z_$][\w$]*$/.test(column) ? `row.${column}` : `row[${JSON.stringify(column)}]`
+  const property = /^[A-Za-z_$][\w$]*$/.test(column) ? column : JSON.stringify(column)
+  return `Convert one side, for example ${array}.withColumns((row) => ({ ${property}: ${convert}(${field}) })).`
+}
+
+function cannotJoin(left: LogicalPlan, right: LogicalPlan): string {
+  return `Cannot join ${nameOf(left, 'the left side')} and ${nameOf(right, 'the right side')}`
+}
+
+function nameOf(plan: LogicalPlan, otherwise: string): string {
+  return labelOf(plan) ?? otherwise
+}
+
+/**
+ * The row that a join yields: the left columns, then the right ones without the key column that both share. A right
+ * column whose name is taken gets the suffix. Sides that may have no match are nullable.
+ */
+export function joinElement(
+  left: LogicalPlan,
+  right: LogicalPlan,
+  { on, how, suffix }: { readonly on: JoinKey; readonly how: JoinHow; readonly suffix: string },
+): ElementType {
+  if (how === 'semi' || how === 'anti') return left.element
+  if (left.element.kind === 'unknown' || right.element.kind === 'unknown') return UNKNOWN_ELEMENT
+  const key = on.kind === 'column' ? on.column : undefined
+  const rightKey = fieldsOf(right.element).find((field) => field.name === key)
+  const leftFields = fieldsOf(left.element).map((field): Field => {
+    if (how !== 'right' && how !== 'full') return field
+    // the key column of an unmatched right row holds the right key
+    return { ...field, nullable: field.name === key ? field.nullable || rightKey?.nullable === true : true }
+  })
+  const names = new Set(leftFields.map((field) => field.name))
+  const rightFields = fieldsOf(right.element)
+    .filter((field) => field.name !== key)
+    .map((field): Field => {
+      const name = names.has(field.name) ? `${field.name}${suffix}` : field.name
+      if (names.has(name)) {
+        throw new PlanError(
+          `${cannotJoin(left, right)}: both have a column "${field.name}", and "${name}" is taken too.\nChoose another suffix, as in { suffix: '_other' }.`,
+        )
+      }
+      names.add(name)
+      return { name, type: field.type, nullable: field.nullable || how === 'left' || how === 'full' }
+    })
+  return { kind: 'row', fields: [...leftFields, ...rightFields] }
+}

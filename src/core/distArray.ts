@@ -1,0 +1,491 @@
+/**
+ * The handle a user holds: elements of type `T` under integer keys `K`, described by a plan and computed when asked.
+ *
+ * A transformation checks its arguments, adds a node to the plan and gives a new handle; an action hands the plan to
+ * the session. Longer than other files because it is the one list of all methods; what they do is in
+ * `transformations`, `combinations`, `groupPlan`, `folds` and `reading`.
+ */
+import type { Schema as ArrowSchema, DataType, RecordBatch, Table } from 'apache-arrow'
+import { checkCount, checkFunction, checkOneOf } from './arguments.ts'
+import type { Batch, TypedArray } from './column.ts'
+import { valueText } from './columnBuilder.ts'
+import { rowReader } from './columnOps.ts'
+import { joinPlan, unionPlan } from './combinations.ts'
+import { elementText, isKnown, rankOf, UNKNOWN_ELEMENT, valueClassOf } from './elements.ts'
+import type { Engine, WriteForm } from './engine.ts'
+import { PlanError } from './errors.ts'
+import { extremeOf, NumberSum, requireNumbers, TreeFold } from './folds.ts'
+import { type Grouped, groupedOf } from './grouped.ts'
+import { groupingOf } from './groupPlan.ts'
+import type { Key, Selector, Shape } from './indexSpace.ts'
+import type { LogicalPlan } from './logicalPlan.ts'
+import { callAt, KeyReader, valuesOf } from './reading.ts'
+import type { DType, ElementType } from './schema.ts'
+import {
+  castPlan,
+  countPlan,
+  distinctPlan,
+  filterPlan,
+  flatMapPlan,
+  indexPlan,
+  limitPlan,
+  lowerFunction,
+  lowerRowFunction,
+  mapPartitionsPlan,
+  mapPlan,
+  materializePlan,
+  repartitionPlan,
+  samplePlan,
+  selectPlan,
+  shuffleKeysPlan,
+  sortPlan,
+  withColumnsPlan,
+} from './transformations.ts'
+import { UpdateBuffer } from './updateBuffer.ts'
+
+/** What elements can be sorted by. Nulls come last. */
+export type SortKey = number | bigint | string | boolean | Date | null
+/** A column that both sides have, or a function of each side's row. */
+export type JoinOn<T, U> = (keyof T & keyof U & string) | { readonly left: (row: T) => unknown; readonly right: (row: U) => unknown }
+/** What was written. */
+export interface Written {
+  readonly rows: number
+  readonly bytes: number
+}
+
+/** What is behind a handle, if the value is one; set by the class, which alone can see its private fields. */
+let inside: (value: unknown) => { readonly plan: LogicalPlan; readonly engine: Engine } | undefined
+
+/** Whether a value is a handle. */
+export function isDistArray(value: unknown): value is DistArray<unknown, Key> {
+  return inside(value) !== undefined
+}
+
+/** The plan of a handle; for the session, not for programs. */
+export function planOf<T, K extends Key>(array: DistArray<T, K>): LogicalPlan {
+  return insideOf(array).plan
+}
+
+/** The engine of a handle's session; for the session, not for programs. */
+export function engineOf<T, K extends Key>(array: DistArray<T, K>): Engine {
+  return insideOf(array).engine
+}
+
+function insideOf(array: unknown): { readonly plan: LogicalPlan; readonly engine: Engine } {
+  const found = inside(array)
+  if (found === undefined) throw new PlanError(`This takes a DistArray of a session; it was given ${valueText(array)}.`)
+  return found
+}
+
+/** A lazy handle on an array cut into partitions; made by a session, changed by nothing but in-place writes. */
+export class DistArray<T, K extends Key = readonly [number]> implements AsyncIterable<T> {
+  readonly #engine: Engine
+  readonly #plan: LogicalPlan
+
+  /** Handles are made by a session, not by programs. */
+  constructor(engine: Engine, plan: LogicalPlan) {
+    this.#engine = engine
+    this.#plan = plan
+  }
+
+  static {
+    inside = (value) =>
+      typeof value === 'object' && value !== null && #plan in value ? { plan: value.#plan, engine: value.#engine } : undefined
+  }
+
+  #over<U, K2 extends Key = readonly [number]>(plan: LogicalPlan): DistArray<U, K2> {
+    return new DistArray<U, K2>(this.#engine, plan)
+  }
+
+  // ------------------------------------------------------------------ transformations: lazy
+
+  /** One element for each, under the same key. A returned object gives rows of columns, `undefined` gives null. */
+  map<U>(f: (value: T, key: K) => U): DistArray<U, K> {
+    return this.#over(mapPlan(this.#engine, this.#plan, f))
+  }
+
+  /** The elements for which `f` is true. A table is numbered anew; arrays with keys of their own keep them. */
+  filter<S extends T>(f: (value: T, key: K) => value is S): DistArray<S, K>
+  filter(f: (value: T, key: K) => boolean): DistArray<T, K>
+  filter(f: (value: T, key: K) => boolean): DistArray<T, K> {
+    return this.#over(filterPlan(this.#engine, this.#plan, f))
+  }
+
+  /** Any number of elements for each, in order: a table. */
+  flatMap<U>(f: (value: T, key: K) => readonly U[]): DistArray<U> {
+    return this.#over(flatMapPlan(this.#engine, this.#plan, f))
+  }
+
+  /** A function over whole partitions, which follow the data and not the number of workers: a table. Runs as JavaScript. */
+  mapPartitions<U>(f: (values: Iterable<T>, partition: number) => Iterable<U>): DistArray<U> {
+    return this.#over(mapPartitionsPlan(this.#engine, this.#plan, f))
+  }
+
+  /** Rows with the returned object's fields as columns, added or replaced. */
+  withColumns<N>(f: (value: T, key: K) => N): DistArray<Omit<T, keyof N> & N, K> {
+    return this.#over(withColumnsPlan(this.#engine, this.#plan, f))
+  }
+
+  /** Only these columns, in this order. PlanError with the nearest names for a column that does not exist. */
+  select<C extends keyof T & string>(...columns: readonly C[]): DistArray<Pick<T, C>, K> {
+    return this.#over(selectPlan(this.#plan, columns))
+  }
+
+  /**
+   * New keys for the elements: a matrix out of a table. Duplicate keys are an error unless `combine` says how two
+   * elements become one. Without `shape` the largest key says it. `storage: 'dense'` fills absent keys with 0.
+   */
+  index<const K2 extends Key>(
+    f: (value: T, key: K) => K2,
+    options: { readonly combine?: (a: T, b: T) => T; readonly shape?: Shape; readonly storage?: 'dense' | 'sparse' } = {},
+  ): DistArray<T, { readonly [A in keyof K2]: number }> {
+    return this.#over(indexPlan(this.#engine, this.#plan, f, options))
+  }
+
+  /** Groups by the returned value (an object's fields become columns), or by a key axis. */
+  groupBy<G>(f: (value: T, key: K) => G): Grouped<T, G>
+  groupBy(by: { readonly axis: number }): Grouped<T, number>
+  groupBy<G>(by: ((value: T, key: K) => G) | { readonly axis: number }): Grouped<T, G> {
+    return groupedOf(groupingOf(this.#engine, this.#plan, by), (plan) => this.#over(plan))
+  }
+
+  /**
+   * Rows of both sides whose keys are equal, in the order of the left side. Null matches nothing. A right column whose
+   * name is taken gets the suffix, `_right` unless said otherwise.
+   */
+  join<U, R = T & U, K2 extends Key = Key>(
+    other: DistArray<U, K2>,
+    on: JoinOn<T, U>,
+    options: { readonly how?: 'inner' | 'left' | 'right' | 'full' | 'semi' | 'anti' | 'cross'; readonly suffix?: string } = {},
+  ): DistArray<R> {
+    return this.#over(joinPlan(this.#engine, this.#plan, this.#planOfOther(other, 'join'), on, options))
+  }
+
+  /** Ascending unless `descending`, stable, nulls last; an array sorts by its first item, then by the next. */
+  sortBy(f: (value: T) => SortKey | readonly SortKey[], options: { readonly descending?: boolean } = {}): DistArray<T> {
+    return this.#over(sortPlan(this.#engine, this.#plan, f, options))
+  }
+
+  /** The first of equal elements, by content. */
+  distinct(): DistArray<T> {
+    return this.#over(distinctPlan(this.#plan))
+  }
+
+  /** This array's elements, then the others': a table. PlanError when the columns differ. */
+  union(...others: readonly DistArray<T, K>[]): DistArray<T> {
+    return this.#over(unionPlan([this.#plan, ...others.map((other) => this.#planOfOther(other, 'union'))]))
+  }
+
+  /** About this fraction of the elements, the same ones for the same seed (the session's unless given). */
+  sample(fraction: number, options: { readonly seed?: number } = {}): DistArray<T, K> {
+    return this.#over(samplePlan(this.#engine, this.#plan, fraction, options))
+  }
+
+  /** The first `n` elements. */
+  limit(n: number): DistArray<T, K> {
+    return this.#over(limitPlan(this.#plan, n))
+  }
+
+  /** The same elements cut anew, into so many pieces or by a value; rows may change their order. */
+  repartition(options: { readonly partitions?: number; readonly by?: (value: T, key: K) => unknown }): DistArray<T, K> {
+    return this.#over(repartitionPlan(this.#engine, this.#plan, options))
+  }
+
+  /** Permutes the keys of some axes, to balance load; the same permutation for the same seed. */
+  shuffleKeys(options: { readonly axes: readonly number[]; readonly seed: number }): DistArray<T, K> {
+    return this.#over(shuffleKeysPlan(this.#plan, options))
+  }
+
+  /** Numbers of another type; a value that does not fit is an error when it is computed. */
+  cast(dtype: DType): DistArray<number, K> {
+    return this.#over(castPlan(this.#plan, dtype))
+  }
+
+  /** Computes at first use and keeps the result, so that later actions and in-place writes share it. */
+  materialize(): DistArray<T, K> {
+    return this.#over(materializePlan(this.#plan))
+  }
+
+  /** Frees the storage now; later use computes it again, or throws for an array that was written in place. */
+  async release(): Promise<void> {
+    await this.#engine.release(this.#plan)
+  }
+
+  // ------------------------------------------------------------------ queries
+
+  /** The element under a key. Absent: 0 for numbers of a sparse array, otherwise undefined. Outside the shape: PlanError. */
+  async at(...key: K): Promise<T | undefined> {
+    this.#checkRank('at', key.length)
+    return (await this.#engine.at(this.#plan, key)) as T | undefined // the engine gives elements of this plan
+  }
+
+  /** The numbers under all keys that start with `prefix`, in key order, as a copy; absent ones are 0. */
+  async row(...prefix: readonly number[]): Promise<TypedArray> {
+    const rank = rankOf(this.#plan.keys)
+    if (prefix.length >= rank) {
+      throw new PlanError(
+        `row() takes fewer numbers than the keys have axes: ${prefix.length} given, ${rank} ${rank === 1 ? 'axis' : 'axes'}. For one element use at(${prefix.join(', ')}).`,
+      )
+    }
+    const selectors = Array.from({ length: rank }, (_, axis) => prefix[axis] ?? null)
+    return (await this.#engine.slice(this.#plan, selectors, 'row')).data
+  }
+
+  /** The numbers that the selectors choose, row-major, as a copy; axes chosen by one index are left out of the shape. */
+  async slice(selectors: readonly Selector[]): Promise<{ readonly shape: Shape; readonly data: TypedArray }> {
+    this.#checkRank('slice', selectors.length)
+    return this.#engine.slice(this.#plan, selectors, 'slice')
+  }
+
+  /** Writes one element in place. PlanError when the value does not fit the array's type. */
+  async set(key: K, value: T): Promise<void> {
+    this.#checkRank('set', key.length)
+    await this.#engine.set(this.#plan, key, value)
+  }
+
+  /** Writes the chosen elements in place: one number for all of them, or as many as are chosen, row-major. */
+  async assign(selectors: readonly Selector[], data: TypedArray | readonly number[] | number): Promise<void> {
+    this.#checkRank('assign', selectors.length)
+    await this.#engine.assign(this.#plan, selectors, data)
+  }
+
+  /** Replaces one element by what `f` makes of it. */
+  async update(key: K, f: (value: T) => T): Promise<void> {
+    this.#checkRank('update', key.length)
+    checkFunction('update()', f, '(value)')
+    await this.#engine.update(this.#plan, key, f)
+  }
+
+  /** A view for loop bodies whose `add` collects updates and causes no dependence; see `core/updateBuffer.ts`. */
+  buffer(
+    options: {
+      readonly combine?: 'sum' | ((a: number, b: number) => number)
+      readonly apply?: (current: number, update: number) => number
+      readonly maxDelay?: number
+    } = {},
+  ): UpdateBuffer<K> {
+    const { element } = this.#plan
+    if (element.kind === 'row' || (element.kind === 'scalar' && !['number', 'unknown'].includes(valueClassOf(element.type)))) {
+      throw new PlanError(`buffer() works on arrays of numbers; the elements of this array are ${elementText(element)}.`)
+    }
+    const { combine, apply, maxDelay } = options
+    if (combine !== undefined && combine !== 'sum') checkFunction('The combine of buffer()', combine, '(a, b)')
+    if (apply !== undefined) checkFunction('The apply of buffer()', apply, '(current, update)')
+    if (maxDelay !== undefined) checkCount('The maxDelay of buffer()', maxDelay, 1)
+    return new UpdateBuffer<K>(this, options)
+  }
+
+  // ------------------------------------------------------------------ actions
+
+  /** All elements in order. */
+  async collect(options: { readonly signal?: AbortSignal } = {}): Promise<T[]> {
+    return this.#values(this.#plan, options.signal)
+  }
+
+  /** The first `n` elements; reads no more than it needs. */
+  async take(n: number): Promise<T[]> {
+    return this.#values(limitPlan(this.#plan, n, 'take'))
+  }
+
+  /** The first element, undefined of nothing. */
+  async first(): Promise<T | undefined> {
+    return (await this.#values(limitPlan(this.#plan, 1, 'first')))[0]
+  }
+
+  /** How many elements there are. */
+  async count(): Promise<number> {
+    let count = 0
+    for await (const batch of this.#engine.stream(countPlan(this.#plan))) count += batch.length
+    return count
+  }
+
+  /**
+   * Folds the elements by the fixed tree of reductions (chunks of 4,096 left to right, chunks pairwise): `f` must be
+   * associative. With `init` every chunk starts from a copy of it and `combine` joins the chunks' results.
+   */
+  reduce(f: (a: T, b: T) => T): Promise<T | undefined>
+  reduce<A>(f: (a: A, value: T) => A, init: A, combine: (a: A, b: A) => A): Promise<A>
+  async reduce<A>(...args: [(a: T, b: T) => T] | [(a: A, value: T) => A, A, (a: A, b: A) => A]): Promise<A | T | undefined> {
+    if (args.length === 1) {
+      const [f] = args
+      this.#check('reduce', f, '(a, b)', [this.#plan.element, this.#plan.element])
+      return (await this.#fold(new TreeFold<T, T>((value) => value, f), f))?.value
+    }
+    const [f, init, combine] = args
+    this.#check('reduce', f, '(result, value)', [UNKNOWN_ELEMENT, this.#plan.element])
+    checkFunction('The third argument of reduce()', combine, '(a, b), which joins two results')
+    const result = await this.#fold(new TreeFold<A, T>((value) => f(structuredClone(init), value), f), combine)
+    return result === undefined ? init : result.value
+  }
+
+  /** The sum by the fixed tree of reductions: the same bits for any number of workers. 0 of nothing; nulls are skipped. */
+  async sum(this: DistArray<number, K>): Promise<number> {
+    return (await this.#summed('sum')).finish() as number // i64 elements are bigints, and so is their sum
+  }
+
+  /** `Math.min` of all elements: NaN wins, -0 < 0; undefined of nothing, nulls are skipped. */
+  async min(this: DistArray<number, K>): Promise<number | undefined> {
+    return this.#extreme('min')
+  }
+
+  /** `Math.max` of all elements: NaN wins, -0 < 0; undefined of nothing, nulls are skipped. */
+  async max(this: DistArray<number, K>): Promise<number | undefined> {
+    return this.#extreme('max')
+  }
+
+  /** The sum divided by the number of elements that are not null; undefined of nothing. */
+  async mean(this: DistArray<number, K>): Promise<number | undefined> {
+    const total = await this.#summed('mean')
+    return total.count === 0 ? undefined : Number(total.finish()) / total.count
+  }
+
+  /** Calls `f` on the caller's thread for every element in order. What it throws comes as a TaskError with the key. */
+  async forEach(f: (value: T, key: K) => void): Promise<void> {
+    checkFunction('forEach()', f, '(value, key)')
+    lowerRowFunction(this.#engine, this.#plan, 'forEach', f)
+    for await (const { value, key } of this.#entries()) callAt('forEach', key, () => f(value, key as K)) // keys of this plan
+  }
+
+  /** The extents of the keys; of a table its number of rows. */
+  async shape(): Promise<K> {
+    const { keys } = this.#plan
+    return (keys.kind === 'rowNumber' ? [await this.count()] : await this.#engine.shape(this.#plan)) as unknown as K // as many as key axes
+  }
+
+  /** All elements as an Arrow table, copied into ordinary memory. */
+  async toArrow(): Promise<Table> {
+    return this.#engine.toArrowTable(this.#plan.element, await this.#engine.execute(this.#plan))
+  }
+
+  /** All numbers in key order, row-major; absent keys of a sparse array are 0. A copy. */
+  async toTypedArray(this: DistArray<number, K>): Promise<TypedArray> {
+    requireNumbers('toTypedArray', this.#plan.element)
+    return this.#engine.toTypedArray(this.#plan)
+  }
+
+  /** The elements as Arrow record batches, one after another as they are computed. */
+  async *batches(): AsyncGenerator<RecordBatch, void, undefined> {
+    for await (const batch of this.#engine.stream(this.#plan)) yield this.#engine.toRecordBatch(batch)
+  }
+
+  /** Writes a Parquet file; it appears under its name when it is complete. `compatibility: 'v1'` for old readers. */
+  async writeParquet(
+    path: string,
+    options: { readonly compression?: 'snappy' | 'zstd' | 'none'; readonly rowGroupRows?: number; readonly compatibility?: 'v1' } = {},
+  ): Promise<Written> {
+    const { compression = 'snappy', rowGroupRows, compatibility } = options
+    checkOneOf('The compression of writeParquet()', compression, ['snappy', 'zstd', 'none'])
+    if (rowGroupRows !== undefined) checkCount('The rowGroupRows of writeParquet()', rowGroupRows, 1)
+    if (compatibility !== undefined) checkOneOf('The compatibility of writeParquet()', compatibility, ['v1'])
+    return this.#write('writeParquet', path, {
+      kind: 'parquet',
+      compression,
+      ...(rowGroupRows === undefined ? {} : { rowGroupRows }),
+      ...(compatibility === undefined ? {} : { compatibility }),
+    })
+  }
+
+  /** Writes an Arrow IPC file; it appears under its name when it is complete. */
+  async writeArrow(path: string): Promise<Written> {
+    return this.#write('writeArrow', path, { kind: 'arrow' })
+  }
+
+  /** Writes a CSV file with a header line; it appears under its name when it is complete. */
+  async writeCsv(path: string): Promise<Written> {
+    return this.#write('writeCsv', path, { kind: 'csv' })
+  }
+
+  /** The elements in order, computed as they are asked for. */
+  async *[Symbol.asyncIterator](): AsyncGenerator<T, void, undefined> {
+    for await (const { value } of this.#entries()) yield value
+  }
+
+  // ------------------------------------------------------------------ introspection
+
+  /** The columns of a row, or the type of a single value. PlanError while only running the plan can tell. */
+  get schema(): ArrowSchema | DataType {
+    const { element } = this.#plan
+    if (isKnown(element)) return this.#engine.arrowSchema(element)
+    throw new PlanError(
+      'The schema is not known before the array is computed, because a function in its plan runs as JavaScript (explain() says which and why).\n' +
+        'Use (await array.toArrow()).schema, or write the function so that it can be analysed.',
+    )
+  }
+
+  /** The plan as written, the rules that changed it, and the stages that run; lambdas that were refused, with the reason. */
+  explain(options: { readonly verbose?: boolean; readonly format?: 'text' | 'json' } = {}): string {
+    const { verbose = false, format = 'text' } = options
+    checkOneOf('The format of explain()', format, ['text', 'json'])
+    return this.#engine.explain(this.#plan, { verbose, format })
+  }
+
+  // ------------------------------------------------------------------ inside
+
+  #planOfOther(other: unknown, method: string): LogicalPlan {
+    const isArray = typeof other === 'object' && other !== null && #plan in other
+    if (!isArray) throw new PlanError(`${method}() takes another DistArray.`)
+    if (other.#engine !== this.#engine)
+      throw new PlanError(`${method}() takes a DistArray of the same session; the other array belongs to another one.`)
+    return other.#plan
+  }
+
+  #checkRank(method: string, given: number): void {
+    const rank = rankOf(this.#plan.keys)
+    if (given === rank) return
+    const each = method === 'slice' || method === 'assign' ? 'one selector per axis (null for a whole axis)' : 'one number per axis'
+    throw new PlanError(
+      `${method}() takes ${each}: this array has ${rank} ${rank === 1 ? 'axis' : 'axes'}, ${given} ${given === 1 ? 'was' : 'were'} given.`,
+    )
+  }
+
+  /** Columns and async functions are checked as for lambdas of the plan; the function itself runs on this thread. */
+  #check(method: string, f: (...args: never[]) => unknown, takes: string, inputs: readonly ElementType[]): void {
+    lowerFunction(this.#engine, method, f, { inputs, takes })
+  }
+
+  async #fold<A>(fold: TreeFold<A, T>, combine: (a: A, b: A) => A): Promise<{ readonly value: A } | undefined> {
+    for await (const { value, key } of this.#entries()) callAt('reduce', key, () => fold.add(value))
+    return fold.finish(combine)
+  }
+
+  async #values(plan: LogicalPlan, signal?: AbortSignal): Promise<T[]> {
+    const batches = await this.#engine.execute(plan, signal === undefined ? {} : { signal })
+    return valuesOf(batches) as T[] // elements of this plan
+  }
+
+  async *#entries(): AsyncGenerator<{ readonly value: T; readonly key: Key }, void, undefined> {
+    const keys = new KeyReader()
+    for await (const batch of this.#engine.stream(this.#plan)) {
+      const read = rowReader(batch)
+      const keyOf = keys.keysOf(batch)
+      for (let i = 0; i < batch.length; i++) yield { value: read(i) as T, key: keyOf(i) } // elements of this plan
+    }
+  }
+
+  async #numberBatches(method: string, visit: (batch: Batch) => void): Promise<void> {
+    requireNumbers(method, this.#plan.element)
+    for await (const batch of this.#engine.stream(this.#plan)) {
+      requireNumbers(method, batch.element)
+      visit(batch)
+    }
+  }
+
+  async #summed(method: string): Promise<NumberSum> {
+    const total = new NumberSum()
+    await this.#numberBatches(method, (batch) => batch.columns[0] !== undefined && total.addColumn(batch.columns[0]))
+    return total
+  }
+
+  async #extreme(which: 'min' | 'max'): Promise<number | undefined> {
+    let result: number | bigint | undefined
+    await this.#numberBatches(which, (batch) => {
+      if (batch.columns[0] !== undefined) result = extremeOf(batch.columns[0], which, result)
+    })
+    return result as number | undefined // i64 elements are bigints
+  }
+
+  async #write(method: string, path: string, form: WriteForm): Promise<Written> {
+    if (typeof path !== 'string' || path === '') throw new PlanError(`${method}() needs the path of the file to write.`)
+    return this.#engine.write(this.#plan, path, form)
+  }
+}

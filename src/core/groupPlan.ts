@@ -1,0 +1,162 @@
+/**
+ * The nodes behind `groupBy`: the columns of the key, the aggregates, and what each yields.
+ *
+ *     groupBy((o) => o.shop).agg({ n: count() })                  { key, n }
+ *     groupBy((o) => ({ shop: o.shop })).agg({ n: count() })      { shop, n }
+ */
+import { type Aggregate, isAggregate } from './aggregates.ts'
+import { checkAxis } from './arguments.ts'
+import { valueText } from './columnBuilder.ts'
+import {
+  asColumnType,
+  elementText,
+  F64,
+  ROW_NUMBERS,
+  rankOf,
+  sameElement,
+  UNKNOWN_ELEMENT,
+  unifyElements,
+  valueClassOf,
+} from './elements.ts'
+import type { Engine } from './engine.ts'
+import { PlanError } from './errors.ts'
+import type { UserFunction } from './functionIr.ts'
+import type { AggregateCall, AggregateKind, GroupHow, GroupKey, LogicalPlan } from './logicalPlan.ts'
+import { type ColumnType, type ElementType, type Field, fieldsOf, namesText } from './schema.ts'
+import { type Callback, lowerFunction, lowerRowFunction } from './transformations.ts'
+
+/** The name of the column that holds a key which is a single value. */
+export const KEY_COLUMN = 'key'
+
+/** A `groupBy` waiting for what to do with the groups. */
+export interface Grouping {
+  readonly engine: Engine
+  readonly input: LogicalPlan
+  readonly by: GroupKey
+  /** What the key is: a single value, or an object whose fields become columns. */
+  readonly key: ElementType
+}
+
+export type GroupByAny = Callback | { readonly axis: number }
+
+export function groupingOf(engine: Engine, input: LogicalPlan, by: GroupByAny): Grouping {
+  if (typeof by === 'object' && by !== null && 'axis' in by) {
+    checkAxis('groupBy()', by.axis, rankOf(input.keys))
+    return { engine, input, by: { kind: 'axis', axis: by.axis }, key: { kind: 'scalar', type: F64, nullable: false } }
+  }
+  const { f, returned } = lowerRowFunction(engine, input, 'groupBy', by)
+  return { engine, input, by: { kind: 'function', f }, key: returned }
+}
+
+export function aggPlan(grouping: Grouping, aggregates: Readonly<Record<string, Aggregate<never, unknown>>>): LogicalPlan {
+  const entries = Object.entries(aggregates)
+  if (entries.length === 0) throw new PlanError('agg() needs at least one aggregate, as in agg({ n: count() }).')
+  const calls = entries.map(([name, aggregate]) => callOf(grouping, name, aggregate))
+  const fields = calls.map(({ call, type, nullable }): Field => ({ name: call.name, type, nullable }))
+  return groupNode(grouping, { kind: 'agg', aggregates: calls.map(({ call }) => call) }, rowWithKey(grouping, 'agg', fields))
+}
+
+export function groupCountPlan(grouping: Grouping): LogicalPlan {
+  const fields = [{ name: 'count', type: F64, nullable: false }]
+  return groupNode(grouping, { kind: 'agg', aggregates: [{ name: 'count', kind: 'count' }] }, rowWithKey(grouping, 'count', fields))
+}
+
+export function groupReducePlan(grouping: Grouping, callback: Callback): LogicalPlan {
+  const { element } = grouping.input
+  const { f, returned } = lowerFunction(grouping.engine, 'reduce', callback, { inputs: [element, element], takes: '(a, b)' })
+  const reduced = reducedElement(element, returned)
+  return groupNode(grouping, { kind: 'reduce', f }, rowWithKey(grouping, 'reduce', [{ name: 'value', ...asColumnType(reduced) }]))
+}
+
+/** A group of one gives its element, larger ones what the function returns: the element must be able to hold both. */
+function reducedElement(element: ElementType, returned: ElementType): ElementType {
+  return sameElement(element, returned) ? element : (unifyElements(element, returned) ?? UNKNOWN_ELEMENT)
+}
+
+export function groupMapPlan(grouping: Grouping, callback: Callback): LogicalPlan {
+  const { type } = asColumnType(grouping.input.element)
+  const values: ElementType = { kind: 'scalar', type: { kind: 'list', item: type }, nullable: false }
+  const { f, returned } = lowerFunction(grouping.engine, 'map', callback, { inputs: [grouping.key, values], takes: '(key, values)' })
+  return groupNode(grouping, { kind: 'map', f }, returned)
+}
+
+function groupNode(grouping: Grouping, how: GroupHow, element: ElementType): LogicalPlan {
+  return { kind: 'GroupBy', input: grouping.input, by: grouping.by, how, element, keys: ROW_NUMBERS }
+}
+
+/** The key's columns followed by others, whose names must be free. */
+function rowWithKey(grouping: Grouping, method: string, others: readonly Field[]): ElementType {
+  const { key } = grouping
+  if (key.kind === 'unknown' || (key.kind === 'scalar' && key.type.kind === 'unknown')) return UNKNOWN_ELEMENT
+  const keyFields = key.kind === 'row' ? fieldsOf(key) : [{ name: KEY_COLUMN, type: key.type, nullable: key.nullable }]
+  for (const { name } of others) {
+    if (!keyFields.some((field) => field.name === name)) continue
+    throw new PlanError(
+      `${method}() names a column "${name}", which is a column of the group key already. The key's columns: ${namesText(keyFields)}.\n` +
+        (method === 'agg' ? 'Give the aggregate another name.' : 'Give the field of the key another name in groupBy().'),
+    )
+  }
+  return { kind: 'row', fields: [...keyFields, ...others] }
+}
+
+function callOf(grouping: Grouping, name: string, aggregate: unknown): { call: AggregateCall; type: ColumnType; nullable: boolean } {
+  if (!isAggregate(aggregate)) {
+    throw new PlanError(
+      `agg() was given ${valueText(aggregate)} as "${name}", which is not an aggregate.\n` +
+        'Use sum, mean, min, max, count, countDistinct, first, last, variance, stddev, quantile or collect, as in agg({ total: sum((row) => row.price) }).',
+    )
+  }
+  const { kind, of, q } = aggregate
+  if (of === undefined) return { call: { name, kind }, type: F64, nullable: false }
+  const { f, returned } = lowerFunction(grouping.engine, kind, of, { inputs: [grouping.input.element], takes: '(row)' })
+  return { call: { name, kind, of: f, ...(q === undefined ? {} : { q }) }, ...aggregateType(kind, returned, f) }
+}
+
+const UNKNOWN_TYPE: ColumnType = { kind: 'unknown' }
+
+function aggregateType(
+  kind: AggregateKind,
+  returned: ElementType,
+  f: UserFunction,
+): { readonly type: ColumnType; readonly nullable: boolean } {
+  const { type } = asColumnType(returned)
+  const valueClass = valueClassOf(type)
+  switch (kind) {
+    case 'count':
+    case 'countDistinct':
+      return { type: F64, nullable: false }
+    case 'sum':
+      requireClass(kind, returned, f, ['number', 'bigint'])
+      if (valueClass === 'unknown') return { type: type.kind === 'null' ? F64 : UNKNOWN_TYPE, nullable: false }
+      return { type: valueClass === 'bigint' ? { kind: 'i64' } : F64, nullable: false }
+    case 'mean':
+    case 'variance':
+    case 'stddev':
+    case 'quantile':
+      requireClass(kind, returned, f, ['number'])
+      return { type: F64, nullable: true }
+    case 'min':
+    case 'max':
+      requireClass(kind, returned, f, ['number', 'bigint', 'string', 'Date'])
+      return { type, nullable: true }
+    case 'first':
+    case 'last':
+      return { type, nullable: true }
+    case 'collect':
+      return { type: { kind: 'list', item: type }, nullable: false }
+  }
+}
+
+function requireClass(kind: AggregateKind, returned: ElementType, f: UserFunction, allowed: readonly string[]): void {
+  const { type } = asColumnType(returned)
+  const valueClass = valueClassOf(type)
+  if (valueClass === 'unknown' || allowed.includes(valueClass)) return
+  const wanted = { number: 'numbers', bigint: 'bigints', string: 'strings', Date: 'dates' }
+  const names = allowed.map((one) => wanted[one as keyof typeof wanted])
+  const list = names.length === 1 ? names[0] : `${names.slice(0, -1).join(', ')} or ${names.at(-1)}`
+  const cure =
+    valueClass === 'bigint' || valueClass === 'boolean' || valueClass === 'string'
+      ? `\nConvert the value, as in ${kind}((row) => Number(…)).`
+      : ''
+  throw new PlanError(`${kind}() takes ${list}; this function returns ${elementText(returned)}: ${f.text}${cure}`, { span: f.span })
+}

@@ -1,0 +1,265 @@
+/**
+ * The nodes behind the methods of DistArray that take one array: arguments are checked, and the element and the keys
+ * of the result are derived, at the call.
+ */
+import { checkAxis, checkCount, checkFraction, checkFunction, checkOneOf, checkSeed } from './arguments.ts'
+import { elementOfType, elementText, ROW_NUMBERS, rankOf, thinned, UNKNOWN_ELEMENT, valueClassOf, withFields } from './elements.ts'
+import type { Engine, RowLambdaContext } from './engine.ts'
+import { PlanError } from './errors.ts'
+import type { UserFunction } from './functionIr.ts'
+import { checkShape, type Shape } from './indexSpace.ts'
+import { keyRankOf } from './keyRank.ts'
+import type { Keys, LogicalPlan } from './logicalPlan.ts'
+import { missingColumnMessage } from './nearestNames.ts'
+import { type DType, type ElementType, type Field, fieldsOf } from './schema.ts'
+import { labelOf } from './tree.ts'
+
+/** Any callback: parameters are checked where the method is declared. */
+export type Callback = (...args: never[]) => unknown
+
+/** A callback of `(value, key)` as the library keeps it, and the element it returns. */
+export function lowerRowFunction(
+  engine: Engine,
+  input: LogicalPlan,
+  method: string,
+  f: Callback,
+): { f: UserFunction; returned: ElementType } {
+  checkFunction(`${method}()`, f, '(value, key)')
+  return lower(engine, f, { method, inputs: [input.element], key: { argument: 1, rank: rankOf(input.keys) } })
+}
+
+/** A callback that takes elements and no key. */
+export function lowerFunction(
+  engine: Engine,
+  method: string,
+  f: Callback,
+  { inputs, takes }: { readonly inputs: readonly ElementType[]; readonly takes: string },
+): { f: UserFunction; returned: ElementType } {
+  checkFunction(`${method}()`, f, takes)
+  return lower(engine, f, { method, inputs })
+}
+
+function lower(engine: Engine, f: Callback, context: RowLambdaContext): { f: UserFunction; returned: ElementType } {
+  const lowered = engine.lowerRowLambda(f, context)
+  return { f: lowered, returned: engine.returnedElement(lowered, context) }
+}
+
+export function mapPlan(engine: Engine, input: LogicalPlan, callback: Callback): LogicalPlan {
+  const { f, returned } = lowerRowFunction(engine, input, 'map', callback)
+  return { kind: 'Map', input, f, element: returned, keys: input.keys }
+}
+
+export function filterPlan(engine: Engine, input: LogicalPlan, callback: Callback): LogicalPlan {
+  const { f } = lowerRowFunction(engine, input, 'filter', callback)
+  return { kind: 'Filter', input, f, element: input.element, keys: thinned(input.keys) }
+}
+
+export function withColumnsPlan(engine: Engine, input: LogicalPlan, callback: Callback): LogicalPlan {
+  requireRows(input, 'withColumns')
+  const { f, returned } = lowerRowFunction(engine, input, 'withColumns', callback)
+  if (returned.kind === 'scalar' && returned.type.kind !== 'unknown') {
+    throw new PlanError(
+      `withColumns() takes a function that returns an object of columns; this one returns ${elementText(returned)}: ${f.text}\n` +
+        'Name the column, as in withColumns((row) => ({ total: row.price * row.quantity })).',
+      { span: f.span },
+    )
+  }
+  const known = returned.kind === 'row' && input.element.kind === 'row'
+  const element = known ? withFields(input.element, fieldsOf(returned)) : UNKNOWN_ELEMENT
+  return { kind: 'WithColumns', input, f, element, keys: input.keys }
+}
+
+export function flatMapPlan(engine: Engine, input: LogicalPlan, callback: Callback): LogicalPlan {
+  const { f, returned } = lowerRowFunction(engine, input, 'flatMap', callback)
+  return { kind: 'FlatMap', input, f, element: itemOf(returned, f), keys: ROW_NUMBERS }
+}
+
+function itemOf(returned: ElementType, f: UserFunction): ElementType {
+  if (returned.kind === 'scalar' && returned.type.kind === 'list') return elementOfType(returned.type.item, false)
+  if (returned.kind === 'unknown' || (returned.kind === 'scalar' && valueClassOf(returned.type) === 'unknown')) return UNKNOWN_ELEMENT
+  throw new PlanError(
+    `flatMap() takes a function that returns an array; this one returns ${elementText(returned)}: ${f.text}\nUse map() for one element each.`,
+    { span: f.span },
+  )
+}
+
+export function mapPartitionsPlan(engine: Engine, input: LogicalPlan, callback: Callback): LogicalPlan {
+  const { f } = lowerFunction(engine, 'mapPartitions', callback, {
+    inputs: [UNKNOWN_ELEMENT, UNKNOWN_ELEMENT],
+    takes: '(values, partition)',
+  })
+  return { kind: 'MapPartitions', input, f, element: UNKNOWN_ELEMENT, keys: ROW_NUMBERS }
+}
+
+export function selectPlan(input: LogicalPlan, columns: readonly string[]): LogicalPlan {
+  requireRows(input, 'select')
+  if (columns.length === 0) throw new PlanError("select() needs at least one column, as in select('id').")
+  for (const [i, name] of columns.entries()) {
+    if (columns.indexOf(name) !== i) throw new PlanError(`select() was given the column "${name}" twice.`)
+  }
+  const { element } = input
+  const fields = columns.map((name): Field => {
+    if (element.kind !== 'row') return { name, type: { kind: 'unknown' }, nullable: true }
+    const field = element.fields.find((one) => one.name === name)
+    if (field === undefined) throw new PlanError(missingColumnMessage(name, element.fields, labelOf(input)))
+    return field
+  })
+  return { kind: 'Project', input, columns: [...columns], element: { kind: 'row', fields }, keys: input.keys }
+}
+
+function requireRows(input: LogicalPlan, method: string): void {
+  if (input.element.kind !== 'scalar' || input.element.type.kind === 'unknown') return
+  throw new PlanError(
+    `${method}() works on rows with columns; the elements of this array are ${elementText(input.element)}.\n` +
+      'Make rows of them first, as in map((value) => ({ value })).',
+  )
+}
+
+export interface IndexOptions {
+  readonly combine?: Callback
+  readonly shape?: Shape
+  readonly storage?: 'dense' | 'sparse'
+}
+
+export function indexPlan(engine: Engine, input: LogicalPlan, callback: Callback, options: IndexOptions): LogicalPlan {
+  const { f, returned } = lowerRowFunction(engine, input, 'index', callback)
+  const isArray =
+    returned.kind === 'unknown' ||
+    (returned.kind === 'scalar' && (returned.type.kind === 'list' || valueClassOf(returned.type) === 'unknown'))
+  if (!isArray) {
+    throw new PlanError(
+      `index() takes a function that returns an array of integers, the key; this one returns ${elementText(returned)}: ${f.text}\n` +
+        'A key of one axis is an array too, as in index((row) => [row.id]).',
+      { span: f.span },
+    )
+  }
+  const { shape, storage } = options
+  if (shape !== undefined) checkShape('index() with a shape', shape)
+  if (storage !== undefined) checkOneOf('The storage of index()', storage, ['dense', 'sparse'])
+  const rank = keyRankOf(f) ?? shape?.length
+  if (rank === undefined) {
+    throw new PlanError(
+      `index() cannot see how many axes the keys have: ${f.text}\n` +
+        'Return an array literal, as in index((row) => [row.user, row.movie]), or give the shape: index(f, { shape: [users, movies] }).',
+      { span: f.span },
+    )
+  }
+  if (shape !== undefined && shape.length !== rank) {
+    throw new PlanError(
+      `index() was given a shape of ${axesText(shape.length)}, and a function that returns keys of ${axesText(rank)}: ${f.text}`,
+      {
+        span: f.span,
+      },
+    )
+  }
+  const combine =
+    options.combine === undefined
+      ? undefined
+      : lowerFunction(engine, 'index', options.combine, { inputs: [input.element, input.element], takes: '(a, b)' }).f
+  const keys: Keys = { kind: 'explicit', rank, dense: storage === 'dense', ...(shape === undefined ? {} : { shape }) }
+  return {
+    kind: 'Index',
+    input,
+    f,
+    element: input.element,
+    keys,
+    ...(combine === undefined ? {} : { combine }),
+    ...(shape === undefined ? {} : { shape }),
+    ...(storage === undefined ? {} : { storage }),
+  }
+}
+
+function axesText(rank: number): string {
+  return rank === 1 ? '1 axis' : `${rank} axes`
+}
+
+export function sortPlan(engine: Engine, input: LogicalPlan, callback: Callback, options: { readonly descending?: boolean }): LogicalPlan {
+  const { f, returned } = lowerFunction(engine, 'sortBy', callback, { inputs: [input.element], takes: '(value)' })
+  const orderless =
+    returned.kind === 'row' || (returned.kind === 'scalar' && (returned.type.kind === 'struct' || returned.type.kind === 'binary'))
+  if (orderless) {
+    throw new PlanError(
+      `sortBy() takes a function that returns a number, bigint, string, boolean or Date, or an array of them; this one returns ${elementText(returned)}: ${f.text}\n` +
+        'To sort by several values, return them in an array, the most important first.',
+      { span: f.span },
+    )
+  }
+  return { kind: 'Sort', input, by: f, descending: options.descending === true, element: input.element, keys: ROW_NUMBERS }
+}
+
+export function distinctPlan(input: LogicalPlan): LogicalPlan {
+  return { kind: 'Distinct', input, element: input.element, keys: ROW_NUMBERS }
+}
+
+export function samplePlan(engine: Engine, input: LogicalPlan, fraction: number, options: { readonly seed?: number }): LogicalPlan {
+  checkFraction('The fraction of sample()', fraction)
+  const seed = options.seed ?? engine.seed
+  checkSeed('The seed of sample()', seed)
+  return { kind: 'Sample', input, fraction, seed, element: input.element, keys: thinned(input.keys) }
+}
+
+export function limitPlan(input: LogicalPlan, count: number, method = 'limit'): LogicalPlan {
+  checkCount(`The number of elements of ${method}()`, count, 0)
+  return { kind: 'Limit', input, count, element: input.element, keys: thinned(input.keys) }
+}
+
+export function repartitionPlan(
+  engine: Engine,
+  input: LogicalPlan,
+  options: { readonly partitions?: number; readonly by?: Callback },
+): LogicalPlan {
+  const { partitions } = options
+  if (partitions !== undefined) checkCount('The number of partitions of repartition()', partitions, 1)
+  const by = options.by === undefined ? undefined : lowerRowFunction(engine, input, 'repartition', options.by).f
+  if (partitions === undefined && by === undefined) {
+    throw new PlanError(
+      'repartition() needs the number of partitions, a function to cut by, or both, as in repartition({ partitions: 8 }).',
+    )
+  }
+  return {
+    kind: 'Repartition',
+    input,
+    ...(partitions === undefined ? {} : { partitions }),
+    ...(by === undefined ? {} : { by }),
+    element: input.element,
+    keys: input.keys,
+  }
+}
+
+export function shuffleKeysPlan(input: LogicalPlan, options: { readonly axes: readonly number[]; readonly seed: number }): LogicalPlan {
+  const { axes, seed } = options
+  checkSeed('The seed of shuffleKeys()', seed)
+  if (axes.length === 0) throw new PlanError('shuffleKeys() needs at least one axis, as in shuffleKeys({ axes: [0], seed: 1 }).')
+  for (const [i, axis] of axes.entries()) {
+    checkAxis('shuffleKeys()', axis, rankOf(input.keys))
+    if (axes.indexOf(axis) !== i) throw new PlanError(`shuffleKeys() was given the axis ${axis} twice.`)
+  }
+  return { kind: 'ShuffleKeys', input, axes: [...axes], seed, element: input.element, keys: input.keys }
+}
+
+const DTYPES: readonly DType[] = ['f64', 'f32', 'i64', 'i32', 'u32', 'i16', 'u16', 'i8', 'u8', 'bool']
+
+export function castPlan(input: LogicalPlan, dtype: DType): LogicalPlan {
+  checkOneOf('The dtype of cast()', dtype, DTYPES)
+  const { element } = input
+  const isNumeric = element.kind === 'scalar' && ['number', 'bigint', 'boolean', 'unknown'].includes(valueClassOf(element.type))
+  if (!isNumeric && element.kind !== 'unknown') {
+    throw new PlanError(
+      `cast('${dtype}') works on numbers; the elements of this array are ${elementText(element)}.\n` +
+        (element.kind === 'row'
+          ? 'Take a column first, as in map((row) => row.price).'
+          : 'Convert them first, as in map((value) => Number(value)).'),
+    )
+  }
+  const nullable = element.kind !== 'scalar' || element.nullable
+  return { kind: 'Cast', input, dtype, element: { kind: 'scalar', type: { kind: dtype }, nullable }, keys: input.keys }
+}
+
+export function materializePlan(input: LogicalPlan): LogicalPlan {
+  return { kind: 'Materialize', input, element: input.element, keys: input.keys }
+}
+
+/** The same elements without any column: all that counting needs. */
+export function countPlan(input: LogicalPlan): LogicalPlan {
+  return { kind: 'Project', input, columns: [], element: { kind: 'row', fields: [] }, keys: input.keys }
+}

@@ -1,0 +1,164 @@
+/**
+ * Walking and printing plans.
+ *
+ * One line per node, inputs indented below, left first. The same text stands in `explain()`, in tests, in messages and
+ * in the docs:
+ *
+ *     Filter (r) => r.stars > 0
+ *       Scan ratings.parquet [user, movie, stars]
+ */
+import type { UserFunction } from './functionIr.ts'
+import { type AggregateCall, type GroupHow, inputsOf, type JoinKey, type LogicalPlan, withInputs } from './logicalPlan.ts'
+import { predicateText } from './predicate.ts'
+
+/** The node over mapped inputs; the node itself when no input changed. */
+export function mapInputs(plan: LogicalPlan, f: (input: LogicalPlan) => LogicalPlan): LogicalPlan {
+  return withInputs(plan, inputsOf(plan).map(f))
+}
+
+/** Calls `visit` on every node, parents first, left inputs first. */
+export function visitPlan(plan: LogicalPlan, visit: (node: LogicalPlan) => void): void {
+  visit(plan)
+  for (const input of inputsOf(plan)) visitPlan(input, visit)
+}
+
+/** The whole plan, one line per node. `note` may add to a node's line; its further lines are indented below the node. */
+export function planText(plan: LogicalPlan, note?: (node: LogicalPlan) => readonly string[]): string {
+  return linesOf(plan, note).join('\n')
+}
+
+function linesOf(plan: LogicalPlan, note?: (node: LogicalPlan) => readonly string[]): string[] {
+  const notes = (note?.(plan) ?? []).map((line) => `    ${line}`)
+  const below = inputsOf(plan).flatMap((input) => linesOf(input, note).map((line) => `  ${line}`))
+  return [nodeText(plan), ...notes, ...below]
+}
+
+/** What a node does, on one line. */
+export function nodeText(plan: LogicalPlan): string {
+  switch (plan.kind) {
+    case 'Scan': {
+      const where = plan.predicate === undefined || plan.predicate.length === 0 ? '' : ` where ${predicateText(plan.predicate)}`
+      return `Scan ${plan.source.name} [${plan.columns.join(', ')}]${where}`
+    }
+    case 'Array':
+      return `Array ${plan.name} ${plan.dtype}`
+    case 'Stored':
+      return `Stored ${plan.name} ${plan.storage.kind}`
+    case 'Map':
+    case 'Filter':
+    case 'WithColumns':
+    case 'FlatMap':
+    case 'MapPartitions':
+      return `${plan.kind} ${plan.f.text}`
+    case 'Project':
+      return `Project [${plan.columns.join(', ')}]`
+    case 'Cast':
+      return `Cast ${plan.dtype}`
+    case 'Index':
+      return [
+        `Index ${plan.f.text}`,
+        plan.shape === undefined ? '' : ` shape [${plan.shape.join(', ')}]`,
+        plan.storage === undefined ? '' : ` ${plan.storage}`,
+        plan.combine === undefined ? '' : ` combine ${plan.combine.text}`,
+      ].join('')
+    case 'GroupBy':
+      return `GroupBy ${plan.by.kind === 'axis' ? `axis ${plan.by.axis}` : plan.by.f.text}: ${howText(plan.how)}`
+    case 'Join':
+      return `Join ${plan.how}${joinKeyText(plan.on)}`
+    case 'Sort':
+      return `Sort ${plan.by.text}${plan.descending ? ' descending' : ''}${plan.limit === undefined ? '' : ` first ${plan.limit}`}`
+    case 'Sample':
+      return `Sample ${plan.fraction} seed ${plan.seed}`
+    case 'Limit':
+      return `Limit ${plan.count}`
+    case 'Repartition':
+      return `Repartition${plan.partitions === undefined ? '' : ` ${plan.partitions}`}${plan.by === undefined ? '' : ` by ${plan.by.text}`}`
+    case 'ShuffleKeys':
+      return `ShuffleKeys axes [${plan.axes.join(', ')}] seed ${plan.seed}`
+    case 'IndexLookup':
+      return `IndexLookup [${plan.selectors.map(selectorText).join(', ')}]`
+    case 'Distinct':
+    case 'Union':
+    case 'Materialize':
+    case 'IndexBuild':
+      return plan.kind
+  }
+}
+
+function howText(how: GroupHow): string {
+  switch (how.kind) {
+    case 'agg':
+      return how.aggregates.map(aggregateText).join(', ')
+    case 'reduce':
+    case 'map':
+      return `${how.kind} ${how.f.text}`
+  }
+}
+
+function aggregateText(call: AggregateCall): string {
+  const q = call.q === undefined ? '' : `, ${call.q}`
+  return `${call.name} = ${call.kind}(${call.of === undefined ? '' : call.of.text}${q})`
+}
+
+function joinKeyText(on: JoinKey): string {
+  switch (on.kind) {
+    case 'column':
+      return ` on "${on.column}"`
+    case 'functions':
+      return ` on ${on.left.text} = ${on.right.text}`
+    case 'none':
+      return ''
+  }
+}
+
+function selectorText(selector: number | readonly [number, number] | null): string {
+  if (selector === null) return ':'
+  return typeof selector === 'number' ? String(selector) : `${selector[0]}:${selector[1]}`
+}
+
+/** The user functions of a node, in the order they are printed. */
+export function functionsOf(plan: LogicalPlan): readonly UserFunction[] {
+  switch (plan.kind) {
+    case 'Map':
+    case 'Filter':
+    case 'WithColumns':
+    case 'FlatMap':
+    case 'MapPartitions':
+      return [plan.f]
+    case 'Index':
+      return plan.combine === undefined ? [plan.f] : [plan.f, plan.combine]
+    case 'GroupBy': {
+      const by = plan.by.kind === 'function' ? [plan.by.f] : []
+      const how = plan.how.kind === 'agg' ? plan.how.aggregates.flatMap((call) => (call.of === undefined ? [] : [call.of])) : [plan.how.f]
+      return [...by, ...how]
+    }
+    case 'Join':
+      return plan.on.kind === 'functions' ? [plan.on.left, plan.on.right] : []
+    case 'Sort':
+      return [plan.by]
+    case 'Repartition':
+      return plan.by === undefined ? [] : [plan.by]
+    case 'Scan':
+    case 'Array':
+    case 'Stored':
+    case 'Project':
+    case 'Cast':
+    case 'Distinct':
+    case 'Union':
+    case 'Sample':
+    case 'Limit':
+    case 'ShuffleKeys':
+    case 'Materialize':
+    case 'IndexBuild':
+    case 'IndexLookup':
+      return []
+  }
+}
+
+/** What a plan reads, for messages: the file or the array, as long as there is only one. */
+export function labelOf(plan: LogicalPlan): string | undefined {
+  if (plan.kind === 'Scan') return plan.source.name
+  if (plan.kind === 'Array' || plan.kind === 'Stored') return plan.name
+  const [input, other] = inputsOf(plan)
+  return input === undefined || other !== undefined ? undefined : labelOf(input)
+}
