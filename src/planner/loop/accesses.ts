@@ -4,7 +4,7 @@
  * A walk over the IR in the order it runs, following locals (`const j = i + 1` leaves no trace) and guards. An access
  * that may not happen is reported as one that does; a subscript without affine form is unknown in its axis only.
  */
-import { childrenOf, type Expr, type FunctionIr, type Stmt, visitStmts } from '../../core/functionIr.ts'
+import { childrenOf, type Expr, expressionsOf, type FunctionIr, type Stmt, visitExpr, visitStmts } from '../../core/functionIr.ts'
 import type { EnvBinding, LoopSpec } from '../../core/loopSpec.ts'
 import type { Span } from '../../core/span.ts'
 import { type Form, formOf, type Scope } from './affine.ts'
@@ -50,8 +50,24 @@ export function returnsValue(ir: FunctionIr): boolean {
 /** All accesses of a lowered body, in the order of the walk. The same source place may appear more than once. */
 export function accessesOf(spec: LoopSpec, ir: FunctionIr): Access[] {
   const walk = new BodyWalk(spec, ir)
+  const value = valueIn(ir)
+  // The value is read when the iteration starts, wherever the body uses it.
+  if (value !== undefined) walk.element('read', value.span, START)
   walk.statements(ir.body, START)
   return walk.accesses
+}
+
+/** The first place that uses the element iterated over. */
+function valueIn(ir: FunctionIr): Expr | undefined {
+  let value: Expr | undefined
+  visitStmts(ir.body, (stmt) => {
+    for (const expr of expressionsOf(stmt)) {
+      visitExpr(expr, (node) => {
+        if (node.kind === 'Input' && node.argument === 0) value ??= node
+      })
+    }
+  })
+  return value
 }
 
 class BodyWalk {
@@ -62,7 +78,6 @@ class BodyWalk {
   private readonly definitions: ReadonlyMap<string, Expr>
   private loops = 0
   private reads = 0
-  private inputSeen = false
   /** States at the `break`s out of each labeled block that is open. */
   private readonly exits = new Map<string, State[]>()
 
@@ -179,11 +194,6 @@ class BodyWalk {
     }
     for (const child of childrenOf(expr)) this.expression(child, state)
     if (expr.kind === 'Read' || expr.kind === 'Has') this.record(expr.array, 'read', expr.subscripts, expr.span, state)
-    if (expr.kind === 'Input' && expr.argument === 0 && !this.inputSeen) {
-      // The value is read when the iteration starts, wherever the body uses it.
-      this.inputSeen = true
-      this.element('read', expr.span, START)
-    }
   }
 
   private choice(expr: Extract<Expr, { kind: 'Conditional' | 'Logical' }>, state: State): void {
@@ -215,7 +225,7 @@ class BodyWalk {
   }
 
   /** The access to the element iterated over. */
-  private element(mode: 'read' | 'write', span: Span, state: State): void {
+  element(mode: 'read' | 'write', span: Span, state: State): void {
     const { array, rank } = this.spec.over
     if (array === undefined) return
     const subscripts = Array.from({ length: rank }, (_, axis) => ({

@@ -1,0 +1,314 @@
+/**
+ * Random loops over small index spaces: the IR, the same loop as JavaScript source, and the data.
+ *
+ * A loop is drawn as a tree of small choices and then built, so that it shrinks well. What it can hold: one to three
+ * axes; several arrays, some under two names; subscripts `index + constant`, constants, inner loop indices, locals,
+ * and others (`2 * i`, `i + j`, values read from an index array); sets, adds, accumulators, returned values; `if`, counted loops, labeled
+ * blocks, early returns, `break` and `continue`.
+ *
+ *     randomLoop()                    anything; subscripts may leave the arrays
+ *     randomLoop({ inside: true })    no access leaves its array: for running in earnest
+ *     randomLoop({ exact: true })     only what the dependence test claims to decide exactly
+ */
+import fc from 'fast-check'
+import type { Expr, FunctionIr, Stmt, UserFunction } from '../../src/core/functionIr.ts'
+import type { EnvBinding, LoopOptions, LoopSpec } from '../../src/core/loopSpec.ts'
+import { LoopBuilder } from './loopBuilder.ts'
+import { printFunction } from './loopSource.ts'
+
+/** An array of a random loop, with its values in row-major order. */
+export interface RandomArray {
+  readonly array: number
+  /** Its names in `env`: two when it is aliased, none when it is only iterated over. */
+  readonly names: readonly string[]
+  readonly shape: readonly number[]
+  readonly dtype: 'f64' | 'i32'
+  readonly values: readonly number[]
+  /** For a sparse array: the keys that are present, sorted; `values` has one for each. */
+  readonly keys?: readonly (readonly number[])[]
+}
+
+export interface RandomLoop {
+  readonly spec: LoopSpec
+  readonly ir: FunctionIr
+  /** The body as an arrow function, `([i, j], { a, b }) => { … }` or `(value, [i, j], { a, b }) => { … }`. */
+  readonly source: string
+  readonly arrays: readonly RandomArray[]
+  /** The keys of all iterations, in key order. */
+  readonly iterations: readonly (readonly number[])[]
+}
+
+export interface LoopShape {
+  readonly inside?: boolean
+  readonly exact?: boolean
+  /** Whether loops over sparse arrays are drawn. Default: true. */
+  readonly sparse?: boolean
+}
+
+// ------------------------------------------------------------------ the tree of choices
+
+/** A whole number inside the body. `pick`s are taken modulo what there is to choose from. */
+export type RawIndex =
+  | { readonly kind: 'key'; readonly pick: number; readonly offset: number }
+  | { readonly kind: 'constant'; readonly offset: number }
+  | { readonly kind: 'local'; readonly pick: number; readonly offset: number }
+  | { readonly kind: 'twice'; readonly pick: number; readonly offset: number }
+  | { readonly kind: 'sum'; readonly pick: number; readonly offset: number }
+  | { readonly kind: 'data'; readonly pick: number; readonly offset: number }
+  | { readonly kind: 'extent'; readonly pick: number; readonly offset: number }
+
+export interface RawAccess {
+  readonly array: number
+  readonly subscripts: readonly RawIndex[]
+}
+export interface RawValue {
+  readonly reads: readonly RawAccess[]
+  readonly constant: number
+  readonly input: boolean
+}
+export type RawTest = {
+  readonly left: RawIndex
+  readonly operator: '<' | '<=' | '>' | '>=' | '===' | '!=='
+  readonly right: RawIndex
+  readonly not: boolean
+  /** A read instead of `left`: only the data can tell. */
+  readonly data?: RawAccess
+  readonly also?: { readonly operator: '&&' | '||'; readonly left: RawIndex; readonly right: RawIndex }
+}
+export type RawStmt =
+  | { readonly kind: 'set'; readonly to: RawAccess; readonly value: RawValue; readonly update: boolean }
+  | { readonly kind: 'add'; readonly to: RawAccess; readonly value: RawValue }
+  | { readonly kind: 'accumulate'; readonly value: RawValue }
+  | { readonly kind: 'const'; readonly value: RawIndex }
+  | { readonly kind: 'mutable'; readonly value: RawIndex }
+  | { readonly kind: 'assign'; readonly pick: number; readonly value: RawIndex }
+  | { readonly kind: 'if'; readonly test: RawTest; readonly whenTrue: readonly RawStmt[]; readonly whenFalse: readonly RawStmt[] }
+  | { readonly kind: 'for'; readonly from: RawIndex; readonly to: RawIndex; readonly step: number; readonly body: readonly RawStmt[] }
+  | { readonly kind: 'labeled'; readonly body: readonly RawStmt[] }
+  | { readonly kind: 'leave'; readonly how: 'break' | 'continue' | 'return' | 'element'; readonly value: RawValue }
+
+export interface RawLoop {
+  readonly extents: readonly number[]
+  readonly over: 'range' | 'dense' | 'sparse'
+  readonly order: 'serial' | 'any'
+  readonly ranks: readonly number[]
+  readonly room: number
+  readonly alias: boolean
+  readonly seed: number
+  readonly body: readonly RawStmt[]
+}
+
+/** Extents of the index space: small, so that all pairs of iterations can be tried. */
+const LARGEST_EXTENT = { 1: 9, 2: 4, 3: 3 } as const
+
+function rawIndex(shape: LoopShape): fc.Arbitrary<RawIndex> {
+  const pick = fc.nat(5)
+  // Inside arrays with room, offsets from 0 keep subscripts legal; otherwise both signs are of interest.
+  const offset = shape.inside === true ? fc.nat(3) : fc.integer({ min: -2, max: 2 })
+  const affine = [
+    { weight: 8, arbitrary: fc.record({ kind: fc.constant('key' as const), pick, offset }) },
+    { weight: 3, arbitrary: fc.record({ kind: fc.constant('local' as const), pick, offset }) },
+    { weight: 2, arbitrary: fc.record({ kind: fc.constant('constant' as const), offset: fc.nat(3) }) },
+    { weight: 1, arbitrary: fc.record({ kind: fc.constant('extent' as const), pick, offset: fc.integer({ min: -3, max: -1 }) }) },
+  ] as const
+  if (shape.exact === true) return fc.oneof(...affine)
+  return fc.oneof(
+    ...affine,
+    { weight: 1, arbitrary: fc.record({ kind: fc.constant('twice' as const), pick, offset }) },
+    { weight: 1, arbitrary: fc.record({ kind: fc.constant('sum' as const), pick, offset }) },
+    { weight: 1, arbitrary: fc.record({ kind: fc.constant('data' as const), pick, offset }) },
+  )
+}
+
+function rawStatements(shape: LoopShape): fc.Arbitrary<readonly RawStmt[]> {
+  const index = rawIndex(shape)
+  const access: fc.Arbitrary<RawAccess> = fc.record({ array: fc.nat(7), subscripts: fc.tuple(index, index, index) })
+  const value: fc.Arbitrary<RawValue> = fc.record({ reads: fc.array(access, { maxLength: 2 }), constant: fc.nat(3), input: fc.boolean() })
+  const comparison = fc.constantFrom<RawTest['operator'][]>(
+    ...(shape.exact === true ? (['<', '<=', '>', '>=', '==='] as const) : (['<', '<=', '>', '>=', '===', '!=='] as const)),
+  )
+  const test: fc.Arbitrary<RawTest> =
+    shape.exact === true
+      ? fc.record({ left: index, operator: comparison, right: index, not: fc.constant(false) })
+      : fc.record(
+          {
+            left: index,
+            operator: comparison,
+            right: index,
+            not: fc.boolean(),
+            data: access,
+            also: fc.record({ operator: fc.constantFrom('&&' as const, '||' as const), left: index, right: index }),
+          },
+          { requiredKeys: ['left', 'operator', 'right', 'not'] },
+        )
+  const { body } = fc.letrec<{ stmt: RawStmt; body: readonly RawStmt[] }>((tie) => {
+    const nested = fc.array(tie('stmt'), { maxLength: 2, depthIdentifier: 'loop body' })
+    const plain = [
+      { weight: 6, arbitrary: fc.record({ kind: fc.constant('set' as const), to: access, value, update: fc.boolean() }) },
+      { weight: 2, arbitrary: fc.record({ kind: fc.constant('add' as const), to: access, value }) },
+      { weight: 1, arbitrary: fc.record({ kind: fc.constant('accumulate' as const), value }) },
+      { weight: 2, arbitrary: fc.record({ kind: fc.constant('const' as const), value: index }) },
+    ] as const
+    const step = shape.exact === true ? fc.constantFrom(1, -1) : fc.constantFrom(1, 1, -1, 2)
+    const compound = [
+      { weight: 3, arbitrary: fc.record({ kind: fc.constant('for' as const), from: index, to: index, step, body: nested }) },
+      {
+        weight: 2,
+        arbitrary: fc.record({
+          kind: fc.constant('if' as const),
+          test,
+          whenTrue: nested,
+          whenFalse: shape.exact === true ? fc.constant([]) : nested,
+        }),
+      },
+    ] as const
+    const wild = [
+      { weight: 1, arbitrary: fc.record({ kind: fc.constant('mutable' as const), value: index }) },
+      { weight: 2, arbitrary: fc.record({ kind: fc.constant('assign' as const), pick: fc.nat(3), value: index }) },
+      { weight: 1, arbitrary: fc.record({ kind: fc.constant('labeled' as const), body: nested }) },
+      {
+        weight: 1,
+        arbitrary: fc.record({
+          kind: fc.constant('leave' as const),
+          how: fc.constantFrom('break' as const, 'continue' as const, 'return' as const, 'element' as const),
+          value,
+        }),
+      },
+    ] as const
+    const all = shape.exact === true ? [...plain, ...compound] : [...plain, ...compound, ...wild]
+    return {
+      stmt: fc.oneof({ depthSize: 'small', maxDepth: 3, depthIdentifier: 'loop body' }, ...all) as fc.Arbitrary<RawStmt>,
+      body: fc.array(tie('stmt'), { minLength: 1, maxLength: 4, depthIdentifier: 'loop body' }),
+    }
+  })
+  return body
+}
+
+/** The choices a random loop is built from. */
+export function rawLoop(shape: LoopShape = {}): fc.Arbitrary<RawLoop> {
+  const spaces =
+    shape.exact === true
+      ? (['range', 'dense'] as const)
+      : shape.sparse === false
+        ? (['range', 'range', 'dense'] as const)
+        : (['range', 'range', 'dense', 'sparse'] as const)
+  const extents = fc
+    .constantFrom(1 as const, 2 as const, 2 as const, 3 as const)
+    .chain((rank) => fc.array(fc.integer({ min: 1, max: LARGEST_EXTENT[rank] }), { minLength: rank, maxLength: rank }))
+  return fc.record({
+    extents,
+    over: fc.constantFrom<('range' | 'dense' | 'sparse')[]>(...spaces),
+    order: fc.constantFrom<('serial' | 'any')[]>('serial', 'any'),
+    ranks: fc.array(fc.integer({ min: 1, max: 3 }), { minLength: 1, maxLength: 3 }),
+    room: fc.integer({ min: -1, max: 2 }),
+    alias: fc.boolean(),
+    seed: fc.nat(),
+    body: rawStatements(shape),
+  })
+}
+
+/** Random loops, built; `JSON.stringify(loop.source)` and the arrays say all there is to know of one. */
+export function randomLoop(shape: LoopShape = {}): fc.Arbitrary<RandomLoop> {
+  return rawLoop(shape).map((raw) => buildLoop(raw, shape))
+}
+
+/** Builds the loop of a tree of choices. */
+export function buildLoop(raw: RawLoop, shape: LoopShape = {}): RandomLoop {
+  const arrays = arraysOf(raw, shape)
+  const iterated = raw.over === 'range' ? undefined : arrays[0]
+  const bindings = bindingsOf(arrays)
+  const builder = new LoopBuilder(raw, arrays, bindings, { inside: shape.inside === true })
+  const body = builder.body()
+  const rank = raw.extents.length
+  const names = new Set(namesIn(body))
+  const uses = Object.entries(bindings)
+    .filter(([name]) => names.has(name))
+    .map(([name, binding]) => ({ name, kind: binding.kind, origin: 'env' as const }))
+  const source = printFunction(body, rank, [...names], iterated !== undefined)
+  const span = { line: 1, column: 1, text: source.replaceAll(/\s+/g, ' ') }
+  const ir: FunctionIr = { name: 'body', span, keyRank: rank, body, parameters: [], tables: [], uses }
+  const original = new Function(`return (${source})`)() as UserFunction['original']
+  const userFunction: UserFunction = { original, text: span.text, span, ir, refusals: [] }
+  const options: LoopOptions = { order: raw.order }
+  const over: LoopSpec['over'] =
+    iterated === undefined
+      ? { kind: 'range', rank, extents: raw.extents, label: `range(${raw.extents.join(', ')})` }
+      : {
+          kind: raw.over,
+          array: iterated.array,
+          element: { kind: 'scalar', type: { kind: iterated.dtype }, nullable: false },
+          rank,
+          extents: raw.extents,
+          label: iterated.names[0] ?? 'iterated',
+        }
+  const iterations = iterated?.keys ?? keysOf(raw.extents)
+  const loop = { spec: { body: userFunction, over, env: bindings, options }, ir, source, arrays, iterations }
+  return Object.defineProperty(loop, fc.toStringMethod, { value: () => loopText(loop) })
+}
+
+/** What fast-check prints of a counterexample. */
+function loopText({ spec, source, arrays }: RandomLoop): string {
+  const lines = arrays.map(
+    ({ names, dtype, shape, values }) =>
+      `${names.join(' = ') || 'the iterated array'}: ${dtype}[${shape.join(', ')}] of ${values.join(' ')}`,
+  )
+  return `\nover ${spec.over.kind} [${spec.over.extents.join(', ')}], order ${spec.options.order}\n${lines.join('\n')}\n${source}\n`
+}
+
+/** Array 0 is iterated over where the space is an array; then the arrays to write, then the read-only index array `x`. */
+function arraysOf(raw: RawLoop, shape: LoopShape): RandomArray[] {
+  const side = Math.max(...raw.extents)
+  const extent = shape.inside === true ? side + 4 : Math.max(1, side + raw.room)
+  const random = pseudoRandom(raw.seed)
+  const dense = (array: number, names: readonly string[], shapeOf: readonly number[], value: () => number): RandomArray => ({
+    array,
+    names,
+    shape: shapeOf,
+    dtype: array % 2 === 0 ? 'f64' : 'i32',
+    values: Array.from({ length: shapeOf.reduce((n, e) => n * e, 1) }, value),
+  })
+  const small = () => random(5)
+  const iterated: RandomArray[] = []
+  if (raw.over === 'dense') iterated.push(dense(0, raw.alias ? ['v'] : [], raw.extents, small))
+  if (raw.over === 'sparse') {
+    const keys = keysOf(raw.extents).filter(() => random(3) > 0)
+    iterated.push({ array: 0, names: [], shape: raw.extents, dtype: 'f64', values: keys.map(small), keys })
+  }
+  const named = raw.ranks.map((rank, i) => {
+    const name = ['a', 'b', 'c'][i] ?? 'd'
+    return dense(i + 1, raw.alias && i === 0 ? [name, `${name}2`] : [name], new Array<number>(rank).fill(extent), small)
+  })
+  const index = { ...dense(9, ['x'], [extent], () => random(side)), dtype: 'i32' as const }
+  return [...iterated, ...named, index]
+}
+
+function bindingsOf(arrays: readonly RandomArray[]): Record<string, EnvBinding> {
+  const named = arrays.flatMap(({ array, names, dtype, shape }) =>
+    names.map((name) => [name, { kind: 'array', array, dtype, storage: 'dense', rank: shape.length, shape, label: name }] as const),
+  )
+  return { ...Object.fromEntries(named), total: { kind: 'accumulator', combine: 'sum' } }
+}
+
+/** All keys of a box, in key order. */
+export function keysOf(extents: readonly number[]): number[][] {
+  return extents.reduce<number[][]>((keys, extent) => keys.flatMap((key) => Array.from({ length: extent }, (_, k) => [...key, k])), [[]])
+}
+
+/** Whole numbers from 0 to below - 1, the same for the same seed. */
+function pseudoRandom(seed: number): (below: number) => number {
+  let state = (seed ^ 0x9e3779b9) >>> 0
+  return (below) => {
+    state = (Math.imul(state, 1664525) + 1013904223) >>> 0
+    return Math.floor((state / 2 ** 32) * below)
+  }
+}
+
+/** Names of arrays and accumulators that statements use. */
+function namesIn(node: readonly Stmt[] | Stmt | Expr): string[] {
+  const names: string[] = []
+  JSON.stringify(node, (key, value: unknown) => {
+    if ((key === 'array' || key === 'accumulator') && typeof value === 'string') names.push(value)
+    return key === 'span' ? undefined : value
+  })
+  return [...new Set(names)]
+}

@@ -1,0 +1,278 @@
+/** Builds the IR of a random loop body from its tree of choices; see `loopBody.ts`. */
+import type { BinaryOperator, CountedLoop, Expr, Stmt } from '../../src/core/functionIr.ts'
+import type { EnvBinding } from '../../src/core/loopSpec.ts'
+import type { Span } from '../../src/core/span.ts'
+import type { RandomArray, RawAccess, RawIndex, RawLoop, RawStmt, RawTest, RawValue } from './loopBody.ts'
+import { printExpr, printStmt } from './loopSource.ts'
+
+/** An expression and the least and greatest value it can have. */
+interface Ranged {
+  readonly expr: Expr
+  readonly least: number
+  readonly greatest: number
+}
+
+interface Local {
+  readonly name: string
+  readonly mutable: boolean
+  readonly least: number
+  readonly greatest: number
+}
+
+interface Scope {
+  readonly locals: readonly Local[]
+  readonly inLoop: boolean
+  readonly label?: string
+}
+
+type Unplaced<T> = T extends { readonly span: Span } ? Omit<T, 'span'> : never
+
+export class LoopBuilder {
+  private readonly raw: RawLoop
+  private readonly arrays: readonly RandomArray[]
+  private readonly names: readonly string[]
+  private readonly bindings: Readonly<Record<string, EnvBinding>>
+  private readonly inside: boolean
+  private places = 0
+  private locals = 0
+
+  constructor(
+    raw: RawLoop,
+    arrays: readonly RandomArray[],
+    bindings: Readonly<Record<string, EnvBinding>>,
+    options: { readonly inside: boolean },
+  ) {
+    this.raw = raw
+    this.arrays = arrays
+    this.bindings = bindings
+    this.names = Object.keys(bindings).filter((name) => bindings[name]?.kind === 'array')
+    this.inside = options.inside
+  }
+
+  body(): Stmt[] {
+    return this.statements(this.raw.body, { locals: [], inLoop: false })
+  }
+
+  private statements(raws: readonly RawStmt[], outer: Scope): Stmt[] {
+    const stmts: Stmt[] = []
+    let scope = outer
+    for (const raw of raws) {
+      const [stmt, local] = this.statement(raw, scope)
+      if (local !== undefined) scope = { ...scope, locals: [...scope.locals, local] }
+      if (stmt === undefined) continue
+      stmts.push(stmt)
+      // What follows could not run, and lint-like front ends refuse dead code.
+      if (stmt.kind === 'Break' || stmt.kind === 'Continue' || stmt.kind === 'Return') break
+    }
+    return stmts
+  }
+
+  private statement(raw: RawStmt, scope: Scope): [Stmt | undefined, Local?] {
+    switch (raw.kind) {
+      case 'set': {
+        const { array, subscripts } = this.target(raw.to, scope)
+        const value = this.value(raw.value, scope)
+        const old = this.expr({ kind: 'Read', array, subscripts })
+        return [this.stmt({ kind: 'Write', array, subscripts, value: raw.update ? this.binary('+', old, value) : value })]
+      }
+      case 'add':
+        return [this.stmt({ kind: 'Add', ...this.target(raw.to, scope), value: this.value(raw.value, scope) })]
+      case 'accumulate':
+        return [this.stmt({ kind: 'Accumulate', accumulator: 'total', value: this.value(raw.value, scope) })]
+      case 'const':
+      case 'mutable': {
+        const { expr, least, greatest } = this.index(raw.value, scope)
+        const name = `${raw.kind === 'const' ? 'n' : 'm'}${this.locals++}`
+        return [this.stmt({ kind: 'Let', local: name, init: expr }), { name, mutable: raw.kind === 'mutable', least, greatest }]
+      }
+      case 'assign': {
+        const mutable = scope.locals.filter((local) => local.mutable)
+        const local = mutable[raw.pick % Math.max(1, mutable.length)]
+        const value = this.index(raw.value, scope)
+        // Inside arrays, a local keeps the range that it was declared with.
+        const fits = local !== undefined && (!this.inside || (value.least >= local.least && value.greatest <= local.greatest))
+        return [fits ? this.stmt({ kind: 'Assign', local: local.name, value: value.expr }) : undefined]
+      }
+      case 'if':
+        return [
+          this.stmt({
+            kind: 'If',
+            test: this.test(raw.test, scope),
+            // biome-ignore lint/suspicious/noThenProperty: the IR's own word, and no promise
+            then: this.statements(raw.whenTrue, scope),
+            else: this.statements(raw.whenFalse, scope),
+          }),
+        ]
+      case 'for':
+        return [this.loop(raw, scope)]
+      case 'labeled': {
+        const label = `out${this.locals++}`
+        return [this.stmt({ kind: 'Labeled', label, body: this.statements(raw.body, { ...scope, label }) })]
+      }
+      case 'leave':
+        return [this.leave(raw, scope)]
+    }
+  }
+
+  private leave(raw: Extract<RawStmt, { kind: 'leave' }>, scope: Scope): Stmt | undefined {
+    switch (raw.how) {
+      case 'break':
+        if (scope.label !== undefined) return this.stmt({ kind: 'Break', label: scope.label })
+        return scope.inLoop ? this.stmt({ kind: 'Break' }) : undefined
+      case 'continue':
+        return scope.inLoop ? this.stmt({ kind: 'Continue' }) : undefined
+      case 'return':
+        return this.stmt({ kind: 'Return' })
+      case 'element':
+        return this.raw.over === 'range'
+          ? this.stmt({ kind: 'Return' })
+          : this.stmt({ kind: 'Return', value: this.value(raw.value, scope) })
+    }
+  }
+
+  private loop(raw: Extract<RawStmt, { kind: 'for' }>, scope: Scope): Stmt {
+    const local = `k${this.locals++}`
+    const from = this.index(raw.from, scope)
+    // A bound that the loop may assign would not be counted.
+    const to = this.index(raw.to, { ...scope, locals: scope.locals.filter((other) => !other.mutable) })
+    const step = raw.step
+    const range = step > 0 ? { least: from.least, greatest: to.greatest - 1 } : { least: to.least + 1, greatest: from.greatest }
+    const index = this.expr({ kind: 'Local', name: local })
+    const counted: CountedLoop = { local, from: from.expr, to: to.expr, step }
+    const next = this.binary(step > 0 ? '+' : '-', index, this.literal(Math.abs(step)))
+    const { label: _, ...unlabeled } = scope
+    return this.stmt({
+      kind: 'For',
+      init: [this.stmt({ kind: 'Let', local, init: from.expr })],
+      test: this.binary(step > 0 ? '<' : '>', index, to.expr),
+      update: [this.stmt({ kind: 'Assign', local, value: next })],
+      body: this.statements(raw.body, { ...unlabeled, inLoop: true, locals: [...scope.locals, { name: local, mutable: false, ...range }] }),
+      doWhile: false,
+      counted,
+    })
+  }
+
+  private test(raw: RawTest, scope: Scope): Expr {
+    const left = raw.data === undefined ? this.index(raw.left, scope).expr : this.read(raw.data, scope)
+    const comparison = this.binary(raw.operator, left, this.index(raw.right, scope).expr)
+    const positive = raw.not ? this.expr({ kind: 'Unary', operator: '!', operand: comparison }) : comparison
+    if (raw.also === undefined) return positive
+    const other = this.binary('<=', this.index(raw.also.left, scope).expr, this.index(raw.also.right, scope).expr)
+    return this.expr({ kind: 'Logical', operator: raw.also.operator, left: positive, right: other })
+  }
+
+  private value(raw: RawValue, scope: Scope): Expr {
+    const start: Expr = raw.input && this.raw.over !== 'range' ? this.expr({ kind: 'Input', argument: 0 }) : this.literal(raw.constant)
+    // Halving keeps the values small, whatever a chain of additions does.
+    return raw.reads.reduce((sum, read) => this.binary('+', sum, this.binary('*', this.literal(0.5), this.read(read, scope))), start)
+  }
+
+  private read(raw: RawAccess, scope: Scope): Expr {
+    return this.expr({ kind: 'Read', ...this.access(raw, scope, this.names) })
+  }
+
+  /** An access that may write: to any array but the index array. */
+  private target(raw: RawAccess, scope: Scope): { readonly array: string; readonly subscripts: readonly Expr[] } {
+    return this.access(
+      raw,
+      scope,
+      this.names.filter((name) => name !== 'x'),
+    )
+  }
+
+  private access(raw: RawAccess, scope: Scope, names: readonly string[]): { readonly array: string; readonly subscripts: readonly Expr[] } {
+    const array = names[raw.array % names.length] ?? 'a'
+    const shape = this.shapeOf(array)
+    const subscripts = shape.map((extent, axis) => {
+      const chosen = this.index(raw.subscripts[axis] ?? { kind: 'constant', offset: 0 }, scope)
+      const fits = !this.inside || (chosen.least >= 0 && chosen.greatest < extent)
+      return fits ? chosen.expr : this.safeIndex(axis, extent)
+    })
+    return { array, subscripts }
+  }
+
+  /** A subscript that is inside whatever the array: the loop index of the axis where that fits. */
+  private safeIndex(axis: number, extent: number): Expr {
+    const keyExtent = this.raw.extents[axis]
+    return keyExtent !== undefined && keyExtent <= extent ? this.expr({ kind: 'Key', axis }) : this.literal(0)
+  }
+
+  private index(raw: RawIndex, scope: Scope): Ranged {
+    switch (raw.kind) {
+      case 'constant':
+        return this.constant(raw.offset)
+      case 'key':
+        return this.shifted(this.key(raw.pick), raw.offset)
+      case 'local': {
+        const local = scope.locals[raw.pick % Math.max(1, scope.locals.length)]
+        if (local === undefined) return this.shifted(this.key(raw.pick), raw.offset)
+        const { name, least, greatest } = local
+        return this.shifted({ expr: this.expr({ kind: 'Local', name }), least, greatest }, raw.offset)
+      }
+      case 'twice': {
+        const { expr, least, greatest } = this.key(raw.pick)
+        return this.shifted({ expr: this.binary('*', this.literal(2), expr), least: 2 * least, greatest: 2 * greatest }, raw.offset)
+      }
+      case 'sum': {
+        const [a, b] = [this.key(raw.pick), this.key(raw.pick + 1)]
+        return this.shifted(
+          { expr: this.binary('+', a.expr, b.expr), least: a.least + b.least, greatest: a.greatest + b.greatest },
+          raw.offset,
+        )
+      }
+      case 'data': {
+        const extent = this.shapeOf('x')[0] ?? 1
+        const key = this.key(raw.pick)
+        const subscript = key.greatest < extent || !this.inside ? key.expr : this.literal(0)
+        const largest = Math.max(...this.raw.extents) - 1
+        return this.shifted(
+          { expr: this.expr({ kind: 'Read', array: 'x', subscripts: [subscript] }), least: 0, greatest: largest },
+          raw.offset,
+        )
+      }
+      case 'extent': {
+        const extent = this.shapeOf('x')[0] ?? 1
+        return this.shifted({ expr: this.expr({ kind: 'Extent', array: 'x', axis: 0 }), least: extent, greatest: extent }, raw.offset)
+      }
+    }
+  }
+
+  private key(pick: number): Ranged {
+    const axis = pick % this.raw.extents.length
+    return { expr: this.expr({ kind: 'Key', axis }), least: 0, greatest: (this.raw.extents[axis] ?? 1) - 1 }
+  }
+
+  private constant(value: number): Ranged {
+    return { expr: this.literal(value), least: value, greatest: value }
+  }
+
+  private shifted({ expr, least, greatest }: Ranged, offset: number): Ranged {
+    if (offset === 0) return { expr, least, greatest }
+    const moved = this.binary(offset > 0 ? '+' : '-', expr, this.literal(Math.abs(offset)))
+    return { expr: moved, least: least + offset, greatest: greatest + offset }
+  }
+
+  private shapeOf(name: string): readonly number[] {
+    const binding = this.bindings[name]
+    return this.arrays.find((array) => binding?.kind === 'array' && array.array === binding.array)?.shape ?? []
+  }
+
+  private literal(value: number): Expr {
+    return this.expr({ kind: 'Literal', value })
+  }
+
+  private binary(operator: BinaryOperator, left: Expr, right: Expr): Expr {
+    return this.expr({ kind: 'Binary', operator, left, right })
+  }
+
+  /** Gives each node a place of its own, so that two reads of one text are two places. */
+  private expr(unplaced: Unplaced<Expr>): Expr {
+    const bare = { ...unplaced, span: { line: 0, column: 0, text: '' } } as Expr
+    return { ...bare, span: { line: ++this.places, column: 1, text: printExpr(bare) } }
+  }
+
+  private stmt(unplaced: Unplaced<Stmt>): Stmt {
+    const bare = { ...unplaced, span: { line: 0, column: 0, text: '' } } as Stmt
+    return { ...bare, span: { line: ++this.places, column: 1, text: printStmt(bare).replaceAll(/\s+/g, ' ') } }
+  }
+}

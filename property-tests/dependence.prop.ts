@@ -1,0 +1,199 @@
+/**
+ * Law 3: the dependence analysis against the definition.
+ *
+ * Small loops are run by an interpreter that notes every element that every iteration touches; then all pairs of
+ * iterations are tried. A pair that conflicts must be covered by a reported vector (or be additions to an array that
+ * is only added to), and the schedule must order it, wherever the blocks are cut. Where the analysis claims to be
+ * exact, no vector may be invented.
+ */
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import type { Distance } from '../src/core/loopPlan.ts'
+import type { AnalyzedLoop, Schedule } from '../src/core/loopSpec.ts'
+import { analyzeLoop } from '../src/planner/loop/analyze.ts'
+import { type RandomLoop, randomLoop } from './arbitraries/loopBody.ts'
+import { type Touch, traceLoop } from './arbitraries/loopTrace.ts'
+
+const RUNS = process.env.LAWS === 'long' ? 10_000 : Number(process.env.LAWS ?? 2_000)
+const SEED = process.env.SEED === undefined ? Date.now() % 2 ** 31 : Number(process.env.SEED)
+console.log(`dependence.prop.ts: SEED=${SEED}, ${RUNS} runs a law`)
+const RUN = { numRuns: RUNS, seed: SEED }
+
+test('every pair of conflicting iterations is covered by a dependence vector', () => {
+  fc.assert(fc.property(randomLoop(), coversAllConflicts), RUN)
+})
+
+test('every pair of conflicting iterations is ordered by the schedule, wherever it is cut', () => {
+  fc.assert(
+    fc.property(randomLoop(), fc.array(fc.array(fc.nat(9), { maxLength: 4 }), { minLength: 3, maxLength: 3 }), (loop, cuts) => {
+      ordersAllConflicts(loop, cuts)
+    }),
+    RUN,
+  )
+})
+
+test('where the analysis is exact, every dependence is witnessed by two conflicting iterations', () => {
+  fc.assert(fc.property(randomLoop({ exact: true }), inventsNothing), RUN)
+})
+
+test('a dependence that is called certain is so, in any loop', () => {
+  fc.assert(
+    fc.property(randomLoop(), (loop) => witnessesAreTrue(loop, analyzeLoop(loop.spec))),
+    RUN,
+  )
+})
+
+test('the same loop gives the same plan, as plain data', () => {
+  fc.assert(
+    fc.property(randomLoop(), (loop) => {
+      const { plan } = analyzeLoop(loop.spec)
+      expect(JSON.parse(JSON.stringify(plan))).toEqual(plan)
+      expect(JSON.stringify(analyzeLoop(loop.spec).plan)).toBe(JSON.stringify(plan))
+    }),
+    { ...RUN, numRuns: Math.min(RUNS, 1_000) },
+  )
+})
+
+/** Two iterations that touch one element, not both reading it; `p` comes before `q` in key order. */
+interface Collision {
+  readonly array: number
+  readonly p: readonly number[]
+  readonly q: readonly number[]
+  readonly modes: readonly [Touch['mode'], Touch['mode']]
+}
+
+/** All collisions: every pair of iterations, every pair of touches. */
+function collisionsOf(loop: RandomLoop): Collision[] {
+  const traces = traceLoop(loop)
+  const found = new Map<string, Collision>()
+  for (const [i, earlier] of traces.entries()) {
+    for (let j = i + 1; j < traces.length; j++) {
+      for (const a of earlier) {
+        for (const b of traces[j] ?? []) {
+          if (a.array !== b.array || a.element !== b.element || (a.mode === 'read' && b.mode === 'read')) continue
+          const [p, q] = [loop.iterations[i] ?? [], loop.iterations[j] ?? []]
+          found.set(`${a.array} ${i} ${j} ${a.mode} ${b.mode}`, { array: a.array, p, q, modes: [a.mode, b.mode] })
+        }
+      }
+    }
+  }
+  return [...found.values()]
+}
+
+function coversAllConflicts(loop: RandomLoop): void {
+  const analyzed = analyzeLoop(loop.spec)
+  for (const collision of collisionsOf(loop)) {
+    if (isReduction(analyzed, collision)) continue
+    const step = collision.q.map((k, axis) => k - (collision.p[axis] ?? 0))
+    const names = namesOf(loop, collision.array)
+    const covered = analyzed.plan.dependences.some(({ array, vector }) => names.includes(array) && contains(vector, step))
+    if (!covered) throw new Error(`${describeCollision(collision)} is not covered in\n${loop.source}`)
+  }
+}
+
+function isReduction(analyzed: AnalyzedLoop, { array, modes }: Collision): boolean {
+  if (!analyzed.reducedArrays.includes(array)) return false
+  if (modes.some((mode) => mode !== 'add')) throw new Error(`Array ${array} is called a reduction, but the loop does more than add to it.`)
+  return true
+}
+
+function contains(vector: readonly Distance[], step: readonly number[]): boolean {
+  return vector.every((distance, axis) => {
+    const d = step[axis] ?? 0
+    return distance === '*' || (distance === '+' ? d > 0 : distance === '-' ? d < 0 : d === distance)
+  })
+}
+
+/** The names an array can have in a plan. */
+function namesOf(loop: RandomLoop, array: number): readonly string[] {
+  const names = loop.arrays.find((one) => one.array === array)?.names ?? []
+  return array === loop.spec.over.array ? [...names, loop.spec.over.label] : names
+}
+
+function ordersAllConflicts(loop: RandomLoop, cuts: readonly (readonly number[])[]): void {
+  const analyzed = analyzeLoop(loop.spec)
+  const { schedule } = analyzed
+  const place = new Map(loop.iterations.map((key, position) => [key.join(), position]))
+  for (const collision of collisionsOf(loop)) {
+    if (isReduction(analyzed, collision)) continue
+    const [p, q] = [collision.p, collision.q].map((key) => blockOf(schedule, key, place.get(key.join()) ?? 0, cuts))
+    const first = firstOf(schedule, p ?? [], q ?? [])
+    const right = loop.spec.options.order === 'any' ? first !== 'together' : first === 'p'
+    if (!right) {
+      throw new Error(
+        `${describeCollision(collision)}: blocks ${p} and ${q} of ${JSON.stringify(schedule)} run ${first} first in\n${loop.source}`,
+      )
+    }
+  }
+}
+
+/** The block of an iteration when axis a (or the positions, for an independent loop) is cut before each of `cuts[a]`. */
+function blockOf(schedule: Schedule, key: readonly number[], position: number, cuts: readonly (readonly number[])[]): number[] {
+  const part = (k: number, a: number) => (cuts[a] ?? []).filter((cut) => cut <= k).length
+  switch (schedule.kind) {
+    case 'independent':
+      return [part(position, 0)]
+    case '1d':
+      return [part(key[schedule.axis] ?? 0, schedule.axis)]
+    case '2d':
+    case 'wavefront':
+      return schedule.axes.map((axis) => part(key[axis] ?? 0, axis))
+    case 'serial':
+      return []
+  }
+}
+
+/** Which of two iterations surely runs first, p being first in key order; `together` when their blocks may overlap. */
+function firstOf(schedule: Schedule, p: readonly number[], q: readonly number[]): 'p' | 'q' | 'together' {
+  const [s = 0, t = 0] = p
+  const [u = 0, v = 0] = q
+  if (s === u && t === v) return 'p'
+  switch (schedule.kind) {
+    case 'independent':
+    case '1d':
+      return 'together'
+    case '2d':
+      // One after the other if they share a row or a column; which first is the plan's choice.
+      return s === u || t === v ? 'q' : 'together'
+    case 'wavefront':
+      return s <= u && t <= v ? 'p' : u <= s && v <= t ? 'q' : 'together'
+    case 'serial':
+      return 'p'
+  }
+}
+
+function inventsNothing(loop: RandomLoop): void {
+  const analyzed = analyzeLoop(loop.spec)
+  for (const [i, dependence] of analyzed.plan.dependences.entries()) {
+    const certain = analyzed.notes[i]?.certain === true && dependence.witness !== undefined
+    if (!certain) throw new Error(`${dependence.array} [${dependence.vector.join()}] has no witness in\n${loop.source}`)
+  }
+  witnessesAreTrue(loop, analyzed)
+}
+
+/** The witness of each certain dependence is a pair of iterations that conflict at those places, as the kind says. */
+function witnessesAreTrue(loop: RandomLoop, { plan, notes }: AnalyzedLoop): void {
+  const traces = traceLoop(loop)
+  const traceAt = (key: readonly number[]) => traces[loop.iterations.findIndex((one) => one.join() === key.join())] ?? []
+  for (const [i, { kind, from, to, vector, witness }] of plan.dependences.entries()) {
+    if (notes[i]?.certain !== true) continue
+    const [p, q] = witness ?? [[], []]
+    const step = q.map((k, axis) => k - (p[axis] ?? 0))
+    const touches = (key: readonly number[], line: number) => traceAt(key).filter((touch) => touch.line === line)
+    const meets = touches(p, from.line).some((a) =>
+      touches(q, to.line).some((b) => a.array === b.array && a.element === b.element && kindOf(a.mode, b.mode) === kind),
+    )
+    if (!meets || !contains(vector, step))
+      throw new Error(`${kind} [${vector.join()}] ${JSON.stringify(witness)} from ${from.text} to ${to.text} is not so in\n${loop.source}`)
+  }
+}
+
+function kindOf(earlier: Touch['mode'], later: Touch['mode']): string {
+  if (earlier === 'read') return 'anti'
+  if (later === 'read' || (earlier === 'add' && later === 'add') || (earlier === 'write' && later === 'add')) return 'flow'
+  return 'output'
+}
+
+function describeCollision({ array, p, q, modes }: Collision): string {
+  return `(${p.join()}) ${modes[0]} and (${q.join()}) ${modes[1]} of array ${array}`
+}

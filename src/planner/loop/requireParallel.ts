@@ -1,0 +1,42 @@
+/** The error for `require: 'parallel'` where the analysis found a serial loop: the accesses or refusals in the way, and the cure. */
+import { LoopError } from '../../core/errors.ts'
+import type { Dependence } from '../../core/loopPlan.ts'
+import type { AnalyzedLoop } from '../../core/loopSpec.ts'
+import type { Refusal } from '../../core/span.ts'
+
+/** The LoopError, or undefined when the loop is parallel. */
+export function notParallelError({ plan, spec, notes }: AnalyzedLoop): LoopError | undefined {
+  if (plan.schedule.kind !== 'serial') return undefined
+  const refusals = plan.kernel.target === 'as-is' ? (plan.kernel.because ?? []) : []
+  const head = `The loop over ${spec.over.label} cannot run in parallel.`
+  if (refusals.length > 0) {
+    const lines = refusals.flatMap((refusal) => [`  ${placeOf(refusal)}${refusal.message}`, `       ${refusal.cure}`])
+    return new LoopError([head, ...lines].join('\n'), refusals)
+  }
+  const [dependence] = plan.dependences
+  const edits = [...new Set(plan.rejected.flatMap(({ edit }) => (edit === undefined ? [] : [edit])))]
+  const lines = dependence === undefined ? [plan.schedule.reason] : dependenceLines(dependence, notes[0]?.sentence)
+  const cure = edits.length === 0 ? [] : [`To free it: ${edits.join('; or ')}.`]
+  const blocking: Refusal[] = plan.dependences.map((one) => ({
+    code: 'dependence',
+    message: `${one.array} has a ${one.kind} dependence [${one.vector.join(', ')}]`,
+    cure: edits[0] ?? 'write to another array',
+    span: one.to,
+  }))
+  return new LoopError([head, ...lines, ...cure].join('\n'), blocking)
+}
+
+function dependenceLines({ array, kind, vector, from, to }: Dependence, sentence: string | undefined): string[] {
+  const places = [from, to].map(({ line, column }) => `${line}:${column}`)
+  const width = Math.max(...places.map((place) => place.length))
+  const texts = [from.text, to.text].map((text, i) => `  ${(places[i] ?? '').padEnd(width)}  ${text}`)
+  return [
+    `  ${array} has a ${kind} dependence [${vector.join(', ')}] between`,
+    ...texts,
+    ...(sentence === undefined ? [] : [`  ${sentence}`]),
+  ]
+}
+
+function placeOf({ span }: Refusal): string {
+  return span === undefined ? '' : `${span.line}:${span.column}  `
+}
