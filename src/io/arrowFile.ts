@@ -1,14 +1,221 @@
 /**
- * Arrow IPC files and streams as sources: one split per record batch.
+ * Arrow IPC files and streams as a source: one split per record batch.
+ *
+ * A file is a stream with a magic number before it and an index behind it. Both are opened by walking the headers of
+ * their messages, without the bodies; a split remembers where its schema, its dictionaries and its record batch are.
+ * Reading it puts those messages together as a stream of one record batch.
  */
-import { type RecordBatch, RecordBatchReader, type Schema } from 'apache-arrow'
+import { Message, MessageHeader, RecordBatchReader, type Schema } from 'apache-arrow'
+import type { Batch, Column } from '../core/column.ts'
 import { SourceError } from '../core/errors.ts'
-import type { ArraySource, ReadSplit } from '../core/ports.ts'
+import type { ArraySource, ReadSplit, SourceSplit } from '../core/ports.ts'
+import { type ElementType, type Field, sameType, typeText } from '../core/schema.ts'
+import { batchOfRecordBatch } from './arrowColumns.ts'
+import { columnError, elementOfArrowSchema } from './arrowTypes.ts'
+import { type ByteSource, nameOfPath, openBytes } from './byteSource.ts'
+import { pathsOf } from './paths.ts'
 
-export async function openArrow(_source: string | URL | readonly string[]): Promise<ArraySource> {
-  throw new SourceError('not yet', '')
+type Range = readonly [start: number, end: number]
+type RowElement = ElementType & { readonly kind: 'row' }
+
+interface ArrowDetail {
+  readonly path: string
+  readonly stamp: string
+  /** Schema, dictionaries, record batch, in this order. */
+  readonly messages: readonly Range[]
 }
-export const readArrowSplit: ReadSplit = async () => []
-export type { RecordBatch, Schema }
 
-void RecordBatchReader
+const MAGIC = 'ARROW1'
+const CONTINUATION = 0xffffffff
+/** Headers hold a schema or the sizes of buffers: a few KiB, more for thousands of columns. */
+const LARGEST_HEADER_BYTES = 64 * 2 ** 20
+const END_OF_STREAM = new Uint8Array([255, 255, 255, 255, 0, 0, 0, 0])
+
+/** The rows of one or more Arrow IPC files or streams with the same columns. Reads message headers. */
+export async function openArrow(source: string | URL | readonly string[]): Promise<ArraySource> {
+  const paths = await pathsOf(source)
+  let element: RowElement | undefined
+  const splits: SourceSplit[] = []
+  for (const path of paths) {
+    const bytes = await openBytes(path)
+    try {
+      const file = await walk(bytes, path)
+      element = element === undefined ? file.element : agreed(element, paths[0] ?? '', file.element, path)
+      splits.push(...file.splits)
+    } finally {
+      await bytes.close()
+    }
+  }
+  const [first = ''] = paths
+  return {
+    kind: 'arrow',
+    name: paths.length === 1 ? nameOfPath(first) : `${nameOfPath(first)} and ${paths.length - 1} more`,
+    element: element ?? { kind: 'row', fields: [] },
+    rows: splits.reduce((sum, split) => sum + (split.rows ?? 0), 0),
+    splits,
+  }
+}
+
+async function walk(bytes: ByteSource, path: string): Promise<{ element: RowElement; splits: SourceSplit[] }> {
+  if (bytes.size === 0) throw new SourceError(`${path} is empty. An Arrow file has at least a schema.`, path)
+  const head = await bytes.read(0, Math.min(8, bytes.size))
+  const isFile = Buffer.from(head).toString('latin1').startsWith(MAGIC)
+  if (isFile && bytes.size < 8) throw new SourceError(`${path} was cut after its magic number.`, path)
+  const splits: SourceSplit[] = []
+  const dictionaries: Range[] = []
+  let schemaRange: Range | undefined
+  let element: RowElement | undefined
+  let ended = false
+  let at = isFile ? 8 : 0
+  while (at + 4 <= bytes.size) {
+    const found = await messageAt(bytes, at, path, element === undefined && !isFile)
+    if (found === undefined) {
+      ended = true
+      break
+    }
+    const { message, end } = found
+    const range: Range = [at, end]
+    at = end
+    if (message.headerType === MessageHeader.Schema) {
+      if (element !== undefined) throw new SourceError(`${path} has a second schema at byte ${range[0]}: it is damaged.`, path)
+      schemaRange = range
+      // the header of a schema message is the schema
+      element = elementOfArrowSchema(message.header() as Schema, path)
+    } else if (element === undefined || schemaRange === undefined) {
+      throw new SourceError(`${path} is not an Arrow file or stream: it does not begin with a schema.`, path)
+    } else if (message.headerType === MessageHeader.DictionaryBatch) dictionaries.push(range)
+    else if (message.headerType === MessageHeader.RecordBatch) {
+      const rows = Number((message.header() as { length: number }).length)
+      const detail: ArrowDetail = { path, stamp: bytes.stamp, messages: [schemaRange, ...dictionaries, range] }
+      if (rows > 0) splits.push({ rows, bytes: end - range[0], detail })
+    }
+  }
+  if (element === undefined) throw new SourceError(`${path} is not an Arrow file or stream: it does not begin with a schema.`, path)
+  if (isFile && !ended) throw new SourceError(`${path} ends before its index: it was cut, or is still being written.`, path)
+  if (isFile) await checkTail(bytes, path)
+  return { element, splits }
+}
+
+async function checkTail(bytes: ByteSource, path: string): Promise<void> {
+  const tail = await bytes.read(bytes.size - MAGIC.length, bytes.size)
+  if (Buffer.from(tail).toString('latin1') !== MAGIC)
+    throw new SourceError(`${path} does not end with ARROW1: it was cut, or is still being written.`, path)
+}
+
+/** The message at a position and where its body ends; undefined at the end of the stream. */
+async function messageAt(
+  bytes: ByteSource,
+  at: number,
+  path: string,
+  first: boolean,
+): Promise<{ message: Message; end: number } | undefined> {
+  const damaged = (what: string) =>
+    first
+      ? new SourceError(`${path} is not an Arrow file or stream: it does not begin with a schema.`, path)
+      : new SourceError(`${path} is damaged or was cut: ${what} at byte ${at}.`, path)
+  const prefix = await bytes.read(at, Math.min(bytes.size, at + 8))
+  const view = new DataView(prefix.buffer, prefix.byteOffset, prefix.byteLength)
+  const marked = view.getUint32(0, true) === CONTINUATION
+  if (marked && prefix.length < 8) throw damaged('a message has no length')
+  const length = view.getUint32(marked ? 4 : 0, true)
+  if (length === 0) return undefined
+  const start = at + (marked ? 8 : 4)
+  if (length > LARGEST_HEADER_BYTES || start + length > bytes.size) throw damaged('a message header goes beyond the end of the file')
+  let message: Message
+  let bodyLength: number
+  try {
+    message = Message.decode(await bytes.read(start, start + length))
+    bodyLength = Number(message.bodyLength)
+    message.header()
+  } catch (error) {
+    if (error instanceof SourceError) throw error
+    throw damaged('a message header makes no sense')
+  }
+  if (!Number.isSafeInteger(bodyLength) || bodyLength < 0 || start + length + bodyLength > bytes.size)
+    throw damaged('the body of a message goes beyond the end of the file')
+  return { message, end: start + length + bodyLength }
+}
+
+function agreed(known: RowElement, firstPath: string, other: RowElement, path: string): RowElement {
+  if (known.fields.length !== other.fields.length) {
+    throw new SourceError(
+      `${path} has ${other.fields.length} columns, and ${firstPath} has ${known.fields.length}. Files read together need the same columns.`,
+      path,
+    )
+  }
+  const fields = known.fields.map((field, i): Field => {
+    const match = other.fields[i]
+    if (match === undefined || match.name !== field.name) {
+      throw new SourceError(
+        `Column ${i + 1} is "${match?.name}" in ${path} and "${field.name}" in ${firstPath}. Files read together need the same columns.`,
+        path,
+      )
+    }
+    if (!sameType(match.type, field.type)) {
+      throw new SourceError(
+        `Column "${field.name}" is ${typeText(match.type)} in ${path} and ${typeText(field.type)} in ${firstPath}. Files read together need the same types.`,
+        path,
+      )
+    }
+    return { ...field, nullable: field.nullable || match.nullable }
+  })
+  return { kind: 'row', fields }
+}
+
+export const readArrowSplit: ReadSplit = async (source, split, columns) => {
+  const { path, stamp, messages } = split.detail as ArrowDetail // made by `walk`
+  const known = source.element.kind === 'row' ? source.element.fields : []
+  const fields = columns.map(
+    (name) => known.find((field) => field.name === name) ?? { name, type: { kind: 'null' as const }, nullable: true },
+  )
+  const element: RowElement = { kind: 'row', fields }
+  const bytes = await openBytes(path)
+  try {
+    if (bytes.stamp !== stamp) throw new SourceError(`${path} changed since it was opened. Open it again.`, path)
+    const parts = await Promise.all(messages.map(([start, end]) => bytes.read(start, end)))
+    return [decode(Buffer.concat([...parts, END_OF_STREAM]), element, split.rows ?? 0, path)]
+  } finally {
+    await bytes.close()
+  }
+}
+
+function decode(stream: Uint8Array, element: RowElement, rows: number, path: string): Batch {
+  // Buffers inside must be aligned to 8 bytes, which pieces of a pooled Buffer need not be.
+  const aligned = new Uint8Array(stream.length)
+  aligned.set(stream)
+  try {
+    const [batch] = [...RecordBatchReader.from(aligned)]
+    if (batch === undefined || batch.numRows !== rows)
+      throw new SourceError(`${path} is damaged: a record batch has ${batch?.numRows ?? 0} rows instead of ${rows}.`, path)
+    const read = batchOfRecordBatch(batch, element, path)
+    read.columns.forEach((column, i) => checkColumn(column, rows, { source: path, column: element.fields[i]?.name ?? '' }))
+    return read
+  } catch (error) {
+    if (error instanceof SourceError) throw error
+    const reason = error instanceof Error ? error.message : String(error)
+    if (/codec|compress/i.test(reason)) {
+      throw new SourceError(`${path} has compressed record batches, which are not read. Write it without compression.`, path, {
+        cause: error,
+      })
+    }
+    throw new SourceError(`${path} is damaged: ${reason}.`, path, { cause: error })
+  }
+}
+
+/** Buffers of an untrusted file may be shorter than the length, and offsets may point anywhere. */
+function checkColumn(column: Column, length: number, place: { readonly source: string; readonly column: string }): void {
+  const damaged = (what: string) => columnError(place, `${what}: the file is damaged.`)
+  if (column.length !== length) throw damaged(`it has ${column.length} values instead of ${length}`)
+  if (column.validity !== undefined && column.validity.length * 8 < length) throw damaged('its null bitmap is too short')
+  const { offsets, values, children } = column
+  if (offsets !== undefined) {
+    if (offsets.length !== length + 1) throw damaged('its offsets are too short')
+    const limit = children?.[0]?.length ?? values?.length ?? 0
+    for (let i = 0; i < length; i++) if ((offsets[i] ?? 0) > (offsets[i + 1] ?? 0)) throw damaged('its offsets go backwards')
+    if ((offsets[0] ?? 0) < 0 || (offsets[length] ?? 0) > limit) throw damaged('its offsets point outside')
+    for (const child of children ?? []) checkColumn(child, child.length, place)
+  } else {
+    if (values !== undefined && values.length < length) throw damaged('its values are too short')
+    for (const child of children ?? []) checkColumn(child, length, place)
+  }
+}

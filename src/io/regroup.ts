@@ -1,0 +1,60 @@
+/** Batches of any size as batches of one size: row groups, record batches. */
+import type { Batch, Column } from '../core/column.ts'
+import { concatColumns, sliceColumn } from '../core/columnOps.ts'
+import { type ElementType, fieldsOf } from '../core/schema.ts'
+
+/** A batch is ended before its bytes pass this, whatever its rows. */
+const LARGEST_BATCH_BYTES = 128 * 2 ** 20
+
+/** The same rows in the same order, `rows` to a batch but for the last (and for very wide rows); no empty batches. */
+export async function* regroup(batches: AsyncIterable<Batch> | Iterable<Batch>, element: ElementType, rows: number): AsyncGenerator<Batch> {
+  let held: Batch[] = []
+  let heldRows = 0
+  let heldBytes = 0
+  const flush = (): Batch => {
+    const joined = joinBatches(held, element, heldRows)
+    held = []
+    heldRows = 0
+    heldBytes = 0
+    return joined
+  }
+  for await (const batch of batches) {
+    const perRow = batch.length === 0 ? 0 : batch.columns.reduce((sum, column) => sum + bytesOfColumn(column), 0) / batch.length
+    let from = 0
+    while (from < batch.length) {
+      const fitting = perRow === 0 ? rows : Math.max(1, Math.floor((LARGEST_BATCH_BYTES - heldBytes) / perRow))
+      const take = Math.min(batch.length - from, rows - heldRows, fitting)
+      held.push(sliceBatch(batch, from, from + take))
+      heldRows += take
+      heldBytes += take * perRow
+      from += take
+      if (heldRows === rows || heldBytes >= LARGEST_BATCH_BYTES - perRow) yield flush()
+    }
+  }
+  if (heldRows > 0) yield flush()
+}
+
+function joinBatches(batches: readonly Batch[], element: ElementType, length: number): Batch {
+  const [first] = batches
+  if (batches.length === 1 && first !== undefined) return { element, length, columns: first.columns }
+  const columns = fieldsOf(element).map((field, i) =>
+    concatColumns(
+      batches.map((batch) => batch.columns[i] as Column),
+      field.name,
+    ),
+  )
+  return { element, length, columns }
+}
+
+function sliceBatch(batch: Batch, from: number, to: number): Batch {
+  if (from === 0 && to === batch.length) return batch
+  return { element: batch.element, length: to - from, columns: batch.columns.map((column) => sliceColumn(column, from, to)) }
+}
+
+function bytesOfColumn(column: Column): number {
+  const own =
+    column.offsets !== undefined && column.children === undefined
+      ? (column.offsets[column.length] ?? 0) - (column.offsets[0] ?? 0) + column.length * 4
+      : (column.values?.BYTES_PER_ELEMENT ?? 0) * column.length
+  return own + (column.children ?? []).reduce((sum, child) => sum + bytesOfColumn(child), 0)
+}

@@ -1,0 +1,106 @@
+/**
+ * Batches as Arrow tables, in ordinary buffers of their own: what a user is handed stays valid when the session's
+ * memory is used again.
+ */
+import { type Field as ArrowField, type Data, type DataType, makeData, RecordBatch, type Schema, Struct, Table } from 'apache-arrow'
+import type { Batch, Column } from '../core/column.ts'
+import { Bug } from '../core/errors.ts'
+import type { ElementType } from '../core/schema.ts'
+import { bitsFrom } from './arrowColumns.ts'
+import { arrowSchemaOf } from './arrowTypes.ts'
+
+/** The table of batches of one element, one record batch each. PlanError for columns of JavaScript objects. */
+export function toArrowTable(batches: readonly Batch[], element: ElementType): Table {
+  const schema = arrowSchemaOf(element)
+  return new Table(
+    schema,
+    batches.map((batch) => recordBatchWith(schema, batch)),
+  )
+}
+
+/** One batch as a record batch. */
+export function toRecordBatch(batch: Batch, element: ElementType): RecordBatch {
+  return recordBatchWith(arrowSchemaOf(element), batch)
+}
+
+export function recordBatchWith(schema: Schema, batch: Batch): RecordBatch {
+  const children = schema.fields.map((field: ArrowField, i: number) => {
+    const column = batch.columns[i]
+    if (column === undefined) throw new Bug(`A batch lacks the column "${field.name}".`)
+    return dataOf(column, field.type as DataType)
+  })
+  // a record batch is a struct of its columns
+  const struct = makeData({ type: new Struct(schema.fields), length: batch.length, nullCount: 0, children })
+  return new RecordBatch(schema, struct)
+}
+
+function dataOf(column: Column, type: DataType): Data {
+  const { length } = column
+  const kind = column.type.kind
+  const base = { type, length, ...validityOf(column) }
+  if (kind === 'null' || kind === 'unknown') return makeData({ type, length } as never)
+  if (kind === 'struct') {
+    const children = (column.children ?? []).map((child, i) => dataOf(child, childType(type, i)))
+    return makeData({ ...base, children } as never)
+  }
+  if (kind === 'list') {
+    const { offsets, start, end } = offsetsOf(column)
+    const child = column.children?.[0]
+    if (child === undefined) throw new Bug('A list column has no child.')
+    const whole = dataOf(child, childType(type, 0))
+    return makeData({
+      ...base,
+      valueOffsets: offsets,
+      child: start === 0 && end === child.length ? whole : whole.slice(start, end - start),
+    } as never)
+  }
+  if (kind === 'utf8' || kind === 'binary') {
+    const { offsets, start, end } = offsetsOf(column)
+    return makeData({ ...base, valueOffsets: offsets, data: copied((column.values as Uint8Array).subarray(start, end)) } as never)
+  }
+  if (column.values === undefined) throw new Bug(`A column of ${kind} has no values.`)
+  if (kind === 'bool') return makeData({ ...base, data: bitsOfBytes(column.values as Uint8Array, length) } as never)
+  const values = column.values.subarray(0, length)
+  if (column.type.kind === 'time' && (column.type.unit === 's' || column.type.unit === 'ms')) {
+    return makeData({ ...base, data: Int32Array.from(values as BigInt64Array, Number) } as never)
+  }
+  return makeData({ ...base, data: copied(values) } as never)
+}
+
+function childType(type: DataType, index: number): DataType {
+  const child = type.children[index] as ArrowField | undefined
+  if (child === undefined) throw new Bug(`The Arrow type ${String(type)} has no child ${index}.`)
+  return child.type as DataType
+}
+
+/** A copy in an ordinary buffer, whatever the buffer of the original is. */
+function copied<A extends NonNullable<Column['values']>>(values: A): A {
+  const copy = new (values.constructor as new (length: number) => A)(values.length)
+  copy.set(values as never)
+  return copy
+}
+
+function offsetsOf(column: Column): { offsets: Int32Array; start: number; end: number } {
+  const from = column.offsets ?? new Int32Array(column.length + 1)
+  const start = from[0] ?? 0
+  const offsets = new Int32Array(column.length + 1)
+  for (let i = 0; i <= column.length; i++) offsets[i] = (from[i] ?? 0) - start
+  return { offsets, start, end: start + (offsets[column.length] ?? 0) }
+}
+
+function validityOf(column: Column): { nullBitmap: Uint8Array | null; nullCount: number } {
+  if (column.validity === undefined) return { nullBitmap: null, nullCount: 0 }
+  const nullBitmap = copied(bitsFrom(column.validity, 0, column.length))
+  // what lies behind the last element is not Arrow's to read; zeros keep files the same from run to run
+  const rest = column.length & 7
+  if (rest !== 0) nullBitmap[nullBitmap.length - 1] = (nullBitmap[nullBitmap.length - 1] ?? 0) & ((1 << rest) - 1)
+  let valid = 0
+  for (const byte of nullBitmap) for (let bits = byte; bits !== 0; bits &= bits - 1) valid++
+  return { nullBitmap, nullCount: column.length - valid }
+}
+
+function bitsOfBytes(bytes: Uint8Array, length: number): Uint8Array {
+  const bits = new Uint8Array((length + 7) >> 3)
+  for (let i = 0; i < length; i++) if (bytes[i] !== 0) bits[i >> 3] = (bits[i >> 3] ?? 0) | (1 << (i & 7))
+  return bits
+}

@@ -1,0 +1,42 @@
+/** Writes batches as an uncompressed Arrow IPC file, a record batch for about every 64 K rows. */
+import { RecordBatchFileWriter } from 'apache-arrow'
+import { arrowSchemaOf } from './arrowTypes.ts'
+import { writeAtomically } from './atomicFile.ts'
+import { regroup } from './regroup.ts'
+import { recordBatchWith } from './toArrow.ts'
+import type { WriteRequest, Written } from './writeParquet.ts'
+
+const BATCH_ROWS = 65_536
+
+export async function writeArrow({ batches, element, path }: WriteRequest<object>): Promise<Written> {
+  const schema = arrowSchemaOf(element)
+  let rows = 0
+  const bytes = await writeAtomically(path, async (append) => {
+    const writer = new RecordBatchFileWriter()
+    const chunks = writer[Symbol.asyncIterator]()
+    let asked = chunks.next()
+    /** Writes out what the writer has made so far; it hands over a chunk for each call of `next`. */
+    const drain = async (): Promise<void> => {
+      for (;;) {
+        const next = await Promise.race([asked, nothingYet()])
+        if (next === undefined || next.done) return
+        await append(next.value)
+        asked = chunks.next()
+      }
+    }
+    writer.reset(undefined, schema)
+    for await (const batch of regroup(batches, element, BATCH_ROWS)) {
+      rows += batch.length
+      writer.write(recordBatchWith(schema, batch))
+      await drain()
+    }
+    writer.finish()
+    for (let next = await asked; !next.done; next = await chunks.next()) await append(next.value)
+  })
+  return { rows, bytes }
+}
+
+/** Comes after every promise that is already settled. */
+function nothingYet(): Promise<undefined> {
+  return new Promise((resolve) => setImmediate(() => resolve(undefined)))
+}
