@@ -4,10 +4,9 @@
  * Two words after the fence change that: `no-run` leaves a block out (its reason stands in the text around it), and
  * `append` adds it to the program of the block before it. A block followed by a fence ```text output (or ```console
  * output) must print that text, where `…` stands for anything within a line. Blocks run with tsx from the sources, each
- * in an empty folder; the README's files for them are made by examples/support. `tsx scripts/docs.ts types` runs
- * the documents whose names contain a word.
+ * in an empty folder. `tsx scripts/docs.ts types` runs the documents whose names contain a word.
  */
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { differenceOf } from './expectedOutput.ts'
@@ -76,10 +75,10 @@ function programsOf(all: readonly Block[]): readonly Program[] {
 async function complaintAbout(program: Program): Promise<string | undefined> {
   const folder = mkdtempSync(join(tmpdir(), 'distarray-docs-'))
   try {
-    // A module of the package's own tsconfig, so that 'distarray' is this repository's source.
+    // By the paths of this repository's tsconfig 'distarray' is its source.
     writeFileSync(join(folder, 'package.json'), '{ "type": "module" }')
     writeFileSync(join(folder, 'program.ts'), program.source)
-    mkdirSync(join(folder, 'data'))
+    symlinkSync(join(ROOT, 'node_modules'), join(folder, 'node_modules'))
     const args = ['--tsconfig', join(ROOT, 'tsconfig.json'), join(folder, 'program.ts')]
     const { code, stdout, stderr, timedOut } = await run(join(BIN, 'tsx'), args, { cwd: folder, timeoutMs: TIME_LIMIT_MS })
     if (timedOut) return `did not end within ${TIME_LIMIT_MS / 1000} s`

@@ -21,7 +21,7 @@ export type Program<Inputs extends readonly unknown[]> = (session: Session, ...a
 
 export interface SerialEqualsParallelOptions<Inputs extends readonly unknown[]> {
   /** fast-check arbitraries, one for each input of the program. Default: none, and the program runs once. */
-  readonly arbitraries?: { readonly [I in keyof Inputs]: fc.Arbitrary<Inputs[I]> }
+  readonly arbitraries?: readonly [...{ [I in keyof Inputs]: fc.Arbitrary<Inputs[I]> }]
   /** Worker counts to compare with one worker. Default: 2 and 3. */
   readonly workers?: number | readonly number[]
   /** Blocks per axis for loops that do not say. Default: the library's own choice. */
@@ -37,7 +37,7 @@ export interface SerialEqualsParallelOptions<Inputs extends readonly unknown[]> 
  * (`loop.verify()`). Sessions are started once and shared by all inputs.
  */
 export async function expectSerialEqualsParallel<Inputs extends readonly unknown[] = []>(
-  program: Program<Inputs>,
+  program: NoInfer<Program<Inputs>>,
   options: SerialEqualsParallelOptions<Inputs> = {},
 ): Promise<void> {
   const workers = [...new Set([1, ...listOf(options.workers ?? [2, 3])])]
