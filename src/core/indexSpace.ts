@@ -45,8 +45,14 @@ export function isInside(key: Key, shape: Shape): boolean {
 /** The message for a key outside a shape; the same words in queries and in loop bodies. */
 export function outsideMessage(array: string, key: Key, shape: Shape): string {
   const keyText = `[${key.map((k) => (Object.is(k, -0) ? '0' : String(k))).join(', ')}]`
-  const rule = key.some((k) => !Number.isInteger(k)) ? 'Keys are integers' : 'Keys run from 0 to extent - 1; negative keys do not wrap'
-  return `The key ${keyText} is outside ${array}, whose shape is [${shape.join(', ')}]. ${rule}.`
+  return `The key ${keyText} is outside ${array}, whose shape is [${shape.join(', ')}]. ${ruleBroken(key, shape)}.`
+}
+
+function ruleBroken(key: Key, shape: Shape): string {
+  if (key.some((k) => !Number.isInteger(k))) return 'Keys are integers'
+  const wrongLength = key.length !== shape.length && key.every((k, axis) => k >= 0 && k < (shape[axis] ?? Number.POSITIVE_INFINITY))
+  if (wrongLength) return `Its keys have ${shape.length === 1 ? 'one component' : `${shape.length} components`}, one for each axis`
+  return 'Keys run from 0 to extent - 1; negative keys do not wrap'
 }
 
 /** The row-major position of a key that is inside the shape. */
