@@ -11,7 +11,8 @@ import { expect, test } from 'vitest'
 import type { Distance } from '../src/core/loopPlan.ts'
 import type { AnalyzedLoop, Schedule } from '../src/core/loopSpec.ts'
 import { analyzeLoop } from '../src/planner/loop/analyze.ts'
-import { type RandomLoop, randomLoop } from './arbitraries/loopBody.ts'
+import { chooseSchedule } from '../src/planner/loop/schedule.ts'
+import { keysOf, type RandomLoop, randomLoop } from './arbitraries/loopBody.ts'
 import { type Touch, traceLoop } from './arbitraries/loopTrace.ts'
 
 const RUNS = process.env.LAWS === 'long' ? 10_000 : Number(process.env.LAWS ?? 2_000)
@@ -19,13 +20,15 @@ const SEED = process.env.SEED === undefined ? Date.now() % 2 ** 31 : Number(proc
 console.log(`dependence.prop.ts: SEED=${SEED}, ${RUNS} runs a law`)
 const RUN = { numRuns: RUNS, seed: SEED }
 
+const cutsOfThreeAxes = fc.array(fc.array(fc.nat(9), { maxLength: 4 }), { minLength: 3, maxLength: 3 })
+
 test('every pair of conflicting iterations is covered by a dependence vector', () => {
   fc.assert(fc.property(randomLoop(), coversAllConflicts), RUN)
 })
 
 test('every pair of conflicting iterations is ordered by the schedule, wherever it is cut', () => {
   fc.assert(
-    fc.property(randomLoop(), fc.array(fc.array(fc.nat(9), { maxLength: 4 }), { minLength: 3, maxLength: 3 }), (loop, cuts) => {
+    fc.property(randomLoop(), cutsOfThreeAxes, (loop, cuts) => {
       ordersAllConflicts(loop, cuts)
     }),
     RUN,
@@ -39,6 +42,21 @@ test('where the analysis is exact, every dependence is witnessed by two conflict
 test('a dependence that is called certain is so, in any loop', () => {
   fc.assert(
     fc.property(randomLoop(), (loop) => witnessesAreTrue(loop, analyzeLoop(loop.spec))),
+    RUN,
+  )
+})
+
+test('the schedule chosen for a set of vectors orders them all, and no freer one does', () => {
+  const later = fc.constantFrom<Distance[]>(0, 0, 1, 2, -1, -2, '+', '-', '*')
+  const vector = (rank: number) =>
+    fc
+      .tuple(fc.nat(rank - 1), fc.constantFrom<Distance[]>(1, 2, '+'), fc.array(later, { minLength: rank, maxLength: rank }))
+      .map(([zeros, first, rest]) => rest.map((distance, axis) => (axis < zeros ? 0 : axis === zeros ? first : distance)))
+  const vectors = fc.constantFrom(2, 3).chain((rank) => fc.array(vector(rank), { minLength: 1, maxLength: 3 }))
+  fc.assert(
+    fc.property(vectors, fc.constantFrom('serial' as const, 'any' as const), cutsOfThreeAxes, (set, order, cuts) => {
+      choosesTheFreest(set, order, cuts)
+    }),
     RUN,
   )
 })
@@ -160,6 +178,56 @@ function firstOf(schedule: Schedule, p: readonly number[], q: readonly number[])
     case 'serial':
       return 'p'
   }
+}
+
+/** Extents that hold every distance that the law draws, in both directions. */
+const SIDE = 4
+
+function choosesTheFreest(vectors: readonly (readonly Distance[])[], order: 'serial' | 'any', cuts: readonly (readonly number[])[]): void {
+  const rank = vectors[0]?.length ?? 0
+  const extents = new Array<number>(rank).fill(SIDE)
+  const keys = keysOf(extents)
+  const pairs = keys.flatMap((p, i) =>
+    keys.slice(i + 1).flatMap((q) => {
+      const step = q.map((k, axis) => k - (p[axis] ?? 0))
+      return vectors.some((vector) => contains(vector, step)) ? [[p, q] as const] : []
+    }),
+  )
+  const orders = (schedule: Schedule, bounds: readonly (readonly number[])[]) =>
+    pairs.every(([p, q]) => {
+      const [a, b] = [p, q].map((key) =>
+        blockOf(
+          schedule,
+          key,
+          key.reduce((n, k) => n * SIDE + k, 0),
+          bounds,
+        ),
+      )
+      const first = firstOf(schedule, a ?? [], b ?? [])
+      return order === 'any' ? first !== 'together' : first === 'p'
+    })
+  const { schedule } = chooseSchedule(vectors, { extents, order })
+  if (!orders(schedule, cuts)) throw new Error(`${JSON.stringify(schedule)} does not order ${JSON.stringify(vectors)}`)
+  // Cut before every index, a schedule that is not legal shows it.
+  const everywhere = extents.map(() => [1, 2, 3])
+  const all = schedulesOf(rank)
+  const kinds = ['1d', '2d', 'wavefront', 'serial']
+  for (const freer of all.filter((other) => kinds.indexOf(other.kind) < kinds.indexOf(schedule.kind))) {
+    // A 2d schedule runs blocks in an order of its own.
+    if (freer.kind === '2d' && order === 'serial') continue
+    if (orders(freer, everywhere))
+      throw new Error(`${JSON.stringify(freer)} would do for ${JSON.stringify(vectors)}, not only ${JSON.stringify(schedule)}`)
+  }
+}
+
+function schedulesOf(rank: number): Schedule[] {
+  const axes = Array.from({ length: rank }, (_, axis) => axis)
+  const pairs = axes.flatMap((a) => axes.filter((b) => b > a).map((b) => [a, b] as const))
+  return [
+    ...axes.map((axis) => ({ kind: '1d', axis }) as const),
+    ...pairs.map((pair) => ({ kind: '2d', axes: pair }) as const),
+    ...pairs.map((pair) => ({ kind: 'wavefront', axes: pair }) as const),
+  ]
 }
 
 function inventsNothing(loop: RandomLoop): void {

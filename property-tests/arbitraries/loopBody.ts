@@ -94,6 +94,8 @@ export interface RawLoop {
   readonly ranks: readonly number[]
   readonly room: number
   readonly alias: boolean
+  /** How far each axis of an array goes by one loop index, as in stencils and factorizations; otherwise any index may stand anywhere. */
+  readonly aligned: 'no' | 'mostly' | 'always'
   readonly seed: number
   readonly body: readonly RawStmt[]
 }
@@ -104,7 +106,7 @@ const LARGEST_EXTENT = { 1: 9, 2: 4, 3: 3 } as const
 function rawIndex(shape: LoopShape): fc.Arbitrary<RawIndex> {
   const pick = fc.nat(5)
   // Inside arrays with room, offsets from 0 keep subscripts legal; otherwise both signs are of interest.
-  const offset = shape.inside === true ? fc.nat(3) : fc.integer({ min: -2, max: 2 })
+  const offset = shape.inside === true ? fc.oneof(fc.constant(1), fc.nat(3)) : fc.oneof(fc.constant(0), fc.integer({ min: -2, max: 2 }))
   const affine = [
     { weight: 8, arbitrary: fc.record({ kind: fc.constant('key' as const), pick, offset }) },
     { weight: 3, arbitrary: fc.record({ kind: fc.constant('local' as const), pick, offset }) },
@@ -194,7 +196,12 @@ export function rawLoop(shape: LoopShape = {}): fc.Arbitrary<RawLoop> {
         : (['range', 'range', 'dense', 'sparse'] as const)
   const extents = fc
     .constantFrom(1 as const, 2 as const, 2 as const, 3 as const)
-    .chain((rank) => fc.array(fc.integer({ min: 1, max: LARGEST_EXTENT[rank] }), { minLength: rank, maxLength: rank }))
+    .chain((rank) =>
+      fc.array(
+        fc.oneof({ weight: 1, arbitrary: fc.constant(1) }, { weight: 9, arbitrary: fc.integer({ min: 2, max: LARGEST_EXTENT[rank] }) }),
+        { minLength: rank, maxLength: rank },
+      ),
+    )
   return fc.record({
     extents,
     over: fc.constantFrom<('range' | 'dense' | 'sparse')[]>(...spaces),
@@ -202,6 +209,7 @@ export function rawLoop(shape: LoopShape = {}): fc.Arbitrary<RawLoop> {
     ranks: fc.array(fc.integer({ min: 1, max: 3 }), { minLength: 1, maxLength: 3 }),
     room: fc.integer({ min: -1, max: 2 }),
     alias: fc.boolean(),
+    aligned: fc.constantFrom<('no' | 'mostly' | 'always')[]>('no', 'mostly', 'always'),
     seed: fc.nat(),
     body: rawStatements(shape),
   })

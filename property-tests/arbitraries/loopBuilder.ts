@@ -184,11 +184,20 @@ export class LoopBuilder {
     const array = names[raw.array % names.length] ?? 'a'
     const shape = this.shapeOf(array)
     const subscripts = shape.map((extent, axis) => {
-      const chosen = this.index(raw.subscripts[axis] ?? { kind: 'constant', offset: 0 }, scope)
+      const chosen = this.index(this.aligned(raw.subscripts[axis] ?? { kind: 'constant', offset: 0 }, array, axis), scope)
       const fits = !this.inside || (chosen.least >= 0 && chosen.greatest < extent)
       return fits ? chosen.expr : this.safeIndex(axis, extent)
     })
     return { array, subscripts }
+  }
+
+  /** In aligned loops, a loop index is that of the axis; vectors go by one index each. */
+  private aligned(raw: RawIndex, name: string, axis: number): RawIndex {
+    const follows = this.raw.aligned === 'always' ? raw.kind !== 'local' : this.raw.aligned === 'mostly' && raw.kind === 'key'
+    if (!follows) return raw
+    const binding = this.bindings[name]
+    const first = this.shapeOf(name).length < this.raw.extents.length && binding?.kind === 'array' ? binding.array : 0
+    return { kind: 'key', offset: Math.max(raw.offset, -2), pick: first + axis }
   }
 
   /** A subscript that is inside whatever the array: the loop index of the axis where that fits. */

@@ -77,7 +77,7 @@ function arrayEdits(spec: LoopSpec, ir: FunctionIr, conflicts: readonly Conflict
     }
     if (own.some((conflict) => conflict.kind !== 'output')) {
       edits.push({ text: `write to another array than ${name}`, removes: (conflict) => onArray(conflict) && conflict.kind !== 'output' })
-      edits.push({ text: `use ${name}.buffer() in env, if reads may see the last flush`, removes: onArray })
+      edits.push({ text: `use ${name}.buffer() in env and add to it, if reads may see the last flush`, removes: onArray })
     }
     return edits
   })

@@ -77,10 +77,14 @@ function dependenceText({ array, kind, vector, from, to }: Dependence): string[]
 }
 
 function rejectedLines({ rejected }: LoopPlan): string[] {
-  return rejected.flatMap(({ kind, because, edit }) => {
+  return rejected.flatMap(({ kind, because, edit }, i) => {
     const reasons = because.map(reasonText)
     const more = reasons.length > 3 ? [`  and ${reasons.length - 3} more`] : []
-    return [`${kind}: ${reasons.slice(0, 3).join('; ')}`, ...more, ...(edit === undefined ? [] : [`  edit: ${edit}`])]
+    return [
+      `${kind}: ${reasons.slice(0, 3).join('; ')}`,
+      ...more,
+      ...(edit === undefined || edit === rejected[i + 1]?.edit ? [] : [`  edit: ${edit}`]),
+    ]
   })
 }
 

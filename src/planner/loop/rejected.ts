@@ -5,7 +5,7 @@ import type { LoopSpec } from '../../core/loopSpec.ts'
 import type { Refusal } from '../../core/span.ts'
 import { editFor } from './advice.ts'
 import { type Conflict, dependenceOf } from './dependence.ts'
-import { allowsVector, type PlannedKind } from './schedule.ts'
+import { allowsVector, axisChoices, type PlannedKind } from './schedule.ts'
 
 export function rejectedOf(
   kinds: readonly PlannedKind[],
@@ -21,7 +21,7 @@ export function rejectedOf(
 
 function becauseOf(kind: PlannedKind, spec: LoopSpec, conflicts: readonly Conflict[]): (Dependence | Refusal)[] {
   const order = spec.options.order ?? 'serial'
-  const candidates = axisChoices(kind, spec.over.rank)
+  const candidates = axisChoices(kind, { extents: spec.over.extents, order })
   const blockers = (o: 'serial' | 'any') =>
     candidates
       .map((axes) => conflicts.filter((conflict) => !allowsVector(kind, conflict.vector, axes, o)))
@@ -31,20 +31,6 @@ function becauseOf(kind: PlannedKind, spec: LoopSpec, conflicts: readonly Confli
     return [{ code: 'order-serial', message, cure: "Ask for { order: 'any' }." }]
   }
   return strongest(blockers(kind === '2d' ? 'any' : order)).map(dependenceOf)
-}
-
-function axisChoices(kind: PlannedKind, rank: number): number[][] {
-  const axes = Array.from({ length: rank }, (_, axis) => axis)
-  switch (kind) {
-    case 'independent':
-    case 'serial':
-      return [[]]
-    case '1d':
-      return axes.map((axis) => [axis])
-    case '2d':
-    case 'wavefront':
-      return axes.flatMap((a) => axes.filter((b) => b > a).map((b) => [a, b]))
-  }
 }
 
 const BY_KIND = { flow: 0, output: 1, anti: 2 } as const

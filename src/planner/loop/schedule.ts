@@ -29,7 +29,7 @@
  *
  * `*` may be any integer, `+` any positive one, `-` any negative one.
  */
-import type { Distance, ScheduleKind } from '../../core/loopPlan.ts'
+import type { Distance } from '../../core/loopPlan.ts'
 import type { Schedule } from '../../core/loopSpec.ts'
 
 export type Vector = readonly Distance[]
@@ -55,40 +55,27 @@ export function chooseSchedule(vectors: readonly Vector[], space: Space): Choice
   for (const kind of KINDS) {
     const schedule = legalSchedule(kind, vectors, space)
     if (schedule !== undefined) return { schedule, rejected }
-    if (isApplicable(kind, space)) rejected.push(kind)
+    if (axisChoices(kind, space).length > 0) rejected.push(kind)
   }
   return { schedule: { kind: 'serial' }, rejected }
 }
 
-/** Whether it makes sense to say that a kind was rejected: two axes are needed to cut along two. */
-function isApplicable(kind: ScheduleKind, { extents }: Space): boolean {
-  return kind === '2d' || kind === 'wavefront' ? extents.length >= 2 : kind !== '1d' || extents.length >= 2
-}
-
 function legalSchedule(kind: PlannedKind, vectors: readonly Vector[], space: Space): Schedule | undefined {
+  const axes = axisChoices(kind, space).find((choice) => vectors.every((vector) => allowsVector(kind, vector, choice, space.order)))
+  const [a, b] = axes ?? []
   switch (kind) {
     case 'independent':
-      return vectors.length === 0 ? { kind } : undefined
-    case '1d': {
-      const axis = axesByWidth(space).find((a) => allows(kind, vectors, [a], space.order))
-      return axis === undefined ? undefined : { kind, axis }
-    }
-    case '2d':
-    case 'wavefront': {
-      const axes = pairsByWidth(space).find((pair) => allows(kind, vectors, pair, space.order))
-      return axes === undefined ? undefined : { kind, axes }
-    }
     case 'serial':
-      return { kind }
+      return axes === undefined ? undefined : { kind }
+    case '1d':
+      return a === undefined ? undefined : { kind, axis: a }
+    case '2d':
+    case 'wavefront':
+      return a === undefined || b === undefined ? undefined : { kind, axes: [a, b] }
   }
 }
 
-/** Whether every vector allows the kind on these axes: the statement at the head of the file. */
-function allows(kind: PlannedKind, vectors: readonly Vector[], axes: readonly number[], order: Space['order']): boolean {
-  return vectors.every((vector) => allowsVector(kind, vector, axes, order))
-}
-
-/** Whether one vector allows the kind on these axes. */
+/** Whether a vector allows the kind on these axes: the statement at the head of the file. */
 export function allowsVector(kind: PlannedKind, vector: Vector, axes: readonly number[], order: Space['order']): boolean {
   const entries = axes.map((axis) => vector[axis] ?? '*')
   const [a = '*', b = '*'] = entries
@@ -115,22 +102,33 @@ function isNegative(distance: Distance): boolean {
   return typeof distance === 'number' ? distance < 0 : distance === '-'
 }
 
-/** An axis of this extent or more gives enough blocks; above it, the outer axis is better, for locality. */
+/** The axes that a kind could cut, the best choice first; none where the space has too few axes with more than one index. */
+export function axisChoices(kind: PlannedKind, { extents }: Space): readonly (readonly number[])[] {
+  const axes = extents.map((_, axis) => axis).filter((axis) => widthOf(extents[axis]) > 1)
+  switch (kind) {
+    case 'independent':
+    case 'serial':
+      return [[]]
+    case '1d':
+      return byWidth(extents.length === 1 ? [] : axes.map((axis) => [axis]), extents)
+    case '2d':
+    case 'wavefront':
+      return byWidth(
+        axes.flatMap((a) => axes.filter((b) => b > a).map((b) => [a, b])),
+        extents,
+      )
+  }
+}
+
+/** An axis of this extent or more gives enough blocks; among such axes the outer one is better, for locality. */
 const WIDE = 64
 
 const widthOf = (extent: number | undefined): number => Math.min(extent ?? WIDE, WIDE)
 
-/** The axes that can be cut at all, the widest first, outer ones first among equals. */
-function axesByWidth({ extents }: Space): number[] {
-  const axes = extents.map((_, axis) => axis).filter((axis) => widthOf(extents[axis]) > 1)
-  return axes.sort((a, b) => widthOf(extents[b]) - widthOf(extents[a]) || a - b)
-}
-
-function pairsByWidth(space: Space): (readonly [number, number])[] {
-  const axes = axesByWidth(space).sort((a, b) => a - b)
-  const pairs = axes.flatMap((a) => axes.filter((b) => b > a).map((b) => [a, b] as const))
-  const width = ([a, b]: readonly [number, number]) => widthOf(space.extents[a]) * widthOf(space.extents[b])
-  return pairs.sort((left, right) => width(right) - width(left))
+/** The widest choice first, outer axes first among equals. */
+function byWidth(choices: readonly (readonly number[])[], extents: Space['extents']): readonly (readonly number[])[] {
+  const width = (axes: readonly number[]) => axes.reduce((product, axis) => product * widthOf(extents[axis]), 1)
+  return choices.toSorted((a, b) => width(b) - width(a))
 }
 
 /** The axes a schedule cuts. */
