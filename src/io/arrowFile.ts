@@ -1,11 +1,12 @@
 /**
  * Arrow IPC files and streams as a source: one split per record batch.
  *
- * A file is a stream with a magic number before it and an index behind it. Both are opened by walking the headers of
- * their messages, without the bodies; a split remembers where its schema, its dictionaries and its record batch are.
- * Reading it puts those messages together as a stream of one record batch.
+ * A stream is opened by walking the headers of its messages, without the bodies; a file by the index at its end. A
+ * split has the schema and remembers where its dictionaries and its record batch are. Reading it puts those messages
+ * together as a stream of one record batch.
  */
-import { Message, MessageHeader, RecordBatchReader, type Schema } from 'apache-arrow'
+import { Message, MessageHeader, RecordBatchReader, RecordBatchStreamWriter, type Schema } from 'apache-arrow'
+import { type FileBlock, Footer } from 'apache-arrow/ipc/metadata/file'
 import type { Batch, Column } from '../core/column.ts'
 import { SourceError } from '../core/errors.ts'
 import type { ArraySource, ReadSplit, SourceSplit } from '../core/ports.ts'
@@ -21,7 +22,9 @@ type RowElement = ElementType & { readonly kind: 'row' }
 interface ArrowDetail {
   readonly path: string
   readonly stamp: string
-  /** Schema, dictionaries, record batch, in this order. */
+  /** The schema message. */
+  readonly schema: Uint8Array
+  /** The messages of dictionaries and, last, of the record batch. */
   readonly messages: readonly Range[]
 }
 
@@ -39,7 +42,7 @@ export async function openArrow(source: string | URL | readonly string[]): Promi
   for (const path of paths) {
     const bytes = await openBytes(path)
     try {
-      const file = await walk(bytes, path)
+      const file = await openOne(bytes, path)
       element = element === undefined ? file.element : agreed(element, paths[0] ?? '', file.element, path)
       splits.push(...file.splits)
     } finally {
@@ -56,50 +59,103 @@ export async function openArrow(source: string | URL | readonly string[]): Promi
   }
 }
 
-async function walk(bytes: ByteSource, path: string): Promise<{ element: RowElement; splits: SourceSplit[] }> {
+interface Opened {
+  readonly element: RowElement
+  readonly splits: SourceSplit[]
+}
+
+async function openOne(bytes: ByteSource, path: string): Promise<Opened> {
   if (bytes.size === 0) throw new SourceError(`${path} is empty. An Arrow file has at least a schema.`, path)
   const head = await bytes.read(0, Math.min(8, bytes.size))
-  const isFile = Buffer.from(head).toString('latin1').startsWith(MAGIC)
-  if (isFile && bytes.size < 8) throw new SourceError(`${path} was cut after its magic number.`, path)
+  return Buffer.from(head).toString('latin1').startsWith(MAGIC) ? openFile(bytes, path) : openStream(bytes, path)
+}
+
+/** A file: magic, messages, index, length of the index, magic. */
+async function openFile(bytes: ByteSource, path: string): Promise<Opened> {
+  const cut = () => new SourceError(`${path} does not end with ARROW1: it was cut, or is still being written.`, path)
+  const tailBytes = MAGIC.length + 4
+  if (bytes.size < 8 + tailBytes) throw cut()
+  const tail = await bytes.read(bytes.size - tailBytes, bytes.size)
+  if (Buffer.from(tail.subarray(4)).toString('latin1') !== MAGIC) throw cut()
+  const length = new DataView(tail.buffer, tail.byteOffset).getUint32(0, true)
+  const end = bytes.size - tailBytes
+  const damaged = (what: string) => new SourceError(`${path} is damaged: ${what}.`, path)
+  if (length > end - 8) throw damaged('its index is longer than the file')
+  const blocks: { readonly dictionaries: FileBlock[]; readonly batches: FileBlock[] } = { dictionaries: [], batches: [] }
+  let schema: Schema
+  try {
+    const footer = Footer.decode(await bytes.read(end - length, end))
+    schema = footer.schema
+    blocks.dictionaries.push(...footer.dictionaryBatches())
+    blocks.batches.push(...footer.recordBatches())
+  } catch (error) {
+    if (error instanceof SourceError) throw error
+    throw damaged('its index makes no sense')
+  }
+  const element = elementOfArrowSchema(schema, path)
+  const message = schemaMessage(schema)
+  const rangeOf = async (block: FileBlock) => {
+    if (!(block.offset >= 8 && block.offset + 8 <= end)) throw damaged('its index points outside')
+    const found = await messageAt(bytes, block.offset, path, false)
+    if (found === undefined) throw damaged('its index points to no message')
+    return { message: found.message, range: [block.offset, found.end] as const }
+  }
+  const dictionaries: Range[] = []
+  for (const block of blocks.dictionaries) dictionaries.push((await rangeOf(block)).range)
+  const splits: SourceSplit[] = []
+  for (const block of blocks.batches) {
+    const { message: batch, range } = await rangeOf(block)
+    splits.push(...splitOf(path, bytes, message, batch, [...dictionaries, range]))
+  }
+  return { element, splits }
+}
+
+async function openStream(bytes: ByteSource, path: string): Promise<Opened> {
+  const none = () => new SourceError(`${path} is not an Arrow file or stream: it does not begin with a schema.`, path)
   const splits: SourceSplit[] = []
   const dictionaries: Range[] = []
-  let schemaRange: Range | undefined
+  let schema: Uint8Array | undefined
   let element: RowElement | undefined
-  let ended = false
-  let at = isFile ? 8 : 0
+  let at = 0
   while (at + 4 <= bytes.size) {
-    const found = await messageAt(bytes, at, path, element === undefined && !isFile)
-    if (found === undefined) {
-      ended = true
-      break
-    }
+    const found = await messageAt(bytes, at, path, element === undefined)
+    if (found === undefined) break
     const { message, end } = found
     const range: Range = [at, end]
     at = end
     if (message.headerType === MessageHeader.Schema) {
       if (element !== undefined) throw new SourceError(`${path} has a second schema at byte ${range[0]}: it is damaged.`, path)
-      schemaRange = range
+      schema = await bytes.read(...range)
       // the header of a schema message is the schema
       element = elementOfArrowSchema(message.header() as Schema, path)
-    } else if (element === undefined || schemaRange === undefined) {
-      throw new SourceError(`${path} is not an Arrow file or stream: it does not begin with a schema.`, path)
-    } else if (message.headerType === MessageHeader.DictionaryBatch) dictionaries.push(range)
-    else if (message.headerType === MessageHeader.RecordBatch) {
-      const rows = Number((message.header() as { length: number }).length)
-      const detail: ArrowDetail = { path, stamp: bytes.stamp, messages: [schemaRange, ...dictionaries, range] }
-      if (rows > 0) splits.push({ rows, bytes: end - range[0], detail })
-    }
+    } else if (schema === undefined) throw none()
+    else if (message.headerType === MessageHeader.DictionaryBatch) dictionaries.push(range)
+    else if (message.headerType === MessageHeader.RecordBatch)
+      splits.push(...splitOf(path, bytes, schema, message, [...dictionaries, range]))
   }
-  if (element === undefined) throw new SourceError(`${path} is not an Arrow file or stream: it does not begin with a schema.`, path)
-  if (isFile && !ended) throw new SourceError(`${path} ends before its index: it was cut, or is still being written.`, path)
-  if (isFile) await checkTail(bytes, path)
+  if (element === undefined) throw none()
   return { element, splits }
 }
 
-async function checkTail(bytes: ByteSource, path: string): Promise<void> {
-  const tail = await bytes.read(bytes.size - MAGIC.length, bytes.size)
-  if (Buffer.from(tail).toString('latin1') !== MAGIC)
-    throw new SourceError(`${path} does not end with ARROW1: it was cut, or is still being written.`, path)
+function splitOf(path: string, bytes: ByteSource, schema: Uint8Array, message: Message, messages: readonly Range[]): SourceSplit[] {
+  if (message.headerType !== MessageHeader.RecordBatch)
+    throw new SourceError(`${path} is damaged: its index does not point to a record batch.`, path)
+  const { length, compression } = message.header() as { length: number; compression?: unknown }
+  if (compression !== null && compression !== undefined) {
+    throw new SourceError(`${path} has compressed record batches, which are not read. Write it without compression.`, path)
+  }
+  const rows = Number(length)
+  if (rows === 0) return []
+  const detail: ArrowDetail = { path, stamp: bytes.stamp, schema, messages }
+  return [{ rows, bytes: messages.reduce((sum, [start, end]) => sum + end - start, 0), detail }]
+}
+
+function schemaMessage(schema: Schema): Uint8Array {
+  const writer = new RecordBatchStreamWriter({ autoDestroy: false })
+  writer.reset(undefined, schema)
+  writer.finish()
+  const stream = writer.toUint8Array(true)
+  return stream.subarray(0, stream.length - END_OF_STREAM.length)
 }
 
 /** The message at a position and where its body ends; undefined at the end of the stream. */
@@ -163,7 +219,7 @@ function agreed(known: RowElement, firstPath: string, other: RowElement, path: s
 }
 
 export const readArrowSplit: ReadSplit = async (source, split, columns) => {
-  const { path, stamp, messages } = split.detail as ArrowDetail // made by `walk`
+  const { path, stamp, schema, messages } = split.detail as ArrowDetail // made by `splitOf`
   const known = source.element.kind === 'row' ? source.element.fields : []
   const fields = columns.map(
     (name) => known.find((field) => field.name === name) ?? { name, type: { kind: 'null' as const }, nullable: true },
@@ -173,7 +229,7 @@ export const readArrowSplit: ReadSplit = async (source, split, columns) => {
   try {
     if (bytes.stamp !== stamp) throw new SourceError(`${path} changed since it was opened. Open it again.`, path)
     const parts = await Promise.all(messages.map(([start, end]) => bytes.read(start, end)))
-    return [decode(Buffer.concat([...parts, END_OF_STREAM]), element, split.rows ?? 0, path)]
+    return [decode(Buffer.concat([schema, ...parts, END_OF_STREAM]), element, split.rows ?? 0, path)]
   } finally {
     await bytes.close()
   }
