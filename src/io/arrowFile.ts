@@ -244,7 +244,7 @@ function decode(stream: Uint8Array, element: RowElement, rows: number, path: str
     if (batch === undefined || batch.numRows !== rows)
       throw new SourceError(`${path} is damaged: a record batch has ${batch?.numRows ?? 0} rows instead of ${rows}.`, path)
     const read = batchOfRecordBatch(batch, element, path)
-    read.columns.forEach((column, i) => checkColumn(column, rows, { source: path, column: element.fields[i]?.name ?? '' }))
+    for (const [i, column] of read.columns.entries()) checkColumn(column, rows, { source: path, column: element.fields[i]?.name ?? '' })
     return read
   } catch (error) {
     if (error instanceof SourceError) throw error

@@ -1,9 +1,9 @@
 /** Writes batches as an uncompressed Arrow IPC file, a record batch for about every 64 K rows. */
 import { RecordBatchFileWriter } from 'apache-arrow'
+import { recordBatchWith } from './arrowBatches.ts'
 import { arrowSchemaOf } from './arrowTypes.ts'
 import { writeAtomically } from './atomicFile.ts'
 import { regroup } from './regroup.ts'
-import { recordBatchWith } from './toArrow.ts'
 import type { WriteRequest, Written } from './writeParquet.ts'
 
 const BATCH_ROWS = 65_536

@@ -13,6 +13,7 @@ import { type Batch, type Column, isValid } from '../core/column.ts'
 import { emptyColumn } from '../core/columnOps.ts'
 import { Bug, PlanError } from '../core/errors.ts'
 import { type ColumnType, type ElementType, type Field, fieldsOf, typeText } from '../core/schema.ts'
+import { toArrowTable } from './arrowBatches.ts'
 import { type Append, writeAtomically } from './atomicFile.ts'
 import { CHECKSUM_KEY, checksumValue, sealFooter } from './parquet/checksums.ts'
 import { SCHEMA_KEY, schemaValue } from './parquet/ownSchema.ts'
@@ -31,7 +32,6 @@ import {
 } from './parquet/thrift.ts'
 import { WasmFailure, withParquetWasm } from './parquet/wasm.ts'
 import { regroup } from './regroup.ts'
-import { toArrowTable } from './toArrow.ts'
 
 export interface WriteParquetOptions {
   /** Default 'snappy'. */

@@ -4,6 +4,7 @@
  */
 import { type Field as ArrowField, type Data, type DataType, makeData, RecordBatch, type Schema, Struct, Table } from 'apache-arrow'
 import type { Batch, Column } from '../core/column.ts'
+import { sliceColumn } from '../core/columnOps.ts'
 import { Bug } from '../core/errors.ts'
 import type { ElementType } from '../core/schema.ts'
 import { bitsFrom } from './arrowColumns.ts'
@@ -47,12 +48,7 @@ function dataOf(column: Column, type: DataType): Data {
     const { offsets, start, end } = offsetsOf(column)
     const child = column.children?.[0]
     if (child === undefined) throw new Bug('A list column has no child.')
-    const whole = dataOf(child, childType(type, 0))
-    return makeData({
-      ...base,
-      valueOffsets: offsets,
-      child: start === 0 && end === child.length ? whole : whole.slice(start, end - start),
-    } as never)
+    return makeData({ ...base, valueOffsets: offsets, child: dataOf(sliceColumn(child, start, end), childType(type, 0)) } as never)
   }
   if (kind === 'utf8' || kind === 'binary') {
     const { offsets, start, end } = offsetsOf(column)

@@ -1,0 +1,99 @@
+/**
+ * read(write(x)) = x for every file form: types, nulls, and every bit of every value.
+ */
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import fc from 'fast-check'
+import { afterAll, expect, test } from 'vitest'
+import type { ArraySource } from '../src/core/ports.ts'
+import { type ColumnType, fieldsOf, typeText } from '../src/core/schema.ts'
+import { toArrowTable } from '../src/io/arrowBatches.ts'
+import { openArrow } from '../src/io/arrowFile.ts'
+import { openCsv } from '../src/io/csv.ts'
+import { sourceFromArrow } from '../src/io/memory.ts'
+import { openParquet } from '../src/io/parquet.ts'
+import { writeArrow } from '../src/io/writeArrow.ts'
+import { writeCsv } from '../src/io/writeCsv.ts'
+import { writeParquet } from '../src/io/writeParquet.ts'
+import { batchOf, columnsOf, plainOf, type SmallTable, tableOf } from './ioTables.ts'
+
+const RUNS = process.env.LAWS === 'long' ? 10_000 : process.env.LAWS === 'short' ? 100 : 1_000
+const LIMIT_MS = 600_000
+const folder = mkdtempSync(join(tmpdir(), 'distarray-io-'))
+afterAll(() => rmSync(folder, { recursive: true }))
+
+const settings = { numRuns: RUNS }
+
+async function expectSame(
+  source: ArraySource,
+  table: SmallTable,
+  wanted = table.fields.map((field) => typeText(field.type)),
+): Promise<void> {
+  expect(fieldsOf(source.element).map((field) => field.name)).toStrictEqual(table.fields.map((field) => field.name))
+  expect(fieldsOf(source.element).map((field) => typeText(field.type))).toStrictEqual(wanted)
+  const expected = table.columns.map((column) => Array.from({ length: table.rows }, (_, row) => plainOf(column, row)))
+  expect(await columnsOf(source)).toStrictEqual(expected)
+}
+
+test(
+  'Parquet: read(write(x)) = x for any compression and row group size',
+  async () => {
+    const path = join(folder, 'table.parquet')
+    await fc.assert(
+      fc.asyncProperty(
+        tableOf(),
+        fc.constantFrom('snappy' as const, 'zstd' as const, 'none' as const),
+        fc.integer({ min: 1, max: 10 }),
+        async (table, compression, rowGroupRows) => {
+          const batch = batchOf(table)
+          const written = await writeParquet({ batches: [batch], element: batch.element, path, options: { compression, rowGroupRows } })
+          expect(written.rows).toBe(table.rows)
+          await expectSame(await openParquet(path), table)
+        },
+      ),
+      settings,
+    )
+    expect(readdirSync(folder).filter((name) => name.endsWith('.tmp'))).toStrictEqual([])
+  },
+  LIMIT_MS,
+)
+
+test(
+  'Arrow: read(write(x)) = x, through files and through tables in memory',
+  async () => {
+    const path = join(folder, 'table.arrow')
+    await fc.assert(
+      fc.asyncProperty(tableOf(), async (table) => {
+        const batch = batchOf(table)
+        await writeArrow({ batches: [batch], element: batch.element, path })
+        await expectSame(await openArrow(path), table)
+        await expectSame(sourceFromArrow(toArrowTable([batch], batch.element)), table)
+      }),
+      settings,
+    )
+  },
+  LIMIT_MS,
+)
+
+/** Types that a CSV field says in full. Other times would come back in milliseconds. */
+const CSV_TYPES: readonly ColumnType[] = [
+  ...(['f64', 'f32', 'i64', 'u64', 'i32', 'u32', 'i16', 'u16', 'i8', 'u8', 'bool', 'utf8'] as const).map((kind) => ({ kind })),
+]
+
+test(
+  'CSV: read(write(x)) = x where { types } says the types',
+  async () => {
+    const path = join(folder, 'table.csv')
+    await fc.assert(
+      fc.asyncProperty(tableOf(fc.constantFrom(...CSV_TYPES)), async (table) => {
+        const batch = batchOf(table)
+        await writeCsv({ batches: [batch], element: batch.element, path })
+        const types = Object.fromEntries(table.fields.map((field) => [field.name, field.type.kind])) as Record<string, 'f64'> // the kinds above are all CSV types
+        await expectSame(await openCsv(path, { types }), table)
+      }),
+      settings,
+    )
+  },
+  LIMIT_MS,
+)
