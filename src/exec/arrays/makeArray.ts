@@ -1,0 +1,86 @@
+/** Arrays made by the session: `zeros`, `fill`, `random` and `sparse`, in the arena. */
+import type { TypedArray } from '../../core/column.ts'
+import { PlanError } from '../../core/errors.ts'
+import { type Shape, sizeOfShape } from '../../core/indexSpace.ts'
+import type { ArrayInit } from '../../core/logicalPlan.ts'
+import { checkSeed, fillNormal, fillUniform } from '../../core/random.ts'
+import type { ColumnType, DType } from '../../core/schema.ts'
+import { ARRAY_OF_DTYPE, type DenseStorage, paddedLength, type SparseStorage, stridesOf } from '../../core/storage.ts'
+import type { Arena } from '../memory/arena.ts'
+import { storedObject, storedValue } from './fit.ts'
+import { eachRow } from './rows.ts'
+import { ownBlocks } from './storageBlocks.ts'
+
+export interface ArraySpec {
+  /** For messages, as `zeros([3, 4])`. */
+  readonly name: string
+  readonly shape: Shape
+  readonly dtype: DType | 'object'
+  readonly init: ArrayInit
+}
+
+/** New storage as the spec says. Random numbers depend on seed and position alone. Costs a first touch of its bytes. */
+export function makeArray(spec: ArraySpec, arena: Arena): DenseStorage | SparseStorage {
+  const { init, name, dtype } = spec
+  switch (init.kind) {
+    case 'sparse':
+      return makeSparse(spec, arena)
+    case 'zeros':
+      return dtype === 'object' ? makeObjects(spec, 0) : makeZeros(spec.shape, dtype, name, arena)
+    case 'fill':
+      return dtype === 'object' ? makeObjects(spec, init.value) : makeFilled(spec, dtype, init.value, arena)
+    case 'random':
+      return makeRandom(spec, init, arena)
+  }
+}
+
+/** A dense array of zeros. */
+export function makeZeros(shape: Shape, dtype: DType, name: string, arena: Arena): DenseStorage {
+  const strides = stridesOf(shape, dtype)
+  const length = paddedLength(shape, strides)
+  const offset = arena.allocate(length * ARRAY_OF_DTYPE[dtype].BYTES_PER_ELEMENT, name)
+  return ownBlocks({ kind: 'dense', shape, dtype, strides, data: arena.view(dtype, offset, length) }, arena)
+}
+
+/** A dense array of objects, on the caller's heap; every element a copy of its own. */
+export function makeObjects(spec: { readonly name: string; readonly shape: Shape }, value: unknown): DenseStorage {
+  const strides = stridesOf(spec.shape, 'object')
+  const objects = Array.from({ length: sizeOfShape(spec.shape) }, () => storedObject(value, spec.name))
+  return { kind: 'dense', shape: spec.shape, dtype: 'object', strides, data: new Uint8Array(0), objects }
+}
+
+function makeFilled(spec: ArraySpec, dtype: DType, value: unknown, arena: Arena): DenseStorage {
+  const stored = storedValue(value, dtype, spec.name)
+  const storage = makeZeros(spec.shape, dtype, spec.name, arena)
+  eachRow(storage, (row) => row.fill(stored as never)) // storedValue gives what the dtype's array takes
+  return storage
+}
+
+function makeRandom(spec: ArraySpec, init: ArrayInit & { readonly kind: 'random' }, arena: Arena): DenseStorage {
+  if (spec.dtype !== 'f64' && spec.dtype !== 'f32') {
+    throw new PlanError(`${spec.name}: random numbers are f64 or f32, not ${spec.dtype}. For integers, cast an array or use rng in a loop.`)
+  }
+  checkSeed(init.seed)
+  if (!Number.isFinite(init.scale)) throw new PlanError(`${spec.name}: the scale is ${String(init.scale)}. It is a finite number.`)
+  const storage = makeZeros(spec.shape, spec.dtype, spec.name, arena)
+  const fill = init.distribution === 'uniform' ? fillUniform : fillNormal
+  // the position counts elements without padding, so that it does not depend on the layout
+  eachRow(storage, (row, first) => fill(row as Float64Array | Float32Array, first, init.seed, init.scale))
+  return storage
+}
+
+function makeSparse(spec: ArraySpec, arena: Arena): SparseStorage {
+  const type: ColumnType = { kind: spec.dtype }
+  const values: TypedArray | undefined = spec.dtype === 'object' ? undefined : new ARRAY_OF_DTYPE[spec.dtype](0)
+  return ownBlocks(
+    {
+      kind: 'sparse',
+      shape: spec.shape,
+      element: { kind: 'scalar', type, nullable: false },
+      length: 0,
+      keys: spec.shape.map(() => new Int32Array(0)),
+      columns: [{ type, length: 0, ...(values === undefined ? { objects: [] } : { values }) }],
+    },
+    arena,
+  )
+}
