@@ -82,6 +82,15 @@ export type RawStmt =
   | { readonly kind: 'const'; readonly value: RawIndex }
   | { readonly kind: 'mutable'; readonly value: RawIndex }
   | { readonly kind: 'assign'; readonly pick: number; readonly value: RawIndex }
+  /** A local that starts at one value and may have another: after an `if`, or from the second turn of a loop on. */
+  | {
+      readonly kind: 'drift'
+      readonly value: RawIndex
+      readonly next: RawIndex
+      readonly by: 'if' | 'for'
+      readonly test: RawTest
+      readonly body: readonly RawStmt[]
+    }
   | { readonly kind: 'if'; readonly test: RawTest; readonly whenTrue: readonly RawStmt[]; readonly whenFalse: readonly RawStmt[] }
   | { readonly kind: 'for'; readonly from: RawIndex; readonly to: RawIndex; readonly step: number; readonly body: readonly RawStmt[] }
   | { readonly kind: 'labeled'; readonly body: readonly RawStmt[] }
@@ -96,6 +105,8 @@ export interface RawLoop {
   readonly alias: boolean
   /** How far each axis of an array goes by one loop index, as in stencils and factorizations; otherwise any index may stand anywhere. */
   readonly aligned: 'no' | 'mostly' | 'always'
+  /** Whether a loop over an array ends with `return value`. */
+  readonly returns?: RawValue
   readonly seed: number
   readonly body: readonly RawStmt[]
 }
@@ -122,10 +133,19 @@ function rawIndex(shape: LoopShape): fc.Arbitrary<RawIndex> {
   )
 }
 
+function rawAccess(shape: LoopShape): fc.Arbitrary<RawAccess> {
+  const index = rawIndex(shape)
+  return fc.record({ array: fc.nat(7), subscripts: fc.tuple(index, index, index) })
+}
+
+function rawValue(shape: LoopShape): fc.Arbitrary<RawValue> {
+  return fc.record({ reads: fc.array(rawAccess(shape), { maxLength: 2 }), constant: fc.nat(3), input: fc.boolean() })
+}
+
 function rawStatements(shape: LoopShape): fc.Arbitrary<readonly RawStmt[]> {
   const index = rawIndex(shape)
-  const access: fc.Arbitrary<RawAccess> = fc.record({ array: fc.nat(7), subscripts: fc.tuple(index, index, index) })
-  const value: fc.Arbitrary<RawValue> = fc.record({ reads: fc.array(access, { maxLength: 2 }), constant: fc.nat(3), input: fc.boolean() })
+  const access = rawAccess(shape)
+  const value = rawValue(shape)
   const comparison = fc.constantFrom<RawTest['operator'][]>(
     ...(shape.exact === true ? (['<', '<=', '>', '>=', '==='] as const) : (['<', '<=', '>', '>=', '===', '!=='] as const)),
   )
@@ -164,7 +184,9 @@ function rawStatements(shape: LoopShape): fc.Arbitrary<readonly RawStmt[]> {
         }),
       },
     ] as const
+    const by = fc.constantFrom('if' as const, 'for' as const)
     const wild = [
+      { weight: 3, arbitrary: fc.record({ kind: fc.constant('drift' as const), value: index, next: index, by, test, body: nested }) },
       { weight: 1, arbitrary: fc.record({ kind: fc.constant('mutable' as const), value: index }) },
       { weight: 2, arbitrary: fc.record({ kind: fc.constant('assign' as const), pick: fc.nat(3), value: index }) },
       { weight: 1, arbitrary: fc.record({ kind: fc.constant('labeled' as const), body: nested }) },
@@ -202,7 +224,7 @@ export function rawLoop(shape: LoopShape = {}): fc.Arbitrary<RawLoop> {
         { minLength: rank, maxLength: rank },
       ),
     )
-  return fc.record({
+  const required = fc.record({
     extents,
     over: fc.constantFrom<('range' | 'dense' | 'sparse')[]>(...spaces),
     order: fc.constantFrom<('serial' | 'any')[]>('serial', 'any'),
@@ -213,6 +235,9 @@ export function rawLoop(shape: LoopShape = {}): fc.Arbitrary<RawLoop> {
     seed: fc.nat(),
     body: rawStatements(shape),
   })
+  return fc
+    .tuple(required, fc.option(rawValue(shape), { nil: undefined }))
+    .map(([raw, returns]) => (returns === undefined ? raw : { ...raw, returns }))
 }
 
 /** Random loops, built; `JSON.stringify(loop.source)` and the arrays say all there is to know of one. */

@@ -50,13 +50,23 @@ export class LoopBuilder {
   }
 
   body(): Stmt[] {
-    return this.statements(this.raw.body, { locals: [], inLoop: false })
+    const outermost = { locals: [], inLoop: false }
+    const stmts = this.statements(this.raw.body, outermost)
+    const { returns, over } = this.raw
+    if (returns === undefined || over === 'range' || stmts.at(-1)?.kind === 'Return') return stmts
+    return [...stmts, this.stmt({ kind: 'Return', value: this.value(returns, outermost) })]
   }
 
   private statements(raws: readonly RawStmt[], outer: Scope): Stmt[] {
     const stmts: Stmt[] = []
     let scope = outer
     for (const raw of raws) {
+      if (raw.kind === 'drift') {
+        const [built, local] = this.drift(raw, scope)
+        stmts.push(...built)
+        scope = { ...scope, locals: [...scope.locals, local] }
+        continue
+      }
       const [stmt, local] = this.statement(raw, scope)
       if (local !== undefined) scope = { ...scope, locals: [...scope.locals, local] }
       if (stmt === undefined) continue
@@ -67,7 +77,7 @@ export class LoopBuilder {
     return stmts
   }
 
-  private statement(raw: RawStmt, scope: Scope): [Stmt | undefined, Local?] {
+  private statement(raw: Exclude<RawStmt, { kind: 'drift' }>, scope: Scope): [Stmt | undefined, Local?] {
     switch (raw.kind) {
       case 'set': {
         const { array, subscripts } = this.target(raw.to, scope)
@@ -114,6 +124,35 @@ export class LoopBuilder {
     }
   }
 
+  /** `let m = …; if (…) { …; m = … }` or `let m = …; for (…) { …; m = … }` */
+  private drift(raw: Extract<RawStmt, { kind: 'drift' }>, scope: Scope): [Stmt[], Local] {
+    const [start, next] = [this.index(raw.value, scope), this.index(raw.next, scope)]
+    const name = `m${this.locals++}`
+    const local = { name, mutable: true, least: Math.min(start.least, next.least), greatest: Math.max(start.greatest, next.greatest) }
+    const inner = { ...scope, locals: [...scope.locals, local] }
+    const assign = this.stmt({ kind: 'Assign', local: name, value: next.expr })
+    const declaration = this.stmt({ kind: 'Let', local: name, init: start.expr })
+    if (raw.by === 'if') {
+      const branch = this.endedBy(this.statements(raw.body, inner), assign)
+      // biome-ignore lint/suspicious/noThenProperty: the IR's own word, and no promise
+      return [[declaration, this.stmt({ kind: 'If', test: this.test(raw.test, scope), then: branch, else: [] })], local]
+    }
+    const twice = {
+      kind: 'for',
+      from: { kind: 'constant', offset: 0 },
+      to: { kind: 'constant', offset: 2 },
+      step: 1,
+      body: raw.body,
+    } as const
+    const loop = this.loop(twice, inner)
+    return [[declaration, { ...loop, body: this.endedBy(loop.body, assign) }], local]
+  }
+
+  private endedBy(stmts: readonly Stmt[], last: Stmt): Stmt[] {
+    const end = stmts.at(-1)?.kind
+    return end === 'Break' || end === 'Continue' || end === 'Return' ? [...stmts] : [...stmts, last]
+  }
+
   private leave(raw: Extract<RawStmt, { kind: 'leave' }>, scope: Scope): Stmt | undefined {
     switch (raw.how) {
       case 'break':
@@ -130,7 +169,7 @@ export class LoopBuilder {
     }
   }
 
-  private loop(raw: Extract<RawStmt, { kind: 'for' }>, scope: Scope): Stmt {
+  private loop(raw: Extract<RawStmt, { kind: 'for' }>, scope: Scope): Extract<Stmt, { kind: 'For' }> {
     const local = `k${this.locals++}`
     const from = this.index(raw.from, scope)
     // A bound that the loop may assign would not be counted.
@@ -141,7 +180,7 @@ export class LoopBuilder {
     const counted: CountedLoop = { local, from: from.expr, to: to.expr, step }
     const next = this.binary(step > 0 ? '+' : '-', index, this.literal(Math.abs(step)))
     const { label: _, ...unlabeled } = scope
-    return this.stmt({
+    return this.stmt<Extract<Stmt, { kind: 'For' }>>({
       kind: 'For',
       init: [this.stmt({ kind: 'Let', local, init: from.expr })],
       test: this.binary(step > 0 ? '<' : '>', index, to.expr),
@@ -280,8 +319,8 @@ export class LoopBuilder {
     return { ...bare, span: { line: ++this.places, column: 1, text: printExpr(bare) } }
   }
 
-  private stmt(unplaced: Unplaced<Stmt>): Stmt {
-    const bare = { ...unplaced, span: { line: 0, column: 0, text: '' } } as Stmt
+  private stmt<S extends Stmt>(unplaced: Unplaced<S>): S {
+    const bare = { ...unplaced, span: { line: 0, column: 0, text: '' } } as unknown as S
     return { ...bare, span: { line: ++this.places, column: 1, text: printStmt(bare).replaceAll(/\s+/g, ' ') } }
   }
 }
