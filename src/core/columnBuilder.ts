@@ -404,9 +404,15 @@ class StructBuilder implements ColumnBuilder {
       if (kindOfValue(value) !== 'object') throw misfit(this.name, { kind: 'struct', fields: this.fields ?? [] }, value, this.length)
       const record = value as Readonly<Record<string, unknown>> // kindOfValue says plain object
       if (this.fields === undefined) for (const key of Object.keys(record)) if (!this.positions.has(key)) this.addField(key, undefined)
+      let known = 0
       for (let i = 0; i < this.children.length; i++) {
         const name = this.names[i] ?? ''
-        this.children[i]?.append(Object.hasOwn(record, name) ? record[name] : null)
+        const present = Object.hasOwn(record, name)
+        if (present) known++
+        this.children[i]?.append(present ? record[name] : null)
+      }
+      if (this.fields !== undefined && Object.keys(record).length > known) {
+        throw misfit(this.name, { kind: 'struct', fields: this.fields }, value, this.length)
       }
       this.validity.append(true)
     }

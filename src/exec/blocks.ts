@@ -1,0 +1,71 @@
+/**
+ * Blocks of the arena that a run owns: results of its tasks until the next stage has consumed them.
+ *
+ * A result may share buffers with its input (a projection, a renamed column), so an input's block lives on as long as
+ * a batch lies in it.
+ */
+import type { Arena } from './memory/arena.ts'
+import type { ExecBatch } from './operators/batches.ts'
+import { type Block, mapBatch } from './stageTask.ts'
+
+export class Blocks {
+  private readonly arena: Arena
+  private readonly live = new Map<number, Block>()
+  constructor(arena: Arena) {
+    this.arena = arena
+  }
+
+  add(blocks: readonly Block[]): void {
+    for (const block of blocks) this.live.set(block.offset, block)
+  }
+
+  free(blocks: readonly Block[]): void {
+    for (const { offset } of blocks) if (this.live.delete(offset)) this.arena.free(offset)
+  }
+
+  freeAll(): void {
+    this.free([...this.live.values()])
+  }
+
+  /** Frees the blocks that no batch lies in; gives those that live on. */
+  keep(blocks: readonly Block[], batches: readonly ExecBatch[]): readonly Block[] {
+    if (blocks.length === 0) return blocks
+    const sorted = [...blocks].sort((a, b) => a.offset - b.offset)
+    const used = new Set<Block>()
+    for (const batch of batches) {
+      mapBatch(batch, (buffer) => {
+        const block = blockOf(sorted, buffer, this.arena)
+        if (block !== undefined) used.add(block)
+        return buffer
+      })
+    }
+    this.free(sorted.filter((block) => !used.has(block)))
+    return [...used]
+  }
+
+  /** The batch with what lies in the run's blocks copied into ordinary buffers. */
+  copiedOut(batch: ExecBatch): ExecBatch {
+    if (this.live.size === 0) return batch
+    const sorted = [...this.live.values()].sort((a, b) => a.offset - b.offset)
+    return mapBatch(batch, (buffer) => {
+      if (blockOf(sorted, buffer, this.arena) === undefined) return buffer
+      const copy = new (buffer.constructor as new (length: number) => typeof buffer)(buffer.length) // a typed array's own class
+      copy.set(buffer as never)
+      return copy
+    })
+  }
+}
+
+function blockOf(sorted: readonly Block[], buffer: ArrayBufferView, arena: Arena): Block | undefined {
+  if (buffer.byteLength === 0 || !arena.owns(buffer)) return undefined
+  let low = 0
+  let high = sorted.length - 1
+  while (low <= high) {
+    const middle = (low + high) >> 1
+    const block = sorted[middle] as Block // low <= middle <= high
+    if (buffer.byteOffset < block.offset) high = middle - 1
+    else if (buffer.byteOffset >= block.offset + block.bytes) low = middle + 1
+    else return block
+  }
+  return undefined
+}

@@ -1,0 +1,96 @@
+/**
+ * Runs plans: partitions in parallel through pipelines, wide operators as one task over whole inputs.
+ *
+ *     ScanExec -> FilterExec -> EvaluateExec      a task per split, results in order
+ *       | exchange: the results lie in the arena
+ *     HashAggregateExec                           one task
+ *
+ * Small inputs, and functions that cannot leave it, run on the caller's thread. Nothing depends on where or in how
+ * many pieces a task ran.
+ */
+import type { Batch } from '../core/column.ts'
+import { isKnown } from '../core/elements.ts'
+import { TaskError } from '../core/errors.ts'
+import type { LogicalPlan } from '../core/logicalPlan.ts'
+import type { ReadSplit } from '../core/ports.ts'
+import { mapInputs } from '../core/tree.ts'
+import type { PhysicalPlan } from '../planner/physical/physicalPlan.ts'
+import type { Arena } from './memory/arena.ts'
+import { Run } from './run.ts'
+import type { WorkerPool } from './workers/worker.ts'
+
+export type ExecutorEvent =
+  | {
+      readonly kind: 'stage'
+      readonly phase: 'started' | 'finished'
+      readonly stage: string
+      readonly rows?: number
+      readonly milliseconds?: number
+    }
+  | { readonly kind: 'progress'; readonly job: string; readonly done: number; readonly total: number }
+  | { readonly kind: 'fallback'; readonly what: string; readonly because: string }
+
+export interface ExecutorOptions {
+  /** Its handlers must include 'stage': see `stageHandler`. */
+  readonly pool: WorkerPool
+  readonly arena: Arena
+  readonly readSplit: ReadSplit
+  /** `planner/physical/lower.ts`. */
+  readonly lower: (plan: LogicalPlan) => PhysicalPlan
+  readonly onEvent?: (event: ExecutorEvent) => void
+  /** Inputs in memory with fewer elements run on the caller's thread. */
+  readonly smallRows?: number
+  /** Elements per partition of data in memory. */
+  readonly partitionRows?: number
+}
+
+export interface RunOptions {
+  readonly signal?: AbortSignal
+}
+
+export class Executor {
+  private readonly options: ExecutorOptions
+  constructor(options: ExecutorOptions) {
+    this.options = options
+  }
+
+  /**
+   * All batches of the result, in element order; at least one. Columns that only pass through from storage are that
+   * storage itself, all others lie in ordinary buffers.
+   */
+  async execute(plan: LogicalPlan, options: RunOptions = {}): Promise<readonly Batch[]> {
+    const run = new Run(this.options, options.signal)
+    try {
+      return await run.batches(this.options.lower(plan))
+    } catch (error) {
+      const exact = withoutPredicates(plan)
+      if (exact === plan || !(error instanceof TaskError)) throw error
+      // rows that the source skipped were not counted: run again without skipping for the number of the row
+      return await this.execute(exact, options)
+    } finally {
+      run.end()
+    }
+  }
+
+  /** The batches of the result, partition after partition as they are asked for. */
+  async *stream(plan: LogicalPlan, options: RunOptions = {}): AsyncGenerator<Batch, void, undefined> {
+    if (!isKnown(plan.element)) {
+      // the partitions agree on their types only when all are there
+      yield* await this.execute(plan, options)
+      return
+    }
+    const run = new Run(this.options, options.signal)
+    try {
+      yield* run.stream(this.options.lower(plan))
+    } finally {
+      run.end()
+    }
+  }
+}
+
+function withoutPredicates(plan: LogicalPlan): LogicalPlan {
+  const below = mapInputs(plan, withoutPredicates)
+  if (below.kind !== 'Scan' || below.predicate === undefined) return below
+  const { predicate: _, ...scan } = below
+  return scan
+}

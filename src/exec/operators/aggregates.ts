@@ -1,0 +1,262 @@
+/**
+ * The aggregates, each as a function of the groups' rows. All skip null. Sums and everything made of sums follow the
+ * fixed tree over the group's own values in row order, so their bits do not depend on where the rows came from.
+ */
+import { type Column, isValid } from '../../core/column.ts'
+import { columnFromValues } from '../../core/columnBuilder.ts'
+import { emptyColumn, takeColumn, valueReader } from '../../core/columnOps.ts'
+import { valueClassOf } from '../../core/elements.ts'
+import { PlanError } from '../../core/errors.ts'
+import { sumByTree } from '../../core/fixedTree.ts'
+import { typeText } from '../../core/schema.ts'
+import type { Aggregate } from '../../planner/physical/physicalPlan.ts'
+import { KeyIds, type RowsById } from './keyIds.ts'
+
+/** One value per group. `column` is the aggregate's argument; count() has none. */
+export function aggregateColumn(call: Aggregate, column: Column | undefined, groups: RowsById): Column {
+  const argument = column ?? emptyColumn({ kind: 'null' })
+  switch (call.kind) {
+    case 'count':
+      return numbersOf(groups, (from, to) => (column === undefined ? to - from : countOf(column, groups.rows, from, to)))
+    case 'sum':
+      return sumColumn(call.name, argument, groups)
+    case 'mean':
+      return statistic(call, argument, groups, (values) => (values.length === 0 ? null : sumByTree(values) / values.length))
+    case 'variance':
+      return statistic(call, argument, groups, varianceOf)
+    case 'stddev':
+      return statistic(call, argument, groups, (values) => {
+        const variance = varianceOf(values)
+        return variance === null ? null : Math.sqrt(variance)
+      })
+    case 'quantile':
+      return statistic(call, argument, groups, (values) => quantileOf(values, call.q ?? 0.5))
+    case 'min':
+    case 'max':
+      return extremeColumn(call, argument, groups)
+    case 'first':
+      return takeColumn(
+        argument,
+        rowOfEach(argument, groups, (from, to, present) => findFrom(from, to, 1, present)),
+      )
+    case 'last':
+      return takeColumn(
+        argument,
+        rowOfEach(argument, groups, (from, to, present) => findFrom(to - 1, from - 1, -1, present)),
+      )
+    case 'countDistinct':
+      return countDistinctColumn(argument, groups)
+    case 'collect':
+      return collectColumn(argument, groups)
+  }
+}
+
+function sizeOf(groups: RowsById): number {
+  return groups.starts.length - 1
+}
+
+function numbersOf(groups: RowsById, value: (from: number, to: number) => number): Column {
+  const values = new Float64Array(sizeOf(groups))
+  for (let g = 0; g < values.length; g++) values[g] = value(groups.starts[g] as number, groups.starts[g + 1] as number) // g < size
+  return { type: { kind: 'f64' }, length: values.length, values }
+}
+
+function presence(column: Column): (row: number) => boolean {
+  if (column.type.kind === 'null') return () => false
+  if (column.type.kind === 'object') return (row) => column.objects?.[row] !== null && column.objects?.[row] !== undefined
+  return column.validity === undefined ? () => true : (row) => isValid(column, row)
+}
+
+function countOf(column: Column, rows: Int32Array, from: number, to: number): number {
+  const present = presence(column)
+  let count = 0
+  for (let i = from; i < to; i++) if (present(rows[i] as number)) count++
+  return count
+}
+
+/** The group's numbers that are not null, in row order. */
+function gatherer(call: Aggregate, column: Column): (rows: Int32Array, from: number, to: number) => Float64Array {
+  const number = numberReader(call, column)
+  const present = presence(column)
+  let buffer = new Float64Array(64)
+  return (rows, from, to) => {
+    if (buffer.length < to - from) buffer = new Float64Array(Math.max(to - from, buffer.length * 2))
+    let n = 0
+    for (let i = from; i < to; i++) {
+      const row = rows[i] as number // from <= i < to
+      if (present(row)) buffer[n++] = number(row)
+    }
+    return buffer.subarray(0, n)
+  }
+}
+
+function numberReader(call: Aggregate, column: Column): (row: number) => number {
+  const values = column.values
+  switch (valueClassOf(column.type)) {
+    case 'number':
+    case 'boolean':
+      return (row) => values?.[row] as number
+    case 'bigint':
+      return (row) => Number(values?.[row])
+    case 'unknown':
+      if (column.type.kind === 'null') return () => 0
+      return wrongType(call, column)
+    case 'string':
+    case 'Date':
+    case 'other':
+      return wrongType(call, column)
+  }
+}
+
+function wrongType(call: Aggregate, column: Column): never {
+  throw new PlanError(
+    `${call.kind} needs numbers, and the values of "${call.name}" are ${typeText(column.type)}. Convert them in the function given to ${call.kind}.`,
+  )
+}
+
+function statistic(call: Aggregate, column: Column, groups: RowsById, value: (values: Float64Array) => number | null): Column {
+  const gather = gatherer(call, column)
+  const results: (number | null)[] = []
+  for (let g = 0; g < sizeOf(groups); g++)
+    results.push(value(gather(groups.rows, groups.starts[g] as number, groups.starts[g + 1] as number)))
+  return columnFromValues(results, { kind: 'f64' }, call.name)
+}
+
+function sumColumn(name: string, column: Column, groups: RowsById): Column {
+  const call: Aggregate = { name, kind: 'sum' }
+  if (valueClassOf(column.type) === 'bigint') return bigintSums(name, column, groups)
+  const gather = gatherer(call, column)
+  return numbersOf(groups, (from, to) => sumByTree(gather(groups.rows, from, to)))
+}
+
+const SMALLEST_I64 = -(2n ** 63n)
+const LARGEST_I64 = 2n ** 63n - 1n
+
+function bigintSums(name: string, column: Column, groups: RowsById): Column {
+  const values = column.values as BigInt64Array // bigint types are stored as 64-bit integers
+  const present = presence(column)
+  const sums = new BigInt64Array(sizeOf(groups))
+  for (let g = 0; g < sums.length; g++) {
+    let sum = 0n
+    for (let i = groups.starts[g] as number; i < (groups.starts[g + 1] as number); i++) {
+      const row = groups.rows[i] as number
+      if (present(row)) sum += values[row] as bigint
+    }
+    if (sum < SMALLEST_I64 || sum > LARGEST_I64) {
+      throw new PlanError(`The sum "${name}" is ${sum}n, which does not fit 64 bits. Sum numbers instead, for example with Number(…).`)
+    }
+    sums[g] = sum
+  }
+  return { type: { kind: 'i64' }, length: sums.length, values: sums }
+}
+
+/** Sample variance in two passes, both by the tree; null below two values. */
+function varianceOf(values: Float64Array): number | null {
+  if (values.length < 2) return null
+  const mean = sumByTree(values) / values.length
+  return sumByTree(values.map((value) => (value - mean) * (value - mean))) / (values.length - 1)
+}
+
+/** Linear interpolation between the two nearest values; NaN sorts last. */
+function quantileOf(values: Float64Array, q: number): number | null {
+  if (values.length === 0) return null
+  const sorted = values.slice().sort()
+  const position = q * (sorted.length - 1)
+  const below = sorted[Math.floor(position)] as number // 0 <= q <= 1: inside
+  const above = sorted[Math.ceil(position)] as number
+  return below === above ? below : below + (above - below) * (position - Math.floor(position))
+}
+
+function findFrom(from: number, end: number, step: number, present: (at: number) => boolean): number {
+  for (let at = from; at !== end; at += step) if (present(at)) return at
+  return -1
+}
+
+/** The row that `find` picks among each group's rows; -1 where it picks none. */
+function rowOfEach(
+  column: Column,
+  groups: RowsById,
+  find: (from: number, to: number, present: (at: number) => boolean) => number,
+): Int32Array {
+  const isPresent = presence(column)
+  const present = (at: number): boolean => isPresent(groups.rows[at] as number)
+  return Int32Array.from({ length: sizeOf(groups) }, (_, g) => {
+    const at = find(groups.starts[g] as number, groups.starts[g + 1] as number, present)
+    return at < 0 ? -1 : (groups.rows[at] as number)
+  })
+}
+
+/** Math.min and Math.max for numbers (NaN wins, -0 < 0), `<` for all else. */
+function extremeColumn(call: Aggregate, column: Column, groups: RowsById): Column {
+  const sign = call.kind === 'min' ? 1 : -1
+  const precedes = precedenceOf(call, column)
+  return takeColumn(
+    column,
+    rowOfEach(column, groups, (from, to, present) => {
+      let best = -1
+      for (let at = from; at < to; at++) {
+        if (present(at) && (best < 0 || precedes(groups.rows[at] as number, groups.rows[best] as number, sign))) best = at
+      }
+      return best
+    }),
+  )
+}
+
+function precedenceOf(call: Aggregate, column: Column): (a: number, b: number, sign: 1 | -1) => boolean {
+  const kind = valueClassOf(column.type)
+  if (kind === 'other' || (kind === 'unknown' && column.type.kind !== 'null')) {
+    throw new PlanError(
+      `${call.kind} needs numbers, bigints, strings, booleans or dates, and the values of "${call.name}" are ${typeText(column.type)}.`,
+    )
+  }
+  if (kind === 'number') {
+    const values = column.values as Float64Array
+    return (a, b, sign) => {
+      const x = values[a] as number
+      const y = values[b] as number
+      if (Number.isNaN(y)) return false
+      return Number.isNaN(x) || sign * x < sign * y || (x === 0 && y === 0 && Object.is(x, -0) === (sign === 1) && !Object.is(x, y))
+    }
+  }
+  if (kind === 'string') {
+    const read = valueReader(column)
+    return (a, b, sign) => {
+      const x = read(a) as string
+      const y = read(b) as string
+      return sign === 1 ? x < y : x > y
+    }
+  }
+  const values = column.values as BigInt64Array
+  return (a, b, sign) => (sign === 1 ? (values[a] as bigint) < (values[b] as bigint) : (values[a] as bigint) > (values[b] as bigint))
+}
+
+function countDistinctColumn(column: Column, groups: RowsById): Column {
+  const ids = new KeyIds(column.type)
+  const encoded = ids.encode(column)
+  const present = presence(column)
+  const lastGroup = new Int32Array(ids.size).fill(-1)
+  let group = -1
+  return numbersOf(groups, (from, to) => {
+    group++
+    let count = 0
+    for (let i = from; i < to; i++) {
+      const row = groups.rows[i] as number
+      const id = encoded[row] as number
+      if (!present(row) || lastGroup[id] === group) continue
+      lastGroup[id] = group
+      count++
+    }
+    return count
+  })
+}
+
+function collectColumn(column: Column, groups: RowsById): Column {
+  const present = presence(column)
+  const offsets = new Int32Array(groups.starts.length)
+  const rows = groups.rows.filter((row) => present(row))
+  for (let g = 0, at = 0; g < sizeOf(groups); g++) {
+    at += countOf(column, groups.rows, groups.starts[g] as number, groups.starts[g + 1] as number)
+    offsets[g + 1] = at
+  }
+  return { type: { kind: 'list', item: column.type }, length: sizeOf(groups), offsets, children: [takeColumn(column, rows)] }
+}

@@ -1,0 +1,191 @@
+/**
+ * Batches as operators pass them on: with hidden columns beside the elements, taken, sliced and joined end to end.
+ */
+import type { Batch, Column } from '../../core/column.ts'
+import { columnFromValues } from '../../core/columnBuilder.ts'
+import { concatColumns, convertColumn, nullColumn, sliceColumn, takeColumn, unifyFields } from '../../core/columnOps.ts'
+import { PlanError } from '../../core/errors.ts'
+import { type ColumnType, type ElementType, type Field, fieldsOf, sameType, VALUE_COLUMN } from '../../core/schema.ts'
+
+/** A batch with columns that are no part of its elements: keys to sort, group or join by, arguments of aggregates. */
+export interface ExecBatch extends Batch {
+  readonly hidden?: readonly Column[]
+}
+
+export function isNullable(column: Column): boolean {
+  return column.validity !== undefined || column.type.kind === 'null' || column.type.kind === 'object'
+}
+
+/** A batch of scalar elements. */
+export function scalarBatch(column: Column): Batch {
+  return { element: { kind: 'scalar', type: column.type, nullable: isNullable(column) }, length: column.length, columns: [column] }
+}
+
+/** Rows when the column is a struct without nulls, scalars otherwise; of nothing, an element not yet known. */
+export function structBatch(column: Column): Batch {
+  if (column.type.kind === 'struct' && column.validity === undefined) {
+    return { element: { kind: 'row', fields: column.type.fields }, length: column.length, columns: column.children ?? [] }
+  }
+  if (column.length === 0 && column.type.kind === 'null') return { element: { kind: 'unknown' }, length: 0, columns: [] }
+  return scalarBatch(column)
+}
+
+/** A batch of rows. */
+export function rowBatch(names: readonly string[], columns: readonly Column[], length: number): Batch {
+  const fields = columns.map((column, i): Field => ({ name: names[i] ?? '', type: column.type, nullable: isNullable(column) }))
+  return { element: { kind: 'row', fields }, length, columns }
+}
+
+/** The elements of a batch as one column: a struct for rows. */
+export function elementColumn(batch: Batch): Column {
+  switch (batch.element.kind) {
+    case 'row':
+      return { type: { kind: 'struct', fields: batch.element.fields }, length: batch.length, children: batch.columns }
+    case 'scalar':
+      return batch.columns[0] ?? nullColumn({ kind: 'null' }, batch.length)
+    case 'unknown':
+      return nullColumn({ kind: 'null' }, batch.length)
+  }
+}
+
+export function takeBatch(batch: ExecBatch, indices: Int32Array): ExecBatch {
+  return {
+    element: batch.element,
+    length: indices.length,
+    columns: batch.columns.map((column) => takeColumn(column, indices)),
+    ...(batch.keys === undefined ? {} : { keys: batch.keys.map((axis) => takeKeys(axis, indices)) }),
+    ...(batch.hidden === undefined ? {} : { hidden: batch.hidden.map((column) => takeColumn(column, indices)) }),
+  }
+}
+
+function takeKeys(axis: Int32Array, indices: Int32Array): Int32Array {
+  const out = new Int32Array(indices.length)
+  for (let i = 0; i < indices.length; i++) out[i] = axis[indices[i] as number] as number // indices lie inside the batch
+  return out
+}
+
+export function sliceBatch(batch: ExecBatch, from: number, to: number): ExecBatch {
+  if (from === 0 && to === batch.length) return batch
+  return {
+    element: batch.element,
+    length: to - from,
+    columns: batch.columns.map((column) => sliceColumn(column, from, to)),
+    ...(batch.keys === undefined ? {} : { keys: batch.keys.map((axis) => axis.subarray(from, to)) }),
+    ...(batch.hidden === undefined ? {} : { hidden: batch.hidden.map((column) => sliceColumn(column, from, to)) }),
+  }
+}
+
+/** All batches as one; rows and null scalars among them become scalars of structs. Of none: `element`, no elements. */
+export function concatBatches(batches: readonly ExecBatch[], element: ElementType = { kind: 'unknown' }): ExecBatch {
+  const filled = batches.filter((batch) => batch.length > 0)
+  const [first] = filled
+  if (first === undefined) return batches[0] ?? emptyBatch(element)
+  if (filled.length === 1) return first
+  const length = filled.reduce((sum, batch) => sum + batch.length, 0)
+  const target = unifyElements(filled.map((batch) => batch.element))
+  const conformed = filled.map((batch) => columnsAs(batch, target))
+  const columns = fieldsOf(target).map((field, i) =>
+    concatColumns(
+      conformed.map((one) => one[i] as Column),
+      field.name,
+    ),
+  )
+  const keys = first.keys?.map((_, axis) =>
+    concatKeys(
+      filled.map((batch) => batch.keys?.[axis] ?? new Int32Array(0)),
+      length,
+    ),
+  )
+  const hidden = first.hidden?.map((_, i) =>
+    concatColumns(
+      filled.map((batch) => batch.hidden?.[i] ?? nullColumn({ kind: 'null' }, batch.length)),
+      'key',
+    ),
+  )
+  return { element: target, length, columns, ...(keys === undefined ? {} : { keys }), ...(hidden === undefined ? {} : { hidden }) }
+}
+
+function concatKeys(parts: readonly Int32Array[], length: number): Int32Array {
+  const out = new Int32Array(length)
+  let at = 0
+  for (const part of parts) {
+    out.set(part, at)
+    at += part.length
+  }
+  return out
+}
+
+/** A batch of no elements. */
+export function emptyBatch(element: ElementType): Batch {
+  return { element, length: 0, columns: fieldsOf(element).map((field) => nullColumn(field.type, 0)) }
+}
+
+/** The element that holds the elements of all. */
+export function unifyElements(elements: readonly ElementType[]): ElementType {
+  return elements.reduce((a, b) => {
+    if (a.kind === 'unknown') return b
+    if (b.kind === 'unknown') return a
+    if (a.kind === 'row' && b.kind === 'row') return { kind: 'row', fields: unifyFields(a.fields, b.fields) }
+    const [field] = unifyFields([fieldOf(a)], [fieldOf(b)])
+    return { kind: 'scalar', type: field?.type ?? { kind: 'null' }, nullable: field?.nullable ?? true }
+  })
+}
+
+function fieldOf(element: ElementType): Field {
+  switch (element.kind) {
+    case 'row':
+      return { name: VALUE_COLUMN, type: { kind: 'struct', fields: element.fields }, nullable: false }
+    case 'scalar':
+      return { name: VALUE_COLUMN, type: element.type, nullable: element.nullable }
+    case 'unknown':
+      return { name: VALUE_COLUMN, type: { kind: 'null' }, nullable: true }
+  }
+}
+
+/** The batch's columns for a unified element. */
+function columnsAs(batch: Batch, target: ElementType): readonly Column[] {
+  if (target.kind === 'scalar') return [convertColumn(elementColumn(batch), target.type)]
+  const { element } = batch
+  if (target.kind !== 'row' || element.kind !== 'row') return batch.columns
+  return target.fields.map((field) => {
+    const column = batch.columns[element.fields.findIndex((candidate) => candidate.name === field.name)]
+    return column === undefined ? nullColumn(field.type, batch.length) : convertColumn(column, field.type)
+  })
+}
+
+/** The same batch for a unified element. */
+export function batchAs(batch: ExecBatch, target: ElementType): ExecBatch {
+  if (sameElement(batch.element, target)) return batch
+  return { ...batch, element: target, columns: columnsAs(batch, target) }
+}
+
+function sameElement(a: ElementType, b: ElementType): boolean {
+  const left = fieldsOf(a)
+  const right = fieldsOf(b)
+  return (
+    a.kind === b.kind &&
+    left.length === right.length &&
+    left.every((field, i) => field.name === right[i]?.name && sameType(field.type, right[i].type))
+  )
+}
+
+/** The batch with its columns in the declared order, where the declaration names the same columns. */
+export function conform(batch: ExecBatch, declared: ElementType): ExecBatch {
+  if (declared.kind !== 'row' || batch.element.kind !== 'row') return batch
+  const actual = batch.element.fields
+  if (actual.length !== declared.fields.length) return batch
+  const positions = declared.fields.map((field) => actual.findIndex((candidate) => candidate.name === field.name))
+  if (positions.includes(-1) || positions.every((position, i) => position === i)) return batch
+  const fields = positions.map((position) => actual[position] as Field) // none is -1
+  return { ...batch, element: { kind: 'row', fields }, columns: positions.map((position) => batch.columns[position] as Column) }
+}
+
+/** Values computed from values of `type`: a column of that type if all fit it, else of the type they have. */
+export function fittingColumn(values: readonly unknown[], type: ColumnType): Column {
+  try {
+    return columnFromValues(values, type)
+  } catch (error) {
+    if (error instanceof PlanError) return columnFromValues(values)
+    throw error
+  }
+}

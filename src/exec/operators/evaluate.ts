@@ -1,0 +1,24 @@
+/** Computes the hidden columns a wide operator asks for, next to the elements or instead of them. */
+
+import type { Column } from '../../core/column.ts'
+import { PlanError } from '../../core/errors.ts'
+import { columnOf } from '../kernels/rowKernel.ts'
+import type { ExecBatch } from './batches.ts'
+import { counting, type OpenNarrow, withoutKeys } from './operator.ts'
+
+export const evaluateExec: OpenNarrow<'EvaluateExec'> = ({ columns, axis, payload }, context) =>
+  counting('groupBy', context, (batch, row) => {
+    const hidden = columns.map((column) => columnOf(column.f, batch, { ...row, method: column.method }, column))
+    const all = axis === undefined ? hidden : [axisColumn(batch, axis, row.firstRow), ...hidden]
+    return payload ? { ...batch, hidden: all } : { ...withoutKeys(batch), element: { kind: 'row', fields: [] }, columns: [], hidden: all }
+  })
+
+function axisColumn(batch: ExecBatch, axis: number, firstRow: number): Column {
+  const keys = batch.keys
+  if (keys === undefined && axis === 0) {
+    return { type: { kind: 'f64' }, length: batch.length, values: Float64Array.from({ length: batch.length }, (_, i) => firstRow + i) }
+  }
+  const values = keys?.[axis]
+  if (values === undefined) throw new PlanError(`There is no key axis ${axis}: the keys have ${keys?.length ?? 1}.`)
+  return { type: { kind: 'i32' }, length: batch.length, values }
+}

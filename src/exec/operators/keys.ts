@@ -1,0 +1,53 @@
+/** Gives every element the key the function returns: integers, one per axis, from 0. */
+import type { Column } from '../../core/column.ts'
+import { isValid } from '../../core/column.ts'
+import { valueReader } from '../../core/columnOps.ts'
+import { PlanError } from '../../core/errors.ts'
+import { outsideMessage } from '../../core/indexSpace.ts'
+import type { RowContext } from '../kernels/rowFailure.ts'
+import { columnOf } from '../kernels/rowKernel.ts'
+import { counting, type OpenNarrow } from './operator.ts'
+
+export const keysExec: OpenNarrow<'KeysExec'> = ({ f, rank, shape }, context) =>
+  counting('index', context, (batch, row) => {
+    if (batch.length === 0) return undefined
+    const column = columnOf(f, batch, row, { tuple: true })
+    const parts = column.type.kind === 'struct' ? (column.children ?? []) : []
+    if (parts.length !== rank || column.validity !== undefined) {
+      throw new PlanError(
+        `index: the function must return an array of ${rank} ${rank === 1 ? 'integer' : 'integers'} for every element, as in index((r) => [r.user, r.movie]).`,
+      )
+    }
+    return { ...batch, keys: axesOf(parts, row, shape) }
+  })
+
+/** Keys may be whole numbers of any numeric type; anything else is an error naming key and row. */
+function axesOf(parts: readonly Column[], row: RowContext, shape: readonly number[] | undefined): Int32Array[] {
+  const readers = parts.map(valueReader)
+  const axes = parts.map((part) => new Int32Array(part.length))
+  const length = parts[0]?.length ?? 0
+  for (let i = 0; i < length; i++) {
+    for (let axis = 0; axis < axes.length; axis++) {
+      const value = isValid(parts[axis] as Column, i) ? readers[axis]?.(i) : null
+      const index = typeof value === 'bigint' ? Number(value) : value
+      if (typeof index !== 'number' || !Number.isInteger(index) || index < 0 || index >= (shape?.[axis] ?? LARGEST_KEY)) {
+        throw keyError(
+          readers.map((read) => read(i)),
+          row.firstRow + i,
+          shape,
+        )
+      }
+      ;(axes[axis] as Int32Array)[i] = index
+    }
+  }
+  return axes
+}
+
+const LARGEST_KEY = 2 ** 31 - 1
+
+function keyError(key: readonly unknown[], row: number, shape: readonly number[] | undefined): PlanError {
+  const numbers = key.map((part) => (typeof part === 'bigint' ? Number(part) : part))
+  if (shape !== undefined && numbers.every((part) => typeof part === 'number'))
+    return new PlanError(`index, row ${row}: ${outsideMessage('the array', numbers, shape)}`)
+  return new PlanError(`index: the key of row ${row} is [${key.map(String).join(', ')}]. Keys are integers from 0 to ${LARGEST_KEY - 1}.`)
+}

@@ -1,0 +1,94 @@
+/**
+ * The order of sort keys: numbers ascending and NaN after them, strings by UTF-16 code units, false before true,
+ * earlier dates first; null last in both directions. Descending reverses everything but the nulls.
+ */
+import type { Column } from '../../core/column.ts'
+import { valueReader } from '../../core/columnOps.ts'
+import { PlanError } from '../../core/errors.ts'
+import { typeText } from '../../core/schema.ts'
+
+export type Compare = (a: number, b: number) => number
+
+/** Positions of the elements in the order of `key`, equal ones in their old order; at most `limit`. */
+export function sortedRows(key: Column, options: { readonly descending: boolean; readonly limit?: number }): Int32Array {
+  const compare = comparatorOf(key, options.descending)
+  const rows = Int32Array.from({ length: key.length }, (_, i) => i)
+  rows.sort((a, b) => compare(a, b) || a - b)
+  return options.limit === undefined ? rows : rows.slice(0, options.limit)
+}
+
+function comparatorOf(key: Column, descending: boolean): Compare {
+  const validity = key.validity
+  const present = presentComparator(key, descending)
+  if (validity === undefined) return present
+  const isNull = (i: number): boolean => ((validity[i >> 3] as number) & (1 << (i & 7))) === 0
+  return (a, b) => {
+    if (isNull(a)) return isNull(b) ? 0 : 1
+    return isNull(b) ? -1 : present(a, b)
+  }
+}
+
+function presentComparator(key: Column, descending: boolean): Compare {
+  const { type } = key
+  switch (type.kind) {
+    case 'struct': {
+      const parts = (key.children ?? []).map((child) => comparatorOf(child, descending))
+      return (a, b) => {
+        for (const part of parts) {
+          const order = part(a, b)
+          if (order !== 0) return order
+        }
+        return 0
+      }
+    }
+    case 'null':
+    case 'unknown':
+      return () => 0
+    case 'list':
+    case 'binary':
+    case 'object':
+      throw new PlanError(
+        `sortBy cannot order values of type ${typeText(type)}. Sort by numbers, bigints, strings, booleans, dates, or an array of these.`,
+      )
+    case 'utf8': {
+      const read = valueReader(key)
+      const texts = Array.from({ length: key.length }, (_, i) => read(i) as string | null)
+      return directed((a, b) => compareValues(texts[a] as string, texts[b] as string), descending)
+    }
+    case 'f64':
+    case 'f32':
+    case 'i32':
+    case 'u32':
+    case 'i16':
+    case 'u16':
+    case 'i8':
+    case 'u8':
+    case 'bool':
+    case 'date': {
+      const values = key.values as Float64Array // these kinds hold numbers; the class only matters for speed
+      return directed((a, b) => compareNumbers(values[a] as number, values[b] as number), descending)
+    }
+    case 'i64':
+    case 'u64':
+    case 'time':
+    case 'timestamp': {
+      const values = key.values as BigInt64Array
+      return directed((a, b) => compareValues(values[a] as bigint, values[b] as bigint), descending)
+    }
+  }
+}
+
+function directed(compare: Compare, descending: boolean): Compare {
+  return descending ? (a, b) => compare(b, a) : compare
+}
+
+function compareNumbers(a: number, b: number): number {
+  if (a < b) return -1
+  if (a > b) return 1
+  if (a === b) return 0
+  return Number(Number.isNaN(a)) - Number(Number.isNaN(b))
+}
+
+function compareValues<V extends string | bigint>(a: V, b: V): number {
+  return a < b ? -1 : a > b ? 1 : 0
+}

@@ -1,0 +1,16 @@
+/** How data in memory is cut into partitions: by the data, never by the number of workers. */
+import { type ExecBatch, sliceBatch } from './batches.ts'
+
+/** Pieces when `repartition` is not told how many. */
+export const PARTITIONS = 16
+/** Elements per partition of data in memory: enough work for a task, small enough for the caches. */
+export const PARTITION_ROWS = 65_536
+
+/** The batches cut so that no partition has more than `PARTITION_ROWS` elements. */
+export function cutPartitions(batches: readonly ExecBatch[], rows: number = PARTITION_ROWS): ExecBatch[][] {
+  const partitions: ExecBatch[][] = []
+  for (const batch of batches) {
+    for (let from = 0; from < batch.length; from += rows) partitions.push([sliceBatch(batch, from, Math.min(from + rows, batch.length))])
+  }
+  return partitions.length === 0 && batches[0] !== undefined ? [[batches[0]]] : partitions
+}

@@ -1,0 +1,24 @@
+/** Keeps some columns, in the order given. */
+import type { Column } from '../../core/column.ts'
+import { PlanError } from '../../core/errors.ts'
+import { type Field, namesText } from '../../core/schema.ts'
+import type { ExecBatch } from './batches.ts'
+import { counting, type OpenNarrow } from './operator.ts'
+
+export const projectExec: OpenNarrow<'ProjectExec'> = ({ columns }, context) =>
+  counting('select', context, (batch) => projected(batch, columns))
+
+/** Throws PlanError for a column the elements do not have. */
+export function projected(batch: ExecBatch, names: readonly string[]): ExecBatch {
+  const { element } = batch
+  if (element.kind === 'unknown' && batch.length === 0) return batch
+  if (element.kind !== 'row') throw new PlanError(`select needs rows; the elements are single values. Use map instead.`)
+  const positions = names.map((name) => element.fields.findIndex((field) => field.name === name))
+  const missing = positions.indexOf(-1)
+  if (missing >= 0) throw new PlanError(`There is no column "${names[missing]}". The columns are ${namesText(element.fields)}.`)
+  return {
+    ...batch,
+    element: { kind: 'row', fields: positions.map((position) => element.fields[position] as Field) }, // none is -1
+    columns: positions.map((position) => batch.columns[position] as Column),
+  }
+}

@@ -1,0 +1,324 @@
+/** One run of a physical plan: its datasets, its memory, its tasks. */
+import type { Batch } from '../core/column.ts'
+import { TaskError } from '../core/errors.ts'
+import type { PhysicalPlan, WideOperator } from '../planner/physical/physicalPlan.ts'
+import { Blocks } from './blocks.ts'
+import type { ExecutorOptions } from './executor.ts'
+import { asRowFailure, taskErrorOf } from './kernels/rowFailure.ts'
+import { batchAs, type ExecBatch, emptyBatch, sliceBatch, unifyElements } from './operators/batches.ts'
+import { withoutKeys } from './operators/operator.ts'
+import { cutPartitions, PARTITION_ROWS } from './operators/partitions.ts'
+import { inOrder } from './scheduler.ts'
+import { selected } from './selected.ts'
+import { sendable } from './sendable.ts'
+import { type Block, runStageTask, type StageResult, type StageTask } from './stageTask.ts'
+import { storedBatches } from './storedBatches.ts'
+
+type Scan = Extract<PhysicalPlan, { kind: 'ScanExec' }>
+type Pipeline = Extract<PhysicalPlan, { kind: 'PipelineExec' }>
+type Wide = Extract<PhysicalPlan, { kind: 'WideExec' }>
+
+type Partition =
+  | { readonly kind: 'split'; readonly scan: Scan; readonly split: Scan['source']['splits'][number] }
+  | { readonly kind: 'batches'; readonly batches: readonly ExecBatch[] }
+
+/** Partitions in element order, and the run's blocks that they lie in. */
+interface Dataset {
+  readonly partitions: readonly Partition[]
+  readonly blocks: readonly Block[]
+}
+
+/** Below this many elements a thread's round trip and its copies cost more than the work. */
+const SMALL_ROWS = 20_000
+
+export class Run {
+  private readonly options: ExecutorOptions
+  private readonly signal: AbortSignal | undefined
+  private readonly blocks: Blocks
+  constructor(options: ExecutorOptions, signal: AbortSignal | undefined) {
+    this.options = options
+    this.signal = signal
+    this.blocks = new Blocks(options.arena)
+  }
+
+  /** The whole result, outside of the run's memory; at least one batch. */
+  async batches(plan: PhysicalPlan): Promise<readonly Batch[]> {
+    const { partitions } = await this.materialized(await this.run(plan), plan)
+    return finished(batchesOf(partitions), plan).map((batch) => this.blocks.copiedOut(batch))
+  }
+
+  async *stream(plan: PhysicalPlan): AsyncGenerator<Batch, void, undefined> {
+    if (plan.kind !== 'PipelineExec' && plan.kind !== 'LimitExec' && plan.kind !== 'ScanExec') {
+      yield* await this.batches(plan)
+      return
+    }
+    const pipeline = plan.kind === 'PipelineExec' ? plan : plan.kind === 'ScanExec' ? stepless(plan) : limitedPipeline(plan)
+    let left = plan.kind === 'LimitExec' ? plan.count : Number.POSITIVE_INFINITY
+    let any = false
+    for await (const result of this.pipeline(pipeline, await this.run(pipeline.input))) {
+      for (const batch of result.batches) {
+        if (batch.length === 0 || left === 0) continue
+        const taken = sliceBatch(batch, 0, Math.min(batch.length, left))
+        left -= taken.length
+        any = true
+        const [last] = finished([taken], plan)
+        if (last !== undefined) yield this.blocks.copiedOut(last)
+      }
+      this.blocks.free(result.blocks)
+      if (left === 0) break
+    }
+    if (!any) yield emptyBatch(plan.element)
+  }
+
+  /** Frees everything the run still holds. */
+  end(): void {
+    this.blocks.freeAll()
+  }
+
+  private async run(plan: PhysicalPlan): Promise<Dataset> {
+    switch (plan.kind) {
+      case 'ScanExec':
+        return await this.scan(plan)
+      case 'StoredExec':
+        return this.inMemory(storedBatches(plan.storage, plan.keys))
+      case 'PipelineExec':
+        return await this.collected(plan, await this.run(inputOf(plan)))
+      case 'WideExec':
+        return await this.wide(plan)
+      case 'LimitExec': {
+        const pipeline = limitedPipeline(plan)
+        return await this.collected(pipeline, await this.run(inputOf(pipeline)), plan.count)
+      }
+      case 'UnionExec': {
+        const datasets: Dataset[] = []
+        for (const input of plan.inputs) datasets.push(await this.materialized(await this.run(input), input))
+        const partitions = datasets.flatMap((dataset) => dataset.partitions.map(withoutPartitionKeys))
+        return { partitions: agreed(partitions), blocks: datasets.flatMap((dataset) => dataset.blocks) }
+      }
+      case 'IndexLookupExec': {
+        const { partitions, blocks } = await this.materialized(await this.run(plan.input), plan.input)
+        return { partitions: [{ kind: 'batches', batches: selected(batchesOf(partitions), plan.selectors) }], blocks }
+      }
+    }
+  }
+
+  private async scan(plan: Scan): Promise<Dataset> {
+    const { source, columns, predicate } = plan
+    if (source.kind !== 'memory') return { partitions: source.splits.map((split) => ({ kind: 'split', scan: plan, split })), blocks: [] }
+    const batches: Batch[] = []
+    for (const split of source.splits) batches.push(...(await this.options.readSplit(source, split, columns, predicate)))
+    return this.inMemory(batches)
+  }
+
+  private inMemory(batches: readonly ExecBatch[]): Dataset {
+    const pieces = cutPartitions(batches, this.options.partitionRows ?? PARTITION_ROWS)
+    return { partitions: pieces.map((piece) => ({ kind: 'batches', batches: piece })), blocks: [] }
+  }
+
+  /** The dataset with its splits read. */
+  private async materialized(dataset: Dataset, plan: PhysicalPlan): Promise<Dataset> {
+    if (dataset.partitions.every((partition) => partition.kind === 'batches')) return dataset
+    return await this.collected(stepless(plan), dataset)
+  }
+
+  /** Runs a pipeline to its end, or until `limit` elements have come. */
+  private async collected(plan: Pipeline, input: Dataset, limit: number = Number.POSITIVE_INFINITY): Promise<Dataset> {
+    const partitions: Partition[] = []
+    const blocks: Block[] = []
+    let rows = 0
+    for await (const result of this.pipeline(plan, input)) {
+      const batches = result.batches.map((batch) => {
+        const taken = sliceBatch(batch, 0, Math.min(batch.length, limit - rows))
+        rows += taken.length
+        return plan.keys.kind === 'rowNumber' ? withoutKeys(taken) : taken
+      })
+      partitions.push({ kind: 'batches', batches })
+      blocks.push(...result.blocks)
+      if (rows >= limit) break
+    }
+    const used = this.blocks.keep(input.blocks, batchesOf(partitions))
+    return { partitions: agreed(partitions), blocks: [...blocks, ...used] }
+  }
+
+  /** The results of a pipeline's tasks, in order. */
+  private async *pipeline(plan: Pipeline, given: Dataset): AsyncGenerator<StageResult, void, undefined> {
+    const input =
+      plan.numbered && !given.partitions.slice(0, -1).every((one) => rowsOf(one) !== undefined)
+        ? await this.materialized(given, plan.input)
+        : given
+    const { partitions } = input
+    const inline = plan.where === 'caller' || this.isSmall(partitions)
+    const rowsBefore = new Array<number>(plan.steps.length).fill(0)
+    const firstRows: number[] = []
+    let total = 0
+    for (const partition of partitions) {
+      firstRows.push(total)
+      total += rowsOf(partition) ?? 0
+    }
+    const name = stageName(plan)
+    const started = performance.now()
+    this.emit({ kind: 'stage', phase: 'started', stage: name })
+    if (plan.where === 'caller') this.emit({ kind: 'fallback', what: name, because: plan.because ?? '' })
+    let rows = 0
+    let done = 0
+    const tasks = inOrder({
+      count: partitions.length,
+      window: inline ? 1 : this.options.pool.size * 2,
+      start: (index) => this.task(narrowTask(plan, partitions[index] as Partition, index, firstRows[index] ?? 0), inline),
+      drop: (result) => this.blocks.free(result.blocks),
+    })
+    try {
+      for await (const result of tasks) {
+        for (const [step, count] of result.rowsIn.entries()) rowsBefore[step] = (rowsBefore[step] ?? 0) + count
+        for (const batch of result.batches) rows += batch.length
+        yield result
+        this.emit({ kind: 'progress', job: name, done: ++done, total: partitions.length })
+      }
+    } catch (error) {
+      const failure = asRowFailure(error)
+      if (failure === undefined) throw error
+      if (failure.method === 'mapPartitions') throw mapPartitionsError(failure.message, failure.cause, done)
+      throw taskErrorOf(failure, rowsBefore[failure.step] ?? 0)
+    }
+    this.emit({ kind: 'stage', phase: 'finished', stage: name, rows, milliseconds: performance.now() - started })
+  }
+
+  private async wide(plan: Wide): Promise<Dataset> {
+    const inputs: Dataset[] = []
+    for (const input of plan.inputs) inputs.push(await this.materialized(await this.run(input), input))
+    const name = plan.operator.kind
+    const started = performance.now()
+    this.emit({ kind: 'stage', phase: 'started', stage: name })
+    if (plan.where === 'caller') this.emit({ kind: 'fallback', what: name, because: plan.because ?? '' })
+    const batches = inputs.map(({ partitions }, i) => {
+      const all = batchesOf(partitions)
+      return all.length > 0 ? all : [emptyBatch(plan.inputs[i]?.element ?? { kind: 'unknown' })]
+    })
+    const inline = plan.where === 'caller' || inputs.every(({ partitions }) => this.isSmall(partitions))
+    const result = await this.wideTask({ kind: 'wide', inputs: batches, operator: plan.operator }, inline)
+    const out = plan.keys.kind === 'rowNumber' ? result.batches.map(withoutKeys) : result.batches
+    const used = inputs.flatMap(({ blocks }) => this.blocks.keep(blocks, out))
+    const rows = out.reduce((sum, batch) => sum + batch.length, 0)
+    this.emit({ kind: 'stage', phase: 'finished', stage: name, rows, milliseconds: performance.now() - started })
+    const pieces = keepsPieces(plan.operator)
+      ? out.map((batch) => [batch])
+      : cutPartitions(out, this.options.partitionRows ?? PARTITION_ROWS)
+    return { partitions: pieces.map((piece) => ({ kind: 'batches', batches: piece })), blocks: [...result.blocks, ...used] }
+  }
+
+  private async wideTask(task: StageTask, inline: boolean): Promise<StageResult> {
+    try {
+      return await this.task(task, inline)
+    } catch (error) {
+      const failure = asRowFailure(error)
+      throw failure === undefined ? error : taskErrorOf(failure, 0)
+    }
+  }
+
+  private async task(task: StageTask, inline: boolean): Promise<StageResult> {
+    const { pool, arena, readSplit } = this.options
+    this.signal?.throwIfAborted()
+    if (inline) {
+      const result = await runStageTask(task, { readSplit, arena })
+      this.blocks.add(result.blocks)
+      // the event loop gets a turn between tasks, in which an abort may arrive
+      await new Promise((resolve) => setImmediate(resolve))
+      return result
+    }
+    const options = this.signal === undefined ? {} : { signal: this.signal }
+    const result = (await pool.run('stage', sendable(task), options)) as StageResult // what `stageHandler` returns
+    this.blocks.add(result.blocks)
+    return result
+  }
+
+  private isSmall(partitions: readonly Partition[]): boolean {
+    let rows = 0
+    for (const partition of partitions) {
+      if (partition.kind === 'split') return false
+      rows += rowsOf(partition) ?? 0
+    }
+    return rows < (this.options.smallRows ?? SMALL_ROWS)
+  }
+
+  private emit(event: Parameters<NonNullable<ExecutorOptions['onEvent']>>[0]): void {
+    this.options.onEvent?.(event)
+  }
+}
+
+/** Row numbers count every row of the source: a pipeline that reads them lets it skip none. */
+function inputOf(plan: Pipeline): PhysicalPlan {
+  if (!plan.numbered || plan.input.kind !== 'ScanExec' || plan.input.predicate === undefined) return plan.input
+  const { predicate: _, ...scan } = plan.input
+  return scan
+}
+
+/** The pipeline under a limit, whose last step cuts every partition to `count`. */
+function limitedPipeline(plan: Extract<PhysicalPlan, { kind: 'LimitExec' }>): Pipeline {
+  if (plan.input.kind === 'PipelineExec') return plan.input
+  return { ...stepless(plan.input), steps: [{ kind: 'LimitExec', count: plan.count }] }
+}
+
+function stepless(input: PhysicalPlan): Pipeline {
+  return { kind: 'PipelineExec', input, steps: [], where: 'workers', numbered: false, element: input.element, keys: input.keys }
+}
+
+function narrowTask(plan: Pipeline, partition: Partition, index: number, firstRow: number): StageTask {
+  const base = { kind: 'narrow', steps: plan.steps, partition: index, firstRow } as const
+  if (partition.kind === 'batches') return { ...base, input: partition }
+  const { source, columns, predicate } = partition.scan
+  const skips = predicate === undefined ? {} : { predicate }
+  // the other splits would only be copied along
+  return { ...base, input: { kind: 'split', source: { ...source, splits: [] }, split: partition.split, columns, ...skips } }
+}
+
+function rowsOf(partition: Partition): number | undefined {
+  if (partition.kind === 'split') return partition.scan.predicate === undefined ? partition.split.rows : undefined
+  return partition.batches.reduce((sum, batch) => sum + batch.length, 0)
+}
+
+function batchesOf(partitions: readonly Partition[]): readonly ExecBatch[] {
+  return partitions.flatMap((partition) => (partition.kind === 'batches' ? partition.batches : []))
+}
+
+function withoutPartitionKeys(partition: Partition): Partition {
+  return partition.kind === 'split' ? partition : { ...partition, batches: partition.batches.map(withoutKeys) }
+}
+
+/** The partitions with one element for all. */
+function agreed(partitions: readonly Partition[]): readonly Partition[] {
+  const filled = batchesOf(partitions).filter((batch) => batch.length > 0)
+  if (filled.length < 2) return partitions
+  const element = unifyElements(filled.map((batch) => batch.element))
+  return partitions.map((partition) =>
+    partition.kind === 'split'
+      ? partition
+      : { ...partition, batches: partition.batches.map((batch) => (batch.length === 0 ? batch : batchAs(batch, element))) },
+  )
+}
+
+/** The batches of a result: no empty ones unless there is nothing else, no hidden columns. */
+function finished(batches: readonly ExecBatch[], plan: PhysicalPlan): readonly Batch[] {
+  const filled = batches.filter((batch) => batch.length > 0)
+  const [empty = emptyBatch(plan.element)] = batches
+  const rest: readonly ExecBatch[] = filled.length > 0 ? filled : [empty.element.kind === 'unknown' ? emptyBatch(plan.element) : empty]
+  return rest.map(({ hidden: _, ...batch }) => (plan.keys.kind === 'rowNumber' ? withoutKeys(batch) : batch))
+}
+
+function keepsPieces(operator: WideOperator): boolean {
+  return operator.kind === 'RepartitionExec'
+}
+
+function stageName(plan: Pipeline): string {
+  const last = plan.steps.at(-1)
+  const scan =
+    plan.input.kind === 'ScanExec'
+      ? [`ScanExec ${plan.input.source.name}`]
+      : plan.input.kind === 'StoredExec'
+        ? [`StoredExec ${plan.input.name}`]
+        : []
+  return [...scan, ...plan.steps.map((step) => step.kind)].join(' -> ') || (last?.kind ?? 'ExchangeExec')
+}
+
+function mapPartitionsError(message: string, cause: unknown, partition: number): TaskError {
+  return new TaskError(`mapPartitions: the function threw in partition ${partition}: ${message}`, { cause, partition })
+}

@@ -1,0 +1,69 @@
+/**
+ * A task as it goes to another thread: without closures, which cannot be cloned, and without the rest of a buffer of
+ * which it needs a part, which would be.
+ */
+import type { ExecFunction, Step, WideOperator } from '../planner/physical/physicalPlan.ts'
+import type { ExecBatch } from './operators/batches.ts'
+import { mapBatch, type StageTask } from './stageTask.ts'
+
+export function sendable(task: StageTask): StageTask {
+  switch (task.kind) {
+    case 'narrow': {
+      const { input } = task
+      const batches = input.kind === 'batches' ? { ...input, batches: input.batches.map(compact) } : input
+      return { ...task, input: batches, steps: task.steps.map(sendableStep) }
+    }
+    case 'wide':
+      return { ...task, inputs: task.inputs.map((batches) => batches.map(compact)), operator: sendableOperator(task.operator) }
+  }
+}
+
+function compact(batch: ExecBatch): ExecBatch {
+  return mapBatch(batch, (buffer) => {
+    if (buffer.buffer instanceof SharedArrayBuffer || buffer.byteLength === buffer.buffer.byteLength) return buffer
+    return buffer.slice() as typeof buffer // the same class
+  })
+}
+
+function sendableStep(step: Step): Step {
+  switch (step.kind) {
+    case 'MapExec':
+    case 'FilterExec':
+    case 'WithColumnsExec':
+    case 'FlatMapExec':
+    case 'MapPartitionsExec':
+    case 'KeysExec':
+      return { ...step, f: withoutClosure(step.f) }
+    case 'EvaluateExec':
+      return { ...step, columns: step.columns.map((column) => ({ ...column, f: withoutClosure(column.f) })) }
+    case 'ProjectExec':
+    case 'CastExec':
+    case 'SampleExec':
+    case 'LimitExec':
+    case 'TopKExec':
+    case 'PartialDistinctExec':
+      return step
+  }
+}
+
+function sendableOperator(operator: WideOperator): WideOperator {
+  switch (operator.kind) {
+    case 'GroupReduceExec':
+    case 'GroupMapExec':
+      return { ...operator, f: withoutClosure(operator.f) }
+    case 'IndexExec':
+      return operator.combine === undefined ? operator : { ...operator, combine: withoutClosure(operator.combine) }
+    case 'HashAggregateExec':
+    case 'HashJoinExec':
+    case 'SortExec':
+    case 'DistinctExec':
+    case 'ShuffleKeysExec':
+    case 'RepartitionExec':
+      return operator
+  }
+}
+
+function withoutClosure(f: ExecFunction): ExecFunction {
+  const { original: _, ...rest } = f
+  return rest
+}

@@ -1,0 +1,159 @@
+/**
+ * One task of a stage: steps over one partition, or a wide operator over whole inputs.
+ *
+ * Runs in any thread. Large results are put into the arena, so that the next task finds them without a copy; who
+ * receives the result owns those blocks.
+ */
+import type { Column } from '../core/column.ts'
+import type { ArraySource, ReadSplit, SourceSplit } from '../core/ports.ts'
+import type { ColumnPredicate } from '../core/predicate.ts'
+import type { Step, WideOperator } from '../planner/physical/physicalPlan.ts'
+import { RowFailure } from './kernels/rowFailure.ts'
+import type { Arena } from './memory/arena.ts'
+import { copyInto, mapBuffers } from './memory/shareColumns.ts'
+import { concatBatches, type ExecBatch } from './operators/batches.ts'
+import { openNarrow, runWide } from './operators/index.ts'
+import type { Narrow } from './operators/operator.ts'
+import type { TaskHandler } from './workers/worker.ts'
+
+export type TaskInput =
+  | {
+      readonly kind: 'split'
+      readonly source: ArraySource
+      readonly split: SourceSplit
+      readonly columns: readonly string[]
+      readonly predicate?: ColumnPredicate
+    }
+  | { readonly kind: 'batches'; readonly batches: readonly ExecBatch[] }
+
+export type StageTask =
+  | {
+      readonly kind: 'narrow'
+      readonly input: TaskInput
+      readonly steps: readonly Step[]
+      readonly partition: number
+      readonly firstRow: number
+    }
+  | { readonly kind: 'wide'; readonly inputs: readonly (readonly ExecBatch[])[]; readonly operator: WideOperator }
+
+/** A block of the arena that a result lies in. */
+export interface Block {
+  readonly offset: number
+  readonly bytes: number
+}
+
+export interface StageResult {
+  readonly batches: readonly ExecBatch[]
+  /** Elements that went into each step. */
+  readonly rowsIn: readonly number[]
+  readonly blocks: readonly Block[]
+}
+
+export interface StageServices {
+  readonly readSplit: ReadSplit
+  readonly arena: Arena
+}
+
+/** Results below this many bytes travel as ordinary buffers: a block and its return cost more than the copy. */
+const SHARED_FROM_BYTES = 65_536
+
+/** The handler of tasks of kind 'stage'. */
+export function stageHandler(readSplit: ReadSplit): TaskHandler {
+  return (payload, context) => runStageTask(payload as StageTask, { readSplit, arena: context.arena }) // the executor sends nothing else
+}
+
+export async function runStageTask(task: StageTask, services: StageServices): Promise<StageResult> {
+  switch (task.kind) {
+    case 'narrow': {
+      const batches = await readInput(task.input, services.readSplit)
+      const rowsIn = new Array<number>(task.steps.length).fill(0)
+      const out = runSteps(task, batches, rowsIn)
+      return { rowsIn, ...share(out, services.arena, task.steps.at(-1)?.kind ?? 'ScanExec') }
+    }
+    case 'wide': {
+      const out = runWide(
+        task.operator,
+        task.inputs.map((batches) => concatBatches(batches)),
+      )
+      return { rowsIn: [], ...share(out, services.arena, task.operator.kind) }
+    }
+  }
+}
+
+async function readInput(input: TaskInput, readSplit: ReadSplit): Promise<readonly ExecBatch[]> {
+  if (input.kind === 'batches') return input.batches
+  return await readSplit(input.source, input.split, input.columns, input.predicate)
+}
+
+function runSteps(task: Extract<StageTask, { kind: 'narrow' }>, batches: readonly ExecBatch[], rowsIn: number[]): readonly ExecBatch[] {
+  const running = task.steps.map((step) => openNarrow(step, task))
+  const out: ExecBatch[] = []
+  const push = (batch: ExecBatch, from: number): void => {
+    let current: ExecBatch | undefined = batch
+    for (let s = from; s < running.length && current !== undefined; s++) {
+      rowsIn[s] = (rowsIn[s] ?? 0) + current.length
+      const narrow = running[s] as Narrow // s < length
+      const now: ExecBatch = current
+      current = inStep(s, () => narrow.next(now))
+    }
+    if (current !== undefined) out.push(current)
+  }
+  for (const batch of batches) {
+    if (running.some((narrow) => narrow.done === true)) break
+    push(batch, 0)
+  }
+  for (const [s, narrow] of running.entries()) {
+    const last = inStep(s, () => narrow.end?.())
+    if (last !== undefined) push(last, s + 1)
+  }
+  const filled = out.filter((batch) => batch.length > 0)
+  return filled.length === 0 ? out.slice(0, 1) : filled
+}
+
+function inStep<T>(step: number, run: () => T): T {
+  try {
+    return run()
+  } catch (error) {
+    if (error instanceof RowFailure) error.step = step
+    throw error
+  }
+}
+
+/** Copies large ordinary buffers of a result into the arena. */
+function share(
+  batches: readonly ExecBatch[],
+  arena: Arena,
+  operator: string,
+): { readonly batches: readonly ExecBatch[]; readonly blocks: readonly Block[] } {
+  const blocks: Block[] = []
+  const copies = new Map<ArrayBufferView, ArrayBufferView>()
+  try {
+    const shared = batches.map((batch) =>
+      mapBatch(batch, (buffer) => {
+        if (buffer.byteLength < SHARED_FROM_BYTES || buffer.buffer instanceof SharedArrayBuffer) return buffer
+        const known = copies.get(buffer) as typeof buffer | undefined // copies keep the class
+        if (known !== undefined) return known
+        const copy = copyInto(arena, buffer, operator)
+        blocks.push({ offset: copy.byteOffset, bytes: copy.byteLength })
+        copies.set(buffer, copy)
+        return copy
+      }),
+    )
+    return { batches: shared, blocks }
+  } catch (error) {
+    for (const { offset } of blocks) arena.free(offset)
+    throw error
+  }
+}
+
+type Buffer = NonNullable<Column['values']>
+
+/** The batch over other buffers. */
+export function mapBatch(batch: ExecBatch, change: <B extends Buffer>(buffer: B) => B): ExecBatch {
+  return {
+    ...batch,
+    columns: batch.columns.map((column) => mapBuffers(column, change)),
+    ...(batch.keys === undefined ? {} : { keys: batch.keys.map((axis) => change(axis)) }),
+    ...(batch.hidden === undefined ? {} : { hidden: batch.hidden.map((column) => mapBuffers(column, change)) }),
+  }
+}

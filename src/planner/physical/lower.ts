@@ -1,0 +1,233 @@
+/**
+ * Logical plans to physical ones: which operator carries out a node, and which steps share a pipeline.
+ *
+ * A step joins the pipeline below it unless it has to wait: for the sizes of the partitions before its own (it reads
+ * row numbers, and a step below changes how many rows there are), for types that only running a function can tell
+ * (all partitions must agree on them), or for another thread.
+ */
+import { isKnown } from '../../core/elements.ts'
+import { Bug } from '../../core/errors.ts'
+import type { UserFunction } from '../../core/functionIr.ts'
+import { needsCaller, readsKey } from '../../core/functionUse.ts'
+import type { GroupHow, JoinKey, LogicalPlan } from '../../core/logicalPlan.ts'
+import { labelOf } from '../../core/tree.ts'
+import type { Aggregate, ExecFunction, HiddenColumn, PhysicalPlan, Step, WideOperator } from './physicalPlan.ts'
+
+type Pipeline = Extract<PhysicalPlan, { kind: 'PipelineExec' }>
+type Shape = Pick<LogicalPlan, 'element' | 'keys'>
+
+/** The physical plan. Throws Bug for an array without storage: the session replaces those before a run. */
+export function lower(plan: LogicalPlan): PhysicalPlan {
+  const { element, keys } = plan
+  switch (plan.kind) {
+    case 'Scan':
+      return {
+        kind: 'ScanExec',
+        source: plan.source,
+        columns: plan.columns,
+        ...(plan.predicate === undefined ? {} : { predicate: plan.predicate }),
+        element,
+        keys,
+      }
+    case 'Stored':
+      return { kind: 'StoredExec', name: plan.name, storage: plan.storage, element, keys }
+    case 'Array':
+      throw new Bug(`The array ${plan.name} has no storage yet.`)
+    case 'Map':
+      return piped(lower(plan.input), { kind: 'MapExec', f: plan.f, element }, plan)
+    case 'Filter':
+      return piped(lower(plan.input), { kind: 'FilterExec', f: plan.f }, plan)
+    case 'WithColumns':
+      return piped(lower(plan.input), { kind: 'WithColumnsExec', f: plan.f, element }, plan)
+    case 'FlatMap':
+      return piped(lower(plan.input), { kind: 'FlatMapExec', f: plan.f, element }, plan)
+    case 'MapPartitions':
+      return piped(lower(plan.input), { kind: 'MapPartitionsExec', f: plan.f, element }, plan)
+    case 'Project':
+      return piped(lower(plan.input), { kind: 'ProjectExec', columns: plan.columns }, plan)
+    case 'Cast':
+      return piped(lower(plan.input), { kind: 'CastExec', dtype: plan.dtype }, plan)
+    case 'Sample':
+      return piped(lower(plan.input), { kind: 'SampleExec', fraction: plan.fraction, seed: plan.seed }, plan)
+    case 'Limit': {
+      const input = piped(lower(plan.input), { kind: 'LimitExec', count: plan.count }, plan)
+      return { kind: 'LimitExec', input, count: plan.count, element, keys }
+    }
+    case 'Index': {
+      const rank = keys.kind === 'explicit' ? keys.rank : 1
+      const shape = plan.shape === undefined ? {} : { shape: plan.shape }
+      const input = piped(lower(plan.input), { kind: 'KeysExec', f: plan.f, rank, ...shape }, { element: plan.input.element, keys })
+      const combine = plan.combine === undefined ? {} : { combine: plan.combine }
+      return wide([input], { kind: 'IndexExec', rank, ...combine, ...shape }, plan, plan.combine)
+    }
+    case 'GroupBy':
+      return lowerGroupBy(plan, plan.how)
+    case 'Join': {
+      const [left, right] = joinSides(plan, plan.on)
+      const names: [string, string] = [labelOf(plan.left) ?? 'the left side', labelOf(plan.right) ?? 'the right side']
+      const on = plan.on.kind === 'column' ? { on: plan.on.column } : {}
+      return wide([left, right], { kind: 'HashJoinExec', how: plan.how, suffix: plan.suffix, names, element, ...on }, plan)
+    }
+    case 'Sort': {
+      const keyed = evaluated(plan.input, [{ f: plan.by, method: 'sortBy', tuple: true }], { payload: true })
+      const { descending } = plan
+      if (plan.limit === undefined) return wide([keyed], { kind: 'SortExec', descending }, plan)
+      const top = piped(keyed, { kind: 'TopKExec', descending, count: plan.limit }, keyed)
+      return wide([top], { kind: 'SortExec', descending, limit: plan.limit }, plan)
+    }
+    case 'Distinct':
+      return wide([piped(lower(plan.input), { kind: 'PartialDistinctExec' }, plan)], { kind: 'DistinctExec' }, plan)
+    case 'Union':
+      return { kind: 'UnionExec', inputs: plan.inputs.map(lower), element, keys }
+    case 'Repartition': {
+      const partitions = plan.partitions === undefined ? {} : { partitions: plan.partitions }
+      const by = plan.by
+      const input =
+        by === undefined ? lower(plan.input) : evaluated(plan.input, [{ f: by, method: 'repartition', tuple: true }], { payload: true })
+      return wide([input], { kind: 'RepartitionExec', by: by !== undefined, ...partitions }, plan)
+    }
+    case 'ShuffleKeys': {
+      const shape = keys.kind === 'explicit' && keys.shape !== undefined ? { shape: keys.shape } : {}
+      return wide([lower(plan.input)], { kind: 'ShuffleKeysExec', axes: plan.axes, seed: plan.seed, ...shape }, plan)
+    }
+    case 'Materialize':
+    case 'IndexBuild':
+      return lower(plan.input)
+    case 'IndexLookup':
+      return { kind: 'IndexLookupExec', input: lower(plan.input), selectors: plan.selectors, element, keys }
+  }
+}
+
+function lowerGroupBy(plan: Extract<LogicalPlan, { kind: 'GroupBy' }>, how: GroupHow): PhysicalPlan {
+  const { element } = plan
+  const key: HiddenColumn[] = plan.by.kind === 'function' ? [{ f: plan.by.f, method: 'groupBy', tuple: false }] : []
+  const axis = plan.by.kind === 'axis' ? { axis: plan.by.axis } : {}
+  switch (how.kind) {
+    case 'agg': {
+      const args: HiddenColumn[] = []
+      const aggregates = how.aggregates.map((call): Aggregate => {
+        if (call.of !== undefined) args.push({ f: call.of, method: call.kind, tuple: false })
+        const column = call.of === undefined ? {} : { column: args.length - 1 }
+        return { name: call.name, kind: call.kind, ...column, ...(call.q === undefined ? {} : { q: call.q }) }
+      })
+      const input = evaluated(plan.input, [...key, ...args], { ...axis, payload: false })
+      return wide([input], { kind: 'HashAggregateExec', aggregates, element }, plan)
+    }
+    case 'reduce':
+      return wide([evaluated(plan.input, key, { ...axis, payload: true })], { kind: 'GroupReduceExec', f: how.f, element }, plan, how.f)
+    case 'map':
+      return wide([evaluated(plan.input, key, { ...axis, payload: true })], { kind: 'GroupMapExec', f: how.f, element }, plan, how.f)
+  }
+}
+
+function joinSides(plan: Extract<LogicalPlan, { kind: 'Join' }>, on: JoinKey): readonly [PhysicalPlan, PhysicalPlan] {
+  if (on.kind !== 'functions') return [lower(plan.left), lower(plan.right)]
+  const side = (input: LogicalPlan, f: UserFunction) => evaluated(input, [{ f, method: 'join', tuple: true }], { payload: true })
+  return [side(plan.left, on.left), side(plan.right, on.right)]
+}
+
+function evaluated(
+  input: LogicalPlan,
+  columns: readonly HiddenColumn[],
+  options: { readonly axis?: number; readonly payload: boolean },
+): PhysicalPlan {
+  return piped(lower(input), { kind: 'EvaluateExec', columns, ...options }, input)
+}
+
+function wide(inputs: readonly PhysicalPlan[], operator: WideOperator, { element, keys }: Shape, f?: ExecFunction): PhysicalPlan {
+  const place = placeOf(f === undefined ? [] : [f])
+  return { kind: 'WideExec', inputs, operator, ...place, element, keys }
+}
+
+/** Where functions can run, and why not in the workers. */
+function placeOf(functions: readonly ExecFunction[]): { readonly where: 'workers' | 'caller'; readonly because?: string } {
+  const bound = functions.find(needsCaller)
+  if (bound === undefined) return { where: 'workers' }
+  const reason = bound.unportable ?? bound.refusals[0]
+  return { where: 'caller', because: `${bound.text}: ${reason?.message ?? 'the function cannot be sent to another thread'}` }
+}
+
+/** The step at the end of the pipeline `input`, or in a new pipeline over it. */
+function piped(input: PhysicalPlan, step: Step, { element, keys }: Shape): PhysicalPlan {
+  const place = placeOf(functionsOfStep(step))
+  const numbered = readsRowNumbers(step, input)
+  if (input.kind === 'PipelineExec' && input.where === place.where && !mustWait(input, numbered)) {
+    return { ...input, steps: [...input.steps, step], numbered: input.numbered || numbered, element, keys }
+  }
+  return { kind: 'PipelineExec', input, steps: [step], ...place, numbered, element, keys }
+}
+
+function mustWait(input: Pipeline, numbered: boolean): boolean {
+  if (numbered && input.steps.some((step) => !keepsCount(step))) return true
+  return input.steps.some(runsOpaquely) && !isKnown(input.element)
+}
+
+/** Steps whose result's types may come from the values alone. */
+function runsOpaquely(step: Step): boolean {
+  return step.kind === 'MapExec' || step.kind === 'FlatMapExec' || step.kind === 'WithColumnsExec' || step.kind === 'MapPartitionsExec'
+}
+
+function keepsCount(step: Step): boolean {
+  switch (step.kind) {
+    case 'MapExec':
+    case 'WithColumnsExec':
+    case 'ProjectExec':
+    case 'CastExec':
+    case 'KeysExec':
+    case 'EvaluateExec':
+      return true
+    case 'FilterExec':
+    case 'FlatMapExec':
+    case 'MapPartitionsExec':
+    case 'SampleExec':
+    case 'LimitExec':
+    case 'TopKExec':
+    case 'PartialDistinctExec':
+      return false
+  }
+}
+
+/** Whether the step needs the number of elements before its partition; for messages too, where it is cheap. */
+function readsRowNumbers(step: Step, input: PhysicalPlan): boolean {
+  switch (step.kind) {
+    case 'SampleExec':
+    case 'CastExec':
+    case 'KeysExec':
+      return true
+    case 'EvaluateExec':
+      return input.keys.kind === 'rowNumber' && (step.axis !== undefined || step.columns.some(({ f }) => readsKey(f)))
+    case 'MapExec':
+    case 'FilterExec':
+    case 'WithColumnsExec':
+    case 'FlatMapExec':
+      return input.keys.kind === 'rowNumber' && readsKey(step.f)
+    case 'MapPartitionsExec':
+    case 'ProjectExec':
+    case 'LimitExec':
+    case 'TopKExec':
+    case 'PartialDistinctExec':
+      return false
+  }
+}
+
+/** The user functions of a step. */
+export function functionsOfStep(step: Step): readonly ExecFunction[] {
+  switch (step.kind) {
+    case 'MapExec':
+    case 'FilterExec':
+    case 'WithColumnsExec':
+    case 'FlatMapExec':
+    case 'MapPartitionsExec':
+    case 'KeysExec':
+      return [step.f]
+    case 'EvaluateExec':
+      return step.columns.map(({ f }) => f)
+    case 'ProjectExec':
+    case 'CastExec':
+    case 'SampleExec':
+    case 'LimitExec':
+    case 'TopKExec':
+    case 'PartialDistinctExec':
+      return []
+  }
+}

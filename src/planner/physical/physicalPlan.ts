@@ -1,0 +1,123 @@
+/**
+ * Physical plans: how a logical plan is carried out, as plain data.
+ *
+ * Narrow operators (a partition of the result needs one partition of the input) sit in *pipelines*: lists of steps
+ * that a task runs over one partition, batch by batch. Wide operators need all partitions of their inputs; the edges
+ * below them are the exchanges at which a plan is cut into stages.
+ *
+ *     HashAggregateExec sum(price)
+ *       PipelineExec  FilterExec, EvaluateExec        in parallel over the splits of
+ *         ScanExec orders.parquet
+ */
+import type { UserFunction } from '../../core/functionIr.ts'
+import type { AggregateKind, JoinHow, Keys } from '../../core/logicalPlan.ts'
+import type { ArraySource } from '../../core/ports.ts'
+import type { ColumnPredicate } from '../../core/predicate.ts'
+import type { DType, ElementType } from '../../core/schema.ts'
+import type { Storage } from '../../core/storage.ts'
+
+/** A user function as tasks carry it: without the closure itself when it is sent to another thread. */
+export type ExecFunction = Omit<UserFunction, 'original'> & { readonly original?: UserFunction['original'] }
+
+/** An expression whose value becomes a hidden column beside the elements, for the wide operator above. */
+export interface HiddenColumn {
+  readonly f: ExecFunction
+  /** For messages: the method it was given to. */
+  readonly method: string
+  /** Arrays become structs with the fields '0', '1', …, so that their items may be of different kinds. */
+  readonly tuple: boolean
+}
+
+/** A narrow operator: batches of one partition in, batches out, in element order. */
+export type Step =
+  | { readonly kind: 'FilterExec'; readonly f: ExecFunction }
+  | { readonly kind: 'MapExec'; readonly f: ExecFunction; readonly element: ElementType }
+  | { readonly kind: 'WithColumnsExec'; readonly f: ExecFunction; readonly element: ElementType }
+  | { readonly kind: 'FlatMapExec'; readonly f: ExecFunction; readonly element: ElementType }
+  | { readonly kind: 'MapPartitionsExec'; readonly f: ExecFunction; readonly element: ElementType }
+  | { readonly kind: 'ProjectExec'; readonly columns: readonly string[] }
+  | { readonly kind: 'CastExec'; readonly dtype: DType }
+  | { readonly kind: 'SampleExec'; readonly fraction: number; readonly seed: number }
+  /** At most `count` elements of the partition. */
+  | { readonly kind: 'LimitExec'; readonly count: number }
+  /** New explicit keys; drops the old ones. */
+  | { readonly kind: 'KeysExec'; readonly f: ExecFunction; readonly rank: number; readonly shape?: readonly number[] }
+  /** Adds hidden columns; `payload: false` drops the elements themselves, which the operator above does not need. */
+  | { readonly kind: 'EvaluateExec'; readonly columns: readonly HiddenColumn[]; readonly axis?: number; readonly payload: boolean }
+  /** Keeps the first `count` elements of the partition in the order of the hidden key column. */
+  | { readonly kind: 'TopKExec'; readonly descending: boolean; readonly count: number }
+  /** Keeps the first of equal elements of the partition. */
+  | { readonly kind: 'PartialDistinctExec' }
+
+/** An aggregate over hidden column `column`; count() has none. */
+export interface Aggregate {
+  readonly name: string
+  readonly kind: AggregateKind
+  readonly column?: number
+  readonly q?: number
+}
+
+/** A wide operator: whole inputs in, one result out. */
+export type WideOperator =
+  | { readonly kind: 'HashAggregateExec'; readonly aggregates: readonly Aggregate[]; readonly element: ElementType }
+  | { readonly kind: 'GroupReduceExec'; readonly f: ExecFunction; readonly element: ElementType }
+  | { readonly kind: 'GroupMapExec'; readonly f: ExecFunction; readonly element: ElementType }
+  | {
+      readonly kind: 'HashJoinExec'
+      readonly how: JoinHow
+      readonly on?: string
+      readonly suffix: string
+      readonly names: readonly [string, string]
+      readonly element: ElementType
+    }
+  | { readonly kind: 'SortExec'; readonly descending: boolean; readonly limit?: number }
+  | { readonly kind: 'DistinctExec' }
+  /** Sorts by the explicit keys; equal keys are combined or an error. */
+  | { readonly kind: 'IndexExec'; readonly combine?: ExecFunction; readonly shape?: readonly number[]; readonly rank: number }
+  | { readonly kind: 'ShuffleKeysExec'; readonly axes: readonly number[]; readonly seed: number; readonly shape?: readonly number[] }
+  /** Cuts anew: into `partitions` pieces, by the hidden column's hash when there is one. */
+  | { readonly kind: 'RepartitionExec'; readonly partitions?: number; readonly by: boolean }
+
+export type PhysicalPlan =
+  | {
+      readonly kind: 'ScanExec'
+      readonly source: ArraySource
+      readonly columns: readonly string[]
+      readonly predicate?: ColumnPredicate
+      readonly element: ElementType
+      readonly keys: Keys
+    }
+  | { readonly kind: 'StoredExec'; readonly name: string; readonly storage: Storage; readonly element: ElementType; readonly keys: Keys }
+  /** Narrow steps over every partition of the input. */
+  | {
+      readonly kind: 'PipelineExec'
+      readonly input: PhysicalPlan
+      readonly steps: readonly Step[]
+      /** 'caller': a function cannot leave the caller's thread. */
+      readonly where: 'workers' | 'caller'
+      readonly because?: string
+      /** Whether a step reads row numbers, so that the sizes of the partitions before must be known. */
+      readonly numbered: boolean
+      readonly element: ElementType
+      readonly keys: Keys
+    }
+  | {
+      readonly kind: 'WideExec'
+      readonly inputs: readonly PhysicalPlan[]
+      readonly operator: WideOperator
+      readonly where: 'workers' | 'caller'
+      readonly because?: string
+      readonly element: ElementType
+      readonly keys: Keys
+    }
+  /** The first `count` elements; stops early. */
+  | { readonly kind: 'LimitExec'; readonly input: PhysicalPlan; readonly count: number; readonly element: ElementType; readonly keys: Keys }
+  | { readonly kind: 'UnionExec'; readonly inputs: readonly PhysicalPlan[]; readonly element: ElementType; readonly keys: Keys }
+  /** Elements whose explicit keys lie inside the selectors. */
+  | {
+      readonly kind: 'IndexLookupExec'
+      readonly input: PhysicalPlan
+      readonly selectors: readonly (number | readonly [number, number] | null)[]
+      readonly element: ElementType
+      readonly keys: Keys
+    }

@@ -1,0 +1,128 @@
+/**
+ * Stages: a physical plan cut where data moves, and its text.
+ *
+ *     stage 1  workers  HashAggregateExec key: total = sum         over stage 0
+ *     stage 0  workers  ScanExec orders.parquet [shop, price] -> FilterExec (r) => r.price > 0 -> EvaluateExec
+ */
+import { predicateText } from '../../core/predicate.ts'
+import type { PhysicalPlan, Step, WideOperator } from './physicalPlan.ts'
+
+export interface Stage {
+  readonly id: number
+  /** What the stage does, first to last. */
+  readonly operators: readonly string[]
+  /** Stages whose results it reads. */
+  readonly inputs: readonly number[]
+  readonly where: 'workers' | 'caller'
+  readonly because?: string
+}
+
+/** The stages of a plan, in the order they run. */
+export function stagesOf(plan: PhysicalPlan): readonly Stage[] {
+  const stages: Stage[] = []
+  addStage(plan, stages)
+  return stages
+}
+
+/** One line per stage, first to run first. */
+export function stagesText(plan: PhysicalPlan): string {
+  return stagesOf(plan)
+    .map((stage) => {
+      const over = stage.inputs.length === 0 ? '' : `${stage.inputs.map((id) => `stage ${id}`).join(', ')} -> `
+      const where = stage.where === 'caller' ? `  (on the caller's thread: ${stage.because ?? 'small'})` : ''
+      return `stage ${stage.id}: ${over}${stage.operators.join(' -> ')}${where}`
+    })
+    .join('\n')
+}
+
+function addStage(plan: PhysicalPlan, stages: Stage[]): number {
+  switch (plan.kind) {
+    case 'ScanExec':
+    case 'StoredExec':
+      return push(stages, { operators: [leafText(plan)], inputs: [], where: 'workers' })
+    case 'PipelineExec': {
+      const operators = plan.steps.map(stepText)
+      const place = { where: plan.where, ...(plan.because === undefined ? {} : { because: plan.because }) }
+      if (plan.input.kind === 'ScanExec' || plan.input.kind === 'StoredExec') {
+        return push(stages, { operators: [leafText(plan.input), ...operators], inputs: [], ...place })
+      }
+      return push(stages, { operators, inputs: [addStage(plan.input, stages)], ...place })
+    }
+    case 'WideExec': {
+      const inputs = plan.inputs.map((input) => addStage(input, stages))
+      const place = { where: plan.where, ...(plan.because === undefined ? {} : { because: plan.because }) }
+      return push(stages, { operators: ['ExchangeExec', wideText(plan.operator)], inputs, ...place })
+    }
+    case 'LimitExec':
+      return push(stages, { operators: [`LimitExec ${plan.count}`], inputs: [addStage(plan.input, stages)], where: 'workers' })
+    case 'UnionExec':
+      return push(stages, { operators: ['UnionExec'], inputs: plan.inputs.map((input) => addStage(input, stages)), where: 'workers' })
+    case 'IndexLookupExec': {
+      const selectors = plan.selectors.map((s) => (s === null ? ':' : typeof s === 'number' ? String(s) : `${s[0]}:${s[1]}`)).join(', ')
+      return push(stages, { operators: [`IndexLookupExec [${selectors}]`], inputs: [addStage(plan.input, stages)], where: 'workers' })
+    }
+  }
+}
+
+function push(stages: Stage[], stage: Omit<Stage, 'id'>): number {
+  stages.push({ id: stages.length, ...stage })
+  return stages.length - 1
+}
+
+function leafText(plan: Extract<PhysicalPlan, { kind: 'ScanExec' | 'StoredExec' }>): string {
+  if (plan.kind === 'StoredExec') return `StoredExec ${plan.name} ${plan.storage.kind}`
+  const where = plan.predicate === undefined || plan.predicate.length === 0 ? '' : ` where ${predicateText(plan.predicate)}`
+  return `ScanExec ${plan.source.name} [${plan.columns.join(', ')}]${where}`
+}
+
+/** A step on one line. */
+export function stepText(step: Step): string {
+  switch (step.kind) {
+    case 'FilterExec':
+    case 'MapExec':
+    case 'WithColumnsExec':
+    case 'FlatMapExec':
+    case 'MapPartitionsExec':
+    case 'KeysExec':
+      return `${step.kind} ${step.f.text}`
+    case 'ProjectExec':
+      return `ProjectExec [${step.columns.join(', ')}]`
+    case 'CastExec':
+      return `CastExec ${step.dtype}`
+    case 'SampleExec':
+      return `SampleExec ${step.fraction} seed ${step.seed}`
+    case 'LimitExec':
+      return `LimitExec ${step.count}`
+    case 'EvaluateExec': {
+      const axis = step.axis === undefined ? [] : [`axis ${step.axis}`]
+      return `EvaluateExec [${[...axis, ...step.columns.map(({ f }) => f.text)].join(', ')}]`
+    }
+    case 'TopKExec':
+      return `TopKExec ${step.count}${step.descending ? ' descending' : ''}`
+    case 'PartialDistinctExec':
+      return 'PartialDistinctExec'
+  }
+}
+
+/** A wide operator on one line. */
+export function wideText(operator: WideOperator): string {
+  switch (operator.kind) {
+    case 'HashAggregateExec':
+      return `HashAggregateExec ${operator.aggregates.map((call) => `${call.name} = ${call.kind}`).join(', ')}`
+    case 'GroupReduceExec':
+    case 'GroupMapExec':
+      return `${operator.kind} ${operator.f.text}`
+    case 'HashJoinExec':
+      return `HashJoinExec ${operator.how}${operator.on === undefined ? '' : ` on "${operator.on}"`}`
+    case 'SortExec':
+      return `SortExec${operator.descending ? ' descending' : ''}${operator.limit === undefined ? '' : ` first ${operator.limit}`}`
+    case 'DistinctExec':
+      return 'DistinctExec'
+    case 'IndexExec':
+      return `IndexExec${operator.combine === undefined ? '' : ` combine ${operator.combine.text}`}`
+    case 'ShuffleKeysExec':
+      return `ShuffleKeysExec axes [${operator.axes.join(', ')}] seed ${operator.seed}`
+    case 'RepartitionExec':
+      return `RepartitionExec${operator.partitions === undefined ? '' : ` ${operator.partitions}`}${operator.by ? ' by key' : ''}`
+  }
+}

@@ -1,0 +1,7 @@
+/** Everything a worker of a session can be asked to do: where `exec` and `io` meet in every thread. */
+import { stageHandler } from './exec/stageTask.ts'
+import { HANDLERS as EXEC_HANDLERS } from './exec/workers/handlers.ts'
+import type { TaskHandler } from './exec/workers/worker.ts'
+import { readSplit } from './io/readSplit.ts'
+
+export const HANDLERS: Readonly<Record<string, TaskHandler>> = { ...EXEC_HANDLERS, stage: stageHandler(readSplit) }
