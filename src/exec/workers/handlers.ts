@@ -1,4 +1,7 @@
 /** The table of task kinds: everything a worker can be asked to do. */
+import { runLoopTask } from '../loops/runBlocks.ts'
 import type { TaskHandler } from './worker.ts'
 
-export const HANDLERS: Readonly<Record<string, TaskHandler>> = {}
+export const HANDLERS: Readonly<Record<string, TaskHandler>> = {
+  loop: runLoopTask,
+}

@@ -1,0 +1,71 @@
+/**
+ * How many blocks, and where to cut: from the schedule and the data, never from the number of workers.
+ *
+ *     equal       |    |    |    |    |      the same number of indices in each part
+ *     histogram   | |  |       |      |      about the same number of elements in each part
+ */
+import type { Schedule } from './loopSpec.ts'
+
+/** Most blocks along one axis of two: 16 x 16 keep 8 workers busy and a block far above the cost of claiming it. */
+const MOST_PER_AXIS = 16
+/** Most blocks along a single axis. */
+const MOST_ON_ONE_AXIS = 64
+/** Iterations that make a further block along each of two axes worth its claim. */
+const LEAST_ITERATIONS_2D = 256
+
+/** Blocks per cut axis, in the order of the schedule's axes: one number, two, or none for a serial loop. */
+export function blockCounts(
+  schedule: Schedule,
+  extents: readonly number[],
+  partitions: number | readonly number[] | undefined,
+  iterations: number,
+): number[] {
+  const wanted = (axis: number): number | undefined => (typeof partitions === 'number' ? partitions : partitions?.[axis])
+  switch (schedule.kind) {
+    case 'serial':
+      return []
+    case 'independent':
+      return [clampCount(wanted(0) ?? MOST_ON_ONE_AXIS, iterations)]
+    case '1d':
+      return [clampCount(wanted(0) ?? MOST_ON_ONE_AXIS, extents[schedule.axis] ?? 1)]
+    case '2d':
+    case 'wavefront': {
+      const side = Math.min(MOST_PER_AXIS, Math.floor(Math.sqrt(iterations / LEAST_ITERATIONS_2D)))
+      return schedule.axes.map((axis, i) => clampCount(wanted(i) ?? side, extents[axis] ?? 1))
+    }
+  }
+}
+
+function clampCount(count: number, most: number): number {
+  return Math.max(1, Math.min(Math.floor(count), most))
+}
+
+/** Bounds of `parts` parts of 0 … extent: part p is bounds[p] to bounds[p + 1]. */
+export function cutEqual(extent: number, parts: number): number[] {
+  return Array.from({ length: parts + 1 }, (_, part) => Math.floor((extent * part) / parts))
+}
+
+/** Bounds at multiples of `unit`, where the parts are large enough for it. */
+export function cutAtMultiples(extent: number, parts: number, unit: number): number[] {
+  const bounds = cutEqual(extent, parts)
+  if (extent < parts * unit) return bounds
+  return bounds.map((bound, part) => (part === parts ? extent : Math.round(bound / unit) * unit))
+}
+
+/** Bounds so that parts hold about equally many elements; `counts` has the elements at each index. */
+export function cutByHistogram(counts: ArrayLike<number>, parts: number): number[] {
+  let total = 0
+  for (let index = 0; index < counts.length; index++) total += counts[index] ?? 0
+  if (total === 0) return cutEqual(counts.length, parts)
+  const bounds = [0]
+  let before = 0
+  let index = 0
+  for (let part = 1; part < parts; part++) {
+    const goal = (total * part) / parts
+    // An index goes to the side on which the cut comes closer to the goal.
+    while (index < counts.length && before + (counts[index] ?? 0) / 2 <= goal) before += counts[index++] ?? 0
+    bounds.push(index)
+  }
+  bounds.push(counts.length)
+  return bounds
+}

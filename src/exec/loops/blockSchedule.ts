@@ -1,0 +1,297 @@
+/**
+ * The blocks of a loop, in plan order, and which must be done before which. Cut from the plan and the data alone.
+ *
+ *     2d, plan order by diagonals     wavefront
+ *          t0  t1  t2                      t0  t1  t2
+ *     s0    0   3   6                 s0    0   1   2       block (s, t) waits for (s - 1, t) and (s, t - 1)
+ *     s1    7   1   4                 s1    3   4   5
+ *     s2    5   8   2                 s2    6   7   8
+ *
+ * In a 2d schedule a block waits for the previous one of its row and of its column in plan order: no two of a row or
+ * column ever run together, and their order is fixed. Inside a block iterations run in key order.
+ *
+ * The *rank* of an iteration is its place in the serial order the run is equivalent to: key order for `order:
+ * 'serial'`, plan order for 'any'.
+ */
+
+import { CHUNK } from '../../core/fixedTree.ts'
+import type { Schedule } from '../../core/loopSpec.ts'
+import { blockCounts, cutAtMultiples, cutByHistogram, cutEqual } from '../../core/partitioning.ts'
+
+/** What is iterated over: all keys of a box, or the sorted keys of sparse data, or rows 0 … length - 1. */
+export type IterationSpace =
+  | { readonly kind: 'box'; readonly extents: readonly number[] }
+  | { readonly kind: 'sparse'; readonly extents: readonly number[]; readonly keys: readonly Int32Array[]; readonly length: number }
+  | { readonly kind: 'rows'; readonly length: number }
+
+export interface BlockSchedule {
+  readonly kind: Schedule['kind']
+  readonly iterations: number
+  /** Blocks in plan order. */
+  readonly count: number
+  /** Bounds along each cut axis. */
+  readonly cuts: readonly (readonly number[])[]
+  /**
+   * For a box: lower and upper bounds of each block, 2 x rank numbers each; absent where every block is a run of the
+   * whole space's keys.
+   */
+  readonly boxes?: Float64Array
+  /** The block's iterations: places inside its box, or places in `order`. */
+  readonly from: Float64Array
+  readonly to: Float64Array
+  /** Positions of sparse elements in plan order; absent when they are in key order. */
+  readonly order?: Int32Array
+  /** Plan rank of each block's first iteration. */
+  readonly base: Float64Array
+  /** Whether ranks are key order (otherwise plan order). */
+  readonly keyOrder: boolean
+  /** How many blocks each must wait for, and whom it releases (compressed rows). */
+  readonly waitsFor: Int32Array
+  readonly successorStart: Int32Array
+  readonly successors: Int32Array
+  /**
+   * Adds to arrays that are only added to go to private copies, one a lane. Blocks of one lane run one after another in plan order.
+   */
+  readonly lanes: Int32Array
+  readonly laneCount: number
+}
+
+export interface CutOptions {
+  readonly order: 'serial' | 'any'
+  readonly partitions?: number | readonly number[] | undefined
+  readonly balance?: 'histogram' | 'equal' | undefined
+  /** Most lanes when private copies are needed; 1 forces a single block along the first cut. */
+  readonly mostLanes?: number | undefined
+}
+
+export function cutBlocks(schedule: Schedule, space: IterationSpace, options: CutOptions): BlockSchedule {
+  const iterations = iterationsOf(space)
+  const partitions = options.partitions
+  const counts = blockCounts(schedule, extentsOf(space), partitions, iterations)
+  if (options.mostLanes !== undefined && counts[0] !== undefined) counts[0] = Math.min(counts[0], options.mostLanes)
+  const keyOrder = options.order === 'serial'
+  switch (schedule.kind) {
+    case 'serial':
+      return runs(schedule.kind, iterations, [0, iterations])
+    case 'independent':
+      return runs(schedule.kind, iterations, cutAtMultiples(iterations, counts[0] ?? 1, CHUNK))
+    case '1d': {
+      const bounds = boundsAlong(space, schedule.axis, counts[0] ?? 1, options.balance)
+      if (schedule.axis === 0) return runs(schedule.kind, iterations, runBounds(space, bounds), bounds)
+      const cells = bounds.slice(1).map((_, part): Cell => [part])
+      return grid(schedule.kind, space, [schedule.axis], [bounds], cells, keyOrder, () => [])
+    }
+    case '2d':
+    case 'wavefront': {
+      const cuts = schedule.axes.map((axis, i) => boundsAlong(space, axis, counts[i] ?? 1, options.balance))
+      const [rows, columns] = [(cuts[0]?.length ?? 1) - 1, (cuts[1]?.length ?? 1) - 1]
+      const cells = schedule.kind === '2d' ? diagonals(rows, columns) : rowByRow(rows, columns)
+      return grid(schedule.kind, space, schedule.axes, cuts, cells, keyOrder, (block) => previousInRowAndColumn(cells, block))
+    }
+  }
+}
+
+type Cell = readonly number[]
+
+function iterationsOf(space: IterationSpace): number {
+  switch (space.kind) {
+    case 'box':
+      return space.extents.reduce((size, extent) => size * extent, 1)
+    case 'sparse':
+    case 'rows':
+      return space.length
+  }
+}
+
+export function extentsOf(space: IterationSpace): readonly number[] {
+  return space.kind === 'rows' ? [space.length] : space.extents
+}
+
+function boundsAlong(space: IterationSpace, axis: number, parts: number, balance: 'histogram' | 'equal' | undefined): number[] {
+  const extent = extentsOf(space)[axis] ?? 0
+  const keys = space.kind === 'sparse' ? space.keys[axis] : undefined
+  if (keys === undefined || balance === 'equal') return cutEqual(extent, parts)
+  const counts = new Uint32Array(extent)
+  for (let i = 0; i < keys.length; i++) counts[keys[i] as number]!++
+  return cutByHistogram(counts, parts)
+}
+
+/** Cuts along axis 0 as cuts of the sorted positions. */
+function runBounds(space: IterationSpace, bounds: readonly number[]): number[] {
+  switch (space.kind) {
+    case 'rows':
+      return [...bounds]
+    case 'box': {
+      const inner = space.extents.slice(1).reduce((size, extent) => size * extent, 1)
+      return bounds.map((bound) => bound * inner)
+    }
+    case 'sparse':
+      return bounds.map((bound) => lowerBound(space.keys[0] ?? new Int32Array(0), bound))
+  }
+}
+
+/** The first place in sorted `keys` that is at least `key`. */
+export function lowerBound(keys: Int32Array, key: number, from = 0, to: number = keys.length): number {
+  let [low, high] = [from, to]
+  while (low < high) {
+    const middle = (low + high) >>> 1
+    if ((keys[middle] as number) < key) low = middle + 1
+    else high = middle
+  }
+  return low
+}
+
+/** Blocks that are runs of the whole space in key order, with no order among them. */
+function runs(kind: Schedule['kind'], iterations: number, bounds: readonly number[], cut: readonly number[] = bounds): BlockSchedule {
+  const count = bounds.length - 1
+  return {
+    kind,
+    iterations,
+    count,
+    cuts: kind === 'serial' ? [] : [cut],
+    from: Float64Array.from(bounds.slice(0, count)),
+    to: Float64Array.from(bounds.slice(1)),
+    base: Float64Array.from(bounds.slice(0, count)),
+    keyOrder: true,
+    ...releases(count, () => []),
+    lanes: Int32Array.from({ length: count }, (_, block) => block),
+    laneCount: count,
+  }
+}
+
+function diagonals(rows: number, columns: number): Cell[] {
+  const cells: Cell[] = []
+  for (let step = 0; step < columns; step++) for (let s = 0; s < rows; s++) cells.push([s, (s + step) % columns])
+  return cells
+}
+
+function rowByRow(rows: number, columns: number): Cell[] {
+  const cells: Cell[] = []
+  for (let s = 0; s < rows; s++) for (let t = 0; t < columns; t++) cells.push([s, t])
+  return cells
+}
+
+/** Sound for wavefronts too: row by row, the previous blocks of row and column are (s, t - 1) and (s - 1, t). */
+function previousInRowAndColumn(cells: readonly Cell[], block: number): number[] {
+  const [s, t] = cells[block] ?? []
+  const found: number[] = []
+  for (let before = block - 1, row = false, column = false; before >= 0 && !(row && column); before--) {
+    const cell = cells[before]
+    const sameRow: boolean = !row && cell?.[0] === s
+    const sameColumn: boolean = !column && cell?.[1] === t
+    row ||= sameRow
+    column ||= sameColumn
+    if (sameRow || sameColumn) found.push(before)
+  }
+  return found
+}
+
+function releases(
+  count: number,
+  predecessorsOf: (block: number) => readonly number[],
+): Pick<BlockSchedule, 'waitsFor' | 'successorStart' | 'successors'> {
+  const waitsFor = new Int32Array(count)
+  const lists: number[][] = Array.from({ length: count }, () => [])
+  for (let block = 0; block < count; block++) {
+    const predecessors = predecessorsOf(block)
+    waitsFor[block] = predecessors.length
+    for (const predecessor of predecessors) lists[predecessor]?.push(block)
+  }
+  const successorStart = new Int32Array(count + 1)
+  for (let block = 0; block < count; block++) successorStart[block + 1] = (successorStart[block] ?? 0) + (lists[block]?.length ?? 0)
+  return { waitsFor, successorStart, successors: Int32Array.from(lists.flat()) }
+}
+
+/** Blocks that are cells of a grid over one or two axes. */
+function grid(
+  kind: Schedule['kind'],
+  space: IterationSpace,
+  axes: readonly number[],
+  cuts: readonly (readonly number[])[],
+  cells: readonly Cell[],
+  keyOrder: boolean,
+  predecessorsOf: (block: number) => readonly number[],
+): BlockSchedule {
+  const count = cells.length
+  // Row s of the grid is a lane: its blocks run one after another. Without a second axis every block is alone.
+  const lanes = Int32Array.from(cells, (cell) => cell[0] ?? 0)
+  const shared = {
+    kind,
+    iterations: iterationsOf(space),
+    count,
+    cuts,
+    keyOrder,
+    ...releases(count, predecessorsOf),
+    lanes,
+    laneCount: (cuts[0]?.length ?? 1) - 1,
+  }
+  return space.kind === 'box'
+    ? { ...shared, ...boxCells(space.extents, axes, cuts, cells) }
+    : { ...shared, ...sparseCells(space, axes, cuts, cells) }
+}
+
+function boxCells(
+  extents: readonly number[],
+  axes: readonly number[],
+  cuts: readonly (readonly number[])[],
+  cells: readonly Cell[],
+): Pick<BlockSchedule, 'boxes' | 'from' | 'to' | 'base'> {
+  const rank = extents.length
+  const boxes = new Float64Array(cells.length * 2 * rank)
+  const from = new Float64Array(cells.length)
+  const to = new Float64Array(cells.length)
+  const base = new Float64Array(cells.length)
+  let before = 0
+  for (const [block, cell] of cells.entries()) {
+    let size = 1
+    for (let axis = 0; axis < rank; axis++) {
+      const cut = axes.indexOf(axis)
+      const low = cut < 0 ? 0 : (cuts[cut]?.[cell[cut] ?? 0] ?? 0)
+      const high = cut < 0 ? (extents[axis] ?? 0) : (cuts[cut]?.[(cell[cut] ?? 0) + 1] ?? 0)
+      boxes[(block * rank + axis) * 2] = low
+      boxes[(block * rank + axis) * 2 + 1] = high
+      size *= high - low
+    }
+    to[block] = size
+    base[block] = before
+    before += size
+  }
+  return { boxes, from, to, base }
+}
+
+/** Buckets the positions by cell: a stable counting sort, so that each bucket is in key order. */
+function sparseCells(
+  space: IterationSpace,
+  axes: readonly number[],
+  cuts: readonly (readonly number[])[],
+  cells: readonly Cell[],
+): Pick<BlockSchedule, 'order' | 'from' | 'to' | 'base'> {
+  const iterations = iterationsOf(space)
+  const partOf = axes.map((axis, i) => partTable(extentsOf(space)[axis] ?? 0, cuts[i] ?? []))
+  const keys = axes.map((axis) => (space.kind === 'sparse' ? (space.keys[axis] ?? new Int32Array(0)) : undefined))
+  const columns = axes.length === 2 ? (cuts[1]?.length ?? 1) - 1 : 1
+  const blockOfCell = new Int32Array(cells.length)
+  for (const [block, cell] of cells.entries()) blockOfCell[(cell[0] ?? 0) * columns + (cell[1] ?? 0)] = block
+  const blockOf = new Int32Array(iterations)
+  const sizes = new Int32Array(cells.length)
+  for (let position = 0; position < iterations; position++) {
+    let cell = 0
+    for (let i = 0; i < axes.length; i++) cell = cell * (i === 0 ? 1 : columns) + partOf[i]![keys[i]?.[position] ?? position]!
+    const block = blockOfCell[cell]!
+    blockOf[position] = block
+    sizes[block]!++
+  }
+  const base = new Float64Array(cells.length)
+  for (let block = 1; block < cells.length; block++) base[block] = base[block - 1]! + sizes[block - 1]!
+  const next = Float64Array.from(base)
+  const order = new Int32Array(iterations)
+  for (let position = 0; position < iterations; position++) order[next[blockOf[position]!]!++] = position
+  return { order, from: base, to: next, base }
+}
+
+/** The part of each index. */
+function partTable(extent: number, bounds: readonly number[]): Int32Array {
+  const table = new Int32Array(extent)
+  for (let part = 0; part + 1 < bounds.length; part++) table.fill(part, bounds[part], bounds[part + 1])
+  return table
+}

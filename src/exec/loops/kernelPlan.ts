@@ -1,0 +1,211 @@
+/**
+ * From an analysed loop and its storages to a kernel's text and what it is bound to, or the reason why the body must
+ * run as it stands.
+ */
+import type { TypedArray } from '../../core/column.ts'
+import { Bug } from '../../core/errors.ts'
+import { type Expr, type FunctionIr, visitStmts } from '../../core/functionIr.ts'
+import { fieldsOf } from '../../core/schema.ts'
+import type { DenseStorage, SparseStorage, Storage, TableStorage } from '../../core/storage.ts'
+import { loopKernelText, rngNames } from '../kernels/loopKernel.ts'
+import type { ArrayShape, ColumnShape, ElementShape, KernelShape } from '../kernels/loopKernelShape.ts'
+import type { AccumulatorForm } from './accumulatorLog.ts'
+import { type BlockSchedule, extentsOf, type IterationSpace } from './blockSchedule.ts'
+import { isWrittenInPlace } from './keyedArray.ts'
+import type { Lanes } from './lanes.ts'
+import type { AccumulatorInput, LoopInputs } from './loopInputs.ts'
+import type { ArrayPlan, BindingPlan, ElementPlan } from './loopTask.ts'
+
+/** Why no kernel can run the body over these storages; undefined when one can. */
+export function whyNoKernel(inputs: LoopInputs): string | undefined {
+  const { ir } = inputs.analyzed
+  if (ir === undefined || inputs.analyzed.plan.kernel.target === 'as-is') return 'the body runs as it stands'
+  for (const { storage, label } of inputs.arrays.values()) {
+    if (storage.kind === 'dense' && storage.dtype === 'object') return `${label} holds objects`
+  }
+  const { over } = inputs
+  if (over.kind === 'range') return undefined
+  if (over.storage.kind === 'dense') return over.storage.dtype === 'object' ? 'the elements are objects' : undefined
+  if (over.storage.element.kind === 'unknown') return 'what the elements are is not known'
+  return returnsValue(ir) && !isWrittenInPlace(over.storage) ? 'the value returned replaces elements that are no plain numbers' : undefined
+}
+
+function returnsValue(ir: FunctionIr): boolean {
+  let found = false
+  visitStmts(ir.body, (stmt) => {
+    if (stmt.kind === 'Return' && stmt.value !== undefined) found = true
+  })
+  return found
+}
+
+/** Why the kernel must run on the caller's thread: it may insert keys, or its arrays are not shared. */
+export function whyCallerOnly(inputs: LoopInputs, ir: FunctionIr): string | undefined {
+  let reason: string | undefined
+  visitStmts(ir.body, (stmt) => {
+    if ((stmt.kind !== 'Write' && stmt.kind !== 'Add') || reason !== undefined) return
+    const input = inputs.arrays.get(stmt.array)
+    if (input !== undefined && input.storage.kind !== 'dense' && mayInsert(inputs, input.array, input.storage, stmt)) {
+      reason = `the loop may insert keys into ${input.label}`
+    }
+  })
+  const written = new Set(inputs.analyzed.writtenArrays)
+  for (const { storage, array, label } of storagesOf(inputs)) {
+    if (written.has(array) && !buffersOf(storage).every((buffer) => buffer.buffer instanceof SharedArrayBuffer))
+      reason ??= `${label} is not in shared memory`
+  }
+  return reason
+}
+
+/** A write at the iteration's own key of the array iterated over finds its element. */
+function mayInsert(inputs: LoopInputs, array: number, storage: Storage, stmt: { readonly subscripts: readonly Expr[] }): boolean {
+  const own = inputs.over.kind === 'storage' && inputs.over.array === array
+  const atKey = stmt.subscripts.every((subscript, axis) => subscript.kind === 'Key' && subscript.axis === axis)
+  return !(own && atKey && storage.kind !== 'dense' && isWrittenInPlace(storage))
+}
+
+function buffersOf(storage: Storage): readonly ArrayBufferView[] {
+  return storage.kind === 'dense' ? [storage.data] : storage.columns.flatMap((column) => column.values ?? [])
+}
+
+/** Every storage the loop knows, with its identity; arrays of several names more than once. */
+export function storagesOf(inputs: LoopInputs): { readonly storage: Storage; readonly array: number; readonly label: string }[] {
+  const over = inputs.over.kind === 'storage' ? [{ ...inputs.over, label: inputs.analyzed.spec.over.label }] : []
+  return [...inputs.arrays.values(), ...inputs.buffers.values(), ...over]
+}
+
+export function formOf(input: AccumulatorInput): AccumulatorForm {
+  return typeof input === 'string' ? input : 'custom'
+}
+
+export interface KernelPlan {
+  readonly text: string
+  readonly binding: BindingPlan
+  readonly extents: readonly number[]
+  /** Names in the order of the binding. */
+  readonly arrays: readonly string[]
+  readonly accumulators: readonly string[]
+}
+
+export interface KernelMemory {
+  readonly order: Int32Array | undefined
+  /** Key columns in the order of places. */
+  readonly keys: readonly Int32Array[]
+  /** Copies of captured tables, in the IR's order. */
+  readonly tables: BindingPlan['tables']
+  /** Private copies by array identity (add-only arrays) and by name (buffers). */
+  readonly reduced: ReadonlyMap<number, Lanes>
+  readonly buffered: ReadonlyMap<string, Lanes>
+}
+
+export function planKernel(
+  inputs: LoopInputs,
+  ir: FunctionIr,
+  space: IterationSpace,
+  schedule: BlockSchedule,
+  memory: KernelMemory,
+): KernelPlan {
+  const names = ir.uses.filter((use) => use.kind === 'array' || use.kind === 'buffer').map((use) => use.name)
+  const accumulators = ir.uses.filter((use) => use.kind === 'accumulator').map((use) => use.name)
+  const arrays = names.map((name) => arrayOf(inputs, name, memory))
+  const element = elementOf(inputs.over)
+  const extents = extentsOf(space)
+  const forms = accumulators.map((name) => formOf(known(inputs.accumulators, name)))
+  const shape: KernelShape = {
+    space: space.kind,
+    extents,
+    permuted: schedule.order !== undefined,
+    element: element.shape,
+    arrays: new Map(names.map((name, i) => [name, (arrays[i] as ArrayOf).shape])),
+    accumulators: new Map(accumulators.map((name, i) => [name, forms[i] as AccumulatorForm])),
+    parameters: new Map(ir.parameters.map((parameter) => [parameter.name, parameter.value])),
+  }
+  const binding: BindingPlan = {
+    arrays: arrays.map((array) => array.plan),
+    accumulators: forms,
+    seeds: rngNames(ir).map((name) => known(inputs.rngs, name)),
+    tables: memory.tables,
+    ...(memory.order === undefined ? {} : { order: memory.order }),
+    keys: memory.keys,
+    element: element.plan,
+  }
+  return { text: loopKernelText(ir, shape), binding, extents, arrays: names, accumulators }
+}
+
+function known<V>(map: ReadonlyMap<string, V>, name: string): V {
+  const value = map.get(name)
+  if (value === undefined) throw new Bug(`The loop body uses ${name}, which was not handed to the runtime.`)
+  return value
+}
+
+interface ArrayOf {
+  readonly shape: ArrayShape
+  readonly plan: ArrayPlan
+}
+
+function arrayOf(inputs: LoopInputs, name: string, memory: KernelMemory): ArrayOf {
+  const buffer = inputs.buffers.get(name)
+  if (buffer !== undefined) {
+    const lanes = memory.buffered.get(name)
+    const combined = buffer.combine !== 'sum'
+    const adds = combined ? 'lane-combined' : lanes?.touched === undefined ? 'lane' : 'lane-touched'
+    return denseArray(buffer.storage, buffer.label, adds, lanes, buffer.combine === 'sum' ? undefined : buffer.combine.portable)
+  }
+  const { storage, array, label } = known(inputs.arrays, name)
+  if (storage.kind === 'dense') {
+    const lanes = memory.reduced.get(array)
+    return denseArray(storage, label, lanes === undefined ? 'direct' : 'lane', lanes)
+  }
+  const extents = storage.kind === 'table' ? [storage.length] : storage.shape
+  return { shape: { kind: 'keyed', extents }, plan: { kind: 'keyed', label, storage } }
+}
+
+function denseArray(
+  storage: DenseStorage,
+  label: string,
+  adds: Extract<ArrayShape, { kind: 'dense' }>['adds'],
+  lanes: Lanes | undefined,
+  combine?: Extract<ArrayPlan, { kind: 'dense' }>['combine'],
+): ArrayOf {
+  const { data, shape: extents, strides, dtype } = storage
+  if (dtype === 'object') throw new Bug(`A kernel was to reach the objects of ${label}.`)
+  return {
+    shape: { kind: 'dense', dtype, extents, strides, adds },
+    plan: {
+      kind: 'dense',
+      label,
+      data,
+      extents,
+      strides,
+      laneLength: lanes?.length ?? 0,
+      ...(lanes === undefined ? {} : { lanes: lanes.data }),
+      ...(lanes?.touched === undefined ? {} : { touched: lanes.touched }),
+      ...(combine === undefined ? {} : { combine }),
+    },
+  }
+}
+
+function elementOf(over: LoopInputs['over']): { readonly shape: ElementShape; readonly plan: ElementPlan } {
+  if (over.kind === 'range') return { shape: { kind: 'none' }, plan: { kind: 'none' } }
+  const { storage } = over
+  if (storage.kind === 'dense') {
+    if (storage.dtype === 'object') throw new Bug('A kernel was to iterate over objects.')
+    return {
+      shape: { kind: 'dense', dtype: storage.dtype, rank: storage.shape.length },
+      plan: { kind: 'dense', data: storage.data as TypedArray, strides: storage.strides },
+    }
+  }
+  return { shape: columnsShape(storage), plan: { kind: 'columns', storage } }
+}
+
+const NUMBERS: ReadonlySet<string> = new Set(['f64', 'f32', 'i64', 'i32', 'u32', 'i16', 'u16', 'i8', 'u8', 'u64', 'time'])
+
+function columnsShape(storage: SparseStorage | TableStorage): ElementShape {
+  const columns = fieldsOf(storage.element).map((field, i): ColumnShape => {
+    const column = storage.columns[i]
+    const form =
+      column?.values === undefined ? 'reader' : NUMBERS.has(column.type.kind) ? 'number' : column.type.kind === 'bool' ? 'bool' : 'reader'
+    return { name: field.name, form, nullable: column?.validity !== undefined }
+  })
+  const [first] = columns
+  return storage.element.kind === 'scalar' && first !== undefined ? { kind: 'scalar', column: first } : { kind: 'row', columns }
+}

@@ -1,0 +1,222 @@
+/**
+ * Sparse arrays and tables inside loop bodies: point reads by binary search, writes in place, and keys that are not
+ * there yet in an overlay that `mergeInserted` brings into the storage after the pass.
+ */
+import type { Column, TypedArray } from '../../core/column.ts'
+import { createBuilder } from '../../core/columnBuilder.ts'
+import { rowReader, type ValueReader, valueReader } from '../../core/columnOps.ts'
+import { PlanError } from '../../core/errors.ts'
+import { isInside, outsideMessage, positionOf } from '../../core/indexSpace.ts'
+import { type ColumnType, type DType, type ElementType, fieldsOf } from '../../core/schema.ts'
+import { ARRAY_OF_DTYPE, type SparseStorage, type TableStorage } from '../../core/storage.ts'
+import type { KeyedArray } from '../kernels/loopKernelShape.ts'
+import { lowerBound } from './blockSchedule.ts'
+
+export class KeyedView implements KeyedArray {
+  readonly storage: SparseStorage | TableStorage
+  readonly #label: string
+  readonly #shape: readonly number[]
+  readonly #read: ValueReader
+  readonly #fields: ReadonlyMap<string, ValueReader>
+  readonly #absent: unknown
+  /** First position of each index of axis 0, where there are two or more axes. */
+  readonly #rowStarts: Int32Array | undefined
+  /** Values by linear position in the shape: inserted, or of types that no buffer holds in place. */
+  readonly overlay: Map<number, unknown> = new Map()
+
+  constructor(storage: SparseStorage | TableStorage, label: string) {
+    this.storage = storage
+    this.#label = label
+    this.#shape = storage.kind === 'table' ? [storage.length] : storage.shape
+    this.#read = rowReader(storage)
+    this.#fields = new Map(fieldsOf(storage.element).map((field, i) => [field.name, readerOf(storage.columns[i])]))
+    this.#absent = absentValue(storage.element)
+    this.#rowStarts = storage.kind === 'sparse' ? rowStartsOf(storage) : undefined
+  }
+
+  get(...key: number[]): unknown {
+    const position = this.#find(key)
+    if (this.overlay.size > 0) {
+      const linear = positionOf(key, this.#shape)
+      if (this.overlay.has(linear)) return this.overlay.get(linear)
+    }
+    return position < 0 ? this.#absent : this.#read(position)
+  }
+
+  field(name: string, ...key: number[]): unknown {
+    if (this.overlay.size > 0) {
+      const value = this.get(...key)
+      return (value as Record<string, unknown> | undefined)?.[name] // rows are records
+    }
+    const position = this.#find(key)
+    return position < 0 ? (this.#absent as Record<string, unknown> | undefined)?.[name] : this.#fields.get(name)?.(position)
+  }
+
+  has(...key: number[]): boolean {
+    return this.#find(key) >= 0 || this.overlay.has(positionOf(key, this.#shape))
+  }
+
+  set(...keyAndValue: unknown[]): void {
+    const key = keyAndValue.slice(0, this.#shape.length) as number[] // checked by #find
+    const value = keyAndValue[this.#shape.length]
+    const position = this.#find(key)
+    const values = inPlaceValues(this.storage)
+    if (position >= 0 && values !== undefined) store(values, position, value)
+    else
+      this.overlay.set(
+        positionOf(key, this.#shape),
+        this.storage.element.kind === 'scalar' ? asStored(value, this.storage.element.type) : value,
+      )
+  }
+
+  add(...keyAndDelta: unknown[]): void {
+    const key = keyAndDelta.slice(0, this.#shape.length) as number[] // checked by get
+    const before = this.get(...key)
+    // JavaScript's own +, so that bigint and number meet as they do in the source
+    const sum = (before as number) + (keyAndDelta[this.#shape.length] as number)
+    this.set(...key, sum)
+  }
+
+  /** The position of a key, -1 when it is absent. Throws for a key outside the shape. */
+  #find(key: readonly number[]): number {
+    if (!isInside(key, this.#shape)) throw new PlanError(outsideMessage(this.#label, key, this.#shape))
+    if (this.storage.kind === 'table') return key[0] as number
+    const { keys } = this.storage
+    const first = key[0] as number
+    let from = this.#rowStarts === undefined ? lowerBound(keys[0] as Int32Array, first) : (this.#rowStarts[first] as number)
+    let to = this.#rowStarts === undefined ? lowerBound(keys[0] as Int32Array, first + 1, from) : (this.#rowStarts[first + 1] as number)
+    for (let axis = 1; axis < keys.length; axis++) {
+      const column = keys[axis] as Int32Array
+      const wanted = key[axis] as number
+      from = lowerBound(column, wanted, from, to)
+      to =
+        axis === keys.length - 1
+          ? Math.min(to, from + (from < to && column[from] === wanted ? 1 : 0))
+          : lowerBound(column, wanted + 1, from, to)
+    }
+    return from < to ? from : -1
+  }
+}
+
+function readerOf(column: Column | undefined): ValueReader {
+  return column === undefined ? () => undefined : valueReader(column)
+}
+
+const MOST_ROW_STARTS = 2 ** 24
+
+function rowStartsOf(storage: SparseStorage): Int32Array | undefined {
+  const rows = storage.shape[0] ?? 0
+  if (storage.shape.length < 2 || rows > MOST_ROW_STARTS) return undefined
+  const starts = new Int32Array(rows + 1)
+  const keys = storage.keys[0] ?? new Int32Array(0)
+  for (let i = 0; i < keys.length; i++) starts[(keys[i] as number) + 1]!++
+  for (let row = 0; row < rows; row++) starts[row + 1]! += starts[row]!
+  return starts
+}
+
+/** What `get` gives for an absent key: the zero of numbers, undefined for everything else. */
+function absentValue(element: ElementType): unknown {
+  if (element.kind !== 'scalar') return undefined
+  switch (element.type.kind) {
+    case 'f64':
+    case 'f32':
+    case 'i32':
+    case 'u32':
+    case 'i16':
+    case 'u16':
+    case 'i8':
+    case 'u8':
+      return 0
+    case 'i64':
+    case 'u64':
+      return 0n
+    case 'bool':
+      return false
+    default:
+      return undefined
+  }
+}
+
+/** The buffer of scalar numbers and booleans without nulls, which is written in place. */
+function inPlaceValues(storage: SparseStorage | TableStorage): { readonly data: TypedArray; readonly bool: boolean } | undefined {
+  const [column] = storage.columns
+  if (storage.element.kind !== 'scalar' || column?.values === undefined || column.validity !== undefined) return undefined
+  if (!isDType(column.type.kind)) return undefined
+  return { data: column.values as TypedArray, bool: column.type.kind === 'bool' } // u64 is not in place
+}
+
+function store(values: { readonly data: TypedArray; readonly bool: boolean }, position: number, value: unknown): void {
+  values.data[position] = (values.bool ? (value ? 1 : 0) : value) as never // converts, or throws, as JavaScript does
+}
+
+/** Whether writes to present keys go straight to the buffer. */
+export function isWrittenInPlace(storage: SparseStorage | TableStorage): boolean {
+  return inPlaceValues(storage) !== undefined
+}
+
+/** The storage with the overlay's values in it, in new buffers; undefined when nothing is to be changed. */
+export function mergeInserted(view: KeyedView): SparseStorage | TableStorage | undefined {
+  if (view.overlay.size === 0) return undefined
+  const { storage } = view
+  const shape = storage.kind === 'table' ? [storage.length] : storage.shape
+  const linear = [...view.overlay.keys()].sort((a, b) => a - b)
+  const builders = fieldsOf(storage.element).map((field) => createBuilder(field.type, field.name))
+  const append = (value: unknown): void => {
+    const values =
+      storage.element.kind === 'row' ? fieldsOf(storage.element).map((field) => (value as Record<string, unknown>)[field.name]) : [value]
+    for (const [i, builder] of builders.entries()) builder.append(values[i])
+  }
+  const read = rowReader(storage)
+  const positions: number[] = []
+  let next = 0
+  for (let i = 0; i < storage.length; i++) {
+    const at = storage.kind === 'table' ? i : linearAt(storage, i)
+    while (next < linear.length && (linear[next] as number) < at) {
+      positions.push(linear[next] as number)
+      append(view.overlay.get(linear[next++] as number))
+    }
+    const changed = next < linear.length && linear[next] === at
+    positions.push(at)
+    append(changed ? view.overlay.get(linear[next++] as number) : read(i))
+  }
+  for (; next < linear.length; next++) {
+    positions.push(linear[next] as number)
+    append(view.overlay.get(linear[next] as number))
+  }
+  const columns = builders.map((builder) => builder.finish())
+  if (storage.kind === 'table') return { ...storage, columns }
+  return { ...storage, length: positions.length, columns, keys: keysOf(positions, shape) }
+}
+
+function linearAt(storage: SparseStorage, position: number): number {
+  let linear = 0
+  for (let axis = 0; axis < storage.shape.length; axis++)
+    linear = linear * (storage.shape[axis] ?? 1) + (storage.keys[axis]?.[position] ?? 0)
+  return linear
+}
+
+function keysOf(positions: readonly number[], shape: readonly number[]): Int32Array[] {
+  const keys = shape.map(() => new Int32Array(positions.length))
+  for (const [i, position] of positions.entries()) {
+    let rest = position
+    for (let axis = shape.length - 1; axis >= 0; axis--) {
+      const extent = shape[axis] ?? 1
+      ;(keys[axis] as Int32Array)[i] = rest % extent
+      rest = Math.floor(rest / extent)
+    }
+  }
+  return keys
+}
+
+/** A value as a typed array of the column's type gives it back. */
+function asStored(value: unknown, type: ColumnType): unknown {
+  if (value === null || !isDType(type.kind)) return value
+  if (type.kind === 'bool') return Boolean(value)
+  const scratch = new ARRAY_OF_DTYPE[type.kind](1)
+  scratch[0] = value as never // converts, or throws, as JavaScript does
+  return scratch[0]
+}
+
+function isDType(kind: string): kind is DType {
+  return kind in ARRAY_OF_DTYPE
+}

@@ -1,0 +1,117 @@
+/**
+ * Private copies for arrays that a loop only adds to, and for update buffers: one copy a lane, combined by the fixed
+ * tree over lanes and then brought into the array.
+ *
+ * Float copies start at -0, the identity of addition, so that elements nobody adds to keep their bits.
+ */
+import type { TypedArray } from '../../core/column.ts'
+import type { DType } from '../../core/schema.ts'
+import { ARRAY_OF_DTYPE, type DenseStorage } from '../../core/storage.ts'
+
+export interface Lanes {
+  readonly target: DenseStorage
+  /** `count` copies, one behind the other. */
+  readonly data: TypedArray
+  /** Elements of one copy; the target's padded length. */
+  readonly length: number
+  readonly count: number
+  /** Which elements of which copy were added to, where `combine` or `apply` are the user's. */
+  readonly touched?: Uint8Array
+  readonly combine?: (a: number, b: number) => number
+  readonly apply?: (current: number, update: number) => number
+}
+
+/** The dtype of a buffer's copies: updates are numbers, not yet elements. */
+export function dtypeOfUpdates(dtype: DType | 'object'): DType {
+  return dtype === 'i64' ? 'i64' : 'f64'
+}
+
+/** Empties all copies. */
+export function resetLanes(lanes: Lanes): void {
+  const { data } = lanes
+  if (data instanceof BigInt64Array) data.fill(0n)
+  else data.fill(-0)
+  lanes.touched?.fill(0)
+}
+
+/** Combines the copies and brings them into the target. */
+export function flushLanes(lanes: Lanes): void {
+  for (let step = 1; step < lanes.count; step *= 2) {
+    for (let lane = 0; lane + step < lanes.count; lane += 2 * step) joinLanes(lanes, lane, lane + step)
+  }
+  if (lanes.touched !== undefined) applyTouched(lanes, lanes.touched)
+  else if (lanes.target.dtype === 'bool') addBools(lanes.target.data, lanes.data, lanes.length)
+  else addInto(lanes.target.data, 0, lanes.data, 0, lanes.length)
+}
+
+function joinLanes(lanes: Lanes, left: number, right: number): void {
+  const { data, length, touched } = lanes
+  if (touched === undefined) {
+    addInto(data, left * length, data, right * length, length)
+    return
+  }
+  for (let i = 0; i < length; i++) {
+    const [a, b] = [left * length + i, right * length + i]
+    if (touched[b] === 0) continue
+    const update = data[b] as number
+    data[a] = (touched[a] === 0 ? update : joined(lanes, data[a] as number, update)) as never // numbers, or bigints of i64
+    touched[a] = 1
+  }
+}
+
+function joined(lanes: Lanes, a: number, b: number): number {
+  return lanes.combine === undefined ? a + b : lanes.combine(a, b)
+}
+
+function applyTouched(lanes: Lanes, touched: Uint8Array): void {
+  const { data } = lanes.target
+  const bool = lanes.target.dtype === 'bool'
+  for (let i = 0; i < lanes.length; i++) {
+    if (touched[i] === 0) continue
+    const current = data[i] as number
+    const update = lanes.data[i] as number
+    const value = lanes.apply === undefined ? current + update : lanes.apply(current, update)
+    data[i] = (bool ? (value ? 1 : 0) : value) as never // stores as the array does
+  }
+}
+
+function addBools(target: TypedArray, updates: TypedArray, length: number): void {
+  for (let i = 0; i < length; i++) target[i] = (target[i] as number) + (updates[i] as number) ? 1 : 0
+}
+
+/** target[i] += source[i]; one loop for each class of array would be faster, but this runs once a pass. */
+function addInto(target: TypedArray, at: number, source: TypedArray, from: number, length: number): void {
+  if (target instanceof BigInt64Array) {
+    for (let i = 0; i < length; i++) target[at + i] = (target[at + i] as bigint) + (source[from + i] as bigint)
+    return
+  }
+  const [a, b] = [target as Float64Array, source as Float64Array] // both hold numbers: i64 is done above
+  for (let i = 0; i < length; i++) a[at + i] = (a[at + i] as number) + (b[from + i] as number)
+}
+
+/** Copies for a target; `allocate` gives zeroed memory for so many elements of a dtype. */
+export function createLanes(
+  target: DenseStorage,
+  count: number,
+  options: Pick<Lanes, 'combine' | 'apply'> & {
+    readonly dtype: DType
+    readonly touched: boolean
+    readonly allocate: (dtype: DType, length: number) => TypedArray
+  },
+): Lanes {
+  const length = target.data.length
+  return {
+    target,
+    count,
+    length,
+    data: options.allocate(options.dtype, length * count),
+    ...(options.touched ? { touched: options.allocate('u8', length * count) as Uint8Array } : {}),
+    ...(options.combine === undefined ? {} : { combine: options.combine }),
+    ...(options.apply === undefined ? {} : { apply: options.apply }),
+  }
+}
+
+/** Ordinary memory, for runs on the caller's thread. */
+export function allocatePlain(dtype: DType, length: number): TypedArray {
+  return new ARRAY_OF_DTYPE[dtype](length)
+}

@@ -1,0 +1,45 @@
+/** What `session.loop` hands to the runtime: the analysed loop and what its names stand for. */
+import type { AccumulatorKind } from '../../core/accumulator.ts'
+import type { PortableFunction } from '../../core/functionIr.ts'
+import type { AnalyzedLoop } from '../../core/loopSpec.ts'
+import type { DenseStorage, Storage } from '../../core/storage.ts'
+
+/** A user's helper function; every `UserFunction` is one. */
+export interface HelperFunction {
+  readonly original: (...args: never[]) => unknown
+  readonly portable?: PortableFunction
+}
+
+export interface ArrayInput {
+  readonly storage: Storage
+  /** Identity of the array: names with one identity have one storage. */
+  readonly array: number
+  /** For messages, as `W`. */
+  readonly label: string
+}
+
+export interface BufferInput {
+  readonly storage: DenseStorage
+  readonly array: number
+  readonly label: string
+  readonly combine: 'sum' | HelperFunction
+  readonly apply?: HelperFunction
+  readonly maxDelay?: number
+}
+
+export type AccumulatorInput = AccumulatorKind | { readonly init: unknown; readonly combine: HelperFunction }
+
+export interface LoopInputs {
+  readonly analyzed: AnalyzedLoop
+  readonly over:
+    | { readonly kind: 'range'; readonly extents: readonly number[] }
+    | { readonly kind: 'storage'; readonly storage: Storage; readonly array: number }
+  /** By the name the body uses, captured ones included. */
+  readonly arrays: ReadonlyMap<string, ArrayInput>
+  readonly buffers: ReadonlyMap<string, BufferInput>
+  readonly accumulators: ReadonlyMap<string, AccumulatorInput>
+  /** Seeds by name. */
+  readonly rngs: ReadonlyMap<string, number>
+  /** Everything else in `env`, as the user gave it, for bodies that run as they stand. */
+  readonly envObject: Readonly<Record<string, unknown>>
+}

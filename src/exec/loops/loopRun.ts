@@ -1,0 +1,549 @@
+/**
+ * Runs loops: cuts the blocks, binds the kernel, has workers (or the caller's thread) run passes, and combines what
+ * they added.
+ *
+ *     prepareLoop ── cut blocks ── plan kernel ── runPass: reset ─ run blocks ─ combine accumulators and private copies
+ *                 └─ no kernel: runPass calls the body as it stands
+ *
+ * A prepared loop holds on to the storages it was given: prepare again after an array got another storage (as those a
+ * pass reports as `replaced`). Values may change in between.
+ */
+import { combineCustom, combineSums, emptyResult } from '../../core/accumulator.ts'
+import type { TypedArray } from '../../core/column.ts'
+import { Bug } from '../../core/errors.ts'
+import { CHUNK } from '../../core/fixedTree.ts'
+import type { FunctionIr, Primitive } from '../../core/functionIr.ts'
+import type { LoopPlan } from '../../core/loopPlan.ts'
+import type { DType } from '../../core/schema.ts'
+import { ARRAY_OF_DTYPE, type Storage } from '../../core/storage.ts'
+import type { Arena } from '../memory/arena.ts'
+import type { WorkerPool } from '../workers/worker.ts'
+import { type AccumulatorPart, closeFragment } from './accumulatorLog.ts'
+import { type BlockSchedule, cutBlocks, type IterationSpace } from './blockSchedule.ts'
+import { abortPass, type ClaimState, claimBlock, claimWords, finishBlock, resetClaims } from './claim.ts'
+import { iterationNs } from './estimate.ts'
+import { bodyError, wireToError } from './failure.ts'
+import { type KernelPlan, planKernel, storagesOf, whyCallerOnly, whyNoKernel } from './kernelPlan.ts'
+import { mergeInserted } from './keyedArray.ts'
+import { createLanes, flushLanes, type Lanes, resetLanes } from './lanes.ts'
+import type { LoopInputs } from './loopInputs.ts'
+import type { LoopTask, LoopTaskResult } from './loopTask.ts'
+import { copyStorage, PlainLoop, restoreStorage, updateOptions } from './plainRun.ts'
+import { type BoundLoop, bindLoop, blockSlices, type PassContext, startPass } from './runBlocks.ts'
+import { keyAtPosition, serialOrderOf, spaceOf, visitSerially } from './space.ts'
+import { type Difference, firstDifference } from './verify.ts'
+
+export type { BufferInput, HelperFunction, LoopInputs } from './loopInputs.ts'
+
+export interface LoopResources {
+  readonly pool: WorkerPool
+  readonly arena: Arena
+}
+
+export interface PassResult {
+  readonly iterations: number
+  readonly milliseconds: number
+  /** Results by the accumulators' names. */
+  readonly accumulators: Readonly<Record<string, unknown>>
+  /** New storages, by array identity, of arrays that got new keys or elements no buffer holds in place. */
+  readonly replaced?: ReadonlyMap<number, Storage>
+}
+
+export interface VerifyResult {
+  readonly identical: boolean
+  readonly iterations: number
+  readonly firstDifference?: Difference
+}
+
+export interface PreparedLoop {
+  readonly blocks: BlockSchedule
+  readonly execution: LoopPlan['execution']
+  /** How many blocks can run at the same time at most. */
+  readonly width: number
+  /** Passes count from 0. Rejects with a TaskError when the body threw, with the signal's reason when aborted; arrays then hold what was written. */
+  runPass(pass: number, options?: { readonly signal?: AbortSignal }): Promise<PassResult>
+  /** The keys of all iterations in the serial order the run is equivalent to. */
+  serialOrder(): Int32Array
+  /** Runs a pass and the serial program on copies, compares bit for bit, and puts the arrays back as they were. */
+  verify(pass: number, options?: { readonly signal?: AbortSignal }): Promise<VerifyResult>
+  /** Copies what a pass may write; the function returned puts it back. */
+  snapshot(): () => void
+  /** Frees what the loop holds in the arena. */
+  dispose(): void
+}
+
+export function prepareLoop(inputs: LoopInputs, resources: LoopResources): PreparedLoop {
+  const space = spaceOf(inputs.over)
+  const because = whyNoKernel(inputs)
+  const { ir } = inputs.analyzed
+  if (because !== undefined || ir === undefined) return new AsIsLoop(inputs, space, because ?? 'the body runs as it stands')
+  return new KernelLoop(inputs, ir, space, resources)
+}
+
+// ------------------------------------------------------------------ what both kinds share
+
+abstract class Prepared implements PreparedLoop {
+  abstract readonly blocks: BlockSchedule
+  abstract readonly execution: LoopPlan['execution']
+  abstract readonly width: number
+  protected readonly inputs: LoopInputs
+  protected readonly space: IterationSpace
+  constructor(inputs: LoopInputs, space: IterationSpace) {
+    this.inputs = inputs
+    this.space = space
+  }
+
+  abstract runPass(pass: number, options?: { readonly signal?: AbortSignal }): Promise<PassResult>
+  abstract verify(pass: number, options?: { readonly signal?: AbortSignal }): Promise<VerifyResult>
+  abstract dispose(): void
+
+  serialOrder(): Int32Array {
+    return serialOrderOf(this.space, this.blocks)
+  }
+
+  snapshot(): () => void {
+    const copies = this.written().map((storage) => ({ storage, copy: copyStorage(storage) }))
+    return () => {
+      for (const { storage, copy } of copies) restoreStorage(storage, copy)
+    }
+  }
+
+  /** The storages a pass may write, each once. */
+  protected written(): Storage[] {
+    const ids = new Set([...this.inputs.analyzed.writtenArrays, ...[...this.inputs.buffers.values()].map((buffer) => buffer.array)])
+    return [...new Set(storagesOf(this.inputs).flatMap(({ storage, array }) => (ids.has(array) ? [storage] : [])))]
+  }
+
+  protected get name(): string {
+    const { options, over } = this.inputs.analyzed.spec
+    return options.name === undefined ? `the loop over ${over.label}` : `the loop ${options.name}`
+  }
+
+  /** Results of the accumulators from the parts of all workers. */
+  protected combine(parts: readonly ReadonlyMap<string, AccumulatorPart>[]): Record<string, unknown> {
+    return Object.fromEntries(
+      [...this.inputs.accumulators].map(([name, input]) => {
+        const own = parts.flatMap((map) => map.get(name) ?? [])
+        const fragments = own.flatMap((part) => part.fragments)
+        if (typeof input !== 'string') {
+          const combine = input.combine.original as (a: unknown, b: unknown) => unknown // the user's function of two values
+          return [name, combineCustom({ init: input.init, combine }, fragments)]
+        }
+        if (input === 'sum') return [name, combineSums(fragments)]
+        const values = own.map((part) => part.value)
+        if (input === 'count') return [name, values.reduce((sum, value) => sum + value, 0)]
+        const pick = input === 'min' ? Math.min : Math.max
+        return [name, values.reduce((a, b) => pick(a, b), emptyResult(input) as number)] // of min and max: a number
+      }),
+    )
+  }
+}
+
+/** Lets timers and signals have their turn after so long on the caller's thread. */
+const TURN_MS = 12
+
+async function otherTurn(): Promise<void> {
+  await new Promise<void>((resolve) => setImmediate(resolve))
+}
+
+// ------------------------------------------------------------------ bodies that run as they stand
+
+class AsIsLoop extends Prepared {
+  readonly blocks: BlockSchedule
+  readonly execution: LoopPlan['execution']
+  readonly width = 1
+
+  constructor(inputs: LoopInputs, space: IterationSpace, because: string) {
+    super(inputs, space)
+    this.blocks = cutBlocks({ kind: 'serial' }, space, { order: 'serial' })
+    this.execution = { where: 'caller', because: `${because[0]?.toUpperCase()}${because.slice(1)}.` }
+  }
+
+  async runPass(pass: number, { signal }: { readonly signal?: AbortSignal } = {}): Promise<PassResult> {
+    signal?.throwIfAborted()
+    const started = performance.now()
+    const loop = new PlainLoop(this.inputs, { storageOf: (_, storage) => storage, laneCount: 1, body: 'original' })
+    loop.startPass(pass)
+    const delays = [...this.inputs.buffers.values()].map((buffer) => buffer.maxDelay ?? Number.POSITIVE_INFINITY)
+    const flushEvery = Math.min(...delays)
+    let turn = started
+    for (let position = 0; position < this.blocks.iterations; position++) {
+      const key = keyAtPosition(this.space, position)
+      try {
+        loop.iterate(position, [...key], 0)
+      } catch (error) {
+        throw bodyError(this.name, key, error)
+      }
+      if ((position + 1) % flushEvery === 0) loop.flush()
+      if ((position + 1) % CHUNK === 0) closeChunk(loop, position + 1 - CHUNK)
+      if ((position & 63) === 63 && performance.now() - turn > TURN_MS) {
+        await otherTurn()
+        signal?.throwIfAborted()
+        turn = performance.now()
+      }
+    }
+    closeChunk(loop, Math.floor(this.blocks.iterations / CHUNK) * CHUNK)
+    loop.flush()
+    const accumulators = this.combine([loop.parts()])
+    const replaced = replacedBy(loop.keyed)
+    return { iterations: this.blocks.iterations, milliseconds: performance.now() - started, accumulators, ...replaced }
+  }
+
+  /** The body runs serially, as plain JavaScript, and cannot be run twice without its effects: there is nothing to compare. */
+  async verify(): Promise<VerifyResult> {
+    return { identical: true, iterations: this.blocks.iterations }
+  }
+
+  dispose(): void {}
+}
+
+function closeChunk(loop: PlainLoop, from: number): void {
+  for (const log of loop.accumulators.values()) closeFragment(log, from)
+}
+
+function replacedBy(keyed: ReadonlyMap<number, Parameters<typeof mergeInserted>[0]>): { readonly replaced?: ReadonlyMap<number, Storage> } {
+  const replaced = new Map<number, Storage>()
+  for (const [array, view] of keyed) {
+    const merged = mergeInserted(view)
+    if (merged !== undefined) replaced.set(array, merged)
+  }
+  return replaced.size === 0 ? {} : { replaced }
+}
+
+// ------------------------------------------------------------------ compiled bodies
+
+/** Below this estimate a pass is over before threads are awake. */
+const WORTH_THREADS_MS = 8
+/** Measured passes decide better than the estimate. */
+const MEASURED_WORTH_THREADS_MS = 4
+const MEASURED_NOT_WORTH_MS = 0.5
+/** Private copies take at most about this much memory. */
+const LANE_BYTES = 64 * 2 ** 20
+const MOST_LANES = 16
+
+let lastId = 0
+
+class KernelLoop extends Prepared {
+  readonly blocks: BlockSchedule
+  readonly width: number
+  execution: LoopPlan['execution']
+  readonly #id = `${++lastId}`
+  readonly #ir: FunctionIr
+  readonly #resources: LoopResources
+  readonly #allocated: number[] = []
+  readonly #plan: KernelPlan
+  readonly #claims: ClaimState
+  readonly #lanes: Lanes[] = []
+  readonly #tables: { readonly copy: TypedArray; readonly original: ArrayLike<Primitive> }[] = []
+  /** Iterations between flushes of buffers with maxDelay; Infinity without. */
+  readonly #flushEvery: number
+  readonly #decided: string | undefined
+  #bound: BoundLoop | undefined
+  #stale = false
+
+  constructor(inputs: LoopInputs, ir: FunctionIr, space: IterationSpace, resources: LoopResources) {
+    super(inputs, space)
+    this.#ir = ir
+    this.#resources = resources
+    this.#flushEvery = Math.min(
+      Number.POSITIVE_INFINITY,
+      ...[...inputs.buffers.values()].map((buffer) => buffer.maxDelay ?? Number.POSITIVE_INFINITY),
+    )
+    try {
+      this.blocks = this.#cut()
+      this.width = widthOf(this.blocks)
+      this.#claims = {
+        words: this.#allocate('i32', claimWords(this.blocks.count)) as Int32Array,
+        failure: this.#allocate('i64', 1) as BigInt64Array,
+      }
+      this.#plan = this.#planKernel()
+    } catch (error) {
+      this.dispose()
+      throw error
+    }
+    this.#decided = this.#whyCaller()
+    this.execution = this.#decide(undefined)
+  }
+
+  #allocate = (dtype: DType, length: number): TypedArray => {
+    const offset = this.#resources.arena.allocate(length * ARRAY_OF_DTYPE[dtype].BYTES_PER_ELEMENT, this.name)
+    this.#allocated.push(offset)
+    return this.#resources.arena.view(dtype, offset, length)
+  }
+
+  #cut(): BlockSchedule {
+    const { analyzed } = this.inputs
+    const { options } = analyzed.spec
+    const order = options.order ?? 'serial'
+    const mostLanes = this.#mostLanes()
+    // With maxDelay every iteration sees the flushes before it in the serial order, so iterations run in that order.
+    const schedule = Number.isFinite(this.#flushEvery) ? ({ kind: 'serial' } as const) : analyzed.schedule
+    const cut = cutBlocks(schedule, this.space, { order, partitions: options.partitions, balance: options.balance, mostLanes })
+    if (cut.order === undefined) return cut
+    const shared = this.#allocate('i32', cut.order.length) as Int32Array
+    shared.set(cut.order)
+    return { ...cut, order: shared }
+  }
+
+  /** Undefined when the loop needs no private copies. From data and memory, never from the number of workers. */
+  #mostLanes(): number | undefined {
+    const targets = [...this.#reducedStorages().values(), ...[...this.inputs.buffers.values()].map((buffer) => buffer.storage)]
+    if (targets.length === 0) return undefined
+    const iterations = this.space.kind === 'box' ? this.space.extents.reduce((size, extent) => size * extent, 1) : this.space.length
+    const bytes = targets.reduce((sum, target) => sum + target.data.length * 8, 0)
+    const byMemory = Math.max(2, Math.min(MOST_LANES, Math.floor(LANE_BYTES / Math.max(1, bytes))))
+    const exact =
+      targets.every((target) => target.dtype !== 'f64' && target.dtype !== 'f32' && target.dtype !== 'bool') &&
+      this.inputs.buffers.size === 0
+    if (targets.some((target) => target.dtype === 'bool') && this.inputs.buffers.size === 0) return 1
+    // Up to one chunk the additions have the bits of the plain loop.
+    return exact ? byMemory : Math.max(1, Math.min(byMemory, Math.ceil(iterations / CHUNK)))
+  }
+
+  #reducedStorages(): Map<number, Extract<Storage, { kind: 'dense' }>> {
+    const found = new Map<number, Extract<Storage, { kind: 'dense' }>>()
+    for (const { storage, array } of this.inputs.arrays.values()) {
+      if (storage.kind === 'dense' && this.inputs.analyzed.reducedArrays.includes(array)) found.set(array, storage)
+    }
+    return found
+  }
+
+  #planKernel(): KernelPlan {
+    const { laneCount, order } = this.blocks
+    const reduced = new Map<number, Lanes>()
+    for (const [array, storage] of laneCount < 2 ? [] : this.#reducedStorages()) {
+      if (storage.dtype === 'object') throw new Bug('A kernel was to add to objects.')
+      reduced.set(array, createLanes(storage, laneCount, { dtype: storage.dtype, touched: false, allocate: this.#allocate }))
+    }
+    const buffered = new Map(
+      [...this.inputs.buffers].map(([name, buffer]) => [
+        name,
+        createLanes(buffer.storage, laneCount, { ...updateOptions(buffer), allocate: this.#allocate }),
+      ]),
+    )
+    this.#lanes.push(...reduced.values(), ...buffered.values())
+    const tables = this.#ir.tables.map((table) => this.#sharedTable(table.value))
+    return planKernel(this.inputs, this.#ir, this.space, this.blocks, { order, keys: this.#keys(), tables, reduced, buffered })
+  }
+
+  /** Key columns in the order of places. */
+  #keys(): readonly Int32Array[] {
+    const { space, blocks } = this
+    if (space.kind !== 'sparse') return []
+    const { order } = blocks
+    if (order === undefined) return space.keys
+    return space.keys.map((column) => {
+      const sorted = this.#allocate('i32', order.length) as Int32Array
+      for (let place = 0; place < order.length; place++) sorted[place] = column[order[place] as number] as number // places and positions are inside
+      return sorted
+    })
+  }
+
+  /** Numbers go to the arena once, and are read anew before each pass; other tables travel with the task. */
+  #sharedTable(table: ArrayLike<Primitive>): ArrayLike<Primitive> {
+    const dtype = dtypeOfTable(table)
+    if (dtype === undefined) return table
+    const copy = this.#allocate(dtype, table.length)
+    this.#tables.push({ copy, original: table })
+    return copy as ArrayLike<Primitive>
+  }
+
+  #whyCaller(): string | undefined {
+    if (this.#resources.pool.size === 1) return 'The session has one worker.'
+    const reason = whyCallerOnly(this.inputs, this.#ir)
+    if (reason !== undefined) return `${reason[0]?.toUpperCase()}${reason.slice(1)}.`
+    if (Number.isFinite(this.#flushEvery)) return `An update buffer is flushed every ${this.#flushEvery} iterations, in serial order.`
+    for (const buffer of this.inputs.buffers.values()) {
+      if (buffer.combine !== 'sum' && buffer.combine.portable === undefined)
+        return `The combine function of ${buffer.label} cannot be sent to a worker.`
+    }
+    if (this.blocks.count < 2 || this.width < 2)
+      return `The ${this.blocks.kind} schedule of this loop leaves nothing to run at the same time.`
+    return undefined
+  }
+
+  #decide(measured: { readonly milliseconds: number; readonly workers: number } | undefined): LoopPlan['execution'] {
+    if (this.#decided !== undefined) return { where: 'caller', because: this.#decided }
+    const { iterations } = this.blocks
+    if (measured === undefined) {
+      const estimate = (iterations * iterationNs(this.#ir, (name, axis) => this.#extentOf(name, axis))) / 1e6
+      return estimate < WORTH_THREADS_MS
+        ? {
+            where: 'caller',
+            because: `A pass of ${iterations} iterations takes about ${msText(estimate)}, less than waking threads is worth.`,
+          }
+        : { where: 'workers', because: `A pass takes about ${msText(estimate)} on one thread.` }
+    }
+    const alone = measured.milliseconds * measured.workers
+    if (this.execution.where === 'caller') {
+      return alone > MEASURED_WORTH_THREADS_MS
+        ? { where: 'workers', because: `A pass took ${msText(alone)} on one thread.` }
+        : this.execution
+    }
+    return measured.milliseconds < MEASURED_NOT_WORTH_MS
+      ? { where: 'caller', because: `A pass took ${msText(measured.milliseconds)}, less than waking threads is worth.` }
+      : this.execution
+  }
+
+  #extentOf(name: string, axis: number): number | undefined {
+    const storage = this.inputs.arrays.get(name)?.storage ?? this.inputs.buffers.get(name)?.storage
+    return storage === undefined ? undefined : storage.kind === 'table' ? storage.length : storage.shape[axis]
+  }
+
+  async runPass(pass: number, { signal }: { readonly signal?: AbortSignal } = {}): Promise<PassResult> {
+    signal?.throwIfAborted()
+    if (this.#stale) throw new Bug('A loop ran on after a pass had replaced the storage of one of its arrays.')
+    const started = performance.now()
+    for (const lanes of this.#lanes) resetLanes(lanes)
+    for (const { copy, original } of this.#tables) copy.set(original as never) // numbers of the copy's kind
+    resetClaims(this.#claims, this.blocks)
+    const task = this.#task(pass)
+    const workers = this.execution.where === 'workers' ? Math.min(this.#resources.pool.size, this.width) : 1
+    const onAbort = (): void => abortPass(this.#claims)
+    signal?.addEventListener('abort', onAbort, { once: true })
+    try {
+      const results = workers > 1 ? await this.#runOnWorkers(task, workers) : await this.#runHere(task)
+      signal?.throwIfAborted()
+      this.#throwFailure(results)
+      for (const lanes of this.#lanes) flushLanes(lanes)
+      const parts = results.map(
+        (result) => new Map(this.#plan.accumulators.map((name, i) => [name, result.accumulators[i] as AccumulatorPart])),
+      )
+      const accumulators = this.combine(parts)
+      const replaced = this.#replaced()
+      this.#stale = replaced.replaced !== undefined
+      const milliseconds = performance.now() - started
+      this.execution = this.#decide({ milliseconds, workers })
+      return { iterations: this.blocks.iterations, milliseconds, accumulators, ...replaced }
+    } finally {
+      signal?.removeEventListener('abort', onAbort)
+    }
+  }
+
+  #task(pass: number): LoopTask {
+    const { text, binding, extents } = this.#plan
+    const parameters = this.#ir.parameters.map((parameter) => parameter.value)
+    return { id: this.#id, text, binding, extents, schedule: this.blocks, claims: this.#claims, parameters, pass }
+  }
+
+  async #runOnWorkers(task: LoopTask, workers: number): Promise<readonly (LoopTaskResult & { readonly thrown?: unknown })[]> {
+    const payloads = Array.from({ length: workers }, () => task)
+    return (await this.#resources.pool.runTogether('loop', payloads)) as LoopTaskResult[] // what runLoopTask gives
+  }
+
+  /** The same blocks with the same kernel, in plan order, letting others have their turn between slices. */
+  async #runHere(task: LoopTask): Promise<readonly (LoopTaskResult & { readonly thrown?: unknown })[]> {
+    this.#bound ??= bindLoop(task.text, task.binding, this.#combines())
+    const context = startPass(task, this.#bound)
+    let turn = performance.now()
+    for (let block = claimBlock(this.#claims, this.blocks); block >= 0; block = claimBlock(this.#claims, this.blocks)) {
+      for (const _ of this.#slices(context, block)) {
+        if (performance.now() - turn > TURN_MS) {
+          await otherTurn()
+          turn = performance.now()
+        }
+      }
+      finishBlock(this.#claims, this.blocks, block)
+    }
+    const accumulators = this.#bound.logs.map((log) => ({
+      form: log.form,
+      fragments: log.fragments,
+      value: 'value' in log.sink ? log.sink.value : 0,
+    }))
+    const { failure } = context
+    if (failure === undefined) return [{ accumulators }]
+    return [{ accumulators, failure: { ...failure, error: { name: '', message: '' } }, thrown: failure.error }]
+  }
+
+  *#slices(context: PassContext, block: number): Generator<number, void, void> {
+    if (!Number.isFinite(this.#flushEvery)) return yield* blockSlices(context, block)
+    for (const place of blockSlices(context, block, this.#flushEvery)) {
+      if (place % this.#flushEvery === 0) {
+        for (const lanes of this.#lanes) {
+          flushLanes(lanes)
+          resetLanes(lanes)
+        }
+      }
+      yield place
+    }
+  }
+
+  /** The user's own combine functions, by the array's place in the binding. */
+  #combines(): Map<number, (a: number, b: number) => number> {
+    const found = new Map<number, (a: number, b: number) => number>()
+    for (const [i, name] of this.#plan.arrays.entries()) {
+      const combine = this.inputs.buffers.get(name)?.combine ?? 'sum'
+      if (combine !== 'sum') found.set(i, combine.original as (a: number, b: number) => number) // of two updates
+    }
+    return found
+  }
+
+  #throwFailure(results: readonly (LoopTaskResult & { readonly thrown?: unknown })[]): void {
+    const failed = results.filter((result) => result.failure !== undefined)
+    const [first] = failed.sort((a, b) => (a.failure?.rank ?? 0) - (b.failure?.rank ?? 0))
+    if (first?.failure === undefined) return
+    const cause = 'thrown' in first ? first.thrown : wireToError(first.failure.error)
+    throw bodyError(this.name, first.failure.key, cause)
+  }
+
+  #replaced(): { readonly replaced?: ReadonlyMap<number, Storage> } {
+    const keyed = new Map<number, Parameters<typeof mergeInserted>[0]>()
+    for (const [i, view] of this.#bound?.keyed ?? []) {
+      const input = this.inputs.arrays.get(this.#plan.arrays[i] ?? '')
+      if (input !== undefined) keyed.set(input.array, view)
+    }
+    return replacedBy(keyed)
+  }
+
+  async verify(pass: number, options: { readonly signal?: AbortSignal } = {}): Promise<VerifyResult> {
+    const restore = this.snapshot()
+    try {
+      const captured = this.#ir.uses.some((use) => use.origin === 'capture')
+      const written = new Set(this.written())
+      const serial = new PlainLoop(this.inputs, {
+        storageOf: (_, storage) => (written.has(storage) ? copyStorage(storage) : storage),
+        laneCount: this.blocks.laneCount,
+        body: captured ? 'ir' : 'original',
+      })
+      serial.startPass(pass)
+      visitSerially(this.space, this.blocks, (position, key, lane) => serial.iterate(position, key, lane))
+      serial.flush()
+      const { replaced } = await this.runPass(pass, options)
+      const difference = firstDifference(this.inputs, serial, replaced)
+      return {
+        identical: difference === undefined,
+        iterations: this.blocks.iterations,
+        ...(difference === undefined ? {} : { firstDifference: difference }),
+      }
+    } finally {
+      restore()
+      this.#stale = false
+    }
+  }
+
+  dispose(): void {
+    for (const offset of this.#allocated.splice(0)) this.#resources.arena.free(offset)
+  }
+}
+
+function msText(milliseconds: number): string {
+  return milliseconds < 1 ? 'a fraction of a millisecond' : `${Math.round(milliseconds)} ms`
+}
+
+/** The most blocks that could run at once: those of one diagonal, or all when they do not wait for each other. */
+function widthOf(blocks: BlockSchedule): number {
+  if (blocks.successors.length === 0) return blocks.count
+  return Math.min(...blocks.cuts.map((cut) => cut.length - 1))
+}
+
+/** The dtype that holds a captured table's numbers exactly; undefined for tables of anything else. */
+function dtypeOfTable(table: ArrayLike<Primitive>): DType | undefined {
+  const found = (Object.keys(ARRAY_OF_DTYPE) as DType[]).find((dtype) => dtype !== 'bool' && table.constructor === ARRAY_OF_DTYPE[dtype])
+  if (found !== undefined) return found
+  return Array.isArray(table) &&
+    table.length > 0 &&
+    table.every((value) => typeof value === 'number') &&
+    Object.keys(table).length === table.length
+    ? 'f64'
+    : undefined
+}

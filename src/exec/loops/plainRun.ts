@@ -1,0 +1,207 @@
+/**
+ * A loop body run as plain JavaScript over view objects: how refused bodies run, and what `verify` compares with.
+ */
+
+import type { TypedArray } from '../../core/column.ts'
+import { rowReader } from '../../core/columnOps.ts'
+import { Bug } from '../../core/errors.ts'
+import { IterationRng } from '../../core/random.ts'
+import type { DenseStorage, Storage } from '../../core/storage.ts'
+import { type AccumulatorLog, type AccumulatorPart, createLog, partOf, resetLog } from './accumulatorLog.ts'
+import { interpretBody } from './interpreter.ts'
+import { formOf, storagesOf } from './kernelPlan.ts'
+import { KeyedView } from './keyedArray.ts'
+import { allocatePlain, createLanes, dtypeOfUpdates, flushLanes, type Lanes, resetLanes } from './lanes.ts'
+import type { BufferInput, LoopInputs } from './loopInputs.ts'
+import { type ArrayViewObject, denseView, keyedArrayView } from './views.ts'
+
+export interface PlainOptions {
+  /** What stands for an array's storage: itself, or a copy. */
+  readonly storageOf: (array: number, storage: Storage) => Storage
+  /** Lanes of add-only arrays and buffers; add-only arrays have private copies from 2 on. */
+  readonly laneCount: number
+  /** 'original': the user's closure. 'ir': the interpreter, for closures that captured arrays. */
+  readonly body: 'original' | 'ir'
+}
+
+export class PlainLoop {
+  readonly accumulators: ReadonlyMap<string, AccumulatorLog>
+  readonly keyed: Map<number, KeyedView> = new Map()
+  /** Storages by array identity, as `storageOf` gave them. */
+  readonly storages: Map<number, Storage> = new Map()
+  readonly #rngs: IterationRng[] = []
+  readonly #lanes: Lanes[] = []
+  readonly #views: Record<string, unknown>
+  readonly #body: (value: unknown, key: readonly number[], views: Readonly<Record<string, unknown>>) => unknown
+  readonly #element: {
+    readonly read: (position: number, key: readonly number[]) => unknown
+    readonly write: (key: readonly number[], value: unknown) => void
+  }
+  #lane = 0
+
+  constructor(inputs: LoopInputs, options: PlainOptions) {
+    for (const { storage, array, label } of storagesOf(inputs)) {
+      if (this.storages.has(array)) continue
+      const own = options.storageOf(array, storage)
+      this.storages.set(array, own)
+      if (own.kind !== 'dense') this.keyed.set(array, new KeyedView(own, label))
+    }
+    this.accumulators = new Map([...inputs.accumulators].map(([name, input]) => [name, createLog(formOf(input))]))
+    this.#views = { ...inputs.envObject }
+    for (const [name, log] of this.accumulators) this.#views[name] = { add: adderOf(log) }
+    for (const [name, seed] of inputs.rngs) {
+      const rng = new IterationRng(seed)
+      this.#rngs.push(rng)
+      this.#views[name] = rng
+    }
+    const reduced = new Map<number, Lanes>()
+    for (const [name, { array, label }] of inputs.arrays)
+      this.#views[name] = this.#arrayView(inputs, array, label, reduced, options.laneCount)
+    for (const [name, buffer] of inputs.buffers) this.#views[name] = this.#bufferView(buffer, options.laneCount)
+    this.#body = bodyOf(inputs, options.body)
+    this.#element = this.#elementOf(inputs.over)
+  }
+
+  startPass(pass: number): void {
+    for (const rng of this.#rngs) rng.startPass(pass)
+    for (const lanes of this.#lanes) resetLanes(lanes)
+    for (const log of this.accumulators.values()) resetLog(log)
+  }
+
+  /** One iteration; `position` is row-major in a dense space, otherwise the element's. */
+  iterate(position: number, key: number[], lane: number): void {
+    this.#lane = lane
+    for (const rng of this.#rngs) rng.begin(...key)
+    const value = this.#body(this.#element.read(position, key), key, this.#views)
+    if (value !== undefined && value !== null) this.#element.write(key, value)
+  }
+
+  /** Brings private copies and buffered updates into their arrays. */
+  flush(): void {
+    for (const lanes of this.#lanes) {
+      flushLanes(lanes)
+      resetLanes(lanes)
+    }
+  }
+
+  parts(): ReadonlyMap<string, AccumulatorPart> {
+    return new Map([...this.accumulators].map(([name, log]) => [name, partOf(log)]))
+  }
+
+  #arrayView(inputs: LoopInputs, array: number, label: string, reduced: Map<number, Lanes>, laneCount: number): ArrayViewObject {
+    const storage = this.#storage(array)
+    if (storage.kind !== 'dense') return keyedArrayView(this.#keyedView(array), storage.kind === 'table' ? [storage.length] : storage.shape)
+    if (laneCount < 2 || !inputs.analyzed.reducedArrays.includes(array) || storage.dtype === 'object') return denseView(storage, label)
+    let lanes = reduced.get(array)
+    if (lanes === undefined) {
+      lanes = createLanes(storage, laneCount, { dtype: storage.dtype, touched: false, allocate: allocatePlain })
+      reduced.set(array, lanes)
+      this.#lanes.push(lanes)
+    }
+    return denseView(storage, label, { lanes, offset: this.#offsetOf(lanes) })
+  }
+
+  #bufferView(buffer: BufferInput, laneCount: number): ArrayViewObject {
+    const storage = this.#storage(buffer.array) as DenseStorage // buffers are of dense arrays
+    const lanes = createLanes(storage, laneCount, { ...updateOptions(buffer), allocate: allocatePlain })
+    this.#lanes.push(lanes)
+    return denseView(storage, buffer.label, { lanes, offset: this.#offsetOf(lanes) }, true)
+  }
+
+  #offsetOf(lanes: Lanes): () => number {
+    return () => this.#lane * lanes.length
+  }
+
+  #storage(array: number): Storage {
+    const storage = this.storages.get(array)
+    if (storage === undefined) throw new Bug(`Array ${array} of the loop has no storage.`)
+    return storage
+  }
+
+  #keyedView(array: number): KeyedView {
+    const view = this.keyed.get(array)
+    if (view === undefined) throw new Bug(`Array ${array} of the loop is not keyed.`)
+    return view
+  }
+
+  #elementOf(over: LoopInputs['over']): {
+    readonly read: (position: number, key: readonly number[]) => unknown
+    readonly write: (key: readonly number[], value: unknown) => void
+  } {
+    if (over.kind === 'range') return { read: () => undefined, write: () => {} }
+    const storage = this.#storage(over.array)
+    if (storage.kind === 'dense') {
+      const view = denseView(storage, 'the array iterated over')
+      return { read: (_, key) => view.get(...key), write: (key, value) => view.set(...key, value) }
+    }
+    const keyed = this.#keyedView(over.array)
+    const read = rowReader(storage)
+    return {
+      read: (position, key) => (keyed.overlay.size === 0 ? read(position) : keyed.get(...key)),
+      write: (key, value) => keyed.set(...key, value),
+    }
+  }
+}
+
+/** How a buffer's private copies are made. */
+export function updateOptions(
+  buffer: BufferInput,
+): Pick<Lanes, 'combine' | 'apply'> & { readonly dtype: 'i64' | 'f64'; readonly touched: boolean } {
+  const { combine, apply } = buffer
+  return {
+    dtype: dtypeOfUpdates(buffer.storage.dtype) as 'i64' | 'f64', // the only two it gives
+    touched: combine !== 'sum' || apply !== undefined,
+    // the user's functions of two numbers
+    ...(combine === 'sum' ? {} : { combine: combine.original as (a: number, b: number) => number }),
+    ...(apply === undefined ? {} : { apply: apply.original as (current: number, update: number) => number }),
+  }
+}
+
+function adderOf(log: AccumulatorLog): (value: unknown) => void {
+  const { sink, form } = log
+  if ('length' in sink) {
+    return (value) => {
+      if (sink.length === sink.values.length) sink.grow()
+      sink.values[sink.length] = value as number // converts as a sum does
+      sink.length++
+    }
+  }
+  if ('values' in sink) return (value) => void (sink.values as unknown[]).push(value)
+  if (form === 'count') return () => void sink.value++
+  const pick = form === 'min' ? Math.min : Math.max
+  return (value) => {
+    sink.value = pick(sink.value, value as number) // converts as Math.min does
+  }
+}
+
+/** The body as a function of element, key and views, whether it takes the element or not. */
+function bodyOf(
+  inputs: LoopInputs,
+  form: 'original' | 'ir',
+): (value: unknown, key: readonly number[], views: Readonly<Record<string, unknown>>) => unknown {
+  const { ir, spec } = inputs.analyzed
+  if (form === 'ir' && ir !== undefined) return interpretBody(ir)
+  const original = spec.body.original as (...args: unknown[]) => unknown // called as the signature of loop() says
+  return inputs.over.kind === 'range' ? (_, key, views) => original(key, views) : (value, key, views) => original(value, key, views)
+}
+
+/** A copy of what a loop may write of a storage, in ordinary memory. */
+export function copyStorage(storage: Storage): Storage {
+  if (storage.kind === 'dense') {
+    const objects = storage.objects === undefined ? {} : { objects: storage.objects.map((object) => structuredClone(object)) }
+    return { ...storage, data: storage.data.slice() as TypedArray, ...objects }
+  }
+  const columns = storage.columns.map((column) => (column.values === undefined ? column : { ...column, values: column.values.slice() }))
+  return { ...storage, columns }
+}
+
+/** Writes a copy's values back into the storage it was made of. */
+export function restoreStorage(storage: Storage, copy: Storage): void {
+  if (storage.kind === 'dense' && copy.kind === 'dense') {
+    storage.data.set(copy.data as never) // of one class
+    for (const [i, object] of (copy.objects ?? []).entries()) if (storage.objects !== undefined) storage.objects[i] = object
+    return
+  }
+  if (storage.kind === 'dense' || copy.kind === 'dense') return
+  for (const [i, column] of storage.columns.entries()) column.values?.set(copy.columns[i]?.values as never) // of one class
+}

@@ -1,0 +1,133 @@
+/**
+ * The views of `env` for bodies that run as plain JavaScript: as they stand, or replayed for `verify`.
+ *
+ * Bounds are checked as in kernels. A row of a dense array is a real typed array over the array's memory, with get,
+ * set and add besides: there plain indexing has no check.
+ */
+import type { TypedArray } from '../../core/column.ts'
+import { PlanError } from '../../core/errors.ts'
+import { outsideMessage } from '../../core/indexSpace.ts'
+import type { DenseStorage } from '../../core/storage.ts'
+import type { KeyedView } from './keyedArray.ts'
+import type { Lanes } from './lanes.ts'
+
+/** Where an array's adds go; undefined: to the array. */
+export interface LaneTarget {
+  readonly lanes: Lanes
+  /** Elements before the current lane. */
+  readonly offset: () => number
+}
+
+export interface ArrayViewObject {
+  get(...key: number[]): unknown
+  set(...keyAndValue: unknown[]): void
+  add(...keyAndDelta: unknown[]): void
+  row(...prefix: number[]): unknown
+  has(...key: number[]): boolean
+  readonly shape: readonly number[]
+}
+
+/** A dense array; `buffered` ones have no `set`: their adds wait for the flush. */
+export function denseView(storage: DenseStorage, label: string, target?: LaneTarget, buffered = false): ArrayViewObject {
+  const { shape, strides, dtype } = storage
+  const rank = shape.length
+  const elements = (storage.objects ?? storage.data) as unknown[] // both are read and written by index
+  const bool = dtype === 'bool'
+  const at = (key: ArrayLike<unknown>): number => {
+    let index = 0
+    for (let axis = 0; axis < rank; axis++) {
+      const k = key[axis] as number
+      if (!((k as number) >>> 0 === k && k < (shape[axis] as number))) throw outside(label, Array.prototype.slice.call(key, 0, rank), shape)
+      index += k * (strides[axis] as number)
+    }
+    return index
+  }
+  const put = (index: number, value: unknown): void => {
+    elements[index] = bool ? (value ? 1 : 0) : value
+  }
+  const addTo =
+    target === undefined ? (index: number, delta: unknown) => put(index, (elements[index] as number) + (delta as number)) : laneAdd(target)
+  const view: ArrayViewObject = {
+    get: rank === 1 ? (i) => elements[at1(i as number, shape[0] as number, label, shape)] : (...key) => elements[at(key)],
+    set: (...args) => {
+      if (buffered) throw new PlanError(`${label} is an update buffer: it has get and add, but no set.`)
+      put(at(args), args[rank])
+    },
+    add: (...args) => addTo(at(args), args[rank]),
+    has: (...key) => at(key) >= 0,
+    row: (...prefix) => {
+      if (prefix.length !== rank - 1)
+        throw new PlanError(`${label}.row takes ${rank - 1} of the ${rank} keys of a row, not ${prefix.length}.`)
+      const start = at([...prefix, 0])
+      const length = shape[rank - 1] as number
+      const inRow = (k: number): number => start + at1(k, length, label, shape, prefix)
+      const row = rowOf(storage, start, length)
+      return Object.defineProperties(row, {
+        get: { value: (k: number) => elements[inRow(k)] },
+        set: { value: (k: number, value: unknown) => (buffered ? view.set() : put(inRow(k), value)) },
+        add: { value: (k: number, delta: unknown) => addTo(inRow(k), delta) },
+      })
+    },
+    shape,
+  }
+  return view
+}
+
+function at1(k: number, extent: number, label: string, shape: readonly number[], prefix: readonly number[] = []): number {
+  if (!(k >>> 0 === k && k < extent)) throw outside(label, [...prefix, k], shape)
+  return k
+}
+
+function outside(label: string, key: readonly number[], shape: readonly number[]): PlanError {
+  return new PlanError(outsideMessage(label, key, shape))
+}
+
+function rowOf(storage: DenseStorage, start: number, length: number): TypedArray | unknown[] {
+  return storage.objects === undefined ? storage.data.subarray(start, start + length) : storage.objects.slice(start, start + length)
+}
+
+function laneAdd({ lanes, offset }: LaneTarget): (index: number, delta: unknown) => void {
+  const { data, touched, combine } = lanes
+  return (index, delta) => {
+    const i = offset() + index
+    const before = data[i] as number
+    if (touched === undefined)
+      data[i] = (before + (delta as number)) as never // numbers, or bigints of i64
+    else {
+      data[i] = (touched[i] === 0 ? delta : combine === undefined ? before + (delta as number) : combine(before, delta as number)) as never
+      touched[i] = 1
+    }
+  }
+}
+
+/** A sparse array or a table. Its rows are views without plain indexing of absent elements' memory: there is none. */
+export function keyedArrayView(keyed: KeyedView, shape: readonly number[]): ArrayViewObject {
+  return {
+    get: (...key) => keyed.get(...key),
+    set: (...args) => keyed.set(...args),
+    add: (...args) => keyed.add(...args),
+    has: (...key) => keyed.has(...key),
+    row: (...prefix) => keyedRow(keyed, prefix, shape[shape.length - 1] ?? 0),
+    shape,
+  }
+}
+
+function keyedRow(keyed: KeyedView, prefix: readonly number[], length: number): unknown {
+  const row = {
+    get: (k: number) => keyed.get(...prefix, k),
+    set: (k: number, value: unknown) => keyed.set(...prefix, k, value),
+    add: (k: number, delta: unknown) => keyed.add(...prefix, k, delta),
+    length,
+  }
+  return new Proxy(row, {
+    get: (target, name) => (isIndex(name) ? target.get(Number(name)) : Reflect.get(target, name)),
+    set: (target, name, value) => {
+      if (isIndex(name)) target.set(Number(name), value)
+      return isIndex(name)
+    },
+  })
+}
+
+function isIndex(name: string | symbol): name is string {
+  return typeof name === 'string' && /^\d+$/.test(name)
+}
