@@ -12,6 +12,7 @@ import { SourceError } from '../core/errors.ts'
 import type { ArraySource, ReadSplit, SourceSplit } from '../core/ports.ts'
 import { type ElementType, type Field, sameType, typeText } from '../core/schema.ts'
 import { batchOfRecordBatch } from './arrowColumns.ts'
+import { footerFault, messageFault } from './arrowHeader.ts'
 import { columnError, elementOfArrowSchema } from './arrowTypes.ts'
 import { type ByteSource, nameOfPath, openBytes } from './byteSource.ts'
 import { pathsOf } from './paths.ts'
@@ -83,8 +84,11 @@ async function openFile(bytes: ByteSource, path: string): Promise<Opened> {
   if (length > end - 8) throw damaged('its index is longer than the file')
   const blocks: { readonly dictionaries: FileBlock[]; readonly batches: FileBlock[] } = { dictionaries: [], batches: [] }
   let schema: Schema
+  const index = await bytes.read(end - length, end)
+  const fault = footerFault(index)
+  if (fault !== undefined) throw damaged(fault)
   try {
-    const footer = Footer.decode(await bytes.read(end - length, end))
+    const footer = Footer.decode(index)
     schema = footer.schema
     blocks.dictionaries.push(...footer.dictionaryBatches())
     blocks.batches.push(...footer.recordBatches())
@@ -179,8 +183,11 @@ async function messageAt(
   if (length > LARGEST_HEADER_BYTES || start + length > bytes.size) throw damaged('a message header goes beyond the end of the file')
   let message: Message
   let bodyLength: number
+  const header = await bytes.read(start, start + length)
+  const fault = messageFault(header)
+  if (fault !== undefined) throw damaged(fault)
   try {
-    message = Message.decode(await bytes.read(start, start + length))
+    message = Message.decode(header)
     bodyLength = Number(message.bodyLength)
     message.header()
   } catch (error) {

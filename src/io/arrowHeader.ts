@@ -1,0 +1,124 @@
+/**
+ * Checks the headers of Arrow messages before they are decoded.
+ *
+ * Headers are FlatBuffers: tables that point at tables by offsets. A decoder follows them without question, so that one
+ * changed byte can ask for billions of fields or send it in circles. Here the counts of everything that is decoded
+ * are compared with the bytes there are.
+ */
+
+/** Types nest a few levels deep; what is deeper goes in circles. */
+const DEEPEST = 64
+const SCHEMA = 1
+const DICTIONARY_BATCH = 2
+const RECORD_BATCH = 3
+
+/** What is wrong with the header of a message, or undefined. */
+export function messageFault(bytes: Uint8Array): string | undefined {
+  return faultOf(bytes, (buffer) => {
+    const message = buffer.root()
+    const type = buffer.byte(message, 1)
+    const header = buffer.table(message, 2)
+    buffer.vector(message, 4, 4)
+    if (header === undefined) throw new Fault('a message has no header')
+    if (type === SCHEMA) checkSchema(buffer, header)
+    else if (type === RECORD_BATCH) checkBatch(buffer, header)
+    else if (type === DICTIONARY_BATCH) {
+      const data = buffer.table(header, 1)
+      if (data === undefined) throw new Fault('a dictionary has no data')
+      checkBatch(buffer, data)
+    } else throw new Fault(`there is no message type ${type}`)
+  })
+}
+
+/** What is wrong with the index at the end of a file, or undefined. */
+export function footerFault(bytes: Uint8Array): string | undefined {
+  return faultOf(bytes, (buffer) => {
+    const footer = buffer.root()
+    const schema = buffer.table(footer, 1)
+    if (schema === undefined) throw new Fault('the index has no schema')
+    checkSchema(buffer, schema)
+    buffer.vector(footer, 2, 24)
+    buffer.vector(footer, 3, 24)
+  })
+}
+
+class Fault extends Error {}
+
+function faultOf(bytes: Uint8Array, check: (buffer: FlatBuffer) => void): string | undefined {
+  try {
+    check(new FlatBuffer(bytes))
+    return undefined
+  } catch (error) {
+    if (error instanceof Fault) return error.message
+    if (error instanceof RangeError) return 'a header points outside itself' // DataView's word for it
+    throw error
+  }
+}
+
+function checkBatch(buffer: FlatBuffer, batch: number): void {
+  buffer.vector(batch, 1, 16)
+  buffer.vector(batch, 2, 16)
+  buffer.vector(batch, 4, 8)
+}
+
+function checkSchema(buffer: FlatBuffer, schema: number): void {
+  if (buffer.byte(schema, 0) !== 0) throw new Fault('its numbers are big-endian, which is not read')
+  buffer.vector(schema, 2, 4)
+  let left = buffer.length / 8 // a field takes more than that
+  const visit = (tables: { readonly start: number; readonly count: number } | undefined, depth: number): void => {
+    if (tables === undefined) return
+    if (depth > DEEPEST || (left -= tables.count) < 0) throw new Fault('its schema goes in circles')
+    for (let i = 0; i < tables.count; i++) {
+      const field = buffer.follow(tables.start + 4 * i)
+      buffer.vector(field, 0, 1)
+      buffer.vector(field, 6, 4)
+      visit(buffer.vector(field, 5, 4), depth + 1)
+    }
+  }
+  visit(buffer.vector(schema, 1, 4), 0)
+}
+
+/** Tables have a signed offset back to a list of where their fields are; vectors a length first. */
+class FlatBuffer {
+  private readonly view: DataView
+  readonly length: number
+  constructor(bytes: Uint8Array) {
+    this.view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+    this.length = bytes.byteLength
+  }
+
+  root(): number {
+    return this.follow(0)
+  }
+
+  follow(at: number): number {
+    return at + this.view.getUint32(at, true)
+  }
+
+  private field(table: number, index: number): number | undefined {
+    const fields = table - this.view.getInt32(table, true)
+    const size = this.view.getUint16(fields, true)
+    const slot = 4 + 2 * index
+    const offset = slot + 2 <= size ? this.view.getUint16(fields + slot, true) : 0
+    return offset === 0 ? undefined : table + offset
+  }
+
+  byte(table: number, index: number): number {
+    const at = this.field(table, index)
+    return at === undefined ? 0 : this.view.getUint8(at)
+  }
+
+  table(table: number, index: number): number | undefined {
+    const at = this.field(table, index)
+    return at === undefined ? undefined : this.follow(at)
+  }
+
+  /** Where the items of a vector are; a Fault when they would not fit. */
+  vector(table: number, index: number, itemBytes: number): { readonly start: number; readonly count: number } | undefined {
+    const at = this.table(table, index)
+    if (at === undefined) return undefined
+    const count = this.view.getUint32(at, true)
+    if (at + 4 + count * itemBytes > this.length) throw new Fault('a header holds more than its bytes')
+    return { start: at + 4, count }
+  }
+}
