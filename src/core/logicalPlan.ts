@@ -129,7 +129,8 @@ export type LogicalPlan =
     })
 
 export type GroupHow =
-  | { readonly kind: 'agg'; readonly aggregates: readonly AggregateCall[] }
+  /** `partial` is set by the optimizer: groups are formed within each partition first, then combined. */
+  | { readonly kind: 'agg'; readonly aggregates: readonly AggregateCall[]; readonly partial?: boolean }
   | { readonly kind: 'reduce'; readonly f: UserFunction }
   | { readonly kind: 'map'; readonly f: UserFunction }
 

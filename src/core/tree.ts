@@ -88,7 +88,7 @@ export function nodeText(plan: LogicalPlan): string {
 function howText(how: GroupHow): string {
   switch (how.kind) {
     case 'agg':
-      return how.aggregates.map(aggregateText).join(', ')
+      return `${how.aggregates.map(aggregateText).join(', ')}${how.partial === true ? ' per partition first' : ''}`
     case 'reduce':
     case 'map':
       return `${how.kind} ${how.f.text}`

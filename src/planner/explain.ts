@@ -1,0 +1,126 @@
+/**
+ * What a plan will do, for people and for programs: the plan as written, the rules that changed it, the plan that runs,
+ * and its stages. A function that could not be analysed stands below its node, with the place and the reason.
+ *
+ *     Plan
+ *       Filter (r) => r.stars > 3
+ *         Scan ratings.parquet [user, movie, stars]
+ *     Rules: pushPredicateIntoScan
+ *     Optimized plan
+ *       …
+ */
+import { elementText, keysText } from '../core/elements.ts'
+import type { UserFunction } from '../core/functionIr.ts'
+import { needsCaller } from '../core/functionUse.ts'
+import { inputsOf, type LogicalPlan } from '../core/logicalPlan.ts'
+import type { Refusal } from '../core/span.ts'
+import { type DenseStorage, stridesOf } from '../core/storage.ts'
+import { functionsOf, mapInputs, nodeText, planText } from '../core/tree.ts'
+import { optimize } from './optimize.ts'
+import { lower } from './physical/lower.ts'
+import { type Stage, stagesOf, stagesText } from './physical/stages.ts'
+import type { Rule } from './rule.ts'
+import { RULES } from './rules/index.ts'
+
+export interface ExplainOptions {
+  /** Adds to each node what it yields and how that is keyed. */
+  readonly verbose?: boolean
+  readonly format?: 'text' | 'json'
+  readonly rules?: readonly Rule[]
+}
+
+/** A node of a plan as plain data. */
+export interface ExplainedNode {
+  readonly kind: LogicalPlan['kind']
+  readonly text: string
+  readonly element: string
+  readonly keys: string
+  readonly functions: readonly {
+    readonly text: string
+    readonly runs: 'compiled' | 'workers' | 'caller'
+    readonly refusals: readonly Refusal[]
+  }[]
+  readonly inputs: readonly ExplainedNode[]
+}
+
+/** The machine form of `explain()`. */
+export interface ExplainedPlan {
+  readonly plan: ExplainedNode
+  readonly rules: readonly string[]
+  readonly optimized: ExplainedNode
+  readonly stages: readonly Stage[]
+}
+
+/** The text, or the same as JSON. */
+export function explainPlan(plan: LogicalPlan, options: ExplainOptions = {}): string {
+  const { plan: optimized, applied } = optimize(plan, options.rules ?? RULES)
+  const physical = lower(withStorage(optimized))
+  if (options.format === 'json') {
+    const explained: ExplainedPlan = {
+      plan: explainedNode(plan),
+      rules: applied,
+      optimized: explainedNode(optimized),
+      stages: stagesOf(physical),
+    }
+    return JSON.stringify(explained, null, 2)
+  }
+  const note = (node: LogicalPlan): readonly string[] => [
+    ...(options.verbose === true ? [yieldsText(node)] : []),
+    ...functionsOf(node).flatMap(refusalLines),
+  ]
+  const rules =
+    applied.length === 0
+      ? ['Rules: none changed it']
+      : [`Rules: ${applied.join(', ')}`, 'Optimized plan', ...indented(planText(optimized, note))]
+  return ['Plan', ...indented(planText(plan, note)), ...rules, 'Stages', ...indented(stagesText(physical))].join('\n')
+}
+
+function indented(text: string): readonly string[] {
+  return text.split('\n').map((line) => `  ${line}`)
+}
+
+function yieldsText(node: LogicalPlan): string {
+  return `yields ${elementText(node.element)}, keys ${keysText(node.keys)}`
+}
+
+/** Where a function that was refused runs, and why: one line, and one more for each further reason. */
+function refusalLines(f: UserFunction): readonly string[] {
+  const runs = runsWhere(f)
+  if (runs === 'compiled') return []
+  const reasons = f.refusals.length > 0 ? f.refusals : f.unportable === undefined ? [] : [f.unportable]
+  const where = runs === 'workers' ? 'runs as JavaScript in the workers' : "runs as it stands on the caller's thread"
+  const bound = runs === 'caller' && f.unportable !== undefined && !reasons.includes(f.unportable) ? [f.unportable] : []
+  const lines = [...reasons, ...bound].map(refusalText)
+  if (lines.length === 0) return [where]
+  return [`${where}: ${lines[0]}`, ...lines.slice(1).map((line) => `and ${line}`)]
+}
+
+function refusalText({ message, cure, span }: Refusal): string {
+  const place = span === undefined ? '' : `${span.line}:${span.column} ${span.text}: `
+  return `${place}${message} ${cure}`.trim()
+}
+
+function runsWhere(f: UserFunction): 'compiled' | 'workers' | 'caller' {
+  if (f.ir !== undefined) return 'compiled'
+  return needsCaller(f) ? 'caller' : 'workers'
+}
+
+function explainedNode(node: LogicalPlan): ExplainedNode {
+  return {
+    kind: node.kind,
+    text: nodeText(node),
+    element: elementText(node.element),
+    keys: keysText(node.keys),
+    functions: functionsOf(node).map((f) => ({ text: f.text, runs: runsWhere(f), refusals: f.refusals })),
+    inputs: inputsOf(node).map(explainedNode),
+  }
+}
+
+/** Arrays have no storage before a run; the stages need only its kind. */
+function withStorage(plan: LogicalPlan): LogicalPlan {
+  if (plan.kind !== 'Array') return mapInputs(plan, withStorage)
+  const { shape, dtype, name, element, keys } = plan
+  const storage: DenseStorage = { kind: 'dense', shape, dtype, strides: stridesOf(shape, dtype), data: new Float64Array(0) }
+  if (plan.init.kind !== 'sparse') return { kind: 'Stored', name, storage, element, keys }
+  return { kind: 'Stored', name, storage: { kind: 'sparse', shape, element, length: 0, keys: [], columns: [] }, element, keys }
+}

@@ -1,0 +1,259 @@
+/**
+ * Facts about row lambdas that rules ask for: what they read, and whether running them on other rows can be noticed.
+ *
+ * In doubt the answer is the safe one: a function that was refused reads everything and may fail.
+ */
+
+import { valueClassOf } from '../core/elements.ts'
+import type { BinaryOperator, Builtin, Expr, FunctionIr, Method, Stmt, UserFunction } from '../core/functionIr.ts'
+import { expressionsOf, visitExpr, visitStmts } from '../core/functionIr.ts'
+import type { ColumnType, ElementType } from '../core/schema.ts'
+
+/** Calls `visit` on every expression of a function, outer ones first. */
+export function visitExpressions(ir: FunctionIr, visit: (expr: Expr) => void): void {
+  visitStmts(ir.body, (stmt) => {
+    for (const expr of expressionsOf(stmt)) visitExpr(expr, visit)
+  })
+}
+
+/** The columns of one argument that a function reads; 'all' when it was refused or takes the element as a whole. */
+export function columnsRead(f: UserFunction, argument = 0): ReadonlySet<string> | 'all' {
+  if (f.ir === undefined) return 'all'
+  const columns = new Set<string>()
+  let inputs = 0
+  let fields = 0
+  visitExpressions(f.ir, (expr) => {
+    if (expr.kind === 'Input' && expr.argument === argument) inputs++
+    if (expr.kind !== 'Field' || expr.of.kind !== 'Input' || expr.of.argument !== argument) return
+    fields++
+    columns.add(expr.name)
+  })
+  return inputs === fields ? columns : 'all'
+}
+
+/** Whether a function may look at the key. */
+export function readsKey(f: UserFunction): boolean {
+  if (f.ir === undefined) return true
+  let found = f.ir.keyRank > 0
+  visitExpressions(f.ir, (expr) => {
+    found ||= expr.kind === 'Key'
+  })
+  return found
+}
+
+/** Whether a function was lowered and depends on its arguments and constants alone. */
+export function isPure(f: UserFunction): f is UserFunction & { readonly ir: FunctionIr } {
+  if (f.ir === undefined || f.ir.uses.length > 0) return false
+  let pure = true
+  visitStmts(f.ir.body, (stmt) => {
+    pure &&= stmt.kind !== 'Write' && stmt.kind !== 'Add' && stmt.kind !== 'Accumulate'
+  })
+  visitExpressions(f.ir, (expr) => {
+    pure &&= expr.kind !== 'Read' && expr.kind !== 'Has' && expr.kind !== 'Extent' && expr.kind !== 'Draw'
+  })
+  return pure
+}
+
+/**
+ * Whether a pure function returns for every element of its inputs, so that nobody notices on which it ran. Loops count
+ * as not returning.
+ */
+export function cannotFail(f: UserFunction, inputs: readonly ElementType[]): boolean {
+  if (!isPure(f)) return false
+  const types: Types = { ir: f.ir, inputs, bigintLocals: false }
+  let bigints = false
+  visitExpressions(f.ir, (expr) => {
+    bigints ||= expr.kind !== 'Local' && isLeaf(expr) && mayBeBigint(expr, types)
+  })
+  const withLocals = { ...types, bigintLocals: bigints }
+  let safe = true
+  visitStmts(f.ir.body, (stmt) => {
+    safe &&= isSafeStatement(stmt)
+  })
+  visitExpressions(f.ir, (expr) => {
+    safe &&= isSafe(expr, withLocals)
+  })
+  return safe
+}
+
+interface Types {
+  readonly ir: FunctionIr
+  readonly inputs: readonly ElementType[]
+  /** Whether a local might hold a bigint. */
+  readonly bigintLocals: boolean
+}
+
+function isLeaf(expr: Expr): boolean {
+  return expr.kind !== 'Unary' && expr.kind !== 'Binary' && expr.kind !== 'Logical' && expr.kind !== 'Conditional'
+}
+
+function isSafeStatement(stmt: Stmt): boolean {
+  switch (stmt.kind) {
+    case 'Let':
+    case 'Assign':
+    case 'If':
+    case 'Labeled':
+    case 'Break':
+    case 'Return':
+    case 'Evaluate':
+      return true
+    case 'Write':
+    case 'Add':
+    case 'Accumulate':
+    case 'For':
+    case 'Continue':
+    case 'Throw':
+      return false
+  }
+}
+
+/** Whether evaluating this node, given its operands' values, cannot throw. */
+function isSafe(expr: Expr, types: Types): boolean {
+  switch (expr.kind) {
+    case 'Literal':
+    case 'Local':
+    case 'Parameter':
+    case 'Input':
+    case 'Key':
+    case 'Logical':
+    case 'Conditional':
+    case 'Lookup':
+    case 'LookupLength':
+    case 'ArrayLiteral':
+    case 'ObjectLiteral':
+      return true
+    case 'Field':
+      return expr.optional || (expr.of.kind === 'Input' && types.inputs[expr.of.argument]?.kind === 'row')
+    case 'Unary':
+      return expr.operator === '!' || expr.operator === 'typeof' || !mayBeBigint(expr.operand, types)
+    case 'Binary':
+      return COMPARISONS.has(expr.operator) || (!mayBeBigint(expr.left, types) && !mayBeBigint(expr.right, types))
+    case 'Call':
+      return isSafeCall(expr.callee) || (!expr.callee.startsWith('BigInt') && !expr.args.some((arg) => mayBeBigint(arg, types)))
+    case 'MethodCall':
+      return isSafeMethod(expr.method, typeOf(expr.object, types), expr.optional) && !expr.args.some((arg) => mayBeBigint(arg, types))
+    case 'Read':
+    case 'Has':
+    case 'Extent':
+    case 'Draw':
+      return false
+  }
+}
+
+const COMPARISONS: ReadonlySet<BinaryOperator> = new Set(['==', '!=', '===', '!==', '<', '<=', '>', '>='])
+
+/** Takes anything, bigints included. */
+function isSafeCall(callee: Builtin): boolean {
+  return [
+    'Number',
+    'String',
+    'Boolean',
+    'Object.is',
+    'Number.isNaN',
+    'Number.isFinite',
+    'Number.isInteger',
+    'Number.isSafeInteger',
+  ].includes(callee)
+}
+
+/** Methods that throw for some arguments, or for an invalid date. */
+const PICKY: ReadonlySet<Method> = new Set([
+  'repeat',
+  'normalize',
+  'padStart',
+  'padEnd',
+  'toFixed',
+  'toPrecision',
+  'toString',
+  'toISOString',
+  'concat',
+  'localeCompare',
+])
+
+function isSafeMethod(method: Method, object: KnownType | undefined, optional: boolean): boolean {
+  if (object === undefined || (object.nullable && !optional) || PICKY.has(method)) return false
+  const isDateMethod = method.startsWith('get')
+  return isDateMethod ? object.is === 'Date' : object.is === 'string' && method !== 'valueOf'
+}
+
+interface KnownType {
+  readonly is: 'string' | 'Date'
+  readonly nullable: boolean
+}
+
+/** Whether an expression is a string or a date for sure, as far as it matters for calling methods. */
+function typeOf(expr: Expr, types: Types): KnownType | undefined {
+  if (expr.kind === 'Literal') return typeof expr.value === 'string' ? { is: 'string', nullable: false } : undefined
+  if (expr.kind === 'Call') return expr.callee === 'String' ? { is: 'string', nullable: false } : undefined
+  const column = columnOf(expr, types)
+  if (column === undefined) return undefined
+  const is = valueClassOf(column.type)
+  return is === 'string' || is === 'Date' ? { is, nullable: column.nullable } : undefined
+}
+
+/** The column that an expression is, if it is nothing else. */
+export function columnOf(
+  expr: Expr,
+  { inputs }: { readonly inputs: readonly ElementType[] },
+): { readonly type: ColumnType; readonly nullable: boolean } | undefined {
+  if (expr.kind === 'Input') {
+    const element = inputs[expr.argument]
+    return element?.kind === 'scalar' ? element : undefined
+  }
+  if (expr.kind !== 'Field' || expr.of.kind !== 'Input') return undefined
+  const element = inputs[expr.of.argument]
+  return element?.kind === 'row' ? element.fields.find((field) => field.name === expr.name) : undefined
+}
+
+/** Whether the value may be a bigint, which throws in arithmetic with numbers. */
+function mayBeBigint(expr: Expr, types: Types): boolean {
+  switch (expr.kind) {
+    case 'Literal':
+      return typeof expr.value === 'bigint'
+    case 'Parameter':
+      return types.ir.parameters.some((one) => one.name === expr.name && typeof one.value === 'bigint')
+    case 'Local':
+      return types.bigintLocals
+    case 'Input':
+    case 'Field': {
+      const column = columnOf(expr, types)
+      if (column === undefined) return !isAbsentColumn(expr, types)
+      const is = valueClassOf(column.type)
+      return is === 'bigint' || (is === 'unknown' && column.type.kind !== 'null')
+    }
+    case 'Unary':
+      return expr.operator !== '!' && expr.operator !== 'typeof' && expr.operator !== '+' && mayBeBigint(expr.operand, types)
+    case 'Binary':
+      return !COMPARISONS.has(expr.operator) && (mayBeBigint(expr.left, types) || mayBeBigint(expr.right, types))
+    case 'Logical':
+      return mayBeBigint(expr.left, types) || mayBeBigint(expr.right, types)
+    case 'Conditional':
+      return mayBeBigint(expr.then, types) || mayBeBigint(expr.else, types)
+    case 'Call':
+      return expr.callee.startsWith('BigInt')
+    case 'MethodCall':
+      return expr.method === 'valueOf' && mayBeBigint(expr.object, types)
+    case 'Lookup':
+      return types.ir.tables.some((table) => table.name === expr.table && holdsBigints(table.value))
+    case 'Read':
+      return true
+    case 'Key':
+    case 'Has':
+    case 'Extent':
+    case 'LookupLength':
+    case 'Draw':
+    case 'ArrayLiteral':
+    case 'ObjectLiteral':
+      return false
+  }
+}
+
+/** A column that a known row does not have is undefined. */
+function isAbsentColumn(expr: Expr, { inputs }: Types): boolean {
+  return expr.kind === 'Field' && expr.of.kind === 'Input' && inputs[expr.of.argument]?.kind === 'row'
+}
+
+function holdsBigints(values: ArrayLike<unknown>): boolean {
+  if (ArrayBuffer.isView(values)) return values instanceof BigInt64Array || values instanceof BigUint64Array
+  return Array.from(values).some((value) => typeof value === 'bigint')
+}

@@ -1,0 +1,268 @@
+/**
+ * Columns that nobody reads are not read from the source, not carried, and not computed.
+ *
+ *     Map (r) => r.price                    Map (r) => r.price
+ *       Filter (r) => r.stars > 3   -->       Filter (r) => r.stars > 3
+ *         Scan [id, price, stars]               Scan [price, stars]
+ *
+ * A node that reads fewer columns than its input has asks for a narrower input; the demand goes down to the sources,
+ * gathering what is read on the way. Sound because the IR names every column that a function reads; one that was
+ * refused reads all.
+ */
+import type { Expr, FunctionIr, UserFunction } from '../../core/functionIr.ts'
+import type { LogicalPlan } from '../../core/logicalPlan.ts'
+import { withInputs } from '../../core/logicalPlan.ts'
+import { type ElementType, type Field, fieldsOf } from '../../core/schema.ts'
+import { cannotFail, columnsRead } from '../lambdaFacts.ts'
+import type { Rule } from '../rule.ts'
+import { closureOf, composedFunction } from './irRewrite.ts'
+
+type Node<K extends LogicalPlan['kind']> = Extract<LogicalPlan, { kind: K }>
+type Columns = ReadonlySet<string>
+
+export const pruneColumns: Rule = {
+  name: 'pruneColumns',
+  rewrite(plan: LogicalPlan): LogicalPlan | undefined {
+    switch (plan.kind) {
+      case 'Project':
+        return projectOfScan(plan) ?? withNarrower(plan, plan.input, new Set(plan.columns))
+      case 'Map':
+      case 'FlatMap':
+        return withNarrower(plan, plan.input, columnsRead(plan.f))
+      case 'GroupBy':
+        return withNarrower(plan, plan.input, readByGroups(plan))
+      case 'Join': {
+        if (plan.how !== 'semi' && plan.how !== 'anti') return undefined
+        const needed =
+          plan.on.kind === 'functions' ? columnsRead(plan.on.right) : new Set(plan.on.kind === 'column' ? [plan.on.column] : [])
+        const right = needed === 'all' ? plan.right : narrow(plan.right, needed)
+        return right === plan.right ? undefined : { ...plan, right }
+      }
+      default:
+        return undefined
+    }
+  },
+}
+
+function withNarrower(plan: LogicalPlan, input: LogicalPlan, needed: Columns | 'all'): LogicalPlan | undefined {
+  if (needed === 'all') return undefined
+  const narrower = narrow(input, needed)
+  return narrower === input ? undefined : withInputs(plan, [narrower])
+}
+
+/** The scan reads the columns in the order asked for. */
+function projectOfScan(plan: Node<'Project'>): LogicalPlan | undefined {
+  const { input } = plan
+  if (input.kind !== 'Scan' || input.element.kind !== 'row' || plan.columns.length === 0) return undefined
+  return { ...input, columns: plan.columns, element: plan.element }
+}
+
+function readByGroups({ by, how }: Node<'GroupBy'>): Columns | 'all' {
+  const key = by.kind === 'function' ? columnsRead(by.f) : new Set<string>()
+  if (how.kind !== 'agg') return 'all'
+  return how.aggregates.reduce<Columns | 'all'>((all, call) => union(all, call.of === undefined ? new Set() : columnsRead(call.of)), key)
+}
+
+function union(a: Columns | 'all', b: Columns | 'all'): Columns | 'all' {
+  return a === 'all' || b === 'all' ? 'all' : new Set([...a, ...b])
+}
+
+/** The plan with fewer columns, the needed ones among them, in their order; the plan itself when it cannot have fewer. */
+function narrow(plan: LogicalPlan, needed: Columns): LogicalPlan {
+  if (plan.element.kind !== 'row' || plan.element.fields.every((field) => needed.has(field.name))) return plan
+  switch (plan.kind) {
+    case 'Scan':
+      return narrowScan(plan, needed)
+    case 'Filter':
+    case 'Index':
+      if (plan.kind === 'Index' && plan.combine !== undefined) return plan
+      return over(plan, plan.input, union(needed, columnsRead(plan.f)))
+    case 'Sort':
+      return over(plan, plan.input, union(needed, columnsRead(plan.by)))
+    case 'Repartition':
+      return over(plan, plan.input, plan.by === undefined ? needed : union(needed, columnsRead(plan.by)))
+    case 'Limit':
+    case 'Sample':
+    case 'ShuffleKeys':
+      return over(plan, plan.input, needed)
+    case 'Project':
+      return narrowProject(plan, needed)
+    case 'Map':
+      return narrowMap(plan, needed)
+    case 'WithColumns':
+      return narrowWithColumns(plan, needed)
+    case 'Union':
+      return narrowUnion(plan, needed)
+    case 'Join':
+      return narrowJoin(plan, needed)
+    case 'Array':
+    case 'Stored':
+    case 'FlatMap':
+    case 'MapPartitions':
+    case 'Cast':
+    case 'GroupBy':
+    case 'Distinct':
+    case 'Materialize':
+    case 'IndexBuild':
+    case 'IndexLookup':
+      return plan
+  }
+}
+
+/** A node that hands on its input's element, over a narrower input. */
+function over(plan: LogicalPlan, input: LogicalPlan, needed: Columns | 'all'): LogicalPlan {
+  const narrower = needed === 'all' ? input : narrow(input, needed)
+  return narrower === input ? plan : { ...withInputs(plan, [narrower]), element: narrower.element }
+}
+
+function kept(element: ElementType, needed: Columns): readonly Field[] {
+  return fieldsOf(element).filter((field) => needed.has(field.name))
+}
+
+function rowOf(fields: readonly Field[]): ElementType {
+  return { kind: 'row', fields }
+}
+
+/** A source reads at least one column, from which it knows how many rows there are: the cheapest. */
+function narrowScan(plan: Node<'Scan'>, needed: Columns): LogicalPlan {
+  const wanted = kept(plan.element, needed)
+  const fields = wanted.length > 0 ? wanted : cheapest(plan.element)
+  if (fields.length === plan.columns.length) return plan
+  return { ...plan, columns: fields.map((field) => field.name), element: rowOf(fields) }
+}
+
+const CHEAP: readonly string[] = [
+  'bool',
+  'i8',
+  'u8',
+  'i16',
+  'u16',
+  'i32',
+  'u32',
+  'f32',
+  'date',
+  'f64',
+  'i64',
+  'u64',
+  'timestamp',
+  'time',
+  'utf8',
+]
+
+function cheapest(element: ElementType): readonly Field[] {
+  const cost = (field: Field): number => (CHEAP.includes(field.type.kind) ? CHEAP.indexOf(field.type.kind) : CHEAP.length)
+  return [...fieldsOf(element)].sort((a, b) => cost(a) - cost(b)).slice(0, 1)
+}
+
+function narrowProject(plan: Node<'Project'>, needed: Columns): LogicalPlan {
+  const fields = kept(plan.element, needed)
+  return { ...plan, columns: fields.map((field) => field.name), element: rowOf(fields) }
+}
+
+/** The function returns fewer fields, one at least; possible when it returns one object literal and cannot fail. */
+function narrowMap(plan: Node<'Map'>, needed: Columns): LogicalPlan {
+  const wanted = kept(plan.element, needed)
+  const fields = wanted.length > 0 ? wanted : fieldsOf(plan.element).slice(0, 1)
+  const names = new Set(fields.map((field) => field.name))
+  const f = cannotFail(plan.f, [plan.input.element]) ? withFewerFields(plan.f, names) : undefined
+  return f === undefined ? plan : { ...plan, f, element: rowOf(fields) }
+}
+
+function narrowWithColumns(plan: Node<'WithColumns'>, needed: Columns): LogicalPlan {
+  const given = namesGiven(plan.f)
+  if (given === undefined) return plan
+  const wanted = new Set(given.filter((name) => needed.has(name)))
+  const free = cannotFail(plan.f, [plan.input.element])
+  if (wanted.size === 0 && free) return narrow(plan.input, needed)
+  const f = free ? (withFewerFields(plan.f, needed) ?? plan.f) : plan.f
+  const own = new Set([...needed].filter((name) => !given.includes(name)))
+  const demand = union(own, columnsRead(f))
+  const input = demand === 'all' ? plan.input : narrow(plan.input, demand)
+  if (f === plan.f && input === plan.input) return plan
+  const names = new Set([...fieldsOf(input.element).map((field) => field.name), ...(namesGiven(f) ?? given)])
+  return { ...plan, f, input, element: rowOf(orderedLike(plan, input, names)) }
+}
+
+/** The columns of `withColumns` over a narrower input: the input's first, then those that are new. */
+function orderedLike(plan: Node<'WithColumns'>, input: LogicalPlan, names: Columns): readonly Field[] {
+  const fields = fieldsOf(plan.element).filter((field) => names.has(field.name))
+  const isInput = (field: Field): boolean => fieldsOf(input.element).some((own) => own.name === field.name)
+  return [...fields.filter(isInput), ...fields.filter((field) => !isInput(field))]
+}
+
+function namesGiven(f: UserFunction): readonly string[] | undefined {
+  const value = returnedObject(f.ir)
+  return value?.fields.map((field) => field.name)
+}
+
+/** The object literal at the end of a body that returns nothing else. */
+function returnedObject(ir: FunctionIr | undefined): Extract<Expr, { kind: 'ObjectLiteral' }> | undefined {
+  const last = ir?.body.at(-1)
+  if (ir === undefined || last?.kind !== 'Return' || last.value?.kind !== 'ObjectLiteral') return undefined
+  return ir.body.slice(0, -1).every((stmt) => stmt.kind === 'Let' || stmt.kind === 'Assign') ? last.value : undefined
+}
+
+function withFewerFields(f: UserFunction, needed: Columns): UserFunction | undefined {
+  const value = returnedObject(f.ir)
+  const last = f.ir?.body.at(-1)
+  if (f.ir === undefined || value === undefined || last?.kind !== 'Return') return undefined
+  const fields = value.fields.filter((field) => needed.has(field.name))
+  if (fields.length === value.fields.length) return undefined
+  const ir: FunctionIr = { ...f.ir, body: [...f.ir.body.slice(0, -1), { ...last, value: { ...value, fields } }] }
+  const original = closureOf(f)
+  const pick = (row: unknown): unknown => Object.fromEntries(Object.entries(row as object).filter(([name]) => needed.has(name))) // it returns an object literal
+  return composedFunction(ir, {
+    text: `${f.text} [${fields.map((field) => field.name).join(', ')}]`,
+    span: f.span,
+    original: (row, key) => pick(original(row, key)),
+  })
+}
+
+/** Every input gets exactly the same columns in the same order. */
+function narrowUnion(plan: Node<'Union'>, needed: Columns): LogicalPlan {
+  const fields = kept(plan.element, needed)
+  const columns = fields.map((field) => field.name)
+  const inputs = plan.inputs.map((input): LogicalPlan => {
+    const narrower = narrow(input, needed)
+    const own = fieldsOf(narrower.element)
+    if (own.map((field) => field.name).join('\0') === columns.join('\0')) return narrower
+    const picked = columns.flatMap((name) => own.filter((field) => field.name === name))
+    return { kind: 'Project', input: narrower, columns, element: rowOf(picked), keys: narrower.keys }
+  })
+  return { ...plan, inputs, element: rowOf(fields) }
+}
+
+/** Each side gets its own columns and those of the key; a left column whose name gives a right one its suffix stays. */
+function narrowJoin(plan: Node<'Join'>, needed: Columns): LogicalPlan {
+  const { left, right, on } = plan
+  const key = on.kind === 'column' ? new Set([on.column]) : new Set<string>()
+  const [leftKey, rightKey] = on.kind === 'functions' ? [columnsRead(on.left), columnsRead(on.right)] : [key, key]
+  if (plan.how === 'semi' || plan.how === 'anti') return over2(plan, union(needed, leftKey), undefined)
+  const leftNames = new Set(fieldsOf(left.element).map((field) => field.name))
+  const joinedName = (name: string): string => (leftNames.has(name) ? `${name}${plan.suffix}` : name)
+  const fromRight = fieldsOf(right.element).filter((field) => !key.has(field.name) && needed.has(joinedName(field.name)))
+  const shadowing = fromRight.filter((field) => leftNames.has(field.name))
+  const fromLeft = new Set([...[...needed].filter((name) => leftNames.has(name)), ...shadowing.map((field) => field.name)])
+  return over2(plan, union(fromLeft, leftKey), union(new Set(fromRight.map((field) => field.name)), rightKey))
+}
+
+function over2(plan: Node<'Join'>, leftNeeds: Columns | 'all', rightNeeds: Columns | 'all' | undefined): LogicalPlan {
+  const left = leftNeeds === 'all' ? plan.left : narrow(plan.left, leftNeeds)
+  const right = rightNeeds === 'all' || rightNeeds === undefined ? plan.right : narrow(plan.right, rightNeeds)
+  if (left === plan.left && right === plan.right) return plan
+  if (plan.how === 'semi' || plan.how === 'anti') return { ...plan, left, element: left.element }
+  return { ...plan, left, right, element: rowOf(narrowedJoinFields(plan, left, right)) }
+}
+
+/** The join's own fields, without those of columns that the sides no longer have. */
+function narrowedJoinFields(plan: Node<'Join'>, left: LogicalPlan, right: LogicalPlan): readonly Field[] {
+  const leftBefore = fieldsOf(plan.left.element)
+  const leftNow = new Set(fieldsOf(left.element).map((field) => field.name))
+  const rightNow = new Set(fieldsOf(right.element).map((field) => field.name))
+  const key = plan.on.kind === 'column' ? plan.on.column : undefined
+  const rightBefore = fieldsOf(plan.right.element).filter((field) => field.name !== key)
+  const fields = fieldsOf(plan.element)
+  const fromLeft = fields.slice(0, leftBefore.length).filter((_, i) => leftNow.has(leftBefore[i]?.name ?? ''))
+  const fromRight = fields.slice(leftBefore.length).filter((_, i) => rightNow.has(rightBefore[i]?.name ?? ''))
+  return [...fromLeft, ...fromRight]
+}

@@ -1,0 +1,150 @@
+/**
+ * A filter goes below what does not change its answer, towards the data.
+ *
+ *     Filter p                    Map f
+ *       Map f         -->           Filter p of f
+ *         X                           X
+ *
+ * So too below Project, WithColumns, Sort, Union, Repartition, and to a side of a Join whose columns alone it reads. Not
+ * below Limit and Sample (they choose by position), Distinct (which of 0 and -0 is kept), Index and GroupBy.
+ *
+ * Sound when nobody notices on which rows the functions ran: the predicate is pure, the one it passes cannot fail, and
+ * where the rows below are numbered otherwise neither reads the key and the predicate cannot fail.
+ */
+
+import { thinned } from '../../core/elements.ts'
+import type { UserFunction } from '../../core/functionIr.ts'
+import type { LogicalPlan } from '../../core/logicalPlan.ts'
+import { fieldsOf } from '../../core/schema.ts'
+import { cannotFail, columnsRead, isPure, readsKey } from '../lambdaFacts.ts'
+import type { Rule } from '../rule.ts'
+import { asStored, closureOf, compose, composedFunction, renameColumns } from './irRewrite.ts'
+
+type Node<K extends LogicalPlan['kind']> = Extract<LogicalPlan, { kind: K }>
+
+export const pushFilterDown: Rule = {
+  name: 'pushFilterDown',
+  rewrite(plan: LogicalPlan): LogicalPlan | undefined {
+    if (plan.kind !== 'Filter' || !isPure(plan.f)) return undefined
+    const { input } = plan
+    switch (input.kind) {
+      case 'Map':
+      case 'WithColumns':
+        return belowMap(plan, input)
+      case 'Project': {
+        if (input.columns.length === 0) return undefined
+        const filter = filterOver(input.input, plan.f)
+        return { ...input, input: filter, keys: filter.keys }
+      }
+      case 'Sort':
+        if (input.limit !== undefined || !cannotFail(input.by, [input.input.element]) || !isFree(plan)) return undefined
+        return { ...input, input: filterOver(input.input, plan.f) }
+      case 'Repartition': {
+        const byIsFree = input.by === undefined || (cannotFail(input.by, [input.input.element]) && !readsKey(input.by))
+        if (!byIsFree || !isFree(plan)) return undefined
+        const filter = filterOver(input.input, plan.f)
+        return { ...input, input: filter, keys: filter.keys }
+      }
+      case 'Union':
+        if (!isFree(plan)) return undefined
+        return { ...input, inputs: input.inputs.map((one) => filterOver(one, plan.f)) }
+      case 'Join':
+        return isFree(plan) ? belowJoin(plan, input) : undefined
+      default:
+        return undefined
+    }
+  },
+}
+
+function filterOver(input: LogicalPlan, f: UserFunction): LogicalPlan {
+  return { kind: 'Filter', input, f, element: input.element, keys: thinned(input.keys) }
+}
+
+/** The predicate gives the same answers whatever number a row has, and never throws. */
+function isFree(plan: Node<'Filter'>): boolean {
+  return !readsKey(plan.f) && cannotFail(plan.f, [plan.input.element])
+}
+
+/** The predicate computes again, for every row, the columns it reads; the map then runs only on the rows that are left. */
+function belowMap(plan: Node<'Filter'>, map: Node<'Map'> | Node<'WithColumns'>): LogicalPlan | undefined {
+  const renumbers = map.keys.kind === 'rowNumber'
+  if (!cannotFail(map.f, [map.input.element]) || (renumbers && readsKey(map.f)) || !isPure(plan.f) || map.f.ir === undefined)
+    return undefined
+  const adds = map.kind === 'WithColumns'
+  if (adds && map.element.kind !== 'row') return undefined
+  const ir = compose({ first: map.f.ir, input: map.input.element, between: map.element, second: plan.f.ir, adds })
+  if (ir === undefined) return undefined
+  const f = composedFunction(ir, { text: textOver(plan.f, map), span: plan.f.span, original: closureOver(plan.f, map) })
+  const filter = filterOver(map.input, f)
+  return { ...map, input: filter, keys: filter.keys }
+}
+
+function textOver(f: UserFunction, map: Node<'Map'> | Node<'WithColumns'>): string {
+  return readsOnlyPassed(f, map) ? f.text : `${f.text} of ${map.f.text}`
+}
+
+/** Whether a predicate reads no column that `withColumns` gives. */
+function readsOnlyPassed(f: UserFunction, map: Node<'Map'> | Node<'WithColumns'>): boolean {
+  if (map.kind !== 'WithColumns') return false
+  const read = columnsRead(f)
+  const last = map.f.ir?.body.at(-1)
+  const given = last?.kind === 'Return' && last.value?.kind === 'ObjectLiteral' ? last.value.fields.map((field) => field.name) : undefined
+  return read !== 'all' && given !== undefined && !given.some((name) => read.has(name))
+}
+
+function closureOver(f: UserFunction, map: Node<'Map'> | Node<'WithColumns'>): (value: unknown, key: unknown) => unknown {
+  const outer = closureOf(f)
+  const inner = closureOf(map.f)
+  if (map.kind === 'Map') return (value, key) => outer(asStored(inner(value, key)), key)
+  return (value, key) => outer({ ...(value as object), ...(asStored(inner(value, key)) as object) }, key) // withColumns takes and gives rows
+}
+
+/** Sides to which a predicate over their columns may go: those whose unmatched rows the join does not fill with nulls. */
+const SIDES: { readonly [H in Node<'Join'>['how']]: { readonly left: boolean; readonly right: boolean } } = {
+  inner: { left: true, right: true },
+  cross: { left: true, right: true },
+  left: { left: true, right: false },
+  right: { left: false, right: true },
+  full: { left: false, right: false },
+  semi: { left: true, right: false },
+  anti: { left: true, right: false },
+}
+
+function belowJoin(plan: Node<'Filter'>, join: Node<'Join'>): LogicalPlan | undefined {
+  const read = columnsRead(plan.f)
+  if (read === 'all' || !keysCannotFail(join)) return undefined
+  const left = fieldsOf(join.left.element).map((field) => field.name)
+  if (SIDES[join.how].left && join.left.element.kind === 'row' && [...read].every((name) => left.includes(name))) {
+    return { ...join, left: filterOver(join.left, plan.f) }
+  }
+  const names = rightNames(join)
+  if (!SIDES[join.how].right || join.right.element.kind !== 'row' || ![...read].every((name) => names.has(name))) return undefined
+  const f = isPure(plan.f) ? readRight(plan.f, names) : undefined
+  return f === undefined ? undefined : { ...join, right: filterOver(join.right, f) }
+}
+
+function keysCannotFail(join: Node<'Join'>): boolean {
+  if (join.on.kind !== 'functions') return true
+  return cannotFail(join.on.left, [join.left.element]) && cannotFail(join.on.right, [join.right.element])
+}
+
+/** Columns of the joined row that are columns of the right side, with the name they have there. */
+function rightNames(join: Node<'Join'>): ReadonlyMap<string, string> {
+  const left = fieldsOf(join.left.element).map((field) => field.name)
+  const key = join.on.kind === 'column' ? join.on.column : undefined
+  const names = fieldsOf(join.right.element).flatMap(({ name }) =>
+    name === key ? [] : [[left.includes(name) ? `${name}${join.suffix}` : name, name] as const],
+  )
+  return new Map(names)
+}
+
+function readRight(f: UserFunction & { readonly ir: NonNullable<UserFunction['ir']> }, names: ReadonlyMap<string, string>): UserFunction {
+  if ([...names].every(([joined, own]) => joined === own)) return f
+  const original = closureOf(f)
+  const renamed = (row: unknown): unknown =>
+    Object.fromEntries([...names].map(([joined, own]) => [joined, (row as Record<string, unknown>)[own]])) // rows of the right side
+  return composedFunction(
+    renameColumns(f.ir, (name) => names.get(name) ?? name),
+    { text: f.text, span: f.span, original: (row, key) => original(renamed(row), key) },
+  )
+}

@@ -1,0 +1,27 @@
+/**
+ * A limit goes below what gives one element for each, so that the functions run only on the elements that are wanted.
+ *
+ *     Limit 10             Map f
+ *       Map f      -->       Limit 10
+ *         X                    X
+ *
+ * Sound because the first elements keep their keys, and the functions cannot fail on those that are left out.
+ */
+
+import { thinned } from '../../core/elements.ts'
+import type { LogicalPlan } from '../../core/logicalPlan.ts'
+import { cannotFail } from '../lambdaFacts.ts'
+import type { Rule } from '../rule.ts'
+
+export const pushLimitDown: Rule = {
+  name: 'pushLimitDown',
+  rewrite(plan: LogicalPlan): LogicalPlan | undefined {
+    if (plan.kind !== 'Limit') return undefined
+    const node = plan.input
+    const isOneForOne =
+      node.kind === 'Project' || ((node.kind === 'Map' || node.kind === 'WithColumns') && cannotFail(node.f, [node.input.element]))
+    if (!isOneForOne) return undefined
+    const keys = thinned(node.input.keys)
+    return { ...node, keys, input: { ...plan, input: node.input, element: node.input.element, keys } }
+  },
+}

@@ -1,0 +1,80 @@
+/**
+ * What changes nothing goes.
+ *
+ *     Project of all columns in order   -->  its input          Distinct of Distinct   -->  one
+ *     Project of Project                -->  the outer one      Limit of Limit         -->  the smaller
+ *     Cast to the type it has           -->  its input          Union of Union         -->  one Union
+ *     Repartition of Repartition        -->  the outer one      Union of one           -->  its input
+ *
+ * Without columns (`count()`) the elements cannot be told apart, so that a sort below, and maps that cannot fail, go too.
+ */
+import type { LogicalPlan } from '../../core/logicalPlan.ts'
+import { fieldsOf } from '../../core/schema.ts'
+import { cannotFail, readsKey } from '../lambdaFacts.ts'
+import type { Rule } from '../rule.ts'
+
+type Node<K extends LogicalPlan['kind']> = Extract<LogicalPlan, { kind: K }>
+
+export const removeRedundant: Rule = {
+  name: 'removeRedundant',
+  rewrite(plan: LogicalPlan): LogicalPlan | undefined {
+    switch (plan.kind) {
+      case 'Project':
+        return simplerProject(plan)
+      case 'Limit':
+        return plan.input.kind === 'Limit' ? { ...plan.input, count: Math.min(plan.count, plan.input.count), keys: plan.keys } : undefined
+      case 'Distinct':
+        return plan.input.kind === 'Distinct' ? plan.input : undefined
+      case 'Repartition':
+        return simplerRepartition(plan)
+      case 'Cast': {
+        const { element } = plan.input
+        return element.kind === 'scalar' && element.type.kind === plan.dtype ? plan.input : undefined
+      }
+      case 'Union':
+        return simplerUnion(plan)
+      default:
+        return undefined
+    }
+  },
+}
+
+function simplerProject(plan: Node<'Project'>): LogicalPlan | undefined {
+  const { input } = plan
+  if (plan.columns.length === 0) return withoutColumns(plan)
+  if (input.kind === 'Project') return { ...plan, input: input.input }
+  if (input.element.kind !== 'row') return undefined
+  const names = fieldsOf(input.element).map((field) => field.name)
+  return names.length === plan.columns.length && names.every((name, i) => name === plan.columns[i]) ? input : undefined
+}
+
+/** Below a projection to no columns at all. */
+function withoutColumns(plan: Node<'Project'>): LogicalPlan | undefined {
+  const { input } = plan
+  switch (input.kind) {
+    case 'Map':
+    case 'WithColumns':
+      return cannotFail(input.f, [input.input.element]) ? { ...plan, input: input.input } : undefined
+    case 'Project':
+      return { ...plan, input: input.input }
+    case 'Sort':
+      return input.limit === undefined && cannotFail(input.by, [input.input.element]) ? { ...plan, input: input.input } : undefined
+    case 'Repartition':
+      return input.by === undefined || cannotFail(input.by, [input.input.element]) ? { ...plan, input: input.input } : undefined
+    default:
+      return undefined
+  }
+}
+
+function simplerRepartition(plan: Node<'Repartition'>): LogicalPlan | undefined {
+  const { input } = plan
+  if (input.kind !== 'Repartition' || (plan.by !== undefined && readsKey(plan.by))) return undefined
+  return input.by === undefined || cannotFail(input.by, [input.input.element]) ? { ...plan, input: input.input } : undefined
+}
+
+function simplerUnion(plan: Node<'Union'>): LogicalPlan | undefined {
+  const [only, other] = plan.inputs
+  if (only !== undefined && other === undefined && only.keys.kind === 'rowNumber') return only
+  if (!plan.inputs.some((input) => input.kind === 'Union')) return undefined
+  return { ...plan, inputs: plan.inputs.flatMap((input) => (input.kind === 'Union' ? input.inputs : [input])) }
+}
