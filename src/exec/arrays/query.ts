@@ -81,7 +81,7 @@ export function rowOfStorage(storage: Storage, prefix: readonly number[], name: 
 }
 
 /** All elements densely, in row-major order. */
-export function storageToTypedArray(storage: Storage, name: string): TypedArray {
+export function toTypedArray(storage: Storage, name: string): TypedArray {
   const context = { method: 'toTypedArray', name }
   const dtype = numbersOf(storage, context)
   if (storage.kind !== 'dense')

@@ -1,0 +1,490 @@
+/**
+ * Storage of arrays, by the identity of their plan nodes.
+ *
+ *     owned     Array and Materialize nodes, and every node written in place: plans that contain the node read it
+ *     kept      what a query or a loop computed of a lazy node: valid while nothing below it was written
+ *
+ * Readers of an array run together, a writer runs alone; several arrays are locked in the order of their ids. Every
+ * write bumps the array's version, by which kept storage and the caches of others are valid or not. A node that is
+ * garbage takes its storage with it.
+ */
+import type { Batch } from '../core/column.ts'
+import { Bug, PlanError, TaskError } from '../core/errors.ts'
+import { inputsOf, type LogicalPlan, withInputs } from '../core/logicalPlan.ts'
+import type { Storage } from '../core/storage.ts'
+import { storageFromBatches } from './arrays/fromBatches.ts'
+import { labelOf } from './arrays/label.ts'
+import { makeArray } from './arrays/makeArray.ts'
+import { type LockMode, RwLock } from './arrays/rwLock.ts'
+import { copyStorage, freeStorage, overwriteDense } from './arrays/storageBlocks.ts'
+import type { Arena } from './memory/arena.ts'
+
+export interface ArrayStoreOptions {
+  readonly arena: Arena
+  /** Runs a plan whose stored arrays have been put in place; batches in element order. */
+  readonly execute: (plan: LogicalPlan) => Promise<readonly Batch[]>
+}
+
+/** One array of a loop or a query. */
+export interface Access {
+  readonly node: LogicalPlan
+  /** 'write' makes the array own its storage. */
+  readonly mode: LockMode
+}
+
+export interface StoreStats {
+  readonly storage: 'none' | 'kept' | 'owned'
+  /** How often the array's storage was sorted and kept because a query or a loop wanted it by key. */
+  readonly built: number
+  /** Queries answered from storage. */
+  readonly queries: number
+  readonly version: number
+}
+
+/** What the store knows of a node. */
+class Cell {
+  readonly id: number
+  readonly label: string
+  readonly lock: RwLock = new RwLock()
+  owned: boolean
+  storage: Storage | undefined
+  /** For kept storage: the versions of the arrays below that it was computed from. */
+  basis = ''
+  computing: { readonly basis: string; readonly storage: Promise<Storage> } | undefined
+  version = 0
+  written = false
+  /** Set when what the array held is gone: reading throws this. */
+  gone: (() => Error) | undefined
+  built = 0
+  queries = 0
+  constructor(id: number, node: LogicalPlan) {
+    this.id = id
+    this.label = labelOf(node)
+    this.owned = node.kind === 'Array' || node.kind === 'Materialize'
+  }
+}
+
+export class ArrayStore {
+  private readonly arena: Arena
+  private readonly execute: ArrayStoreOptions['execute']
+  private readonly cells = new WeakMap<LogicalPlan, Cell>()
+  private lastId = 0
+  /** What runs hold on to: neither it nor the storage below it is garbage. */
+  private readonly inUse = new Set<object>()
+
+  constructor(options: ArrayStoreOptions) {
+    this.arena = options.arena
+    this.execute = options.execute
+  }
+
+  /** A number for the array that is the same as long as the node lives: two names with one identity are one array. */
+  identity(node: LogicalPlan): number {
+    return this.cellOf(node).id
+  }
+
+  /** What the array is called in messages. */
+  label(node: LogicalPlan): string {
+    return this.cellOf(node).label
+  }
+
+  /** Changes with every write to the array or to anything it is computed from; a key for caches. */
+  version(node: LogicalPlan): string {
+    const cell = this.cellOf(node)
+    return cell.owned ? `${cell.id}:${cell.version}` : this.basisOf(node)
+  }
+
+  stats(node: LogicalPlan): StoreStats {
+    const cell = this.cellOf(node)
+    const valid = cell.storage !== undefined && this.isValid(node, cell)
+    return { storage: valid ? (cell.owned ? 'owned' : 'kept') : 'none', built: cell.built, queries: cell.queries, version: cell.version }
+  }
+
+  /**
+   * The plan with a `Stored` leaf in place of every node that has storage or owns it; what has none yet is computed.
+   * Nothing keeps a writer away from the leaves afterwards: prefer `use`.
+   */
+  async resolve(plan: LogicalPlan): Promise<LogicalPlan> {
+    const nodes = this.frontier([plan])
+    for (const node of nodes) await this.compute(node)
+    return this.replaced(plan, nodes)
+  }
+
+  /** Runs something over the resolved plan; meanwhile its arrays are neither written nor freed. */
+  async use<T>(plan: LogicalPlan, run: (resolved: LogicalPlan) => Promise<T> | T): Promise<T> {
+    const { resolved, leave } = await this.enter(plan)
+    try {
+      return await run(resolved)
+    } finally {
+      leave()
+    }
+  }
+
+  /** The same for streams: `leave` must be called when the last batch was read. */
+  async enter(plan: LogicalPlan): Promise<{ readonly resolved: LogicalPlan; readonly leave: () => void }> {
+    return await this.enterAt(plan, [plan])
+  }
+
+  /** `tops` are where the search for storage begins: the plan itself, or its inputs. */
+  private async enterAt(
+    plan: LogicalPlan,
+    tops: readonly LogicalPlan[],
+  ): Promise<{ readonly resolved: LogicalPlan; readonly leave: () => void }> {
+    for (;;) {
+      const nodes = this.frontier(tops)
+      for (const node of nodes) await this.compute(node)
+      const leave = await this.lockAll(nodes.map((node) => ({ node, mode: 'read' as const })))
+      try {
+        if (nodes.every((node) => this.isReady(node))) {
+          const resolved = this.replaced(plan, nodes)
+          this.inUse.add(resolved)
+          return {
+            resolved,
+            leave: () => {
+              this.inUse.delete(resolved)
+              leave()
+            },
+          }
+        }
+      } catch (error) {
+        leave()
+        throw error
+      }
+      leave()
+    }
+  }
+
+  /** The storage of a node, computed when there is none, and kept: keyed storage for arrays with explicit keys. */
+  async storage(node: LogicalPlan): Promise<Storage> {
+    return node.kind === 'Stored' ? node.storage : await this.compute(node)
+  }
+
+  /** Answers a query from the array's storage. With `keep: false`, storage made for it alone is freed afterwards. */
+  async read<T>(
+    node: LogicalPlan,
+    query: (storage: Storage, label: string) => T | Promise<T>,
+    options: { readonly keep?: boolean } = {},
+  ): Promise<T> {
+    if (node.kind === 'Stored') return await query(node.storage, node.name)
+    const cell = this.cellOf(node)
+    if (options.keep === false && !cell.owned && !(cell.storage !== undefined && this.isValid(node, cell))) {
+      const storage = await this.materialized(node)
+      try {
+        return await query(storage, cell.label)
+      } finally {
+        freeStorage(storage)
+      }
+    }
+    return await this.withArrays([{ node, mode: 'read' }], async ([storage]) => {
+      cell.queries++
+      return await query(storage as Storage, cell.label) // one access, one storage
+    })
+  }
+
+  /** Makes the array own its storage, so that it can be written in place and every plan over it sees the writes. */
+  async own(node: LogicalPlan): Promise<Storage> {
+    const storage = await this.storage(node)
+    this.cellOf(node).owned = true
+    return storage
+  }
+
+  /**
+   * Writes an array in place: `edit` changes the storage, or returns other storage to be used from now on (the old one
+   * is freed). Waits for loops, queries and other writes of the array. `replacesAll`: what a failed loop left is
+   * written over.
+   */
+  async write(
+    node: LogicalPlan,
+    edit: (storage: Storage, label: string) => Storage | Promise<Storage>,
+    options: { readonly replacesAll?: boolean } = {},
+  ): Promise<void> {
+    const cell = this.cellOf(node)
+    const allowGone = options.replacesAll === true
+    const { owned, written } = cell
+    let done = false
+    const run = async ([storage]: readonly Storage[]): Promise<void> => {
+      const next = await edit(storage as Storage, cell.label) // one access, one storage
+      this.replace(cell, next)
+      cell.gone = undefined
+      done = true
+    }
+    try {
+      await this.withArrays([{ node, mode: 'write' }], run, { allowGone })
+    } finally {
+      // an edit that throws has changed nothing: the array is what it was
+      if (!done) {
+        cell.owned = owned
+        cell.written = written
+      }
+    }
+  }
+
+  /**
+   * Runs something over the storage of several arrays, read or written: no one else writes any of them meanwhile, and
+   * no one reads those that are written. Storage comes in the order of the accesses.
+   */
+  async withArrays<T>(
+    accesses: readonly Access[],
+    run: (storages: readonly Storage[]) => Promise<T> | T,
+    options: { readonly allowGone?: boolean } = {},
+  ): Promise<T> {
+    for (;;) {
+      for (const { node, mode } of accesses) {
+        if (node.kind === 'Stored' && mode === 'write') throw new Bug(`${node.name} is storage, not an array that can be written.`)
+        if (!(options.allowGone === true && this.cellOf(node).storage !== undefined)) await this.storage(node)
+      }
+      const leave = await this.lockAll(accesses)
+      try {
+        // between computing and locking, somebody may have written
+        if (!accesses.every(({ node }) => this.isReady(node, options.allowGone === true))) continue
+        for (const { node, mode } of accesses) if (mode === 'write') this.cellOf(node).owned = true
+        this.inUse.add(accesses)
+        const storages = accesses.map(({ node }) => (node.kind === 'Stored' ? node.storage : (this.cellOf(node).storage as Storage))) // isReady
+        try {
+          return await run(storages)
+        } finally {
+          this.inUse.delete(accesses)
+          for (const { node, mode } of accesses) if (mode === 'write') this.wrote(node)
+        }
+      } finally {
+        leave()
+      }
+    }
+  }
+
+  /** Puts other storage in place of an array's that is locked for writing, as after inserts; the old one is freed. */
+  replaceStorage(node: LogicalPlan, storage: Storage): void {
+    this.replace(this.cellOf(node), storage)
+  }
+
+  /** After a loop failed: reading the array throws until all of it is assigned. */
+  markLost(node: LogicalPlan, why: string): void {
+    const cell = this.cellOf(node)
+    cell.gone = () =>
+      new TaskError(
+        `${cell.label} was being written by a loop that failed (${why}), and holds a part of that pass. Assign all of it, or run the loop with { atomic: true }.`,
+      )
+    cell.version++
+  }
+
+  /** A copy of what an array that is locked for writing holds, to be put back when a pass fails. */
+  snapshot(node: LogicalPlan): { restore(): void; free(): void } {
+    const cell = this.cellOf(node)
+    if (cell.storage === undefined) return { restore: () => undefined, free: () => undefined }
+    const copy = copyStorage(cell.storage, this.arena, `the snapshot of ${cell.label}`)
+    let used = false
+    return {
+      // dense arrays get their values back where they were, so that views of them stay good
+      restore: () => {
+        if (used) return
+        used = true
+        if (cell.storage?.kind === 'dense' && copy.kind === 'dense') {
+          overwriteDense(cell.storage, copy)
+          freeStorage(copy)
+        } else this.replace(cell, copy)
+        cell.version++
+      },
+      free: () => {
+        if (!used) freeStorage(copy)
+      },
+    }
+  }
+
+  /** Frees the array's storage when no one uses it; what was written in place is gone with it. */
+  async release(node: LogicalPlan): Promise<void> {
+    const cell = this.cellOf(node)
+    const leave = await cell.lock.acquire('write')
+    try {
+      const { storage } = cell
+      cell.storage = undefined
+      cell.version++
+      if (storage !== undefined) freeStorage(storage)
+      if (!cell.written) return
+      cell.gone = () =>
+        new PlanError(`${cell.label} was written in place and then released, so what it held is gone. Release it after its last use.`)
+    } finally {
+      leave()
+    }
+  }
+
+  private cellOf(node: LogicalPlan): Cell {
+    let cell = this.cells.get(node)
+    if (cell === undefined) this.cells.set(node, (cell = new Cell(++this.lastId, node)))
+    return cell
+  }
+
+  /** The topmost nodes with storage, or that are to have some: the leaves of the resolved plan. */
+  private frontier(tops: readonly LogicalPlan[]): LogicalPlan[] {
+    const found = new Set<LogicalPlan>()
+    const walk = (node: LogicalPlan): void => {
+      if (node.kind === 'Stored') return
+      const cell = this.cells.get(node)
+      if (
+        node.kind === 'Array' ||
+        node.kind === 'Materialize' ||
+        cell?.owned === true ||
+        (cell?.storage !== undefined && this.isValid(node, cell))
+      )
+        found.add(node)
+      else for (const input of inputsOf(node)) walk(input)
+    }
+    for (const top of tops) walk(top)
+    return [...found]
+  }
+
+  /** The plan with the storage that the leaves have now. */
+  private replaced(plan: LogicalPlan, nodes: readonly LogicalPlan[]): LogicalPlan {
+    const done = new Map<LogicalPlan, LogicalPlan>()
+    const leaves = new Set(nodes)
+    const walk = (node: LogicalPlan): LogicalPlan => {
+      let other = done.get(node)
+      if (other === undefined) {
+        const storage = leaves.has(node) ? this.cellOf(node).storage : undefined
+        other =
+          storage === undefined
+            ? withInputs(
+                node,
+                inputsOf(node).map((input) => walk(input)),
+              )
+            : this.storedLeaf(node, storage)
+        done.set(node, other)
+      }
+      return other
+    }
+    return walk(plan)
+  }
+
+  private storedLeaf(node: LogicalPlan, storage: Storage): LogicalPlan {
+    const element = node.element.kind === 'unknown' && storage.kind !== 'dense' ? storage.element : node.element
+    const keys =
+      node.keys.kind === 'explicit' && storage.kind !== 'table'
+        ? { ...node.keys, shape: storage.shape, dense: storage.kind === 'dense' }
+        : node.keys
+    return { kind: 'Stored', element, keys, name: this.cellOf(node).label, storage }
+  }
+
+  /** The versions of the arrays that a lazy node is computed from. */
+  private basisOf(node: LogicalPlan): string {
+    const parts = new Set<string>()
+    const walk = (one: LogicalPlan): void => {
+      if (one.kind === 'Array' || one.kind === 'Materialize' || this.cells.get(one)?.owned === true) {
+        const cell = this.cellOf(one)
+        parts.add(`${cell.id}:${cell.version}`)
+      } else for (const input of inputsOf(one)) walk(input)
+    }
+    for (const input of inputsOf(node)) walk(input)
+    return [...parts].sort().join(' ')
+  }
+
+  /** Whether the storage a cell has is what the node holds now. */
+  private isValid(node: LogicalPlan, cell: Cell): boolean {
+    return cell.owned || cell.basis === this.basisOf(node)
+  }
+
+  private isReady(node: LogicalPlan, allowGone = false): boolean {
+    if (node.kind === 'Stored') return true
+    const cell = this.cellOf(node)
+    if (cell.gone !== undefined && !allowGone) throw cell.gone()
+    return cell.storage !== undefined && this.isValid(node, cell)
+  }
+
+  /** The storage of a node; concurrent callers share one computation. */
+  private async compute(node: LogicalPlan): Promise<Storage> {
+    if (node.kind === 'Stored') return node.storage
+    const cell = this.cellOf(node)
+    if (this.isReady(node)) return cell.storage as Storage // isReady
+    const basis = this.basisOf(node)
+    if (cell.computing?.basis === basis) return await cell.computing.storage
+    const computing = { basis, storage: this.computeAnew(node, cell, basis) }
+    cell.computing = computing
+    try {
+      return await computing.storage
+    } finally {
+      if (cell.computing === computing) cell.computing = undefined
+    }
+  }
+
+  private async computeAnew(node: LogicalPlan, cell: Cell, basis: string): Promise<Storage> {
+    const storage = await this.materialized(node)
+    if (cell.owned && cell.storage !== undefined && cell.written) {
+      freeStorage(storage) // somebody was quicker, and wrote
+      return cell.storage
+    }
+    if (cell.storage !== undefined) this.retire(cell, cell.storage)
+    cell.storage = storage
+    cell.basis = basis
+    if (node.kind !== 'Array') cell.built++
+    return storage
+  }
+
+  /** New storage of what the node holds now. */
+  private async materialized(node: LogicalPlan): Promise<Storage> {
+    if (node.kind === 'Array') return makeArray(node, this.arena)
+    const source = node.kind === 'Materialize' ? node.input : node
+    const form = { name: this.cellOf(node).label, keys: node.keys, element: node.element, ...storageAskedFor(source) }
+    const { resolved, leave } = await this.enterAt(source, node.kind === 'Materialize' ? [source] : inputsOf(node))
+    try {
+      // an array's storage as it is, but not the same: the copy is written independently
+      if (resolved.kind === 'Stored') return copyStorage(resolved.storage, this.arena, form.name)
+      return storageFromBatches(await this.execute(resolved), form, this.arena)
+    } finally {
+      leave()
+    }
+  }
+
+  /** Frees storage that was replaced; where somebody still reads it, that is left to the garbage collector. */
+  private retire(cell: Cell, storage: Storage): void {
+    if (cell.lock.isFree) freeStorage(storage)
+  }
+
+  private replace(cell: Cell, storage: Storage): void {
+    const old = cell.storage
+    if (old === storage) return
+    cell.storage = storage
+    if (old !== undefined) freeStorage(old)
+  }
+
+  private wrote(node: LogicalPlan): void {
+    if (node.kind === 'Stored') return
+    const cell = this.cellOf(node)
+    cell.version++
+    cell.written = true
+  }
+
+  /** Locks in the order of ids, so that no two wait for each other; an array named twice is locked once. */
+  private async lockAll(accesses: readonly Access[]): Promise<() => void> {
+    const modes = new Map<Cell, LockMode>()
+    for (const { node, mode } of accesses) {
+      if (node.kind === 'Stored') continue
+      const cell = this.cellOf(node)
+      if (modes.get(cell) !== 'write') modes.set(cell, mode)
+    }
+    const leavers: (() => void)[] = []
+    for (const [cell, mode] of [...modes].sort(([a], [b]) => a.id - b.id)) leavers.push(await cell.lock.acquire(mode))
+    return () => {
+      for (const leave of leavers) leave()
+    }
+  }
+}
+
+/** What `index` below elementwise operations asks of the storage. */
+function storageAskedFor(node: LogicalPlan): Pick<Parameters<typeof storageFromBatches>[1], 'storage' | 'combine'> {
+  switch (node.kind) {
+    case 'Index':
+      return {
+        ...(node.storage === undefined ? {} : { storage: node.storage }),
+        ...(node.combine === undefined ? {} : { combine: node.combine.original as (a: never, b: never) => unknown }), // its arguments are two elements
+      }
+    case 'Map':
+    case 'WithColumns':
+    case 'Project':
+    case 'Cast':
+    case 'Materialize':
+      return onlyStorage(storageAskedFor(node.input).storage)
+    default:
+      return {}
+  }
+}
+
+function onlyStorage(storage: 'dense' | 'sparse' | undefined): { readonly storage?: 'dense' | 'sparse' } {
+  return storage === undefined ? {} : { storage }
+}
