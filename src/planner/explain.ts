@@ -9,7 +9,7 @@
  *     Optimized plan
  *       …
  */
-import { elementText, keysText } from '../core/elements.ts'
+import { elementText, keysText, rankOf, thinned } from '../core/elements.ts'
 import type { UserFunction } from '../core/functionIr.ts'
 import { needsCaller } from '../core/functionUse.ts'
 import { inputsOf, type LogicalPlan } from '../core/logicalPlan.ts'
@@ -21,12 +21,22 @@ import { lower } from './physical/lower.ts'
 import { type Stage, stagesOf, stagesText } from './physical/stages.ts'
 import type { Rule } from './rule.ts'
 import { RULES } from './rules/index.ts'
+import { insertIndex } from './rules/insertIndex.ts'
 
 export interface ExplainOptions {
   /** Adds to each node what it yields and how that is keyed. */
   readonly verbose?: boolean
   readonly format?: 'text' | 'json'
   readonly rules?: readonly Rule[]
+  /** What the session knows of the array's index. */
+  readonly index?: IndexFacts
+}
+
+/** Whether there is storage sorted by key, how often it was made, and how many queries it answered. */
+export interface IndexFacts {
+  readonly storage: 'none' | 'kept' | 'owned'
+  readonly built: number
+  readonly queries: number
 }
 
 /** A node of a plan as plain data. */
@@ -49,6 +59,7 @@ export interface ExplainedPlan {
   readonly rules: readonly string[]
   readonly optimized: ExplainedNode
   readonly stages: readonly Stage[]
+  readonly index?: IndexFacts
 }
 
 /** The text, or the same as JSON. */
@@ -72,7 +83,27 @@ export function explainPlan(plan: LogicalPlan, options: ExplainOptions = {}): st
     applied.length === 0
       ? ['Rules: none changed it']
       : [`Rules: ${applied.join(', ')}`, 'Optimized plan', ...indented(planText(optimized, note))]
-  return ['Plan', ...indented(planText(plan, note)), ...rules, 'Stages', ...indented(stagesText(physical))].join('\n')
+  return [
+    'Plan',
+    ...indented(planText(plan, note)),
+    ...rules,
+    'Stages',
+    ...indented(stagesText(physical)),
+    ...indexLines(plan, options.index),
+  ].join('\n')
+}
+
+/** What a point or range query does with the array: the optimizer puts an index under it. */
+function indexLines(plan: LogicalPlan, index: IndexFacts | undefined): readonly string[] {
+  if (plan.keys.kind !== 'explicit' && (index === undefined || index.queries === 0)) return []
+  const selectors = new Array<null>(rankOf(plan.keys)).fill(null)
+  const lookup: LogicalPlan = { kind: 'IndexLookup', input: plan, selectors, element: plan.element, keys: thinned(plan.keys) }
+  if (insertIndex.rewrite(lookup) === undefined) return []
+  if (index === undefined || index.built === 0)
+    return ['Queries', '  IndexLookup over IndexBuild: the first point or range query builds the index, later ones use it']
+  const times = index.built === 1 ? 'once' : `${index.built} times, after writes below it`
+  const asked = index.queries === 1 ? '1 query' : `${index.queries} queries`
+  return ['Queries', `  IndexLookup over IndexBuild: the index was built ${times} and answered ${asked}`]
 }
 
 function indented(text: string): readonly string[] {

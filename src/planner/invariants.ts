@@ -67,7 +67,8 @@ class Orders {
       case 'Stored':
         return this.#numberOf(`storage ${this.#identityOf(plan.storage)}`)
       case 'Repartition':
-        return UNSPECIFIED
+        if (plan.by === undefined) return this.of(plan.input)
+        return this.#numberOf(`repartition ${plan.partitions ?? ''} ${this.#identityOf(plan.by.original)} ${this.of(plan.input)}`)
       case 'Project': // elements without columns cannot be told apart
         return plan.columns.length === 0 ? UNSPECIFIED : plan.keys.kind === 'explicit' ? this.#numberOf('keys') : this.of(plan.input)
       case 'Sort':

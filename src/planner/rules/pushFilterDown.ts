@@ -40,8 +40,8 @@ export const pushFilterDown: Rule = {
         if (input.limit !== undefined || !cannotFail(input.by, [input.input.element]) || !isFree(plan)) return undefined
         return { ...input, input: filterOver(input.input, plan.f) }
       case 'Repartition': {
-        const byIsFree = input.by === undefined || (cannotFail(input.by, [input.input.element]) && !readsKey(input.by))
-        if (!byIsFree || !isFree(plan)) return undefined
+        // cut by a value, pieces are numbered by first appearance: fewer rows would order them otherwise
+        if (input.by !== undefined || !isFree(plan)) return undefined
         const filter = filterOver(input.input, plan.f)
         return { ...input, input: filter, keys: filter.keys }
       }
