@@ -10,8 +10,18 @@ import type { Access } from './accesses.ts'
 import type { Conflict } from './dependence.ts'
 import { chooseSchedule, type PlannedKind } from './schedule.ts'
 
+export interface AdviceContext {
+  readonly spec: LoopSpec
+  readonly ir: FunctionIr
+  readonly conflicts: readonly Conflict[]
+  /** Whether the loop runs in parallel as it is. */
+  readonly parallel: boolean
+}
+
 interface Edit {
   readonly text: string
+  /** Whether the loop means the same afterwards, but for the order of additions. */
+  readonly keepsMeaning?: true
   readonly order?: 'any'
   /** Whether the conflict would be gone. */
   removes(conflict: Conflict): boolean
@@ -22,11 +32,14 @@ const ORDER: Edit = { text: "ask for { order: 'any' }", order: 'any', removes: (
 /** Kinds from the freest to the most ordered, to tell whether an edit reaches far enough. */
 const RANKS: readonly string[] = ['independent', '1d', '2d', 'wavefront', 'serial']
 
-/** The smallest edit after which the loop can run as `wanted` or freer; undefined when none was found. */
-export function editFor(wanted: PlannedKind, spec: LoopSpec, ir: FunctionIr, conflicts: readonly Conflict[]): string | undefined {
+/**
+ * The smallest edit after which the loop can run as `wanted` or freer; undefined when none was found. A loop that is
+ * parallel already is only told of edits that keep its meaning.
+ */
+export function editFor(wanted: PlannedKind, { spec, ir, conflicts, parallel }: AdviceContext): string | undefined {
   const order = spec.options.order ?? 'serial'
   const orders = order === 'serial' ? [ORDER] : []
-  const onArrays = arrayEdits(spec, ir, conflicts)
+  const onArrays = arrayEdits(spec, ir, conflicts).map((edits) => edits.filter((edit) => !parallel || edit.keepsMeaning === true))
   const candidates: Edit[][] = [
     ...orders.map((edit) => [edit]),
     ...onArrays.flat().map((edit) => [edit]),
@@ -63,9 +76,10 @@ function arrayEdits(spec: LoopSpec, ir: FunctionIr, conflicts: readonly Conflict
       if (scalar)
         edits.push({
           text: `sum into an accumulator, loss = session.accumulator('sum') and loss.add(…), instead of ${update}`,
+          keepsMeaning: true,
           removes: onArray,
         })
-      else edits.push({ text: `write ${name}.add(…) instead of ${update}`, removes: onArray })
+      else edits.push({ text: `write ${name}.add(…) instead of ${update}`, keepsMeaning: true, removes: onArray })
     }
     const index = indexArrayOf(spec, own)
     if (index !== undefined) {

@@ -47,7 +47,9 @@ export function analyzeLoop(spec: LoopSpec): AnalyzedLoop {
       blocks: blocksOf(spec, schedule),
       reason: asIs ? asIsReason(kernel.because ?? []) : reasonOf(schedule, names, conflicts),
     },
-    rejected: asIs ? refusedKinds(kernel.because ?? []) : rejectedOf(choice.rejected, spec, ir, conflicts),
+    rejected: asIs
+      ? refusedKinds(kernel.because ?? [])
+      : rejectedOf(choice.rejected, { spec, ir, conflicts, parallel: schedule.kind !== 'serial' }),
     dependences: reported.map(({ dependence }) => dependence),
     variables,
     accesses: accessTable(spec, accesses, names),
@@ -123,7 +125,7 @@ function blocksOf(spec: LoopSpec, schedule: Schedule): number[] {
   return blockCounts(schedule, extents, spec.options.partitions, sizeOfShape(extents))
 }
 
-/** Conflicts as plain data, each once. */
+/** Conflicts as plain data, each once; flow dependences first, which say most. */
 function distinctDependences(
   conflicts: readonly Conflict[],
   sentenceOf: (conflict: Conflict) => string,
@@ -135,7 +137,8 @@ function distinctDependences(
     const id = JSON.stringify(rest)
     if (!seen.has(id)) seen.set(id, { dependence, note: { sentence: sentenceOf(conflict), certain: conflict.certain } })
   }
-  return [...seen.values()]
+  const order = { flow: 0, output: 1, anti: 2 }
+  return [...seen.values()].sort((a, b) => order[a.dependence.kind] - order[b.dependence.kind])
 }
 
 function accessTable(spec: LoopSpec, accesses: readonly Access[], names: readonly string[]): LoopPlan['accesses'] {

@@ -33,7 +33,9 @@ export interface Conflict {
   readonly vector: readonly Distance[]
   /** Two iterations in conflict, the earlier first; absent when a subscript is unknown. */
   readonly witness?: readonly [Key, Key]
-  /** Whether the witness surely conflicts: no condition but those on indices decides on the accesses. */
+  /** Whether nothing but the loop indices decides on the accesses: no condition, no subscript that needs the data. */
+  readonly decided: boolean
+  /** Whether the witness surely conflicts: decided, and both iterations surely exist. */
   readonly certain: boolean
 }
 
@@ -60,7 +62,9 @@ function conflictsFrom(spec: LoopSpec, from: Access, to: Access): Conflict[] {
   const collision = collisionSystem(spec, from, to)
   if (collision === undefined) return []
   const rank = spec.over.rank
+  const box = isBox(spec)
   const known = [...from.subscripts, ...to.subscripts].every(isKnown)
+  const decided = known && from.exact && to.exact
   const kind = to.mode === 'read' || (to.mode === 'add' && from.mode !== 'read') ? 'flow' : from.mode === 'read' ? 'anti' : 'output'
   return solutionsOf(collision, rank).map((solution) => ({
     from,
@@ -68,7 +72,8 @@ function conflictsFrom(spec: LoopSpec, from: Access, to: Access): Conflict[] {
     kind,
     vector: solution.vector,
     ...(known ? { witness: witnessOf(solution.system, rank) } : {}),
-    certain: known && from.exact && to.exact && isBox(spec),
+    decided,
+    certain: decided && box,
   }))
 }
 

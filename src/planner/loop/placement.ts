@@ -58,7 +58,9 @@ function classOf(placement: Placement, name: string, binding: EnvBinding): Varia
   }
 }
 
-function arrayClass({ accesses, schedule, reducedArrays }: Placement, name: string, array: number): VariableClass {
+function arrayClass({ ir, accesses, schedule, reducedArrays }: Placement, name: string, array: number): VariableClass {
+  // What a body that runs as it stands does with an array is not known; all of it stays with the one that runs it.
+  if (ir === undefined) return 'local'
   if (reducedArrays.includes(array)) return 'reduction'
   const own = accesses.filter((access) => access.array === array && !access.buffered)
   const [first, second] = axesOf(schedule)

@@ -1,20 +1,15 @@
 /** Why the freer schedules were not taken: the conflicts in the way of each, and the edit that would remove them. */
-import type { FunctionIr } from '../../core/functionIr.ts'
 import type { Dependence, LoopPlan } from '../../core/loopPlan.ts'
 import type { LoopSpec } from '../../core/loopSpec.ts'
 import type { Refusal } from '../../core/span.ts'
-import { editFor } from './advice.ts'
+import { type AdviceContext, editFor } from './advice.ts'
 import { type Conflict, dependenceOf } from './dependence.ts'
 import { allowsVector, axisChoices, type PlannedKind } from './schedule.ts'
 
-export function rejectedOf(
-  kinds: readonly PlannedKind[],
-  spec: LoopSpec,
-  ir: FunctionIr,
-  conflicts: readonly Conflict[],
-): LoopPlan['rejected'] {
+export function rejectedOf(kinds: readonly PlannedKind[], context: AdviceContext): LoopPlan['rejected'] {
+  const { spec, conflicts } = context
   return kinds.map((kind) => {
-    const edit = editFor(kind, spec, ir, conflicts)
+    const edit = editFor(kind, context)
     return { kind, because: becauseOf(kind, spec, conflicts), ...(edit === undefined ? {} : { edit }) }
   })
 }

@@ -12,8 +12,8 @@ const VERBS = {
 } as const
 
 export function conflictSentence(spec: LoopSpec, conflict: Conflict, names: readonly string[]): string {
-  const { from, to, witness, certain } = conflict
-  const verb = (access: Access) => VERBS[access.mode][certain ? 'does' : 'may']
+  const { from, to, witness, decided } = conflict
+  const verb = (access: Access) => VERBS[access.mode][decided ? 'does' : 'may']
   if (witness !== undefined) {
     const [earlier, later] = witness
     const element = elementText(spec, from, atIteration(earlier, names))

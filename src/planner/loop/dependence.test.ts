@@ -1,0 +1,165 @@
+import { expect, test } from 'vitest'
+import { denseArray, parseLoop, rangeOver, type TestLoop } from '../../../property-tests/arbitraries/parseBody.ts'
+import { analyzeLoop } from './analyze.ts'
+
+const a = denseArray('a', 100)
+const b = denseArray('b', 100)
+const m = denseArray('m', 100, 100)
+const w = denseArray('w', 100, 8)
+const x = denseArray('x', 100)
+const env = { a, b, m, w, x }
+const line: TestLoop = { over: rangeOver(100), env }
+const plane: TestLoop = { over: rangeOver(100, 100), env }
+
+/** The distinct vectors of a body, as text. */
+function vectors(source: string, loop: TestLoop): string[] {
+  const { dependences } = analyzeLoop(parseLoop(source, loop)).plan
+  return [...new Set(dependences.map(({ array, kind, vector }) => `${array} ${kind} [${vector.join(', ')}]`))].sort()
+}
+
+test.each<[string, string, TestLoop, string[]]>([
+  ['each iteration has its own element', '([i], { a, b }) => { a.set(i, b.get(i)) }', line, []],
+  ['a chain', '([i], { a }) => { a.set(i, a.get(i - 1)) }', line, ['a flow [1]']],
+  ['an anti dependence', '([i], { a }) => { a.set(i, a.get(i + 2)) }', line, ['a anti [2]']],
+  ['two writes are a conflict', '([i], { a }) => { a.set(i, 1); a.set(i + 1, 2) }', line, ['a output [1]']],
+  ['everybody writes one element', '([i], { a, b }) => { a.set(3, b.get(i)) }', line, ['a output [+]']],
+  ['one writes what all read', '([i], { a, b }) => { b.set(i, a.get(3)); if (i === 3) a.set(3, 1) }', line, ['a anti [+]', 'a flow [+]']],
+  ['different constants never meet', '([i], { a, b }) => { a.set(3, a.get(4)) }', line, ['a output [+]']],
+  [
+    'even and odd are not told apart',
+    '([i], { a }) => { a.set(2 * i, a.get(2 * i + 1)) }',
+    line,
+    ['a anti [+]', 'a flow [+]', 'a output [+]'],
+  ],
+  ['c - i is not i + c', '([i], { a }) => { a.set(i, a.get(99 - i)) }', line, ['a anti [+]', 'a flow [+]']],
+  ['too far apart', '([i], { a }) => { a.set(i, a.get(i + 50)) }', { over: rangeOver(50), env }, []],
+  ['just near enough', '([i], { a }) => { a.set(i, a.get(i + 49)) }', { over: rangeOver(50), env }, ['a anti [49]']],
+  ['a constant local leaves no trace', '([i], { a }) => { const j = i - 1; const k = j - 1; a.set(i, a.get(k)) }', line, ['a flow [2]']],
+  [
+    'an assigned local is unknown',
+    '([i], { a, b }) => { let j = i; for (let k = 0; k < 3; k++) { a.set(j, 1); j = j + 1 } }',
+    line,
+    ['a output [+]'],
+  ],
+  ['until it is assigned, it is known', '([i], { a }) => { let j = i; a.set(j, 1); j = j + 1; a.set(j, 1) }', line, ['a output [1]']],
+  ['captured numbers are constants', '([i], { a }) => { a.set(i, a.get(i - d)) }', { ...line, captured: { d: 3 } }, ['a flow [3]']],
+  [
+    'a captured fraction is not',
+    '([i], { a }) => { a.set(i, a.get(i - d)) }',
+    { ...line, captured: { d: 0.5 } },
+    ['a anti [+]', 'a flow [+]'],
+  ],
+  ['a guard rules out', '([i], { a }) => { if (i > 50) a.set(i, a.get(i - 50)) }', { over: rangeOver(80), env }, []],
+  ['but not everything', '([i], { a }) => { if (i > 20) a.set(i, a.get(i - 50)) }', { over: rangeOver(80), env }, ['a flow [50]']],
+  ['a guard that leaves nothing', '([i], { a }) => { if (i < 50) a.set(i, a.get(i + 50)) }', line, []],
+  ['an early return is a guard', '([i], { a }) => { if (i >= 50) return; a.set(i, a.get(i + 50)) }', line, []],
+  ['only one iteration', '([i], { a, b }) => { if (i === 0) { a.set(5, b.get(i)) } }', line, []],
+  ['not the first', '([i], { a, b }) => { if (i !== 0) { a.set(0, 1) } }', { over: rangeOver(2), env }, []],
+  ['rows are chains', '([i, j], { m }) => { m.set(i, j, m.get(i, j - 1)) }', plane, ['m flow [0, 1]']],
+  ['a stencil', '([i, j], { m }) => { m.set(i, j, m.get(i - 1, j) + m.get(i, j - 1)) }', plane, ['m flow [0, 1]', 'm flow [1, 0]']],
+  ['the other diagonal', '([i, j], { m }) => { m.set(i, j, m.get(i - 1, j + 1)) }', plane, ['m flow [1, -1]']],
+  ['a transpose', '([i, j], { m }) => { if (i < j) m.set(i, j, m.get(j, i)) }', plane, []],
+  ['all j of one i', '([i, j], { a }) => { a.set(i, a.get(i) + 1) }', plane, ['a anti [0, +]', 'a flow [0, +]', 'a output [0, +]']],
+  ['a leading * is split', '([i, j], { a }) => { a.set(j, 1) }', plane, ['a output [+, 0]']],
+  ['and again', '([i, j], { a }) => { a.set(0, 1) }', plane, ['a output [+, *]', 'a output [0, +]']],
+  [
+    'a whole row',
+    '([u, v], { w }) => { for (let k = 0; k < 8; k++) w.set(u, k, w.get(u, k) + 1) }',
+    plane,
+    ['w anti [0, +]', 'w flow [0, +]', 'w output [0, +]'],
+  ],
+  [
+    'parts of a row that do not meet',
+    '([i, j], { w }) => { for (let k = 0; k < 4; k++) w.set(i, k, w.get(i, k + 4)) }',
+    plane,
+    ['w output [0, +]'],
+  ],
+  [
+    'an inner loop from the index on',
+    '([i], { a, b }) => { for (let k = i + 1; k < 100; k++) b.set(i, a.get(k)); a.set(i, 1) }',
+    line,
+    ['a anti [+]'],
+  ],
+  ['unknown in its axis only', '([i, j], { m, x }) => { m.set(i, x.get(j), 1) }', plane, ['m output [0, +]']],
+  ['the first of two axes alone', '([i, j], { m }) => { m.set(i, 0, 1) }', plane, ['m output [0, +]']],
+])('%s', (_, source, loop, expected) => {
+  expect(vectors(source, loop)).toEqual(expected)
+})
+
+test('two names of one array are one array, and so is the array iterated over', () => {
+  const loop: TestLoop = { over: rangeOver(100), env: { a, b: a } }
+  expect(vectors('([i], { a, b }) => { a.set(i, b.get(i - 1)) }', loop)).toEqual(['a flow [1]'])
+  const over = { kind: 'dense', array: a.array, rank: 1, extents: [100], label: 'a' } as const
+  expect(vectors('(value, [i], { b }) => b.get(i + 1) + value', { over, env: { b: a } })).toEqual(['b anti [1]'])
+  expect(vectors('(value, [i], { b }) => b.get(i) + value', { over, env: { b: a } })).toEqual([])
+})
+
+test('unknown extents are the same extent in all iterations', () => {
+  const open = denseArray('open', undefined)
+  const loop: TestLoop = { over: { kind: 'dense', rank: 1, extents: [undefined], label: 'rows' }, env: { open } }
+  expect(vectors('(v, [i], { open }) => { open.set(open.shape[0] - 1, open.get(open.shape[0] - 2)) }', loop)).toEqual(['open output [+]'])
+})
+
+test('adds to an array that is only added to are a reduction; otherwise they read and write', () => {
+  const only = analyzeLoop(parseLoop('([i], { a, x }) => { a.add(x.get(i), 1); a.add(0, 1) }', line))
+  expect(only.plan.dependences).toEqual([])
+  expect(only.reducedArrays).toEqual([a.array])
+  expect(only.writtenArrays).toEqual([a.array])
+  expect(vectors('([i], { a }) => { a.add(0, 1); a.get(1) > 0 }'.replace('a.get(1) > 0', 'a.set(1, a.get(1))'), line)).toEqual([
+    'a anti [+]',
+    'a flow [+]',
+    'a output [+]',
+  ])
+  expect(vectors('([i], { a }) => { a.add(i, a.get(i + 1)) }', line)).toEqual(['a anti [1]'])
+})
+
+test('an update buffer makes no dependence, unless the array behind it is accessed too', () => {
+  const buffer = { kind: 'buffer', array: a.array, dtype: 'f64', rank: 1, shape: [100], label: 'a' } as const
+  expect(vectors('([i], { u, x }) => { u.add(x.get(i), u.get(i + 1)) }', { over: rangeOver(100), env: { u: buffer, x } })).toEqual([])
+  expect(vectors('([i], { u, b, a }) => { u.add(i, a.get(i)) }', { over: rangeOver(100), env: { u: buffer, a } })).toEqual([
+    'a anti [+]',
+    'u flow [+]',
+  ])
+})
+
+test('assume.distinct frees subscripts read from an array, unless the loop writes it', () => {
+  const options = { assume: { distinct: ['x'] } }
+  expect(vectors('([i], { a, x }) => { const j = x.get(i); a.set(j + 1, a.get(j + 1) + 1) }', { ...line, options })).toEqual([])
+  expect(vectors('([i], { a, x }) => { a.set(x.get(i), a.get(x.get(i) + 1)) }', { ...line, options })).toEqual(['a anti [+]', 'a flow [+]'])
+  expect(vectors('([i], { a, x }) => { a.set(x.get(i), 1); x.set(i, 0) }', { ...line, options })).toEqual(['a output [+]'])
+})
+
+test('witnesses are the smallest iterations, and certain where nothing but indices decides', () => {
+  const source = '([i, j], { m, a, b }) => { m.set(i, j, m.get(i - 1, j + 1)); if (b.get(i) > 0) a.set(0, 1) }'
+  const { plan, notes } = analyzeLoop(parseLoop(source, plane))
+  const told = plan.dependences.map(({ array, vector, witness }, i) => [array, vector, witness, notes[i]])
+  expect(told).toEqual([
+    [
+      'm',
+      [1, -1],
+      [
+        [0, 1],
+        [1, 0],
+      ],
+      { sentence: '(0, 1) writes m[0, 1] which (1, 0) reads', certain: true },
+    ],
+    [
+      'a',
+      [0, '+'],
+      [
+        [0, 0],
+        [0, 1],
+      ],
+      { sentence: '(0, 0) may write a[0] which (0, 1) may write too', certain: false },
+    ],
+    [
+      'a',
+      ['+', '*'],
+      [
+        [0, 0],
+        [1, 0],
+      ],
+      { sentence: '(0, 0) may write a[0] which (1, 0) may write too', certain: false },
+    ],
+  ])
+})

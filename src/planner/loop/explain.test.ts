@@ -1,0 +1,152 @@
+import { expect, test } from 'vitest'
+import { denseArray, parseLoop, rangeOver } from '../../../property-tests/arbitraries/parseBody.ts'
+import { analyzeLoop } from './analyze.ts'
+import { explainLoop } from './explain.ts'
+
+const W = denseArray('W', 100, 8)
+const H = denseArray('H', 50, 8)
+const a = denseArray('a', 100)
+const x = denseArray('x', 100)
+const loss = { kind: 'accumulator', combine: 'sum' } as const
+
+test('a matrix factorization', () => {
+  const source = `(stars, [u, m], { W, H, loss }) => {
+  let predicted = 0
+  for (let k = 0; k < K; k++) predicted = predicted + W.get(u, k) * H.get(m, k)
+  const error = stars - predicted
+  for (let k = 0; k < K; k++) {
+    W.set(u, k, W.get(u, k) + rate * error * H.get(m, k))
+    H.set(m, k, H.get(m, k) + rate * error * W.get(u, k))
+  }
+  loss.add(error * error)
+}`
+  const over = { kind: 'sparse', array: 1, rank: 2, extents: [100, 50], label: 'ratings' } as const
+  const spec = parseLoop(source, { over, env: { W, H, loss }, options: { order: 'any' }, captured: { K: 8, rate: 0.1 } })
+  const text = explainLoop(analyzeLoop(spec), { measured: { passes: 2, milliseconds: 12.34, workers: 2 } })
+  expect(text).toMatchInlineSnapshot(`
+    "loop over ratings, order any
+      1:1  (stars, [u, m], { W, H, loss }) => { let predicted = 0 for (let k = 0; k < K; k++) predicted = pred…
+    schedule 2d on axes 0, 1: iterations that differ in both u and m do not depend on each other
+    variables
+      ratings  iterated   env
+      W        local      env
+      H        pipelined  env
+      loss     reduction  env
+      K        constant   capture
+      rate     constant   capture
+    accesses
+      4:17  read   ratings[u, m]
+      3:55  read   W[u, :]
+      3:69  read   H[m, :]
+      6:17  read   W[u, :]
+      6:46  read   H[m, :]
+      6:5   write  W[u, :]
+      7:17  read   H[m, :]
+      7:46  read   W[u, :]
+      7:5   write  H[m, :]
+    dependences
+      W [0, +] flow
+        6:5   W.set(u, k, W.get(u, k) + rate * error * H.get(m, k))
+        3:55  W.get(u, k)
+        (0, 0) writes W[0, :] which (0, 1) reads
+        and 6 more between accesses to W with this vector
+      H [+, 0] flow
+        7:5   H.set(m, k, H.get(m, k) + rate * error * W.get(u, k))
+        3:69  H.get(m, k)
+        (0, 0) writes H[0, :] which (1, 0) reads
+        and 6 more between accesses to H with this vector
+    rejected
+      independent: W [0, +]; H [+, 0]
+      1d: H [+, 0]
+    blocks cut when the data is known
+    kernel js
+    execution caller: decided by run()
+    measured 2 passes, 12.3 ms, 2 workers"
+  `)
+})
+
+test('a serial loop says which edit would free it', () => {
+  const spec = parseLoop('([i], { a, x }) => { a.set(0, a.get(0) + x.get(i)) }', {
+    over: rangeOver(100),
+    env: { a, x },
+    options: { name: 'total' },
+  })
+  expect(explainLoop(analyzeLoop(spec))).toMatchInlineSnapshot(`
+    "total: loop over range(100), order serial
+      1:1  ([i], { a, x }) => { a.set(0, a.get(0) + x.get(i)) }
+    schedule serial: iterations depend on each other through a
+    variables
+      a  local      env
+      x  broadcast  env
+    accesses
+      1:31  read   a[0]
+      1:42  read   x[i]
+      1:22  write  a[0]
+    dependences
+      a [+] flow
+        1:22  a.set(0, a.get(0) + x.get(i))
+        1:31  a.get(0)
+        iteration 0 writes a[0] which iteration 1 reads
+        and 2 more between accesses to a with this vector
+    rejected
+      independent: a [+]
+        edit: sum into an accumulator, loss = session.accumulator('sum') and loss.add(…), instead of a.set(0, a.get(0) + x.get(i))
+    kernel js
+    execution caller: decided by run()"
+  `)
+})
+
+test('subscripts that only the data can tell', () => {
+  const spec = parseLoop('([i], { a, x, W }) => { const j = x.get(i); a.set(j, W.get(j, 0)) }', { over: rangeOver(100), env: { a, x, W } })
+  expect(explainLoop(analyzeLoop(spec))).toMatchInlineSnapshot(`
+    "loop over range(100), order serial
+      1:1  ([i], { a, x, W }) => { const j = x.get(i); a.set(j, W.get(j, 0)) }
+    schedule serial: iterations depend on each other through a
+    variables
+      x  broadcast  env
+      W  served     env
+      a  local      env
+    accesses
+      1:35  read   x[i]
+      1:54  read   W[? x.get(i), 0]
+      1:45  write  a[? x.get(i)]
+    dependences
+      a [+] output
+        1:45  a.set(j, W.get(j, 0))
+        1:45  a.set(j, W.get(j, 0))
+        a[? x.get(i)] can be one element in different iterations: only the data can tell
+    rejected
+      independent: a [+]
+        edit: promise { assume: { distinct: ['x'] } } if the values of x differ between iterations
+    prefetch W[x.get(i), 0]
+    kernel js
+    execution caller: decided by run()"
+  `)
+})
+
+test('a refused body', () => {
+  const refusal = {
+    code: 'assigns-captured-variable',
+    message: 'The body assigns the captured variable best.',
+    cure: 'Use an accumulator.',
+    span: { line: 1, column: 20, text: 'best = i' },
+  }
+  const spec = parseLoop('([i], { a }) => { best = i }', { over: rangeOver(100), env: { a }, refusals: [refusal] })
+  expect(explainLoop(analyzeLoop(spec))).toMatchInlineSnapshot(`
+    "loop over range(100), order serial
+      1:1  ([i], { a }) => { best = i }
+    schedule serial: the body runs as it stands, on the caller's thread: The body assigns the captured variable best.
+    variables
+      a  local  env
+    rejected
+      independent: 1:20 The body assigns the captured variable best.
+        edit: Use an accumulator.
+    kernel as-is: The body assigns the captured variable best.
+    execution caller: decided by run()"
+  `)
+})
+
+test('the JSON form is the plan', () => {
+  const analyzed = analyzeLoop(parseLoop('([i], { a }) => { a.set(i, 1) }', { over: rangeOver(100), env: { a } }))
+  expect(JSON.parse(explainLoop(analyzed, { format: 'json' }))).toEqual(analyzed.plan)
+})

@@ -1,0 +1,76 @@
+import { expect, test } from 'vitest'
+import { denseArray, parseLoop, rangeOver, type TestLoop } from '../../../property-tests/arbitraries/parseBody.ts'
+import { analyzeLoop } from './analyze.ts'
+import { chooseSchedule } from './schedule.ts'
+
+const any = { options: { order: 'any' } } as const
+const env = {
+  a: denseArray('a', 100),
+  b: denseArray('b', 100),
+  m: denseArray('m', 100, 100),
+  c: denseArray('c', 100, 100, 100),
+  x: denseArray('x', 100),
+}
+const line: TestLoop = { over: rangeOver(100), env }
+const plane: TestLoop = { over: rangeOver(100, 100), env }
+const space: TestLoop = { over: rangeOver(100, 100, 100), env }
+
+function schedule(source: string, loop: TestLoop): string {
+  const { kind, axes } = analyzeLoop(parseLoop(source, loop)).plan.schedule
+  return `${kind} ${axes.join(',')}`
+}
+
+const FACTORS = '([u, v], { a, b }) => { const e = a.get(u) * b.get(v); a.set(u, e); b.set(v, e) }'
+
+test.each<[string, string, TestLoop, string]>([
+  ['nothing shared', '([i], { a, b }) => { a.set(i, b.get(i + 1)) }', line, 'independent 0'],
+  ['a chain, in any order', '([i], { a }) => { a.set(i, a.get(i - 1)) }', { ...line, ...any }, 'serial '],
+  ['rows are chains', '([i, j], { m }) => { m.set(i, j, m.get(i, j - 1)) }', plane, '1d 0'],
+  ['columns are chains', '([i, j], { m }) => { m.set(i, j, m.get(i - 1, j)) }', plane, '1d 1'],
+  ['two factors, any order', FACTORS, { ...plane, ...any }, '2d 0,1'],
+  ['two factors, serial order', FACTORS, plane, 'wavefront 0,1'],
+  ['a stencil', '([i, j], { m }) => { m.set(i, j, m.get(i - 1, j) + m.get(i, j - 1) + m.get(i - 1, j - 1)) }', plane, 'wavefront 0,1'],
+  [
+    'a stencil in any order',
+    '([i, j], { m }) => { m.set(i, j, m.get(i - 1, j - 1) + m.get(i, j - 1)) }',
+    { ...plane, ...any },
+    'wavefront 0,1',
+  ],
+  ['the other diagonal', '([i, j], { m }) => { m.set(i, j, m.get(i - 1, j + 1)) }', plane, 'serial '],
+  ['the other diagonal, any order', '([i, j], { m }) => { m.set(i, j, m.get(i - 1, j + 1)) }', { ...plane, ...any }, 'serial '],
+  ['in three axes', '([i, j, k], { c }) => { c.set(i, j, k, c.get(i - 1, j + 1, k)) }', space, '1d 2'],
+  ['unknown subscripts', '([i], { a, x }) => { a.set(x.get(i), 1) }', { ...line, ...any }, 'serial '],
+  [
+    'an axis of one index is not cut',
+    '([i, j], { m }) => { m.set(i, j, m.get(i, j - 1)) }',
+    { ...plane, over: rangeOver(1, 100) },
+    'serial ',
+  ],
+  [
+    'a narrow outer axis gives way',
+    '([i, j, k], { c }) => { c.set(i, j, k, c.get(i, j, k - 1)) }',
+    { ...space, over: rangeOver(2, 100, 100) },
+    '1d 1',
+  ],
+])('%s', (_, source, loop, expected) => {
+  expect(schedule(source, loop)).toBe(expected)
+})
+
+test('in three axes, a pair of axes that 2d may cut is not one that a wavefront of key order may', () => {
+  const vectors = [
+    [1, -1, 0],
+    [0, 0, 1],
+    [0, 1, 0],
+  ] as const
+  const extents = [9, 9, 9]
+  expect(chooseSchedule(vectors, { extents, order: 'serial' }).schedule).toEqual({ kind: 'wavefront', axes: [0, 2] })
+  expect(chooseSchedule([...vectors, [1, 0, -1]], { extents, order: 'serial' }).schedule).toEqual({ kind: 'serial' })
+  expect(chooseSchedule([...vectors, [1, 0, -1]], { extents, order: 'any' }).schedule).toEqual({ kind: '2d', axes: [1, 2] })
+})
+
+test('the schedule does not depend on partitions, and blocks follow from them', () => {
+  const options = { order: 'any', partitions: [3, 4] } as const
+  const { plan } = analyzeLoop(parseLoop(FACTORS, { ...plane, options }))
+  expect(plan.schedule.blocks).toEqual([3, 4])
+  expect(analyzeLoop(parseLoop(FACTORS, { ...plane, over: { ...plane.over, kind: 'sparse' }, options })).plan.schedule.blocks).toEqual([])
+})
