@@ -39,7 +39,7 @@ function dataOf(column: Column, type: DataType): Data {
   const { length } = column
   const kind = column.type.kind
   const base = { type, length, ...validityOf(column) }
-  if (kind === 'null' || kind === 'unknown') return makeData({ type, length } as never)
+  if (kind === 'null' || kind === 'unknown') return nullsOf(type, length)
   if (kind === 'struct') {
     const children = (column.children ?? []).map((child, i) => dataOf(child, childType(type, i)))
     return makeData({ ...base, children } as never)
@@ -61,6 +61,13 @@ function dataOf(column: Column, type: DataType): Data {
     return makeData({ ...base, data: Int32Array.from(values as BigInt64Array, Number) } as never)
   }
   return makeData({ ...base, data: copied(values) } as never)
+}
+
+/** Arrow's own slice of nulls forgets that all of them are null, and then writes a count of -1. */
+function nullsOf(type: DataType, length: number): Data {
+  const nulls: Data = makeData({ type, length } as never)
+  nulls.slice = (_offset, sliced) => nullsOf(type, sliced)
+  return nulls
 }
 
 function childType(type: DataType, index: number): DataType {

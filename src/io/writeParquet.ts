@@ -16,7 +16,7 @@ import { type ColumnType, type ElementType, type Field, fieldsOf, typeText } fro
 import { toArrowTable } from './arrowBatches.ts'
 import { type Append, writeAtomically } from './atomicFile.ts'
 import { CHECKSUM_KEY, checksumValue, sealFooter } from './parquet/checksums.ts'
-import { SCHEMA_KEY, schemaValue } from './parquet/ownSchema.ts'
+import { SCHEMA_KEY, schemaValue, unitRatio } from './parquet/ownSchema.ts'
 import { MAGIC } from './parquet/singleGroup.ts'
 import {
   encodeThrift,
@@ -64,7 +64,7 @@ export async function writeParquet({ batches, element, path, options = {} }: Wri
   const fields = fieldsOf(element)
   if (fields.length === 0) throw new PlanError('A Parquet file needs at least one column.')
   for (const field of fields) checkType(field.type, field.name, compatibility)
-  const stored: ElementType = { kind: 'row', fields: fields.map((field) => ({ ...field, type: storedType(field.type) })) }
+  const stored: ElementType = { kind: 'row', fields: fields.map((field) => ({ ...field, type: storedType(field.type, compatibility) })) }
   let rows = 0
   const bytes = await writeAtomically(path, async (append) => {
     const file = new FileUnderWay(append)
@@ -207,17 +207,21 @@ function checkType(type: ColumnType, column: string, compatibility: 'v1' | undef
   }
 }
 
-/** Parquet's units begin at milliseconds. */
-function storedType(type: ColumnType): ColumnType {
+/**
+ * The type a column is written as. Parquet's units begin at milliseconds; and parquetjs-lite, for which version 1 is
+ * kept, fails on every timestamp in milliseconds but reads microseconds.
+ */
+function storedType(type: ColumnType, compatibility: 'v1' | undefined): ColumnType {
   switch (type.kind) {
     case 'timestamp':
+      if (compatibility === 'v1') return { ...type, unit: 'us' }
       return type.unit === 's' ? { ...type, unit: 'ms' } : type
     case 'time':
       return type.unit === 's' ? { ...type, unit: 'ms' } : type
     case 'list':
-      return { kind: 'list', item: storedType(type.item) }
+      return { kind: 'list', item: storedType(type.item, compatibility) }
     case 'struct':
-      return { kind: 'struct', fields: type.fields.map((field) => ({ ...field, type: storedType(field.type) })) }
+      return { kind: 'struct', fields: type.fields.map((field) => ({ ...field, type: storedType(field.type, compatibility) })) }
     default:
       return type
   }
@@ -225,29 +229,38 @@ function storedType(type: ColumnType): ColumnType {
 
 function storedBatch(batch: Batch, stored: ElementType, path: string): Batch {
   const fields = fieldsOf(stored)
-  return {
-    element: stored,
-    length: batch.length,
-    columns: batch.columns.map((column, i) => storedColumn(column, fields[i]?.name ?? '', path)),
-  }
+  const columns = batch.columns.map((column, i) => {
+    const field = fields[i]
+    if (field === undefined) throw new Bug('A batch has more columns than its element.')
+    return storedColumn(column, field.type, field.name, path)
+  })
+  return { element: stored, length: batch.length, columns }
 }
 
-function storedColumn(column: Column, name: string, path: string): Column {
-  const type = storedType(column.type)
-  if (column.type.kind === 'list' || column.type.kind === 'struct') {
-    return { ...column, type, children: (column.children ?? []).map((child) => storedColumn(child, name, path)) }
+function storedColumn(column: Column, type: ColumnType, name: string, path: string): Column {
+  if (type.kind === 'list')
+    return { ...column, type, children: (column.children ?? []).map((child) => storedColumn(child, type.item, `${name}[]`, path)) }
+  if (type.kind === 'struct') {
+    return {
+      ...column,
+      type,
+      children: (column.children ?? []).map((child, i) =>
+        storedColumn(child, type.fields[i]?.type ?? child.type, `${name}.${type.fields[i]?.name}`, path),
+      ),
+    }
   }
-  if ((column.type.kind !== 'timestamp' && column.type.kind !== 'time') || column.type.unit !== 's') return column
-  const seconds = column.values as BigInt64Array
+  const ratio = unitRatio(column.type, type)
+  if (ratio === 1n) return column
+  const from = column.values as BigInt64Array // timestamps and times are 64-bit
   const values = new BigInt64Array(column.length)
   for (let i = 0; i < values.length; i++) {
-    const ms = (seconds[i] ?? 0n) * 1000n
-    if (BigInt.asIntN(64, ms) !== ms && isValid(column, i)) {
+    const value = (from[i] ?? 0n) * ratio
+    if (BigInt.asIntN(64, value) !== value && isValid(column, i)) {
       throw new PlanError(
-        `Column "${name}" has the time ${seconds[i]} s, which Parquet cannot hold: its coarsest unit is the millisecond. ${path} was not written.`,
+        `Column "${name}" has a time of ${from[i]} in units of ${typeText(column.type)}, which Parquet cannot hold in its ${typeText(type)}. ${path} was not written.`,
       )
     }
-    values[i] = ms
+    values[i] = value
   }
   return { ...column, type, values }
 }

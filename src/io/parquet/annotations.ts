@@ -8,8 +8,9 @@
 import type { Column } from '../../core/column.ts'
 import { columnFromValues } from '../../core/columnBuilder.ts'
 import { valueReader } from '../../core/columnOps.ts'
-import type { ColumnType, TimeUnit } from '../../core/schema.ts'
+import { type ColumnType, type TimeUnit, typeText } from '../../core/schema.ts'
 import { columnError, inside, type Place } from '../arrowTypes.ts'
+import { unitRatio } from './ownSchema.ts'
 import { i32, intOf, structOf, type ThriftField, type ThriftStruct } from './thrift.ts'
 
 export type LeafChange =
@@ -132,11 +133,15 @@ function changedLeaf(column: Column, change: LeafChange, place: Place): Column {
       return { ...column, type, values }
     }
     case 'time': {
-      const from = column.type.kind === 'timestamp' || column.type.kind === 'time' ? column.type.unit : change.unit
-      if (from === change.unit) return { ...column, type }
-      // the one change of unit there is: seconds were written as milliseconds
+      const ratio = unitRatio(type, column.type)
+      if (ratio === 1n) return { ...column, type }
       const values = (column.values as BigInt64Array).slice(0, column.length)
-      for (let i = 0; i < values.length; i++) values[i] = (values[i] ?? 0n) / 1000n
+      for (let i = 0; i < values.length; i++) {
+        const value = values[i] ?? 0n
+        if (value % ratio !== 0n && read(i) !== null)
+          throw columnError(place, `its writer says it is ${typeText(type)}, and the value at row ${i} of its row group is finer.`)
+        values[i] = value / ratio
+      }
       return { ...column, type, values }
     }
   }

@@ -8,7 +8,7 @@ import { type ColumnType, type Field, fieldsOf } from '../../core/schema.ts'
 import { columnError, elementOfArrowSchema } from '../arrowTypes.ts'
 import { changedType, type LeafChange, type LeafChanges, leafTypes, plainElement } from './annotations.ts'
 import type { ParquetColumn, ParquetFooter } from './footer.ts'
-import { declaredTypes } from './ownSchema.ts'
+import { declaredTypes, unitRatio } from './ownSchema.ts'
 import { singleGroupFile } from './singleGroup.ts'
 import { type Bounds, boundsOf } from './statistics.ts'
 import { encodeThrift, type ThriftStruct } from './thrift.ts'
@@ -157,11 +157,11 @@ function microseconds(type: ColumnType): ColumnType {
 }
 
 function ownChange(read: ColumnType, own: ColumnType | undefined): LeafChange | undefined {
-  if (own === undefined) return undefined
-  const seconds = (own.kind === 'timestamp' || own.kind === 'time') && own.kind === read.kind && own.unit === 's' && read.unit === 'ms'
-  if (own.kind === 'time') return seconds ? { kind: 'time', unit: 's' } : undefined
+  if (own === undefined || own.kind !== read.kind) return undefined
+  const coarser = unitRatio(own, read) !== 1n
+  if (own.kind === 'time') return coarser ? { kind: 'time', unit: own.unit } : undefined
   if (own.kind !== 'timestamp' || read.kind !== 'timestamp') return undefined
-  if (!seconds && (own.unit !== read.unit || own.timezone === read.timezone)) return undefined
+  if (!coarser && (own.unit !== read.unit || own.timezone === read.timezone)) return undefined
   return { kind: 'time', unit: own.unit, ...(own.timezone === undefined ? {} : { timezone: own.timezone }) }
 }
 

@@ -1,7 +1,7 @@
 /**
  * The types that Parquet cannot say, kept in a key-value pair of the files written here: time in seconds, time zones.
  */
-import type { ColumnType, Field } from '../../core/schema.ts'
+import type { ColumnType, Field, TimeUnit } from '../../core/schema.ts'
 
 export const SCHEMA_KEY = 'distarray.schema'
 
@@ -20,4 +20,14 @@ export function declaredTypes(keyValues: ReadonlyMap<string, string>): ReadonlyM
   } catch {
     return new Map()
   }
+}
+
+const PER_SECOND: { readonly [U in TimeUnit]: bigint } = { s: 1n, ms: 1000n, us: 1_000_000n, ns: 1_000_000_000n }
+
+/** How many units of `finer` make one of `coarser`, for timestamps and times; 1 for all else. */
+export function unitRatio(coarser: ColumnType, finer: ColumnType): bigint {
+  if (coarser.kind !== 'timestamp' && coarser.kind !== 'time') return 1n
+  if (finer.kind !== coarser.kind) return 1n
+  const ratio = PER_SECOND[finer.unit] / PER_SECOND[coarser.unit]
+  return ratio === 0n ? 1n : ratio
 }
