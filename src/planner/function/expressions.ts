@@ -1,0 +1,446 @@
+/**
+ * Expressions: each node type of acorn to what it gives.
+ */
+import type { AnyNode, Expression, Identifier, SpreadElement } from 'acorn'
+import type { BinaryOperator, Expr } from '../../core/functionIr.ts'
+import { asTest, binary, conditional, isPlain, literal, logical, makeIf, negated, unary } from './build.ts'
+import { inputElement, rankOf } from './context.ts'
+import type { Lowering } from './lowering.ts'
+import { fieldOf, keyComponent } from './members.ts'
+import { freeValue } from './outside.ts'
+import { FORBIDDEN_SYNTAX } from './refusals.ts'
+import { exprValue, REFUSED, type RecordField, type Value } from './value.ts'
+
+export function lowerExpression(l: Lowering, node: Expression): Value {
+  const span = l.span(node)
+  switch (node.type) {
+    case 'Identifier':
+      return identifier(l, node)
+    case 'Literal':
+      if (node.regex !== undefined) return l.refuse('regex', node)
+      return exprValue(literal(node.value instanceof RegExp ? undefined : node.value, span))
+    case 'ParenthesizedExpression':
+      return lowerExpression(l, node.expression)
+    case 'SequenceExpression': {
+      for (const one of node.expressions.slice(0, -1)) l.verbs.effect(l, one)
+      const last = node.expressions.at(-1)
+      return last === undefined ? REFUSED : lowerExpression(l, last)
+    }
+    case 'UnaryExpression': {
+      if (node.operator === 'delete') return l.refuse('mutates-element', node, 'an object')
+      if (node.operator === 'void') {
+        l.verbs.effect(l, node.argument)
+        return exprValue(literal(undefined, span))
+      }
+      const value = lowerExpression(l, node.argument)
+      const operand = l.scalarOrNothing(value, node.argument)
+      return operand === undefined ? REFUSED : exprValue(unary(node.operator, node.operator === '!' ? asTest(operand) : operand, span))
+    }
+    case 'BinaryExpression': {
+      const { left, operator } = node
+      if (operator === 'in' || operator === 'instanceof' || left.type === 'PrivateIdentifier') return l.refuse('operator', node, operator)
+      const [a, b] = scalars(l, [left, node.right])
+      return a === undefined || b === undefined ? REFUSED : exprValue(binary(operator, a, b, span))
+    }
+    case 'LogicalExpression':
+      return lowerLogical(l, node)
+    case 'ConditionalExpression':
+      return lowerConditional(l, node)
+    case 'TemplateLiteral':
+      return template(l, node)
+    case 'MemberExpression': {
+      const { object, property, computed } = node
+      if (object.type === 'Super' || property.type === 'PrivateIdentifier') return l.refuse('operator', node, 'private members or super')
+      if (!computed) return memberOf(l, lowerExpression(l, object), property.type === 'Identifier' ? property.name : '', node)
+      const [of, name] = l.inOrder([() => lowerExpression(l, object), () => lowerExpression(l, property)])
+      return of === undefined || name === undefined ? REFUSED : memberOf(l, of, name, node)
+    }
+    case 'ChainExpression':
+      return chain(l, node.expression, node)
+    case 'CallExpression':
+      return l.verbs.call(l, node)
+    case 'AssignmentExpression':
+      return l.verbs.assignment(l, node, { value: true })
+    case 'UpdateExpression':
+      return l.verbs.update(l, node, { value: true })
+    case 'ArrowFunctionExpression':
+    case 'FunctionExpression':
+      return { kind: 'closure', unit: l.unit, node, name: node.id?.name ?? 'the function' }
+    case 'ArrayExpression':
+      return arrayLiteral(l, node)
+    case 'ObjectExpression':
+      return objectLiteral(l, node)
+    case 'NewExpression':
+      if (node.callee.type === 'Identifier' && node.callee.name === 'Date' && node.arguments.length === 0) return l.refuseCall('Date', node)
+      return forbidden(l, node)
+    case 'ThisExpression':
+    case 'YieldExpression':
+    case 'TaggedTemplateExpression':
+    case 'ClassExpression':
+    case 'MetaProperty':
+    case 'AwaitExpression':
+    case 'ImportExpression':
+      return forbidden(l, node)
+  }
+}
+
+export function forbidden(l: Lowering, node: AnyNode): Value {
+  const entry = FORBIDDEN_SYNTAX[node.type]
+  return entry === undefined ? l.refuse('operator', node, node.type) : l.refuseWith({ ...entry, span: l.span(node) })
+}
+
+/** Scalars in the order of their nodes; undefined for those refused. */
+export function scalars(l: Lowering, nodes: readonly Expression[]): (Expr | undefined)[] {
+  return l.inOrder(nodes.map((node) => () => lowerExpression(l, node))).map((value, i) => {
+    const node = nodes[i]
+    return node === undefined ? undefined : l.scalarOrNothing(value, node)
+  })
+}
+
+function identifier(l: Lowering, node: Identifier): Value {
+  const binding = l.unit.names.bindingOf.get(node)
+  if (binding === undefined) return freeValue(l, l.unit.freeOf(node), node)
+  const bound = l.bound.get(binding)
+  if (bound === undefined) {
+    if (binding.kind === 'class') return REFUSED
+    return l.refuse('use-before-declaration', node, node.name)
+  }
+  return bound.kind === 'value' ? bound.value : exprValue({ kind: 'Local', name: bound.name, span: l.span(node) })
+}
+
+function memberOf(l: Lowering, object: Value, name: Value | string, node: AnyNode): Value {
+  return l.verbs.member(l, object, name, node)
+}
+
+/** `a && b`, where evaluating b may emit statements that must run only if it is reached. */
+function lowerLogical(l: Lowering, node: Expression & { type: 'LogicalExpression' }): Value {
+  const { operator } = node
+  const span = l.span(node)
+  const leftValue = lowerExpression(l, node.left)
+  const left = l.scalarOrNothing(leftValue, node.left)
+  let right: Expr | undefined
+  const emitted = l.collect(() => {
+    right = l.scalarOrNothing(lowerExpression(l, node.right), node.right)
+  })
+  if (left === undefined || right === undefined) return REFUSED
+  if (emitted.length === 0) return exprValue(logical(operator, left, right, span))
+  const local = l.newName('temp')
+  const current: Expr = { kind: 'Local', name: local, span }
+  l.emit({ kind: 'Let', local, init: left, span })
+  const test = operator === '&&' ? current : operator === '||' ? negated(current, span) : binary('==', current, literal(null, span), span)
+  l.emit(...makeIf(test, [...emitted, { kind: 'Assign', local, value: right, span }], [], span))
+  return exprValue(current)
+}
+
+function lowerConditional(l: Lowering, node: Expression & { type: 'ConditionalExpression' }): Value {
+  const span = l.span(node)
+  const test = l.scalarOrNothing(lowerExpression(l, node.test), node.test)
+  const branch = (one: Expression): { value: Value; emitted: ReturnType<Lowering['collect']> } => {
+    let value: Value = REFUSED
+    const emitted = l.collect(() => {
+      value = lowerExpression(l, one)
+    })
+    return { value, emitted }
+  }
+  const then = branch(node.consequent)
+  const other = branch(node.alternate)
+  if (test === undefined) return REFUSED
+  const folded = asTest(test)
+  if (folded.kind === 'Literal') {
+    const chosen = folded.value ? then : other
+    l.emit(...chosen.emitted)
+    return chosen.value
+  }
+  if (then.value.kind === 'view' && other.value.kind === 'view') return l.refuse('view-chosen', node)
+  const isLiteral = (value: Value): boolean => value.kind === 'tuple' || value.kind === 'record' || value.kind === 'key'
+  if (isLiteral(then.value) || isLiteral(other.value)) {
+    // literals chosen by a condition can only be returned
+    const [a, b] = [returned(l, then.value, node.consequent), returned(l, other.value, node.alternate)]
+    if (a === undefined || b === undefined) return REFUSED
+    if (then.emitted.length + other.emitted.length > 0) return l.refuse('effect-in-expression', node)
+    return exprValue(conditional(test, a, b, span))
+  }
+  const a = l.scalarOrNothing(then.value, node.consequent)
+  const b = l.scalarOrNothing(other.value, node.alternate)
+  if (a === undefined || b === undefined) return REFUSED
+  if (then.emitted.length + other.emitted.length === 0) return exprValue(conditional(test, a, b, span))
+  const local = l.newName('temp')
+  l.emit({ kind: 'Let', local, span })
+  l.emit(
+    ...makeIf(
+      test,
+      [...then.emitted, { kind: 'Assign', local, value: a, span }],
+      [...other.emitted, { kind: 'Assign', local, value: b, span }],
+      span,
+    ),
+  )
+  return exprValue({ kind: 'Local', name: local, span })
+}
+
+/** A value as (part of) what the function returns. */
+export function returned(l: Lowering, value: Value, node: AnyNode): Expr | undefined {
+  const span = l.span(node)
+  if (value.kind === 'expr') return value.expr
+  if (value.kind === 'tuple') {
+    const items = value.items.map((item) => returned(l, item, node))
+    return items.includes(undefined) ? undefined : { kind: 'ArrayLiteral', items: items as Expr[], span } // none is undefined
+  }
+  if (value.kind === 'record') {
+    const fields = value.fields.map((field) => ({ name: field.name, value: returned(l, field.value, node) }))
+    return fields.some((field) => field.value === undefined)
+      ? undefined
+      : { kind: 'ObjectLiteral', fields: fields as { name: string; value: Expr }[], span } // none is undefined
+  }
+  if (value.kind === 'key') {
+    const rank = rankOf(l.context)
+    if (rank !== undefined) {
+      const items = Array.from({ length: rank }, (_, axis) => keyComponent(l, axis, node)).flatMap((item) =>
+        item.kind === 'expr' ? [item.expr] : [],
+      )
+      return { kind: 'ArrayLiteral', items, span }
+    }
+  }
+  return l.scalarOrNothing(value, node)
+}
+
+function template(l: Lowering, node: Expression & { type: 'TemplateLiteral' }): Value {
+  const span = l.span(node)
+  const parts = scalars(l, node.expressions)
+  if (parts.includes(undefined)) return REFUSED
+  let text: Expr = literal(node.quasis[0]?.value.cooked ?? '', span)
+  for (const [i, part] of parts.entries()) {
+    if (part === undefined) continue
+    const asString: Expr =
+      part.kind === 'Literal' ? literal(String(part.value), part.span) : { kind: 'Call', callee: 'String', args: [part], span: part.span }
+    text = text.kind === 'Literal' && text.value === '' ? asString : binary('+', text, asString, span)
+    const after = node.quasis[i + 1]?.value.cooked ?? ''
+    if (after !== '') text = binary('+', text, literal(after, span), span)
+  }
+  return exprValue(text)
+}
+
+/** `a?.b`, `a?.b.c`, `a?.m(x)`: nothing after `?.` is evaluated when a is null or undefined. */
+function chain(l: Lowering, node: Expression & { type: 'MemberExpression' | 'CallExpression' }, whole: AnyNode): Value {
+  const head = optionalHead(node)
+  if (head === undefined) return hasOptional(node) ? l.refuse('operator', whole, 'this form of ?.') : lowerExpression(l, node)
+  const span = l.span(whole)
+  const inner = head.object
+  const object =
+    (inner.type === 'MemberExpression' || inner.type === 'CallExpression') && hasOptional(inner)
+      ? chain(l, inner, inner)
+      : lowerExpression(l, inner)
+  // keys, views, handles and literals are there
+  if (object.kind !== 'expr') return object.kind === 'refused' ? REFUSED : afterHead(l, node, head.member, object)
+  if (head.member === node && !head.member.computed && head.member.property.type === 'Identifier') {
+    return fieldOf(l, object.expr, head.member.property.name, { optional: true }, whole)
+  }
+  const kept = l.stabilized(object.expr)
+  let rest: Value = REFUSED
+  const emitted = l.collect(() => {
+    rest = afterHead(l, node, head.member, exprValue(kept))
+  })
+  const value = l.scalarOrNothing(rest, whole)
+  if (value === undefined) return REFUSED
+  if (emitted.length > 0) return l.refuse('effect-in-expression', whole)
+  if (value.kind === 'MethodCall' && value.object === kept) return exprValue({ ...value, optional: true })
+  return exprValue(conditional(binary('==', kept, literal(null, span), span), literal(undefined, span), value, span))
+}
+
+interface OptionalHead {
+  readonly object: Expression
+  readonly member: Expression & { type: 'MemberExpression' }
+}
+
+/** The last `?.` of a chain, on a member: `a?.b?.c` is `(a?.b)?.c`. */
+function optionalHead(node: Expression): OptionalHead | undefined {
+  if (node.type === 'MemberExpression') {
+    if (node.object.type === 'Super') return undefined
+    if (node.optional) return { object: node.object, member: node }
+    return optionalHead(node.object)
+  }
+  if (node.type === 'CallExpression' && !node.optional && node.callee.type !== 'Super') return optionalHead(node.callee)
+  return undefined
+}
+
+function hasOptional(node: Expression): boolean {
+  if (node.type === 'MemberExpression') return node.optional || (node.object.type !== 'Super' && hasOptional(node.object))
+  if (node.type === 'CallExpression') return node.optional || (node.callee.type !== 'Super' && hasOptional(node.callee))
+  return false
+}
+
+/** The rest of a chain with its head's object already evaluated. */
+function afterHead(l: Lowering, node: Expression, member: AnyNode, object: Value): Value {
+  if (node === member && node.type === 'MemberExpression') {
+    if (node.computed && node.property.type !== 'PrivateIdentifier') return memberOf(l, object, lowerExpression(l, node.property), node)
+    return memberOf(l, object, node.property.type === 'Identifier' ? node.property.name : '', node)
+  }
+  if (node.type === 'MemberExpression' && node.object.type !== 'Super') {
+    const of = afterHead(l, node.object, member, object)
+    if (node.computed && node.property.type !== 'PrivateIdentifier') return memberOf(l, of, lowerExpression(l, node.property), node)
+    return memberOf(l, of, node.property.type === 'Identifier' ? node.property.name : '', node)
+  }
+  if (node.type === 'CallExpression' && node.callee.type === 'MemberExpression' && node.callee.object.type !== 'Super') {
+    const { callee } = node
+    const of = callee === member ? object : afterHead(l, callee.object as Expression, member, object)
+    if (callee.computed || callee.property.type !== 'Identifier') return l.refuse('computed-name', node)
+    return l.verbs.method(l, of, callee.property.name, node)
+  }
+  return l.refuse('operator', node, 'this form of ?.')
+}
+
+function arrayLiteral(l: Lowering, node: Expression & { type: 'ArrayExpression' }): Value {
+  if (node.elements.includes(null)) return l.refuse('sparse-literal', node)
+  const items = elements(l, node.elements as (Expression | SpreadElement)[]) // null was refused
+  return items === undefined ? REFUSED : { kind: 'tuple', items }
+}
+
+/** Values of a list in which tuples and keys may be spread. */
+export function elements(l: Lowering, nodes: readonly (Expression | SpreadElement)[]): Value[] | undefined {
+  const values = l.inOrder(nodes.map((one) => () => lowerExpression(l, one.type === 'SpreadElement' ? one.argument : one)))
+  const result: Value[] = []
+  for (const [i, value] of values.entries()) {
+    const node = nodes[i]
+    if (value.kind === 'refused' || node === undefined) return undefined
+    if (node.type !== 'SpreadElement') result.push(value)
+    else if (value.kind === 'tuple') result.push(...value.items)
+    else if (value.kind === 'key' && rankOf(l.context) !== undefined) {
+      for (let axis = 0; axis < (rankOf(l.context) ?? 0); axis++) result.push(keyComponent(l, axis, node))
+    } else {
+      l.refuse('spread', node)
+      return undefined
+    }
+  }
+  return result
+}
+
+function objectLiteral(l: Lowering, node: Expression & { type: 'ObjectExpression' }): Value {
+  const names: (string | undefined)[] = []
+  const work: (() => Value)[] = []
+  for (const property of node.properties) {
+    if (property.type === 'SpreadElement') {
+      names.push(undefined)
+      work.push(() => lowerExpression(l, property.argument))
+      continue
+    }
+    const name = literalName(l, property)
+    if (name === undefined || property.kind !== 'init') return l.refuse('computed-name', property)
+    if (name === '__proto__' || /^(0|[1-9]\d*)$/.test(name)) return l.refuse('field-order', property, name)
+    names.push(name)
+    work.push(() => lowerExpression(l, property.value))
+  }
+  const values = l.inOrder(work)
+  const fields = new Map<string, Value>()
+  for (const [i, value] of values.entries()) {
+    const name = names[i]
+    if (value.kind === 'refused') return REFUSED
+    if (name !== undefined) fields.set(name, value)
+    else {
+      const spread = fieldsOfValue(l, value, node)
+      if (spread === undefined) return REFUSED
+      for (const field of spread) fields.set(field.name, field.value)
+    }
+  }
+  return { kind: 'record', fields: [...fields].map(([name, value]) => ({ name, value })) }
+}
+
+function literalName(l: Lowering, property: { readonly key: Expression; readonly computed: boolean }): string | undefined {
+  const { key } = property
+  if (!property.computed) return key.type === 'Identifier' ? key.name : key.type === 'Literal' ? String(key.value) : undefined
+  const value = lowerExpression(l, key)
+  return value.kind === 'expr' && value.expr.kind === 'Literal' ? String(value.expr.value) : undefined
+}
+
+/** The fields of a row of known columns, or of a literal; undefined and a refusal for anything else. */
+export function fieldsOfValue(l: Lowering, value: Value, node: AnyNode): readonly RecordField[] | undefined {
+  if (value.kind === 'record') return value.fields
+  if (value.kind === 'expr' && value.expr.kind === 'Input') {
+    const of = value.expr
+    const element = inputElement(l.context, of.argument)
+    if (element.kind === 'row') {
+      const span = l.span(node)
+      const risky = element.fields.find((field) => field.name === '__proto__' || /^(0|[1-9]\d*)$/.test(field.name))
+      if (risky === undefined)
+        return element.fields.map(({ name }) => ({ name, value: exprValue({ kind: 'Field', of, name, optional: false, span }) }))
+      l.refuse('field-order', node, risky.name)
+      return undefined
+    }
+    if (element.kind === 'unknown') {
+      l.refuse('unknown-columns', node)
+      return undefined
+    }
+  }
+  l.refuse('spread', node)
+  return undefined
+}
+
+/** An expression for what it does: its value is not wanted. */
+export function lowerEffect(l: Lowering, node: Expression): void {
+  const span = l.span(node)
+  switch (node.type) {
+    case 'ParenthesizedExpression':
+      return lowerEffect(l, node.expression)
+    case 'SequenceExpression':
+      for (const one of node.expressions) lowerEffect(l, one)
+      return
+    case 'ConditionalExpression': {
+      const test = l.scalarOrNothing(lowerExpression(l, node.test), node.test)
+      const then = l.collect(() => lowerEffect(l, node.consequent))
+      const other = l.collect(() => lowerEffect(l, node.alternate))
+      if (test !== undefined) l.emit(...makeIf(test, then, other, span))
+      return
+    }
+    case 'LogicalExpression': {
+      const left = l.scalarOrNothing(lowerExpression(l, node.left), node.left)
+      const right = l.collect(() => lowerEffect(l, node.right))
+      if (left === undefined) return
+      const test =
+        node.operator === '&&' ? left : node.operator === '||' ? negated(left, span) : binary('==', left, literal(null, span), span)
+      l.emit(...makeIf(test, right, [], span))
+      return
+    }
+    case 'UnaryExpression':
+      if (node.operator === 'void') return lowerEffect(l, node.argument)
+      break
+    case 'UpdateExpression':
+      l.verbs.update(l, node, { value: false })
+      return
+    case 'AssignmentExpression':
+      l.verbs.assignment(l, node, { value: false })
+      return
+    default:
+      break
+  }
+  evaluate(l, lowerExpression(l, node), node)
+}
+
+/** Keeps what an unused value could fail with. */
+export function evaluate(l: Lowering, value: Value, node: AnyNode): void {
+  switch (value.kind) {
+    case 'expr':
+      if (!isPlain(value.expr)) l.emit({ kind: 'Evaluate', value: value.expr, span: l.span(node) })
+      return
+    case 'tuple':
+      for (const item of value.items) evaluate(l, item, node)
+      return
+    case 'record':
+      for (const field of value.fields) evaluate(l, field.value, node)
+      return
+    case 'key':
+    case 'env':
+    case 'handle':
+    case 'view':
+    case 'shape':
+    case 'data':
+    case 'closure':
+    case 'builtin':
+    case 'global':
+    case 'refused':
+      return
+  }
+}
+
+/** `x op= …` and the operator it stands for. */
+export function operatorOf(assignment: string): BinaryOperator | undefined {
+  const operator = assignment.slice(0, -1)
+  return ['+', '-', '*', '/', '%', '**', '&', '|', '^', '<<', '>>', '>>>'].includes(operator) ? (operator as BinaryOperator) : undefined // one of the listed
+}

@@ -1,0 +1,117 @@
+/**
+ * Functions of the user written out where they are called.
+ *
+ *     const relu = (x) => { if (x < 0) return 0; return x }      y = relu(e)   -->   y = e < 0 ? 0 : e
+ *
+ * Each call has locals of its own. A function whose returns all stand at the end of their path needs no jumps; others
+ * leave a labelled block. Functions that call themselves are refused.
+ */
+import type { AnyNode } from 'acorn'
+import type { FunctionNode } from './ast.ts'
+import { literal } from './build.ts'
+import { lowerExpression } from './expressions.ts'
+import type { Frame, Lowering } from './lowering.ts'
+import { isLikeLet } from './scope.ts'
+import { hasEarlyReturn } from './statements.ts'
+import type { Unit } from './unit.ts'
+import { exprValue, REFUSED, type Value } from './value.ts'
+
+export function inlineCall(l: Lowering, closure: Value & { kind: 'closure' }, args: readonly Value[], node: AnyNode): Value {
+  const { unit, node: f, name } = closure
+  if (l.frames.some((frame) => frame.node === f)) return l.refuse('recursive', node, name)
+  if (f.async) return l.refuse('async', node)
+  if (f.generator) return l.refuse('generator', node)
+  if (l.isTooLarge) return REFUSED
+  const outer = l.unit
+  // arguments are evaluated before the call, in order
+  const kept = args.map((value) => l.stabilizedValue(value))
+  l.unit = unit
+  try {
+    return withFrame(l, unit, f, kept, node)
+  } finally {
+    l.unit = outer
+  }
+}
+
+function withFrame(l: Lowering, unit: Unit, f: FunctionNode, args: readonly Value[], call: AnyNode): Value {
+  const span = l.span(f)
+  enterFunction(l, unit, f)
+  const bindParameters = (): void => {
+    for (const [i, param] of f.params.entries()) {
+      if (param.type === 'RestElement') {
+        l.verbs.bind(l, param.argument, { kind: 'tuple', items: args.slice(i) }, 'declare')
+        return
+      }
+      l.verbs.bind(l, param, args[i] ?? exprValue(literal(undefined, span)), 'declare')
+    }
+  }
+  if (f.body.type !== 'BlockStatement') {
+    return inFrame(l, { node: f, unit, targets: [] }, () => {
+      bindParameters()
+      return notAFunction(l, lowerExpression(l, f.body as Exclude<typeof f.body, { type: 'BlockStatement' }>), call)
+    })
+  }
+  const statements = f.body.body
+  const last = statements.at(-1)
+  const early = hasEarlyReturn(statements)
+  if (!early && (last?.type === 'ReturnStatement' || !endsInReturn(last))) {
+    return inFrame(l, { node: f, unit, targets: [] }, () => {
+      bindParameters()
+      hoistVars(l, unit, f)
+      const hasResult = last?.type === 'ReturnStatement'
+      l.verbs.statements(l, hasResult ? statements.slice(0, -1) : statements)
+      if (!hasResult || !last.argument) return exprValue(literal(undefined, span))
+      return notAFunction(l, lowerExpression(l, last.argument), call)
+    })
+  }
+  const local = l.newName('result')
+  const label = l.newLabel('call')
+  l.emit({ kind: 'Let', local, span })
+  const body = l.collect(() => {
+    inFrame(l, { node: f, unit, targets: [], result: { local, label, breaks: early } }, () => {
+      bindParameters()
+      hoistVars(l, unit, f)
+      l.verbs.statements(l, statements)
+      return REFUSED
+    })
+  })
+  if (early) l.emit({ kind: 'Labeled', label, body, span })
+  else l.emit(...body)
+  return exprValue({ kind: 'Local', name: local, span })
+}
+
+function endsInReturn(last: AnyNode | undefined): boolean {
+  return last !== undefined && (last.type === 'IfStatement' || last.type === 'BlockStatement' || last.type === 'LabeledStatement')
+}
+
+/** A closure that outlives its call would see the locals of another call. */
+function notAFunction(l: Lowering, value: Value, call: AnyNode): Value {
+  return value.kind === 'closure' ? l.refuse('returns-function', call) : value
+}
+
+function inFrame(l: Lowering, frame: Frame, work: () => Value): Value {
+  l.frames.push(frame)
+  try {
+    return work()
+  } finally {
+    l.frames.pop()
+  }
+}
+
+/** Forgets the locals of an earlier call. */
+export function enterFunction(l: Lowering, unit: Unit, f: FunctionNode): void {
+  for (const binding of unit.names.ownedBy.get(f.start) ?? []) {
+    l.bound.delete(binding)
+    if (binding.kind === 'self') l.bound.set(binding, { kind: 'value', value: { kind: 'closure', unit, node: f, name: binding.name } })
+  }
+}
+
+/** Declares the `var`s of a function at its start, but for those that may as well be declared where they stand. */
+export function hoistVars(l: Lowering, unit: Unit, f: FunctionNode): void {
+  for (const binding of unit.names.ownedBy.get(f.start) ?? []) {
+    if (binding.kind !== 'var' || binding.dropped || isLikeLet(binding)) continue
+    const local = l.newName(binding.name)
+    l.emit({ kind: 'Let', local, span: l.span(f) })
+    l.bound.set(binding, { kind: 'local', name: local })
+  }
+}

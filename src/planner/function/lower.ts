@@ -1,0 +1,88 @@
+/**
+ * A function's normalized tree to the IR of `core/functionIr.ts`, or the reasons why the IR cannot say it.
+ */
+import type { FunctionIr } from '../../core/functionIr.ts'
+import type { Refusal } from '../../core/span.ts'
+import { lowerAssignment, lowerUpdate } from './assignments.ts'
+import { lowerCall, methodCall } from './calls.ts'
+import { inputElement, type LowerContext } from './context.ts'
+import { lowerEffect, lowerExpression, returned } from './expressions.ts'
+import { enterFunction, hoistVars, inlineCall } from './inline.ts'
+import { Lowering, type Missing, type Verbs } from './lowering.ts'
+import { memberValue } from './members.ts'
+import { fromOutside } from './outside.ts'
+import { bindArguments, bindPattern } from './patterns.ts'
+import { refusalOf } from './refusals.ts'
+import { emitReturn, lowerStatements } from './statements.ts'
+import { inferTypes, type TypeOf, type TypeSources } from './types.ts'
+import { type Unit, wholeSpan } from './unit.ts'
+
+const VERBS: Verbs = {
+  value: lowerExpression,
+  effect: lowerEffect,
+  statements: lowerStatements,
+  inline: inlineCall,
+  call: lowerCall,
+  method: methodCall,
+  bind: bindPattern,
+  assignment: lowerAssignment,
+  update: lowerUpdate,
+  member: memberValue,
+  fromOutside,
+}
+
+export interface Lowered {
+  /** Absent when there are refusals. */
+  readonly ir?: FunctionIr
+  readonly refusals: readonly Refusal[]
+  readonly missing: readonly Missing[]
+  readonly captured: ReadonlyMap<string, unknown>
+  readonly typeOf: TypeOf
+}
+
+export function lowerUnit(unit: Unit, context: LowerContext): Lowered {
+  const l = new Lowering(context, unit, VERBS)
+  const { node } = unit
+  const span = wholeSpan(unit)
+  l.frames.push({ node, unit, targets: [] })
+  if (node.async) l.refuse('async', node)
+  else if (node.generator) l.refuse('generator', node)
+  else {
+    enterFunction(l, unit, node)
+    bindArguments(l, node.params)
+    if (node.body.type === 'BlockStatement') {
+      hoistVars(l, unit, node)
+      l.verbs.statements(l, node.body.body)
+    } else if (context.kind === 'loop' && context.isRange) l.verbs.effect(l, node.body)
+    else {
+      const value = returned(l, lowerExpression(l, node.body), node.body)
+      if (value !== undefined) emitReturn(l, value, l.span(node.body))
+    }
+  }
+  const body = withoutLastReturn(l.out)
+  const typeOf = inferTypes(body, typeSources(l))
+  for (const check of l.checks) {
+    const { type, nullable } = typeOf(check.expr)
+    const kinds = type.kind === 'unknown' ? undefined : nullable ? [type.kind, 'null' as const] : [type.kind]
+    if (!check.holds(kinds)) l.refuseWith(check.refusal)
+  }
+  if (l.isTooLarge) l.refuseWith(refusalOf('too-large', span))
+  const name = unit.f.name === '' ? (context.kind === 'row' ? context.method : 'body') : unit.f.name
+  const { refusals, missing, captured } = l
+  return { ...(refusals.length === 0 ? { ir: { name, span, body, ...l.parts() } } : {}), refusals, missing, captured, typeOf }
+}
+
+/** A return without a value at the very end says nothing. */
+function withoutLastReturn(body: FunctionIr['body']): FunctionIr['body'] {
+  const last = body.at(-1)
+  return last?.kind === 'Return' && last.value === undefined ? body.slice(0, -1) : body
+}
+
+function typeSources(l: Lowering): TypeSources {
+  return {
+    input: (argument) => inputElement(l.context, argument),
+    parameter: (name) => l.parameters.find((one) => one.name === name)?.value,
+    table: (name) => l.tables.find((one) => one.name === name)?.value,
+    dtype: (array) => l.dtypes.get(array),
+  }
+}

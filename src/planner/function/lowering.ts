@@ -1,0 +1,317 @@
+/**
+ * The state of one lowering, and the order of evaluation.
+ *
+ * IR expressions have no effects, JavaScript's do: an assignment or an inlined call inside an expression is emitted as
+ * statements before it. What was evaluated earlier and could change, or fail, is then kept in a temporary, so that
+ * everything still happens in the order of the source (`inOrder`).
+ */
+import type { AnyNode, Expression, Pattern, Statement } from 'acorn'
+import type { Expr, FunctionIr, Primitive, Stmt } from '../../core/functionIr.ts'
+import type { ColumnType } from '../../core/schema.ts'
+import type { Refusal, Span } from '../../core/span.ts'
+import type { FunctionNode } from './ast.ts'
+import { literal } from './build.ts'
+import { inputElement, type LowerContext } from './context.ts'
+import { forbiddenCall, type Reason, refusalOf } from './refusals.ts'
+import type { Binding } from './scope.ts'
+import type { Unit } from './unit.ts'
+import { exprValue, type HandleKind, type Origin, REFUSED, type Value } from './value.ts'
+
+/** What a local name of the user's function stands for. */
+export type Bound = { readonly kind: 'local'; readonly name: string } | { readonly kind: 'value'; readonly value: Value }
+
+/** Something that `break` or `continue` can leave. */
+export interface Target {
+  readonly kind: 'loop' | 'block'
+  readonly sourceLabels: readonly string[]
+  readonly label: string | undefined
+  /** `continue` leaves this block instead. */
+  readonly continueLabel?: string
+  /** Whether a plain `break` means this one. */
+  readonly plainBreak: boolean
+}
+
+/** One function being lowered: the outermost, or one written out where it is called. */
+export interface Frame {
+  readonly node: FunctionNode
+  readonly unit: Unit
+  /** Where an inlined function leaves its result; absent for the outermost. */
+  readonly result?: { readonly local: string; readonly label: string; readonly breaks: boolean }
+  readonly targets: Target[]
+}
+
+export interface Missing {
+  readonly name: string
+  readonly span: Span
+}
+
+/** Something to decide once the types of all locals are known. */
+export interface Check {
+  readonly expr: Expr
+  readonly holds: (types: readonly ColumnType['kind'][] | undefined) => boolean
+  readonly refusal: Refusal
+}
+
+/** Above this many nodes the inlined function is refused. */
+const LARGEST_BODY = 20_000
+
+export class Lowering {
+  readonly context: LowerContext
+  out: Stmt[] = []
+  unit: Unit
+  readonly frames: Frame[] = []
+  readonly bound: Map<Binding, Bound> = new Map()
+  /** Locals that are never assigned after their declaration, where they can be seen now. */
+  readonly stableLocals: Set<string> = new Set()
+  readonly refusals: Refusal[] = []
+  readonly missing: Missing[] = []
+  readonly checks: Check[] = []
+  readonly parameters: { name: string; value: Primitive; origin: Origin }[] = []
+  readonly tables: { name: string; value: ArrayLike<Primitive>; origin: Origin; of: unknown }[] = []
+  readonly uses: { name: string; kind: HandleKind; origin: Origin }[] = []
+  /** Element types of arrays in use, where they are known. */
+  readonly dtypes: Map<string, string> = new Map()
+  readonly captured: Map<string, unknown> = new Map()
+  readonly units: Map<unknown, Unit> = new Map()
+  keyRank = 0
+  /** The verbs, set by `lower.ts`: they need each other, so they meet here instead of importing one another. */
+  readonly verbs: Verbs
+  readonly #names = new Set<string>()
+  #nodes = 0
+
+  constructor(context: LowerContext, unit: Unit, verbs: Verbs) {
+    this.context = context
+    this.unit = unit
+    this.verbs = verbs
+    if (context.kind === 'loop') for (const name of Object.keys(context.env)) this.#names.add(name)
+  }
+
+  get frame(): Frame {
+    const frame = this.frames.at(-1)
+    if (frame === undefined) throw new Error('no function is being lowered')
+    return frame
+  }
+
+  span(node: { readonly start: number; readonly end: number }): Span {
+    return this.unit.spanOf(node)
+  }
+
+  emit(...statements: readonly Stmt[]): void {
+    this.out.push(...statements)
+    this.#nodes += statements.length
+    if (this.#nodes === LARGEST_BODY) this.refusals.push(refusalOf('too-large', undefined))
+  }
+
+  get isTooLarge(): boolean {
+    return this.#nodes >= LARGEST_BODY
+  }
+
+  /** Runs `work` and returns what it emitted instead of emitting it. */
+  collect(work: () => void): Stmt[] {
+    const outer = this.out
+    const inner: Stmt[] = []
+    this.out = inner
+    try {
+      work()
+    } finally {
+      this.out = outer
+    }
+    return inner
+  }
+
+  refuse(code: Reason, node: { readonly start: number; readonly end: number }, name = ''): Value {
+    return this.refuseWith(refusalOf(code, this.span(node), name))
+  }
+
+  refuseCall(name: string, node: AnyNode): Value {
+    return this.refuseWith({ ...forbiddenCall(name), span: this.span(node) })
+  }
+
+  refuseWith(refusal: Refusal): Value {
+    const same = this.refusals.some(
+      (one) =>
+        one.code === refusal.code &&
+        one.message === refusal.message &&
+        one.span?.line === refusal.span?.line &&
+        one.span?.column === refusal.span?.column,
+    )
+    if (!same) this.refusals.push(refusal)
+    return REFUSED
+  }
+
+  /** A name that nothing else in the IR has: `k`, `k$1`, … */
+  newName(wanted: string): string {
+    let name = wanted
+    for (let n = 1; this.#names.has(name); n++) name = `${wanted}$${n}`
+    this.#names.add(name)
+    return name
+  }
+
+  newLabel(wanted: string): string {
+    return this.newName(wanted)
+  }
+
+  /** Keeps the value an expression has now in a local of its own. */
+  temporary(expr: Expr, name = 'temp'): Expr {
+    const local = this.newName(name)
+    this.stableLocals.add(local)
+    this.emit({ kind: 'Let', local, init: expr, span: expr.span })
+    return { kind: 'Local', name: local, span: expr.span }
+  }
+
+  /**
+   * Whether an expression gives the same value wherever it is evaluated later, without failing, and is small enough to
+   * be repeated: literals, keys, parameters, columns, constant locals, and arithmetic on those.
+   */
+  isStable(expr: Expr, budget = 3): boolean {
+    switch (expr.kind) {
+      case 'Literal':
+      case 'Parameter':
+      case 'Input':
+      case 'Key':
+      case 'Extent':
+      case 'LookupLength':
+        return true
+      case 'Local':
+        return this.stableLocals.has(expr.name)
+      case 'Field':
+        return expr.of.kind === 'Input' && inputElement(this.context, expr.of.argument).kind === 'row'
+      case 'Unary':
+        return budget > 0 && this.isStable(expr.operand, budget - 1)
+      case 'Binary':
+        return budget > 0 && this.isStable(expr.left, budget - 1) && this.isStable(expr.right, budget - 1)
+      case 'Logical':
+      case 'Conditional':
+      case 'Call':
+      case 'MethodCall':
+      case 'Read':
+      case 'Has':
+      case 'Lookup':
+      case 'Draw':
+      case 'ArrayLiteral':
+      case 'ObjectLiteral':
+        return false
+    }
+  }
+
+  stabilized(expr: Expr, name?: string): Expr {
+    return this.isStable(expr) ? expr : this.temporary(expr, name)
+  }
+
+  /** The same value, whose parts do not change any more. */
+  stabilizedValue(value: Value): Value {
+    switch (value.kind) {
+      case 'expr':
+        return this.isStable(value.expr) ? value : exprValue(this.temporary(value.expr))
+      case 'tuple':
+        return { ...value, items: value.items.map((item) => this.stabilizedValue(item)) }
+      case 'record':
+        return { ...value, fields: value.fields.map((field) => ({ ...field, value: this.stabilizedValue(field.value) })) }
+      case 'key':
+      case 'env':
+      case 'handle':
+      case 'view':
+      case 'shape':
+      case 'data':
+      case 'closure':
+      case 'builtin':
+      case 'global':
+      case 'refused':
+        return value
+    }
+  }
+
+  /** Evaluates one after another; when a later one emits statements, the earlier values are kept before them. */
+  inOrder(work: readonly (() => Value)[]): Value[] {
+    const values: Value[] = []
+    for (const one of work) {
+      const before = this.out.length
+      const value = one()
+      if (this.out.length > before && values.length > 0) {
+        const emitted = this.out.splice(before)
+        for (const [i, earlier] of values.entries()) values[i] = this.stabilizedValue(earlier)
+        this.out.push(...emitted)
+      }
+      values.push(value)
+    }
+    return values
+  }
+
+  /** The value as a number, string, boolean, … ; anything else is refused. */
+  scalar(value: Value, node: AnyNode): Expr {
+    const expr = this.scalarOrNothing(value, node)
+    return expr ?? literal(undefined, this.span(node))
+  }
+
+  scalarOrNothing(value: Value, node: AnyNode): Expr | undefined {
+    switch (value.kind) {
+      case 'expr':
+        if (holdsLiteral(value.expr)) {
+          this.refuse('object-as-value', node)
+          return undefined
+        }
+        return value.expr
+      case 'key':
+        this.refuse('key-as-value', node)
+        return undefined
+      case 'env':
+        this.refuse('env-as-value', node)
+        return undefined
+      case 'handle':
+        this.refuse('handle-as-value', node, value.name)
+        return undefined
+      case 'view':
+        this.refuse('view-as-value', node)
+        return undefined
+      case 'shape':
+        this.refuse('handle-as-value', node, `${value.array}.shape`)
+        return undefined
+      case 'data':
+        this.refuse('captured-object', node, value.name)
+        return undefined
+      case 'closure':
+      case 'builtin':
+        this.refuse('function-as-value', node)
+        return undefined
+      case 'global':
+        this.refuseCall(value.name, node)
+        return undefined
+      case 'tuple':
+      case 'record':
+        this.refuse('object-as-value', node)
+        return undefined
+      case 'refused':
+        return undefined
+    }
+  }
+
+  parts(): Omit<FunctionIr, 'name' | 'span' | 'body'> {
+    const tables = this.tables.map(({ name, value, origin }) => ({ name, value, origin }))
+    return { keyRank: this.keyRank, parameters: this.parameters, tables, uses: this.uses }
+  }
+}
+
+/** Whether an expression gives an array or object that was written out, which can only be returned. */
+function holdsLiteral(expr: Expr): boolean {
+  if (expr.kind === 'Conditional') return holdsLiteral(expr.then) || holdsLiteral(expr.else)
+  return expr.kind === 'ArrayLiteral' || expr.kind === 'ObjectLiteral'
+}
+
+export interface Verbs {
+  /** What an expression gives; its effects are emitted. */
+  readonly value: (l: Lowering, node: Expression) => Value
+  /** An expression for its effects. */
+  readonly effect: (l: Lowering, node: Expression) => void
+  readonly statements: (l: Lowering, nodes: readonly Statement[]) => void
+  /** Writes a function out where it is called. */
+  readonly inline: (l: Lowering, closure: Value & { kind: 'closure' }, args: readonly Value[], node: AnyNode) => Value
+  readonly call: (l: Lowering, node: Expression & { type: 'CallExpression' }) => Value
+  readonly method: (l: Lowering, object: Value, name: string, node: Expression & { type: 'CallExpression' }) => Value
+  /** Gives the names of a pattern their values. */
+  readonly bind: (l: Lowering, pattern: Pattern, value: Value, mode: 'declare' | 'assign') => void
+  readonly assignment: (l: Lowering, node: Expression & { type: 'AssignmentExpression' }, wanted: { readonly value: boolean }) => Value
+  readonly update: (l: Lowering, node: Expression & { type: 'UpdateExpression' }, wanted: { readonly value: boolean }) => Value
+  /** What a name or a member means. */
+  readonly member: (l: Lowering, object: Value, name: Value | string, node: AnyNode) => Value
+  readonly fromOutside: (l: Lowering, value: unknown, name: string, origin: Origin, node: AnyNode) => Value
+}

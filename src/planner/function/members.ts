@@ -1,0 +1,158 @@
+/**
+ * What `object.name` and `object[index]` mean, by what the object is.
+ */
+import type { AnyNode } from 'acorn'
+import type { Expr } from '../../core/functionIr.ts'
+import { literal } from './build.ts'
+import { inputElement, rankOf } from './context.ts'
+import type { Lowering } from './lowering.ts'
+import { envValue, fromOutside, globalValue, tableOf, tableOfString } from './outside.ts'
+import { refusalOf } from './refusals.ts'
+import { exprValue, REFUSED, type Value } from './value.ts'
+
+/** Names that objects have from JavaScript itself, which no column is meant by. */
+const INHERITED: ReadonlySet<string> = new Set([...Object.getOwnPropertyNames(Object.prototype)])
+
+/** A member whose name is written out, or computed from an expression. */
+export function memberValue(l: Lowering, object: Value, property: Value | string, node: AnyNode): Value {
+  const name = typeof property === 'string' ? property : staticName(l, property)
+  if (name === undefined) return indexed(l, object, property as Value, node)
+  switch (object.kind) {
+    case 'expr':
+      return fieldOf(l, object.expr, name, { optional: false }, node)
+    case 'key':
+      return keyMember(l, name, node)
+    case 'env':
+      return envValue(l, name, node)
+    case 'handle':
+      if (name === 'shape' && object.of === 'array') return { kind: 'shape', array: object.name }
+      return l.refuse('handle-as-value', node, `${object.name}.${name}`)
+    case 'view':
+      if (name === 'length') return exprValue({ kind: 'Extent', array: object.array, axis: object.prefix.length, span: l.span(node) })
+      return isIndexName(name) ? viewElement(l, object, literal(Number(name), l.span(node)), node) : l.refuse('view-as-value', node)
+    case 'shape':
+      if (isIndexName(name)) return exprValue({ kind: 'Extent', array: object.array, axis: Number(name), span: l.span(node) })
+      return l.refuse('handle-as-value', node, `${object.array}.shape`)
+    case 'data':
+      return dataMember(l, object, name, node)
+    case 'global':
+      return globalMember(l, object, name, node)
+    case 'tuple':
+      if (name === 'length') return exprValue(literal(object.items.length, l.span(node)))
+      if (!isIndexName(name)) return l.refuse('unknown-method', node, name)
+      return object.items[Number(name)] ?? exprValue(literal(undefined, l.span(node)))
+    case 'record': {
+      const field = object.fields.find((one) => one.name === name)
+      if (field !== undefined) return field.value
+      return INHERITED.has(name) ? l.refuse('unknown-method', node, name) : exprValue(literal(undefined, l.span(node)))
+    }
+    case 'closure':
+    case 'builtin':
+      return l.refuse('function-as-value', node)
+    case 'refused':
+      return REFUSED
+  }
+}
+
+/** The name that a computed member has on every run: a literal, or a captured constant. */
+function staticName(l: Lowering, property: Value): string | undefined {
+  if (property.kind !== 'expr') return undefined
+  const { expr } = property
+  if (expr.kind === 'Literal' && (typeof expr.value === 'string' || typeof expr.value === 'number')) return String(expr.value)
+  if (expr.kind !== 'Parameter') return undefined
+  const value = l.parameters.find((one) => one.name === expr.name)?.value
+  return typeof value === 'string' ? value : undefined
+}
+
+function isIndexName(name: string): boolean {
+  return /^(0|[1-9]\d{0,9})$/.test(name)
+}
+
+/** A field of a row or struct, or a property of a string, number or date. */
+export function fieldOf(l: Lowering, of: Expr, name: string, how: { readonly optional: boolean }, node: AnyNode): Value {
+  const span = l.span(node)
+  if (of.kind === 'Input') {
+    const element = inputElement(l.context, of.argument)
+    if (element.kind === 'row') {
+      if (element.fields.some((field) => field.name === name)) return exprValue({ kind: 'Field', of, name, optional: false, span })
+      if (INHERITED.has(name)) return l.refuse('unknown-method', node, name)
+      l.missing.push({ name, span })
+      return REFUSED
+    }
+  }
+  if (name === 'length') {
+    const expr: Expr = { kind: 'MethodCall', method: 'length', object: of, args: [], optional: how.optional, span }
+    const isString = (kinds: readonly string[] | undefined): boolean => kinds?.every((kind) => kind === 'utf8' || kind === 'null') === true
+    l.checks.push({ expr: of, holds: isString, refusal: refusalOf('ambiguous-method', span, 'length') })
+    return exprValue(expr)
+  }
+  if (isIndexName(name)) {
+    const table = of.kind === 'Parameter' ? tableOfString(l, of.name) : undefined
+    if (table !== undefined) return exprValue({ kind: 'Lookup', table, index: literal(Number(name), span), span })
+    return l.refuse('string-index', node)
+  }
+  if (INHERITED.has(name)) return l.refuse('unknown-method', node, name)
+  return exprValue({ kind: 'Field', of, name, optional: how.optional, span })
+}
+
+export function keyComponent(l: Lowering, axis: number, node: AnyNode): Value {
+  const rank = rankOf(l.context)
+  if (rank !== undefined && axis >= rank) return exprValue(literal(undefined, l.span(node)))
+  l.keyRank = Math.max(l.keyRank, axis + 1)
+  return exprValue({ kind: 'Key', axis, span: l.span(node) })
+}
+
+function keyMember(l: Lowering, name: string, node: AnyNode): Value {
+  if (isIndexName(name)) return keyComponent(l, Number(name), node)
+  const rank = rankOf(l.context)
+  if (name === 'length' && rank !== undefined) return exprValue(literal(rank, l.span(node)))
+  return l.refuse('key-as-value', node)
+}
+
+function viewElement(l: Lowering, view: Value & { kind: 'view' }, index: Expr, node: AnyNode): Value {
+  return exprValue({ kind: 'Read', array: view.array, subscripts: [...view.prefix, index], span: l.span(node) })
+}
+
+function indexed(l: Lowering, object: Value, property: Value, node: AnyNode): Value {
+  if (object.kind === 'refused' || property.kind === 'refused') return REFUSED
+  if (object.kind === 'view') return viewElement(l, object, l.scalar(property, node), node)
+  if (object.kind === 'data') {
+    const table = tableOf(l, object)
+    if (table === undefined) return l.refuse('captured-object', node, object.name)
+    return exprValue({ kind: 'Lookup', table, index: l.scalar(property, node), span: l.span(node) })
+  }
+  if (object.kind === 'expr') {
+    const table = object.expr.kind === 'Parameter' ? tableOfString(l, object.expr.name) : undefined
+    if (table !== undefined) return exprValue({ kind: 'Lookup', table, index: l.scalar(property, node), span: l.span(node) })
+    if (object.expr.kind === 'Input' && inputElement(l.context, object.expr.argument).kind !== 'scalar')
+      return l.refuse('computed-name', node)
+    return l.refuse('string-index', node)
+  }
+  if (object.kind === 'handle') return l.refuse('handle-as-value', node, object.name)
+  return l.refuse('computed-name', node)
+}
+
+function dataMember(l: Lowering, object: Value & { kind: 'data' }, name: string, node: AnyNode): Value {
+  const { value } = object
+  const isArray = Array.isArray(value) || ArrayBuffer.isView(value)
+  if (isArray && (name === 'length' || isIndexName(name))) {
+    const table = tableOf(l, object)
+    const span = l.span(node)
+    if (table !== undefined && name === 'length') return exprValue({ kind: 'LookupLength', table, span })
+    if (table !== undefined) return exprValue({ kind: 'Lookup', table, index: literal(Number(name), span), span })
+  }
+  const own = Object.getOwnPropertyDescriptor(value, name)
+  if (own === undefined) {
+    return name in value || isArray ? l.refuse('captured-object', node, object.name) : exprValue(literal(undefined, l.span(node)))
+  }
+  if (!('value' in own)) return l.refuse('captured-object', node, object.name)
+  const inside = isIndexName(name) ? `${object.name}[${name}]` : `${object.name}.${name}`
+  return fromOutside(l, own.value, inside, object.origin, node)
+}
+
+function globalMember(l: Lowering, object: Value & { kind: 'global' }, name: string, node: AnyNode): Value {
+  const full = object.name === 'globalThis' ? name : `${object.name}.${name}`
+  if ((typeof object.value !== 'object' && typeof object.value !== 'function') || object.value === null) return l.refuseCall(full, node)
+  const value = (object.value as Readonly<Record<string, unknown>>)[name] // any object can be asked for any name
+  return globalValue(l, full, value, node)
+}

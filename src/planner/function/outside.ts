@@ -1,0 +1,134 @@
+/**
+ * Values from outside the function, captured or in env, as the IR has them: primitives become parameters, arrays of
+ * primitives tables, handles of the session uses, functions of the user closures to write out.
+ */
+import type { AnyNode, Identifier } from 'acorn'
+import { BUILTINS, type Builtin, type Primitive } from '../../core/functionIr.ts'
+import { literal } from './build.ts'
+import type { EnvValue } from './context.ts'
+import type { Lowering } from './lowering.ts'
+import { type AnyFunction, type Free, unitOf } from './unit.ts'
+import { exprValue, type Origin, REFUSED, type Value } from './value.ts'
+
+/** The platform's functions by identity, so that a captured `sqrt` is Math.sqrt. */
+const BUILTIN_OF: ReadonlyMap<unknown, Builtin> = new Map(
+  BUILTINS.map((name) => [name.split('.').reduce<unknown>((at, part) => (at as Record<string, unknown>)[part], globalThis), name]),
+)
+
+/** What a free name means. */
+export function freeValue(l: Lowering, free: Free, node: Identifier): Value {
+  switch (free.kind) {
+    case 'captured':
+      return fromOutside(l, free.value, free.name, 'capture', node)
+    case 'global':
+      return globalValue(l, free.name, free.value, node)
+    case 'absent':
+      if (free.name === 'arguments') return l.refuse('arguments', node)
+      if (/^__(read|spreadArray|spread|values|generator|awaiter|rest|assign)$/.test(free.name)) return l.refuse('es5', node, free.name)
+      return l.refuse(free.inspector ? 'unread-capture' : 'captures-unreadable', node, free.name)
+  }
+}
+
+export function globalValue(l: Lowering, name: string, value: unknown, node: AnyNode): Value {
+  if (name === 'undefined' || (typeof value === 'number' && /^(NaN|Infinity|Math\.\w+|Number\.\w+)$/.test(name))) {
+    return exprValue(literal(value as Primitive, l.span(node))) // undefined or a number
+  }
+  const builtin = BUILTIN_OF.get(value)
+  return builtin === undefined ? { kind: 'global', name, value } : { kind: 'builtin', name: builtin }
+}
+
+export function fromOutside(l: Lowering, value: unknown, name: string, origin: Origin, node: AnyNode): Value {
+  if (origin === 'capture' && l.context.kind === 'loop' && typeof value === 'object' && value !== null) {
+    const known = l.context.classify?.(value)
+    if (known !== undefined && known.kind !== 'constant') return handleOf(l, known, capturedHandleName(l, value, name), 'capture')
+  }
+  if (typeof value === 'function') return functionValue(l, value as AnyFunction, name, node) // callable, and only its text is looked at
+  if (typeof value === 'object' && value !== null) return { kind: 'data', value, name, origin }
+  if (typeof value === 'symbol') return l.refuse('captured-object', node, name)
+  return exprValue({ kind: 'Parameter', name: parameterName(l, name, value as Primitive, origin), span: l.span(node) }) // all other types are gone
+}
+
+function functionValue(l: Lowering, value: AnyFunction, name: string, node: AnyNode): Value {
+  const builtin = BUILTIN_OF.get(value)
+  if (builtin !== undefined) return { kind: 'builtin', name: builtin }
+  if (/^__(read|spreadArray|spread|values|generator|awaiter|rest|assign)$/.test(name)) return l.refuse('es5', node, name)
+  const unit = l.units.get(value) ?? unitOf(value)
+  if (typeof unit === 'string') return { kind: 'global', name, value }
+  l.units.set(value, unit)
+  return { kind: 'closure', unit, node: unit.node, name }
+}
+
+/** A member of `env`. */
+export function envValue(l: Lowering, name: string, node: AnyNode): Value {
+  if (l.context.kind !== 'loop') return REFUSED
+  const value = Object.hasOwn(l.context.env, name) ? l.context.env[name] : undefined
+  if (value === undefined) return l.refuse('unknown-env-name', node, name)
+  return value.kind === 'constant' ? fromOutside(l, value.value, name, 'env', node) : handleOf(l, value, name, 'env')
+}
+
+function handleOf(l: Lowering, value: EnvValue & { kind: Exclude<EnvValue['kind'], 'constant'> }, name: string, origin: Origin): Value {
+  if (!l.uses.some((use) => use.name === name)) l.uses.push({ name, kind: value.kind, origin })
+  if (value.dtype !== undefined) l.dtypes.set(name, value.dtype)
+  return { kind: 'handle', of: value.kind, name }
+}
+
+function capturedHandleName(l: Lowering, value: object, wanted: string): string {
+  for (const [name, known] of l.captured) if (known === value) return name
+  const name = l.newName(wanted)
+  l.captured.set(name, value)
+  return name
+}
+
+/** One parameter for each name and value; a helper from another module may capture another value under the same name. */
+function parameterName(l: Lowering, wanted: string, value: Primitive, origin: Origin): string {
+  const same = l.parameters.find(
+    (one) => (one.name === wanted || one.name.startsWith(`${wanted}$`)) && one.origin === origin && Object.is(one.value, value),
+  )
+  if (same !== undefined) return same.name
+  const inEnv = origin === 'env' && !l.parameters.some((one) => one.name === wanted)
+  const name = inEnv ? wanted : l.newName(wanted)
+  l.parameters.push({ name, value, origin })
+  return name
+}
+
+/** The table of a captured array, or undefined when it does not hold primitives only. */
+export function tableOf(l: Lowering, data: Value & { kind: 'data' }): string | undefined {
+  const known = l.tables.find((table) => table.of === data.value)
+  if (known !== undefined) return known.name
+  if (!isTable(data.value)) return undefined
+  return addTable(l, data.name, data.value, data.origin, data.value)
+}
+
+/** The characters of a captured string, as a table. */
+export function tableOfString(l: Lowering, name: string): string | undefined {
+  const parameter = l.parameters.find((one) => one.name === name)
+  if (typeof parameter?.value !== 'string') return undefined
+  const { value, origin } = parameter
+  const known = l.tables.find((table) => table.of === value)
+  return (
+    known?.name ??
+    addTable(
+      l,
+      name,
+      Array.from({ length: value.length }, (_, i) => value.charAt(i)),
+      origin,
+      value,
+    )
+  )
+}
+
+function addTable(l: Lowering, wanted: string, value: ArrayLike<Primitive>, origin: Origin, of: unknown): string {
+  const inEnv = origin === 'env' && !l.tables.some((table) => table.name === wanted) && !l.parameters.some((one) => one.name === wanted)
+  const name = inEnv ? wanted : l.newName(wanted)
+  l.tables.push({ name, value, origin, of })
+  return name
+}
+
+function isTable(value: object): value is ArrayLike<Primitive> {
+  if (ArrayBuffer.isView(value)) return !(value instanceof DataView)
+  return (
+    Array.isArray(value) &&
+    value.every((item) => item === null || (typeof item !== 'object' && typeof item !== 'function' && typeof item !== 'symbol')) &&
+    Object.keys(value).length === value.length
+  )
+}

@@ -1,0 +1,153 @@
+/**
+ * Patterns: `[i, j]`, `{ W, H: h }`, `{ stars = 0, ...rest }`, for declarations, parameters and assignments.
+ */
+import type { AnyNode, Pattern } from 'acorn'
+import type { Expr } from '../../core/functionIr.ts'
+import { assignTo } from './assignments.ts'
+import { binary, conditional, literal } from './build.ts'
+import { argumentAt } from './context.ts'
+import { evaluate, fieldsOfValue, lowerExpression } from './expressions.ts'
+import type { Lowering } from './lowering.ts'
+import { keyComponent, memberValue } from './members.ts'
+import { type Binding, isLikeLet } from './scope.ts'
+import { exprValue, REFUSED, type Value } from './value.ts'
+
+export function bindPattern(l: Lowering, pattern: Pattern, value: Value, mode: 'declare' | 'assign'): void {
+  switch (pattern.type) {
+    case 'Identifier': {
+      const binding = l.unit.names.bindingOf.get(pattern)
+      if (mode === 'assign' || binding === undefined) return assignTo(l, pattern, value)
+      return declare(l, binding, value, pattern)
+    }
+    case 'MemberExpression':
+      return assignTo(l, pattern, value)
+    case 'AssignmentPattern':
+      return bindPattern(l, pattern.left, withDefault(l, value, pattern), mode)
+    case 'RestElement':
+      l.refuse('rest-parameter', pattern)
+      return bindRefused(l, pattern)
+    case 'ArrayPattern':
+      return bindArray(l, pattern, value, mode)
+    case 'ObjectPattern':
+      return bindObject(l, pattern, value, mode)
+  }
+}
+
+/** Gives a declared name its value: the value itself where nothing can change it, otherwise a local. */
+export function declare(l: Lowering, binding: Binding, value: Value, node: AnyNode): void {
+  const hoisted = l.bound.get(binding)
+  const isConstant = binding.assignments === 0 && binding.declarators <= 1 && isLikeLet(binding)
+  if (hoisted?.kind === 'local' && !isLikeLet(binding)) {
+    const expr = l.scalarOrNothing(value, node)
+    if (expr !== undefined) l.emit({ kind: 'Assign', local: hoisted.name, value: expr, span: l.span(node) })
+    return
+  }
+  if (value.kind !== 'expr') {
+    if (!isConstant && value.kind !== 'refused') l.refuse('reassigns-value', node, binding.name)
+    l.bound.set(binding, { kind: 'value', value: l.stabilizedValue(value) })
+    return
+  }
+  if (isConstant && l.isStable(value.expr)) {
+    l.bound.set(binding, { kind: 'value', value })
+    return
+  }
+  const local = l.newName(binding.name)
+  const expr = l.scalarOrNothing(value, node)
+  l.emit({ kind: 'Let', local, ...(expr === undefined ? {} : { init: expr }), span: l.span(node) })
+  if (isConstant) l.stableLocals.add(local)
+  l.bound.set(binding, { kind: 'local', name: local })
+}
+
+/** What was refused is bound as such, so that it is not refused again where it is used. */
+function bindRefused(l: Lowering, pattern: AnyNode): void {
+  if (pattern.type === 'Identifier') {
+    const binding = l.unit.names.bindingOf.get(pattern)
+    if (binding !== undefined) l.bound.set(binding, { kind: 'value', value: REFUSED })
+  } else if (pattern.type === 'RestElement') bindRefused(l, pattern.argument)
+}
+
+/** `x = d`: d where the value is undefined. */
+function withDefault(l: Lowering, value: Value, pattern: Pattern & { type: 'AssignmentPattern' }): Value {
+  if (value.kind !== 'expr') return value
+  const span = l.span(pattern)
+  if (value.expr.kind === 'Literal') return value.expr.value === undefined ? lowerExpression(l, pattern.right) : value
+  const kept = l.stabilized(value.expr)
+  let other: Expr | undefined
+  const emitted = l.collect(() => {
+    other = l.scalarOrNothing(lowerExpression(l, pattern.right), pattern.right)
+  })
+  if (other === undefined) return REFUSED
+  if (emitted.length > 0) return l.refuse('effect-in-expression', pattern)
+  return exprValue(conditional(binary('===', kept, literal(undefined, span), span), other, kept, span))
+}
+
+function bindArray(l: Lowering, pattern: Pattern & { type: 'ArrayPattern' }, value: Value, mode: 'declare' | 'assign'): void {
+  const simple = mode === 'declare' && pattern.elements.every((element) => element?.type === 'Identifier')
+  const source = value.kind === 'tuple' && !simple ? l.stabilizedValue(value) : value
+  const known =
+    source.kind === 'tuple' ||
+    source.kind === 'key' ||
+    source.kind === 'shape' ||
+    source.kind === 'refused' ||
+    (source.kind === 'data' && Array.isArray(source.value))
+  if (!known) l.refuse('destructures-value', pattern)
+  for (const [i, element] of pattern.elements.entries()) {
+    if (element === null) continue
+    if (!known || element.type === 'RestElement') {
+      if (element.type === 'RestElement') l.refuse('rest-parameter', element)
+      bindPattern(l, element.type === 'RestElement' ? element.argument : element, REFUSED, mode)
+    } else if (source.kind === 'key') bindPattern(l, element, keyComponent(l, i, element), mode)
+    else bindPattern(l, element, memberValue(l, source, String(i), element), mode)
+  }
+  if (source.kind === 'tuple') for (const extra of source.items.slice(pattern.elements.length)) evaluate(l, extra, pattern)
+}
+
+function bindObject(l: Lowering, pattern: Pattern & { type: 'ObjectPattern' }, value: Value, mode: 'declare' | 'assign'): void {
+  const source = value.kind === 'expr' ? exprValue(l.stabilized(value.expr)) : l.stabilizedValue(value)
+  const taken = new Set<string>()
+  for (const property of pattern.properties) {
+    if (property.type === 'RestElement') {
+      const fields = source.kind === 'refused' ? undefined : fieldsOfValue(l, source, property)
+      const rest: Value = fields === undefined ? REFUSED : { kind: 'record', fields: fields.filter((field) => !taken.has(field.name)) }
+      bindPattern(l, property.argument, rest, mode)
+      continue
+    }
+    const { key } = property
+    const name = property.computed
+      ? undefined
+      : key.type === 'Identifier'
+        ? key.name
+        : key.type === 'Literal'
+          ? String(key.value)
+          : undefined
+    if (name === undefined) {
+      l.refuse('computed-name', property)
+      bindPattern(l, property.value, REFUSED, mode)
+      continue
+    }
+    taken.add(name)
+    bindPattern(l, property.value, source.kind === 'refused' ? REFUSED : memberValue(l, source, name, property), mode)
+  }
+}
+
+/** Parameters of the outermost function. */
+export function bindArguments(l: Lowering, params: readonly Pattern[]): void {
+  for (const [position, param] of params.entries()) {
+    const argument = argumentAt(l.context, position)
+    const span = l.span(param)
+    switch (argument.kind) {
+      case 'input':
+        bindPattern(l, param, exprValue({ kind: 'Input', argument: argument.argument, span }), 'declare')
+        break
+      case 'key':
+        bindPattern(l, param, { kind: 'key' }, 'declare')
+        break
+      case 'env':
+        bindPattern(l, param, { kind: 'env' }, 'declare')
+        break
+      case 'nothing':
+        bindPattern(l, param, exprValue(literal(undefined, span)), 'declare')
+        break
+    }
+  }
+}

@@ -1,0 +1,183 @@
+/**
+ * What the IR does not say, in one table: each entry is a message and its cure.
+ *
+ * `syntax` is keyed by acorn's node types, so that a construct is forbidden in exactly one place; the rest is keyed by
+ * what was found. Messages are sentences about the user's code; `name` stands for the thing they are about.
+ */
+import type { AnyNode } from 'acorn'
+import type { Refusal, Span } from '../../core/span.ts'
+
+interface Entry {
+  readonly code: string
+  readonly message: string
+  readonly cure: string
+}
+
+/** Constructs that are refused wherever they stand, by node type. */
+export const FORBIDDEN_SYNTAX: Readonly<Partial<Record<AnyNode['type'], Entry>>> = {
+  AwaitExpression: { code: 'async', message: 'It awaits.', cure: 'Await before the call and capture the result.' },
+  YieldExpression: { code: 'generator', message: 'It is a generator.', cure: 'Return a value instead of yielding.' },
+  TryStatement: {
+    code: 'try',
+    message: 'It catches exceptions.',
+    cure: 'Test for the failure with an if, or let the exception end the run.',
+  },
+  WithStatement: { code: 'with', message: 'It uses with.', cure: 'Name the object.' },
+  ClassDeclaration: { code: 'class', message: 'It declares a class.', cure: 'Use plain numbers and functions.' },
+  ClassExpression: { code: 'class', message: 'It declares a class.', cure: 'Use plain numbers and functions.' },
+  ThisExpression: { code: 'this', message: 'It uses this.', cure: 'Capture what it needs in a variable.' },
+  Super: { code: 'this', message: 'It uses super.', cure: 'Capture what it needs in a variable.' },
+  MetaProperty: { code: 'this', message: 'It uses import.meta or new.target.', cure: 'Capture what it needs in a variable.' },
+  ImportExpression: { code: 'import', message: 'It imports a module.', cure: 'Import at the top of the file.' },
+  TaggedTemplateExpression: { code: 'template-tag', message: 'It calls a template tag.', cure: 'Use a plain template or a function call.' },
+  ForInStatement: {
+    code: 'for-in',
+    message: 'It loops over the names of an object.',
+    cure: 'Loop over numbers, as for (let i = 0; i < n; i++).',
+  },
+  NewExpression: {
+    code: 'new',
+    message: 'It makes an object with new.',
+    cure: 'Use plain numbers and strings, or make the object outside and capture its numbers.',
+  },
+}
+
+/** Platform functions that have an effect or answer differently each time. */
+const FORBIDDEN_CALLS: Readonly<Record<string, Entry>> = {
+  'Math.random': {
+    code: 'random',
+    message: 'It calls Math.random, which no run can repeat.',
+    cure: 'Use a generator in env, as { rng: session.rng(1) }, and rng.uniform().',
+  },
+  'Date.now': { code: 'clock', message: 'It reads the clock.', cure: 'Read the clock once before the call and capture the number.' },
+  'performance.now': { code: 'clock', message: 'It reads the clock.', cure: 'Read the clock once before the call and capture the number.' },
+  Date: { code: 'clock', message: 'It reads the clock.', cure: 'Read the clock once before the call and capture the number.' },
+  console: { code: 'console', message: 'It prints.', cure: 'Print what the run returns, or count with an accumulator.' },
+}
+
+export function forbiddenCall(name: string): Entry {
+  const exact = FORBIDDEN_CALLS[name] ?? (name.startsWith('console.') ? FORBIDDEN_CALLS['console'] : undefined)
+  return (
+    exact ?? {
+      code: 'unknown-call',
+      message: `It calls ${name}, whose effects are not known.`,
+      cure: 'Use Math, string methods and functions of your own, or compute it before the call and capture the result.',
+    }
+  )
+}
+
+/** Everything else, by code; 'name' is what it is about. */
+const REASONS = {
+  native: {
+    message: 'Its source is not available: it is native, bound, or a proxy.',
+    cure: 'Wrap it in an arrow function, as (x) => f(x).',
+  },
+  'not-a-function': { message: 'It is a class.', cure: 'Pass an arrow function.' },
+  unparsable: { message: 'Its source cannot be parsed.', cure: 'Write it as an arrow function in standard JavaScript.' },
+  es5: { message: 'It was compiled to ES5 (it calls {name}).', cure: 'Compile with target ES2017 or later.' },
+  async: { message: 'It is async.', cure: 'Await before the call and capture the result.' },
+  generator: { message: 'It is a generator.', cure: 'Return a value instead of yielding.' },
+  'unread-capture': {
+    message: 'The captured variable {name} cannot be read: it is not initialized yet, or not defined.',
+    cure: 'Pass it in env, as { {name} }.',
+  },
+  'captures-unreadable': {
+    message: 'The captured variable {name} cannot be read, because the inspector is not available here.',
+    cure: 'Pass it in env, as { {name} }.',
+  },
+  'assigns-captured-variable': {
+    message: 'It assigns the captured variable {name}.',
+    cure: "Use an accumulator in env, as { total: session.accumulator('sum') }, and total.add(x).",
+  },
+  'mutates-captured-object': {
+    message: 'It changes the captured object {name}.',
+    cure: 'Put an array in env, as { total: session.zeros([1]) }, and write to it.',
+  },
+  'mutates-element': {
+    message: 'It changes {name}.',
+    cure: 'Return a new value, as ({ ...row, x: 1 }).',
+  },
+  'mutates-literal': {
+    message: 'It changes an object or array that it made.',
+    cure: 'Use one variable per number, or an array in env.',
+  },
+  'captured-object': {
+    message: 'The captured object {name} is not a constant that the plan can read.',
+    cure: 'Capture its numbers, a typed array, or a plain object of numbers.',
+  },
+  'captured-function': {
+    message: 'The function {name} cannot be looked into.',
+    cure: 'Write it as a plain function in your own code.',
+  },
+  'unknown-env-name': { message: 'There is no {name} in env.', cure: 'Add it to env, as { {name} }.' },
+  'env-as-value': { message: 'It uses env as a value.', cure: 'Name what it needs, as env.W or ({ W }).' },
+  'handle-as-value': { message: 'It uses {name} as a value.', cure: 'Call its methods, as {name}.get(i).' },
+  'view-as-value': { message: 'It uses a row view as a value.', cure: 'Read its elements, as w[k].' },
+  'view-chosen': { message: 'It chooses between row views.', cure: 'Choose the row number instead, as W.row(c ? i : j).' },
+  'key-as-value': { message: 'It uses the key as a value, and its rank is not known.', cure: 'Name its components, as ([i, j]).' },
+  'object-as-value': {
+    message: 'It keeps an object or array where only a number, string or boolean can be.',
+    cure: 'Use one variable per number.',
+  },
+  'function-as-value': { message: 'It uses a function as a value.', cure: 'Call it.' },
+  'unknown-method': {
+    message: 'It calls the method {name}.',
+    cure: 'Use index reads and writes, get, set, add, and methods of strings, numbers and dates.',
+  },
+  'method-arity': {
+    message: 'It calls {name} with other arguments than it takes.',
+    cure: 'See the table of views in the docs.',
+  },
+  'ambiguous-method': {
+    message: 'It uses {name} of a value that may not be a string.',
+    cure: 'Convert it first, as String(x).',
+  },
+  'computed-name': { message: 'It computes the name of a field.', cure: 'Write the name, as row.price.' },
+  'string-index': { message: 'It indexes a value that is not an array.', cure: 'Use charAt or charCodeAt for strings.' },
+  'destructures-value': {
+    message: 'It takes a value apart that is not a row, a key or a literal.',
+    cure: 'Read its parts by name.',
+  },
+  'rest-parameter': { message: 'It takes its arguments as a list.', cure: 'Name each parameter.' },
+  arguments: { message: 'It uses arguments.', cure: 'Name each parameter.' },
+  spread: { message: 'It spreads a value whose parts are not known.', cure: 'Write the parts out.' },
+  recursive: { message: '{name} calls itself.', cure: 'Write it as a loop.' },
+  'too-large': {
+    message: 'It is too large once the functions it calls are written out.',
+    cure: 'Call fewer functions, or split the loop.',
+  },
+  'returns-function': { message: 'A function that it calls returns a function.', cure: 'Call the inner function directly.' },
+  'use-before-declaration': { message: 'It may use {name} before its declaration.', cure: 'Declare it first.' },
+  'reassigns-value': {
+    message: 'It assigns {name}, which is a view, a function or an object.',
+    cure: 'Use a const for each.',
+  },
+  'increments-unknown': {
+    message: 'It increments {name}, which may not be a number.',
+    cure: 'Write {name} = Number({name}) + 1.',
+  },
+  switch: { message: 'A case of its switch falls through to the next.', cure: 'End each case with break or return.' },
+  'for-of': {
+    message: 'It loops over a value that is not a captured array of numbers or strings.',
+    cure: 'Loop over numbers, as for (let i = 0; i < n; i++).',
+  },
+  'throws-value': { message: 'It throws something other than a new Error.', cure: "Write throw new Error('…')." },
+  regex: { message: 'It uses a regular expression.', cure: 'Use string methods, as includes and startsWith.' },
+  operator: { message: 'It uses {name}.', cure: 'Use arithmetic, comparisons and logic on numbers and strings.' },
+  'closure-in-loop-head': { message: 'It makes a function in the head of a loop.', cure: 'Make it before the loop.' },
+  'sparse-literal': { message: 'It makes an array with holes.', cure: 'Write undefined for what is missing.' },
+  'field-order': {
+    message: 'The field name {name} has a meaning of its own in JavaScript.',
+    cure: 'Use another name.',
+  },
+  'unknown-columns': { message: 'It spreads a row whose columns are not known before the run.', cure: 'Name the columns.' },
+  'effect-in-expression': { message: 'It has an effect where its order cannot be kept.', cure: 'Make it a statement of its own.' },
+} as const
+
+export type Reason = keyof typeof REASONS
+
+export function refusalOf(code: Reason, span: Span | undefined, name = ''): Refusal {
+  const { message, cure } = REASONS[code]
+  const fill = (text: string): string => text.replaceAll('{name}', name)
+  return { code, message: fill(message), cure: fill(cure), ...(span === undefined ? {} : { span }) }
+}

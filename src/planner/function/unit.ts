@@ -1,0 +1,69 @@
+/**
+ * One function ready to be lowered or printed: its normalized tree, what its names mean, and the values it captures.
+ */
+import type { Identifier } from 'acorn'
+import type { Span } from '../../core/span.ts'
+import type { FunctionNode } from './ast.ts'
+import { boundTarget, readCaptures } from './captures.ts'
+import { normalize } from './normalize.ts'
+import { type Names, resolveNames } from './scope.ts'
+import { type FunctionSource, type NoSource, sourceOf } from './source.ts'
+
+export type AnyFunction = (...args: never[]) => unknown
+
+/** What a free name stands for. */
+export type Free =
+  | { readonly kind: 'captured'; readonly name: string; readonly value: unknown }
+  | { readonly kind: 'global'; readonly name: string; readonly value: unknown }
+  /** Not in any scope that can be read: not initialized, not defined, or the inspector is not available. */
+  | { readonly kind: 'absent'; readonly name: string; readonly inspector: boolean }
+
+export interface Unit {
+  readonly f: AnyFunction
+  readonly source: FunctionSource
+  readonly node: FunctionNode
+  readonly names: Names
+  /** The meaning of a free identifier of `node`. */
+  readonly freeOf: (node: Identifier) => Free
+  readonly spanOf: FunctionSource['spanOf']
+}
+
+const resolved = new WeakMap<FunctionSource, Names>()
+
+/** Parses a function and reads what it captures now. Parsing is done once per function, captures are read anew. */
+export function unitOf(f: AnyFunction): Unit | NoSource {
+  let target = f
+  let source = sourceOf(f)
+  if (source === 'native') {
+    const bound = boundTarget(f)
+    if (bound === undefined) return 'native'
+    target = bound
+    source = sourceOf(bound)
+  }
+  if (typeof source === 'string') return source
+  let names = resolved.get(source)
+  if (names === undefined) {
+    names = resolveNames(source.node)
+    resolved.set(source, names)
+  }
+  const wanted = new Set<string>()
+  for (const node of names.free) wanted.add(node.name)
+  const captures = readCaptures(target, wanted)
+  const freeByName = new Map<string, Free>()
+  for (const name of wanted) freeByName.set(name, meaningOf(name, captures))
+  const renamed = new Map<Identifier, Free>()
+  const freeOf = (node: Identifier): Free =>
+    renamed.get(node) ?? freeByName.get(node.name) ?? { kind: 'absent', name: node.name, inspector: true }
+  const node = normalize(source.node, { names, freeOf, rename: (made, free) => renamed.set(made, free) })
+  return { f: target, source, node, names, freeOf, spanOf: source.spanOf }
+}
+
+function meaningOf(name: string, captures: ReturnType<typeof readCaptures>): Free {
+  if ('values' in captures && captures.values.has(name)) return { kind: 'captured', name, value: captures.values.get(name) }
+  if (name in globalThis) return { kind: 'global', name, value: (globalThis as unknown as Record<string, unknown>)[name] }
+  return { kind: 'absent', name, inspector: 'values' in captures }
+}
+
+export function wholeSpan(unit: Unit): Span {
+  return unit.spanOf(unit.source.node)
+}

@@ -1,0 +1,95 @@
+/**
+ * The front end's door: any function of the user, lowered where the IR can say it, and runnable as JavaScript in any case.
+ *
+ * Captures are read anew at every call, since they may have changed; parsing is kept per function.
+ */
+import { PlanError } from '../../core/errors.ts'
+import type { UserFunction } from '../../core/functionIr.ts'
+import { nearestNames } from '../../core/nearestNames.ts'
+import { type ElementType, namesText } from '../../core/schema.ts'
+import type { Refusal, Span } from '../../core/span.ts'
+import type { LowerContext } from './context.ts'
+import { lowerUnit } from './lower.ts'
+import type { Missing } from './lowering.ts'
+import { portableOf } from './portable.ts'
+import { textOfUnit } from './print.ts'
+import { refusalOf } from './refusals.ts'
+import { elementReturnedBy } from './returned.ts'
+import { type AnyFunction, type Unit, unitOf, wholeSpan } from './unit.ts'
+
+export type { EnvValue, LowerContext } from './context.ts'
+
+export interface LoweredFunction {
+  readonly fn: UserFunction
+  /** Captured handles (DistArray, accumulator, …) by the name the IR uses. */
+  readonly captured: ReadonlyMap<string, unknown>
+  readonly isAsync: boolean
+}
+
+/**
+ * Source, captures, IR or refusals of a function. Throws PlanError for a column that does not exist, and for an async
+ * row lambda; whether a loop body is async is reported.
+ */
+export function lowerFunction(f: AnyFunction, context: LowerContext): LoweredFunction {
+  const unit = unitOf(f)
+  if (typeof unit === 'string') return { fn: withoutSource(f, unit), captured: new Map(), isAsync: false }
+  const isAsync = isAsyncUnit(unit)
+  const span = wholeSpan(unit)
+  if (isAsync && context.kind === 'row') {
+    throw new PlanError(
+      `${context.method}: the function is async, but elements are computed synchronously.\n  ${span.text}\nAwait before the call and capture the result.`,
+      { span },
+    )
+  }
+  const lowered = lowerUnit(unit, context)
+  const [missing] = lowered.missing
+  if (missing !== undefined) throw missingColumn(missing, context)
+  const portable = portableOf(unit)
+  const fn: UserFunction = {
+    original: f,
+    text: textOfUnit(unit),
+    span,
+    ...(lowered.ir === undefined ? {} : { ir: lowered.ir }),
+    refusals: lowered.refusals,
+    ...('source' in portable ? { portable } : { unportable: portable }),
+  }
+  return { fn, captured: lowered.captured, isAsync }
+}
+
+/** The element type of what a function returns; unknown where only running it can tell. */
+export function returnedElement(fn: UserFunction, context: LowerContext): ElementType {
+  return fn.ir === undefined ? { kind: 'unknown' } : elementReturnedBy(fn.ir, context)
+}
+
+function withoutSource(f: AnyFunction, reason: 'native' | 'class' | 'unparsable'): UserFunction {
+  const span: Span = { line: 1, column: 1, text: f.name === '' ? 'function' : f.name }
+  const refusal: Refusal = refusalOf(reason === 'class' ? 'not-a-function' : reason, span)
+  return { original: f, text: span.text, span, refusals: [refusal], unportable: refusal }
+}
+
+function isAsyncUnit(unit: Unit): boolean {
+  if (unit.node.async) return true
+  // below ES2017 an async function returns what its helper made
+  const { body } = unit.node
+  const returned = body.type === 'BlockStatement' ? body.body.find((one) => one.type === 'ReturnStatement')?.argument : body
+  return returned?.type === 'CallExpression' && returned.callee.type === 'Identifier' && /^__(awaiter|async)$/.test(returned.callee.name)
+}
+
+function missingColumn(missing: Missing, context: LowerContext): PlanError {
+  const element =
+    context.kind === 'loop'
+      ? context.overElement
+      : context.inputs.find((one) => one.kind === 'row' && !one.fields.some((field) => field.name === missing.name))
+  const fields = element?.kind === 'row' ? element.fields : []
+  const nearest = nearestNames(
+    missing.name,
+    fields.map((field) => field.name),
+  )
+  const where = context.kind === 'loop' ? 'loop' : context.method
+  const hint = nearest.length === 0 ? '' : ` Did you mean ${nearest.map((name) => JSON.stringify(name)).join(' or ')}?`
+  const { line, column, text } = missing.span
+  return new PlanError(
+    `${where}: there is no column ${JSON.stringify(missing.name)} among [${namesText(fields)}].${hint}\n  ${line}:${column}  ${text}`,
+    { span: missing.span },
+  )
+}
