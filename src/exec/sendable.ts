@@ -41,6 +41,7 @@ function sendableStep(step: Step): Step {
     case 'SampleExec':
     case 'LimitExec':
     case 'TopKExec':
+    case 'PartialAggregateExec':
     case 'PartialDistinctExec':
       return step
   }

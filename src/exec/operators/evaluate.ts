@@ -20,5 +20,5 @@ function axisColumn(batch: ExecBatch, axis: number, firstRow: number): Column {
   }
   const values = keys?.[axis]
   if (values === undefined) throw new PlanError(`There is no key axis ${axis}: the keys have ${keys?.length ?? 1}.`)
-  return { type: { kind: 'i32' }, length: batch.length, values }
+  return { type: { kind: 'f64' }, length: batch.length, values: Float64Array.from(values) }
 }

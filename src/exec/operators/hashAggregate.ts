@@ -1,25 +1,51 @@
 /** Groups by the first hidden column, in order of first appearance, and computes aggregates of the others. */
 import type { Column } from '../../core/column.ts'
 import { takeColumn } from '../../core/columnOps.ts'
+import type { Aggregate } from '../../planner/physical/physicalPlan.ts'
 import { aggregateColumn } from './aggregates.ts'
-import { type ExecBatch, emptyBatch, rowBatch } from './batches.ts'
+import { concatBatches, type ExecBatch, emptyBatch, rowBatch } from './batches.ts'
 import { firstRows, KeyIds, rowsById } from './keyIds.ts'
-import type { RunWide } from './operator.ts'
+import type { OpenNarrow, RunWide } from './operator.ts'
 
 export const hashAggregateExec: RunWide<'HashAggregateExec'> = ({ aggregates, element }, [input]) => {
-  const batch = input as ExecBatch
+  const groups = groupsOf(input as ExecBatch, aggregates)
+  if (groups === undefined) return emptyBatch(element)
+  const keys = keyColumns(groups.key)
+  return rowBatch(
+    [...keys.map(([name]) => name), ...aggregates.map((call) => call.name)],
+    [...keys.map(([, column]) => column), ...groups.results],
+    groups.key.length,
+  )
+}
+
+/** The same of one partition, as hidden columns for the operator that combines the partitions' results. */
+export const partialAggregateExec: OpenNarrow<'PartialAggregateExec'> = ({ aggregates }) => {
+  const batches: ExecBatch[] = []
+  return {
+    next(batch) {
+      batches.push(batch)
+      return undefined
+    },
+    end() {
+      const groups = groupsOf(concatBatches(batches), aggregates)
+      if (groups === undefined) return undefined
+      return { element: { kind: 'row', fields: [] }, length: groups.key.length, columns: [], hidden: [groups.key, ...groups.results] }
+    },
+  }
+}
+
+/** Keys and results of the groups in order of first appearance; undefined of nothing. */
+function groupsOf(
+  batch: ExecBatch,
+  aggregates: readonly Aggregate[],
+): { readonly key: Column; readonly results: readonly Column[] } | undefined {
   const [key, ...columns] = batch.hidden ?? []
-  if (key === undefined || batch.length === 0) return emptyBatch(element)
+  if (key === undefined || batch.length === 0) return undefined
   const ids = new KeyIds(key.type)
   const encoded = ids.encode(key)
   const groups = rowsById(encoded, ids.size)
   const results = aggregates.map((call) => aggregateColumn(call, call.column === undefined ? undefined : columns[call.column], groups))
-  const keys = keyColumns(takeColumn(key, firstRows(encoded, ids.size)))
-  return rowBatch(
-    [...keys.map(([name]) => name), ...aggregates.map((call) => call.name)],
-    [...keys.map(([, column]) => column), ...results],
-    ids.size,
-  )
+  return { key: takeColumn(key, firstRows(encoded, ids.size)), results }
 }
 
 /** The columns that name a group: an object's own fields, else one called `key`. */

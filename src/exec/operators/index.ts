@@ -7,7 +7,7 @@ import { evaluateExec } from './evaluate.ts'
 import { filterExec } from './filter.ts'
 import { flatMapExec } from './flatMap.ts'
 import { groupMapExec, groupReduceExec } from './groups.ts'
-import { hashAggregateExec } from './hashAggregate.ts'
+import { hashAggregateExec, partialAggregateExec } from './hashAggregate.ts'
 import { hashJoinExec } from './hashJoin.ts'
 import { indexExec } from './indexKeys.ts'
 import { keysExec } from './keys.ts'
@@ -36,6 +36,7 @@ export const NARROW: { readonly [K in Step['kind']]: OpenNarrow<K> } = {
   KeysExec: keysExec,
   EvaluateExec: evaluateExec,
   TopKExec: topKExec,
+  PartialAggregateExec: partialAggregateExec,
   PartialDistinctExec: partialDistinctExec,
 }
 

@@ -11,6 +11,7 @@ export const projectExec: OpenNarrow<'ProjectExec'> = ({ columns }, context) =>
 /** Throws PlanError for a column the elements do not have. */
 export function projected(batch: ExecBatch, names: readonly string[]): ExecBatch {
   const { element } = batch
+  if (names.length === 0) return { ...batch, element: { kind: 'row', fields: [] }, columns: [] }
   // counting needs no columns, and no rows to take them from
   if (names.length === 0) return { ...batch, element: { kind: 'row', fields: [] }, columns: [] }
   if (element.kind === 'unknown' && batch.length === 0) return batch

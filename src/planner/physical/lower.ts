@@ -111,12 +111,35 @@ function lowerGroupBy(plan: Extract<LogicalPlan, { kind: 'GroupBy' }>, how: Grou
         return { name: call.name, kind: call.kind, ...column, ...(call.q === undefined ? {} : { q: call.q }) }
       })
       const input = evaluated(plan.input, [...key, ...args], { ...axis, payload: false })
-      return wide([input], { kind: 'HashAggregateExec', aggregates, element }, plan)
+      if (how.partial !== true) return wide([input], { kind: 'HashAggregateExec', aggregates, element }, plan)
+      const parts = piped(input, { kind: 'PartialAggregateExec', aggregates }, input)
+      return wide([parts], { kind: 'HashAggregateExec', aggregates: aggregates.map(combining), element }, plan)
     }
     case 'reduce':
       return wide([evaluated(plan.input, key, { ...axis, payload: true })], { kind: 'GroupReduceExec', f: how.f, element }, plan, how.f)
     case 'map':
       return wide([evaluated(plan.input, key, { ...axis, payload: true })], { kind: 'GroupMapExec', f: how.f, element }, plan, how.f)
+  }
+}
+
+/** How the aggregate of the whole comes from those of the partitions, in their order. */
+function combining({ name, kind }: Aggregate, column: number): Aggregate {
+  switch (kind) {
+    case 'count':
+      return { name, kind: 'sum', column }
+    case 'min':
+    case 'max':
+    case 'first':
+    case 'last':
+      return { name, kind, column }
+    case 'sum':
+    case 'mean':
+    case 'countDistinct':
+    case 'variance':
+    case 'stddev':
+    case 'quantile':
+    case 'collect':
+      throw new Bug(`The aggregate ${kind} does not combine from parts.`)
   }
 }
 
@@ -182,6 +205,7 @@ function keepsCount(step: Step): boolean {
     case 'SampleExec':
     case 'LimitExec':
     case 'TopKExec':
+    case 'PartialAggregateExec':
     case 'PartialDistinctExec':
       return false
   }
@@ -205,6 +229,7 @@ function readsRowNumbers(step: Step, input: PhysicalPlan): boolean {
     case 'ProjectExec':
     case 'LimitExec':
     case 'TopKExec':
+    case 'PartialAggregateExec':
     case 'PartialDistinctExec':
       return false
   }
@@ -227,6 +252,7 @@ export function functionsOfStep(step: Step): readonly ExecFunction[] {
     case 'SampleExec':
     case 'LimitExec':
     case 'TopKExec':
+    case 'PartialAggregateExec':
     case 'PartialDistinctExec':
       return []
   }

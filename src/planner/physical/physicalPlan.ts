@@ -44,6 +44,8 @@ export type Step =
   | { readonly kind: 'KeysExec'; readonly f: ExecFunction; readonly rank: number; readonly shape?: readonly number[] }
   /** Adds hidden columns; `payload: false` drops the elements themselves, which the operator above does not need. */
   | { readonly kind: 'EvaluateExec'; readonly columns: readonly HiddenColumn[]; readonly axis?: number; readonly payload: boolean }
+  /** Groups the partition by the first hidden column; the results are the hidden columns that `HashAggregateExec` then combines. */
+  | { readonly kind: 'PartialAggregateExec'; readonly aggregates: readonly Aggregate[] }
   /** Keeps the first `count` elements of the partition in the order of the hidden key column. */
   | { readonly kind: 'TopKExec'; readonly descending: boolean; readonly count: number }
   /** Keeps the first of equal elements of the partition. */

@@ -99,6 +99,8 @@ export function stepText(step: Step): string {
     }
     case 'TopKExec':
       return `TopKExec ${step.count}${step.descending ? ' descending' : ''}`
+    case 'PartialAggregateExec':
+      return `PartialAggregateExec ${step.aggregates.map((call) => `${call.name} = ${call.kind}`).join(', ')}`
     case 'PartialDistinctExec':
       return 'PartialDistinctExec'
   }

@@ -1,0 +1,340 @@
+/**
+ * Plans: random chains of operations over random tables, made by the same functions as the methods of DistArray.
+ *
+ * An operation is picked among those that apply to the columns at hand; functions come from a list of real closures,
+ * most of which can be lowered, some of which cannot.
+ */
+import fc from 'fast-check'
+import { collect, count, countDistinct, first, last, max, mean, min, quantile, stddev, sum, variance } from '../../src/core/aggregates.ts'
+import { joinPlan, unionPlan } from '../../src/core/combinations.ts'
+import type { Engine } from '../../src/core/engine.ts'
+import { PlanError } from '../../src/core/errors.ts'
+import { aggPlan, groupCountPlan, groupingOf, groupMapPlan, groupReducePlan } from '../../src/core/groupPlan.ts'
+import type { JoinHow, LogicalPlan } from '../../src/core/logicalPlan.ts'
+import {
+  type Callback,
+  castPlan,
+  distinctPlan,
+  filterPlan,
+  flatMapPlan,
+  indexPlan,
+  limitPlan,
+  mapPartitionsPlan,
+  mapPlan,
+  repartitionPlan,
+  samplePlan,
+  selectPlan,
+  shuffleKeysPlan,
+  sortPlan,
+  withColumnsPlan,
+} from '../../src/core/transformations.ts'
+import { type Table, table } from './batch.ts'
+import type { ColumnName } from './schema.ts'
+
+/** A row as the functions below see it: a function only reads columns that it says it needs. */
+interface Row {
+  readonly n: number | null
+  readonly k: number | null
+  readonly s: string | null
+  readonly b: bigint | null
+  readonly t: boolean | null
+  readonly d: Date | null
+  readonly u: number
+  readonly l: readonly number[] | null
+}
+
+/** What is at hand: known columns of rows, or a single value. */
+type Elements = { readonly kind: 'row'; readonly columns: readonly ColumnName[] } | { readonly kind: 'value'; readonly of: ColumnName }
+
+interface State {
+  readonly plan: LogicalPlan
+  readonly elements: Elements
+}
+
+/** One step: `pick` chooses among what applies, `a` and `b` are its numbers. */
+export interface Choice {
+  readonly pick: number
+  readonly a: number
+  readonly b: number
+}
+
+export interface Program {
+  readonly tables: readonly Table[]
+  readonly choices: readonly Choice[]
+}
+
+const choice: fc.Arbitrary<Choice> = fc.record({ pick: fc.nat(999), a: fc.nat(7), b: fc.nat(7) })
+
+export const program: fc.Arbitrary<Program> = fc.record({
+  tables: fc.tuple(table, table),
+  choices: fc.array(choice, { minLength: 1, maxLength: 6 }),
+})
+
+/** A function over rows: what it needs, and the columns of what it returns. */
+interface Lambda {
+  readonly needs: readonly ColumnName[]
+  readonly f: (...args: never[]) => unknown
+  readonly gives?: Elements
+}
+
+const rows = (...columns: readonly ColumnName[]): Elements => ({ kind: 'row', columns })
+const value = (of: ColumnName): Elements => ({ kind: 'value', of })
+
+const five = 5
+const words = ['zero', 'one', 'two', 'three']
+
+const PREDICATES: readonly Lambda[] = [
+  { needs: ['n'], f: (r: Row) => (r.n ?? 0) > 0 },
+  { needs: ['n'], f: (r: Row) => r.n !== null && r.n < five },
+  { needs: ['k'], f: (r: Row) => r.k === 1 || r.k === 2 },
+  { needs: ['u'], f: (r: Row) => r.u % 3 !== 0 },
+  { needs: ['s'], f: (r: Row) => r.s !== null && r.s.length > 0 },
+  { needs: ['b'], f: (r: Row) => r.b !== null && r.b >= 0n },
+  { needs: ['t'], f: (r: Row) => r.t === true },
+  { needs: ['t'], f: (r: Row) => !r.t },
+  { needs: ['d'], f: (r: Row) => r.d !== null && r.d.getTime() >= 0 },
+  { needs: ['u', 'n'], f: (r: Row) => r.u > 2 && (r.n ?? 1) < 4 },
+  { needs: [], f: (_: Row, [i]: readonly number[]) => (i ?? 0) % 2 === 0 },
+  { needs: [], f: (r: Row) => Object.keys(r).length > 0 },
+]
+
+const MAPS: readonly Lambda[] = [
+  { needs: ['n'], f: (r: Row) => r.n, gives: value('n') },
+  { needs: ['n'], f: (r: Row) => (r.n ?? 1) * 2 - 0.5, gives: value('n') },
+  { needs: ['k', 's'], f: (r: Row) => ({ s: r.s, k: r.k }), gives: rows('s', 'k') },
+  { needs: ['u'], f: (r: Row) => ({ u: r.u, n: r.u / 3, k: r.u & 3 }), gives: rows('u', 'n', 'k') },
+  { needs: ['s'], f: (r: Row) => r.s, gives: value('s') },
+  { needs: ['s'], f: (r: Row) => ({ s: `${r.s}!`, k: r.s === null ? null : r.s.length }), gives: rows('s', 'k') },
+  { needs: ['b'], f: (r: Row) => ({ b: r.b === null ? null : r.b * 2n }), gives: rows('b') },
+  { needs: ['b', 't'], f: (r: Row) => (r.t ? r.b : null), gives: value('b') },
+  { needs: ['d'], f: (r: Row) => ({ d: r.d, n: r.d === null ? null : r.d.getTime() }), gives: rows('d', 'n') },
+  { needs: ['u'], f: (r: Row, [i]: readonly number[]) => ({ k: i ?? 0, u: r.u }), gives: rows('k', 'u') },
+  { needs: ['n', 't'], f: (r: Row) => (r.t ? { n: r.n, t: true } : { n: 0, t: false }), gives: rows('n', 't') },
+  { needs: ['n'], f: (r: Row) => (r.n === null ? undefined : Math.abs(r.n)), gives: value('n') },
+  {
+    needs: ['u'],
+    f: (r: Row) => {
+      let n = 0
+      for (let i = 0; i < 4; i++) {
+        if (i === r.u) continue
+        n += i * r.u
+      }
+      if (n > 20) return { n, s: 'large' }
+      return { n, s: words[n & 3] ?? 'none' }
+    },
+    gives: rows('n', 's'),
+  },
+  // not to be lowered: the row escapes, or has fields that only running tells
+  { needs: ['k'], f: (r: Row) => ({ ...r, k: r.k }), gives: rows('k') },
+  { needs: ['k', 'n'], f: (r: Row) => (r.k === 1 ? { k: r.k } : { k: r.k, n: r.n }), gives: rows('k', 'n') },
+  { needs: ['l'], f: (r: Row) => ({ l: r.l?.map((x) => x + 1) ?? null, k: r.l?.length ?? null }), gives: rows('l', 'k') },
+  { needs: ['l'], f: (r: Row) => r.l, gives: value('l') },
+]
+
+const COLUMNS_ADDED: readonly Lambda[] = [
+  { needs: ['u'], f: (r: Row) => ({ n: r.u * 0.1 }), gives: rows('n') },
+  { needs: ['n'], f: (r: Row) => ({ n: r.n, t: (r.n ?? 0) > 1 }), gives: rows('n', 't') },
+  { needs: ['s'], f: (r: Row) => ({ s: r.s?.toUpperCase() ?? null }), gives: rows('s') },
+  { needs: [], f: (_: Row, [i]: readonly number[]) => ({ u: i ?? 0 }), gives: rows('u') },
+]
+
+const SORTS: readonly Lambda[] = [
+  { needs: ['n'], f: (r: Row) => r.n },
+  { needs: ['s'], f: (r: Row) => r.s },
+  { needs: ['b'], f: (r: Row) => r.b },
+  { needs: ['d'], f: (r: Row) => r.d },
+  { needs: ['k', 's'], f: (r: Row) => [r.k, r.s] },
+  { needs: ['t', 'n'], f: (r: Row) => [r.t, r.n] },
+  { needs: ['u'], f: (r: Row) => -r.u },
+]
+
+const GROUPS: readonly Lambda[] = [
+  { needs: ['k'], f: (r: Row) => r.k },
+  { needs: ['s'], f: (r: Row) => r.s },
+  { needs: ['n'], f: (r: Row) => r.n },
+  { needs: ['b'], f: (r: Row) => r.b },
+  { needs: ['d'], f: (r: Row) => r.d },
+  { needs: ['t'], f: (r: Row) => r.t },
+  { needs: ['k', 't'], f: (r: Row) => ({ k: r.k, t: r.t }), gives: rows('k', 't') },
+  { needs: ['s', 'k'], f: (r: Row) => ({ k: r.k, s: r.s }), gives: rows('k', 's') },
+  { needs: ['u', 'k'], f: (r: Row) => [r.u, r.k ?? 0] },
+  { needs: ['l'], f: (r: Row) => r.l },
+  { needs: ['u'], f: (r: Row) => r.u % 4 },
+]
+
+const HOWS: readonly JoinHow[] = ['inner', 'left', 'right', 'full', 'semi', 'anti', 'inner', 'left']
+
+/** An operation that may apply: the state after it, or undefined. */
+type Operation = (context: Context, state: State, choice: Choice) => State | undefined
+
+interface Context {
+  readonly engine: Engine
+  readonly other: LogicalPlan
+  readonly otherColumns: readonly ColumnName[]
+}
+
+function lambdaFor(lambdas: readonly Lambda[], elements: Elements, pick: number): Lambda | undefined {
+  if (elements.kind !== 'row') return undefined
+  const fitting = lambdas.filter((lambda) => lambda.needs.every((name) => elements.columns.includes(name)))
+  return fitting[pick % Math.max(1, fitting.length)]
+}
+
+/** An operation with one of `lambdas`. */
+function using(lambdas: readonly Lambda[], apply: (context: Context, state: State, lambda: Lambda, choice: Choice) => State): Operation {
+  return (context, state, step) => {
+    const lambda = lambdaFor(lambdas, state.elements, step.a * 8 + step.b)
+    return lambda === undefined ? undefined : apply(context, state, lambda, step)
+  }
+}
+
+const has = (elements: Elements, ...names: readonly ColumnName[]): boolean => elements.kind === 'row' && names.every((name) => elements.columns.includes(name))
+const isTable = (plan: LogicalPlan): boolean => plan.keys.kind === 'rowNumber'
+
+const aggregatesOf: readonly { readonly needs: readonly ColumnName[]; readonly make: () => Parameters<typeof aggPlan>[1]; readonly gives: readonly ColumnName[] }[] = [
+  { needs: ['n'], make: () => ({ n: sum((r: Row) => r.n ?? 0), u: count(), m: mean((r: Row) => r.n ?? 0) }), gives: ['n', 'u'] },
+  { needs: ['n'], make: () => ({ n: min((r: Row) => r.n as number), u: count((r: Row) => r.n) }), gives: ['n', 'u'] },
+  { needs: ['n', 's'], make: () => ({ n: max((r: Row) => r.n as number), s: first((r: Row) => r.s) }), gives: ['n', 's'] },
+  { needs: ['s', 'd'], make: () => ({ s: last((r: Row) => r.s), d: max((r: Row) => r.d as Date), u: countDistinct((r: Row) => r.s) }), gives: ['s', 'd', 'u'] },
+  { needs: ['b'], make: () => ({ b: sum((r: Row) => (r.b ?? 0n) as unknown as number), x: min((r: Row) => r.b as bigint) }), gives: ['b'] },
+  { needs: ['u'], make: () => ({ n: variance((r: Row) => r.u), x: stddev((r: Row) => r.u), u: count() }), gives: ['n', 'u'] },
+  { needs: ['u'], make: () => ({ n: quantile((r: Row) => r.u, 0.3), l: collect((r: Row) => r.u) }), gives: ['n', 'l'] },
+  { needs: ['n'], make: () => ({ n: quantile((r: Row) => r.n as number, 0.5), x: mean((r: Row) => r.n as number), u: countDistinct((r: Row) => r.n) }), gives: ['n', 'u'] },
+  { needs: ['t'], make: () => ({ u: count((r: Row) => r.t), t: first((r: Row) => r.t), x: collect((r: Row) => r.t) }), gives: ['u', 't'] },
+]
+
+function keyColumnsOf(lambda: Lambda): readonly ColumnName[] {
+  return lambda.gives?.kind === 'row' ? lambda.gives.columns : []
+}
+
+const OPERATIONS: readonly Operation[] = [
+  using(PREDICATES, ({ engine }, state, { f }) => ({ ...state, plan: filterPlan(engine, state.plan, f) })),
+  using(PREDICATES, ({ engine }, state, { f }) => ({ ...state, plan: filterPlan(engine, state.plan, f) })),
+  using(MAPS, ({ engine }, { plan }, { f, gives }) => ({ plan: mapPlan(engine, plan, f), elements: gives ?? rows() })),
+  using(MAPS, ({ engine }, { plan }, { f, gives }) => ({ plan: mapPlan(engine, plan, f), elements: gives ?? rows() })),
+  using(COLUMNS_ADDED, ({ engine }, { plan, elements }, { f, gives }) => ({
+    plan: withColumnsPlan(engine, plan, f),
+    elements: rows(...new Set([...(elements.kind === 'row' ? elements.columns : []), ...(gives?.kind === 'row' ? gives.columns : [])])),
+  })),
+  using(SORTS, ({ engine }, state, { f }, { b }) => ({ ...state, plan: sortPlan(engine, state.plan, f, { descending: b % 2 === 1 }) })),
+  using(SORTS, ({ engine }, state, { f }, { a, b }) => ({ ...state, plan: limitPlan(engine === undefined ? state.plan : sortPlan(engine, state.plan, f, { descending: b % 2 === 1 }), a) })),
+  using(GROUPS, ({ engine }, { plan, elements }, lambda, { a, b }) => {
+    const keys = keyColumnsOf(lambda)
+    const fitting = aggregatesOf.filter((one) => has(elements, ...one.needs) && !one.gives.some((name) => keys.includes(name)))
+    const chosen = fitting[(a + b) % Math.max(1, fitting.length)]
+    const grouping = groupingOf(engine, plan, lambda.f)
+    if (chosen === undefined) return { plan: groupCountPlan(grouping), elements: rows(...keys) }
+    return { plan: aggPlan(grouping, chosen.make() as never), elements: rows(...keys, ...chosen.gives) }
+  }),
+  using(GROUPS, ({ engine }, { plan, elements }, { f, gives }) => {
+    const grouping = groupingOf(engine, plan, f)
+    const keys = gives?.kind === 'row' ? gives.columns : []
+    if (!has(elements, 'u')) return { plan: groupCountPlan(grouping), elements: rows(...keys) }
+    const reduce: Callback = (x: Row, y: Row) => (x.u >= y.u ? x : y)
+    return { plan: groupReducePlan(grouping, reduce), elements: rows(...keys) }
+  }),
+  using(GROUPS, ({ engine }, { plan }, { f }) => ({
+    plan: groupMapPlan(groupingOf(engine, plan, f), (_: unknown, values: readonly unknown[]) => ({ k: values.length & 3, u: values.length })),
+    elements: rows('k', 'u'),
+  })),
+  ({ engine }, { plan, elements }, { a, b }) => {
+    if (elements.kind !== 'row') return undefined
+    const kept = elements.columns.filter((_, i) => i % 2 === a % 2 || i === b)
+    return kept.length === 0 ? undefined : { plan: selectPlan(plan, engine === undefined ? [] : kept), elements: rows(...kept) }
+  },
+  ({ engine }, { plan, elements }) => (has(elements, 'l') ? { plan: flatMapPlan(engine, plan, (r: Row) => r.l ?? []), elements: value('k') } : undefined),
+  ({ engine }, { plan, elements }) =>
+    has(elements, 'u') ? { plan: flatMapPlan(engine, plan, (r: Row) => (r.u > 3 ? [{ k: r.u & 3, u: r.u }, { k: 0, u: 0 }] : [])), elements: rows('k', 'u') } : undefined,
+  ({ engine }, { plan, elements }) =>
+    elements.kind === 'row'
+      ? {
+          plan: mapPartitionsPlan(engine, plan, function* (values: Iterable<unknown>) {
+            for (const one of values) {
+              yield one
+              yield one
+            }
+          }),
+          elements,
+        }
+      : undefined,
+  (_, { plan, elements }) => ({ plan: distinctPlan(plan), elements }),
+  (_, { plan, elements }, { a }) => ({ plan: limitPlan(plan, a * 3), elements }),
+  ({ engine }, { plan, elements }, { a, b }) => ({ plan: samplePlan(engine, plan, a / 7, { seed: b }), elements }),
+  (_, { plan, elements }) => ({ plan: unionPlan([plan, plan]), elements }),
+  ({ engine }, { plan, elements }, { a, b }) => {
+    const by: Callback = (r: Row) => r.k
+    const cut = has(elements, 'k') && b % 2 === 0 ? { by } : {}
+    return { plan: repartitionPlan(engine, plan, { partitions: a + 1, ...cut }), elements }
+  },
+  (_, { plan, elements }, { a }) => ({ plan: shuffleKeysPlan(plan, { axes: [0], seed: a }), elements }),
+  ({ engine, other, otherColumns }, { plan, elements }, { a, b }) => {
+    if (elements.kind !== 'row') return undefined
+    const how = HOWS[b] ?? 'inner'
+    const shared = elements.columns.filter((name) => otherColumns.includes(name) && name !== 'l')
+    const on = shared[a % Math.max(1, shared.length)]
+    if (on === undefined) return undefined
+    return { plan: joinPlan(engine, plan, other, on, { how, suffix: '_2' }), elements: rows(...elements.columns) }
+  },
+  ({ engine, other, otherColumns }, { plan, elements }, { a, b }) => {
+    const compared = (['k', 's', 'n', 'b', 'd'] as const).filter((name) => has(elements, name) && otherColumns.includes(name))
+    const name = compared[a % Math.max(1, compared.length)]
+    if (name === undefined || !has(elements, 'u') || !otherColumns.includes('u')) return undefined
+    const key = JOIN_KEYS[name]
+    return { plan: joinPlan(engine, plan, other, { left: key, right: key }, { how: HOWS[b] ?? 'full', suffix: '_2' }), elements }
+  },
+  ({ engine }, { plan, elements }, { a }) => {
+    if (!has(elements, 'u') || !isTable(plan)) return undefined
+    const combine: Callback = (x: Row, y: Row) => (x.u > y.u ? x : y)
+    const f: Callback = a % 2 === 0 ? (r: Row) => [r.u & 7, r.u > 5 ? 1 : 0] : (r: Row) => [r.u & 15]
+    return { plan: indexPlan(engine, plan, f, { combine }), elements }
+  },
+  ({ engine }, { plan, elements }, { a }) => {
+    if (elements.kind !== 'row' || !isTable(plan)) return undefined
+    const f: Callback = a % 2 === 0 ? (_: Row, [i]: readonly number[]) => [99 - (i ?? 0)] : (_: Row, [i]: readonly number[]) => [(i ?? 0) % 5, i ?? 0]
+    return { plan: indexPlan(engine, plan, f, {}), elements }
+  },
+  ({ engine }, { plan }) => ({ plan: groupCountPlan(groupingOf(engine, plan, { axis: 0 })), elements: rows() }),
+  ({ engine }, { plan, elements }) =>
+    elements.kind === 'value' && elements.of === 'k' && engine !== undefined ? { plan: castPlan(plan, 'i64'), elements: value('b') } : undefined,
+]
+
+const JOIN_KEYS = {
+  k: (r: Row) => r.k,
+  s: (r: Row) => ({ s: r.s, u: r.u }),
+  n: (r: Row) => [r.n, r.u],
+  b: (r: Row) => r.b,
+  d: (r: Row) => r.d,
+} as const
+
+/** The plan of a program; operations that do not apply are left out. */
+export function planOfProgram(engine: Engine, { tables, choices }: Program): LogicalPlan {
+  const [main, side] = tables.map(scanOf) as [LogicalPlan, LogicalPlan] // a program has two tables
+  const [mainTable, sideTable] = tables as readonly [Table, Table]
+  const context: Context = { engine, other: side, otherColumns: sideTable.columns }
+  let state: State = { plan: main, elements: rows(...mainTable.columns) }
+  for (const step of choices) {
+    const results = OPERATIONS.map((operation) => () => operation(context, state, step))
+    // the first that applies, from the picked one on
+    for (let i = 0; i < results.length; i++) {
+      const next = attempted(results[(step.pick + i) % results.length])
+      if (next === undefined) continue
+      state = next
+      break
+    }
+  }
+  return state.plan
+}
+
+/** The next state; undefined also where the columns at hand are refused at the call, as two of one name. */
+function attempted(operation: (() => State | undefined) | undefined): State | undefined {
+  try {
+    return operation?.()
+  } catch (error) {
+    if (error instanceof PlanError) return undefined
+    throw error
+  }
+}
+
+function scanOf({ source }: Table): LogicalPlan {
+  const columns = source.element.kind === 'row' ? source.element.fields.map((field) => field.name) : []
+  return { kind: 'Scan', source, columns, element: source.element, keys: { kind: 'rowNumber' } }
+}

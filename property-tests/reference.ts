@@ -1,0 +1,366 @@
+/**
+ * The dullest interpreter of plans: plain arrays of elements, the user's own functions, quadratic where that is
+ * simplest. What an operator means is what this file says.
+ *
+ * Elements of one array agree on their fields, as columns do: what a row lacks is null, and undefined is null.
+ */
+import { compareKeys } from '../src/core/indexSpace.ts'
+import type { AggregateCall, GroupHow, LogicalPlan } from '../src/core/logicalPlan.ts'
+import { uniformAt } from '../src/core/random.ts'
+import { permutationOf } from '../src/exec/operators/permutation.ts'
+
+export interface Entry {
+  readonly key: readonly number[]
+  readonly value: unknown
+}
+type Row = Readonly<Record<string, unknown>>
+type AnyFunction = (...args: readonly unknown[]) => unknown
+
+/** What stands behind the scans of a plan, by source. */
+export type Tables = ReadonlyMap<object, readonly unknown[]>
+
+/** The elements of a plan in order, with their keys: row numbers unless the plan's keys are explicit. */
+export function interpret(plan: LogicalPlan, tables: Tables): readonly Entry[] {
+  const explicit = plan.keys.kind === 'explicit'
+  const below = (input: LogicalPlan) => interpret(input, tables)
+  const numbered = (entries: readonly Entry[]) => (explicit ? entries : table(entries.map(({ value }) => value)))
+  switch (plan.kind) {
+    case 'Scan': {
+      const rows = tables.get(plan.source) ?? []
+      return table(rows.map((row) => (plan.element.kind === 'row' ? pick(row as Row, plan.columns) : row)))
+    }
+    case 'Map':
+      return keyed(below(plan.input), unified(below(plan.input).map((e) => call(plan.f)(e.value, e.key))))
+    case 'Filter':
+      return numbered(below(plan.input).filter((e) => call(plan.f)(e.value, e.key)))
+    case 'WithColumns':
+      return keyed(
+        below(plan.input),
+        unified(below(plan.input).map((e) => ({ ...(e.value as Row), ...(call(plan.f)(e.value, e.key) as Row) }))),
+      )
+    case 'FlatMap':
+      return table(unified(below(plan.input).flatMap((e) => [...(call(plan.f)(e.value, e.key) as unknown[])])))
+    case 'MapPartitions':
+      return table(
+        unified([
+          ...(call(plan.f)(
+            below(plan.input).map((e) => e.value),
+            0,
+          ) as Iterable<unknown>),
+        ]),
+      )
+    case 'Project':
+      return below(plan.input).map((e) => ({ ...e, value: pick(e.value as Row, plan.columns) }))
+    case 'Cast':
+      return below(plan.input).map((e) => ({ ...e, value: plan.dtype === 'i64' && e.value !== null ? BigInt(e.value as number) : e.value }))
+    case 'Index':
+      return indexed(below(plan.input), plan)
+    case 'GroupBy': {
+      const groups = grouped(below(plan.input), (e) => (plan.by.kind === 'axis' ? e.key[plan.by.axis] : call(plan.by.f)(e.value, e.key)))
+      return table(unified(groups.map((group) => ofGroup(group, plan.how))))
+    }
+    case 'Join':
+      return table(joined(plan, below(plan.left), below(plan.right)))
+    case 'Sort':
+      return table(
+        sorted(below(plan.input), (v) => call(plan.by)(v), plan.descending)
+          .slice(0, plan.limit)
+          .map((e) => e.value),
+      )
+    case 'Distinct':
+      return table(grouped(below(plan.input), (e) => e.value).map((group) => group.members[0]?.value))
+    case 'Union':
+      return table(unified(plan.inputs.flatMap((input) => below(input).map((e) => e.value))))
+    case 'Sample':
+      return numbered(below(plan.input).filter((_, i) => uniformAt(plan.seed, i) < plan.fraction))
+    case 'Limit':
+      return numbered(below(plan.input).slice(0, plan.count))
+    case 'Repartition':
+      return numbered(repartitioned(below(plan.input), plan))
+    case 'ShuffleKeys':
+      return numbered(shuffled(below(plan.input), plan))
+    case 'Materialize':
+    case 'IndexBuild':
+      return below(plan.input)
+    case 'IndexLookup':
+      return numbered(
+        below(plan.input).filter((e) =>
+          plan.selectors.every((s, axis) => {
+            const index = e.key[axis] ?? -1
+            return s === null || (typeof s === 'number' ? index === s : index >= s[0] && index < s[1])
+          }),
+        ),
+      )
+    case 'Array':
+    case 'Stored':
+      throw new Error(`The reference does not know ${plan.kind}.`)
+  }
+}
+
+function call(f: { readonly original: (...args: never[]) => unknown }): AnyFunction {
+  return f.original as AnyFunction
+}
+
+function table(values: readonly unknown[]): readonly Entry[] {
+  return values.map((value, i) => ({ key: [i], value }))
+}
+
+function keyed(entries: readonly Entry[], values: readonly unknown[]): readonly Entry[] {
+  return entries.map((e, i) => ({ key: e.key, value: values[i] }))
+}
+
+function pick(row: Row, names: readonly string[]): Row {
+  return Object.fromEntries(names.map((name) => [name, row[name]]))
+}
+
+function isRow(value: unknown): value is Row {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof Date) && !(value instanceof Uint8Array)
+}
+
+/** Values as a column has them: all objects with the fields of all, null for undefined; a PlanError's message when kinds are mixed. */
+export function unified(values: readonly unknown[]): readonly unknown[] {
+  const present = values.filter((value) => value !== null && value !== undefined)
+  const kinds = new Set(present.map(kindOf))
+  if (kinds.size > 1) throw new MixedKinds([...kinds].join(' and '))
+  if (present.every(isRow) && present.length > 0) {
+    const names = [...new Set(present.flatMap((row) => Object.keys(row)))]
+    const columns = names.map((name) => unified(values.map((value) => (isRow(value) ? value[name] : null))))
+    return values.map((value, i) => (isRow(value) ? Object.fromEntries(names.map((name, c) => [name, columns[c]?.[i]])) : null))
+  }
+  if (present.every(Array.isArray) && present.length > 0) {
+    const items = unified(present.flat())
+    let at = 0
+    return values.map((value) => (Array.isArray(value) ? value.map(() => items[at++]) : null))
+  }
+  return values.map((value) => value ?? null)
+}
+
+export class MixedKinds extends Error {}
+
+function kindOf(value: unknown): string {
+  return value instanceof Date ? 'Date' : Array.isArray(value) ? 'array' : typeof value
+}
+
+/** SameValueZero, dates by time, arrays and objects by content. */
+export function equal(a: unknown, b: unknown): boolean {
+  if (a instanceof Date && b instanceof Date) return a.getTime() === b.getTime()
+  if (Array.isArray(a) && Array.isArray(b)) return a.length === b.length && a.every((item, i) => equal(item, b[i]))
+  if (isRow(a) && isRow(b)) {
+    const names = Object.keys(a)
+    return names.length === Object.keys(b).length && names.every((name) => Object.hasOwn(b, name) && equal(a[name], b[name]))
+  }
+  return a === b || (Number.isNaN(a) && Number.isNaN(b))
+}
+
+interface Group {
+  readonly key: unknown
+  readonly members: Entry[]
+}
+
+function grouped(entries: readonly Entry[], keyOf: (e: Entry) => unknown): readonly Group[] {
+  const groups: Group[] = []
+  for (const [i, key] of unified(entries.map(keyOf)).entries()) {
+    const e = entries[i] as Entry
+    const group = groups.find((one) => equal(one.key, key))
+    if (group === undefined) groups.push({ key, members: [e] })
+    else group.members.push(e)
+  }
+  return groups
+}
+
+function ofGroup({ key, members }: Group, how: GroupHow): unknown {
+  const values = members.map((e) => e.value)
+  const named = isRow(key) ? key : { key }
+  switch (how.kind) {
+    case 'map':
+      return call(how.f)(key, values)
+    case 'reduce':
+      return { ...named, value: tree(values, (chunk) => chunk.reduce((a, b) => call(how.f)(a, b)), call(how.f)) }
+    case 'agg':
+      return { ...named, ...Object.fromEntries(how.aggregates.map((aggregate) => [aggregate.name, aggregated(aggregate, members)])) }
+  }
+}
+
+const CHUNK = 4096
+
+/** Chunks folded by `fold`, the results combined pairwise by index. */
+export function tree<T>(values: readonly T[], fold: (chunk: readonly T[]) => T, combine: (a: T, b: T) => T): T | undefined {
+  if (values.length === 0) return undefined
+  let level: T[] = []
+  for (let from = 0; from < values.length; from += CHUNK) level.push(fold(values.slice(from, from + CHUNK)))
+  while (level.length > 1) {
+    const next: T[] = []
+    for (let i = 0; i < level.length; i += 2) next.push(i + 1 < level.length ? combine(level[i] as T, level[i + 1] as T) : (level[i] as T))
+    level = next
+  }
+  return level[0]
+}
+
+export function treeSum(values: readonly number[]): number {
+  const add = (a: number, b: number) => a + b
+  return tree(values, (chunk) => chunk.reduce(add, 0), add) ?? 0
+}
+
+function aggregated(aggregate: AggregateCall, members: readonly Entry[]): unknown {
+  const of = aggregate.of
+  if (of === undefined) return members.length
+  const values = members.map((e) => call(of)(e.value) ?? null).filter((value) => value !== null)
+  const numbers = values as number[]
+  switch (aggregate.kind) {
+    case 'count':
+      return values.length
+    case 'countDistinct':
+      return values.filter((value, i) => values.findIndex((other) => equal(other, value)) === i).length
+    case 'sum':
+      return typeof values[0] === 'bigint' ? (values as bigint[]).reduce((a, b) => a + b, 0n) : treeSum(numbers)
+    case 'mean':
+      return numbers.length === 0 ? null : treeSum(numbers) / numbers.length
+    case 'variance':
+      return varianceOf(numbers)
+    case 'stddev': {
+      const variance = varianceOf(numbers)
+      return variance === null ? null : Math.sqrt(variance)
+    }
+    case 'quantile':
+      return quantileOf(numbers, aggregate.q ?? 0)
+    case 'min':
+    case 'max':
+      return extreme(values, aggregate.kind)
+    case 'first':
+      return values[0] ?? null
+    case 'last':
+      return values.at(-1) ?? null
+    case 'collect':
+      return values
+  }
+}
+
+function varianceOf(values: readonly number[]): number | null {
+  if (values.length < 2) return null
+  const mean = treeSum(values) / values.length
+  return treeSum(values.map((value) => (value - mean) * (value - mean))) / (values.length - 1)
+}
+
+function quantileOf(values: readonly number[], q: number): number | null {
+  if (values.length === 0) return null
+  const ordered = [...values].sort((a, b) => compare(a, b) || Number(Object.is(b, -0)) - Number(Object.is(a, -0)))
+  const at = q * (ordered.length - 1)
+  const below = ordered[Math.floor(at)] as number
+  const above = ordered[Math.ceil(at)] as number
+  return below === above ? below : below + (above - below) * (at - Math.floor(at))
+}
+
+function extreme(values: readonly unknown[], kind: 'min' | 'max'): unknown {
+  if (values.length === 0) return null
+  if (values.every((value) => typeof value === 'number')) return values.reduce((a, b) => Math[kind](a, b))
+  return values.reduce((a, b) => ((kind === 'min' ? compare(b, a) < 0 : compare(b, a) > 0) ? b : a))
+}
+
+/** Numbers with NaN last, strings by code units, false before true, dates by time. */
+function compare(a: unknown, b: unknown): number {
+  const [x, y] = [a, b].map((value) => (value instanceof Date ? value.getTime() : value)) as [number, number]
+  if (x < y) return -1
+  if (x > y) return 1
+  return Number(Number.isNaN(x)) - Number(Number.isNaN(y))
+}
+
+function compareSortKeys(a: unknown, b: unknown, descending: boolean): number {
+  if (Array.isArray(a) && Array.isArray(b)) {
+    for (const [i, part] of a.entries()) {
+      const order = compareSortKeys(part, b[i], descending)
+      if (order !== 0) return order
+    }
+    return 0
+  }
+  const [aNull, bNull] = [a ?? null, b ?? null].map((value) => value === null)
+  if (aNull || bNull) return Number(aNull) - Number(bNull)
+  return descending ? compare(b, a) : compare(a, b)
+}
+
+function sorted(entries: readonly Entry[], keyOf: (value: unknown) => unknown, descending: boolean): readonly Entry[] {
+  return entries
+    .map((e) => ({ e, key: keyOf(e.value) }))
+    .sort((a, b) => compareSortKeys(a.key, b.key, descending))
+    .map(({ e }) => e)
+}
+
+function indexed(entries: readonly Entry[], plan: Extract<LogicalPlan, { kind: 'Index' }>): readonly Entry[] {
+  const out: { key: readonly number[]; value: unknown }[] = []
+  for (const e of entries) {
+    const key = (call(plan.f)(e.value, e.key) as number[]).map((k) => k + 0)
+    const same = out.find((one) => compareKeys(one.key, key) === 0)
+    if (same === undefined) out.push({ key, value: e.value })
+    else if (plan.combine === undefined) throw new Error(`duplicate key ${key.join()}`)
+    else same.value = call(plan.combine)(same.value, e.value)
+  }
+  const ordered = out.sort((a, b) => compareKeys(a.key, b.key))
+  return keyed(ordered, unified(ordered.map((e) => e.value)))
+}
+
+function joined(plan: Extract<LogicalPlan, { kind: 'Join' }>, left: readonly Entry[], right: readonly Entry[]): readonly unknown[] {
+  const { on, how } = plan
+  const key = (side: 'left' | 'right', e: Entry): unknown =>
+    on.kind === 'column' ? (e.value as Row)[on.column] : on.kind === 'functions' ? call(on[side])(e.value) : 0
+  const hasNull = (value: unknown): boolean =>
+    value === null ||
+    value === undefined ||
+    (Array.isArray(value) && value.some(hasNull)) ||
+    (isRow(value) && Object.values(value).some(hasNull))
+  const matches = (l: Entry, r: Entry): boolean => {
+    const [a, b] = [key('left', l), key('right', r)]
+    return !hasNull(a) && !hasNull(b) && equal(a, b)
+  }
+  if (how === 'semi' || how === 'anti') return left.filter((l) => right.some((r) => matches(l, r)) === (how === 'semi')).map((e) => e.value)
+  const names = { left: fieldNames(plan.left, left), right: fieldNames(plan.right, right) }
+  const row = (l: Entry | undefined, r: Entry | undefined): Row => {
+    const out: Record<string, unknown> = {}
+    for (const name of names.left)
+      out[name] = l !== undefined ? cell(l, name) : on.kind === 'column' && on.column === name && r !== undefined ? cell(r, name) : null
+    for (const name of names.right) {
+      if (on.kind === 'column' && on.column === name && names.left.includes(name)) continue
+      out[Object.hasOwn(out, name) ? `${name}${plan.suffix}` : name] = r === undefined ? null : cell(r, name)
+    }
+    return out
+  }
+  const rows: Row[] = []
+  for (const l of left) {
+    const found = right.filter((r) => matches(l, r))
+    if (found.length === 0 && (how === 'left' || how === 'full')) rows.push(row(l, undefined))
+    for (const r of found) rows.push(row(l, r))
+  }
+  if (how === 'right' || how === 'full') for (const r of right) if (!left.some((l) => matches(l, r))) rows.push(row(undefined, r))
+  return rows
+}
+
+/** Columns of one side: those declared, else those that the elements show. */
+function fieldNames(plan: LogicalPlan, entries: readonly Entry[]): readonly string[] {
+  if (plan.element.kind === 'row') return plan.element.fields.map((field) => field.name)
+  const [first] = entries
+  if (plan.element.kind === 'unknown' && first === undefined) return []
+  return isRow(first?.value) && entries.every((e) => isRow(e.value)) ? Object.keys(first.value) : ['value']
+}
+
+function cell(e: Entry, name: string): unknown {
+  return isRow(e.value) ? e.value[name] : e.value
+}
+
+function repartitioned(entries: readonly Entry[], plan: Extract<LogicalPlan, { kind: 'Repartition' }>): readonly Entry[] {
+  const by = plan.by
+  if (by === undefined) return entries
+  const groups = grouped(entries, (e) => call(by)(e.value, e.key))
+  const count = plan.partitions ?? 16
+  const inPiece = (piece: number) => entries.filter((e) => groups.findIndex((group) => group.members.includes(e)) % count === piece)
+  return Array.from({ length: count }, (_, piece) => inPiece(piece)).flat()
+}
+
+function shuffled(entries: readonly Entry[], plan: Extract<LogicalPlan, { kind: 'ShuffleKeys' }>): readonly Entry[] {
+  const shape = plan.keys.kind === 'explicit' ? plan.keys.shape : undefined
+  const permutations = (entries[0]?.key ?? []).map((_, axis) =>
+    permutationOf(shape?.[axis] ?? Math.max(...entries.map((e) => (e.key[axis] ?? 0) + 1)), plan.seed + axis),
+  )
+  const renamed = entries.map((e) => ({
+    ...e,
+    key: e.key.map((k, axis) => (plan.axes.includes(axis) ? (permutations[axis]?.[k] ?? k) : k)),
+  }))
+  return renamed.sort((a, b) => compareKeys(a.key, b.key))
+}
