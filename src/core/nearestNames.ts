@@ -1,6 +1,18 @@
 /**
  * The names most like one that does not exist, for "Did you mean".
  */
+import { type Field, namesText } from './schema.ts'
+
+/** `There is no column "prize" in orders.parquet. Did you mean "price"? The columns are id, price.` */
+export function missingColumnMessage(name: string, fields: readonly Field[], where?: string): string {
+  const near = nearestNames(
+    name,
+    fields.map((field) => field.name),
+  )
+  const guess = near.length === 0 ? '' : ` Did you mean ${near.map((one) => `"${one}"`).join(' or ')}?`
+  const all = fields.length === 0 ? ' There are no columns.' : ` The columns are ${namesText(fields)}.`
+  return `There is no column "${name}"${where === undefined ? '' : ` in ${where}`}.${guess}${all}`
+}
 
 /** At most three of `names`, the likest first: those within a third of the length in edits, or that differ in case only. */
 export function nearestNames(wanted: string, names: readonly string[]): string[] {
