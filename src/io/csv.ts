@@ -179,8 +179,10 @@ const EMPTY_TEXT = '\0""'
 function recordsOf(text: string, path: string, delimiter: string, firstLine: number): string[][] {
   const options = parserOptions(delimiter)
   // The callback per field is slow, and is needed only to tell "" from nothing.
-  if (text.includes('""'))
+  const end = `[\\n\\r${delimiter.replace(/[\]\\^-]/, '\\$&')}]`
+  if (new RegExp(`(?:^|${end})""(?:${end}|$)`).test(text)) {
     options.cast = (value: string, context: { quoting: boolean }) => (value === '' && context.quoting ? EMPTY_TEXT : value)
+  }
   try {
     return parse(text, options) as unknown as string[][] // arrays of strings: no `columns` option
   } catch (error) {
