@@ -1,0 +1,60 @@
+/**
+ * The types a loop body sees: what may stand in `env`, and the synchronous view of each entry inside the body.
+ *
+ * Types only: the views are made by the kernels, or by `exec/loops` for bodies that run as they stand.
+ */
+import type { Accumulator } from './accumulator.ts'
+import type { TypedArray } from './column.ts'
+import type { DistArray } from './distArray.ts'
+import type { Key } from './indexSpace.ts'
+import type { UpdateBuffer } from './updateBuffer.ts'
+
+/** A counter-based generator for loop bodies: any schedule draws the same numbers. */
+export interface Rng {
+  readonly kind: 'Rng'
+  readonly seed: number
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: an env holds arrays of any element and key type; the views keep them apart
+type AnyArray = DistArray<any, any>
+// biome-ignore lint/suspicious/noExplicitAny: the same for buffers and accumulators
+type AnyBuffer = UpdateBuffer<any>
+// biome-ignore lint/suspicious/noExplicitAny: see above
+type AnyAccumulator = Accumulator<any>
+
+/** What a loop's `env` may hold: arrays, buffers, accumulators, generators, constants and pure helper functions. */
+export type LoopEnv = Readonly<
+  Record<string, AnyArray | AnyBuffer | AnyAccumulator | Rng | number | boolean | string | TypedArray | ((...args: never[]) => unknown)>
+>
+
+/** A row of a DistArray inside a loop body: reads and writes go to the array. */
+export interface RowView {
+  [k: number]: number
+  readonly length: number
+  /** The same as `w[k]`, for code under noUncheckedIndexedAccess. */
+  get(k: number): number
+  set(k: number, value: number): void
+  add(k: number, delta: number): void
+}
+
+export interface ArrayView<T, K extends Key> {
+  get(...key: K): T
+  set(...args: [...K, value: T]): void
+  /** Adds; two iterations that add to one element do not depend on each other. */
+  add(...args: [...K, delta: number]): void
+  row(...prefix: readonly number[]): RowView
+  has(...key: K): boolean
+  readonly shape: K
+}
+
+export type LoopViews<E extends LoopEnv> = {
+  readonly [N in keyof E]: E[N] extends DistArray<infer T, infer K>
+    ? ArrayView<T, K>
+    : E[N] extends UpdateBuffer<infer K>
+      ? Pick<ArrayView<number, K>, 'get' | 'add' | 'row'>
+      : E[N] extends Accumulator<infer V>
+        ? { add(value: V): void }
+        : E[N] extends Rng
+          ? { uniform(): number; normal(): number; int(below: number): number }
+          : E[N]
+}

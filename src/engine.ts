@@ -1,0 +1,159 @@
+/**
+ * The engine behind DistArray handles: puts stored arrays in place, optimizes, runs, and answers queries from storage.
+ *
+ *     collect()    plan -> stored leaves -> optimize -> executor
+ *     at(), row()  storage of the plan, sorted by key once and kept -> lookup
+ *     set()        storage that the array owns from then on -> write
+ */
+import type { Batch, Column, TypedArray } from './core/column.ts'
+import type { Engine, RowLambdaContext, WriteForm } from './core/engine.ts'
+import type { UserFunction } from './core/functionIr.ts'
+import type { Key, Selector, Shape } from './core/indexSpace.ts'
+import type { LogicalPlan } from './core/logicalPlan.ts'
+import { type ElementType, VALUE_COLUMN } from './core/schema.ts'
+import { type EditContext, assignSlice, setKey, updateKey } from './exec/arrays/edit.ts'
+import { atKey, shapeOfStorage, sliceStorage, toTypedArray } from './exec/arrays/query.ts'
+import { mapBuffers } from './exec/memory/shareColumns.ts'
+import { toArrowTable, toRecordBatch } from './io/arrowBatches.ts'
+import { arrowSchemaOf, arrowTypeOf } from './io/arrowTypes.ts'
+import { writeArrow } from './io/writeArrow.ts'
+import { writeCsv } from './io/writeCsv.ts'
+import { writeParquet } from './io/writeParquet.ts'
+import { explainPlan } from './planner/explain.ts'
+import { lowerFunction, returnedElement } from './planner/function/userFunction.ts'
+import { optimize } from './planner/optimize.ts'
+import type { Runtime } from './runtime.ts'
+
+interface RunOptions {
+  readonly signal?: AbortSignal
+}
+
+export class SessionEngine implements Engine {
+  readonly seed: number
+  readonly #runtime: Runtime
+
+  constructor(runtime: Runtime, seed: number) {
+    this.#runtime = runtime
+    this.seed = seed
+  }
+
+  lowerRowLambda(f: (...args: never[]) => unknown, context: RowLambdaContext): UserFunction {
+    return lowerFunction(f, { kind: 'row', ...context }).fn
+  }
+
+  returnedElement(f: UserFunction, context: RowLambdaContext): ElementType {
+    return returnedElement(f, { kind: 'row', ...context })
+  }
+
+  async execute(plan: LogicalPlan, options: RunOptions = {}): Promise<readonly Batch[]> {
+    const { store, executor } = this.#open()
+    return await store.use(plan, async (resolved) => ordinary(await executor.execute(optimize(resolved).plan, options)))
+  }
+
+  async *stream(plan: LogicalPlan, options: RunOptions = {}): AsyncGenerator<Batch, void, undefined> {
+    const { store, executor } = this.#open()
+    const { resolved, leave } = await store.enter(plan)
+    try {
+      for await (const batch of executor.stream(optimize(resolved).plan, options)) yield* ordinary([batch])
+    } finally {
+      leave()
+    }
+  }
+
+  explain(plan: LogicalPlan, options: { readonly verbose: boolean; readonly format: 'text' | 'json' }): string {
+    return explainPlan(plan, { ...options, index: this.#runtime.store.stats(plan) })
+  }
+
+  async shape(plan: LogicalPlan): Promise<readonly number[]> {
+    const { store } = this.#open()
+    if (plan.keys.kind === 'explicit') return plan.keys.shape ?? (await store.read(plan, shapeOfStorage))
+    const batches = await this.execute(plan)
+    return [batches.reduce((rows, batch) => rows + batch.length, 0)]
+  }
+
+  arrowSchema(element: ElementType): ReturnType<Engine['arrowSchema']> {
+    return element.kind === 'scalar' ? arrowTypeOf(element.type, VALUE_COLUMN) : arrowSchemaOf(element)
+  }
+
+  toArrowTable(element: ElementType, batches: readonly Batch[]): ReturnType<Engine['toArrowTable']> {
+    return toArrowTable(batches, element.kind === 'unknown' ? (batches[0]?.element ?? element) : element)
+  }
+
+  toRecordBatch(batch: Batch): ReturnType<Engine['toRecordBatch']> {
+    return toRecordBatch(batch, batch.element)
+  }
+
+  async at(plan: LogicalPlan, key: Key): Promise<unknown> {
+    return await this.#open().store.read(plan, (storage, name) => atKey(storage, key, name))
+  }
+
+  async slice(
+    plan: LogicalPlan,
+    selectors: readonly Selector[],
+    method: string,
+  ): Promise<{ readonly shape: Shape; readonly data: TypedArray }> {
+    return await this.#open().store.read(plan, (storage, name) => sliceStorage(storage, selectors, { method, name }))
+  }
+
+  async toTypedArray(plan: LogicalPlan): Promise<TypedArray> {
+    return await this.#open().store.read(plan, toTypedArray, { keep: false })
+  }
+
+  async set(plan: LogicalPlan, key: Key, value: unknown): Promise<void> {
+    const { store, arena } = this.#open()
+    await store.write(plan, (storage, name) => setKey(storage, key, value, context('set', name, arena)))
+  }
+
+  async assign(plan: LogicalPlan, selectors: readonly Selector[], data: TypedArray | readonly number[] | number): Promise<void> {
+    const { store, arena } = this.#open()
+    const replacesAll = selectors.every((selector) => selector === null)
+    await store.write(plan, (storage, name) => assignSlice(storage, selectors, data, context('assign', name, arena)), { replacesAll })
+  }
+
+  async update(plan: LogicalPlan, key: Key, f: (value: never) => unknown): Promise<void> {
+    const { store, arena } = this.#open()
+    await store.write(plan, (storage, name) => updateKey(storage, key, f, context('update', name, arena)))
+  }
+
+  async release(plan: LogicalPlan): Promise<void> {
+    await this.#open().store.release(plan)
+  }
+
+  async write(plan: LogicalPlan, path: string, form: WriteForm): Promise<{ readonly rows: number; readonly bytes: number }> {
+    // what the rows are is in the file's header: it must be known before the first of them is written
+    const known = plan.element.kind === 'unknown' ? await this.execute(plan) : undefined
+    const request = { batches: known ?? this.stream(plan), element: known?.[0]?.element ?? plan.element, path }
+    switch (form.kind) {
+      case 'parquet': {
+        const { kind: _, ...options } = form
+        return await writeParquet({ ...request, options })
+      }
+      case 'arrow':
+        return await writeArrow(request)
+      case 'csv':
+        return await writeCsv(request)
+    }
+  }
+
+  #open(): Runtime {
+    this.#runtime.checkOpen()
+    return this.#runtime
+  }
+}
+
+/** The batches in ordinary buffers: what came straight from storage may be written once its lock is gone. */
+function ordinary(batches: readonly Batch[]): readonly Batch[] {
+  return batches.map((batch) => ({
+    ...batch,
+    columns: batch.columns.map((column) => mapBuffers(column, unshared)),
+    ...(batch.keys === undefined ? {} : { keys: batch.keys.map(unshared) }),
+  }))
+}
+
+function unshared<B extends NonNullable<Column['values']>>(buffer: B): B {
+  return buffer.buffer instanceof SharedArrayBuffer ? (buffer.slice() as B) : buffer // slice copies into an ordinary buffer
+}
+
+function context(method: string, name: string, arena: EditContext['arena']): EditContext {
+  return { method, name, arena }
+}

@@ -1,0 +1,33 @@
+/** All a user can do, on one page. Test helpers are in `distarray/testing`. */
+
+export type { Accumulator } from './core/accumulator.ts'
+export {
+  type Aggregate,
+  collect,
+  count,
+  countDistinct,
+  first,
+  last,
+  max,
+  mean,
+  min,
+  quantile,
+  stddev,
+  sum,
+  variance,
+} from './core/aggregates.ts'
+export type { TypedArray } from './core/column.ts'
+export { DistArray, type JoinOn, type SortKey } from './core/distArray.ts'
+export { Bug, LoopError, MemoryError, PlanError, SourceError, TaskError } from './core/errors.ts'
+export type { Grouped } from './core/grouped.ts'
+export type { IndexSpace, Key, KeyOf, Selector, Shape } from './core/indexSpace.ts'
+export type { Dependence, Distance, LoopPlan, ScheduleKind } from './core/loopPlan.ts'
+export type { LoopOptions } from './core/loopSpec.ts'
+export type { DType } from './core/schema.ts'
+export type { Refusal, Span } from './core/span.ts'
+export type { UpdateBuffer } from './core/updateBuffer.ts'
+export type { Loop, RunOptions } from './loop.ts'
+export type { LoopReport, PassReport, VerifyReport } from './core/loopReport.ts'
+export type { ArrayView, LoopEnv, LoopViews, Rng, RowView } from './core/loopViews.ts'
+export { Session, type SessionOptions } from './session.ts'
+export type { SessionEvent } from './runtime.ts'

@@ -1,0 +1,473 @@
+/**
+ * The loop handle: joins the front end, the analysis and the runtime behind `session.loop`.
+ *
+ *     loop()   body -> IR -> plan                         nothing runs
+ *     run()    lock the arrays -> cut blocks -> passes
+ *
+ * Captured values are read again by every run, as the plain loop would see them; when one has changed, the loop is
+ * analysed again.
+ */
+import { Accumulator } from './core/accumulator.ts'
+import { checkCount, checkFunction, checkOneOf } from './core/arguments.ts'
+import { engineOf, isDistArray, planOf } from './core/distArray.ts'
+import { rankOf } from './core/elements.ts'
+import type { Engine } from './core/engine.ts'
+import { Bug, LoopError, PlanError } from './core/errors.ts'
+import type { IndexSpace } from './core/indexSpace.ts'
+import type { LogicalPlan } from './core/logicalPlan.ts'
+import type { LoopPlan } from './core/loopPlan.ts'
+import type { LoopReport, PassReport, VerifyReport } from './core/loopReport.ts'
+import type { AnalyzedLoop, EnvBinding, LoopOptions, LoopOver } from './core/loopSpec.ts'
+import type { Rng } from './core/loopViews.ts'
+import type { DType } from './core/schema.ts'
+import { ARRAY_OF_DTYPE, type DenseStorage, type Storage } from './core/storage.ts'
+import { UpdateBuffer } from './core/updateBuffer.ts'
+import type { Access } from './exec/arrayStore.ts'
+import type { LoopInputs } from './exec/loops/loopInputs.ts'
+import { type PreparedLoop, prepareLoop } from './exec/loops/loopRun.ts'
+import type { EnvValue } from './planner/function/context.ts'
+import { lowerFunction } from './planner/function/userFunction.ts'
+import { analyzeLoop } from './planner/loop/analyze.ts'
+import { explainLoop, type MeasuredLoop } from './planner/loop/explain.ts'
+import { notParallelError } from './planner/loop/requireParallel.ts'
+import type { Runtime } from './runtime.ts'
+
+export type { LoopReport, PassReport, VerifyReport } from './core/loopReport.ts'
+
+export interface RunOptions {
+  /** Default: 1. */
+  readonly passes?: number
+  /** Ends the run between slices of blocks; the promise rejects with the signal's reason. */
+  readonly signal?: AbortSignal
+}
+
+/** A loop that was analysed and can be run, any number of times. */
+export interface Loop {
+  /** Plain data: `JSON.stringify(plan)` is the machine form of `explain()`. Block counts and where it runs are filled in by runs. */
+  readonly plan: LoopPlan
+  explain(options?: { readonly format?: 'text' | 'json'; readonly kernel?: boolean }): string
+  /** Runs passes. TaskError when the body threw: the error the serial program meets first. */
+  run(options?: RunOptions): Promise<LoopReport>
+  /** Runs passes one after another, as they are asked for. */
+  passes(count: number, options?: { readonly signal?: AbortSignal }): AsyncIterable<PassReport>
+  /** The keys of all iterations, flattened, in the serial order that the plan is equivalent to. */
+  serialOrder(): Promise<Int32Array>
+  /** Runs a pass on copies, in parallel and as plain JavaScript in `serialOrder()`, and compares every array bit for bit. */
+  verify(): Promise<VerifyReport>
+}
+
+export interface LoopRequest {
+  readonly over: object
+  readonly env: Readonly<Record<string, unknown>>
+  readonly body: (...args: never[]) => unknown
+  readonly options: LoopOptions
+}
+
+/** What a run needs of the names in `env` and among the captures. */
+interface Bindings {
+  readonly env: Readonly<Record<string, EnvBinding>>
+  readonly arrays: ReadonlyMap<string, LogicalPlan>
+  readonly buffers: ReadonlyMap<string, UpdateBuffer>
+  readonly accumulators: ReadonlyMap<string, Accumulator<unknown>>
+  readonly rngs: ReadonlyMap<string, number>
+}
+
+interface Prepared {
+  readonly analyzed: AnalyzedLoop
+  readonly storages: readonly Storage[]
+  readonly loop: PreparedLoop
+}
+
+export class LoopHandle implements Loop {
+  readonly #runtime: Runtime
+  readonly #engine: Engine
+  readonly #request: LoopRequest
+  readonly #over: LoopOver
+  readonly #overPlan: LogicalPlan | undefined
+  #analyzed: AnalyzedLoop
+  #bindings: Bindings
+  #prepared: Prepared | undefined
+  #measured: MeasuredLoop | undefined
+  /** Passes of this handle so far: what its generators are keyed by. */
+  #passes = 0
+
+  constructor(runtime: Runtime, engine: Engine, request: LoopRequest) {
+    this.#runtime = runtime
+    this.#engine = engine
+    this.#request = request
+    checkRequest(request)
+    this.#overPlan = isIndexSpace(request.over) ? undefined : this.#planOf(request.over, 'the array iterated over')
+    this.#over = this.#overPlan === undefined ? overOfSpace(request.over as IndexSpace) : this.#overOfPlan(this.#overPlan)
+    const { analyzed, bindings } = this.#analyze()
+    this.#analyzed = analyzed
+    this.#bindings = bindings
+    if (request.options.require === 'parallel') {
+      const error = notParallelError(analyzed)
+      if (error !== undefined) throw error
+    }
+  }
+
+  get plan(): LoopPlan {
+    const { plan } = this.#analyzed
+    const prepared = this.#prepared?.loop
+    if (prepared === undefined) return plan
+    const blocks = plan.schedule.kind === 'serial' ? [] : prepared.blocks.cuts.map((cut) => cut.length - 1)
+    return { ...plan, schedule: { ...plan.schedule, blocks }, execution: prepared.execution }
+  }
+
+  explain(options: { readonly format?: 'text' | 'json'; readonly kernel?: boolean } = {}): string {
+    const analyzed = { ...this.#analyzed, plan: this.plan }
+    const format = options.format === undefined ? {} : { format: options.format }
+    return explainLoop(analyzed, { ...format, ...(this.#measured === undefined ? {} : { measured: this.#measured }) })
+  }
+
+  async run(options: RunOptions = {}): Promise<LoopReport> {
+    const started = performance.now()
+    const passes: PassReport[] = []
+    const signal = options.signal === undefined ? {} : { signal: options.signal }
+    for await (const pass of this.passes(options.passes ?? 1, signal)) passes.push(pass)
+    const workers = this.#prepared?.loop.execution.where === 'workers' ? this.#workers() : 1
+    return { passes, milliseconds: performance.now() - started, schedule: this.#analyzed.plan.schedule.kind, workers }
+  }
+
+  async *passes(count: number, options: { readonly signal?: AbortSignal } = {}): AsyncGenerator<PassReport, void, undefined> {
+    checkCount('The number of passes', count, 0)
+    this.#refresh()
+    const name = this.#request.options.name ?? `loop over ${this.#over.label}`
+    const { events } = this.#runtime
+    for (let number = 1; number <= count; number++) {
+      this.#runtime.checkOpen()
+      events.next({ kind: 'pass', phase: 'started', loop: name, pass: { number } })
+      const pass = await this.#withPrepared((prepared) => this.#runPass(prepared, number, options.signal))
+      events.next({ kind: 'pass', phase: 'finished', loop: name, pass })
+      events.next({ kind: 'progress', job: name, done: number, total: count })
+      yield pass
+    }
+  }
+
+  async serialOrder(): Promise<Int32Array> {
+    this.#runtime.checkOpen()
+    this.#refresh()
+    return await this.#withPrepared(async ({ loop }) => loop.serialOrder())
+  }
+
+  async verify(): Promise<VerifyReport> {
+    this.#runtime.checkOpen()
+    this.#refresh()
+    return await this.#withPrepared(async ({ loop }) => await loop.verify(this.#passes))
+  }
+
+  #workers(): number {
+    return Math.min(this.#runtime.pool.size, this.#prepared?.loop.width ?? 1)
+  }
+
+  // ------------------------------------------------------------------ analysis
+
+  /** Reads the captured values again; a loop whose captures are what they were stays as it is. */
+  #refresh(): void {
+    const { analyzed, bindings } = this.#analyze()
+    if (sameInputs(this.#analyzed, analyzed) && sameBindings(this.#bindings, bindings)) return
+    this.#dispose()
+    this.#analyzed = analyzed
+    this.#bindings = bindings
+    if (this.#request.options.require !== 'parallel') return
+    const error = notParallelError(analyzed)
+    if (error !== undefined) throw error
+  }
+
+  #analyze(): { readonly analyzed: AnalyzedLoop; readonly bindings: Bindings } {
+    const { env, body, options } = this.#request
+    const element = this.#over.element
+    const lowered = lowerFunction(body, {
+      kind: 'loop',
+      ...(element === undefined ? {} : { overElement: element }),
+      isRange: this.#overPlan === undefined,
+      rank: this.#over.rank,
+      env: Object.fromEntries(Object.entries(env).map(([name, value]) => [name, this.#envValue(value) ?? { kind: 'constant', value }])),
+      classify: (value) => this.#envValue(value),
+    })
+    if (lowered.isAsync) {
+      throw new LoopError(
+        'The body of a loop is async. Iterations run synchronously: load what it awaits into arrays before the loop, or use forEach or collect.',
+        lowered.fn.refusals,
+      )
+    }
+    const bindings = this.#bind(env, lowered.captured)
+    return { analyzed: analyzeLoop({ body: lowered.fn, over: this.#over, env: bindings.env, options }), bindings }
+  }
+
+  /** What a value is to a loop body; undefined when it is no handle. */
+  #envValue(value: unknown): EnvValue | undefined {
+    if (isDistArray(value)) return { kind: 'array', dtype: dtypeOf(this.#planOf(value, 'an array in env')) }
+    if (value instanceof UpdateBuffer) return { kind: 'buffer', dtype: dtypeOf(this.#planOf(value.target, 'a buffer in env')) }
+    if (value instanceof Accumulator) return { kind: 'accumulator' }
+    return isRng(value) ? { kind: 'rng' } : undefined
+  }
+
+  #bind(env: Readonly<Record<string, unknown>>, captured: ReadonlyMap<string, unknown>): Bindings {
+    const bound: Record<string, EnvBinding> = {}
+    const arrays = new Map<string, LogicalPlan>()
+    const buffers = new Map<string, UpdateBuffer>()
+    const accumulators = new Map<string, Accumulator<unknown>>()
+    const rngs = new Map<string, number>()
+    for (const [name, value] of [...Object.entries(env), ...captured]) {
+      if (isDistArray(value)) {
+        const plan = this.#planOf(value, name)
+        arrays.set(name, plan)
+        bound[name] = this.#arrayBinding(plan)
+      } else if (value instanceof UpdateBuffer) {
+        const plan = this.#planOf(value.target, name)
+        buffers.set(name, value)
+        const { array, rank, shape, label } = this.#arrayBinding(plan)
+        const dtype = dtypeOf(plan)
+        const isNumeric = dtype !== 'object' && dtype !== 'row' && dtype !== 'unknown'
+        bound[name] = { kind: 'buffer', array, dtype: isNumeric ? dtype : 'f64', label, ...defined({ rank, shape }) }
+      } else if (value instanceof Accumulator) {
+        accumulators.set(name, value)
+        bound[name] = { kind: 'accumulator', combine: typeof value.spec === 'string' ? value.spec : 'custom' }
+      } else if (isRng(value)) {
+        rngs.set(name, value.seed)
+        bound[name] = { kind: 'rng', seed: value.seed }
+      }
+    }
+    return { env: bound, arrays, buffers, accumulators, rngs }
+  }
+
+  #arrayBinding(plan: LogicalPlan): EnvBinding & { readonly kind: 'array' } {
+    const { keys } = plan
+    const shape = keys.kind === 'explicit' ? keys.shape : undefined
+    return {
+      kind: 'array',
+      array: this.#runtime.store.identity(plan),
+      dtype: dtypeOf(plan),
+      storage: keys.kind === 'rowNumber' ? 'table' : keys.dense ? 'dense' : 'unknown',
+      rank: rankOf(keys),
+      label: this.#runtime.store.label(plan),
+      ...defined({ shape }),
+    }
+  }
+
+  #overOfPlan(plan: LogicalPlan): LoopOver {
+    const { keys } = plan
+    const extents = keys.kind === 'explicit' && keys.shape !== undefined ? keys.shape : new Array<undefined>(rankOf(keys)).fill(undefined)
+    return {
+      kind: keys.kind === 'rowNumber' ? 'table' : keys.dense ? 'dense' : 'unknown',
+      array: this.#runtime.store.identity(plan),
+      element: plan.element,
+      rank: rankOf(keys),
+      extents,
+      label: this.#runtime.store.label(plan),
+    }
+  }
+
+  #planOf(array: object, what: string): LogicalPlan {
+    if (!isDistArray(array)) throw new PlanError(`${what} is not a DistArray.`)
+    if (engineOf(array) !== this.#engine) {
+      throw new PlanError(`${what} belongs to another session. Arrays of one loop are made by the session that runs it.`)
+    }
+    return planOf(array)
+  }
+
+  // ------------------------------------------------------------------ runs
+
+  /** Every array the loop touches, each once, with the storage it holds while `run` runs. */
+  async #withPrepared<T>(run: (prepared: Prepared) => Promise<T>): Promise<T> {
+    const { store } = this.#runtime
+    const written = new Set(this.#analyzed.writtenArrays)
+    const buffered = [...this.#bindings.buffers.values()].map((buffer) => this.#planOf(buffer.target, 'a buffer in env'))
+    const nodes = new Set([...(this.#overPlan === undefined ? [] : [this.#overPlan]), ...this.#bindings.arrays.values(), ...buffered])
+    const accesses: Access[] = [...nodes].map((node) => ({
+      node,
+      mode: written.has(store.identity(node)) || buffered.includes(node) ? 'write' : 'read',
+    }))
+    return await store.withArrays(accesses, async (found) => {
+      const storages = found.map(asDense)
+      const byNode = new Map(accesses.map(({ node }, i) => [node, storages[i] as Storage]))
+      return await run(this.#prepare(byNode, storages))
+    })
+  }
+
+  #prepare(byNode: ReadonlyMap<LogicalPlan, Storage>, storages: readonly Storage[]): Prepared {
+    const old = this.#prepared
+    if (old !== undefined && old.analyzed === this.#analyzed && sameItems(old.storages, storages)) return old
+    this.#dispose()
+    const loop = prepareLoop(this.#inputs(byNode), { pool: this.#runtime.pool, arena: this.#runtime.arena })
+    this.#prepared = { analyzed: this.#analyzed, storages, loop }
+    return this.#prepared
+  }
+
+  #inputs(byNode: ReadonlyMap<LogicalPlan, Storage>): LoopInputs {
+    const { store } = this.#runtime
+    const storageOf = (node: LogicalPlan): Storage => {
+      const storage = byNode.get(node)
+      if (storage === undefined) throw new Bug(`${store.label(node)} was not locked for the loop.`)
+      return storage
+    }
+    const { arrays, buffers, accumulators, rngs } = this.#bindings
+    const over = this.#overPlan
+    return {
+      analyzed: this.#analyzed,
+      over:
+        over === undefined
+          ? { kind: 'range', extents: (this.#request.over as IndexSpace).extents }
+          : { kind: 'storage', storage: storageOf(over), array: store.identity(over) },
+      arrays: new Map([...arrays].map(([name, node]) => [name, { storage: storageOf(node), array: store.identity(node), label: name }])),
+      buffers: new Map(
+        [...buffers].map(([name, buffer]) => {
+          const node = this.#planOf(buffer.target, name)
+          const storage = storageOf(node)
+          if (storage.kind !== 'dense') throw new PlanError(`${name} is a buffer of a sparse array. Buffers need a dense array.`)
+          return [name, { storage, array: store.identity(node), label: name, ...this.#bufferFunctions(buffer) }]
+        }),
+      ),
+      accumulators: new Map(
+        [...accumulators].map(([name, { spec }]) => [
+          name,
+          typeof spec === 'string' ? spec : { init: spec.init, combine: { original: spec.combine as (...args: never[]) => unknown } },
+        ]),
+      ),
+      rngs,
+      envObject: this.#request.env,
+    }
+  }
+
+  #bufferFunctions({ options }: UpdateBuffer): Pick<LoopInputs['buffers'] extends ReadonlyMap<string, infer B> ? B : never, 'combine' | 'apply' | 'maxDelay'> {
+    const number = { kind: 'scalar', type: { kind: 'f64' }, nullable: false } as const
+    const helper = (f: (a: number, b: number) => number, method: string) =>
+      this.#engine.lowerRowLambda(f as (...args: never[]) => unknown, { method, inputs: [number, number] })
+    const { combine, apply, maxDelay } = options
+    return {
+      combine: combine === undefined || combine === 'sum' ? 'sum' : helper(combine, 'buffer'),
+      ...(apply === undefined ? {} : { apply: helper(apply, 'buffer') }),
+      ...(maxDelay === undefined ? {} : { maxDelay }),
+    }
+  }
+
+  async #runPass({ loop }: Prepared, number: number, signal: AbortSignal | undefined): Promise<PassReport> {
+    const restore = this.#request.options.atomic === true ? loop.snapshot() : undefined
+    try {
+      const result = await loop.runPass(this.#passes, signal === undefined ? {} : { signal })
+      this.#passes++
+      for (const [array, storage] of result.replaced ?? []) this.#replaceStorage(array, storage)
+      const accumulators: Record<string, number> = {}
+      for (const [name, accumulator] of this.#bindings.accumulators) {
+        const value = result.accumulators[name]
+        accumulator.finishPass(value)
+        accumulators[name] = value as number // custom accumulators may hold something else: the user's own type
+      }
+      this.#measured = { passes: 1, milliseconds: result.milliseconds, workers: loop.execution.where === 'workers' ? this.#workers() : 1 }
+      return { number, milliseconds: result.milliseconds, iterations: result.iterations, accumulators }
+    } catch (error) {
+      if (restore === undefined) this.#markLost(error)
+      else restore()
+      throw error
+    }
+  }
+
+  #replaceStorage(array: number, storage: Storage): void {
+    for (const node of this.#nodes()) {
+      if (this.#runtime.store.identity(node) === array) this.#runtime.store.replaceStorage(node, storage)
+    }
+    this.#dispose()
+  }
+
+  /** A pass that failed has written a part of what it writes. */
+  #markLost(error: unknown): void {
+    const why = error instanceof Error ? (error.message.split('\n')[0] ?? '') : String(error)
+    const written = new Set(this.#analyzed.writtenArrays)
+    for (const node of this.#nodes()) {
+      if (written.has(this.#runtime.store.identity(node))) this.#runtime.store.markLost(node, why)
+    }
+  }
+
+  #nodes(): Set<LogicalPlan> {
+    return new Set([...(this.#overPlan === undefined ? [] : [this.#overPlan]), ...this.#bindings.arrays.values()])
+  }
+
+  #dispose(): void {
+    this.#prepared?.loop.dispose()
+    this.#prepared = undefined
+  }
+}
+
+function checkRequest({ over, env, body, options }: LoopRequest): void {
+  if (typeof over !== 'object' || over === null || !(isIndexSpace(over) || isDistArray(over))) {
+    throw new PlanError('loop() iterates over a DistArray or a range, as in session.range(100, 100).')
+  }
+  if (typeof env !== 'object' || env === null) throw new PlanError('The env of loop() is an object of arrays and constants, as { W, H }; {} for none.')
+  checkFunction('loop()', body, isIndexSpace(over) ? '(key, env)' : '(value, key, env)')
+  if (options.order !== undefined) checkOneOf('The order of loop()', options.order, ['serial', 'any'])
+  if (options.precision !== undefined) checkOneOf('The precision of loop()', options.precision, ['exact', 'fast'])
+  if (options.balance !== undefined) checkOneOf('The balance of loop()', options.balance, ['histogram', 'equal'])
+  if (options.require !== undefined) checkOneOf('The require of loop()', options.require, ['parallel'])
+  const parts = options.partitions === undefined ? [] : [options.partitions].flat()
+  for (const part of parts) checkCount('The partitions of loop()', part, 1)
+}
+
+function isIndexSpace(value: object): value is IndexSpace {
+  return (value as { readonly kind?: unknown }).kind === 'IndexSpace'
+}
+
+function isRng(value: unknown): value is Rng {
+  return typeof value === 'object' && value !== null && (value as { readonly kind?: unknown }).kind === 'Rng'
+}
+
+function overOfSpace({ extents }: IndexSpace): LoopOver {
+  return { kind: 'range', rank: extents.length, extents, label: `range(${extents.join(', ')})` }
+}
+
+/** What elements the array has, for the kernel. */
+function dtypeOf({ element }: LogicalPlan): DType | 'object' | 'row' | 'unknown' {
+  switch (element.kind) {
+    case 'row':
+      return 'row'
+    case 'unknown':
+      return 'unknown'
+    case 'scalar':
+      return element.type.kind in ARRAY_OF_DTYPE ? (element.type.kind as DType) : element.type.kind === 'unknown' ? 'unknown' : 'object'
+  }
+}
+
+/** Dense views of tables, by the table's storage: the same view for the same storage. */
+const denseViews = new WeakMap<Storage, DenseStorage>()
+
+/** A table of plain numbers is a dense array of one axis over the same buffer; everything else is what it is. */
+function asDense(storage: Storage): Storage {
+  const known = denseViews.get(storage)
+  if (known !== undefined) return known
+  if (storage.kind !== 'table' || storage.element.kind !== 'scalar') return storage
+  const [column] = storage.columns
+  const { kind } = storage.element.type
+  if (column?.values === undefined || column.validity !== undefined || !(kind in ARRAY_OF_DTYPE)) return storage
+  const dense: DenseStorage = { kind: 'dense', shape: [storage.length], dtype: kind as DType, strides: [1], data: column.values as DenseStorage['data'] } // a dtype's own array
+  denseViews.set(storage, dense)
+  return dense
+}
+
+function defined<T extends object>(fields: T): { [N in keyof T]?: Exclude<T[N], undefined> } {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as { [N in keyof T]?: Exclude<T[N], undefined> }
+}
+
+function sameItems<T>(a: readonly T[], b: readonly T[]): boolean {
+  return a.length === b.length && a.every((item, i) => item === b[i])
+}
+
+/** Whether two analyses of one body saw the same captured values. */
+function sameInputs({ spec: a }: AnalyzedLoop, { spec: b }: AnalyzedLoop): boolean {
+  const [left, right] = [a.body.ir, b.body.ir]
+  if (left === undefined || right === undefined) return left === right
+  return (
+    left.parameters.length === right.parameters.length &&
+    left.parameters.every((parameter, i) => parameter.name === right.parameters[i]?.name && Object.is(parameter.value, right.parameters[i]?.value)) &&
+    sameItems(
+      left.tables.map((table) => table.value),
+      right.tables.map((table) => table.value),
+    )
+  )
+}
+
+function sameBindings(a: Bindings, b: Bindings): boolean {
+  const same = (left: ReadonlyMap<string, unknown>, right: ReadonlyMap<string, unknown>): boolean =>
+    left.size === right.size && [...left].every(([name, value]) => right.get(name) === value)
+  return same(a.arrays, b.arrays) && same(a.buffers, b.buffers) && same(a.accumulators, b.accumulators) && same(a.rngs, b.rngs)
+}

@@ -1,0 +1,50 @@
+/** What the parts of a session share: memory, workers, storage, events. Made by `session.ts`, used by `engine.ts` and `loop.ts`. */
+import type { Subject } from 'rxjs'
+import { PlanError } from './core/errors.ts'
+import type { PassReport } from './core/loopReport.ts'
+import type { ArrayStore } from './exec/arrayStore.ts'
+import type { Executor } from './exec/executor.ts'
+import type { SharedArena } from './exec/memory/arena.ts'
+import type { WorkerPool } from './exec/workers/worker.ts'
+
+/** Everything a run has to tell; the progress bar, logs and pages are built from these. */
+export type SessionEvent =
+  | {
+      readonly kind: 'stage'
+      readonly phase: 'started' | 'finished'
+      readonly stage: string
+      readonly rows?: number
+      readonly milliseconds?: number
+    }
+  | {
+      readonly kind: 'pass'
+      readonly phase: 'started' | 'finished'
+      readonly loop: string
+      readonly pass: PassReport | { readonly number: number }
+    }
+  | { readonly kind: 'progress'; readonly job: string; readonly done: number; readonly total: number }
+  | { readonly kind: 'fallback'; readonly what: string; readonly because: string }
+  | { readonly kind: 'spill'; readonly operator: string; readonly bytes: number }
+  | { readonly kind: 'worker'; readonly phase: 'started' | 'lost'; readonly worker: number }
+
+export interface Runtime {
+  readonly arena: SharedArena
+  readonly pool: WorkerPool
+  readonly store: ArrayStore
+  readonly executor: Executor
+  readonly events: Subject<SessionEvent>
+  /** Throws when the session was stopped. */
+  checkOpen(): void
+}
+
+const UNITS = { KB: 2 ** 10, MB: 2 ** 20, GB: 2 ** 30 } as const
+
+/** Bytes of a `memory` option: a number, or text as '512MB' or '1.5GB' (units of 1024). */
+export function bytesOf(memory: number | string): number {
+  const [, digits, unit] = /^(\d+(?:\.\d+)?)(KB|MB|GB)$/.exec(String(memory)) ?? []
+  const bytes = typeof memory === 'number' ? memory : Number(digits) * UNITS[unit as keyof typeof UNITS]
+  if (!Number.isFinite(bytes) || bytes < 2 ** 20) {
+    throw new PlanError(`memory is ${JSON.stringify(memory)}. It is a number of bytes, at least 1 MB, or text as '512MB' or '2GB'.`)
+  }
+  return Math.floor(bytes)
+}

@@ -1,0 +1,302 @@
+/**
+ * The composition root: a session owns the memory, the workers and the events, and joins planner, executor and sources
+ * behind the handles it gives out.
+ */
+import { availableParallelism } from 'node:os'
+import type { Schema as ArrowSchema, RecordBatch, Table } from 'apache-arrow'
+import { type Observable, Subject } from 'rxjs'
+import { Accumulator, type AccumulatorKind } from './core/accumulator.ts'
+import { checkFunction, checkOneOf, checkSeed } from './core/arguments.ts'
+import type { TypedArray } from './core/column.ts'
+import { DistArray } from './core/distArray.ts'
+import { PlanError } from './core/errors.ts'
+import { checkShape, type IndexSpace, type Key, type KeyOf, type Shape } from './core/indexSpace.ts'
+import type { ArrayInit, LogicalPlan } from './core/logicalPlan.ts'
+import type { LoopReport } from './core/loopReport.ts'
+import type { LoopOptions } from './core/loopSpec.ts'
+import type { LoopEnv, LoopViews, Rng } from './core/loopViews.ts'
+import type { ArraySource } from './core/ports.ts'
+import type { DType, ElementType } from './core/schema.ts'
+import { ARRAY_OF_DTYPE } from './core/storage.ts'
+import { SessionEngine } from './engine.ts'
+import { storedObject, storedValue } from './exec/arrays/fit.ts'
+import { ArrayStore } from './exec/arrayStore.ts'
+import { Executor } from './exec/executor.ts'
+import { createArena } from './exec/memory/arena.ts'
+import { createPool, stoppedError } from './exec/workers/pool.ts'
+import { openArrow } from './io/arrowFile.ts'
+import { type CsvOptions, openCsv } from './io/csv.ts'
+import { sourceFromArrow, sourceFromColumns, sourceFromRows } from './io/memory.ts'
+import { openParquet } from './io/parquet.ts'
+import { readSplit } from './io/readSplit.ts'
+import { openText } from './io/text.ts'
+import { type Loop, LoopHandle, type RunOptions } from './loop.ts'
+import { optimize } from './planner/optimize.ts'
+import { lower } from './planner/physical/lower.ts'
+import { progressBar } from './progress.ts'
+import { bytesOf, type Runtime, type SessionEvent } from './runtime.ts'
+import { HANDLERS } from './taskHandlers.ts'
+
+export interface SessionOptions {
+  /** Worker threads; 1 runs on the caller's thread. Default: all cores. */
+  readonly workers?: number
+  /** Budget for array data and operators, in bytes or as '2GB'. Default: half of the machine's memory, at most 3.5 GB. */
+  readonly memory?: number | `${number}${'KB' | 'MB' | 'GB'}`
+  /** Where `random`, `sample` and `rng` start unless they are given a seed of their own. Default: 0. */
+  readonly seed?: number
+  /** 'auto' (default) shows a bar on a TTY only. */
+  readonly progress?: boolean | 'auto'
+  readonly checkRaces?: boolean
+}
+
+type ColumnValues = TypedArray | readonly (string | number | bigint | boolean | Date | null)[]
+type RowOfColumns<C extends Readonly<Record<string, ColumnValues>>> = {
+  [N in keyof C]: C[N] extends BigInt64Array ? bigint : C[N] extends readonly (infer V)[] ? V : number
+}
+
+/** Memory, workers and events for arrays and loops. Threads start with the first work that needs them. */
+export class Session implements AsyncDisposable {
+  /** Worker threads; 1 means the caller's thread. */
+  readonly workers: number
+  /** What runs tell: stages, passes, progress, fallbacks, workers. Completes when the session stops. */
+  readonly events: Observable<SessionEvent>
+  readonly #runtime: Runtime
+  readonly #engine: SessionEngine
+  readonly #hideProgress: () => void
+  #stopping: Promise<void> | undefined
+
+  private constructor(options: SessionOptions) {
+    const workers = options.workers ?? availableParallelism()
+    if (!Number.isInteger(workers) || workers < 1) throw new PlanError(`workers is ${String(workers)}. It is an integer from 1.`)
+    if (options.seed !== undefined) checkSeed('seed', options.seed)
+    const seed = options.seed ?? 0
+    const events = new Subject<SessionEvent>()
+    const arena = createArena(options.memory === undefined ? {} : { budgetBytes: bytesOf(options.memory) })
+    const pool = createPool({
+      workers,
+      arena,
+      events: (event) => events.next({ kind: 'worker', ...event }),
+      handlers: { url: new URL(`./taskHandlers${import.meta.url.slice(import.meta.url.lastIndexOf('.'))}`, import.meta.url).href, table: HANDLERS },
+    })
+    const executor = new Executor({ pool, arena, readSplit, lower, onEvent: (event) => events.next(event) })
+    const store = new ArrayStore({ arena, execute: async (plan) => await executor.execute(optimize(plan).plan) })
+    this.#runtime = { arena, pool, store, executor, events, checkOpen: () => this.#checkOpen() }
+    this.#engine = new SessionEngine(this.#runtime, seed)
+    this.workers = workers
+    this.events = events.asObservable()
+    this.#hideProgress = progressBar(this.events, { mode: options.progress ?? 'auto' })
+  }
+
+  /** Starts a session. PlanError for options that make no sense. */
+  static async start(options: SessionOptions = {}): Promise<Session> {
+    return new Session(options)
+  }
+
+  /** Ends all work; what is under way rejects, and so does everything asked afterwards. */
+  async stop(): Promise<void> {
+    this.#stopping ??= this.#runtime.pool.stop().finally(() => {
+      this.#hideProgress()
+      this.#runtime.events.complete()
+    })
+    await this.#stopping
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.stop()
+  }
+
+  // ------------------------------------------------------------------ sources
+
+  /**
+   * Rows of Parquet files: a path, a glob, a URL, or several. Reads the footers now and the data when an action runs.
+   * `int64: 'number'` gives 64-bit integers as numbers, with an error where one is not exact.
+   */
+  async readParquet<Row = Record<string, unknown>>(
+    source: string | URL | readonly string[],
+    options: { readonly columns?: readonly (keyof Row & string)[]; readonly int64?: 'bigint' | 'number' } = {},
+  ): Promise<DistArray<Row>> {
+    this.#checkOpen()
+    return this.#scan(await openParquet(source, options))
+  }
+
+  /** Rows of Arrow IPC files or streams. */
+  async readArrow<Row = Record<string, unknown>>(source: string | URL | readonly string[]): Promise<DistArray<Row>> {
+    this.#checkOpen()
+    return this.#scan(await openArrow(source))
+  }
+
+  /** Rows of CSV files. Types are read off the data unless given; an empty field is null. */
+  async readCsv<Row = Record<string, unknown>>(source: string | URL | readonly string[], options: CsvOptions = {}): Promise<DistArray<Row>> {
+    this.#checkOpen()
+    return this.#scan(await openCsv(source, options))
+  }
+
+  /** The lines of text files, without their ends. */
+  async readText(source: string | URL | readonly string[]): Promise<DistArray<string>> {
+    this.#checkOpen()
+    return this.#scan(await openText(source))
+  }
+
+  /** A table of objects, or of values: number → f64, bigint → i64, boolean, string → utf8, Date → timestamp(ms), Uint8Array → binary. */
+  fromRows<Row>(rows: Iterable<Row>, options: { readonly schema?: ArrowSchema } = {}): DistArray<Row> {
+    this.#checkOpen()
+    return this.#scan(sourceFromRows(rows, options))
+  }
+
+  /** A table of columns, which are copied. */
+  fromColumns<C extends Readonly<Record<string, ColumnValues>>>(columns: C): DistArray<RowOfColumns<C>> {
+    this.#checkOpen()
+    return this.#scan(sourceFromColumns(columns))
+  }
+
+  /** The rows of an Arrow table. */
+  fromArrow<Row = Record<string, unknown>>(table: Table | RecordBatch): DistArray<Row> {
+    this.#checkOpen()
+    return this.#scan(sourceFromArrow(table))
+  }
+
+  // ------------------------------------------------------------------ arrays
+
+  /** Zeros at every key of the shape. Default dtype: f64. */
+  zeros<const S extends Shape>(shape: S, options: { readonly dtype?: DType } = {}): DistArray<number, KeyOf<S>> {
+    return this.#array('zeros', shape, { dtype: options.dtype ?? 'f64', init: { kind: 'zeros' } })
+  }
+
+  /** One value at every key of the shape. Without a dtype: number f64, bigint i64, boolean bool, anything else object. */
+  fill<const S extends Shape, V>(
+    shape: S,
+    value: V,
+    options: { readonly dtype?: DType | 'object' } = {},
+  ): DistArray<V extends number ? number : V, KeyOf<S>> {
+    const dtype = options.dtype ?? dtypeOfValue(value)
+    if (dtype === 'object') storedObject(value, 'fill')
+    else storedValue(value, dtype, 'fill')
+    return this.#array('fill', shape, { dtype, init: { kind: 'fill', value } })
+  }
+
+  /** Random numbers, the same for every worker count: uniform in [0, scale) or normal with deviation scale. Defaults: f64, uniform, 1. */
+  random<const S extends Shape>(
+    shape: S,
+    options: {
+      readonly dtype?: 'f64' | 'f32'
+      readonly distribution?: 'uniform' | 'normal'
+      readonly scale?: number
+      readonly seed?: number
+    } = {},
+  ): DistArray<number, KeyOf<S>> {
+    const { dtype = 'f64', distribution = 'uniform', scale = 1, seed = this.#engine.seed } = options
+    checkOneOf('The dtype of random()', dtype, ['f64', 'f32'])
+    checkOneOf('The distribution of random()', distribution, ['uniform', 'normal'])
+    checkSeed('The seed of random()', seed)
+    if (!Number.isFinite(scale)) throw new PlanError(`The scale of random() is ${String(scale)}. It is a finite number.`)
+    return this.#array('random', shape, { dtype, init: { kind: 'random', distribution, scale, seed } })
+  }
+
+  /** An array without elements yet; reading an absent key gives 0 (undefined for objects). Default dtype: f64. */
+  sparse<const S extends Shape>(shape: S, options: { readonly dtype?: DType | 'object' } = {}): DistArray<number, KeyOf<S>> {
+    return this.#array('sparse', shape, { dtype: options.dtype ?? 'f64', init: { kind: 'sparse' } })
+  }
+
+  /** An index space without data, for loops: all keys with 0 <= key[a] < extents[a]. */
+  range<const S extends Shape>(...extents: S): IndexSpace<KeyOf<S>> {
+    this.#checkOpen()
+    checkShape(`range(${extents.join(', ')})`, extents)
+    return { kind: 'IndexSpace', extents: extents as unknown as KeyOf<S> } // the same numbers
+  }
+
+  // ------------------------------------------------------------------ loops
+
+  /** A reduction that loop bodies add to: `env.loss.add(x)`. Custom ones: `combine` is associative, `init` counts once. */
+  accumulator(kind: AccumulatorKind): Accumulator<number>
+  accumulator<V>(options: { readonly init: V; readonly combine: (a: V, b: V) => V }): Accumulator<V>
+  accumulator<V>(spec: AccumulatorKind | { readonly init: V; readonly combine: (a: V, b: V) => V }): Accumulator<V> | Accumulator<number> {
+    this.#checkOpen()
+    if (typeof spec === 'object' && spec !== null) {
+      checkFunction('The combine of accumulator()', spec.combine, '(a, b)')
+      return new Accumulator<V>(spec)
+    }
+    checkOneOf('The kind of accumulator()', spec, ['sum', 'min', 'max', 'count'])
+    return new Accumulator<number>(spec)
+  }
+
+  /** A generator for loop bodies, counter-based: keyed by seed, pass and key, so that any schedule draws the same numbers. */
+  rng(seed?: number): Rng {
+    this.#checkOpen()
+    if (seed !== undefined) checkSeed('The seed of rng()', seed)
+    return { kind: 'Rng', seed: seed ?? this.#engine.seed }
+  }
+
+  /**
+   * Analyses a loop over an array or an index space; nothing runs yet. LoopError for an async body, and with
+   * `require: 'parallel'` for a loop that must run serially; PlanError for a column that does not exist.
+   */
+  loop<T, K extends Key, E extends LoopEnv>(
+    over: DistArray<T, K>,
+    env: E,
+    body: (value: T, key: K, env: LoopViews<E>) => T | void,
+    options?: LoopOptions,
+  ): Loop
+  loop<K extends Key, E extends LoopEnv>(
+    over: IndexSpace<K>,
+    env: E,
+    body: (key: K, env: LoopViews<E>) => void,
+    options?: LoopOptions,
+  ): Loop
+  loop(over: object, env: LoopEnv, body: (...args: never[]) => unknown, options: LoopOptions = {}): Loop {
+    this.#checkOpen()
+    return new LoopHandle(this.#runtime, this.#engine, { over, env, body, options })
+  }
+
+  /** Analyses and runs a loop. */
+  async parallelFor<T, K extends Key, E extends LoopEnv>(
+    over: DistArray<T, K>,
+    env: E,
+    body: (value: T, key: K, env: LoopViews<E>) => T | void,
+    options?: LoopOptions & RunOptions,
+  ): Promise<LoopReport>
+  async parallelFor<K extends Key, E extends LoopEnv>(
+    over: IndexSpace<K>,
+    env: E,
+    body: (key: K, env: LoopViews<E>) => void,
+    options?: LoopOptions & RunOptions,
+  ): Promise<LoopReport>
+  async parallelFor(over: object, env: LoopEnv, body: (...args: never[]) => unknown, options: LoopOptions & RunOptions = {}): Promise<LoopReport> {
+    this.#checkOpen()
+    const { passes, signal, ...loopOptions } = options
+    const loop = new LoopHandle(this.#runtime, this.#engine, { over, env, body, options: loopOptions })
+    return await loop.run({ ...(passes === undefined ? {} : { passes }), ...(signal === undefined ? {} : { signal }) })
+  }
+
+  #checkOpen(): void {
+    if (this.#stopping !== undefined) throw stoppedError()
+  }
+
+  #scan<T>(source: ArraySource): DistArray<T> {
+    const columns = source.element.kind === 'row' ? source.element.fields.map((field) => field.name) : ['value']
+    const plan: LogicalPlan = { kind: 'Scan', source, columns, element: source.element, keys: { kind: 'rowNumber' } }
+    return new DistArray<T>(this.#engine, plan)
+  }
+
+  #array<T, K extends Key>(method: string, shape: Shape, { dtype, init }: { readonly dtype: DType | 'object'; readonly init: ArrayInit }): DistArray<T, K> {
+    this.#checkOpen()
+    const name = `${method}([${shape.join(', ')}])`
+    checkShape(name, shape)
+    if (dtype !== 'object') checkOneOf(`The dtype of ${method}()`, dtype, Object.keys(ARRAY_OF_DTYPE) as DType[])
+    const element: ElementType = { kind: 'scalar', type: { kind: dtype }, nullable: dtype === 'object' }
+    const keys = { kind: 'explicit', rank: shape.length, shape: [...shape], dense: init.kind !== 'sparse' } as const
+    return new DistArray<T, K>(this.#engine, { kind: 'Array', name, shape: [...shape], dtype, init, element, keys })
+  }
+}
+
+function dtypeOfValue(value: unknown): DType | 'object' {
+  switch (typeof value) {
+    case 'number':
+      return 'f64'
+    case 'bigint':
+      return 'i64'
+    case 'boolean':
+      return 'bool'
+    default:
+      return 'object'
+  }
+}
