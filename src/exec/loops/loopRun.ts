@@ -38,6 +38,8 @@ export type { BufferInput, HelperFunction, LoopInputs } from './loopInputs.ts'
 export interface LoopResources {
   readonly pool: WorkerPool
   readonly arena: Arena
+  /** Estimated milliseconds from which a first pass runs on workers; default 8. 0 is for tests of small loops. */
+  readonly worthThreadsMs?: number
 }
 
 export interface PassResult {
@@ -365,9 +367,11 @@ class KernelLoop extends Prepared {
   #decide(measured: { readonly milliseconds: number; readonly workers: number } | undefined): LoopPlan['execution'] {
     if (this.#decided !== undefined) return { where: 'caller', because: this.#decided }
     const { iterations } = this.blocks
+    const worthThreadsMs = this.#resources.worthThreadsMs ?? WORTH_THREADS_MS
+    if (worthThreadsMs === 0) return { where: 'workers', because: 'It was asked for.' }
     if (measured === undefined) {
       const estimate = (iterations * iterationNs(this.#ir, (name, axis) => this.#extentOf(name, axis))) / 1e6
-      return estimate < WORTH_THREADS_MS
+      return estimate < worthThreadsMs
         ? {
             where: 'caller',
             because: `A pass of ${iterations} iterations takes about ${msText(estimate)}, less than waking threads is worth.`,

@@ -1,0 +1,208 @@
+/**
+ * Law 5 for JavaScript kernels: a generated kernel does what the IR says, node by node, on NaN, -0, infinities,
+ * denormals, the extremes of every dtype, nulls, strings and dates: the same bits, or the same error at the same key.
+ */
+import fc from 'fast-check'
+import { afterAll, beforeAll, test } from 'vitest'
+import { columnFromValues } from '../src/core/columnBuilder.ts'
+import { TaskError } from '../src/core/errors.ts'
+import type { FunctionIr } from '../src/core/functionIr.ts'
+import type { AnalyzedLoop } from '../src/core/loopSpec.ts'
+import type { DType } from '../src/core/schema.ts'
+import type { SparseStorage, Storage, TableStorage } from '../src/core/storage.ts'
+import type { LoopInputs } from '../src/exec/loops/loopInputs.ts'
+import { prepareLoop } from '../src/exec/loops/loopRun.ts'
+import { PlainLoop } from '../src/exec/loops/plainRun.ts'
+import { EXTENT, KERNEL_ARRAYS, type KernelElement, kernelBody, SPECIAL_NUMBERS } from './arbitraries/kernelBody.ts'
+import { irText } from './kernelText.ts'
+import { elementsOf, Holding, type Machine, startMachine } from './loopRuns.ts'
+
+const RUNS = process.env.LAWS === 'long' ? 10_000 : Number(process.env.LAWS ?? 1_000)
+const SEED = process.env.SEED === undefined ? Date.now() % 2 ** 31 : Number(process.env.SEED)
+console.log(`loopKernel.prop.ts: SEED=${SEED}, ${RUNS} runs a law`)
+const RUN = { numRuns: RUNS, seed: SEED }
+const TIMEOUT_MS = 20 * RUNS + 60_000
+
+let machine: Machine
+beforeAll(() => {
+  machine = startMachine([1])
+})
+afterAll(() => machine.stop())
+
+const ITERATIONS = 13
+
+for (const element of ['none', 'number', 'row'] as const) {
+  test(
+    `a kernel over ${element === 'none' ? 'keys' : `${element}s`} does what the IR says`,
+    async () => {
+      const values = fc.array(fc.nat(SPECIAL_NUMBERS.length - 1), { minLength: ITERATIONS, maxLength: ITERATIONS })
+      await fc.assert(
+        fc.asyncProperty(kernelBody(element), values, fc.nat(3), async (ir, picks, form) => {
+          const [kernel, plain] = [await outcomeOf(ir, element, picks, form, 'kernel'), await outcomeOf(ir, element, picks, form, 'plain')]
+          const difference = firstDifferenceOf(kernel, plain)
+          if (difference !== undefined) throw new Error(`${difference}\n${irText(ir)}`)
+        }),
+        RUN,
+      )
+    },
+    TIMEOUT_MS,
+  )
+}
+
+type Outcome = ReadonlyMap<string, unknown>
+
+function firstDifferenceOf(kernel: Outcome, plain: Outcome): string | undefined {
+  for (const [place, value] of plain) {
+    if (!Object.is(kernel.get(place), value)) return `${place}: the kernel gives ${String(kernel.get(place))}, the IR says ${String(value)}`
+  }
+  return kernel.size === plain.size ? undefined : 'One run threw, the other did not.'
+}
+
+async function outcomeOf(
+  ir: FunctionIr,
+  element: KernelElement,
+  picks: readonly number[],
+  form: number,
+  how: 'kernel' | 'plain',
+): Promise<Outcome> {
+  const holding = new Holding(machine.arena)
+  try {
+    const inputs = inputsOf(ir, element, picks, form, holding)
+    const outcome = new Map<string, unknown>()
+    try {
+      const accumulators = how === 'kernel' ? await runKernel(inputs) : runPlain(inputs)
+      for (const [name, value] of Object.entries(accumulators)) outcome.set(name, value)
+      for (const [name, { storage }] of inputs.arrays) noteElements(outcome, name, storage)
+      if (inputs.over.kind === 'storage' && element === 'number') noteElements(outcome, 'over', inputs.over.storage)
+    } catch (error) {
+      if (!(error instanceof TaskError)) throw error
+      outcome.set('threw', error.message)
+    }
+    return outcome
+  } finally {
+    holding.free()
+  }
+}
+
+function noteElements(outcome: Map<string, unknown>, name: string, storage: Storage): void {
+  for (const [i, value] of elementsOf(storage).entries()) outcome.set(`${name}[${i}]`, value)
+}
+
+async function runKernel(inputs: LoopInputs): Promise<Readonly<Record<string, unknown>>> {
+  const pool = machine.pools.get(1)
+  if (pool === undefined) throw new Error('No pool of 1.')
+  const loop = prepareLoop(inputs, { pool, arena: machine.arena })
+  try {
+    return (await loop.runPass(3)).accumulators
+  } finally {
+    loop.dispose()
+  }
+}
+
+function runPlain(inputs: LoopInputs): Record<string, unknown> {
+  const loop = new PlainLoop(inputs, { storageOf: (_, storage) => storage, laneCount: 1, body: 'ir' })
+  loop.startPass(3)
+  const noted: Record<string, unknown> = {}
+  for (let i = 0; i < ITERATIONS; i++) {
+    try {
+      loop.iterate(i, [i], 0)
+    } catch (error) {
+      throw new TaskError(`The body of the loop over elements threw at key [${i}]: ${(error as Error).message}`, { key: [i], cause: error }) // bodies throw Errors
+    }
+  }
+  for (const [name, { sink }] of loop.accumulators) {
+    if ('value' in sink) noted[name] = sink.value
+    else noted[name] = [...(sink.values as Float64Array)].slice(0, 'length' in sink ? sink.length : undefined).reduce((a, b) => a + b, 0)
+  }
+  return noted
+}
+
+function inputsOf(ir: FunctionIr, element: KernelElement, picks: readonly number[], form: number, holding: Holding): LoopInputs {
+  const arrays = new Map(
+    Object.entries(KERNEL_ARRAYS).map(([dtype, name], i) => {
+      const storage = holding.dense([EXTENT], dtype as DType, [])
+      for (let k = 0; k < EXTENT; k++)
+        storage.data[k] = (
+          dtype === 'i64' ? BigInt(k - 4) : dtype === 'bool' ? k & 1 : SPECIAL_NUMBERS[(picks[k] ?? 0) % SPECIAL_NUMBERS.length]
+        ) as never // of the dtype
+      return [name, { storage, array: i + 1, label: name }] as const
+    }),
+  )
+  const over: LoopInputs['over'] =
+    element === 'none'
+      ? { kind: 'range', extents: [ITERATIONS] }
+      : { kind: 'storage', storage: storageOver(element, picks, form, holding), array: 0 }
+  const analyzed: AnalyzedLoop = {
+    spec: {
+      body: { original: () => undefined, text: '', span: ir.span, ir, refusals: [] },
+      over: { kind: over.kind === 'range' ? 'range' : 'table', rank: 1, extents: [ITERATIONS], label: 'elements' },
+      env: {},
+      options: {},
+    },
+    plan: {
+      order: 'serial',
+      schedule: { kind: 'serial', axes: [], blocks: [], reason: '' },
+      rejected: [],
+      dependences: [],
+      variables: [],
+      accesses: [],
+      kernel: { target: 'js' },
+      execution: { where: 'caller', because: '' },
+      prefetch: [],
+    },
+    schedule: { kind: 'serial' },
+    ir,
+    reducedArrays: [],
+    writtenArrays: [0, 1, 2, 3, 4, 5, 6],
+    writesElement: true,
+    notes: [],
+  }
+  const accumulators = new Map([
+    ['sum', 'sum'],
+    ['least', 'min'],
+    ['most', 'max'],
+    ['calls', 'count'],
+  ] as const)
+  return { analyzed, over, arrays, buffers: new Map(), accumulators, rngs: new Map([['dice', 42]]), envObject: {} }
+}
+
+function storageOver(element: 'number' | 'row', picks: readonly number[], form: number, holding: Holding): Storage {
+  const numbers = picks.map((pick) => SPECIAL_NUMBERS[pick] ?? 0)
+  if (element === 'number') {
+    const dtypes = ['f64', 'f32', 'i32', 'bool'] as const
+    const dtype = dtypes[form] ?? 'f64'
+    if (form % 2 === 0) return holding.dense([ITERATIONS], dtype, dtype === 'f64' || dtype === 'i32' ? numbers : [])
+    return sparseOf(holding, dtype, numbers)
+  }
+  const columns = {
+    n: columnFromValues(numbers, { kind: 'f64' }),
+    maybe: columnFromValues(
+      numbers.map((n, i) => (i % 3 === 0 ? null : n)),
+      { kind: 'f64' },
+    ),
+    name: columnFromValues(
+      numbers.map((n, i) => (i % 4 === 1 ? null : `s${n}`)),
+      { kind: 'utf8' },
+    ),
+    when: columnFromValues(
+      numbers.map((_, i) => new Date(i * 86_400_000)),
+      { kind: 'timestamp', unit: 'ms' },
+    ),
+    ok: columnFromValues(
+      numbers.map((_, i) => (i % 5 === 4 ? null : i % 2 === 0)),
+      { kind: 'bool' },
+    ),
+    count: columnFromValues(
+      numbers.map((_, i) => i),
+      { kind: 'u8' },
+    ),
+  }
+  const fields = Object.entries(columns).map(([name, column]) => ({ name, type: column.type, nullable: column.validity !== undefined }))
+  const table: TableStorage = { kind: 'table', element: { kind: 'row', fields }, length: ITERATIONS, columns: Object.values(columns) }
+  return table
+}
+
+function sparseOf(holding: Holding, dtype: DType, numbers: readonly number[]): SparseStorage {
+  const keys = numbers.map((_, i) => [i])
+  return holding.sparse([ITERATIONS], dtype, keys, dtype === 'bool' ? numbers.map((_, i) => i & 1) : numbers)
+}

@@ -1,0 +1,223 @@
+/** Random loops put into an arena and run by the loop runtime, and the dullest reference they are compared with. */
+
+import { TaskError } from '../src/core/errors.ts'
+import { CHUNK, combinePairwise } from '../src/core/fixedTree.ts'
+import type { AnalyzedLoop, LoopOptions } from '../src/core/loopSpec.ts'
+import type { DType } from '../src/core/schema.ts'
+import { ARRAY_OF_DTYPE, type DenseStorage, paddedLength, type SparseStorage, type Storage, stridesOf } from '../src/core/storage.ts'
+import type { LoopInputs } from '../src/exec/loops/loopInputs.ts'
+import { type PreparedLoop, prepareLoop } from '../src/exec/loops/loopRun.ts'
+import { createArena, type SharedArena } from '../src/exec/memory/arena.ts'
+import { createPool } from '../src/exec/workers/pool.ts'
+import type { WorkerPool } from '../src/exec/workers/worker.ts'
+import { analyzeLoop } from '../src/planner/loop/analyze.ts'
+import type { RandomArray, RandomLoop } from './arbitraries/loopBody.ts'
+
+/** Pools that are used over and over: starting threads is dear. */
+export interface Machine {
+  readonly arena: SharedArena
+  readonly pools: ReadonlyMap<number, WorkerPool>
+  stop(): Promise<void>
+}
+
+export function startMachine(workers: readonly number[]): Machine {
+  const arena = createArena({ budgetBytes: 2 ** 29 })
+  const pools = new Map(workers.map((size) => [size, createPool({ workers: size, arena })]))
+  return { arena, pools, stop: async () => void (await Promise.all([...pools.values()].map((pool) => pool.stop()))) }
+}
+
+/** Blocks of the arena that one run holds. */
+export class Holding {
+  readonly #arena: SharedArena
+  readonly #blocks: number[] = []
+  constructor(arena: SharedArena) {
+    this.#arena = arena
+  }
+  view(dtype: DType, length: number): DenseStorage['data'] {
+    const offset = this.#arena.allocate(length * ARRAY_OF_DTYPE[dtype].BYTES_PER_ELEMENT, 'law')
+    this.#blocks.push(offset)
+    return this.#arena.view(dtype, offset, length)
+  }
+  dense(shape: readonly number[], dtype: DType, values: readonly number[]): DenseStorage {
+    const strides = stridesOf(shape, dtype)
+    const data = this.view(dtype, paddedLength(shape, strides))
+    const storage: DenseStorage = { kind: 'dense', shape, dtype, strides, data }
+    for (const [position, value] of values.entries()) data[indexAt(storage, position)] = value as never // numbers: i64 is not among the dtypes
+    return storage
+  }
+  sparse(shape: readonly number[], dtype: DType, keys: readonly (readonly number[])[], values: readonly number[]): SparseStorage {
+    const columns = shape.map((_, axis) => {
+      const column = this.view('i32', keys.length) as Int32Array
+      for (const [i, key] of keys.entries()) column[i] = key[axis] ?? 0
+      return column
+    })
+    const data = this.view(dtype, keys.length)
+    for (const [i, value] of values.entries()) data[i] = value as never // numbers, as above
+    const element = { kind: 'scalar', type: { kind: dtype }, nullable: false } as const
+    return {
+      kind: 'sparse',
+      shape,
+      element,
+      length: keys.length,
+      keys: columns,
+      columns: [{ type: { kind: dtype }, length: keys.length, values: data }],
+    }
+  }
+  free(): void {
+    for (const block of this.#blocks.splice(0)) this.#arena.free(block)
+  }
+}
+
+/** Where the element at a row-major position lies. */
+export function indexAt(storage: DenseStorage, position: number): number {
+  let index = 0
+  let rest = position
+  for (let axis = storage.shape.length - 1; axis >= 0; axis--) {
+    const extent = storage.shape[axis] ?? 1
+    index += (rest % extent) * (storage.strides[axis] ?? 1)
+    rest = Math.floor(rest / extent)
+  }
+  return index
+}
+
+export function elementsOf(storage: Storage): unknown[] {
+  if (storage.kind !== 'dense') return [...(storage.columns[0]?.values ?? [])]
+  const size = storage.shape.reduce((product, extent) => product * extent, 1)
+  return Array.from({ length: size }, (_, position) => storage.data[indexAt(storage, position)])
+}
+
+/** Values as a loop gets them: those of f64 arrays are no whole numbers, so that the order of additions shows. */
+export function valuesOf(array: RandomArray): readonly number[] {
+  return array.dtype === 'f64' ? array.values.map((value, i) => value * 0.1 + i / 7) : array.values
+}
+
+export interface Outcome {
+  readonly arrays: readonly (readonly unknown[])[]
+  readonly total: unknown
+  readonly order: readonly number[]
+  readonly error?: { readonly key: readonly number[] | undefined; readonly message: string }
+}
+
+export async function runRandomLoop(machine: Machine, workers: number, loop: RandomLoop, options: LoopOptions): Promise<Outcome> {
+  const holding = new Holding(machine.arena)
+  const pool = machine.pools.get(workers)
+  if (pool === undefined) throw new Error(`No pool of ${workers}.`)
+  let prepared: PreparedLoop | undefined
+  try {
+    const inputs = inputsOf(loop, options, holding)
+    prepared = prepareLoop(inputs.inputs, { pool, arena: machine.arena, worthThreadsMs: 0 })
+    const order = [...prepared.serialOrder()]
+    try {
+      const { accumulators } = await prepared.runPass(0)
+      return { arrays: inputs.storages.map(elementsOf), total: accumulators.total, order }
+    } catch (error) {
+      if (!(error instanceof TaskError)) throw error
+      return { arrays: [], total: undefined, order, error: { key: error.key, message: (error.cause as Error).message } } // bodies throw Errors
+    }
+  } finally {
+    prepared?.dispose()
+    holding.free()
+  }
+}
+
+export function inputsOf(
+  loop: RandomLoop,
+  options: LoopOptions,
+  holding: Holding,
+): { readonly inputs: LoopInputs; readonly storages: readonly Storage[] } {
+  const analyzed: AnalyzedLoop = analyzeLoop({ ...loop.spec, options: { ...loop.spec.options, ...options } })
+  const storages = loop.arrays.map((array) => {
+    const values = valuesOf(array)
+    return array.keys === undefined
+      ? holding.dense(array.shape, array.dtype, values)
+      : holding.sparse(array.shape, array.dtype, array.keys, values)
+  })
+  const storageOf = (identity: number): Storage => {
+    const storage = storages[loop.arrays.findIndex((array) => array.array === identity)]
+    if (storage === undefined) throw new Error(`No array ${identity}.`)
+    return storage
+  }
+  const arrays = new Map(
+    loop.arrays.flatMap((array) =>
+      array.names.map((name) => [name, { storage: storageOf(array.array), array: array.array, label: name }] as const),
+    ),
+  )
+  const { over } = loop.spec
+  const inputs: LoopInputs = {
+    analyzed,
+    over:
+      over.array === undefined
+        ? { kind: 'range', extents: over.extents as number[] }
+        : { kind: 'storage', storage: storageOf(over.array), array: over.array },
+    arrays,
+    buffers: new Map(),
+    accumulators: new Map([['total', 'sum']]),
+    rngs: new Map(),
+    envObject: {},
+  }
+  return { inputs, storages }
+}
+
+/** The loop as plain JavaScript over plain arrays, iterations in the given order. */
+export function runPlainly(loop: RandomLoop, order: readonly number[]): Outcome {
+  const rank = loop.spec.over.rank
+  const contents = loop.arrays.map((array) => (array.dtype === 'f64' ? Float64Array : Int32Array).from(valuesOf(array)) as Float64Array) // both hold numbers
+  const views: Record<string, unknown> = {}
+  const chunks: number[] = []
+  let iteration = 0
+  views.total = {
+    add(x: number) {
+      const chunk = Math.floor(iteration / CHUNK)
+      while (chunks.length <= chunk) chunks.push(0)
+      chunks[chunk]! += x
+    },
+  }
+  for (const [i, array] of loop.arrays.entries())
+    for (const name of array.names) views[name] = plainView(array, contents[i] as Float64Array)
+  const iterated = loop.arrays.findIndex((array) => array.array === loop.spec.over.array)
+  const body = loop.spec.body.original as (...args: unknown[]) => unknown
+  const places = new Map((loop.arrays[iterated]?.keys ?? []).map((key, place) => [key.join(), place]))
+  for (; iteration * rank < order.length; iteration++) {
+    const key = order.slice(iteration * rank, (iteration + 1) * rank)
+    if (iterated < 0) attempt(key, () => body(key, views))
+    else {
+      const array = loop.arrays[iterated] as RandomArray
+      const data = contents[iterated] as Float64Array
+      const position = array.keys === undefined ? positionIn(array.shape, key) : (places.get(key.join()) ?? -1)
+      const value = attempt(key, () => body(data[position], key, views))
+      if (value !== undefined && value !== null) data[position] = value as number
+    }
+  }
+  return { arrays: contents.map((data) => [...data]), total: combinePairwise(chunks, (a, b) => a + b) ?? 0, order }
+}
+
+/** An iteration that throws, and where. */
+export class Thrown extends Error {
+  readonly key: readonly number[]
+  constructor(key: readonly number[], message: string) {
+    super(message)
+    this.key = key
+  }
+}
+
+function attempt(key: readonly number[], run: () => unknown): unknown {
+  try {
+    return run()
+  } catch (error) {
+    throw new Thrown(key, (error as Error).message) // bodies throw Errors
+  }
+}
+
+function plainView(array: RandomArray, data: Float64Array): Record<string, unknown> {
+  const rank = array.shape.length
+  return {
+    get: (...key: number[]) => data[positionIn(array.shape, key)],
+    set: (...args: number[]) => void (data[positionIn(array.shape, args)] = args[rank] as number),
+    add: (...args: number[]) => void (data[positionIn(array.shape, args)]! += args[rank] as number),
+    shape: array.shape,
+  }
+}
+
+function positionIn(shape: readonly number[], key: readonly number[]): number {
+  return shape.reduce((position, extent, axis) => position * extent + (key[axis] ?? 0), 0)
+}

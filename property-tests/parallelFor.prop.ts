@@ -1,0 +1,98 @@
+/**
+ * Law 4: a loop has the bits of plain JavaScript run in its serial order, on 1, 2, 3 and 8 workers alike, wherever its
+ * blocks are cut; with order 'serial' that is key order.
+ */
+import fc from 'fast-check'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import type { LoopOptions } from '../src/core/loopSpec.ts'
+import { type RandomLoop, randomLoop } from './arbitraries/loopBody.ts'
+import { scheduledLoop } from './arbitraries/scheduledLoop.ts'
+import { type Machine, type Outcome, runPlainly, runRandomLoop, startMachine, Thrown } from './loopRuns.ts'
+
+const RUNS = process.env.LAWS === 'long' ? 10_000 : Number(process.env.LAWS ?? 1_000)
+const SEED = process.env.SEED === undefined ? Date.now() % 2 ** 31 : Number(process.env.SEED)
+console.log(`parallelFor.prop.ts: SEED=${SEED}, ${RUNS} runs a law`)
+const RUN = { numRuns: RUNS, seed: SEED }
+const TIMEOUT_MS = 20 * RUNS + 60_000
+
+const WORKERS = [1, 2, 3, 8]
+let machine: Machine
+beforeAll(() => {
+  machine = startMachine(WORKERS)
+})
+afterAll(() => machine.stop())
+
+const partitions = fc.oneof(fc.integer({ min: 1, max: 6 }), fc.tuple(fc.integer({ min: 1, max: 5 }), fc.integer({ min: 1, max: 5 })))
+const balance = fc.constantFrom('histogram' as const, 'equal' as const)
+
+function expectSame(left: Outcome, right: Outcome, loop: RandomLoop, what: string): void {
+  const order = left.order.length === right.order.length && left.order.every((k, i) => k === right.order[i])
+  const arrays =
+    left.arrays.length === right.arrays.length &&
+    left.arrays.every((array, i) => array.every((value, k) => Object.is(value, right.arrays[i]?.[k])))
+  if (order && arrays && Object.is(left.total, right.total) && JSON.stringify(left.error) === JSON.stringify(right.error)) return
+  throw new Error(`${what} differ:\n${JSON.stringify(left)}\n${JSON.stringify(right)}\n${loop.source}`)
+}
+
+/** The run on one worker, on several, and plain JavaScript in the serial order have the same bits. */
+async function hasTheBitsOfTheSerialOrder(loop: RandomLoop, options: LoopOptions): Promise<void> {
+  const alone = await runRandomLoop(machine, 1, loop, options)
+  expectSame(alone, runPlainly(loop, alone.order), loop, 'One worker and plain JavaScript')
+  if (loop.spec.options.order !== 'any') expect(alone.order).toEqual(loop.iterations.flat())
+  else expect(alone.order.length).toBe(loop.iterations.flat().length)
+  for (const workers of WORKERS.slice(1)) {
+    expectSame(alone, await runRandomLoop(machine, workers, loop, options), loop, `One worker and ${workers}`)
+  }
+}
+
+test(
+  'any number of workers gives the bits of plain JavaScript in the serial order',
+  async () => {
+    await fc.assert(
+      fc.asyncProperty(randomLoop({ inside: true }), partitions, balance, (loop, count, how) =>
+        hasTheBitsOfTheSerialOrder(loop, { partitions: count, balance: how }),
+      ),
+      RUN,
+    )
+  },
+  TIMEOUT_MS,
+)
+
+test(
+  'the same for loops of every schedule, with blocks of several rows and chunks',
+  async () => {
+    const loops = fc.oneof({ weight: 9, arbitrary: scheduledLoop() }, { weight: 1, arbitrary: scheduledLoop({ largest: 110 }) })
+    await fc.assert(
+      fc.asyncProperty(loops, partitions, balance, (loop, count, how) =>
+        hasTheBitsOfTheSerialOrder(loop, { partitions: count, balance: how }),
+      ),
+      RUN,
+    )
+  },
+  TIMEOUT_MS,
+)
+
+test(
+  'the exception of a body is the one that the serial order meets first',
+  async () => {
+    await fc.assert(
+      fc.asyncProperty(scheduledLoop({ throws: true }), partitions, async (loop, count) => {
+        for (const workers of WORKERS) {
+          const outcome = await runRandomLoop(machine, workers, loop, { partitions: count })
+          expectSame(outcome, serialOutcome(loop, outcome.order), loop, `${workers} workers and plain JavaScript`)
+        }
+      }),
+      RUN,
+    )
+  },
+  TIMEOUT_MS,
+)
+
+function serialOutcome(loop: RandomLoop, order: readonly number[]): Outcome {
+  try {
+    return runPlainly(loop, order)
+  } catch (error) {
+    if (!(error instanceof Thrown)) throw error
+    return { arrays: [], total: undefined, order, error: { key: error.key, message: error.message } }
+  }
+}
