@@ -4,9 +4,10 @@
  *     owned     Array and Materialize nodes, and every node written in place: plans that contain the node read it
  *     kept      what a query or a loop computed of a lazy node: valid while nothing below it was written
  *
- * Readers of an array run together, a writer runs alone; several arrays are locked in the order of their ids. Every
- * write bumps the array's version, by which kept storage and the caches of others are valid or not. A node that is
- * garbage takes its storage with it.
+ * Readers of an array run together, a writer runs alone, and whoever called first comes first. All locks of a run are
+ * asked for at once, at the call, those of the arrays it is computed from included: so no two runs wait for each other.
+ * Every write bumps the array's version, by which kept storage and the caches of others are valid or not. A node that
+ * is garbage takes its storage with it.
  */
 import type { Batch } from '../core/column.ts'
 import { Bug, PlanError, TaskError } from '../core/errors.ts'
@@ -50,7 +51,7 @@ class Cell {
   storage: Storage | undefined
   /** For kept storage: the versions of the arrays below that it was computed from. */
   basis = ''
-  computing: { readonly basis: string; readonly storage: Promise<Storage> } | undefined
+  computing: Promise<Storage> | undefined
   version = 0
   written = false
   /** Set when what the array held is gone: reading throws this. */
@@ -61,6 +62,10 @@ class Cell {
     this.id = id
     this.label = labelOf(node)
     this.owned = node.kind === 'Array' || node.kind === 'Materialize'
+  }
+  wrote(): void {
+    this.version++
+    this.written = true
   }
 }
 
@@ -95,8 +100,12 @@ export class ArrayStore {
 
   stats(node: LogicalPlan): StoreStats {
     const cell = this.cellOf(node)
-    const valid = cell.storage !== undefined && this.isValid(node, cell)
-    return { storage: valid ? (cell.owned ? 'owned' : 'kept') : 'none', built: cell.built, queries: cell.queries, version: cell.version }
+    return {
+      storage: this.hasStorage(node) ? (cell.owned ? 'owned' : 'kept') : 'none',
+      built: cell.built,
+      queries: cell.queries,
+      version: cell.version,
+    }
   }
 
   /**
@@ -104,9 +113,7 @@ export class ArrayStore {
    * Nothing keeps a writer away from the leaves afterwards: prefer `use`.
    */
   async resolve(plan: LogicalPlan): Promise<LogicalPlan> {
-    const nodes = this.frontier([plan])
-    for (const node of nodes) await this.compute(node)
-    return this.replaced(plan, nodes)
+    return await this.use(plan, (resolved) => resolved)
   }
 
   /** Runs something over the resolved plan; meanwhile its arrays are neither written nor freed. */
@@ -119,43 +126,26 @@ export class ArrayStore {
     }
   }
 
-  /** The same for streams: `leave` must be called when the last batch was read. */
+  /** The same in two steps: `leave` must be called when the arrays are not needed any more. Writers wait until then. */
   async enter(plan: LogicalPlan): Promise<{ readonly resolved: LogicalPlan; readonly leave: () => void }> {
-    return await this.enterAt(plan, [plan])
-  }
-
-  /** `tops` are where the search for storage begins: the plan itself, or its inputs. */
-  private async enterAt(
-    plan: LogicalPlan,
-    tops: readonly LogicalPlan[],
-  ): Promise<{ readonly resolved: LogicalPlan; readonly leave: () => void }> {
-    for (;;) {
-      const nodes = this.frontier(tops)
-      for (const node of nodes) await this.compute(node)
-      const leave = await this.lockAll(nodes.map((node) => ({ node, mode: 'read' as const })))
-      try {
-        if (nodes.every((node) => this.isReady(node))) {
-          const resolved = this.replaced(plan, nodes)
-          this.inUse.add(resolved)
-          return {
-            resolved,
-            leave: () => {
-              this.inUse.delete(resolved)
-              leave()
-            },
-          }
-        }
-      } catch (error) {
-        leave()
-        throw error
+    const unlock = await this.lock((locks) => this.askBelow(plan, locks))
+    try {
+      const resolved = await this.resolved(plan, [plan])
+      this.inUse.add(resolved)
+      const leave = (): void => {
+        this.inUse.delete(resolved)
+        unlock()
       }
-      leave()
+      return { resolved, leave }
+    } catch (error) {
+      unlock()
+      throw error
     }
   }
 
   /** The storage of a node, computed when there is none, and kept: keyed storage for arrays with explicit keys. */
   async storage(node: LogicalPlan): Promise<Storage> {
-    return node.kind === 'Stored' ? node.storage : await this.compute(node)
+    return await this.withArrays([{ node, mode: 'read' }], ([storage]) => storage as Storage) // one access, one storage
   }
 
   /** Answers a query from the array's storage. With `keep: false`, storage made for it alone is freed afterwards. */
@@ -166,12 +156,17 @@ export class ArrayStore {
   ): Promise<T> {
     if (node.kind === 'Stored') return await query(node.storage, node.name)
     const cell = this.cellOf(node)
-    if (options.keep === false && !cell.owned && !(cell.storage !== undefined && this.isValid(node, cell))) {
-      const storage = await this.materialized(node)
+    if (options.keep === false && !cell.owned && !this.hasStorage(node)) {
+      const unlock = await this.lock((locks) => this.askBelow(node, locks))
       try {
-        return await query(storage, cell.label)
+        const storage = await this.materialized(node)
+        try {
+          return await query(storage, cell.label)
+        } finally {
+          freeStorage(storage)
+        }
       } finally {
-        freeStorage(storage)
+        unlock()
       }
     }
     return await this.withArrays([{ node, mode: 'read' }], async ([storage]) => {
@@ -182,9 +177,10 @@ export class ArrayStore {
 
   /** Makes the array own its storage, so that it can be written in place and every plan over it sees the writes. */
   async own(node: LogicalPlan): Promise<Storage> {
-    const storage = await this.storage(node)
-    this.cellOf(node).owned = true
-    return storage
+    return await this.withArrays([{ node, mode: 'read' }], ([storage]) => {
+      this.cellOf(node).owned = true
+      return storage as Storage // one access, one storage
+    })
   }
 
   /**
@@ -198,56 +194,52 @@ export class ArrayStore {
     options: { readonly replacesAll?: boolean } = {},
   ): Promise<void> {
     const cell = this.cellOf(node)
-    const allowGone = options.replacesAll === true
-    const { owned, written } = cell
-    let done = false
     const run = async ([storage]: readonly Storage[]): Promise<void> => {
-      const next = await edit(storage as Storage, cell.label) // one access, one storage
-      this.replace(cell, next)
+      this.replace(cell, await edit(storage as Storage, cell.label)) // one access, one storage
       cell.gone = undefined
-      done = true
     }
-    try {
-      await this.withArrays([{ node, mode: 'write' }], run, { allowGone })
-    } finally {
-      // an edit that throws has changed nothing: the array is what it was
-      if (!done) {
-        cell.owned = owned
-        cell.written = written
-      }
-    }
+    // an edit that throws has changed nothing
+    await this.locked([{ node, mode: 'write' }], run, { allowGone: options.replacesAll === true, unchangedByErrors: true })
   }
 
   /**
    * Runs something over the storage of several arrays, read or written: no one else writes any of them meanwhile, and
    * no one reads those that are written. Storage comes in the order of the accesses.
    */
-  async withArrays<T>(
+  async withArrays<T>(accesses: readonly Access[], run: (storages: readonly Storage[]) => Promise<T> | T): Promise<T> {
+    return await this.locked(accesses, run, { allowGone: false, unchangedByErrors: false })
+  }
+
+  private async locked<T>(
     accesses: readonly Access[],
     run: (storages: readonly Storage[]) => Promise<T> | T,
-    options: { readonly allowGone?: boolean } = {},
+    options: { readonly allowGone: boolean; readonly unchangedByErrors: boolean },
   ): Promise<T> {
-    for (;;) {
-      for (const { node, mode } of accesses) {
-        if (node.kind === 'Stored' && mode === 'write') throw new Bug(`${node.name} is storage, not an array that can be written.`)
-        if (!(options.allowGone === true && this.cellOf(node).storage !== undefined)) await this.storage(node)
-      }
-      const leave = await this.lockAll(accesses)
+    for (const { node, mode } of accesses) {
+      if (node.kind === 'Stored' && mode === 'write') throw new Bug(`${node.name} is storage, not an array that can be written.`)
+    }
+    const unlock = await this.lock((locks) => {
+      for (const { node, mode } of accesses) this.ask(node, mode, locks)
+    })
+    this.inUse.add(accesses)
+    try {
+      const storages: Storage[] = []
+      for (const { node } of accesses) storages.push(await this.compute(node, options.allowGone))
+      const written = accesses.filter(({ mode }) => mode === 'write').map(({ node }) => this.cellOf(node))
+      const lazy = written.filter((cell) => !cell.owned)
+      for (const cell of written) cell.owned = true
+      let unchanged = options.unchangedByErrors
       try {
-        // between computing and locking, somebody may have written
-        if (!accesses.every(({ node }) => this.isReady(node, options.allowGone === true))) continue
-        for (const { node, mode } of accesses) if (mode === 'write') this.cellOf(node).owned = true
-        this.inUse.add(accesses)
-        const storages = accesses.map(({ node }) => (node.kind === 'Stored' ? node.storage : (this.cellOf(node).storage as Storage))) // isReady
-        try {
-          return await run(storages)
-        } finally {
-          this.inUse.delete(accesses)
-          for (const { node, mode } of accesses) if (mode === 'write') this.wrote(node)
-        }
+        const result = await run(storages)
+        unchanged = false
+        return result
       } finally {
-        leave()
+        if (unchanged) for (const cell of lazy) cell.owned = false
+        else for (const cell of written) cell.wrote()
       }
+    } finally {
+      this.inUse.delete(accesses)
+      unlock()
     }
   }
 
@@ -317,18 +309,15 @@ export class ArrayStore {
     const found = new Set<LogicalPlan>()
     const walk = (node: LogicalPlan): void => {
       if (node.kind === 'Stored') return
-      const cell = this.cells.get(node)
-      if (
-        node.kind === 'Array' ||
-        node.kind === 'Materialize' ||
-        cell?.owned === true ||
-        (cell?.storage !== undefined && this.isValid(node, cell))
-      )
-        found.add(node)
+      if (this.isLeaf(node)) found.add(node)
       else for (const input of inputsOf(node)) walk(input)
     }
     for (const top of tops) walk(top)
     return [...found]
+  }
+
+  private isLeaf(node: LogicalPlan): boolean {
+    return node.kind === 'Array' || node.kind === 'Materialize' || this.cells.get(node)?.owned === true || this.hasStorage(node)
   }
 
   /** The plan with the storage that the leaves have now. */
@@ -375,65 +364,47 @@ export class ArrayStore {
     return [...parts].sort().join(' ')
   }
 
-  /** Whether the storage a cell has is what the node holds now. */
-  private isValid(node: LogicalPlan, cell: Cell): boolean {
-    return cell.owned || cell.basis === this.basisOf(node)
-  }
-
-  private isReady(node: LogicalPlan, allowGone = false): boolean {
+  /** Whether there is storage that holds what the node holds now. */
+  private hasStorage(node: LogicalPlan): boolean {
     if (node.kind === 'Stored') return true
-    const cell = this.cellOf(node)
-    if (cell.gone !== undefined && !allowGone) throw cell.gone()
-    return cell.storage !== undefined && this.isValid(node, cell)
+    const cell = this.cells.get(node)
+    return cell?.storage !== undefined && (cell.owned || cell.basis === this.basisOf(node))
   }
 
-  /** The storage of a node; concurrent callers share one computation. */
-  private async compute(node: LogicalPlan): Promise<Storage> {
+  /** The storage of a node that is locked; concurrent readers share one computation. */
+  private async compute(node: LogicalPlan, allowGone = false): Promise<Storage> {
     if (node.kind === 'Stored') return node.storage
     const cell = this.cellOf(node)
-    if (this.isReady(node)) return cell.storage as Storage // isReady
-    const basis = this.basisOf(node)
-    if (cell.computing?.basis === basis) return await cell.computing.storage
-    const computing = { basis, storage: this.computeAnew(node, cell, basis) }
-    cell.computing = computing
+    if (cell.gone !== undefined && !(allowGone && cell.storage !== undefined)) throw cell.gone()
+    if (cell.storage !== undefined && this.hasStorage(node)) return cell.storage
+    cell.computing ??= this.computeAnew(node, cell)
     try {
-      return await computing.storage
+      return await cell.computing
     } finally {
-      if (cell.computing === computing) cell.computing = undefined
+      cell.computing = undefined
     }
   }
 
-  private async computeAnew(node: LogicalPlan, cell: Cell, basis: string): Promise<Storage> {
+  private async computeAnew(node: LogicalPlan, cell: Cell): Promise<Storage> {
+    const basis = this.basisOf(node)
     const storage = await this.materialized(node)
-    if (cell.owned && cell.storage !== undefined && cell.written) {
-      freeStorage(storage) // somebody was quicker, and wrote
-      return cell.storage
-    }
-    if (cell.storage !== undefined) this.retire(cell, cell.storage)
+    // readers of the old storage, if there are others, leave it to the garbage collector
+    if (cell.storage !== undefined && cell.lock.holders === 1) freeStorage(cell.storage)
     cell.storage = storage
     cell.basis = basis
     if (node.kind !== 'Array') cell.built++
     return storage
   }
 
-  /** New storage of what the node holds now. */
+  /** New storage of what a node holds now. What it is computed from is locked. */
   private async materialized(node: LogicalPlan): Promise<Storage> {
     if (node.kind === 'Array') return makeArray(node, this.arena)
     const source = node.kind === 'Materialize' ? node.input : node
     const form = { name: this.cellOf(node).label, keys: node.keys, element: node.element, ...storageAskedFor(source) }
-    const { resolved, leave } = await this.enterAt(source, node.kind === 'Materialize' ? [source] : inputsOf(node))
-    try {
-      // an array's storage as it is, but not the same: the copy is written independently
-      if (resolved.kind === 'Stored') return copyStorage(resolved.storage, this.arena, form.name)
-      return storageFromBatches(await this.execute(resolved), form, this.arena)
-    } finally {
-      leave()
-    }
-  }
-
-  /** Frees storage that was replaced; where somebody still reads it, that is left to the garbage collector. */
-  private retire(cell: Cell, storage: Storage): void {
-    if (cell.lock.isFree) freeStorage(storage)
+    const resolved = await this.resolved(source, node.kind === 'Materialize' ? [source] : inputsOf(node))
+    // an array's storage as it is, but not the same: the copy is written independently
+    if (resolved.kind === 'Stored') return copyStorage(resolved.storage, this.arena, form.name)
+    return storageFromBatches(await this.execute(resolved), form, this.arena)
   }
 
   private replace(cell: Cell, storage: Storage): void {
@@ -443,25 +414,47 @@ export class ArrayStore {
     if (old !== undefined) freeStorage(old)
   }
 
-  private wrote(node: LogicalPlan): void {
-    if (node.kind === 'Stored') return
-    const cell = this.cellOf(node)
-    cell.version++
-    cell.written = true
+  /** The plan with the storage of all nodes below `tops` that have or own some. They are locked. */
+  private async resolved(plan: LogicalPlan, tops: readonly LogicalPlan[]): Promise<LogicalPlan> {
+    const nodes = this.frontier(tops)
+    for (const node of nodes) await this.compute(node)
+    return this.replaced(plan, nodes)
   }
 
-  /** Locks in the order of ids, so that no two wait for each other; an array named twice is locked once. */
-  private async lockAll(accesses: readonly Access[]): Promise<() => void> {
-    const modes = new Map<Cell, LockMode>()
-    for (const { node, mode } of accesses) {
-      if (node.kind === 'Stored') continue
-      const cell = this.cellOf(node)
-      if (modes.get(cell) !== 'write') modes.set(cell, mode)
+  /** The locks for using an array: its own, and while it has no storage those of what it is computed from. */
+  private ask(node: LogicalPlan, mode: LockMode, locks: Map<Cell, LockMode>): void {
+    if (node.kind === 'Stored') return
+    const cell = this.cellOf(node)
+    if (locks.get(cell) !== 'write') locks.set(cell, mode)
+    if (!this.hasStorage(node)) for (const input of inputsOf(node)) this.askBelow(input, locks)
+  }
+
+  /** The locks for running a plan. */
+  private askBelow(plan: LogicalPlan, locks: Map<Cell, LockMode>): void {
+    const seen = new Set<LogicalPlan>()
+    const walk = (node: LogicalPlan): void => {
+      if (seen.has(node)) return
+      seen.add(node)
+      if (this.isLeaf(node)) this.ask(node, 'read', locks)
+      else for (const input of inputsOf(node)) walk(input)
     }
-    const leavers: (() => void)[] = []
-    for (const [cell, mode] of [...modes].sort(([a], [b]) => a.id - b.id)) leavers.push(await cell.lock.acquire(mode))
-    return () => {
-      for (const leave of leavers) leave()
+    walk(plan)
+  }
+
+  /** Asks for all locks at once, and again should other ones be needed by the time they are granted. */
+  private async lock(ask: (locks: Map<Cell, LockMode>) => void): Promise<() => void> {
+    for (;;) {
+      const locks = new Map<Cell, LockMode>()
+      ask(locks)
+      // queued in this very moment: two runs stand in the same order in all queues they share
+      const leavers = await Promise.all([...locks].map(([cell, mode]) => cell.lock.acquire(mode)))
+      const unlock = (): void => {
+        for (const leave of leavers) leave()
+      }
+      const needed = new Map<Cell, LockMode>()
+      ask(needed)
+      if ([...needed].every(([cell, mode]) => locks.get(cell) === 'write' || locks.get(cell) === mode)) return unlock
+      unlock()
     }
   }
 }

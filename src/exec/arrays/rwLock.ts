@@ -21,8 +21,9 @@ export class RwLock {
     })
   }
 
-  get isFree(): boolean {
-    return !this.writing && this.readers === 0
+  /** How many hold it now. */
+  get holders(): number {
+    return this.readers + (this.writing ? 1 : 0)
   }
 
   private admit(): void {

@@ -15,7 +15,7 @@ export interface Selection {
 export function selectionOf(selectors: readonly Selector[], shape: Shape, method: string, name: string): Selection {
   if (selectors.length !== shape.length) {
     throw new PlanError(
-      `${method} of ${name}: there are ${selectors.length} selectors, and its shape [${shape.join(', ')}] has ${axes(shape.length)}. Give one selector for each axis: an index, a range [from, to], or null for the whole axis.`,
+      `${method} of ${name}: there ${selectors.length === 1 ? 'is one selector' : `are ${selectors.length} selectors`}, and its shape [${shape.join(', ')}] has ${axes(shape.length)}. Give one selector for each axis: an index, a range [from, to], or null for the whole axis.`,
     )
   }
   const ranges = selectors.map((selector, axis) => rangeOf(selector, axis, selectors, shape, method, name))
