@@ -251,6 +251,7 @@ class BodyWalk {
 
   private scope(state: State): Scope {
     return {
+      rank: this.spec.over.rank,
       locals: state.locals,
       parameters: this.parameters,
       extentOf: (array, axis) => extentForm(this.spec.env[array], axis),

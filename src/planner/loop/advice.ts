@@ -8,7 +8,7 @@ import { type Expr, expressionsOf, type FunctionIr, visitExpr, visitStmts } from
 import type { LoopSpec } from '../../core/loopSpec.ts'
 import type { Access } from './accesses.ts'
 import type { Conflict } from './dependence.ts'
-import { chooseSchedule, type PlannedKind } from './schedule.ts'
+import { chooseSchedule, distinctVectors, type PlannedKind } from './schedule.ts'
 
 export interface AdviceContext {
   readonly spec: LoopSpec
@@ -33,33 +33,35 @@ const ORDER: Edit = { text: "ask for { order: 'any' }", order: 'any', removes: (
 const RANKS: readonly string[] = ['independent', '1d', '2d', 'wavefront', 'serial']
 
 /**
- * The smallest edit after which the loop can run as `wanted` or freer; undefined when none was found. A loop that is
- * parallel already is only told of edits that keep its meaning.
+ * Answers, for each schedule kind, with the smallest edit after which the loop can run like that or freer, if one was
+ * found. A loop that is parallel already is only told of edits that keep its meaning.
  */
-export function editFor(wanted: PlannedKind, { spec, ir, conflicts, parallel }: AdviceContext): string | undefined {
+export function advisor({ spec, ir, conflicts, parallel }: AdviceContext): (wanted: PlannedKind) => string | undefined {
   const order = spec.options.order ?? 'serial'
   const orders = order === 'serial' ? [ORDER] : []
   const onArrays = arrayEdits(spec, ir, conflicts).map((edits) => edits.filter((edit) => !parallel || edit.keepsMeaning === true))
+  const single = onArrays.flat()
   const candidates: Edit[][] = [
     ...orders.map((edit) => [edit]),
-    ...onArrays.flat().map((edit) => [edit]),
-    ...onArrays.flat().flatMap((edit) => orders.map((other) => [edit, other])),
+    ...single.map((edit) => [edit]),
+    ...single.flatMap((edit) => orders.map((other) => [edit, other])),
     onArrays.flatMap((edits) => edits.slice(0, 1)),
     onArrays.flatMap((edits) => edits.slice(-1)),
   ]
-  const reaches = (edits: readonly Edit[]) => {
+  const reached = new Map<Edit[], number>()
+  const rankAfter = (edits: Edit[]): number => {
+    const known = reached.get(edits)
+    if (known !== undefined) return known
     const left = conflicts.filter((conflict) => !edits.some((edit) => edit.removes(conflict)))
     const space = { extents: spec.over.extents, order: edits.some((edit) => edit.order === 'any') ? ('any' as const) : order }
-    const { schedule } = chooseSchedule(
-      left.map((conflict) => conflict.vector),
-      space,
-    )
-    return RANKS.indexOf(schedule.kind) <= RANKS.indexOf(wanted)
+    const rank = RANKS.indexOf(chooseSchedule(distinctVectors(left), space).schedule.kind)
+    reached.set(edits, rank)
+    return rank
   }
-  return candidates
-    .find((edits) => edits.length > 0 && reaches(edits))
-    ?.map((edit) => edit.text)
-    .join(', and ')
+  return (wanted) => {
+    const found = candidates.find((edits) => edits.length > 0 && rankAfter(edits) <= RANKS.indexOf(wanted))
+    return found?.map((edit) => edit.text).join(', and ')
+  }
 }
 
 /** For each array with conflicts, the edits that would free it, the smallest first. */

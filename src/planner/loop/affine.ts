@@ -25,6 +25,8 @@ export interface Form {
 
 /** What is known where an expression stands. */
 export interface Scope {
+  /** Axes of the iteration space. */
+  readonly rank: number
   /** Forms of the locals that have one. */
   readonly locals: ReadonlyMap<string, Form>
   readonly parameters: ReadonlyMap<string, Primitive>
@@ -49,7 +51,7 @@ export function formOf(expr: Expr, scope: Scope): Form | undefined {
     case 'Local':
       return scope.locals.get(expr.name)
     case 'Key':
-      return { variable: { kind: 'key', axis: expr.axis }, offset: 0 }
+      return expr.axis < scope.rank ? { variable: { kind: 'key', axis: expr.axis }, offset: 0 } : undefined
     case 'Extent':
       return scope.extentOf(expr.array, expr.axis)
     case 'Unary': {

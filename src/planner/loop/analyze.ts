@@ -6,8 +6,8 @@
  * Everything here follows from the body, the options and the known extents, never from the number of workers.
  */
 import { sizeOfShape } from '../../core/indexSpace.ts'
-import type { Dependence, LoopPlan } from '../../core/loopPlan.ts'
-import type { AnalyzedLoop, DependenceNote, LoopSpec, Schedule } from '../../core/loopSpec.ts'
+import type { LoopPlan } from '../../core/loopPlan.ts'
+import type { AnalyzedLoop, LoopSpec, Schedule } from '../../core/loopSpec.ts'
 import { blockCounts } from '../../core/partitioning.ts'
 import type { Refusal } from '../../core/span.ts'
 import { type Access, accessesOf, returnsValue } from './accesses.ts'
@@ -16,7 +16,7 @@ import { type Conflict, conflictsOf, dependenceOf } from './dependence.ts'
 import { kernelOf } from './kernelTarget.ts'
 import { prefetchOf, variablesOf } from './placement.ts'
 import { rejectedOf } from './rejected.ts'
-import { axesOf, chooseSchedule } from './schedule.ts'
+import { axesOf, chooseSchedule, distinctVectors } from './schedule.ts'
 import { orderedAccesses, reducedArraysOf } from './sharing.ts'
 import { conflictSentence } from './witnessText.ts'
 
@@ -31,12 +31,12 @@ export function analyzeLoop(spec: LoopSpec): AnalyzedLoop {
   const reducedArrays = reducedArraysOf(accesses)
   const conflicts = conflictsOf(spec, orderedAccesses(accesses, reducedArrays))
   const order = spec.options.order ?? 'serial'
-  const vectors = conflicts.map((conflict) => conflict.vector)
+  const vectors = distinctVectors(conflicts)
   const asIs = kernel.target === 'as-is'
   const choice = chooseSchedule(vectors, { extents: spec.over.extents, order })
   const schedule: Schedule = asIs ? { kind: 'serial' } : choice.schedule
-  const reported = distinctDependences(conflicts, (conflict) => conflictSentence(spec, conflict, names))
-  const placement = { spec, ir, accesses, schedule, reducedArrays }
+  const reported = reportedConflicts(conflicts)
+  const placement = { spec, ir, accesses, schedule, reducedArrays: asIs ? [] : reducedArrays }
   const variables = variablesOf(placement)
 
   const plan: LoopPlan = {
@@ -50,7 +50,7 @@ export function analyzeLoop(spec: LoopSpec): AnalyzedLoop {
     rejected: asIs
       ? refusedKinds(kernel.because ?? [])
       : rejectedOf(choice.rejected, { spec, ir, conflicts, parallel: schedule.kind !== 'serial' }),
-    dependences: reported.map(({ dependence }) => dependence),
+    dependences: reported.map(dependenceOf),
     variables,
     accesses: accessTable(spec, accesses, names),
     kernel,
@@ -65,7 +65,7 @@ export function analyzeLoop(spec: LoopSpec): AnalyzedLoop {
     reducedArrays: asIs ? [] : reducedArrays,
     writtenArrays: writtenArraysOf(accesses),
     writesElement: returnsValue(ir),
-    notes: reported.map(({ note }) => note),
+    notes: reported.map((conflict) => ({ sentence: conflictSentence(spec, conflict, names), certain: conflict.certain })),
   }
 }
 
@@ -125,20 +125,23 @@ function blocksOf(spec: LoopSpec, schedule: Schedule): number[] {
   return blockCounts(schedule, extents, spec.options.partitions, sizeOfShape(extents))
 }
 
-/** Conflicts as plain data, each once; flow dependences first, which say most. */
-function distinctDependences(
-  conflicts: readonly Conflict[],
-  sentenceOf: (conflict: Conflict) => string,
-): { dependence: Dependence; note: DependenceNote }[] {
-  const seen = new Map<string, { dependence: Dependence; note: DependenceNote }>()
+/**
+ * One dependence for each array, kind and vector, between the first pair of accesses that has it and, if there is one, whose
+ * witness is certain; flow dependences first, which say most.
+ */
+function reportedConflicts(conflicts: readonly Conflict[]): Conflict[] {
+  const best = new Map<string, Conflict>()
   for (const conflict of conflicts) {
-    const dependence = dependenceOf(conflict)
-    const { witness: _, ...rest } = dependence
-    const id = JSON.stringify(rest)
-    if (!seen.has(id)) seen.set(id, { dependence, note: { sentence: sentenceOf(conflict), certain: conflict.certain } })
+    const id = `${conflict.from.array} ${conflict.kind} ${conflict.vector.join()}`
+    const known = best.get(id)
+    if (known === undefined || sureness(conflict) > sureness(known)) best.set(id, conflict)
   }
   const order = { flow: 0, output: 1, anti: 2 }
-  return [...seen.values()].sort((a, b) => order[a.dependence.kind] - order[b.dependence.kind])
+  return [...best.values()].sort((a, b) => order[a.kind] - order[b.kind])
+}
+
+function sureness({ certain, decided, witness }: Conflict): number {
+  return certain ? 3 : decided ? 2 : witness === undefined ? 0 : 1
 }
 
 function accessTable(spec: LoopSpec, accesses: readonly Access[], names: readonly string[]): LoopPlan['accesses'] {

@@ -145,21 +145,21 @@ test('witnesses are the smallest iterations, and certain where nothing but indic
     ],
     [
       'a',
-      [0, '+'],
-      [
-        [0, 0],
-        [0, 1],
-      ],
-      { sentence: '(0, 0) may write a[0] which (0, 1) may write too', certain: false },
-    ],
-    [
-      'a',
       ['+', '*'],
       [
         [0, 0],
         [1, 0],
       ],
       { sentence: '(0, 0) may write a[0] which (1, 0) may write too', certain: false },
+    ],
+    [
+      'a',
+      [0, '+'],
+      [
+        [0, 0],
+        [0, 1],
+      ],
+      { sentence: '(0, 0) may write a[0] which (0, 1) may write too', certain: false },
     ],
   ])
 })

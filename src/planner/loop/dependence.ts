@@ -23,8 +23,9 @@ import type { Key } from '../../core/indexSpace.ts'
 import type { Dependence, Distance } from '../../core/loopPlan.ts'
 import type { LoopSpec } from '../../core/loopSpec.ts'
 import type { Access, Subscript } from './accesses.ts'
+import { type Variable, variableId } from './affine.ts'
 import { collisionSystem } from './collision.ts'
-import type { Differences } from './differences.ts'
+import { solutionsOf, witnessOf } from './vectors.ts'
 
 export interface Conflict {
   readonly from: Access
@@ -46,35 +47,89 @@ export function dependenceOf({ from, to, kind, vector, witness }: Conflict): Dep
 
 /** All conflicts between different iterations, for each pair of accesses and each vector, in the order of the accesses. */
 export function conflictsOf(spec: LoopSpec, accesses: readonly Access[]): Conflict[] {
+  const collisions = new Collisions(spec)
   const conflicts: Conflict[] = []
   for (const [i, a] of accesses.entries()) {
     for (const b of accesses.slice(i)) {
       if (a.array !== b.array || (a.mode === 'read' && b.mode === 'read')) continue
-      conflicts.push(...conflictsFrom(spec, a, b))
-      if (a !== b) conflicts.push(...conflictsFrom(spec, b, a))
+      conflicts.push(...conflictsFrom(collisions, a, b))
+      if (a !== b) conflicts.push(...conflictsFrom(collisions, b, a))
     }
   }
   return conflicts
 }
 
 /** Conflicts in which the earlier iteration does `from` and the later one `to`. */
-function conflictsFrom(spec: LoopSpec, from: Access, to: Access): Conflict[] {
-  const collision = collisionSystem(spec, from, to)
-  if (collision === undefined) return []
-  const rank = spec.over.rank
-  const box = isBox(spec)
+function conflictsFrom(collisions: Collisions, from: Access, to: Access): Conflict[] {
   const known = [...from.subscripts, ...to.subscripts].every(isKnown)
   const decided = known && from.exact && to.exact
   const kind = to.mode === 'read' || (to.mode === 'add' && from.mode !== 'read') ? 'flow' : from.mode === 'read' ? 'anti' : 'output'
-  return solutionsOf(collision, rank).map((solution) => ({
+  return collisions.between(from, to).map(({ vector, witness }) => ({
     from,
     to,
     kind,
-    vector: solution.vector,
-    ...(known ? { witness: witnessOf(solution.system, rank) } : {}),
+    vector,
+    ...(known ? { witness } : {}),
     decided,
-    certain: decided && box,
+    certain: decided && collisions.isBox,
   }))
+}
+
+interface Collision {
+  readonly vector: readonly Distance[]
+  readonly witness: readonly [Key, Key]
+}
+
+/** Solves each pair of subscripts once, however many places of the body have them. */
+class Collisions {
+  readonly isBox: boolean
+  private readonly spec: LoopSpec
+  /** Accesses with one number touch the same elements under the same conditions. */
+  private readonly numbers = new Map<Access, number>()
+  private readonly numbersOfForms = new Map<string, number>()
+  private readonly solved = new Map<number, Map<number, readonly Collision[]>>()
+
+  constructor(spec: LoopSpec) {
+    this.spec = spec
+    this.isBox = isBox(spec)
+  }
+
+  between(from: Access, to: Access): readonly Collision[] {
+    const solvedFrom = this.solved.get(this.numberOf(from)) ?? new Map<number, readonly Collision[]>()
+    this.solved.set(this.numberOf(from), solvedFrom)
+    const known = solvedFrom.get(this.numberOf(to))
+    if (known !== undefined) return known
+    const rank = this.spec.over.rank
+    const system = collisionSystem(this.spec, from, to)
+    const solutions = system === undefined ? [] : solutionsOf(system, rank)
+    const found = solutions.map((solution) => ({ vector: solution.vector, witness: witnessOf(solution.system, rank) }))
+    solvedFrom.set(this.numberOf(to), found)
+    return found
+  }
+
+  private numberOf(access: Access): number {
+    const known = this.numbers.get(access)
+    if (known !== undefined) return known
+    const form = accessForm(access)
+    const number = this.numbersOfForms.get(form) ?? this.numbersOfForms.size
+    this.numbersOfForms.set(form, number)
+    this.numbers.set(access, number)
+    return number
+  }
+}
+
+/** A text that is equal for accesses that touch the same elements under the same conditions; inner loops are numbered as they come. */
+function accessForm({ array, subscripts, constraints }: Access): string {
+  const loops = new Map<number, number>()
+  const name = (variable: Variable | undefined) => {
+    if (variable?.kind !== 'inner') return variableId(variable)
+    const number = loops.get(variable.loop) ?? loops.size
+    loops.set(variable.loop, number)
+    return `inner ${number}`
+  }
+  const elements = subscripts.map((one) => (one.kind === 'unknown' ? '?' : `${name(one.form.variable)} + ${one.form.offset}`))
+  const conditions = constraints.map(({ left, right, bound }) => `${name(left)} - ${name(right)} <= ${bound}`)
+  return `${array} [${elements.join(', ')}] if ${conditions.join(' and ')}`
 }
 
 /** Whether a subscript is decided by the loop indices alone. */
@@ -85,60 +140,4 @@ function isKnown(subscript: Subscript): boolean {
 /** Whether every key within the extents is an iteration, and the extents are known. */
 function isBox({ over }: LoopSpec): boolean {
   return over.kind !== 'sparse' && over.kind !== 'unknown' && over.extents.every((extent) => extent !== undefined)
-}
-
-interface Solution {
-  readonly vector: readonly Distance[]
-  readonly system: Differences
-}
-
-/** The axes of p are the variables 1 to rank of a collision system, those of q the next ones. */
-const earlier = (axis: number) => 1 + axis
-const later = (axis: number, rank: number) => 1 + rank + axis
-
-/** The lexicographically positive vectors of q - p: for each axis, those that are 0 before it and positive there. */
-function solutionsOf(system: Differences, rank: number): Solution[] {
-  const solutions: Solution[] = []
-  const equalSoFar = system.copy()
-  for (let axis = 0; axis < rank && equalSoFar.feasible; axis++) {
-    const carried = equalSoFar.copy().atMost(earlier(axis), later(axis, rank), -1)
-    if (carried.feasible) {
-      const leading = new Array<Distance>(axis).fill(0)
-      solutions.push(...completed(carried, [...leading, distanceAt(carried, axis, rank)], rank))
-    }
-    equalSoFar.equal(later(axis, rank), earlier(axis), 0)
-  }
-  return solutions
-}
-
-/** Extends a vector over the axes that it lacks; an entry that is 0 or has one sign is split into the two cases. */
-function completed(system: Differences, vector: readonly Distance[], rank: number): Solution[] {
-  const axis = vector.length
-  if (axis === rank) return [{ vector, system }]
-  const distance = distanceAt(system, axis, rank)
-  const [least, greatest] = rangeAt(system, axis, rank)
-  if (distance !== '*' || (least < 0 && greatest > 0)) return completed(system, [...vector, distance], rank)
-  const still = system.copy().equal(later(axis, rank), earlier(axis), 0)
-  const moving =
-    least === 0 ? system.copy().atMost(earlier(axis), later(axis, rank), -1) : system.copy().atMost(later(axis, rank), earlier(axis), -1)
-  return [...completed(still, [...vector, 0], rank), ...completed(moving, [...vector, distanceAt(moving, axis, rank)], rank)]
-}
-
-function distanceAt(system: Differences, axis: number, rank: number): Distance {
-  const [least, greatest] = rangeAt(system, axis, rank)
-  if (least === greatest) return least
-  return least > 0 ? '+' : greatest < 0 ? '-' : '*'
-}
-
-function rangeAt(system: Differences, axis: number, rank: number): [least: number, greatest: number] {
-  // Adding 0 turns -0 into 0.
-  return [-system.bound(earlier(axis), later(axis, rank)) + 0, system.bound(later(axis, rank), earlier(axis)) + 0]
-}
-
-/** The smallest iterations that solve the system; it is closed, so each variable may take its lower bound in turn. */
-function witnessOf(system: Differences, rank: number): [Key, Key] {
-  const solved = system.copy()
-  for (let variable = 1; variable <= 2 * rank; variable++) solved.equal(variable, 0, -solved.bound(0, variable))
-  const keyAt = (first: number) => Array.from({ length: rank }, (_, axis) => solved.bound(first + axis, 0) + 0)
-  return [keyAt(1), keyAt(1 + rank)]
 }

@@ -45,16 +45,14 @@ test('a matrix factorization', () => {
       7:46  read   W[u, :]
       7:5   write  H[m, :]
     dependences
-      W [0, +] flow
+      W [0, +] flow, output, anti
         6:5   W.set(u, k, W.get(u, k) + rate * error * H.get(m, k))
         3:55  W.get(u, k)
         (0, 0) writes W[0, :] which (0, 1) reads
-        and 6 more between accesses to W with this vector
-      H [+, 0] flow
+      H [+, 0] flow, output, anti
         7:5   H.set(m, k, H.get(m, k) + rate * error * W.get(u, k))
         3:69  H.get(m, k)
         (0, 0) writes H[0, :] which (1, 0) reads
-        and 6 more between accesses to H with this vector
     rejected
       independent: W [0, +]; H [+, 0]
       1d: H [+, 0]
@@ -83,11 +81,10 @@ test('a serial loop says which edit would free it', () => {
       1:42  read   x[i]
       1:22  write  a[0]
     dependences
-      a [+] flow
+      a [+] flow, output, anti
         1:22  a.set(0, a.get(0) + x.get(i))
         1:31  a.get(0)
         iteration 0 writes a[0] which iteration 1 reads
-        and 2 more between accesses to a with this vector
     rejected
       independent: a [+]
         edit: sum into an accumulator, loss = session.accumulator('sum') and loss.add(…), instead of a.set(0, a.get(0) + x.get(i))

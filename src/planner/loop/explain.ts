@@ -51,7 +51,7 @@ function accessLines({ accesses }: LoopPlan): string[] {
   return table(accesses.map(({ array, kind, subscripts, span }) => [placeText(span), kind, `${array}[${subscripts.join(', ')}]`]))
 }
 
-/** Dependences of one array with one vector are told once, by a flow dependence if there is one; the others are counted. */
+/** Dependences of one array with one vector are told once, by a flow dependence if there is one; of the others, the kind. */
 function dependenceLines({ plan, notes }: AnalyzedLoop): string[] {
   const groups = new Map<string, number[]>()
   for (const [i, { array, vector }] of plan.dependences.entries()) {
@@ -63,17 +63,17 @@ function dependenceLines({ plan, notes }: AnalyzedLoop): string[] {
     const dependence = plan.dependences[shown]
     const note = notes[shown]
     if (dependence === undefined || note === undefined) return []
-    const others = group.length === 1 ? [] : [`  and ${group.length - 1} more between accesses to ${dependence.array} with this vector`]
-    return [...dependenceText(dependence), `  ${note.sentence}`, ...others]
+    const kinds = [...new Set(group.map((i) => plan.dependences[i]?.kind))]
+    return [...dependenceText(dependence, kinds.join(', ')), `  ${note.sentence}`]
   })
 }
 
-function dependenceText({ array, kind, vector, from, to }: Dependence): string[] {
+function dependenceText({ array, vector, from, to }: Dependence, kinds: string): string[] {
   const places = table([
     [placeText(from), from.text],
     [placeText(to), to.text],
   ])
-  return [`${array} ${vectorText(vector)} ${kind}`, ...places.map((line) => `  ${line}`)]
+  return [`${array} ${vectorText(vector)} ${kinds}`, ...places.map((line) => `  ${line}`)]
 }
 
 function rejectedLines({ rejected }: LoopPlan): string[] {

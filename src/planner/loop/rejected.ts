@@ -2,14 +2,15 @@
 import type { Dependence, LoopPlan } from '../../core/loopPlan.ts'
 import type { LoopSpec } from '../../core/loopSpec.ts'
 import type { Refusal } from '../../core/span.ts'
-import { type AdviceContext, editFor } from './advice.ts'
+import { type AdviceContext, advisor } from './advice.ts'
 import { type Conflict, dependenceOf } from './dependence.ts'
 import { allowsVector, axisChoices, type PlannedKind } from './schedule.ts'
 
 export function rejectedOf(kinds: readonly PlannedKind[], context: AdviceContext): LoopPlan['rejected'] {
   const { spec, conflicts } = context
+  const editFor = advisor(context)
   return kinds.map((kind) => {
-    const edit = editFor(kind, context)
+    const edit = editFor(kind)
     return { kind, because: becauseOf(kind, spec, conflicts), ...(edit === undefined ? {} : { edit }) }
   })
 }
@@ -34,7 +35,7 @@ const BY_KIND = { flow: 0, output: 1, anti: 2 } as const
 export function strongest(conflicts: readonly Conflict[]): Conflict[] {
   const best = new Map<string, Conflict>()
   for (const conflict of conflicts) {
-    const id = JSON.stringify([conflict.from.array, conflict.vector])
+    const id = `${conflict.from.array} ${conflict.vector.join()}`
     const known = best.get(id)
     if (known === undefined || BY_KIND[conflict.kind] < BY_KIND[known.kind]) best.set(id, conflict)
   }

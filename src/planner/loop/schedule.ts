@@ -131,6 +131,11 @@ function byWidth(choices: readonly (readonly number[])[], extents: Space['extent
   return choices.toSorted((a, b) => width(b) - width(a))
 }
 
+/** Each vector once. */
+export function distinctVectors(conflicts: readonly { readonly vector: Vector }[]): Vector[] {
+  return [...new Map(conflicts.map(({ vector }) => [vector.join(), vector])).values()]
+}
+
 /** The axes a schedule cuts. */
 export function axesOf(schedule: Schedule): readonly number[] {
   switch (schedule.kind) {
