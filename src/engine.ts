@@ -11,7 +11,7 @@ import type { UserFunction } from './core/functionIr.ts'
 import type { Key, Selector, Shape } from './core/indexSpace.ts'
 import type { LogicalPlan } from './core/logicalPlan.ts'
 import { type ElementType, VALUE_COLUMN } from './core/schema.ts'
-import { type EditContext, assignSlice, setKey, updateKey } from './exec/arrays/edit.ts'
+import { assignSlice, type EditContext, setKey, updateKey } from './exec/arrays/edit.ts'
 import { atKey, shapeOfStorage, sliceStorage, toTypedArray } from './exec/arrays/query.ts'
 import { mapBuffers } from './exec/memory/shareColumns.ts'
 import { toArrowTable, toRecordBatch } from './io/arrowBatches.ts'
@@ -84,7 +84,8 @@ export class SessionEngine implements Engine {
   }
 
   async at(plan: LogicalPlan, key: Key): Promise<unknown> {
-    return await this.#open().store.read(plan, (storage, name) => atKey(storage, key, name))
+    const value = await this.#open().store.read(plan, (storage, name) => atKey(storage, key, name))
+    return typeof value === 'boolean' && isNumeric(plan.element) ? Number(value) : value
   }
 
   async slice(
@@ -139,6 +140,11 @@ export class SessionEngine implements Engine {
     this.#runtime.checkOpen()
     return this.#runtime
   }
+}
+
+/** Whether elements are numbers: those of a bool array are, unless it was filled with a boolean. */
+function isNumeric(element: ElementType): boolean {
+  return element.kind === 'scalar' && element.type.kind !== 'bool'
 }
 
 /** The batches in ordinary buffers: what came straight from storage may be written once its lock is gone. */

@@ -19,8 +19,8 @@ import type { ArraySource } from './core/ports.ts'
 import type { DType, ElementType } from './core/schema.ts'
 import { ARRAY_OF_DTYPE } from './core/storage.ts'
 import { SessionEngine } from './engine.ts'
-import { storedObject, storedValue } from './exec/arrays/fit.ts'
 import { ArrayStore } from './exec/arrayStore.ts'
+import { storedObject, storedValue } from './exec/arrays/fit.ts'
 import { Executor } from './exec/executor.ts'
 import { createArena } from './exec/memory/arena.ts'
 import { createPool, stoppedError } from './exec/workers/pool.ts'
@@ -76,7 +76,10 @@ export class Session implements AsyncDisposable {
       workers,
       arena,
       events: (event) => events.next({ kind: 'worker', ...event }),
-      handlers: { url: new URL(`./taskHandlers${import.meta.url.slice(import.meta.url.lastIndexOf('.'))}`, import.meta.url).href, table: HANDLERS },
+      handlers: {
+        url: new URL(`./taskHandlers${import.meta.url.slice(import.meta.url.lastIndexOf('.'))}`, import.meta.url).href,
+        table: HANDLERS,
+      },
     })
     const executor = new Executor({ pool, arena, readSplit, lower, onEvent: (event) => events.next(event) })
     const store = new ArrayStore({ arena, execute: async (plan) => await executor.execute(optimize(plan).plan) })
@@ -126,7 +129,10 @@ export class Session implements AsyncDisposable {
   }
 
   /** Rows of CSV files. Types are read off the data unless given; an empty field is null. */
-  async readCsv<Row = Record<string, unknown>>(source: string | URL | readonly string[], options: CsvOptions = {}): Promise<DistArray<Row>> {
+  async readCsv<Row = Record<string, unknown>>(
+    source: string | URL | readonly string[],
+    options: CsvOptions = {},
+  ): Promise<DistArray<Row>> {
     this.#checkOpen()
     return this.#scan(await openCsv(source, options))
   }
@@ -260,7 +266,12 @@ export class Session implements AsyncDisposable {
     body: (key: K, env: LoopViews<E>) => void,
     options?: LoopOptions & RunOptions,
   ): Promise<LoopReport>
-  async parallelFor(over: object, env: LoopEnv, body: (...args: never[]) => unknown, options: LoopOptions & RunOptions = {}): Promise<LoopReport> {
+  async parallelFor(
+    over: object,
+    env: LoopEnv,
+    body: (...args: never[]) => unknown,
+    options: LoopOptions & RunOptions = {},
+  ): Promise<LoopReport> {
     this.#checkOpen()
     const { passes, signal, ...loopOptions } = options
     const loop = new LoopHandle(this.#runtime, this.#engine, { over, env, body, options: loopOptions })
@@ -277,12 +288,18 @@ export class Session implements AsyncDisposable {
     return new DistArray<T>(this.#engine, plan)
   }
 
-  #array<T, K extends Key>(method: string, shape: Shape, { dtype, init }: { readonly dtype: DType | 'object'; readonly init: ArrayInit }): DistArray<T, K> {
+  #array<T, K extends Key>(
+    method: string,
+    shape: Shape,
+    { dtype, init }: { readonly dtype: DType | 'object'; readonly init: ArrayInit },
+  ): DistArray<T, K> {
     this.#checkOpen()
     const name = `${method}([${shape.join(', ')}])`
     checkShape(name, shape)
     if (dtype !== 'object') checkOneOf(`The dtype of ${method}()`, dtype, Object.keys(ARRAY_OF_DTYPE) as DType[])
-    const element: ElementType = { kind: 'scalar', type: { kind: dtype }, nullable: dtype === 'object' }
+    // elements of a bool array are the numbers 0 and 1, unless it was filled with a boolean
+    const kind = dtype === 'bool' && !(init.kind === 'fill' && typeof init.value === 'boolean') ? 'u8' : dtype
+    const element: ElementType = { kind: 'scalar', type: { kind }, nullable: dtype === 'object' }
     const keys = { kind: 'explicit', rank: shape.length, shape: [...shape], dense: init.kind !== 'sparse' } as const
     return new DistArray<T, K>(this.#engine, { kind: 'Array', name, shape: [...shape], dtype, init, element, keys })
   }

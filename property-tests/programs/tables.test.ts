@@ -309,10 +309,10 @@ describe.each([1, 2, 3])('%i workers', (workers) => {
     expect(await matrix.collect()).toEqual([4, 3, 5, 1])
     expect(await matrix.at(2, 3)).toBe(1)
     expect(await matrix.at(0, 0)).toBe(0)
-    expect(Array.from(await matrix.row(2))).toEqual([5, 0, 0, 1])
+    expect([...(await matrix.row(2))]).toEqual([5, 0, 0, 1])
     const slice = await matrix.slice([[1, 3], 3])
     expect(slice.shape).toEqual([2])
-    expect(Array.from(slice.data)).toEqual([3, 1])
+    expect([...slice.data]).toEqual([3, 1])
     expect(matrix.explain()).toMatch(/index/i)
     const sums = await matrix
       .groupBy({ axis: 0 })

@@ -80,7 +80,7 @@ export class Run {
       case 'ScanExec':
         return await this.scan(plan)
       case 'StoredExec':
-        return this.inMemory(storedBatches(plan.storage, plan.keys))
+        return this.inMemory(storedBatches(plan.storage, plan))
       case 'PipelineExec':
         return await this.collected(plan, await this.run(inputOf(plan)))
       case 'WideExec':

@@ -2,15 +2,19 @@
 import type { Column, TypedArray } from '../core/column.ts'
 import { keyAt, sizeOfShape } from '../core/indexSpace.ts'
 import type { Keys } from '../core/logicalPlan.ts'
+import type { ElementType } from '../core/schema.ts'
 import type { DenseStorage, Storage } from '../core/storage.ts'
 import { type ExecBatch, scalarBatch, sliceBatch } from './operators/batches.ts'
 import { PARTITION_ROWS } from './operators/partitions.ts'
 
 /** Batches of at most `PARTITION_ROWS` elements; with keys, unless the array is a table. */
-export function storedBatches(storage: Storage, keys: Keys): readonly ExecBatch[] {
+export function storedBatches(
+  storage: Storage,
+  { keys, element }: { readonly keys: Keys; readonly element: ElementType },
+): readonly ExecBatch[] {
   switch (storage.kind) {
     case 'dense':
-      return denseBatches(storage, keys)
+      return denseBatches(storage, keys).map((batch) => asNumbers(batch, element))
     case 'table':
       return cut({ element: storage.element, length: storage.length, columns: storage.columns })
     case 'sparse': {
@@ -18,6 +22,13 @@ export function storedBatches(storage: Storage, keys: Keys): readonly ExecBatch[
       return cut({ element: storage.element, length: storage.length, columns: storage.columns, ...explicit })
     }
   }
+}
+
+/** An array of dtype bool whose elements are numbers: bytes of 0 and 1, which is what a bool column holds. */
+function asNumbers(batch: ExecBatch, element: ElementType): ExecBatch {
+  const [column] = batch.columns
+  if (element.kind !== 'scalar' || element.type.kind !== 'u8' || column?.type.kind !== 'bool') return batch
+  return { ...batch, ...scalarBatch({ ...column, type: element.type }) }
 }
 
 function cut(batch: ExecBatch): readonly ExecBatch[] {
