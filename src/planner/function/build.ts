@@ -126,8 +126,15 @@ export function negated(expr: Expr, span: Span): Expr {
 export function conditional(test: Expr, then: Expr, other: Expr, span: Span): Expr {
   const tested = asTest(test)
   if (tested.kind === 'Literal') return tested.value ? then : other
-  if (isNegative(tested)) return { kind: 'Conditional', test: negated(tested, tested.span), then: other, else: then, span }
-  return { kind: 'Conditional', test: tested, then, else: other, span }
+  return isNegative(tested) ? choose(negated(tested, tested.span), other, then, span) : choose(tested, then, other, span)
+}
+
+function choose(test: Expr, then: Expr, other: Expr, span: Span): Expr {
+  return { kind: 'Conditional', test, then, else: other, span }
+}
+
+function branch(test: Expr, then: readonly Stmt[], other: readonly Stmt[], span: Span): Stmt {
+  return { kind: 'If', test, then, else: other, span }
 }
 
 /** Whether a test reads better the other way round: `!x`, `a !== b`, or a chain of only such. */
@@ -144,12 +151,12 @@ export function makeIf(test: Expr, then: readonly Stmt[], other: readonly Stmt[]
   if (tested.kind === 'Literal') return [...(tested.value ? then : other)]
   if (then.length === 0 && other.length === 0) return isPlain(tested) ? [] : [{ kind: 'Evaluate', value: tested, span }]
   if (then.length === 0) return makeIf(negated(tested, tested.span), other, [], span)
-  if (other.length > 0 && isNegative(tested)) return [{ kind: 'If', test: negated(tested, tested.span), then: other, else: then, span }]
+  if (other.length > 0 && isNegative(tested)) return [branch(negated(tested, tested.span), other, then, span)]
   const [inner] = then
   if (other.length === 0 && then.length === 1 && inner?.kind === 'If' && inner.else.length === 0) {
     return [{ ...inner, test: logical('&&', tested, inner.test, span), span }]
   }
-  return [{ kind: 'If', test: tested, then, else: other, span }]
+  return [branch(tested, then, other, span)]
 }
 
 /** Whether leaving an expression out changes nothing: it cannot fail and has no effect. */

@@ -40,7 +40,7 @@ export function boundTarget(f: (...args: never[]) => unknown): ((...args: never[
       const bound = internal.find((property) => property.name === '[[BoundArgs]]')?.value
       const target = internal.find((property) => property.name === '[[TargetFunction]]')?.value
       if (bound?.description !== 'Array(0)' || target === undefined) return undefined
-      const value = valueOf(post, target)
+      const value = valueBehind(post, target)
       // [[TargetFunction]] of a bound function is a function
       return typeof value === 'function' ? (value as (...args: never[]) => unknown) : undefined
     })
@@ -101,7 +101,7 @@ function valuesInScopes(post: Post, id: string, names: ReadonlySet<string>): Map
     if (object?.objectId === undefined || /^Global\b/.test(object.description ?? '')) continue
     for (const property of post('Runtime.getProperties', { objectId: object.objectId, ownProperties: true }).result) {
       if (!names.has(property.name) || found.has(property.name) || property.value === undefined) continue
-      found.set(property.name, valueOf(post, property.value))
+      found.set(property.name, valueBehind(post, property.value))
     }
     if (found.size === names.size) break
   }
@@ -109,7 +109,7 @@ function valuesInScopes(post: Post, id: string, names: ReadonlySet<string>): Map
 }
 
 /** The value itself: primitives are written out by the protocol, objects are fetched through the probe. */
-function valueOf(post: Post, object: Runtime.RemoteObject): unknown {
+function valueBehind(post: Post, object: Runtime.RemoteObject): unknown {
   if (object.objectId !== undefined) {
     post('Runtime.callFunctionOn', {
       objectId: object.objectId,

@@ -378,7 +378,8 @@ export function lowerEffect(l: Lowering, node: Expression): void {
   const span = l.span(node)
   switch (node.type) {
     case 'ParenthesizedExpression':
-      return lowerEffect(l, node.expression)
+      lowerEffect(l, node.expression)
+      return
     case 'SequenceExpression':
       for (const one of node.expressions) lowerEffect(l, one)
       return
@@ -399,7 +400,10 @@ export function lowerEffect(l: Lowering, node: Expression): void {
       return
     }
     case 'UnaryExpression':
-      if (node.operator === 'void') return lowerEffect(l, node.argument)
+      if (node.operator === 'void') {
+        lowerEffect(l, node.argument)
+        return
+      }
       break
     case 'UpdateExpression':
       l.verbs.update(l, node, { value: false })

@@ -16,20 +16,29 @@ export function bindPattern(l: Lowering, pattern: Pattern, value: Value, mode: '
   switch (pattern.type) {
     case 'Identifier': {
       const binding = l.unit.names.bindingOf.get(pattern)
-      if (mode === 'assign' || binding === undefined) return assignTo(l, pattern, value)
-      return declare(l, binding, value, pattern)
+      if (mode === 'assign' || binding === undefined) {
+        assignTo(l, pattern, value)
+        return
+      }
+      declare(l, binding, value, pattern)
+      return
     }
     case 'MemberExpression':
-      return assignTo(l, pattern, value)
+      assignTo(l, pattern, value)
+      return
     case 'AssignmentPattern':
-      return bindPattern(l, pattern.left, withDefault(l, value, pattern), mode)
+      bindPattern(l, pattern.left, withDefault(l, value, pattern), mode)
+      return
     case 'RestElement':
       l.refuse('rest-parameter', pattern)
-      return bindRefused(l, pattern)
+      bindRefused(l, pattern)
+      return
     case 'ArrayPattern':
-      return bindArray(l, pattern, value, mode)
+      bindArray(l, pattern, value, mode)
+      return
     case 'ObjectPattern':
-      return bindObject(l, pattern, value, mode)
+      bindObject(l, pattern, value, mode)
+      return
   }
 }
 

@@ -56,7 +56,7 @@ const FORBIDDEN_CALLS: Readonly<Record<string, Entry>> = {
 }
 
 export function forbiddenCall(name: string): Entry {
-  const exact = FORBIDDEN_CALLS[name] ?? (name.startsWith('console.') ? FORBIDDEN_CALLS['console'] : undefined)
+  const exact = FORBIDDEN_CALLS[name] ?? (name.startsWith('console.') ? FORBIDDEN_CALLS.console : undefined)
   return (
     exact ?? {
       code: 'unknown-call',
@@ -171,6 +171,16 @@ const REASONS = {
     cure: 'Use another name.',
   },
   'unknown-columns': { message: 'It spreads a row whose columns are not known before the run.', cure: 'Name the columns.' },
+  'cannot-be-sent': {
+    message: 'The captured value {name} cannot be sent to another thread.',
+    cure: 'Capture numbers, strings, arrays and plain objects, or compute it inside.',
+  },
+  'may-change-captured': { message: 'It may change the captured object {name}.', cure: 'Return a new value, or copy the object first.' },
+  'changes-global': {
+    message: 'It changes or needs the global {name}, which other threads do not share.',
+    cure: 'Pass what it needs as a captured variable.',
+  },
+  this: { message: 'It uses this, super or import.', cure: 'Capture what it needs in a variable.' },
   'effect-in-expression': { message: 'It has an effect where its order cannot be kept.', cure: 'Make it a statement of its own.' },
 } as const
 

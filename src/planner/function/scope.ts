@@ -101,14 +101,18 @@ export function resolveNames(root: FunctionNode): Names {
   const pattern = (node: Pattern, scope: Scope, mode: Mode, owner: FunctionNode): void => {
     switch (node.type) {
       case 'Identifier':
-        return use(node, scope, mode)
+        use(node, scope, mode)
+        return
       case 'MemberExpression':
-        return visit(node, scope, owner)
+        visit(node, scope, owner)
+        return
       case 'RestElement':
-        return pattern(node.argument, scope, mode, owner)
+        pattern(node.argument, scope, mode, owner)
+        return
       case 'AssignmentPattern':
         visit(node.right, scope, owner)
-        return pattern(node.left, scope, mode, owner)
+        pattern(node.left, scope, mode, owner)
+        return
       case 'ArrayPattern':
         for (const element of node.elements) if (element !== null) pattern(element, scope, mode, owner)
         return
@@ -163,11 +167,13 @@ export function resolveNames(root: FunctionNode): Names {
         const binding = lookup(scope, node.id.name)
         if (binding !== undefined) bindingOf.set(node.id, binding)
       }
-      return enterFunction(node, scope)
+      enterFunction(node, scope)
+      return
     }
     switch (node.type) {
       case 'Identifier':
-        return use(node, scope, 'read')
+        use(node, scope, 'read')
+        return
       case 'VariableDeclaration':
         for (const one of node.declarations) {
           if (one.init) visit(one.init, scope, owner)
@@ -176,9 +182,12 @@ export function resolveNames(root: FunctionNode): Names {
         return
       case 'AssignmentExpression':
         pattern(node.left, scope, 'assign', owner)
-        return visit(node.right, scope, owner)
+        visit(node.right, scope, owner)
+        return
       case 'UpdateExpression':
-        return node.argument.type === 'Identifier' ? use(node.argument, scope, 'assign') : visit(node.argument, scope, owner)
+        if (node.argument.type === 'Identifier') use(node.argument, scope, 'assign')
+        else visit(node.argument, scope, owner)
+        return
       case 'MemberExpression':
         visit(node.object, scope, owner)
         if (node.computed) visit(node.property, scope, owner)
@@ -190,7 +199,8 @@ export function resolveNames(root: FunctionNode): Names {
         if (node.value) visit(node.value, scope, owner)
         return
       case 'LabeledStatement':
-        return visit(node.body, scope, owner)
+        visit(node.body, scope, owner)
+        return
       case 'BreakStatement':
       case 'ContinueStatement':
       case 'MetaProperty':
@@ -244,7 +254,8 @@ export function resolveNames(root: FunctionNode): Names {
         return
       }
       default:
-        return visitAll(childNodes(node), scope, owner)
+        visitAll(childNodes(node), scope, owner)
+        return
     }
   }
 

@@ -40,8 +40,12 @@ function lowerStatement(l: Lowering, node: Statement, labels: readonly string[])
       if (node.directive === undefined) lowerEffect(l, node.expression)
       return
     case 'BlockStatement':
-      if (labels.length > 0) return labeledBlock(l, node, labels)
-      return lowerStatements(l, node.body)
+      if (labels.length > 0) {
+        labeledBlock(l, node, labels)
+        return
+      }
+      lowerStatements(l, node.body)
+      return
     case 'VariableDeclaration':
       if (node.kind === 'using' || node.kind === 'await using') {
         l.refuse('operator', node, 'using')
@@ -53,7 +57,8 @@ function lowerStatement(l: Lowering, node: Statement, labels: readonly string[])
       }
       return
     case 'ReturnStatement':
-      return lowerReturn(l, node)
+      lowerReturn(l, node)
+      return
     case 'IfStatement': {
       const test = l.scalarOrNothing(lowerExpression(l, node.test), node.test)
       const then = l.collect(() => lowerStatement(l, node.consequent, []))
@@ -64,24 +69,36 @@ function lowerStatement(l: Lowering, node: Statement, labels: readonly string[])
       return
     }
     case 'LabeledStatement':
-      if (isLoopOrLabel(node.body)) return lowerStatement(l, node.body, [...labels, node.label.name])
-      return labeledBlock(l, node.body, [...labels, node.label.name])
+      if (isLoopOrLabel(node.body)) {
+        lowerStatement(l, node.body, [...labels, node.label.name])
+        return
+      }
+      labeledBlock(l, node.body, [...labels, node.label.name])
+      return
     case 'ForStatement':
-      return lowerFor(l, node, labels)
+      lowerFor(l, node, labels)
+      return
     case 'WhileStatement':
-      return lowerWhile(l, node, labels)
+      lowerWhile(l, node, labels)
+      return
     case 'DoWhileStatement':
-      return lowerDoWhile(l, node, labels)
+      lowerDoWhile(l, node, labels)
+      return
     case 'ForOfStatement':
-      return lowerForOf(l, node, labels)
+      lowerForOf(l, node, labels)
+      return
     case 'SwitchStatement':
-      return lowerSwitch(l, node, labels)
+      lowerSwitch(l, node, labels)
+      return
     case 'BreakStatement':
-      return lowerBreak(l, node)
+      lowerBreak(l, node)
+      return
     case 'ContinueStatement':
-      return lowerContinue(l, node)
+      lowerContinue(l, node)
+      return
     case 'ThrowStatement':
-      return lowerThrow(l, node)
+      lowerThrow(l, node)
+      return
     case 'ClassDeclaration':
     case 'TryStatement':
     case 'WithStatement':

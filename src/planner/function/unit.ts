@@ -25,8 +25,30 @@ export interface Unit {
   readonly names: Names
   /** The meaning of a free identifier of `node`. */
   readonly freeOf: (node: Identifier) => Free
+  readonly isFree: (node: Identifier) => boolean
   readonly spanOf: FunctionSource['spanOf']
 }
+
+/** Globals that are believed without looking into the scopes, where the inspector does not answer. */
+const PLATFORM: ReadonlySet<string> = new Set([
+  'Math',
+  'Number',
+  'String',
+  'Boolean',
+  'BigInt',
+  'Object',
+  'Date',
+  'Error',
+  'RangeError',
+  'TypeError',
+  'undefined',
+  'NaN',
+  'Infinity',
+  'isNaN',
+  'isFinite',
+  'parseFloat',
+  'parseInt',
+])
 
 const resolved = new WeakMap<FunctionSource, Names>()
 
@@ -55,12 +77,14 @@ export function unitOf(f: AnyFunction): Unit | NoSource {
   const freeOf = (node: Identifier): Free =>
     renamed.get(node) ?? freeByName.get(node.name) ?? { kind: 'absent', name: node.name, inspector: true }
   const node = normalize(source.node, { names, freeOf, rename: (made, free) => renamed.set(made, free) })
-  return { f: target, source, node, names, freeOf, spanOf: source.spanOf }
+  const free = names.free
+  return { f: target, source, node, names, freeOf, isFree: (one) => free.has(one) || renamed.has(one), spanOf: source.spanOf }
 }
 
 function meaningOf(name: string, captures: ReturnType<typeof readCaptures>): Free {
   if ('values' in captures && captures.values.has(name)) return { kind: 'captured', name, value: captures.values.get(name) }
-  if (name in globalThis) return { kind: 'global', name, value: (globalThis as unknown as Record<string, unknown>)[name] }
+  const isGlobal = name in globalThis && ('values' in captures || PLATFORM.has(name))
+  if (isGlobal) return { kind: 'global', name, value: (globalThis as unknown as Record<string, unknown>)[name] }
   return { kind: 'absent', name, inspector: 'values' in captures }
 }
 
