@@ -91,12 +91,18 @@ function arrayEdits(spec: LoopSpec, ir: FunctionIr, conflicts: readonly Conflict
         removes: (conflict) => onArray(conflict) && [conflict.from, conflict.to].every((access) => readsFrom(access, index)),
       })
     }
-    if (own.some((conflict) => conflict.kind !== 'output')) {
-      edits.push({ text: `write to another array than ${name}`, removes: (conflict) => onArray(conflict) && conflict.kind !== 'output' })
-      edits.push({ text: `use ${name}.buffer() in env and add to it, if reads may see the last flush`, removes: onArray })
-    }
+    if (own.some((conflict) => conflict.kind !== 'output')) edits.push(otherArray(name, own, onArray))
+    edits.push({ text: `use ${name}.buffer() in env and add to it, if reads may see the last flush`, removes: onArray })
     return edits
   })
+}
+
+/** Reading one array and writing another keeps the meaning where each element is read before it is written. */
+function otherArray(name: string, conflicts: readonly Conflict[], onArray: (conflict: Conflict) => boolean): Edit {
+  const removes = (conflict: Conflict) => onArray(conflict) && conflict.kind !== 'output'
+  const text = `write to another array than ${name}`
+  if (conflicts.every((conflict) => conflict.kind !== 'flow')) return { text, keepsMeaning: true, removes }
+  return { text: `${text}, if reads may see its values from before the loop`, removes }
 }
 
 /** The source of `A.set(k, A.get(k) + x)` when all the body does with the array is of that form; `add` would do then. */

@@ -1,6 +1,6 @@
 /** The error for `require: 'parallel'` where the analysis found a serial loop: the accesses or refusals in the way, and the cure. */
 import { LoopError } from '../../core/errors.ts'
-import type { Dependence } from '../../core/loopPlan.ts'
+import type { Dependence, LoopPlan } from '../../core/loopPlan.ts'
 import type { AnalyzedLoop } from '../../core/loopSpec.ts'
 import type { Refusal } from '../../core/span.ts'
 
@@ -13,9 +13,10 @@ export function notParallelError({ plan, spec, notes }: AnalyzedLoop): LoopError
     const lines = refusals.flatMap((refusal) => [`  ${placeOf(refusal)}${refusal.message}`, `       ${refusal.cure}`])
     return new LoopError([head, ...lines].join('\n'), refusals)
   }
-  const [dependence] = plan.dependences
+  const shown = blockingDependence(plan)
+  const dependence = plan.dependences[shown]
   const edits = [...new Set(plan.rejected.flatMap(({ edit }) => (edit === undefined ? [] : [edit])))]
-  const lines = dependence === undefined ? [plan.schedule.reason] : dependenceLines(dependence, notes[0]?.sentence)
+  const lines = dependence === undefined ? [plan.schedule.reason] : dependenceLines(dependence, notes[shown]?.sentence)
   const cure = edits.length === 0 ? [] : [`To free it: ${edits.join('; or ')}.`]
   const blocking: Refusal[] = plan.dependences.map((one) => ({
     code: 'dependence',
@@ -24,6 +25,15 @@ export function notParallelError({ plan, spec, notes }: AnalyzedLoop): LoopError
     span: one.to,
   }))
   return new LoopError([head, ...lines, ...cure].join('\n'), blocking)
+}
+
+/** The dependence that stands in the way of the most ordered schedule tried: where it is in the plan. */
+function blockingDependence({ rejected, dependences }: LoopPlan): number {
+  const reasons = rejected.at(-1)?.because ?? []
+  const blocker = reasons.find((reason): reason is Dependence => 'vector' in reason)
+  const same = (one: Dependence) =>
+    one.array === blocker?.array && one.kind === blocker.kind && String(one.vector) === String(blocker.vector)
+  return Math.max(0, dependences.findIndex(same))
 }
 
 function dependenceLines({ array, kind, vector, from, to }: Dependence, sentence: string | undefined): string[] {
