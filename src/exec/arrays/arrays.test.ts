@@ -11,6 +11,7 @@ import {
   assignSlice,
   atKey,
   batchesFromStorage,
+  copyStorage,
   freeStorage,
   hasKey,
   makeArray,
@@ -380,6 +381,24 @@ test('batches of a dense array are views where rows lie together, with keys in o
     [0, 1, 2, 3],
     [4, 5],
   ])
+})
+
+test('objects in a sparse array are its own, in copies of it too', () => {
+  const sparse = setKey(make([5], 'object', { kind: 'sparse' }), [3], { n: 1 }, context('set'))
+  const copy = copyStorage(sparse, arena, 'test')
+  expect(setKey(sparse, [3], 'new', context('set'))).toBe(sparse)
+  expect(atKey(sparse, [3], 'W')).toBe('new')
+  expect(atKey(copy, [3], 'W')).toEqual({ n: 1 })
+})
+
+test('a result that no typed array can be is a MemoryError', () => {
+  const sparse = make([2 ** 30, 2 ** 30], 'f64', { kind: 'sparse' })
+  expect(messageOf(() => toTypedArray(sparse, 'W'))).toBe(
+    'MemoryError: toTypedArray of W would give a typed array of 8192 PiB, more than this machine or JavaScript can hold. Ask for a smaller part.',
+  )
+  expect(messageOf(() => assignSlice(sparse, [null, null], 1, context('assign')))).toBe(
+    'PlanError: assign of W: the selection has 1152921504606847000 elements, and sparse storage holds at most 2147483647.',
+  )
 })
 
 test('too large an array is a MemoryError that names it', () => {

@@ -14,6 +14,7 @@ import { type DType, fieldsOf } from '../../core/schema.ts'
 import { ARRAY_OF_DTYPE, type SparseStorage, type Storage, type TableStorage } from '../../core/storage.ts'
 import type { Arena } from '../memory/arena.ts'
 import { storedObject, storedValue } from './fit.ts'
+import { ordinaryArray } from './ordinaryArray.ts'
 import { atKey, checkKey, indexOfKey, shapeOfStorage } from './query.ts'
 import { placeOf } from './rows.ts'
 import { eachLine, type Selection, selectionOf } from './selection.ts'
@@ -41,6 +42,11 @@ export function setKey(storage: Storage, key: Key, value: unknown, context: Edit
   const numbers = numbersInPlace(storage)
   if (at !== undefined && numbers !== undefined) {
     numbers.values[at] = storedValue(value, numbers.dtype, what) as never // what the dtype's array takes
+    return storage
+  }
+  const objects = storage.columns[0]?.objects
+  if (at !== undefined && objects !== undefined && storage.element.kind === 'scalar') {
+    ;(objects as unknown[])[at] = storedObject(value, what) // the storage owns its list
     return storage
   }
   const one = columnsOfValue(storage, value, what)
@@ -84,7 +90,7 @@ function checkedValues(dtype: DType, length: number, valueAt: (i: number) => unk
   const ArrayOfDType = ARRAY_OF_DTYPE[dtype]
   // a typed array of the very class needs no check, but for bool, whose bytes may be others than 0 and 1
   if (data instanceof ArrayOfDType && dtype !== 'bool') return data as TypedArray
-  const values = new ArrayOfDType(length)
+  const values = ordinaryArray(dtype, length, `${context.method} of ${context.name}`)
   const what = `${context.method} of ${context.name}`
   if (typeof data === 'object')
     for (let i = 0; i < length; i++) values[i] = storedValue(valueAt(i), dtype, what) as never // what the dtype's array takes
@@ -92,9 +98,17 @@ function checkedValues(dtype: DType, length: number, valueAt: (i: number) => unk
   return values
 }
 
+/** Positions are 32-bit numbers. */
+const LARGEST_LENGTH = 2 ** 31 - 1
+
 /** Objects, sparse arrays and tables: element by element, with one rebuild for all that is inserted. */
 function assignEach(storage: Storage, selection: Selection, valueAt: (i: number) => unknown, context: EditContext): Storage {
   const what = `${context.method} of ${context.name}`
+  if (selection.elements > LARGEST_LENGTH) {
+    throw new PlanError(
+      `${what}: the selection has ${selection.elements} elements, and ${storage.kind} storage holds at most ${LARGEST_LENGTH}.`,
+    )
+  }
   if (storage.kind === 'dense') {
     const objects: unknown[] = []
     for (let i = 0; i < selection.elements; i++) objects.push(storedObject(valueAt(i), what))

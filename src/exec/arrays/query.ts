@@ -11,6 +11,7 @@ import { isInside, type Key, outsideMessage, positionOf, type Selector, type Sha
 import { type DType, type ElementType, typeText } from '../../core/schema.ts'
 import { ARRAY_OF_DTYPE, type SparseStorage, type Storage, type TableStorage } from '../../core/storage.ts'
 import { loadedValue } from './fit.ts'
+import { ordinaryArray } from './ordinaryArray.ts'
 import { placeOf } from './rows.ts'
 import { eachLine, prefixSelectors, type Selection, selectionOf } from './selection.ts'
 import { lowerBound } from './sortKeys.ts'
@@ -69,7 +70,7 @@ export function sliceStorage(
 ): { readonly shape: Shape; readonly data: TypedArray } {
   const selection = selectionOf(selectors, shapeOfStorage(storage), context.method, context.name)
   const dtype = numbersOf(storage, context)
-  const data = new ARRAY_OF_DTYPE[dtype](selection.elements)
+  const data = ordinaryArray(dtype, selection.elements, `${context.method} of ${context.name}`)
   copySelection(storage, selection, data)
   return { shape: selection.shape, data }
 }
@@ -90,7 +91,7 @@ export function toTypedArray(storage: Storage, name: string): TypedArray {
       shapeOfStorage(storage).map(() => null),
       context,
     ).data
-  const data = new ARRAY_OF_DTYPE[dtype](sizeOfShape(storage.shape))
+  const data = ordinaryArray(dtype, sizeOfShape(storage.shape), `toTypedArray of ${name}`)
   copyElements(storage, 0, data.length, data)
   return data
 }

@@ -1,5 +1,5 @@
 /** Storage and the blocks of the arena it lies in: leased to the storage object, freed by name or as garbage. */
-import type { TypedArray } from '../../core/column.ts'
+import type { Column, TypedArray } from '../../core/column.ts'
 import type { DenseStorage, Storage } from '../../core/storage.ts'
 import type { Arena } from '../memory/arena.ts'
 import { type Lease, leaseBlocks } from '../memory/lease.ts'
@@ -54,12 +54,17 @@ function mapStorage(storage: Storage, copy: <B extends TypedArray | BigUint64Arr
         ? { ...storage, data: copy(storage.data) }
         : { ...storage, objects: structuredClone(storage.objects) }
     case 'sparse': {
-      const columns = storage.columns.map((column) => mapBuffers(column, copy))
+      const columns = storage.columns.map((column) => copyColumn(column, copy))
       return { ...storage, columns, keys: storage.keys.map(copy) }
     }
     case 'table':
-      return { ...storage, columns: storage.columns.map((column) => mapBuffers(column, copy)) }
+      return { ...storage, columns: storage.columns.map((column) => copyColumn(column, copy)) }
   }
+}
+
+/** Buffers by `copy`; objects, which lie in no buffer, by structuredClone. */
+function copyColumn(column: Column, copy: <B extends TypedArray | BigUint64Array>(buffer: B) => B): Column {
+  return column.objects === undefined ? mapBuffers(column, copy) : { ...column, objects: structuredClone(column.objects) }
 }
 
 /** Copies the elements of one dense array into another of the same shape and dtype. */

@@ -1,6 +1,8 @@
+import { execFileSync } from 'node:child_process'
 import { afterEach, expect, test } from 'vitest'
 import { Bug, MemoryError, PlanError, SourceError, TaskError } from '../../core/errors.ts'
 import { createArena, type SharedArena } from '../memory/arena.ts'
+import { leaseBlocks } from '../memory/lease.ts'
 import { createPool } from './pool.ts'
 import type { Handlers } from './runTask.ts'
 import type { WorkerPool } from './worker.ts'
@@ -231,6 +233,39 @@ test('threads ended while they allocate leave a heap that works', async () => {
     expect(arena.usedBytes).toBe(0)
     arena.free(arena.allocate(arena.budgetBytes - 64, 'all of it'))
   }
+})
+
+test('a repeatable task that found memory full of garbage runs again', async () => {
+  await start(2)
+  for (let i = 0; i < 7; i++) {
+    leaseBlocks({}, arena, [arena.allocate(2 ** 23, 'garbage')])
+    await new Promise(setImmediate)
+  }
+  expect(await errorOf(pool.run('write', { bytes: 2 ** 24, value: 1 }))).toBeInstanceOf(MemoryError)
+  const view = (await pool.run('write', { bytes: 2 ** 24, value: 1 }, { repeatable: true })) as Uint8Array
+  expect(view.length).toBe(2 ** 24)
+})
+
+test('a program that forgets stop() ends, one that awaits a task does not end before', () => {
+  const here = new URL('.', import.meta.url).href
+  const program = `
+    import { createArena } from '${here}../memory/arena.ts'
+    import { createPool } from '${here}pool.ts'
+    const pool = createPool({ workers: 2, arena: createArena(), handlers: { url: ${JSON.stringify(url)}, table: {} } })
+    console.log(await pool.run('double', { n: 21, ms: 300 }))
+    console.log((await Promise.all([pool.run('echo', 1), pool.run('echo', 2), pool.run('echo', 3)])).join())`
+  const output = execFileSync(process.execPath, ['--import', 'tsx', '--input-type=module', '-e', program], {
+    encoding: 'utf8',
+    timeout: 30_000,
+  })
+  expect(output).toBe('42\n1,2,3\n')
+})
+
+test('a handlers module that cannot be loaded says so', async () => {
+  await start(2)
+  await pool.stop()
+  pool = createPool({ workers: 2, arena, handlers: { url: 'data:text/javascript,export const HANDLERS = {', table: {} } })
+  expect((await errorOf(pool.run('echo', 1))).name).toBe('SyntaxError')
 })
 
 test('a number of workers that is none', async () => {

@@ -5,7 +5,7 @@
  * workers is never starved. A job is settled when nothing of it runs any more: whoever awaits it may free its memory.
  */
 import { availableParallelism } from 'node:os'
-import { Bug, PlanError } from '../../core/errors.ts'
+import { Bug, MemoryError, PlanError } from '../../core/errors.ts'
 import type { SharedArena } from '../memory/arena.ts'
 import { HANDLERS } from './handlers.ts'
 import { InlineWorker } from './inlineWorker.ts'
@@ -18,7 +18,7 @@ export interface PoolOptions {
   readonly workers?: number
   readonly arena: SharedArena
   readonly events?: WorkerEvents
-  /** The URL of a module that exports HANDLERS, instead of the library's: for tests. */
+  /** The table of what tasks there are, and the URL of the module that exports it as HANDLERS, which threads import. Default: `handlers.ts`. */
   readonly handlers?: { readonly url: string; readonly table: Handlers }
 }
 
@@ -73,7 +73,13 @@ class Pool implements WorkerPool {
   }
 
   async run(kind: string, payload: unknown, options: TaskOptions = {}): Promise<unknown> {
-    return (await this.submit(kind, [payload], options))[0]
+    try {
+      return (await this.submit(kind, [payload], options))[0]
+    } catch (error) {
+      // only this thread knows which arrays are garbage
+      if (options.repeatable !== true || !(error instanceof MemoryError) || this.arena.onPressure?.() !== true) throw error
+      return (await this.submit(kind, [payload], options))[0]
+    }
   }
 
   async runTogether(kind: string, payloads: readonly unknown[], options: TaskOptions = {}): Promise<unknown[]> {

@@ -12,7 +12,7 @@ export interface ThreadData {
   readonly worker: number
   readonly arena: ArenaHandle
   readonly abortFlag: Int32Array
-  /** A module whose HANDLERS are used instead: for tests of the pool. */
+  /** A module whose HANDLERS are used instead of those beside this file. */
   readonly handlers?: string
 }
 
@@ -24,6 +24,8 @@ const handlers: Promise<Handlers> =
   data.handlers === undefined
     ? Promise.resolve(HANDLERS)
     : import(/* @vite-ignore */ data.handlers).then((module: { readonly HANDLERS: Handlers }) => module.HANDLERS)
+// should it fail to load, the first task says so
+handlers.catch(() => undefined)
 
 parentPort?.on('message', (task: Task) => {
   void answer(task)

@@ -25,6 +25,8 @@ export interface TaskOptions {
   readonly signal?: AbortSignal
   /** 'terminate' (default): a task that does not stop by itself soon loses its thread. 'finish': it is waited for. */
   readonly onAbort?: 'terminate' | 'finish'
+  /** The task changes nothing but what it returns: when memory was short and garbage could be freed, it is run once more. */
+  readonly repeatable?: boolean
 }
 
 export interface WorkerPool {
