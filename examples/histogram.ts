@@ -33,5 +33,21 @@ const ordered = session.loop(heights, { bins }, (height, _key, { bins }) => {
   bins.set(bin, bins.get(bin) + 1)
 })
 const { schedule, dependences } = ordered.plan
-const [first] = dependences
-console.log(`with get and set: ${schedule.kind}, for ${first?.from.text} and ${first?.to.text} may meet in one bin`)
+const kinds = dependences.map((dependence) => dependence.kind).join(', ')
+console.log(`with get and set: ${schedule.kind}, since iterations may meet in ${dependences[0]?.array} (${kinds})`)
+
+// prints:
+//  -30 # 989
+//  -25 ### 3214
+//  -20 ######### 8813
+//  -15 ################## 18373
+//  -10 ############################## 30105
+//   -5 ###################################### 38372
+//    0 ###################################### 38071
+//    5 ############################## 30296
+//   10 ################## 18210
+//   15 ######### 8748
+//   20 ### 3238
+//   25 # 994
+// outside 577, from -47.21 to 50.57, schedule independent
+// with get and set: serial, since iterations may meet in bins (flow, output, anti)

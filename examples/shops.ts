@@ -35,3 +35,10 @@ for (const row of await takings.collect()) {
 
 const best = await orders.map((o) => o.total).max()
 console.log(`largest order ${best}, ${await orders.filter((o) => !o.paid).count()} orders unpaid`)
+
+// prints:
+// Rome 2024: 41944.75 from 833 orders, 50.35 each
+// Rome 2023: 41914.50 from 834 orders, 50.26 each
+// Rome 2025: 41765.75 from 833 orders, 50.14 each
+// Lima 2025: 41534.25 from 833 orders, 49.86 each
+// largest order 99.75, 1000 orders unpaid

@@ -42,3 +42,8 @@ for (let step = 0; step < 50; step++) {
 const middle = await plate.slice([[1, 6], 32])
 console.log(`plate, schedule ${there.plan.schedule.kind}: ${Array.from(middle.data, (value) => Number(value).toFixed(3)).join(' ')}`)
 console.log(`the same bits as plain JavaScript: ${(await distance.verify()).identical && (await back.verify()).identical}`)
+
+// prints:
+// edit distance 140, schedule wavefront
+// plate, schedule independent: 88.786 77.792 67.225 57.268 48.069
+// the same bits as plain JavaScript: true

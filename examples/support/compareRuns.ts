@@ -18,6 +18,7 @@ export async function compareRuns(make: MakeRecommender): Promise<void> {
   say(`The table part:\n${recommender.ratings.explain()}\n\nThe loop:\n${recommender.sgd.explain()}\n`)
   const parallel = await trainingOf(session, recommender, options.passes, (epoch) => say(epochText(epoch)))
   const replay = await recommender.sgd.verify()
+  const { where, because } = recommender.sgd.plan.execution
 
   say('\nThe same with one worker …')
   await using alone = await Session.start({ workers: 1 })
@@ -39,6 +40,7 @@ export async function compareRuns(make: MakeRecommender): Promise<void> {
   }
   if (options.json) console.log(JSON.stringify(numbers))
   else {
+    say(`the passes ran on the ${where}: ${because}`)
     const speedUp = (serial.seconds / parallel.seconds).toFixed(2)
     say(`serial versus parallel       bit-identical: ${yesOrNo(identical)}`)
     say(`one pass as plain JavaScript bit-identical: ${yesOrNo(replay.identical)} (${replay.iterations} iterations replayed)`)
