@@ -23,6 +23,8 @@ function cellOf(name: ColumnName): fc.Arbitrary<unknown> {
 
 function sourceOf(columns: readonly ColumnName[], rows: readonly Readonly<Record<string, unknown>>[]): ArraySource {
   return sourceFromColumns(
-    Object.fromEntries(columns.map((name) => [name, name === 'u' ? Int32Array.from(rows, (row) => row.u as number) : rows.map((row) => row[name])])),
+    Object.fromEntries(
+      columns.map((name) => [name, name === 'u' ? Int32Array.from(rows, (row) => row.u as number) : rows.map((row) => row[name])]),
+    ),
   )
 }

@@ -187,18 +187,31 @@ function using(lambdas: readonly Lambda[], apply: (context: Context, state: Stat
   }
 }
 
-const has = (elements: Elements, ...names: readonly ColumnName[]): boolean => elements.kind === 'row' && names.every((name) => elements.columns.includes(name))
+const has = (elements: Elements, ...names: readonly ColumnName[]): boolean =>
+  elements.kind === 'row' && names.every((name) => elements.columns.includes(name))
 const isTable = (plan: LogicalPlan): boolean => plan.keys.kind === 'rowNumber'
 
-const aggregatesOf: readonly { readonly needs: readonly ColumnName[]; readonly make: () => Parameters<typeof aggPlan>[1]; readonly gives: readonly ColumnName[] }[] = [
+const aggregatesOf: readonly {
+  readonly needs: readonly ColumnName[]
+  readonly make: () => Parameters<typeof aggPlan>[1]
+  readonly gives: readonly ColumnName[]
+}[] = [
   { needs: ['n'], make: () => ({ n: sum((r: Row) => r.n ?? 0), u: count(), m: mean((r: Row) => r.n ?? 0) }), gives: ['n', 'u'] },
   { needs: ['n'], make: () => ({ n: min((r: Row) => r.n as number), u: count((r: Row) => r.n) }), gives: ['n', 'u'] },
   { needs: ['n', 's'], make: () => ({ n: max((r: Row) => r.n as number), s: first((r: Row) => r.s) }), gives: ['n', 's'] },
-  { needs: ['s', 'd'], make: () => ({ s: last((r: Row) => r.s), d: max((r: Row) => r.d as Date), u: countDistinct((r: Row) => r.s) }), gives: ['s', 'd', 'u'] },
+  {
+    needs: ['s', 'd'],
+    make: () => ({ s: last((r: Row) => r.s), d: max((r: Row) => r.d as Date), u: countDistinct((r: Row) => r.s) }),
+    gives: ['s', 'd', 'u'],
+  },
   { needs: ['b'], make: () => ({ b: sum((r: Row) => (r.b ?? 0n) as unknown as number), x: min((r: Row) => r.b as bigint) }), gives: ['b'] },
   { needs: ['u'], make: () => ({ n: variance((r: Row) => r.u), x: stddev((r: Row) => r.u), u: count() }), gives: ['n', 'u'] },
   { needs: ['u'], make: () => ({ n: quantile((r: Row) => r.u, 0.3), l: collect((r: Row) => r.u) }), gives: ['n', 'l'] },
-  { needs: ['n'], make: () => ({ n: quantile((r: Row) => r.n as number, 0.5), x: mean((r: Row) => r.n as number), u: countDistinct((r: Row) => r.n) }), gives: ['n', 'u'] },
+  {
+    needs: ['n'],
+    make: () => ({ n: quantile((r: Row) => r.n as number, 0.5), x: mean((r: Row) => r.n as number), u: countDistinct((r: Row) => r.n) }),
+    gives: ['n', 'u'],
+  },
   { needs: ['t'], make: () => ({ u: count((r: Row) => r.t), t: first((r: Row) => r.t), x: collect((r: Row) => r.t) }), gives: ['u', 't'] },
 ]
 
@@ -216,7 +229,10 @@ const OPERATIONS: readonly Operation[] = [
     elements: rows(...new Set([...(elements.kind === 'row' ? elements.columns : []), ...(gives?.kind === 'row' ? gives.columns : [])])),
   })),
   using(SORTS, ({ engine }, state, { f }, { b }) => ({ ...state, plan: sortPlan(engine, state.plan, f, { descending: b % 2 === 1 }) })),
-  using(SORTS, ({ engine }, state, { f }, { a, b }) => ({ ...state, plan: limitPlan(engine === undefined ? state.plan : sortPlan(engine, state.plan, f, { descending: b % 2 === 1 }), a) })),
+  using(SORTS, ({ engine }, state, { f }, { a, b }) => ({
+    ...state,
+    plan: limitPlan(engine === undefined ? state.plan : sortPlan(engine, state.plan, f, { descending: b % 2 === 1 }), a),
+  })),
   using(GROUPS, ({ engine }, { plan, elements }, lambda, { a, b }) => {
     const keys = keyColumnsOf(lambda)
     const fitting = aggregatesOf.filter((one) => has(elements, ...one.needs) && !one.gives.some((name) => keys.includes(name)))
@@ -233,7 +249,10 @@ const OPERATIONS: readonly Operation[] = [
     return { plan: groupReducePlan(grouping, reduce), elements: rows(...keys) }
   }),
   using(GROUPS, ({ engine }, { plan }, { f }) => ({
-    plan: groupMapPlan(groupingOf(engine, plan, f), (_: unknown, values: readonly unknown[]) => ({ k: values.length & 3, u: values.length })),
+    plan: groupMapPlan(groupingOf(engine, plan, f), (_: unknown, values: readonly unknown[]) => ({
+      k: values.length & 3,
+      u: values.length,
+    })),
     elements: rows('k', 'u'),
   })),
   ({ engine }, { plan, elements }, { a, b }) => {
@@ -241,9 +260,22 @@ const OPERATIONS: readonly Operation[] = [
     const kept = elements.columns.filter((_, i) => i % 2 === a % 2 || i === b)
     return kept.length === 0 ? undefined : { plan: selectPlan(plan, engine === undefined ? [] : kept), elements: rows(...kept) }
   },
-  ({ engine }, { plan, elements }) => (has(elements, 'l') ? { plan: flatMapPlan(engine, plan, (r: Row) => r.l ?? []), elements: value('k') } : undefined),
   ({ engine }, { plan, elements }) =>
-    has(elements, 'u') ? { plan: flatMapPlan(engine, plan, (r: Row) => (r.u > 3 ? [{ k: r.u & 3, u: r.u }, { k: 0, u: 0 }] : [])), elements: rows('k', 'u') } : undefined,
+    has(elements, 'l') ? { plan: flatMapPlan(engine, plan, (r: Row) => r.l ?? []), elements: value('k') } : undefined,
+  ({ engine }, { plan, elements }) =>
+    has(elements, 'u')
+      ? {
+          plan: flatMapPlan(engine, plan, (r: Row) =>
+            r.u > 3
+              ? [
+                  { k: r.u & 3, u: r.u },
+                  { k: 0, u: 0 },
+                ]
+              : [],
+          ),
+          elements: rows('k', 'u'),
+        }
+      : undefined,
   ({ engine }, { plan, elements }) =>
     elements.kind === 'row'
       ? {
@@ -289,12 +321,15 @@ const OPERATIONS: readonly Operation[] = [
   },
   ({ engine }, { plan, elements }, { a }) => {
     if (elements.kind !== 'row' || !isTable(plan)) return undefined
-    const f: Callback = a % 2 === 0 ? (_: Row, [i]: readonly number[]) => [99 - (i ?? 0)] : (_: Row, [i]: readonly number[]) => [(i ?? 0) % 5, i ?? 0]
+    const f: Callback =
+      a % 2 === 0 ? (_: Row, [i]: readonly number[]) => [99 - (i ?? 0)] : (_: Row, [i]: readonly number[]) => [(i ?? 0) % 5, i ?? 0]
     return { plan: indexPlan(engine, plan, f, {}), elements }
   },
   ({ engine }, { plan }) => ({ plan: groupCountPlan(groupingOf(engine, plan, { axis: 0 })), elements: rows() }),
   ({ engine }, { plan, elements }) =>
-    elements.kind === 'value' && elements.of === 'k' && engine !== undefined ? { plan: castPlan(plan, 'i64'), elements: value('b') } : undefined,
+    elements.kind === 'value' && elements.of === 'k' && engine !== undefined
+      ? { plan: castPlan(plan, 'i64'), elements: value('b') }
+      : undefined,
 ]
 
 const JOIN_KEYS = {
