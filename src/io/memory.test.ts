@@ -62,7 +62,7 @@ test('rows that do not fit together name the row and the column', () => {
     ),
   )
   expect(() => sourceFromRows([{ a: 1 }, 2])).toThrow(
-    new PlanError('Row 1 of fromRows is a number, and the rows before it are objects. Give rows of one kind.'),
+    new PlanError('Row 1 of fromRows is 2, and the first row is an object. Give rows of one kind.'),
   )
 })
 

@@ -6,7 +6,7 @@
  */
 import { type Field as ArrowField, type DataType, type RecordBatch, type Schema, Table } from 'apache-arrow'
 import type { Batch, Column, TypedArray } from '../core/column.ts'
-import { columnFromValues, createBuilder } from '../core/columnBuilder.ts'
+import { columnFromValues, createBuilder, kindOfValue, valueText } from '../core/columnBuilder.ts'
 import { castColumn, concatColumns, emptyColumn, sliceColumn } from '../core/columnOps.ts'
 import { PlanError } from '../core/errors.ts'
 import type { ArraySource, ReadSplit, SourceSplit } from '../core/ports.ts'
@@ -40,9 +40,7 @@ function rowColumns(rows: readonly unknown[], wanted: readonly Field[] | undefin
   const names = new Set(wanted?.map((field) => field.name))
   rows.forEach((row, i) => {
     if (!isRow(row))
-      throw new PlanError(
-        `Row ${i} of fromRows is ${row === null || row === undefined ? String(row) : `a ${Array.isArray(row) ? 'list' : typeof row}`}, and the rows before it are objects. Give rows of one kind.`,
-      )
+      throw new PlanError(`Row ${i} of fromRows is ${valueText(row)}, and the first row is an object. Give rows of one kind.`)
     for (const name of Object.keys(row)) {
       if (names.has(name)) continue
       if (wanted !== undefined)
@@ -72,10 +70,11 @@ function checkNotNull(name: string, column: Column): void {
   }
 }
 
+/** Plain objects, and instances of classes with fields of their own; not collections, dates or buffers. */
 function isRow(value: unknown): value is Readonly<Record<string, unknown>> {
-  if (typeof value !== 'object' || value === null || Array.isArray(value) || value instanceof Date || ArrayBuffer.isView(value))
-    return false
-  return true
+  const kind = kindOfValue(value)
+  if (kind !== undefined) return kind === 'object'
+  return typeof value === 'object' && value !== null && !(Symbol.iterator in value) && Object.keys(value).length > 0
 }
 
 function builtColumn(name: string, values: readonly unknown[], type: ColumnType | undefined): Column {
