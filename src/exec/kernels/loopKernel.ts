@@ -481,17 +481,21 @@ class KernelWriter {
       terms.push({ text, steady: inside && (subscript.kind === 'Key' || subscript.kind === 'Literal') })
     }
     const check = conditions.length === 0 ? [] : [`(${conditions.join(' && ')} || outside(${i}, [${shown.join(', ')}]))`]
-    return { evaluate, check, index: this.#index(terms) }
+    return { evaluate, check, index: this.#index(terms, small) }
   }
 
-  /** The part of an index that only keys decide is computed once an iteration. */
-  #index(terms: readonly Term[]): string {
+  /** The part of an index that only keys decide is computed once an iteration. `small`: all indices are 32-bit integers. */
+  #index(terms: readonly Term[], small: boolean): string {
     const texts = terms.map((term) => term.text)
     const leading = texts.slice(0, -1).join(' + ')
-    if (leading === '' || !terms.slice(0, -1).every((term) => term.steady)) return texts.join(' + ')
-    let base = this.#rowBases.get(leading)
-    if (base === undefined) this.#rowBases.set(leading, (base = `b${this.#rowBases.size}`))
-    return `${base} + ${texts[texts.length - 1]}`
+    if (leading === '') return texts.join('')
+    let row = leading
+    if (terms.slice(0, -1).every((term) => term.steady)) {
+      row = this.#rowBases.get(leading) ?? `b${this.#rowBases.size}`
+      this.#rowBases.set(leading, row)
+    }
+    const sum = `(${row} + ${texts[texts.length - 1]})`
+    return small ? `(${sum} | 0)` : sum
   }
 
   #array(name: string): ArrayShape {
