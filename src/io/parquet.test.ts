@@ -287,7 +287,7 @@ test('sizes that a page or a column only claims are refused before anything is a
     [
       'many',
       handmade(dataPage(8, 8, 2 ** 30, 3), body, 2 ** 30, 0),
-      `column "a": row group 0 holds about ${2 ** 33} bytes of it, and at most ${2 ** 30} are read at once. Write the file with smaller row groups.`,
+      `column "a": row group 0 holds about ${2 ** 33} bytes of it, and at most ${2 ** 29} are read at once. Write the file with smaller row groups.`,
     ],
   ]
   for (const [name, bytes, message] of cases) {

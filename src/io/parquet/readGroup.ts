@@ -19,8 +19,8 @@ import { WasmFailure, withParquetWasm } from './wasm.ts'
 
 /** Columns above this are decoded one at a time, so that the decoder's memory holds them. */
 const TOGETHER_BYTES = 256 * 2 ** 20
-/** One column of one row group: the decoder has 4 GiB for it in several forms. */
-const LARGEST_COLUMN_BYTES = 2 ** 30
+/** One column of one row group: the decoder has 4 GiB for it in several forms, and so has this process. */
+const LARGEST_COLUMN_BYTES = 2 ** 29
 /** Some old writers leave the dictionary page's header out of a chunk's size. */
 const SLACK_BYTES = 128
 

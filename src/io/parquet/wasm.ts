@@ -11,6 +11,9 @@ const require = createRequire(import.meta.url)
 /** Memory an instance may keep between calls. */
 const KEPT_BYTES = 512 * 2 ** 20
 
+/** A panic above this is taken for the end of memory, which says nothing about itself. */
+const FULL_BYTES = 2 ** 30
+
 let instance: typeof ParquetWasm | undefined
 
 /** A decoder's or encoder's failure: an error it reported, or a panic. */
@@ -35,8 +38,11 @@ export function withParquetWasm<R>(use: (wasm: typeof ParquetWasm) => R): R {
     return use(wasm)
   } catch (error) {
     const panic = error instanceof WebAssembly.RuntimeError || error instanceof RangeError
+    const full = panic && memoryBytes(wasm) > FULL_BYTES
     if (panic) replace()
-    const message = (panic ? panicText(printed.join('\n')) : undefined) ?? (error instanceof Error ? error.message : String(error))
+    const message = full
+      ? 'its values take more memory than there is for one row group'
+      : ((panic ? panicText(printed.join('\n')) : undefined) ?? (error instanceof Error ? error.message : String(error)))
     throw new WasmFailure(message, panic, error)
   } finally {
     console.error = printError
