@@ -187,7 +187,8 @@ export class LoopBuilder {
       update: [this.stmt({ kind: 'Assign', local, value: next })],
       body: this.statements(raw.body, { ...unlabeled, inLoop: true, locals: [...scope.locals, { name: local, mutable: false, ...range }] }),
       doWhile: false,
-      counted,
+      // What an array holds may change while the loop runs.
+      ...(to.expr.span.text.includes('.get(') ? {} : { counted }),
     })
   }
 

@@ -54,6 +54,13 @@ test.each<[string, string, TestLoop, string[]]>([
   ['a guard that leaves nothing', '([i], { a }) => { if (i < 50) a.set(i, a.get(i + 50)) }', line, []],
   ['an early return is a guard', '([i], { a }) => { if (i >= 50) return; a.set(i, a.get(i + 50)) }', line, []],
   ['only one iteration', '([i], { a, b }) => { if (i === 0) { a.set(5, b.get(i)) } }', line, []],
+  ['a captured flag', '([i], { a }) => { if (flag) a.set(i, a.get(i - 1)) }', { ...line, captured: { flag: false } }, []],
+  [
+    'a captured flag that is on',
+    '([i], { a }) => { if (flag) a.set(i, a.get(i - 1)) }',
+    { ...line, captured: { flag: 1 } },
+    ['a flow [1]'],
+  ],
   ['not the first', '([i], { a, b }) => { if (i !== 0) { a.set(0, 1) } }', { over: rangeOver(2), env }, []],
   ['rows are chains', '([i, j], { m }) => { m.set(i, j, m.get(i, j - 1)) }', plane, ['m flow [0, 1]']],
   ['a stencil', '([i, j], { m }) => { m.set(i, j, m.get(i - 1, j) + m.get(i, j - 1)) }', plane, ['m flow [0, 1]', 'm flow [1, 0]']],

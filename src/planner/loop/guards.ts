@@ -21,6 +21,9 @@ export interface Guard {
 }
 
 const UNKNOWN: Guard = { constraints: [], exact: false }
+const ALWAYS: Guard = { constraints: [], exact: true }
+/** 0 - 0 <= -1 */
+const NEVER: Guard = { constraints: [{ bound: -1 }], exact: true }
 
 const NEGATED: Partial<Record<BinaryOperator, BinaryOperator>> = {
   '<': '>=',
@@ -43,6 +46,8 @@ export function guardOf(test: Expr, truth: boolean, scope: Scope): Guard {
     const right = guardOf(test.right, truth, scope)
     return { constraints: [...left.constraints, ...right.constraints], exact: left.exact && right.exact }
   }
+  const constant = constantOf(test, scope)
+  if (constant !== undefined) return constant === truth ? ALWAYS : NEVER
   if (test.kind !== 'Binary') return UNKNOWN
   const operator = truth ? test.operator : NEGATED[test.operator]
   const left = wholeForm(test.left, scope)
@@ -77,6 +82,12 @@ export function guardOf(test: Expr, truth: boolean, scope: Scope): Guard {
     case '>>>':
       return UNKNOWN
   }
+}
+
+/** A captured flag, or a literal that a tool left behind. */
+function constantOf(test: Expr, scope: Scope): boolean | undefined {
+  if (test.kind === 'Literal') return Boolean(test.value)
+  return test.kind === 'Parameter' && scope.parameters.has(test.name) ? Boolean(scope.parameters.get(test.name)) : undefined
 }
 
 /** The form of an expression whose value is surely a whole number; values read from arrays need not be. */
