@@ -179,5 +179,6 @@ test('an abort rejects with its reason and leaves no memory behind', async () =>
   const running = (executors[1] as Executor).execute(plan, { signal: controller.signal })
   setTimeout(() => controller.abort(new Error('enough')), 20)
   await expect(running).rejects.toThrow('enough')
+  await expect((executors[0] as Executor).execute(orders, { signal: AbortSignal.abort(new Error('before')) })).rejects.toThrow('before')
   expect(arena.usedBytes).toBe(0)
 })

@@ -76,6 +76,7 @@ export class Run {
   }
 
   private async run(plan: PhysicalPlan): Promise<Dataset> {
+    this.signal?.throwIfAborted()
     switch (plan.kind) {
       case 'ScanExec':
         return await this.scan(plan)

@@ -13,7 +13,7 @@ import type { Expr, FunctionIr } from '../../core/functionIr.ts'
 import { rowIrOf } from '../../core/functionUse.ts'
 import type { ColumnType, ElementType, Field } from '../../core/schema.ts'
 import type { ExecFunction } from '../../planner/physical/physicalPlan.ts'
-import { scalarBatch, structBatch } from '../operators/batches.ts'
+import { elementColumn, scalarBatch, structBatch } from '../operators/batches.ts'
 import { type RowContext, rowFailure } from './rowFailure.ts'
 import { createOutput, type Output, partsOf, returnShapeOf } from './rowKernelOutput.ts'
 import { constantsOf, printRow } from './rowKernelSource.ts'
@@ -43,14 +43,46 @@ export function columnOf(f: ExecFunction, batch: Batch, context: RowContext, opt
     const columns = outputColumns(ir, batch, context, shape.names, () => undefined)
     return structColumn(shape.names, columns, batch.length)
   }
+  if (ir !== undefined && shape?.kind === 'same' && !options.tuple) return elementColumn(batch)
   if (ir !== undefined && shape?.kind === 'value') {
-    const copied = copiedColumn(ir, batch)
+    const copied = copiedColumn(ir, batch) ?? numberColumn(ir, batch, context)
     if (copied !== undefined) return copied
   }
   const builder = createBuilder(undefined, 'key')
   const append = options.tuple ? (value: unknown) => builder.append(asStruct(value)) : (value: unknown) => builder.append(value)
   returnedValues(f, batch, context, append)
   return builder.finish()
+}
+
+/** The column when every value is a number or null, and one is a number; else undefined, and the loop is run again. */
+function numberColumn(ir: FunctionIr, batch: Batch, context: RowContext): Column | undefined {
+  const values = new Float64Array(batch.length)
+  const nulls: number[] = []
+  const rest = (value: unknown, index: number): boolean => {
+    if (value === null || value === undefined) nulls.push(index)
+    return value === null || value === undefined
+  }
+  let isOther = false
+  const other = (): void => {
+    isOther = true
+  }
+  runKernel(
+    ir,
+    batch,
+    context,
+    { $o: values, $rest: rest, $other: other },
+    (value, print) =>
+      `{ const $t = ${value === undefined ? 'undefined' : print(value)}; if (typeof $t === 'number') $o[$i] = $t; else if (!$rest($t, $i)) { $other(); return 0; } }`,
+  )
+  if (isOther || nulls.length === batch.length) return undefined
+  return { type: { kind: 'f64' }, length: batch.length, values, ...validityWithout(nulls, batch.length) }
+}
+
+function validityWithout(nulls: readonly number[], length: number): { readonly validity?: Uint8Array } {
+  if (nulls.length === 0) return {}
+  const validity = new Uint8Array((length + 7) >> 3).fill(0xff)
+  for (const index of nulls) validity[index >> 3] = (validity[index >> 3] as number) & ~(1 << (index & 7)) // index < length
+  return { validity }
 }
 
 /** The batch of what the function returns: rows when all are plain objects, scalars otherwise. Keys are kept. */
