@@ -135,10 +135,13 @@ test('a value that does not fit the type asked for is an error with its line', a
 })
 
 test('wrong options and wrong files', async () => {
-  await expect(load('a,b\n1,2\n', { types: { c: 'f64' } })).rejects.toThrow(
-    new PlanError(`{ types } names a column "c", and ${path} has no such column. Its columns: a, b.`),
+  await expect(load('a,b\n1,2\n', { types: { total: 'f64' } })).rejects.toThrow(
+    new PlanError(`There is no column "total" in ${path}. The columns are a, b. { types } asks for it.`),
   )
   await expect(load('a,b\n', { delimiter: '' })).rejects.toThrow(new PlanError('The delimiter "" is not one character.'))
+  await expect(load('a,b\r1,2\r')).rejects.toThrow(
+    new SourceError(`${path} ends its lines with \\r alone. Lines end with \\n or \\r\\n.`, path),
+  )
   await expect(load('')).rejects.toThrow(new SourceError(`${path} is empty.`, path))
   await expect(load('a,a\n1,2\n')).rejects.toThrow(
     new SourceError(`${path}, column "a": there are two columns of this name. Rename one, or read it with { header: false }.`, path),

@@ -8,6 +8,7 @@ import { CsvError, type Options, parse } from 'csv-parse/sync'
 import type { Batch, Column } from '../core/column.ts'
 import { createBuilder, valueText } from '../core/columnBuilder.ts'
 import { PlanError, SourceError } from '../core/errors.ts'
+import { missingColumnMessage } from '../core/nearestNames.ts'
 import type { ArraySource, ReadSplit, SourceSplit } from '../core/ports.ts'
 import { type ColumnType, type Field, typeText } from '../core/schema.ts'
 import { type ByteSource, nameOfPath, openBytes } from './byteSource.ts'
@@ -70,9 +71,7 @@ export async function openCsv(source: string | URL | readonly string[], options:
   const names = files[0]?.names ?? []
   for (const name of Object.keys(types)) {
     if (!names.includes(name))
-      throw new PlanError(
-        `{ types } names a column "${name}", and ${files[0]?.path ?? ''} has no such column. Its columns: ${names.join(', ')}.`,
-      )
+      throw new PlanError(`${missingColumnMessage(name, fieldsNamed(names), files[0]?.path)} { types } asks for it.`)
   }
   const columns = names.map((name, i) => {
     const asked = Object.hasOwn(types, name) ? types[name] : undefined
@@ -93,8 +92,12 @@ export async function openCsv(source: string | URL | readonly string[], options:
   }
 }
 
+function fieldsNamed(names: readonly string[]): Field[] {
+  return names.map((name) => ({ name, type: { kind: 'unknown' }, nullable: true }))
+}
+
 function parserOptions(delimiter: string): Options {
-  return { delimiter, relax_column_count: true, skip_empty_lines: false }
+  return { delimiter, record_delimiter: ['\r\n', '\n'], relax_column_count: true, skip_empty_lines: false }
 }
 
 /** The records of the first MiB; the last one is left out when the sample cuts it. */
@@ -118,6 +121,8 @@ async function sampleOf(bytes: ByteSource, path: string, delimiter: string): Pro
 
 function namesOf(path: string, sample: readonly string[][], header: boolean): string[] {
   const [first = []] = sample
+  if (first.some((name) => name.includes('\r')))
+    throw new SourceError(`${path} ends its lines with \\r alone. Lines end with \\n or \\r\\n.`, path)
   const names = first.map((name, i) => (header && name.trim() !== '' ? name.trim() : `column${i + 1}`))
   const twice = names.find((name, i) => names.indexOf(name) !== i)
   if (twice !== undefined)
@@ -177,6 +182,7 @@ async function piecesOf(bytes: ByteSource): Promise<Piece[]> {
 const EMPTY_TEXT = '\0""'
 
 function recordsOf(text: string, path: string, delimiter: string, firstLine: number): string[][] {
+  if (!text.includes('"')) return plainRecordsOf(text, delimiter)
   const options = parserOptions(delimiter)
   // The callback per field is slow, and is needed only to tell "" from nothing.
   const end = `[\\n\\r${delimiter.replace(/[\]\\^-]/, '\\$&')}]`
@@ -192,6 +198,19 @@ function recordsOf(text: string, path: string, delimiter: string, firstLine: num
     }
     throw error
   }
+}
+
+/** Where nothing is quoted a line is a record: about four times as fast as the parser. */
+function plainRecordsOf(text: string, delimiter: string): string[][] {
+  const records: string[][] = []
+  let start = 0
+  while (start < text.length) {
+    const found = text.indexOf('\n', start)
+    const end = found < 0 ? text.length : found
+    records.push(text.slice(start, end > start && found >= 0 && text.charCodeAt(end - 1) === 13 ? end - 1 : end).split(delimiter))
+    start = end + 1
+  }
+  return records
 }
 
 export const readCsvSplit: ReadSplit = async (_source, split, names) => {

@@ -10,6 +10,8 @@ import type { ColumnType, DType } from '../core/schema.ts'
 export type CsvType = DType | 'u64' | 'utf8' | 'timestamp' | 'date'
 
 const NUMBER = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?$/
+/** What most fields of number columns look like; no more than 15 digits before the point. */
+const PLAIN = /^-?(?:0|[1-9]\d{0,14})(?:\.\d+)?$/
 const INTEGER = /^[+-]?\d+$/
 const LEADING_ZERO = /^[+-]?0\d/
 const SPECIAL = new Set(['NaN', 'Infinity', '-Infinity'])
@@ -79,6 +81,7 @@ export function valueOfField(field: string, type: ColumnType, guessed: boolean):
       return field
     case 'f64':
     case 'f32': {
+      if (PLAIN.test(field)) return Number(field)
       if (guessed ? !isNumber(text) || isWide(text) : !NUMBER.test(text) && !SPECIAL.has(text)) return undefined
       const value = Number(text)
       if (!Number.isFinite(value) && !SPECIAL.has(text)) return undefined

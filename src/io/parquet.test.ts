@@ -79,7 +79,7 @@ test('columns are chosen and ordered by { columns }', async () => {
   expect(fieldsOf(source.element).map((field) => field.name)).toStrictEqual(['big', 'id'])
   expect((await rowsOf(source))[7]).toStrictEqual({ big: 7n, id: 7 })
   await expect(openParquet(good, { columns: ['idd'] })).rejects.toThrow(
-    new PlanError(`There is no column "idd" in ${good}. Its columns: id, name, big.`),
+    new PlanError(`There is no column "idd" in ${good}. Did you mean "id"? The columns are id, name, big.`),
   )
   await expect(openParquet(good, { columns: ['id', 'id'] })).rejects.toThrow(
     new PlanError('A column is named twice in { columns: ["id", "id"] }.'),

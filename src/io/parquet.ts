@@ -5,8 +5,9 @@
  * (`parquet/pages.ts`), put into a small file of their own (`parquet/singleGroup.ts`) and decoded by parquet-wasm.
  */
 import { PlanError, SourceError } from '../core/errors.ts'
+import { missingColumnMessage } from '../core/nearestNames.ts'
 import type { ArraySource, SourceSplit } from '../core/ports.ts'
-import { type Field, namesText, sameType, typeText } from '../core/schema.ts'
+import { type Field, sameType, typeText } from '../core/schema.ts'
 import { nameOfPath, openBytes } from './byteSource.ts'
 import { describeFile, type FileColumns, splitsOf } from './parquet/describe.ts'
 import { readFooter } from './parquet/footer.ts'
@@ -48,9 +49,8 @@ async function openOne(path: string, options: ParquetOptions): Promise<FileColum
     const columns = names.map((name) => {
       const column = known.get(name)
       if (column === undefined) {
-        throw new PlanError(
-          `There is no column "${name}" in ${path}. Its columns: ${namesText(footer.columns.map((c): Field => ({ name: c.name, type: { kind: 'unknown' }, nullable: true })))}.`,
-        )
+        const fields = footer.columns.map((known): Field => ({ name: known.name, type: { kind: 'unknown' }, nullable: true }))
+        throw new PlanError(missingColumnMessage(name, fields, path))
       }
       return column
     })
