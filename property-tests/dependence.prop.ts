@@ -7,7 +7,7 @@
  * exact, no vector may be invented.
  */
 import fc from 'fast-check'
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import type { Distance } from '../src/core/loopPlan.ts'
 import type { AnalyzedLoop, Schedule } from '../src/core/loopSpec.ts'
 import { analyzeLoop } from '../src/planner/loop/analyze.ts'
@@ -19,6 +19,8 @@ const RUNS = process.env.LAWS === 'long' ? 10_000 : Number(process.env.LAWS ?? 2
 const SEED = process.env.SEED === undefined ? Date.now() % 2 ** 31 : Number(process.env.SEED)
 console.log(`dependence.prop.ts: SEED=${SEED}, ${RUNS} runs a law`)
 const RUN = { numRuns: RUNS, seed: SEED }
+// Far above what a run takes, for machines under load.
+vi.setConfig({ testTimeout: 30 * RUNS + 60_000 })
 
 const cutsOfThreeAxes = fc.array(fc.array(fc.nat(9), { maxLength: 4 }), { minLength: 3, maxLength: 3 })
 
