@@ -3,10 +3,12 @@
  *
  * Two words after the fence change that: `no-run` leaves a block out (its reason stands in the text around it), and
  * `append` adds it to the program of the block before it. A block followed by a fence ```text output (or ```console
- * output) must print that text, where `…` stands for anything within a line. Blocks run with tsx from the sources, each
- * in an empty folder. `tsx scripts/docs.ts types` runs the documents whose names contain a word.
+ * output) must print that text, where `…` stands for anything within a line.
+ *
+ * The programs see the package as built. They are compiled together by tsc, types checked, and run by plain Node, each
+ * in a folder of its own. `tsx scripts/docs.ts types` runs the documents whose names contain a word.
  */
-import { mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { differenceOf } from './expectedOutput.ts'
@@ -19,12 +21,25 @@ interface Block {
   readonly text: string
 }
 interface Program {
+  /** The folder it runs in. */
+  readonly name: string
   readonly place: string
   readonly source: string
   readonly output?: string
 }
 
 const TIME_LIMIT_MS = 120_000
+/** `w[k] += x` on a row view is fine in a document, so indexed access is not checked for undefined. */
+const COMPILER_OPTIONS = {
+  target: 'ES2022',
+  lib: ['ES2023', 'ESNext.Disposable', 'DOM'],
+  module: 'NodeNext',
+  types: ['node'],
+  strict: true,
+  skipLibCheck: true,
+  outDir: 'out',
+  rootDir: '.',
+}
 
 const word = process.argv[2] ?? ''
 const documents = ['README.md', ...readdirSync(join(ROOT, 'docs')).map((name) => `docs/${name}`)].filter(
@@ -33,22 +48,62 @@ const documents = ['README.md', ...readdirSync(join(ROOT, 'docs')).map((name) =>
 const blocks = documents.flatMap((document) => blocksOf(document, readFileSync(join(ROOT, document), 'utf8')))
 const programs = programsOf(blocks)
 const skipped = blocks.filter((block) => isProgram(block) && hasWord(block, 'no-run'))
-
-let failed = 0
-for (const program of programs) {
-  const complaint = await complaintAbout(program)
-  console.log(`${complaint === undefined ? 'ok    ' : 'FAILED'} ${program.place}${complaint === undefined ? '' : `\n${complaint}`}`)
-  if (complaint !== undefined) failed++
+const folder = mkdtempSync(join(tmpdir(), 'distarray-docs-'))
+try {
+  await runPrograms()
+} finally {
+  rmSync(folder, { recursive: true, force: true })
 }
-for (const block of skipped) console.log(`LEFT OUT (no-run) ${block.document}:${block.line}`)
-finish({ passed: programs.length - failed, failed, skipped: skipped.length })
+
+async function runPrograms(): Promise<void> {
+  const built = await run('npm', ['run', 'build'], { cwd: ROOT, timeoutMs: TIME_LIMIT_MS })
+  if (built.code !== 0) console.log(`FAILED build\n${built.stdout}${built.stderr}`)
+  const complaints = built.code === 0 ? await compile() : new Map<string, string>()
+  let failed = built.code === 0 ? 0 : 1
+  for (const program of programs) {
+    const complaint = complaints.get(program.name) ?? (await complaintAboutRun(program))
+    console.log(`${complaint === undefined ? 'ok    ' : 'FAILED'} ${program.place}${complaint === undefined ? '' : `\n${complaint}`}`)
+    if (complaint !== undefined) failed++
+  }
+  for (const block of skipped) console.log(`LEFT OUT (no-run) ${block.document}:${block.line}`)
+  finish({ passed: Math.max(0, programs.length - failed), failed, skipped: skipped.length })
+}
+
+/** Compiles all programs; what tsc says about each, by name. */
+async function compile(): Promise<ReadonlyMap<string, string>> {
+  const packages = join(folder, 'node_modules')
+  mkdirSync(packages)
+  for (const name of readdirSync(join(ROOT, 'node_modules'))) symlinkSync(join(ROOT, 'node_modules', name), join(packages, name))
+  symlinkSync(ROOT, join(packages, 'distarray'))
+  writeFileSync(join(folder, 'package.json'), '{ "type": "module" }')
+  writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify({ compilerOptions: COMPILER_OPTIONS, include: ['*/program.ts'] }))
+  for (const { name, source } of programs) {
+    mkdirSync(join(folder, name))
+    writeFileSync(join(folder, name, 'program.ts'), source)
+  }
+  const { stdout, stderr } = await run(join(BIN, 'tsc'), ['-p', folder], { cwd: folder, timeoutMs: TIME_LIMIT_MS })
+  const complaints = new Map<string, string>()
+  for (const line of `${stdout}${stderr}`.split('\n')) {
+    const name = /^(program\d+)\//.exec(line)?.[1]
+    if (name !== undefined) complaints.set(name, `${complaints.get(name) ?? ''}${line}\n`)
+  }
+  return complaints
+}
+
+async function complaintAboutRun({ name, output }: Program): Promise<string | undefined> {
+  const args = [join(folder, 'out', name, 'program.js')]
+  const { code, stdout, stderr, timedOut } = await run(process.execPath, args, { cwd: join(folder, name), timeoutMs: TIME_LIMIT_MS })
+  if (timedOut) return `did not end within ${TIME_LIMIT_MS / 1000} s`
+  if (code !== 0) return `ended with code ${code}:\n${stderr}${stdout}`
+  return output === undefined ? undefined : differenceOf(output, stdout)
+}
 
 function blocksOf(document: string, markdown: string): readonly Block[] {
-  return [...markdown.matchAll(/^```([^\n`]*)\n([\s\S]*?)^```$/gm)].map(([all, info = '', text = ''], _i) => ({
+  return [...markdown.matchAll(/^```([^\n`]*)\n([\s\S]*?)^```$/gm)].map((match) => ({
     document,
-    line: markdown.slice(0, markdown.indexOf(all)).split('\n').length,
-    info,
-    text,
+    line: markdown.slice(0, match.index).split('\n').length,
+    info: match[1] ?? '',
+    text: match[2] ?? '',
   }))
 }
 
@@ -68,23 +123,7 @@ function programsOf(all: readonly Block[]): readonly Program[] {
     for (; all[next]?.document === block.document && hasWord(all[next] as Block, 'append'); next++) parts.push(all[next]?.text ?? '')
     const after = all[next]
     const promises = after !== undefined && after.document === block.document && hasWord(after, 'output')
-    return [{ place: `${block.document}:${block.line}`, source: parts.join('\n'), ...(promises ? { output: after.text } : {}) }]
+    const place = `${block.document}:${block.line}`
+    return [{ name: `program${index}`, place, source: parts.join('\n'), ...(promises ? { output: after.text } : {}) }]
   })
-}
-
-async function complaintAbout(program: Program): Promise<string | undefined> {
-  const folder = mkdtempSync(join(tmpdir(), 'distarray-docs-'))
-  try {
-    // By the paths of this repository's tsconfig 'distarray' is its source.
-    writeFileSync(join(folder, 'package.json'), '{ "type": "module" }')
-    writeFileSync(join(folder, 'program.ts'), program.source)
-    symlinkSync(join(ROOT, 'node_modules'), join(folder, 'node_modules'))
-    const args = ['--tsconfig', join(ROOT, 'tsconfig.json'), join(folder, 'program.ts')]
-    const { code, stdout, stderr, timedOut } = await run(join(BIN, 'tsx'), args, { cwd: folder, timeoutMs: TIME_LIMIT_MS })
-    if (timedOut) return `did not end within ${TIME_LIMIT_MS / 1000} s`
-    if (code !== 0) return `ended with code ${code}:\n${stderr}${stdout}`
-    return program.output === undefined ? undefined : differenceOf(program.output, stdout)
-  } finally {
-    rmSync(folder, { recursive: true, force: true })
-  }
 }
