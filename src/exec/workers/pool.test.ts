@@ -38,7 +38,7 @@ export const HANDLERS = {
     const held = []
     for (let i = 0; i < rounds; i++) {
       if (held.length < 20 && random(2) === 0) {
-        const length = random(2000)
+        const length = random(40)
         const offset = arena.allocate(length * 4, 'hammer')
         const view = arena.view('i32', offset, length)
         if (view.some((x) => x !== 0)) throw new Error('not zeroed')
