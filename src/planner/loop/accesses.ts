@@ -250,13 +250,18 @@ class BodyWalk {
   }
 
   private scope(state: State): Scope {
-    return {
+    const scope: Scope = {
       rank: this.spec.over.rank,
       locals: state.locals,
       parameters: this.parameters,
       extentOf: (array, axis) => extentForm(this.spec.env[array], axis),
-      readOf: (array) => (this.distinct.has(array) ? { variable: { kind: 'distinct', read: this.reads++, array }, offset: 0 } : undefined),
+      readOf: (array, subscripts) => {
+        if (!this.distinct.has(array)) return undefined
+        const at = subscripts.map((subscript) => wholeForm(subscript, scope))
+        return { variable: { kind: 'distinct', read: this.reads++, array, at }, offset: 0 }
+      },
     }
+    return scope
   }
 }
 

@@ -14,8 +14,8 @@ export type Variable =
   | { readonly kind: 'inner'; readonly loop: number; readonly name: string }
   /** The extent of an axis of an array, where it is not known yet. */
   | { readonly kind: 'extent'; readonly array: number; readonly axis: number; readonly name: string }
-  /** A value read from an array whose values `assume.distinct` says differ between iterations; `read` is unique in the body. */
-  | { readonly kind: 'distinct'; readonly read: number; readonly array: string }
+  /** A value read from an array whose values `assume.distinct` says differ, and where it was read; `read` is unique in the body. */
+  | { readonly kind: 'distinct'; readonly read: number; readonly array: string; readonly at: readonly (Form | undefined)[] }
 
 export interface Form {
   /** Absent for a constant. */
@@ -32,7 +32,7 @@ export interface Scope {
   readonly parameters: ReadonlyMap<string, Primitive>
   extentOf(array: string, axis: number): Form | undefined
   /** The form of a read, where it has one. */
-  readOf(array: string): Form | undefined
+  readOf(array: string, subscripts: readonly Expr[]): Form | undefined
 }
 
 /** Offsets beyond this have no form, so that no sum of a handful of them leaves the exact integers. */
@@ -70,7 +70,7 @@ export function formOf(expr: Expr, scope: Scope): Form | undefined {
       return ROUNDINGS.has(expr.callee) && argument !== undefined && expr.args.length === 1 ? formOf(argument, scope) : undefined
     }
     case 'Read':
-      return scope.readOf(expr.array)
+      return scope.readOf(expr.array, expr.subscripts)
     case 'Input':
     case 'Field':
     case 'Logical':

@@ -17,7 +17,9 @@ type Side = 'p' | 'q'
 export function collisionSystem(spec: LoopSpec, atP: Access, atQ: Access): Differences | undefined {
   const axes = Math.min(atP.subscripts.length, atQ.subscripts.length)
   const pairs = Array.from({ length: axes }, (_, axis) => [atP.subscripts[axis], atQ.subscripts[axis]] as const)
-  if (pairs.some(([a, b]) => promisedDistinct(a, b))) return undefined
+  const promises = pairs.flatMap(([a, b]) => promisedPlaces(a, b))
+  if (promises.some((places) => places.length === 0)) return undefined
+  const samePlaces = promises.flat()
 
   const numbers = new Numbers(spec.over.rank)
   const sides = [
@@ -34,6 +36,10 @@ export function collisionSystem(spec: LoopSpec, atP: Access, atQ: Access): Diffe
     }
   }
   for (const extent of extents) numbers.of('p', extent.variable)
+  for (const { p, q } of samePlaces) {
+    numbers.of('p', p.variable)
+    numbers.of('q', q.variable)
+  }
 
   const system = new Differences(numbers.count)
   for (const [side, access] of sides) {
@@ -51,6 +57,7 @@ export function collisionSystem(spec: LoopSpec, atP: Access, atQ: Access): Diffe
     if (a?.kind !== 'affine' || b?.kind !== 'affine') continue
     system.equal(numbers.of('p', a.form.variable), numbers.of('q', b.form.variable), b.form.offset - a.form.offset)
   }
+  for (const { p, q } of samePlaces) system.equal(numbers.of('p', p.variable), numbers.of('q', q.variable), q.offset - p.offset)
   return system.feasible ? system : undefined
 }
 
@@ -95,9 +102,20 @@ function extentForms(spec: LoopSpec, access: Access): Form[] {
   return []
 }
 
-/** Whether both subscripts are the same sum with a value that differs between iterations. */
-function promisedDistinct(a: Subscript | undefined, b: Subscript | undefined): boolean {
-  if (a?.kind !== 'affine' || b?.kind !== 'affine') return false
+/**
+ * Where both subscripts are the same sum with a value of `assume.distinct`: equal values were read at one place, so the
+ * places are equal too, axis by axis where they have forms. No axis with forms says that the places never agree: that
+ * is the promise. No promise, no entry.
+ */
+function promisedPlaces(a: Subscript | undefined, b: Subscript | undefined): { readonly p: Form; readonly q: Form }[][] {
+  if (a?.kind !== 'affine' || b?.kind !== 'affine') return []
   const [left, right] = [a.form.variable, b.form.variable]
-  return left?.kind === 'distinct' && right?.kind === 'distinct' && left.array === right.array && a.form.offset === b.form.offset
+  if (left?.kind !== 'distinct' || right?.kind !== 'distinct') return []
+  if (left.array !== right.array || a.form.offset !== b.form.offset) return []
+  return [
+    left.at.flatMap((p, axis) => {
+      const q = right.at[axis]
+      return p === undefined || q === undefined ? [] : [{ p, q }]
+    }),
+  ]
 }

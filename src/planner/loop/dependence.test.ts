@@ -134,6 +134,11 @@ test('assume.distinct frees subscripts read from an array, unless the loop write
   expect(vectors('([i], { a, x }) => { const j = x.get(i); a.set(j + 1, a.get(j + 1) + 1) }', { ...line, options })).toEqual([])
   expect(vectors('([i], { a, x }) => { a.set(x.get(i), a.get(x.get(i) + 1)) }', { ...line, options })).toEqual(['a anti [+]', 'a flow [+]'])
   expect(vectors('([i], { a, x }) => { a.set(x.get(i), 1); x.set(i, 0) }', { ...line, options })).toEqual(['a output [+]'])
+  // One value is read by all j of an i, and by all i.
+  expect(vectors('([i, j], { a, x }) => { a.set(x.get(i), 1) }', { ...plane, options })).toEqual(['a output [0, +]'])
+  expect(vectors('([i], { a, x }) => { a.set(x.get(3), 1) }', { ...line, options })).toEqual(['a output [+]'])
+  expect(vectors('([i], { a, b, x }) => { a.set(x.get(b.get(i)), 1) }', { ...line, options })).toEqual([])
+  expect(vectors('([i], { a, x }) => { for (let k = 0; k < 5; k++) a.set(x.get(k), 1) }', { ...line, options })).toEqual(['a output [+]'])
 })
 
 test('witnesses are the smallest iterations, and certain where nothing but indices decides', () => {
