@@ -6,14 +6,14 @@ import type { Refusal } from '../../core/span.ts'
 import { lowerAssignment, lowerUpdate } from './assignments.ts'
 import { lowerCall, methodCall } from './calls.ts'
 import { inputElement, type LowerContext } from './context.ts'
-import { lowerEffect, lowerExpression, returned } from './expressions.ts'
+import { lowerEffect, lowerExpression } from './expressions.ts'
 import { enterFunction, hoistVars, inlineCall } from './inline.ts'
 import { Lowering, type Missing, type Verbs } from './lowering.ts'
 import { memberValue } from './members.ts'
 import { fromOutside } from './outside.ts'
 import { bindArguments, bindPattern } from './patterns.ts'
 import { refusalOf } from './refusals.ts'
-import { emitReturn, lowerStatements } from './statements.ts'
+import { lowerReturned, lowerStatements } from './statements.ts'
 import { inferTypes, type TypeOf, type TypeSources } from './types.ts'
 import { type Unit, wholeSpan } from './unit.ts'
 
@@ -54,15 +54,14 @@ export function lowerUnit(unit: Unit, context: LowerContext): Lowered {
       hoistVars(l, unit, node)
       l.verbs.statements(l, node.body.body)
     } else if (context.kind === 'loop' && context.isRange) l.verbs.effect(l, node.body)
-    else {
-      const value = returned(l, lowerExpression(l, node.body), node.body)
-      if (value !== undefined) emitReturn(l, value, l.span(node.body))
-    }
+    else lowerReturned(l, node.body)
   }
   const body = withoutLastReturn(l.out)
   const typeOf = inferTypes(body, typeSources(l))
   for (const check of l.checks) {
-    const { type, nullable } = typeOf(check.expr)
+    const found = typeOf(check.expr)
+    if (found === undefined) continue
+    const { type, nullable } = found
     const kinds = type.kind === 'unknown' ? undefined : nullable ? [type.kind, 'null' as const] : [type.kind]
     if (!check.holds(kinds)) l.refuseWith(check.refusal)
   }

@@ -58,7 +58,8 @@ export function memberValue(l: Lowering, object: Value, property: Value | string
 function staticName(l: Lowering, property: Value): string | undefined {
   if (property.kind !== 'expr') return undefined
   const { expr } = property
-  if (expr.kind === 'Literal' && (typeof expr.value === 'string' || typeof expr.value === 'number')) return String(expr.value)
+  if (expr.kind === 'Literal' && typeof expr.value === 'string') return expr.value
+  if (expr.kind === 'Literal' && typeof expr.value === 'number') return isIndexName(String(expr.value)) ? String(expr.value) : undefined
   if (expr.kind !== 'Parameter') return undefined
   const value = l.parameters.find((one) => one.name === expr.name)?.value
   return typeof value === 'string' ? value : undefined

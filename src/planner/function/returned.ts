@@ -20,7 +20,10 @@ export function elementReturnedBy(ir: FunctionIr, context: LowerContext): Elemen
   let result: ValueType | undefined = alwaysReturns(ir.body) ? undefined : { type: { kind: 'null' }, nullable: true }
   visitStmts(ir.body, (stmt) => {
     if (stmt.kind !== 'Return') return
-    const type: ValueType = stmt.value === undefined ? { type: { kind: 'null' }, nullable: true } : typeOf(stmt.value)
+    const type: ValueType =
+      stmt.value === undefined
+        ? { type: { kind: 'null' }, nullable: true }
+        : (typeOf(stmt.value) ?? { type: { kind: 'unknown' }, nullable: true })
     result = result === undefined ? type : join(result, type)
   })
   const { type, nullable } = result ?? { type: { kind: 'unknown' }, nullable: true }

@@ -1,10 +1,10 @@
 /**
  * Statements: each node type of acorn to what it emits.
  */
-import type { AnyNode, Statement } from 'acorn'
+import type { AnyNode, Expression, Statement } from 'acorn'
 import type { Expr, Stmt } from '../../core/functionIr.ts'
 import { someNode } from './ast.ts'
-import { literal, makeIf } from './build.ts'
+import { conditional, literal, makeIf } from './build.ts'
 import { forbidden, lowerEffect, lowerExpression, returned } from './expressions.ts'
 import { lowerDoWhile, lowerFor, lowerForOf, lowerWhile } from './loops.ts'
 import type { Lowering } from './lowering.ts'
@@ -148,8 +148,8 @@ function lowerReturn(l: Lowering, node: Statement & { type: 'ReturnStatement' })
   const span = l.span(node)
   const { result } = l.frame
   if (result === undefined) {
-    const value = node.argument ? returned(l, lowerExpression(l, node.argument), node.argument) : undefined
-    emitReturn(l, value, span)
+    if (node.argument) lowerReturned(l, node.argument)
+    else l.emit({ kind: 'Return', span })
     return
   }
   const value = node.argument ? lowerExpression(l, node.argument) : undefined
@@ -161,8 +161,30 @@ function lowerReturn(l: Lowering, node: Statement & { type: 'ReturnStatement' })
   if (result.breaks) l.emit({ kind: 'Break', label: result.label, span })
 }
 
+/** `return c ? a : b`, as one expression where neither branch has effects, as an if otherwise. */
+export function lowerReturned(l: Lowering, node: Expression): void {
+  const span = l.span(node)
+  if (node.type === 'ConditionalExpression') {
+    const test = l.scalarOrNothing(lowerExpression(l, node.test), node.test)
+    const then = l.collect(() => lowerReturned(l, node.consequent))
+    const other = l.collect(() => lowerReturned(l, node.alternate))
+    if (test === undefined) return
+    const [a, b] = [onlyReturn(then), onlyReturn(other)]
+    if (a !== undefined && b !== undefined) l.emit({ kind: 'Return', value: conditional(test, a, b, span), span })
+    else l.emit(...makeIf(test, then, other, span))
+    return
+  }
+  const value = returned(l, lowerExpression(l, node), node)
+  if (value !== undefined) emitReturn(l, value, span)
+}
+
+function onlyReturn(stmts: readonly Stmt[]): Expr | undefined {
+  const [only] = stmts
+  return stmts.length === 1 && only?.kind === 'Return' ? only.value : undefined
+}
+
 /** In a loop body a returned undefined is no value: the element stays. */
-export function emitReturn(l: Lowering, value: Expr | undefined, span: Stmt['span']): void {
+function emitReturn(l: Lowering, value: Expr | undefined, span: Stmt['span']): void {
   const isNothing = (expr: Expr | undefined): boolean => expr === undefined || (expr.kind === 'Literal' && expr.value === undefined)
   if (isNothing(value) || value === undefined) l.emit({ kind: 'Return', span })
   else if (value.kind === 'Conditional' && (isNothing(value.then) || isNothing(value.else))) {

@@ -27,7 +27,8 @@ export interface TypeSources {
   readonly dtype: (array: string) => string | undefined
 }
 
-export type TypeOf = (expr: Expr) => ValueType
+/** Undefined for what is never evaluated: it depends on a local that nothing declares. */
+export type TypeOf = (expr: Expr) => ValueType | undefined
 
 /** Infers the types of all locals of a body; the answer types any of its expressions. */
 export function inferTypes(body: readonly Stmt[], sources: TypeSources): TypeOf {
@@ -52,7 +53,7 @@ export function inferTypes(body: readonly Stmt[], sources: TypeSources): TypeOf 
       }
     }
   }
-  return (expr) => typeOf(expr) ?? UNKNOWN
+  return typeOf
 }
 
 const NUMBERS: ReadonlySet<string> = new Set(['f64', 'f32', 'i32', 'u32', 'i16', 'u16', 'i8', 'u8'])

@@ -5,8 +5,8 @@
  */
 import { PlanError } from '../../core/errors.ts'
 import type { UserFunction } from '../../core/functionIr.ts'
-import { nearestNames } from '../../core/nearestNames.ts'
-import { type ElementType, namesText } from '../../core/schema.ts'
+import { missingColumnMessage } from '../../core/nearestNames.ts'
+import type { ElementType } from '../../core/schema.ts'
 import type { Refusal, Span } from '../../core/span.ts'
 import type { LowerContext } from './context.ts'
 import { lowerUnit } from './lower.ts'
@@ -76,20 +76,10 @@ function isAsyncUnit(unit: Unit): boolean {
 }
 
 function missingColumn(missing: Missing, context: LowerContext): PlanError {
-  const element =
-    context.kind === 'loop'
-      ? context.overElement
-      : context.inputs.find((one) => one.kind === 'row' && !one.fields.some((field) => field.name === missing.name))
-  const fields = element?.kind === 'row' ? element.fields : []
-  const nearest = nearestNames(
-    missing.name,
-    fields.map((field) => field.name),
-  )
-  const where = context.kind === 'loop' ? 'loop' : context.method
-  const hint = nearest.length === 0 ? '' : ` Did you mean ${nearest.map((name) => JSON.stringify(name)).join(' or ')}?`
+  const elements = context.kind === 'loop' ? [context.overElement] : context.inputs
+  const element = elements.find((one) => one?.kind === 'row' && !one.fields.some((field) => field.name === missing.name))
   const { line, column, text } = missing.span
-  return new PlanError(
-    `${where}: there is no column ${JSON.stringify(missing.name)} among [${namesText(fields)}].${hint}\n  ${line}:${column}  ${text}`,
-    { span: missing.span },
-  )
+  const where = context.kind === 'loop' ? 'the rows of the loop' : `the rows of ${context.method}`
+  const message = missingColumnMessage(missing.name, element?.kind === 'row' ? element.fields : [], where)
+  return new PlanError(`${message}\n  ${line}:${column}  ${text}`, { span: missing.span })
 }
