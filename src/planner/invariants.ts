@@ -4,8 +4,9 @@
  * A rewritten node yields the same element (names, types, nullability, in order) under the same keys, and it comes in
  * the order that was promised. Every new node is well-formed: it reads only columns that its inputs have.
  */
-import { elementText, keysText, sameElement } from '../core/elements.ts'
-import { inputsOf, type LogicalPlan } from '../core/logicalPlan.ts'
+import { joinElement } from '../core/combinations.ts'
+import { elementText, keysText, ROW_NUMBERS, sameElement, thinned } from '../core/elements.ts'
+import { inputsOf, type Keys, type LogicalPlan } from '../core/logicalPlan.ts'
 import { fieldsOf } from '../core/schema.ts'
 import { columnsRead } from './lambdaFacts.ts'
 
@@ -21,7 +22,9 @@ export class Invariants {
     }
     if (keysText(before.keys) !== keysText(after.keys)) return `changed the keys from ${keysText(before.keys)} to ${keysText(after.keys)}`
     const promised = this.#orders.of(before)
-    if (promised !== UNSPECIFIED && promised !== this.#orders.of(after)) return 'changed the order of the elements'
+    // elements without columns cannot be told apart
+    const hasColumns = before.element.kind !== 'row' || before.element.fields.length > 0
+    if (hasColumns && promised !== this.#orders.of(after)) return 'changed the order of the elements'
     const problem = this.#malformation(after)
     return problem === undefined ? undefined : `made a plan that cannot run (${problem})`
   }
@@ -33,7 +36,7 @@ export class Invariants {
       const problem = this.#malformation(input)
       if (problem !== undefined) return problem
     }
-    const problem = nodeProblem(plan)
+    const problem = nodeProblem(plan) ?? keysProblem(plan)
     if (problem === undefined) this.#wellFormed.add(plan)
     return problem
   }
@@ -43,12 +46,13 @@ export class Invariants {
 
 /** An order is a number: plans with the same number promise the same order, as far as they share elements. */
 type Order = number
-const UNSPECIFIED: Order = 0
 
 class Orders {
   readonly #known = new WeakMap<LogicalPlan, Order>()
   readonly #numbers = new Map<string, Order>()
   readonly #identities = new WeakMap<object, number>()
+  /** Of orders of unions: those of their inputs. */
+  readonly #parts = new Map<Order, readonly Order[]>()
   #nextIdentity = 1
 
   of(plan: LogicalPlan): Order {
@@ -60,7 +64,7 @@ class Orders {
   }
 
   #computed(plan: LogicalPlan): Order {
-    if (plan.kind !== 'Project' && plan.keys.kind === 'explicit') return this.#numberOf('keys')
+    if (plan.keys.kind === 'explicit') return this.#numberOf('keys')
     switch (plan.kind) {
       case 'Scan':
         return this.#numberOf(`source ${this.#identityOf(plan.source)}`)
@@ -69,8 +73,6 @@ class Orders {
       case 'Repartition':
         if (plan.by === undefined) return this.of(plan.input)
         return this.#numberOf(`repartition ${plan.partitions ?? ''} ${this.#identityOf(plan.by.original)} ${this.of(plan.input)}`)
-      case 'Project': // elements without columns cannot be told apart
-        return plan.columns.length === 0 ? UNSPECIFIED : plan.keys.kind === 'explicit' ? this.#numberOf('keys') : this.of(plan.input)
       case 'Sort':
         return this.#numberOf(`sort ${this.#identityOf(plan.by.original)} ${plan.descending} ${this.of(plan.input)}`)
       case 'ShuffleKeys':
@@ -78,7 +80,7 @@ class Orders {
       case 'Join':
         return this.#numberOf(`join ${this.of(plan.left)} ${this.of(plan.right)}`)
       case 'Union':
-        return this.#numberOf(`union ${plan.inputs.map((input) => this.of(input)).join(' ')}`)
+        return this.#united(plan.inputs.map((input) => this.of(input)))
       case 'Array':
       case 'Index':
       case 'IndexBuild':
@@ -89,6 +91,7 @@ class Orders {
       case 'WithColumns':
       case 'FlatMap':
       case 'MapPartitions':
+      case 'Project':
       case 'Cast':
       case 'GroupBy':
       case 'Distinct':
@@ -97,6 +100,16 @@ class Orders {
       case 'Materialize':
         return this.of(plan.input)
     }
+  }
+
+  /** Orders one after another; a union of unions is one. */
+  #united(orders: readonly Order[]): Order {
+    const parts = orders.flatMap((order) => this.#parts.get(order) ?? [order])
+    const [only, other] = parts
+    if (only !== undefined && other === undefined) return only
+    const order = this.#numberOf(`union ${parts.join(' ')}`)
+    this.#parts.set(order, parts)
+    return order
   }
 
   #numberOf(description: string): Order {
@@ -125,8 +138,9 @@ function nodeProblem(plan: LogicalPlan): string | undefined {
       return missing(plan.input, plan.columns) ?? sameNames(plan, plan.columns)
     case 'Map':
     case 'FlatMap':
-    case 'WithColumns':
       return missing(plan.input, columnsRead(plan.f))
+    case 'WithColumns':
+      return missing(plan.input, columnsRead(plan.f)) ?? startsWithInput(plan, plan.input)
     case 'Filter':
       return missing(plan.input, columnsRead(plan.f)) ?? sameAsInput(plan, plan.input)
     case 'Sort':
@@ -140,11 +154,14 @@ function nodeProblem(plan: LogicalPlan): string | undefined {
       const of = plan.how.kind === 'agg' ? plan.how.aggregates.flatMap((call) => (call.of === undefined ? [] : [call.of])) : []
       return [...by, ...of].map((f) => missing(plan.input, columnsRead(f))).find((one) => one !== undefined)
     }
-    case 'Join':
+    case 'Join': {
+      const element = joinElement(plan.left, plan.right, plan)
+      if (!sameElement(plan.element, element)) return `Join says ${elementText(plan.element)} of ${elementText(element)}`
       if (plan.on.kind === 'column') return missing(plan.left, [plan.on.column]) ?? missing(plan.right, [plan.on.column])
       return plan.on.kind === 'none'
         ? undefined
         : (missing(plan.left, columnsRead(plan.on.left)) ?? missing(plan.right, columnsRead(plan.on.right)))
+    }
     case 'Union':
       return plan.inputs
         .map((input) =>
@@ -170,6 +187,44 @@ function nodeProblem(plan: LogicalPlan): string | undefined {
   }
 }
 
+/** Keys are handed on, thinned where elements may go missing. */
+function keysProblem(plan: LogicalPlan): string | undefined {
+  switch (plan.kind) {
+    case 'Map':
+    case 'WithColumns':
+    case 'Project':
+    case 'Cast':
+    case 'Repartition':
+    case 'ShuffleKeys':
+    case 'Materialize':
+    case 'IndexBuild':
+      return sameKeys(plan, plan.input.keys)
+    case 'Filter':
+    case 'Sample':
+    case 'Limit':
+      return sameKeys(plan, thinned(plan.input.keys))
+    case 'Scan':
+    case 'FlatMap':
+    case 'MapPartitions':
+    case 'GroupBy':
+    case 'Join':
+    case 'Sort':
+    case 'Distinct':
+    case 'Union':
+      return sameKeys(plan, ROW_NUMBERS)
+    case 'Array':
+    case 'Stored':
+    case 'Index':
+    case 'IndexLookup':
+      return undefined
+  }
+}
+
+function sameKeys(plan: LogicalPlan, wanted: Keys): string | undefined {
+  const [own, right] = [keysText(plan.keys), keysText(wanted)]
+  return own === right ? undefined : `${plan.kind} says keys ${own} of ${right}`
+}
+
 function missing(input: LogicalPlan, columns: Iterable<string> | 'all'): string | undefined {
   if (columns === 'all' || input.element.kind !== 'row') return undefined
   const names = new Set(input.element.fields.map((field) => field.name))
@@ -181,6 +236,15 @@ function sameAsInput(plan: LogicalPlan, input: LogicalPlan): string | undefined 
   return sameElement(plan.element, input.element)
     ? undefined
     : `${plan.kind} says ${elementText(plan.element)} of ${elementText(input.element)}`
+}
+
+function startsWithInput(plan: LogicalPlan, input: LogicalPlan): string | undefined {
+  if (plan.element.kind !== 'row' || input.element.kind !== 'row') return undefined
+  const own = plan.element.fields.slice(0, input.element.fields.length).map((field) => field.name)
+  const wanted = input.element.fields.map((field) => field.name)
+  return own.join('\0') === wanted.join('\0')
+    ? undefined
+    : `${plan.kind} says ${elementText(plan.element)} over ${elementText(input.element)}`
 }
 
 function sameNames(plan: LogicalPlan, names: readonly string[]): string | undefined {

@@ -4,7 +4,7 @@
  * In doubt the answer is the safe one: a function that was refused reads everything and may fail.
  */
 
-import { valueClassOf } from '../core/elements.ts'
+import { isKnown, valueClassOf } from '../core/elements.ts'
 import type { BinaryOperator, Builtin, Expr, FunctionIr, Method, Stmt, UserFunction } from '../core/functionIr.ts'
 import { expressionsOf, visitExpr, visitStmts } from '../core/functionIr.ts'
 import type { ColumnType, ElementType } from '../core/schema.ts'
@@ -256,4 +256,16 @@ function isAbsentColumn(expr: Expr, { inputs }: Types): boolean {
 function holdsBigints(values: ArrayLike<unknown>): boolean {
   if (ArrayBuffer.isView(values)) return values instanceof BigInt64Array || values instanceof BigUint64Array
   return Array.from(values).some((value) => typeof value === 'bigint')
+}
+
+/**
+ * Whether nobody notices on which elements the function of a map or of `withColumns` ran: it cannot fail, and what it
+ * returns is of known types, so that no column can turn out to mix them.
+ */
+export function runsUnnoticed(node: {
+  readonly f: UserFunction
+  readonly input: { readonly element: ElementType }
+  readonly element: ElementType
+}): boolean {
+  return isKnown(node.element) && cannotFail(node.f, [node.input.element])
 }

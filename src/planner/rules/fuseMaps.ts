@@ -9,7 +9,7 @@
  * and at most one of the two can fail: of two failures the plan would meet another one first.
  */
 import type { LogicalPlan } from '../../core/logicalPlan.ts'
-import { cannotFail, isPure } from '../lambdaFacts.ts'
+import { isPure, runsUnnoticed } from '../lambdaFacts.ts'
 import type { Rule } from '../rule.ts'
 import { asStored, closureOf, compose, composedFunction } from './irRewrite.ts'
 
@@ -20,7 +20,7 @@ export const fuseMaps: Rule = {
     const inner = plan.input
     if (!isPure(plan.f) || !isPure(inner.f)) return undefined
     // what the first computes and the second does not read is dropped, so it must not fail
-    if (!cannotFail(inner.f, [inner.input.element])) return undefined
+    if (!runsUnnoticed(inner)) return undefined
     const adds = inner.kind === 'WithColumns'
     if (adds && inner.element.kind !== 'row') return undefined
     const ir = compose({ first: inner.f.ir, input: inner.input.element, between: inner.element, second: plan.f.ir, adds })

@@ -9,11 +9,12 @@
  * gathering what is read on the way. Sound because the IR names every column that a function reads; one that was
  * refused reads all.
  */
+import { joinElement } from '../../core/combinations.ts'
 import type { Expr, FunctionIr, UserFunction } from '../../core/functionIr.ts'
 import type { LogicalPlan } from '../../core/logicalPlan.ts'
 import { withInputs } from '../../core/logicalPlan.ts'
 import { type ElementType, type Field, fieldsOf } from '../../core/schema.ts'
-import { cannotFail, columnsRead } from '../lambdaFacts.ts'
+import { columnsRead, runsUnnoticed } from '../lambdaFacts.ts'
 import type { Rule } from '../rule.ts'
 import { closureOf, composedFunction } from './irRewrite.ts'
 
@@ -35,7 +36,7 @@ export const pruneColumns: Rule = {
         if (plan.how !== 'semi' && plan.how !== 'anti') return undefined
         const needed =
           plan.on.kind === 'functions' ? columnsRead(plan.on.right) : new Set(plan.on.kind === 'column' ? [plan.on.column] : [])
-        const right = needed === 'all' ? plan.right : narrow(plan.right, needed)
+        const right = narrowTo(plan.right, needed)
         return right === plan.right ? undefined : { ...plan, right }
       }
       default:
@@ -110,9 +111,14 @@ function narrow(plan: LogicalPlan, needed: Columns): LogicalPlan {
 }
 
 /** A node that hands on its input's element, over a narrower input. */
-function over(plan: LogicalPlan, input: LogicalPlan, needed: Columns | 'all'): LogicalPlan {
-  const narrower = needed === 'all' ? input : narrow(input, needed)
-  return narrower === input ? plan : { ...withInputs(plan, [narrower]), element: narrower.element }
+function over(
+  plan: LogicalPlan,
+  input: LogicalPlan,
+  needed: Columns | 'all',
+  rebuilt: (input: LogicalPlan) => LogicalPlan = (narrower) => withInputs(plan, [narrower]),
+): LogicalPlan {
+  const narrower = narrowTo(input, needed)
+  return narrower === input ? plan : { ...rebuilt(narrower), element: narrower.element }
 }
 
 function kept(element: ElementType, needed: Columns): readonly Field[] {
@@ -164,7 +170,7 @@ function narrowMap(plan: Node<'Map'>, needed: Columns): LogicalPlan {
   const wanted = kept(plan.element, needed)
   const fields = wanted.length > 0 ? wanted : fieldsOf(plan.element).slice(0, 1)
   const names = new Set(fields.map((field) => field.name))
-  const f = cannotFail(plan.f, [plan.input.element]) ? withFewerFields(plan.f, names) : undefined
+  const f = runsUnnoticed(plan) ? withFewerFields(plan.f, names) : undefined
   return f === undefined ? plan : { ...plan, f, element: rowOf(fields) }
 }
 
@@ -172,7 +178,7 @@ function narrowWithColumns(plan: Node<'WithColumns'>, needed: Columns): LogicalP
   const given = namesGiven(plan.f)
   if (given === undefined) return plan
   const wanted = new Set(given.filter((name) => needed.has(name)))
-  const free = cannotFail(plan.f, [plan.input.element])
+  const free = runsUnnoticed(plan)
   if (wanted.size === 0 && free) return narrow(plan.input, needed)
   const f = free ? (withFewerFields(plan.f, needed) ?? plan.f) : plan.f
   const own = new Set([...needed].filter((name) => !given.includes(name)))
@@ -183,11 +189,12 @@ function narrowWithColumns(plan: Node<'WithColumns'>, needed: Columns): LogicalP
   return { ...plan, f, input, element: rowOf(orderedLike(plan, input, names)) }
 }
 
-/** The columns of `withColumns` over a narrower input: the input's first, then those that are new. */
+/** The columns of `withColumns` over a narrower input: the input's first, with the types they now have, then those that are new. */
 function orderedLike(plan: Node<'WithColumns'>, input: LogicalPlan, names: Columns): readonly Field[] {
   const fields = fieldsOf(plan.element).filter((field) => names.has(field.name))
-  const isInput = (field: Field): boolean => fieldsOf(input.element).some((own) => own.name === field.name)
-  return [...fields.filter(isInput), ...fields.filter((field) => !isInput(field))]
+  const own = fieldsOf(input.element)
+  const replaced = own.flatMap((before) => fields.filter((field) => field.name === before.name))
+  return [...replaced, ...fields.filter((field) => !own.some((before) => before.name === field.name))]
 }
 
 function namesGiven(f: UserFunction): readonly string[] | undefined {
@@ -232,37 +239,27 @@ function narrowUnion(plan: Node<'Union'>, needed: Columns): LogicalPlan {
   return { ...plan, inputs, element: rowOf(fields) }
 }
 
-/** Each side gets its own columns and those of the key; a left column whose name gives a right one its suffix stays. */
+/**
+ * Each side gets its own columns and those of the key. A left column whose name gives a right one its suffix stays as
+ * long as the right one does.
+ */
 function narrowJoin(plan: Node<'Join'>, needed: Columns): LogicalPlan {
-  const { left, right, on } = plan
+  const { on } = plan
   const key = on.kind === 'column' ? new Set([on.column]) : new Set<string>()
   const [leftKey, rightKey] = on.kind === 'functions' ? [columnsRead(on.left), columnsRead(on.right)] : [key, key]
-  if (plan.how === 'semi' || plan.how === 'anti') return over2(plan, union(needed, leftKey), undefined)
-  const leftNames = new Set(fieldsOf(left.element).map((field) => field.name))
+  if (plan.how === 'semi' || plan.how === 'anti') return over(plan, plan.left, union(needed, leftKey), (left) => ({ ...plan, left }))
+  const leftNames = new Set(fieldsOf(plan.left.element).map((field) => field.name))
   const joinedName = (name: string): string => (leftNames.has(name) ? `${name}${plan.suffix}` : name)
-  const fromRight = fieldsOf(right.element).filter((field) => !key.has(field.name) && needed.has(joinedName(field.name)))
-  const shadowing = fromRight.filter((field) => leftNames.has(field.name))
-  const fromLeft = new Set([...[...needed].filter((name) => leftNames.has(name)), ...shadowing.map((field) => field.name)])
-  return over2(plan, union(fromLeft, leftKey), union(new Set(fromRight.map((field) => field.name)), rightKey))
-}
-
-function over2(plan: Node<'Join'>, leftNeeds: Columns | 'all', rightNeeds: Columns | 'all' | undefined): LogicalPlan {
-  const left = leftNeeds === 'all' ? plan.left : narrow(plan.left, leftNeeds)
-  const right = rightNeeds === 'all' || rightNeeds === undefined ? plan.right : narrow(plan.right, rightNeeds)
+  const others = fieldsOf(plan.right.element).filter((field) => !key.has(field.name))
+  const fromRight = others.filter((field) => needed.has(joinedName(field.name))).map((field) => field.name)
+  const right = narrowTo(plan.right, union(new Set(fromRight), rightKey))
+  const shadowing = fieldsOf(right.element).filter((field) => leftNames.has(field.name) && !key.has(field.name))
+  const fromLeft = [...needed].filter((name) => leftNames.has(name))
+  const left = narrowTo(plan.left, union(new Set([...fromLeft, ...shadowing.map((field) => field.name)]), leftKey))
   if (left === plan.left && right === plan.right) return plan
-  if (plan.how === 'semi' || plan.how === 'anti') return { ...plan, left, element: left.element }
-  return { ...plan, left, right, element: rowOf(narrowedJoinFields(plan, left, right)) }
+  return { ...plan, left, right, element: joinElement(left, right, plan) }
 }
 
-/** The join's own fields, without those of columns that the sides no longer have. */
-function narrowedJoinFields(plan: Node<'Join'>, left: LogicalPlan, right: LogicalPlan): readonly Field[] {
-  const leftBefore = fieldsOf(plan.left.element)
-  const leftNow = new Set(fieldsOf(left.element).map((field) => field.name))
-  const rightNow = new Set(fieldsOf(right.element).map((field) => field.name))
-  const key = plan.on.kind === 'column' ? plan.on.column : undefined
-  const rightBefore = fieldsOf(plan.right.element).filter((field) => field.name !== key)
-  const fields = fieldsOf(plan.element)
-  const fromLeft = fields.slice(0, leftBefore.length).filter((_, i) => leftNow.has(leftBefore[i]?.name ?? ''))
-  const fromRight = fields.slice(leftBefore.length).filter((_, i) => rightNow.has(rightBefore[i]?.name ?? ''))
-  return [...fromLeft, ...fromRight]
+function narrowTo(plan: LogicalPlan, needed: Columns | 'all'): LogicalPlan {
+  return needed === 'all' ? plan : narrow(plan, needed)
 }

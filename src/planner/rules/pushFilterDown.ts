@@ -16,7 +16,7 @@ import { thinned } from '../../core/elements.ts'
 import type { UserFunction } from '../../core/functionIr.ts'
 import type { LogicalPlan } from '../../core/logicalPlan.ts'
 import { fieldsOf } from '../../core/schema.ts'
-import { cannotFail, columnsRead, isPure, readsKey } from '../lambdaFacts.ts'
+import { cannotFail, columnsRead, isPure, readsKey, runsUnnoticed } from '../lambdaFacts.ts'
 import type { Rule } from '../rule.ts'
 import { asStored, closureOf, compose, composedFunction, renameColumns } from './irRewrite.ts'
 
@@ -68,8 +68,7 @@ function isFree(plan: Node<'Filter'>): boolean {
 /** The predicate computes again, for every row, the columns it reads; the map then runs only on the rows that are left. */
 function belowMap(plan: Node<'Filter'>, map: Node<'Map'> | Node<'WithColumns'>): LogicalPlan | undefined {
   const renumbers = map.keys.kind === 'rowNumber'
-  if (!cannotFail(map.f, [map.input.element]) || (renumbers && readsKey(map.f)) || !isPure(plan.f) || map.f.ir === undefined)
-    return undefined
+  if (!runsUnnoticed(map) || (renumbers && readsKey(map.f)) || !isPure(plan.f) || map.f.ir === undefined) return undefined
   const adds = map.kind === 'WithColumns'
   if (adds && map.element.kind !== 'row') return undefined
   const ir = compose({ first: map.f.ir, input: map.input.element, between: map.element, second: plan.f.ir, adds })

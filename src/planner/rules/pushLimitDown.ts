@@ -10,7 +10,7 @@
 
 import { thinned } from '../../core/elements.ts'
 import type { LogicalPlan } from '../../core/logicalPlan.ts'
-import { cannotFail } from '../lambdaFacts.ts'
+import { runsUnnoticed } from '../lambdaFacts.ts'
 import type { Rule } from '../rule.ts'
 
 export const pushLimitDown: Rule = {
@@ -18,8 +18,7 @@ export const pushLimitDown: Rule = {
   rewrite(plan: LogicalPlan): LogicalPlan | undefined {
     if (plan.kind !== 'Limit') return undefined
     const node = plan.input
-    const isOneForOne =
-      node.kind === 'Project' || ((node.kind === 'Map' || node.kind === 'WithColumns') && cannotFail(node.f, [node.input.element]))
+    const isOneForOne = node.kind === 'Project' || ((node.kind === 'Map' || node.kind === 'WithColumns') && runsUnnoticed(node))
     if (!isOneForOne) return undefined
     const keys = thinned(node.input.keys)
     return { ...node, keys, input: { ...plan, input: node.input, element: node.input.element, keys } }

@@ -10,7 +10,7 @@
  */
 import type { LogicalPlan } from '../../core/logicalPlan.ts'
 import { fieldsOf } from '../../core/schema.ts'
-import { cannotFail } from '../lambdaFacts.ts'
+import { cannotFail, runsUnnoticed } from '../lambdaFacts.ts'
 import type { Rule } from '../rule.ts'
 
 type Node<K extends LogicalPlan['kind']> = Extract<LogicalPlan, { kind: K }>
@@ -54,11 +54,14 @@ function withoutColumns(plan: Node<'Project'>): LogicalPlan | undefined {
   switch (input.kind) {
     case 'Map':
     case 'WithColumns':
-      return cannotFail(input.f, [input.input.element]) ? { ...plan, input: input.input } : undefined
+      return runsUnnoticed(input) ? { ...plan, input: input.input } : undefined
     case 'Project':
       return { ...plan, input: input.input }
     case 'Sort':
-      return input.limit === undefined && cannotFail(input.by, [input.input.element]) ? { ...plan, input: input.input } : undefined
+      // a sorted array with keys of its own is a table
+      return input.limit === undefined && input.input.keys.kind === 'rowNumber' && cannotFail(input.by, [input.input.element])
+        ? { ...plan, input: input.input }
+        : undefined
     case 'Repartition':
       return input.by === undefined || cannotFail(input.by, [input.input.element]) ? { ...plan, input: input.input } : undefined
     default:
