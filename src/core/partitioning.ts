@@ -13,12 +13,16 @@ const MOST_ON_ONE_AXIS = 64
 /** Iterations that make a further block along each of two axes worth its claim. */
 const LEAST_ITERATIONS_2D = 256
 
-/** Blocks per cut axis, in the order of the schedule's axes: one number, two, or none for a serial loop. */
+/**
+ * Blocks per cut axis, in the order of the schedule's axes: one number, two, or none for a serial loop. An iteration
+ * counts as `weight` light ones.
+ */
 export function blockCounts(
   schedule: Schedule,
   extents: readonly number[],
   partitions: number | readonly number[] | undefined,
   iterations: number,
+  weight = 1,
 ): number[] {
   const wanted = (axis: number): number | undefined => (typeof partitions === 'number' ? partitions : partitions?.[axis])
   switch (schedule.kind) {
@@ -30,7 +34,7 @@ export function blockCounts(
       return [clampCount(wanted(0) ?? MOST_ON_ONE_AXIS, extents[schedule.axis] ?? 1)]
     case '2d':
     case 'wavefront': {
-      const side = Math.min(MOST_PER_AXIS, Math.floor(Math.sqrt(iterations / LEAST_ITERATIONS_2D)))
+      const side = Math.min(MOST_PER_AXIS, Math.floor(Math.sqrt((iterations * weight) / LEAST_ITERATIONS_2D)))
       return schedule.axes.map((axis, i) => clampCount(wanted(i) ?? side, extents[axis] ?? 1))
     }
   }

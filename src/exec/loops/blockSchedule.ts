@@ -62,12 +62,14 @@ export interface CutOptions {
   readonly balance?: 'histogram' | 'equal' | undefined
   /** Most lanes when private copies are needed; 1 forces a single block along the first cut. */
   readonly mostLanes?: number | undefined
+  /** How many light iterations one is worth: dear iterations are cut into more blocks. Default: 1. */
+  readonly weight?: number
 }
 
 export function cutBlocks(schedule: Schedule, space: IterationSpace, options: CutOptions): BlockSchedule {
   const iterations = iterationsOf(space)
   const partitions = options.partitions
-  const counts = blockCounts(schedule, extentsOf(space), partitions, iterations)
+  const counts = blockCounts(schedule, extentsOf(space), partitions, iterations, options.weight)
   if (options.mostLanes !== undefined && counts[0] !== undefined) counts[0] = Math.min(counts[0], options.mostLanes)
   const keyOrder = options.order === 'serial'
   switch (schedule.kind) {

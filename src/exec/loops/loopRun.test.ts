@@ -56,7 +56,7 @@ interface Case {
   readonly over: readonly number[] | Storage
   readonly arrays?: Readonly<Record<string, Storage>>
   readonly body: (...args: never[]) => unknown
-  readonly rest?: Partial<Omit<LoopInputs, 'analyzed' | 'over' | 'arrays'>>
+  readonly rest?: Partial<Omit<LoopInputs, 'analyzed' | 'over'>>
   readonly schedule?: Schedule
   readonly options?: LoopOptions
   readonly written?: readonly number[]

@@ -23,7 +23,7 @@ import { type BlockSchedule, cutBlocks, type IterationSpace } from './blockSched
 import { abortPass, type ClaimState, claimBlock, claimWords, finishBlock, resetClaims } from './claim.ts'
 import { iterationNs } from './estimate.ts'
 import { bodyError, wireToError } from './failure.ts'
-import { type KernelPlan, planKernel, storagesOf, whyCallerOnly, whyNoKernel } from './kernelPlan.ts'
+import { formOf, type KernelMemory, type KernelPlan, planKernel, storagesOf, whyCallerOnly, whyNoKernel } from './kernelPlan.ts'
 import { mergeInserted } from './keyedArray.ts'
 import { createLanes, flushLanes, type Lanes, resetLanes } from './lanes.ts'
 import type { LoopInputs } from './loopInputs.ts'
@@ -74,10 +74,17 @@ export interface PreparedLoop {
   dispose(): void
 }
 
-export function prepareLoop(inputs: LoopInputs, resources: LoopResources): PreparedLoop {
+/**
+ * Readies a loop to run. `previous`, the same loop as prepared before, is used again when nothing but captured values
+ * changed (a learning rate compiles and cuts nothing), and disposed of otherwise.
+ */
+export function prepareLoop(inputs: LoopInputs, resources: LoopResources, previous?: PreparedLoop): PreparedLoop {
   const space = spaceOf(inputs.over)
   const because = whyNoKernel(inputs)
   const { ir } = inputs.analyzed
+  if (because === undefined && ir !== undefined && previous instanceof KernelLoop && previous.takeOver(inputs, ir, resources))
+    return previous
+  previous?.dispose()
   if (because !== undefined || ir === undefined) return new AsIsLoop(inputs, space, because ?? 'the body runs as it stands')
   return new KernelLoop(inputs, ir, space, resources)
 }
@@ -88,7 +95,7 @@ abstract class Prepared implements PreparedLoop {
   abstract readonly blocks: BlockSchedule
   abstract readonly execution: LoopPlan['execution']
   abstract readonly width: number
-  protected readonly inputs: LoopInputs
+  protected inputs: LoopInputs
   protected readonly space: IterationSpace
   constructor(inputs: LoopInputs, space: IterationSpace) {
     this.inputs = inputs
@@ -222,6 +229,7 @@ const MEASURED_NOT_WORTH_MS = 0.5
 /** Private copies take at most about this much memory. */
 const LANE_BYTES = 64 * 2 ** 20
 const MOST_LANES = 16
+const LIGHT_ITERATION_NS = 50
 
 let lastId = 0
 
@@ -230,16 +238,20 @@ class KernelLoop extends Prepared {
   readonly width: number
   execution: LoopPlan['execution']
   readonly #id = `${++lastId}`
-  readonly #ir: FunctionIr
+  #ir: FunctionIr
   readonly #resources: LoopResources
   readonly #allocated: number[] = []
   readonly #plan: KernelPlan
   readonly #claims: ClaimState
   readonly #lanes: Lanes[] = []
-  readonly #tables: { readonly copy: TypedArray; readonly original: ArrayLike<Primitive> }[] = []
+  /** Captured tables in the IR's order; `copy` is undefined for those that travel with the task. */
+  #tables: readonly { readonly copy: TypedArray | undefined; readonly original: ArrayLike<Primitive> }[] = []
+  /** What the kernel's text was written over. */
+  #memory: KernelMemory | undefined
   /** Iterations between flushes of buffers with maxDelay; Infinity without. */
   readonly #flushEvery: number
   readonly #decided: string | undefined
+  readonly #weight: number
   #bound: BoundLoop | undefined
   #stale = false
 
@@ -251,6 +263,7 @@ class KernelLoop extends Prepared {
       Number.POSITIVE_INFINITY,
       ...[...inputs.buffers.values()].map((buffer) => buffer.maxDelay ?? Number.POSITIVE_INFINITY),
     )
+    this.#weight = this.#weightOf(inputs, ir)
     try {
       this.blocks = this.#cut()
       this.width = widthOf(this.blocks)
@@ -280,7 +293,13 @@ class KernelLoop extends Prepared {
     const mostLanes = this.#mostLanes()
     // With maxDelay every iteration sees the flushes before it in the serial order, so iterations run in that order.
     const schedule = Number.isFinite(this.#flushEvery) ? ({ kind: 'serial' } as const) : analyzed.schedule
-    const cut = cutBlocks(schedule, this.space, { order, partitions: options.partitions, balance: options.balance, mostLanes })
+    const cut = cutBlocks(schedule, this.space, {
+      order,
+      partitions: options.partitions,
+      balance: options.balance,
+      mostLanes,
+      weight: this.#weight,
+    })
     if (cut.order === undefined) return cut
     const shared = this.#allocate('i32', cut.order.length) as Int32Array
     shared.set(cut.order)
@@ -324,8 +343,30 @@ class KernelLoop extends Prepared {
       ]),
     )
     this.#lanes.push(...reduced.values(), ...buffered.values())
-    const tables = this.#ir.tables.map((table) => this.#sharedTable(table.value))
-    return planKernel(this.inputs, this.#ir, this.space, this.blocks, { order, keys: this.#keys(), tables, reduced, buffered })
+    this.#tables = this.#ir.tables.map((table) => this.#sharedTable(table.value))
+    const tables = this.#tables.map((table) => (table.copy as ArrayLike<Primitive> | undefined) ?? table.original) // a copy of numbers or bigints
+    this.#memory = { order, keys: this.#keys(), tables, reduced, buffered }
+    return planKernel(this.inputs, this.#ir, this.space, this.blocks, this.#memory)
+  }
+
+  /** Takes the place of another preparation that would differ from this one in captured values only; whether it does. */
+  takeOver(inputs: LoopInputs, ir: FunctionIr, resources: LoopResources): boolean {
+    const memory = this.#memory
+    if (memory === undefined || this.#stale || this.#allocated.length === 0) return false
+    if (resources.pool !== this.#resources.pool || resources.arena !== this.#resources.arena) return false
+    if (!sameStructure(this.inputs, inputs) || this.#weightOf(inputs, ir) !== this.#weight) return false
+    const tables = ir.tables.map((table, i) => ({ copy: this.#tables[i]?.copy, original: table.value }))
+    const fits = tables.every(({ copy, original }, i) =>
+      copy === undefined
+        ? original === this.#tables[i]?.original
+        : dtypeOfTable(original) === dtypeOfTable(copy as ArrayLike<Primitive>) && original.length === copy.length,
+    )
+    if (!fits || tables.length !== this.#tables.length) return false
+    if (planKernel(inputs, ir, this.space, this.blocks, memory).text !== this.#plan.text) return false
+    this.inputs = inputs
+    this.#ir = ir
+    this.#tables = tables
+    return true
   }
 
   /** Key columns in the order of places. */
@@ -342,12 +383,14 @@ class KernelLoop extends Prepared {
   }
 
   /** Numbers go to the arena once, and are read anew before each pass; other tables travel with the task. */
-  #sharedTable(table: ArrayLike<Primitive>): ArrayLike<Primitive> {
-    const dtype = dtypeOfTable(table)
-    if (dtype === undefined) return table
-    const copy = this.#allocate(dtype, table.length)
-    this.#tables.push({ copy, original: table })
-    return copy as ArrayLike<Primitive>
+  #sharedTable(original: ArrayLike<Primitive>): { readonly copy: TypedArray | undefined; readonly original: ArrayLike<Primitive> } {
+    const dtype = dtypeOfTable(original)
+    return { copy: dtype === undefined ? undefined : this.#allocate(dtype, original.length), original }
+  }
+
+  /** How much dearer an iteration is than one of some dozen operations: dear ones are worth smaller blocks. */
+  #weightOf(inputs: LoopInputs, ir: FunctionIr): number {
+    return Math.max(1, iterationNs(ir, (name, axis) => extentOf(inputs, name, axis)) / LIGHT_ITERATION_NS)
   }
 
   #whyCaller(): string | undefined {
@@ -370,7 +413,7 @@ class KernelLoop extends Prepared {
     const worthThreadsMs = this.#resources.worthThreadsMs ?? WORTH_THREADS_MS
     if (worthThreadsMs === 0) return { where: 'workers', because: 'It was asked for.' }
     if (measured === undefined) {
-      const estimate = (iterations * iterationNs(this.#ir, (name, axis) => this.#extentOf(name, axis))) / 1e6
+      const estimate = (iterations * iterationNs(this.#ir, (name, axis) => extentOf(this.inputs, name, axis))) / 1e6
       return estimate < worthThreadsMs
         ? {
             where: 'caller',
@@ -389,17 +432,12 @@ class KernelLoop extends Prepared {
       : this.execution
   }
 
-  #extentOf(name: string, axis: number): number | undefined {
-    const storage = this.inputs.arrays.get(name)?.storage ?? this.inputs.buffers.get(name)?.storage
-    return storage === undefined ? undefined : storage.kind === 'table' ? storage.length : storage.shape[axis]
-  }
-
   async runPass(pass: number, { signal }: { readonly signal?: AbortSignal } = {}): Promise<PassResult> {
     signal?.throwIfAborted()
     if (this.#stale) throw new Bug('A loop ran on after a pass had replaced the storage of one of its arrays.')
     const started = performance.now()
     for (const lanes of this.#lanes) resetLanes(lanes)
-    for (const { copy, original } of this.#tables) copy.set(original as never) // numbers of the copy's kind
+    for (const { copy, original } of this.#tables) copy?.set(original as never) // numbers of the copy's kind
     resetClaims(this.#claims, this.blocks)
     const task = this.#task(pass)
     const workers = this.execution.where === 'workers' ? Math.min(this.#resources.pool.size, this.width) : 1
@@ -528,6 +566,31 @@ class KernelLoop extends Prepared {
   dispose(): void {
     for (const offset of this.#allocated.splice(0)) this.#resources.arena.free(offset)
   }
+}
+
+function extentOf(inputs: LoopInputs, name: string, axis: number): number | undefined {
+  const storage = inputs.arrays.get(name)?.storage ?? inputs.buffers.get(name)?.storage
+  return storage === undefined ? undefined : storage.kind === 'table' ? storage.length : storage.shape[axis]
+}
+
+/** Whether two preparations of a loop differ at most in captured values. */
+function sameStructure(a: LoopInputs, b: LoopInputs): boolean {
+  const shapeOf = ({ analyzed, over, buffers, accumulators, rngs }: LoopInputs): string =>
+    JSON.stringify([
+      analyzed.schedule,
+      analyzed.spec.options,
+      analyzed.reducedArrays,
+      analyzed.writtenArrays,
+      over.kind === 'range' ? over.extents : over.array,
+      buffers.size,
+      [...accumulators].map(([name, input]) => [name, formOf(input)]),
+      [...rngs],
+    ])
+  const sameOver = a.over.kind === 'range' || b.over.kind === 'range' || a.over.storage === b.over.storage
+  const sameArrays = [...a.arrays].every(
+    ([name, { storage, array }]) => b.arrays.get(name)?.storage === storage && b.arrays.get(name)?.array === array,
+  )
+  return sameOver && sameArrays && a.arrays.size === b.arrays.size && a.buffers.size === 0 && shapeOf(a) === shapeOf(b)
 }
 
 function msText(milliseconds: number): string {

@@ -116,7 +116,7 @@ export interface PassContext {
   slice: number
 }
 
-const FIRST_SLICE = 64
+const FIRST_SLICE = 1
 const LARGEST_SLICE = 4096
 /** A slice is the granule of aborting. */
 const SLICE_MS = 5
