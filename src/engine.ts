@@ -9,7 +9,7 @@ import type { Batch, Column, TypedArray } from './core/column.ts'
 import type { Engine, RowLambdaContext, WriteForm } from './core/engine.ts'
 import type { UserFunction } from './core/functionIr.ts'
 import type { Key, Selector, Shape } from './core/indexSpace.ts'
-import type { LogicalPlan } from './core/logicalPlan.ts'
+import { inputsOf, type LogicalPlan } from './core/logicalPlan.ts'
 import { type ElementType, VALUE_COLUMN } from './core/schema.ts'
 import { assignSlice, type EditContext, setKey, updateKey } from './exec/arrays/edit.ts'
 import { atKey, shapeOfStorage, sliceStorage, toTypedArray } from './exec/arrays/query.ts'
@@ -54,10 +54,15 @@ export class SessionEngine implements Engine {
     const { store, executor } = this.#open()
     const { resolved, leave } = await store.enter(plan)
     try {
-      for await (const batch of executor.stream(optimize(resolved).plan, options)) yield* ordinary([batch])
+      if (!readsStorage(resolved)) {
+        for await (const batch of executor.stream(optimize(resolved).plan, options)) yield* ordinary([batch])
+        return
+      }
     } finally {
       leave()
     }
+    // the consumer may write between two batches what the plan reads: it must not have to wait for itself
+    yield* await this.execute(plan, options)
   }
 
   explain(plan: LogicalPlan, options: { readonly verbose: boolean; readonly format: 'text' | 'json' }): string {
@@ -145,6 +150,10 @@ export class SessionEngine implements Engine {
 /** Whether elements are numbers: those of a bool array are, unless it was filled with a boolean. */
 function isNumeric(element: ElementType): boolean {
   return element.kind === 'scalar' && element.type.kind !== 'bool'
+}
+
+function readsStorage(plan: LogicalPlan): boolean {
+  return plan.kind === 'Stored' || inputsOf(plan).some(readsStorage)
 }
 
 /** The batches in ordinary buffers: what came straight from storage may be written once its lock is gone. */
