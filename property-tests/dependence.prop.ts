@@ -37,6 +37,16 @@ test('every pair of conflicting iterations is ordered by the schedule, wherever 
   )
 })
 
+test('conflicts are covered and ordered where assume.distinct is promised, and true', () => {
+  fc.assert(
+    fc.property(randomLoop({ distinct: true }), cutsOfThreeAxes, (loop, cuts) => {
+      coversAllConflicts(loop)
+      ordersAllConflicts(loop, cuts)
+    }),
+    RUN,
+  )
+})
+
 test('where the analysis is exact, every dependence is witnessed by two conflicting iterations', () => {
   fc.assert(fc.property(randomLoop({ exact: true }), inventsNothing), RUN)
 })

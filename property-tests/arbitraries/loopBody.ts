@@ -41,6 +41,8 @@ export interface RandomLoop {
 export interface LoopShape {
   readonly inside?: boolean
   readonly exact?: boolean
+  /** Whether the values of the index array `x` differ, and the loop says so with `assume.distinct`. */
+  readonly distinct?: boolean
   /** Whether loops over sparse arrays are drawn. Default: true. */
   readonly sparse?: boolean
 }
@@ -129,7 +131,7 @@ function rawIndex(shape: LoopShape): fc.Arbitrary<RawIndex> {
     ...affine,
     { weight: 1, arbitrary: fc.record({ kind: fc.constant('twice' as const), pick, offset }) },
     { weight: 1, arbitrary: fc.record({ kind: fc.constant('sum' as const), pick, offset }) },
-    { weight: 1, arbitrary: fc.record({ kind: fc.constant('data' as const), pick, offset }) },
+    { weight: shape.distinct === true ? 12 : 1, arbitrary: fc.record({ kind: fc.constant('data' as const), pick, offset }) },
   )
 }
 
@@ -262,7 +264,7 @@ export function buildLoop(raw: RawLoop, shape: LoopShape = {}): RandomLoop {
   const ir: FunctionIr = { name: 'body', span, keyRank: rank, body, parameters: [], tables: [], uses }
   const original = new Function(`return (${source})`)() as UserFunction['original']
   const userFunction: UserFunction = { original, text: span.text, span, ir, refusals: [] }
-  const options: LoopOptions = { order: raw.order }
+  const options: LoopOptions = { order: raw.order, ...(shape.distinct === true ? { assume: { distinct: ['x'] } } : {}) }
   const over: LoopSpec['over'] =
     iterated === undefined
       ? { kind: 'range', rank, extents: raw.extents, label: `range(${raw.extents.join(', ')})` }
@@ -311,7 +313,8 @@ function arraysOf(raw: RawLoop, shape: LoopShape): RandomArray[] {
     const name = ['a', 'b', 'c'][i] ?? 'd'
     return dense(i + 1, raw.alias && i === 0 ? [name, `${name}2`] : [name], new Array<number>(rank).fill(extent), small)
   })
-  const index = { ...dense(9, ['x'], [extent], () => random(side)), dtype: 'i32' as const }
+  const draw = shape.distinct === true ? permutation(extent, random) : () => random(side)
+  const index = { ...dense(9, ['x'], [extent], draw), dtype: 'i32' as const }
   return [...iterated, ...named, index]
 }
 
@@ -334,6 +337,12 @@ function pseudoRandom(seed: number): (below: number) => number {
     state = (Math.imul(state, 1664525) + 1013904223) >>> 0
     return Math.floor((state / 2 ** 32) * below)
   }
+}
+
+/** Each of the numbers from 0 to size - 1 once, in random order, one a call. */
+function permutation(size: number, random: (below: number) => number): () => number {
+  const left = Array.from({ length: size }, (_, k) => k)
+  return () => left.splice(random(left.length), 1)[0] ?? 0
 }
 
 /** Names of arrays and accumulators that statements use. */

@@ -1,7 +1,7 @@
 /**
  * The dullest interpreter of loop bodies: runs the iterations in key order and notes every element each one touches.
  *
- * An access outside its array touches nothing and reads 0, and the run goes on: the analysis may rely on no more than
+ * An access outside its array touches nothing and reads NaN, and the run goes on: the analysis may rely on no more than
  * that, since the real run would have ended there.
  */
 import { type Expr, expressionsOf, type Stmt, visitExpr, visitStmts } from '../../src/core/functionIr.ts'
@@ -171,7 +171,7 @@ class Iteration {
   /** Notes the access if it is inside the array, stores `value` if there is one, and returns what is there. */
   private touchArray(array: number, key: readonly number[], mode: Touch['mode'], line: number, value?: number): number {
     const shape = this.loop.arrays.find((one) => one.array === array)?.shape ?? []
-    if (key.some((k, axis) => !Number.isInteger(k) || k < 0 || k >= (shape[axis] ?? 0))) return 0
+    if (key.some((k, axis) => !Number.isInteger(k) || k < 0 || k >= (shape[axis] ?? 0))) return Number.NaN
     const element = key.map((k) => k + 0).join()
     this.touches.push({ array, element, mode, line })
     const storage = this.values.get(array)
