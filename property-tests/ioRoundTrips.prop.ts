@@ -17,8 +17,9 @@ import { writeArrow } from '../src/io/writeArrow.ts'
 import { writeCsv } from '../src/io/writeCsv.ts'
 import { writeParquet } from '../src/io/writeParquet.ts'
 import { batchOf, columnsOf, plainOf, type SmallTable, tableOf } from './ioTables.ts'
+import { lawRuns } from './lawRuns.ts'
 
-const RUNS = process.env.LAWS === 'long' ? 10_000 : process.env.LAWS === 'short' ? 100 : 1_000
+const RUNS = lawRuns()
 const LIMIT_MS = 600_000
 const folder = mkdtempSync(join(tmpdir(), 'distarray-io-'))
 afterAll(() => rmSync(folder, { recursive: true }))
@@ -55,6 +56,42 @@ test(
       settings,
     )
     expect(readdirSync(folder).filter((name) => name.endsWith('.tmp'))).toStrictEqual([])
+  },
+  LIMIT_MS,
+)
+
+test(
+  'Parquet: no value of a row group lies outside its smallest and largest',
+  async () => {
+    const path = join(folder, 'bounds.parquet')
+    const orders = (['f64', 'f32', 'i64', 'u64', 'i32', 'u32', 'i16', 'u8', 'bool', 'utf8'] as const).map((kind) => ({ kind }))
+    await fc.assert(
+      fc.asyncProperty(tableOf(fc.constantFrom(...orders)), fc.integer({ min: 1, max: 5 }), async (table, rowGroupRows) => {
+        const batch = batchOf(table)
+        await writeParquet({ batches: [batch], element: batch.element, path, options: { rowGroupRows } })
+        let from = 0
+        for (const split of (await openParquet(path)).splits) {
+          const to = from + (split.rows ?? 0)
+          table.fields.forEach((field, i) => {
+            const bounds = split.statistics?.[field.name]
+            const column = table.columns[i]
+            if (bounds === undefined || column === undefined) return
+            for (let row = from; row < to; row++) {
+              const stored = plainOf(column, row)
+              const value = field.type.kind === 'bool' && stored !== null ? stored === 1 : stored
+              // NaN matches no comparison, null neither
+              if (value === null || Number.isNaN(value)) continue
+              expect(
+                (value as number) >= (bounds.min as number) && (value as number) <= (bounds.max as number),
+                `${field.name} row ${row}`,
+              ).toBe(true)
+            }
+          })
+          from = to
+        }
+      }),
+      settings,
+    )
   },
   LIMIT_MS,
 )

@@ -78,7 +78,7 @@ function stored(type: ColumnType): fc.Arbitrary<unknown> {
       return fc.boolean()
     case 'utf8':
       return fc.oneof(
-        fc.constantFrom('', '"', 'a,b', 'zwei\nZeilen', '\r\n', ' x ', 'é', '😀', '\u0000', 'NULL', '007'),
+        fc.constantFrom('', '"', 'a,b', 'zwei\nZeilen', '\r\n', ' x ', 'é', '😀', '\uE000', '\u0000', 'NULL', '007'),
         fc.string({ unit: 'grapheme', maxLength: 6 }),
       )
     case 'binary':
