@@ -331,7 +331,9 @@ export class LoopHandle implements Loop {
     }
   }
 
-  #bufferFunctions({ options }: UpdateBuffer): Pick<LoopInputs['buffers'] extends ReadonlyMap<string, infer B> ? B : never, 'combine' | 'apply' | 'maxDelay'> {
+  #bufferFunctions({
+    options,
+  }: UpdateBuffer): Pick<LoopInputs['buffers'] extends ReadonlyMap<string, infer B> ? B : never, 'combine' | 'apply' | 'maxDelay'> {
     const number = { kind: 'scalar', type: { kind: 'f64' }, nullable: false } as const
     const helper = (f: (a: number, b: number) => number, method: string) =>
       this.#engine.lowerRowLambda(f as (...args: never[]) => unknown, { method, inputs: [number, number] })
@@ -394,7 +396,8 @@ function checkRequest({ over, env, body, options }: LoopRequest): void {
   if (typeof over !== 'object' || over === null || !(isIndexSpace(over) || isDistArray(over))) {
     throw new PlanError('loop() iterates over a DistArray or a range, as in session.range(100, 100).')
   }
-  if (typeof env !== 'object' || env === null) throw new PlanError('The env of loop() is an object of arrays and constants, as { W, H }; {} for none.')
+  if (typeof env !== 'object' || env === null)
+    throw new PlanError('The env of loop() is an object of arrays and constants, as { W, H }; {} for none.')
   checkFunction('loop()', body, isIndexSpace(over) ? '(key, env)' : '(value, key, env)')
   if (options.order !== undefined) checkOneOf('The order of loop()', options.order, ['serial', 'any'])
   if (options.precision !== undefined) checkOneOf('The precision of loop()', options.precision, ['exact', 'fast'])
@@ -439,13 +442,21 @@ function asDense(storage: Storage): Storage {
   const [column] = storage.columns
   const { kind } = storage.element.type
   if (column?.values === undefined || column.validity !== undefined || !(kind in ARRAY_OF_DTYPE)) return storage
-  const dense: DenseStorage = { kind: 'dense', shape: [storage.length], dtype: kind as DType, strides: [1], data: column.values as DenseStorage['data'] } // a dtype's own array
+  const dense: DenseStorage = {
+    kind: 'dense',
+    shape: [storage.length],
+    dtype: kind as DType,
+    strides: [1],
+    data: column.values as DenseStorage['data'],
+  } // a dtype's own array
   denseViews.set(storage, dense)
   return dense
 }
 
 function defined<T extends object>(fields: T): { [N in keyof T]?: Exclude<T[N], undefined> } {
-  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as { [N in keyof T]?: Exclude<T[N], undefined> }
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as {
+    [N in keyof T]?: Exclude<T[N], undefined>
+  }
 }
 
 function sameItems<T>(a: readonly T[], b: readonly T[]): boolean {
@@ -458,7 +469,9 @@ function sameInputs({ spec: a }: AnalyzedLoop, { spec: b }: AnalyzedLoop): boole
   if (left === undefined || right === undefined) return left === right
   return (
     left.parameters.length === right.parameters.length &&
-    left.parameters.every((parameter, i) => parameter.name === right.parameters[i]?.name && Object.is(parameter.value, right.parameters[i]?.value)) &&
+    left.parameters.every(
+      (parameter, i) => parameter.name === right.parameters[i]?.name && Object.is(parameter.value, right.parameters[i]?.value),
+    ) &&
     sameItems(
       left.tables.map((table) => table.value),
       right.tables.map((table) => table.value),
