@@ -15,8 +15,9 @@ import { openParquet } from '../src/io/parquet.ts'
 import { readSplit } from '../src/io/readSplit.ts'
 import { writeParquet } from '../src/io/writeParquet.ts'
 import { batchOf, columnsOf, plainOf, tableOf } from './ioTables.ts'
+import { lawRuns } from './lawRuns.ts'
 
-const RUNS = process.env.LAWS === 'long' ? 10_000 : process.env.LAWS === 'short' ? 100 : 1_000
+const RUNS = lawRuns()
 const folder = mkdtempSync(join(tmpdir(), 'distarray-duckdb-'))
 let duckdb: DuckDBConnection
 beforeAll(async () => {

@@ -23,8 +23,9 @@ import { readSplit } from '../src/io/readSplit.ts'
 import { writeArrow } from '../src/io/writeArrow.ts'
 import { writeParquet } from '../src/io/writeParquet.ts'
 import { columnsOf } from './ioTables.ts'
+import { lawRuns } from './lawRuns.ts'
 
-const RUNS = process.env.LAWS === 'long' ? 20_000 : process.env.LAWS === 'short' ? 200 : 2_000
+const RUNS = lawRuns(2_000)
 /** For one damaged file of a few KiB. */
 const ONE_READ_MS = 10_000
 const folder = mkdtempSync(join(tmpdir(), 'distarray-mutations-'))

@@ -16,6 +16,7 @@ import { openParquet } from '../src/io/parquet.ts'
 import { readSplit } from '../src/io/readSplit.ts'
 import { writeParquet } from '../src/io/writeParquet.ts'
 import { batchOf, columnsOf, plainOf, tableOf } from './ioTables.ts'
+import { lawRuns } from './lawRuns.ts'
 
 /** The part of parquetjs-lite that is used here; it comes without types. */
 interface Parquetjs {
@@ -29,7 +30,7 @@ interface Parquetjs {
 }
 const parquetjs = createRequire(import.meta.url)('parquetjs-lite') as Parquetjs
 
-const RUNS = process.env.LAWS === 'long' ? 10_000 : process.env.LAWS === 'short' ? 100 : 1_000
+const RUNS = lawRuns()
 const folder = mkdtempSync(join(tmpdir(), 'distarray-parquetjs-'))
 afterAll(() => rmSync(folder, { recursive: true }))
 
