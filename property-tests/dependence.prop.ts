@@ -14,8 +14,9 @@ import { analyzeLoop } from '../src/planner/loop/analyze.ts'
 import { chooseSchedule } from '../src/planner/loop/schedule.ts'
 import { keysOf, type RandomLoop, randomLoop } from './arbitraries/loopBody.ts'
 import { type Touch, traceLoop } from './arbitraries/loopTrace.ts'
+import { lawRuns } from './lawRuns.ts'
 
-const RUNS = process.env.LAWS === 'long' ? 10_000 : Number(process.env.LAWS ?? 2_000)
+const RUNS = lawRuns(2_000)
 const SEED = process.env.SEED === undefined ? Date.now() % 2 ** 31 : Number(process.env.SEED)
 console.log(`dependence.prop.ts: SEED=${SEED}, ${RUNS} runs a law`)
 const RUN = { numRuns: RUNS, seed: SEED }

@@ -27,9 +27,10 @@ import { lower } from '../src/planner/physical/lower.ts'
 import { HANDLERS } from '../src/taskHandlers.ts'
 import { type Placement, placement } from './arbitraries/partitioning.ts'
 import { planOfProgram, program } from './arbitraries/plan.ts'
+import { lawRuns } from './lawRuns.ts'
 import { type Entry, interpret, MixedKinds, type Tables } from './reference.ts'
 
-const RUNS = process.env.LAWS === 'long' ? 10_000 : Number(process.env.LAWS_RUNS ?? 1000)
+const RUNS = lawRuns()
 
 const arena = createArena({ budgetBytes: 2 ** 28 })
 const handlers = { url: new URL('../src/taskHandlers.ts', import.meta.url).href, table: HANDLERS }

@@ -10,9 +10,10 @@ import type { AnalyzedLoop, Schedule } from '../src/core/loopSpec.ts'
 import type { DType } from '../src/core/schema.ts'
 import type { AccumulatorInput, BufferInput, LoopInputs } from '../src/exec/loops/loopInputs.ts'
 import { prepareLoop } from '../src/exec/loops/loopRun.ts'
+import { lawRuns } from './lawRuns.ts'
 import { elementsOf, Holding, type Machine, startMachine } from './loopRuns.ts'
 
-const RUNS = process.env.LAWS === 'long' ? 10_000 : Number(process.env.LAWS ?? 1_000)
+const RUNS = lawRuns()
 const SEED = process.env.SEED === undefined ? Date.now() % 2 ** 31 : Number(process.env.SEED)
 console.log(`loopReductions.prop.ts: SEED=${SEED}, ${RUNS} runs a law`)
 const RUN = { numRuns: RUNS, seed: SEED }

@@ -15,9 +15,10 @@ import type { Rule } from '../src/planner/rule.ts'
 import { RULES } from '../src/planner/rules/index.ts'
 import { type BuiltChain, buildChain, chain, type Step } from './arbitraries/chain.ts'
 import { runFromIr } from './irFunction.ts'
+import { lawRuns } from './lawRuns.ts'
 import { type Entry, interpret, type Tables } from './reference.ts'
 
-const RUNS = process.env['LAWS'] === 'long' ? 10_000 : Number(process.env['LAW_RUNS'] ?? 1000)
+const RUNS = lawRuns()
 
 /** Steps that make a rule's pattern likely; with all steps a rule of two nodes seldom fires. */
 const NEAR: Readonly<Record<string, readonly Step[]>> = {

@@ -7,9 +7,10 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { LoopOptions } from '../src/core/loopSpec.ts'
 import { type RandomLoop, randomLoop } from './arbitraries/loopBody.ts'
 import { scheduledLoop } from './arbitraries/scheduledLoop.ts'
+import { lawRuns } from './lawRuns.ts'
 import { type Machine, type Outcome, runPlainly, runRandomLoop, startMachine, Thrown } from './loopRuns.ts'
 
-const RUNS = process.env.LAWS === 'long' ? 10_000 : Number(process.env.LAWS ?? 1_000)
+const RUNS = lawRuns()
 const SEED = process.env.SEED === undefined ? Date.now() % 2 ** 31 : Number(process.env.SEED)
 console.log(`parallelFor.prop.ts: SEED=${SEED}, ${RUNS} runs a law`)
 const RUN = { numRuns: RUNS, seed: SEED }
