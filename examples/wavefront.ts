@@ -40,9 +40,8 @@ for (let step = 0; step < 50; step++) {
   await back.run()
 }
 const middle = await plate.slice([[1, 6], 32])
-console.log(
-  `plate, schedule ${there.plan.schedule.kind}: ${Array.from<number | bigint>(middle.data, (value) => Number(value).toFixed(3)).join(' ')}`,
-)
+const degrees = Array.from(middle.data, Number).map((value) => value.toFixed(3))
+console.log(`plate, schedule ${there.plan.schedule.kind}: ${degrees.join(' ')}`)
 console.log(`the same bits as plain JavaScript: ${(await distance.verify()).identical && (await back.verify()).identical}`)
 
 // prints:

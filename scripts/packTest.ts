@@ -62,7 +62,7 @@ async function program(name: string, type: 'module' | 'commonjs'): Promise<void>
     noUncheckedIndexedAccess: type === 'commonjs',
     types: ['node'],
     typeRoots: [join(ROOT, 'node_modules', '@types')],
-    skipLibCheck: true,
+    skipLibCheck: false,
     outDir: 'out',
   }
   writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify({ compilerOptions, files: ['program.ts'] }))
