@@ -39,10 +39,21 @@ export function resetClaims(state: ClaimState, schedule: BlockSchedule): void {
   state.failure[0] = NO_FAILURE
 }
 
-/** A ready block, now the caller's own; -1 when no block is left to start or the pass is aborted. */
-export function claimBlock(state: ClaimState, schedule: BlockSchedule): number {
+/** Who claims: worker number `worker` of `workers`. */
+export interface Claimer {
+  readonly worker: number
+  readonly workers: number
+}
+
+export const ALONE: Claimer = { worker: 0, workers: 1 }
+
+/**
+ * A ready block, now the caller's own; -1 when no block is left to start or the pass is aborted. Blocks of the worker's
+ * own share of the lanes come first, so that what they touch stays in its cache; then anybody's.
+ */
+export function claimBlock(state: ClaimState, schedule: BlockSchedule, claimer: Claimer = ALONE): number {
   const { words } = state
-  const { count } = schedule
+  const { count, lanes, laneCount } = schedule
   for (;;) {
     if (isAborted(state)) return -1
     const wake = Atomics.load(words, WAKE)
@@ -50,15 +61,23 @@ export function claimBlock(state: ClaimState, schedule: BlockSchedule): number {
     while (next < count && Atomics.load(words, HEAD + count + next) === 1) next++
     if (next >= count) return -1
     Atomics.store(words, NEXT, next) // may step back behind another's store, which only costs a longer scan
+    let other = -1
     for (let block = next; block < count; block++) {
-      if (tryClaim(words, count, block)) return block
+      if (!isReady(words, count, block)) continue
+      const own = Math.floor(((lanes[block] as number) * claimer.workers) / laneCount) === claimer.worker
+      if (own && tryClaim(words, count, block)) return block
+      if (!own && other < 0) other = block
     }
-    waitForChange(words, wake)
+    if (other < 0) waitForChange(words, wake)
+    else if (tryClaim(words, count, other)) return other
   }
 }
 
+function isReady(words: Int32Array, count: number, block: number): boolean {
+  return Atomics.load(words, HEAD + block) === 0 && Atomics.load(words, HEAD + count + block) === 0
+}
+
 function tryClaim(words: Int32Array, count: number, block: number): boolean {
-  if (Atomics.load(words, HEAD + block) !== 0 || Atomics.load(words, HEAD + count + block) !== 0) return false
   return Atomics.compareExchange(words, HEAD + count + block, 0, 1) === 0
 }
 

@@ -465,11 +465,11 @@ class KernelLoop extends Prepared {
   #task(pass: number): LoopTask {
     const { text, binding, extents } = this.#plan
     const parameters = this.#ir.parameters.map((parameter) => parameter.value)
-    return { id: this.#id, text, binding, extents, schedule: this.blocks, claims: this.#claims, parameters, pass }
+    return { id: this.#id, text, binding, extents, schedule: this.blocks, claims: this.#claims, parameters, pass, share: 0, shares: 1 }
   }
 
   async #runOnWorkers(task: LoopTask, workers: number): Promise<readonly (LoopTaskResult & { readonly thrown?: unknown })[]> {
-    const payloads = Array.from({ length: workers }, () => task)
+    const payloads = Array.from({ length: workers }, (_, share) => ({ ...task, share, shares: workers }))
     return (await this.#resources.pool.runTogether('loop', payloads)) as LoopTaskResult[] // what runLoopTask gives
   }
 

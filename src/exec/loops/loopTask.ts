@@ -22,6 +22,9 @@ export interface LoopTask {
   readonly claims: ClaimState
   readonly parameters: readonly Primitive[]
   readonly pass: number
+  /** This task is number `share` of `shares` that run the pass together. */
+  readonly share: number
+  readonly shares: number
 }
 
 export type ArrayPlan =

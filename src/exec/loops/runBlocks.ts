@@ -16,7 +16,7 @@ import type { ArrayBinding, ElementBinding, KernelBinding, LoopKernel } from '..
 import type { TaskHandler } from '../workers/worker.ts'
 import { type AccumulatorLog, closeFragment, createLog, isOrdered, partOf, resetLog } from './accumulatorLog.ts'
 import type { BlockSchedule } from './blockSchedule.ts'
-import { abortPass, claimBlock, finishBlock, isAborted, reportFailure, smallestFailure } from './claim.ts'
+import { abortPass, type Claimer, claimBlock, finishBlock, isAborted, reportFailure, smallestFailure } from './claim.ts'
 import { errorToWire } from './failure.ts'
 import { KeyedView } from './keyedArray.ts'
 import type { ArrayPlan, BindingPlan, ElementPlan, LoopTask, LoopTaskResult } from './loopTask.ts'
@@ -238,10 +238,10 @@ function noteFailure(context: PassContext, block: number, place: number, error: 
 }
 
 /** Claims and runs blocks until none is left: one worker's share of a pass. */
-export function runShare(context: PassContext): void {
+export function runShare(context: PassContext, claimer: Claimer): void {
   const { claims, schedule } = context.task
   try {
-    for (let block = claimBlock(claims, schedule); block >= 0; block = claimBlock(claims, schedule)) {
+    for (let block = claimBlock(claims, schedule, claimer); block >= 0; block = claimBlock(claims, schedule, claimer)) {
       for (const _ of blockSlices(context, block));
       finishBlock(claims, schedule, block)
     }
@@ -271,6 +271,6 @@ export const runLoopTask: TaskHandler = (payload, { cache, abortFlag }) => {
   const kernels = [...cache.keys()].filter((name) => name.startsWith('loop '))
   for (const old of kernels.slice(0, Math.max(0, kernels.length - KEPT_KERNELS))) cache.delete(old)
   const context = startPass(task, boundLoop)
-  runShare(context)
+  runShare(context, { worker: task.share, workers: task.shares })
   return resultOf(context)
 }
