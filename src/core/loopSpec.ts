@@ -41,6 +41,8 @@ export type EnvBinding =
       readonly kind: 'buffer'
       readonly array: number
       readonly dtype: DType
+      /** Flushes after this many iterations of the serial order, which a loop then has to follow. Absent: once, at the end. */
+      readonly maxDelay?: number
       readonly rank?: number
       readonly shape?: readonly (number | undefined)[]
       readonly label: string

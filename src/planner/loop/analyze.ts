@@ -17,7 +17,7 @@ import { kernelOf } from './kernelTarget.ts'
 import { prefetchOf, variablesOf } from './placement.ts'
 import { rejectedOf } from './rejected.ts'
 import { axesOf, chooseSchedule, distinctVectors } from './schedule.ts'
-import { orderedAccesses, reducedArraysOf } from './sharing.ts'
+import { delayedBuffers, orderedAccesses, reducedArraysOf } from './sharing.ts'
 import { conflictSentence } from './witnessText.ts'
 
 /** The plan of a loop and what its runtime needs to know. Never throws for what a body does: a refused one is serial. */
@@ -34,7 +34,8 @@ export function analyzeLoop(spec: LoopSpec): AnalyzedLoop {
   const vectors = distinctVectors(conflicts)
   const asIs = kernel.target === 'as-is'
   const choice = chooseSchedule(vectors, { extents: spec.over.extents, order })
-  const schedule: Schedule = asIs ? { kind: 'serial' } : choice.schedule
+  const obstacles = asIs ? (kernel.because ?? []) : delayedBuffers(spec, accesses)
+  const schedule: Schedule = obstacles.length > 0 ? { kind: 'serial' } : choice.schedule
   const reported = reportedConflicts(conflicts)
   const placement = { spec, ir, accesses, schedule, reducedArrays: asIs ? [] : reducedArrays }
   const variables = variablesOf(placement)
@@ -45,11 +46,12 @@ export function analyzeLoop(spec: LoopSpec): AnalyzedLoop {
       kind: schedule.kind,
       axes: axesOf(schedule),
       blocks: blocksOf(spec, schedule),
-      reason: asIs ? asIsReason(kernel.because ?? []) : reasonOf(schedule, names, conflicts),
+      reason: asIs ? asIsReason(obstacles) : (obstacles[0]?.message ?? reasonOf(schedule, names, conflicts)),
     },
-    rejected: asIs
-      ? refusedKinds(kernel.because ?? [])
-      : rejectedOf(choice.rejected, { spec, ir, conflicts, parallel: schedule.kind !== 'serial' }),
+    rejected:
+      obstacles.length > 0
+        ? refusedKinds(obstacles)
+        : rejectedOf(choice.rejected, { spec, ir, conflicts, parallel: schedule.kind !== 'serial' }),
     dependences: reported.map(dependenceOf),
     variables,
     accesses: accessTable(spec, accesses, names),

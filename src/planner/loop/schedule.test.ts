@@ -74,3 +74,12 @@ test('the schedule does not depend on partitions, and blocks follow from them', 
   expect(plan.schedule.blocks).toEqual([3, 4])
   expect(analyzeLoop(parseLoop(FACTORS, { ...plane, over: { ...plane.over, kind: 'sparse' }, options })).plan.schedule.blocks).toEqual([])
 })
+
+test('a buffer that flushes in the middle of a pass makes the loop serial, with the cure', () => {
+  const buffer = { kind: 'buffer', array: 7, dtype: 'f64', rank: 1, shape: [100], label: 'w', maxDelay: 10 } as const
+  const { plan } = analyzeLoop(parseLoop('([i], { w }) => { w.add(0, w.get(i)) }', { over: rangeOver(100), env: { w: buffer } }))
+  const message = 'w flushes after every 10 iterations of the serial order, so iterations run one by one'
+  expect(plan.schedule).toEqual({ kind: 'serial', axes: [], blocks: [], reason: message })
+  const cure = 'Leave out maxDelay: the buffer then flushes once, at the end of the pass.'
+  expect(plan.rejected).toEqual([{ kind: 'independent', because: [{ code: 'buffer-flushes', message, cure }], edit: cure }])
+})

@@ -5,6 +5,8 @@
  * matter. Neither do accesses through an update buffer, whose reads see the last flush and whose adds apply at the
  * next, unless the loop also accesses the array behind the buffer: then a flush could be seen, and nothing is known.
  */
+import type { LoopSpec } from '../../core/loopSpec.ts'
+import type { Refusal } from '../../core/span.ts'
 import type { Access } from './accesses.ts'
 
 /** Identities of the arrays that are only added to, directly. */
@@ -26,4 +28,15 @@ export function orderedAccesses(accesses: readonly Access[], reducedArrays: read
 function anyElement(access: Access): Pick<Access, 'subscripts' | 'constraints' | 'exact'> {
   const text = `${access.name} (buffered)`
   return { subscripts: access.subscripts.map(() => ({ kind: 'unknown', text })), constraints: [], exact: false }
+}
+
+/** Buffers that flush in the middle of a pass: what an iteration reads then depends on how many ran before it. */
+export function delayedBuffers(spec: LoopSpec, accesses: readonly Access[]): Refusal[] {
+  const names = [...new Set(accesses.filter((access) => access.buffered).map((access) => access.name))]
+  return names.flatMap((name): Refusal[] => {
+    const binding = spec.env[name]
+    if (binding?.kind !== 'buffer' || binding.maxDelay === undefined || binding.maxDelay === Number.POSITIVE_INFINITY) return []
+    const message = `${name} flushes after every ${binding.maxDelay} iterations of the serial order, so iterations run one by one`
+    return [{ code: 'buffer-flushes', message, cure: 'Leave out maxDelay: the buffer then flushes once, at the end of the pass.' }]
+  })
 }
