@@ -25,6 +25,9 @@ export interface PoolOptions {
 /** How long an aborted task may take to stop by itself before its thread is ended. */
 const GRACE_MS = 100
 
+/** A repeatable task that finds memory full this often is given up. */
+const MOST_ATTEMPTS = 4
+
 let lastOwner = 0
 
 export function createPool(options: PoolOptions): WorkerPool {
@@ -73,13 +76,19 @@ class Pool implements WorkerPool {
   }
 
   async run(kind: string, payload: unknown, options: TaskOptions = {}): Promise<unknown> {
-    try {
-      return (await this.submit(kind, [payload], options))[0]
-    } catch (error) {
-      // only this thread knows which arrays are garbage
-      if (options.repeatable !== true || !(error instanceof MemoryError) || this.arena.onPressure?.() !== true) throw error
-      return (await this.submit(kind, [payload], options))[0]
+    for (let attempt = 1; ; attempt++) {
+      try {
+        return (await this.submit(kind, [payload], options))[0]
+      } catch (error) {
+        if (options.repeatable !== true || !(error instanceof MemoryError) || attempt === MOST_ATTEMPTS) throw error
+        // only this thread knows which arrays are garbage; another task's failure may have freed them already
+        if (!this.hasRoomFor(error.bytes) && this.arena.onPressure?.() !== true) throw error
+      }
     }
+  }
+
+  private hasRoomFor(bytes: number): boolean {
+    return this.arena.budgetBytes - this.arena.usedBytes > bytes
   }
 
   async runTogether(kind: string, payloads: readonly unknown[], options: TaskOptions = {}): Promise<unknown[]> {
