@@ -13,10 +13,11 @@ import type { Batch } from '../core/column.ts'
 import { Bug, PlanError, TaskError } from '../core/errors.ts'
 import { inputsOf, type LogicalPlan, withInputs } from '../core/logicalPlan.ts'
 import type { Storage } from '../core/storage.ts'
+import { Cell } from './arrays/cell.ts'
 import { storageFromBatches } from './arrays/fromBatches.ts'
-import { labelOf } from './arrays/label.ts'
 import { makeArray } from './arrays/makeArray.ts'
-import { type LockMode, RwLock } from './arrays/rwLock.ts'
+import type { LockMode } from './arrays/rwLock.ts'
+import { storageAskedFor } from './arrays/storageAskedFor.ts'
 import { copyStorage, freeStorage, overwriteDense } from './arrays/storageBlocks.ts'
 import type { Arena } from './memory/arena.ts'
 
@@ -40,33 +41,6 @@ export interface StoreStats {
   /** Queries answered from storage. */
   readonly queries: number
   readonly version: number
-}
-
-/** What the store knows of a node. */
-class Cell {
-  readonly id: number
-  readonly label: string
-  readonly lock: RwLock = new RwLock()
-  owned: boolean
-  storage: Storage | undefined
-  /** For kept storage: the versions of the arrays below that it was computed from. */
-  basis = ''
-  computing: Promise<Storage> | undefined
-  version = 0
-  written = false
-  /** Set when what the array held is gone: reading throws this. */
-  gone: (() => Error) | undefined
-  built = 0
-  queries = 0
-  constructor(id: number, node: LogicalPlan) {
-    this.id = id
-    this.label = labelOf(node)
-    this.owned = node.kind === 'Array' || node.kind === 'Materialize'
-  }
-  wrote(): void {
-    this.version++
-    this.written = true
-  }
 }
 
 export class ArrayStore {
@@ -457,27 +431,4 @@ export class ArrayStore {
       unlock()
     }
   }
-}
-
-/** What `index` below elementwise operations asks of the storage. */
-function storageAskedFor(node: LogicalPlan): Pick<Parameters<typeof storageFromBatches>[1], 'storage' | 'combine'> {
-  switch (node.kind) {
-    case 'Index':
-      return {
-        ...(node.storage === undefined ? {} : { storage: node.storage }),
-        ...(node.combine === undefined ? {} : { combine: node.combine.original as (a: never, b: never) => unknown }), // its arguments are two elements
-      }
-    case 'Map':
-    case 'WithColumns':
-    case 'Project':
-    case 'Cast':
-    case 'Materialize':
-      return onlyStorage(storageAskedFor(node.input).storage)
-    default:
-      return {}
-  }
-}
-
-function onlyStorage(storage: 'dense' | 'sparse' | undefined): { readonly storage?: 'dense' | 'sparse' } {
-  return storage === undefined ? {} : { storage }
 }

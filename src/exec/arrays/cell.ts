@@ -1,0 +1,31 @@
+/** What the array store knows of one plan node: its storage, how much of it is the node's own, and who uses it. */
+import type { LogicalPlan } from '../../core/logicalPlan.ts'
+import type { Storage } from '../../core/storage.ts'
+import { labelOf } from './label.ts'
+import { RwLock } from './rwLock.ts'
+
+export class Cell {
+  readonly id: number
+  readonly label: string
+  readonly lock: RwLock = new RwLock()
+  owned: boolean
+  storage: Storage | undefined
+  /** For kept storage: the versions of the arrays below that it was computed from. */
+  basis = ''
+  computing: Promise<Storage> | undefined
+  version = 0
+  written = false
+  /** Set when what the array held is gone: reading throws this. */
+  gone: (() => Error) | undefined
+  built = 0
+  queries = 0
+  constructor(id: number, node: LogicalPlan) {
+    this.id = id
+    this.label = labelOf(node)
+    this.owned = node.kind === 'Array' || node.kind === 'Materialize'
+  }
+  wrote(): void {
+    this.version++
+    this.written = true
+  }
+}
