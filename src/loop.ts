@@ -221,7 +221,7 @@ export class LoopHandle implements Loop {
         const { array, rank, shape, label } = this.#arrayBinding(plan)
         const dtype = dtypeOf(plan)
         const isNumeric = dtype !== 'object' && dtype !== 'row' && dtype !== 'unknown'
-        bound[name] = { kind: 'buffer', array, dtype: isNumeric ? dtype : 'f64', label, ...defined({ rank, shape }) }
+        bound[name] = { kind: 'buffer', array, dtype: isNumeric ? dtype : 'f64', label, ...defined({ rank, shape, maxDelay: value.options.maxDelay }) }
       } else if (value instanceof Accumulator) {
         accumulators.set(name, value)
         bound[name] = { kind: 'accumulator', combine: typeof value.spec === 'string' ? value.spec : 'custom' }

@@ -7,7 +7,7 @@ import type { Refusal } from '../../core/span.ts'
 /** The LoopError, or undefined when the loop is parallel. */
 export function notParallelError({ plan, spec, notes }: AnalyzedLoop): LoopError | undefined {
   if (plan.schedule.kind !== 'serial') return undefined
-  const refusals = plan.kernel.target === 'as-is' ? (plan.kernel.because ?? []) : []
+  const refusals = (plan.rejected.at(-1)?.because ?? []).filter((reason) => 'code' in reason)
   const head = `The loop over ${spec.over.label} cannot run in parallel.`
   if (refusals.length > 0) {
     const lines = refusals.flatMap((refusal) => [`  ${placeOf(refusal)}${refusal.message}`, `       ${refusal.cure}`])

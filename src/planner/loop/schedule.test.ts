@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import { denseArray, parseLoop, rangeOver, type TestLoop } from '../../../property-tests/arbitraries/parseBody.ts'
 import { analyzeLoop } from './analyze.ts'
+import { notParallelError } from './requireParallel.ts'
 import { chooseSchedule } from './schedule.ts'
 
 const any = { options: { order: 'any' } } as const
@@ -77,9 +78,11 @@ test('the schedule does not depend on partitions, and blocks follow from them', 
 
 test('a buffer that flushes in the middle of a pass makes the loop serial, with the cure', () => {
   const buffer = { kind: 'buffer', array: 7, dtype: 'f64', rank: 1, shape: [100], label: 'w', maxDelay: 10 } as const
-  const { plan } = analyzeLoop(parseLoop('([i], { w }) => { w.add(0, w.get(i)) }', { over: rangeOver(100), env: { w: buffer } }))
+  const analyzed = analyzeLoop(parseLoop('([i], { w }) => { w.add(0, w.get(i)) }', { over: rangeOver(100), env: { w: buffer } }))
+  const { plan } = analyzed
   const message = 'w flushes after every 10 iterations of the serial order, so iterations run one by one'
   expect(plan.schedule).toEqual({ kind: 'serial', axes: [], blocks: [], reason: message })
   const cure = 'Leave out maxDelay: the buffer then flushes once, at the end of the pass.'
   expect(plan.rejected).toEqual([{ kind: 'independent', because: [{ code: 'buffer-flushes', message, cure }], edit: cure }])
+  expect(notParallelError(analyzed)?.message).toBe(`The loop over range(100) cannot run in parallel.\n  ${message}\n       ${cure}`)
 })
