@@ -11,7 +11,7 @@
 
 import { Bug } from '../../core/errors.ts'
 import { type Expr, expressionsOf, type FunctionIr, type Stmt, visitExpr, visitStmts } from '../../core/functionIr.ts'
-import { countedRange, integerRange, type RangeScope } from './loopKernelRanges.ts'
+import { assignedLocals, countedRange, integerRange, type RangeScope } from './loopKernelRanges.ts'
 import type { ArrayShape, ColumnShape, KernelShape } from './loopKernelShape.ts'
 
 /** The body of `new Function('bind', text)`, which returns a `LoopKernel`. */
@@ -28,7 +28,7 @@ class KernelWriter {
   readonly #rngs: readonly string[]
   readonly #tables: readonly string[]
   readonly #locals = new Map<string, string>()
-  readonly #assigned = new Set<string>()
+  readonly #assigned: ReadonlySet<string>
   readonly #scope: RangeScope
   #temporaries = 0
   readonly #declared: string[] = []
@@ -41,6 +41,7 @@ class KernelWriter {
   constructor(ir: FunctionIr, shape: KernelShape) {
     this.#ir = ir
     this.#shape = shape
+    this.#assigned = assignedLocals(ir)
     this.#arrays = [...shape.arrays.keys()]
     this.#accumulators = [...shape.accumulators.keys()]
     this.#rngs = rngNames(ir)
@@ -49,11 +50,14 @@ class KernelWriter {
       keyExtents: shape.extents,
       parameters: shape.parameters,
       extentOf: (array, axis) => shape.arrays.get(array)?.extents[axis],
+      dtypeOf: (array) => {
+        const known = shape.arrays.get(array)
+        return known?.kind === 'dense' ? known.dtype : undefined
+      },
       locals: new Map(),
     }
     visitStmts(ir.body, (stmt) => {
       if (stmt.kind === 'Let' && !this.#locals.has(stmt.local)) this.#locals.set(stmt.local, `v${this.#locals.size}`)
-      if (stmt.kind === 'Assign') this.#assigned.add(stmt.local)
       for (const expr of expressionsOf(stmt)) {
         visitExpr(expr, (e) => {
           if (e.kind === 'Input') this.#usesElement = true

@@ -4,7 +4,8 @@
  * A range promises that the value is an integer (or -0) within its bounds. `undefined` promises nothing. Captured
  * numbers count with their value: the kernel's text then depends on how they compare with extents, not on what they are.
  */
-import type { CountedLoop, Expr, Primitive } from '../../core/functionIr.ts'
+import { type CountedLoop, type Expr, type FunctionIr, type Primitive, visitStmts } from '../../core/functionIr.ts'
+import type { DType } from '../../core/schema.ts'
 
 export interface IntegerRange {
   readonly low: number
@@ -17,6 +18,8 @@ export interface RangeScope {
   readonly parameters: ReadonlyMap<string, Primitive>
   /** Extents of the arrays, by env name. */
   extentOf(array: string, axis: number): number | undefined
+  /** The dtype of an array's elements; undefined where that is unknown. */
+  dtypeOf(array: string): DType | undefined
   /** Ranges of locals that hold one value wherever they are asked for. */
   readonly locals: Map<string, IntegerRange>
 }
@@ -40,6 +43,10 @@ export function integerRange(expr: Expr, scope: RangeScope): IntegerRange | unde
     }
     case 'Local':
       return scope.locals.get(expr.name)
+    case 'Read': {
+      const dtype = scope.dtypeOf(expr.array)
+      return dtype === undefined ? undefined : ELEMENTS[dtype]
+    }
     case 'Binary': {
       const left = integerRange(expr.left, scope)
       const right = integerRange(expr.right, scope)
@@ -47,6 +54,44 @@ export function integerRange(expr: Expr, scope: RangeScope): IntegerRange | unde
     }
     default:
       return undefined
+  }
+}
+
+/** The values of whole-number arrays. */
+const ELEMENTS: { readonly [D in DType]?: IntegerRange } = {
+  i32: { low: -(2 ** 31), high: 2 ** 31 - 1 },
+  u32: { low: 0, high: 2 ** 32 - 1 },
+  i16: { low: -(2 ** 15), high: 2 ** 15 - 1 },
+  u16: { low: 0, high: 2 ** 16 - 1 },
+  i8: { low: -128, high: 127 },
+  u8: { low: 0, high: 255 },
+  bool: { low: 0, high: 1 },
+}
+
+/** Locals that may hold more than one value: assigned, or declared twice. */
+export function assignedLocals(ir: FunctionIr): ReadonlySet<string> {
+  const declared = new Set<string>()
+  const assigned = new Set<string>()
+  visitStmts(ir.body, (stmt) => {
+    if (stmt.kind === 'Assign' || (stmt.kind === 'Let' && declared.has(stmt.local))) assigned.add(stmt.local)
+    if (stmt.kind === 'Let') declared.add(stmt.local)
+  })
+  return assigned
+}
+
+/** Whether everything the body adds to the arrays is surely a whole number, so that integer sums are exact in any order. */
+export function addsWholeNumbers(ir: FunctionIr, arrays: ReadonlySet<string>, scope: RangeScope): boolean {
+  const assigned = assignedLocals(ir)
+  let whole = true
+  visitStmts(ir.body, (stmt) => {
+    if (stmt.kind === 'For' && stmt.counted !== undefined) learn(stmt.counted.local, countedRange(stmt.counted, scope))
+    if (stmt.kind === 'Let' && stmt.init !== undefined && !assigned.has(stmt.local)) learn(stmt.local, integerRange(stmt.init, scope))
+    if (stmt.kind === 'Add' && arrays.has(stmt.array)) whole &&= integerRange(stmt.value, scope) !== undefined
+  })
+  return whole
+
+  function learn(local: string, range: IntegerRange | undefined): void {
+    if (range !== undefined) scope.locals.set(local, range)
   }
 }
 

@@ -95,7 +95,7 @@ export function cutBlocks(schedule: Schedule, space: IterationSpace, options: Cu
 
 type Cell = readonly number[]
 
-function iterationsOf(space: IterationSpace): number {
+export function iterationsOf(space: IterationSpace): number {
   switch (space.kind) {
     case 'box':
       return space.extents.reduce((size, extent) => size * extent, 1)

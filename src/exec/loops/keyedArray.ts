@@ -6,7 +6,7 @@ import type { Column, TypedArray } from '../../core/column.ts'
 import { createBuilder } from '../../core/columnBuilder.ts'
 import { rowReader, type ValueReader, valueReader } from '../../core/columnOps.ts'
 import { PlanError } from '../../core/errors.ts'
-import { isInside, outsideMessage, positionOf } from '../../core/indexSpace.ts'
+import { outsideMessage, positionOf } from '../../core/indexSpace.ts'
 import { type ColumnType, type DType, type ElementType, fieldsOf } from '../../core/schema.ts'
 import { ARRAY_OF_DTYPE, type SparseStorage, type TableStorage } from '../../core/storage.ts'
 import type { KeyedArray } from '../kernels/loopKernelShape.ts'
@@ -79,20 +79,21 @@ export class KeyedView implements KeyedArray {
 
   /** The position of a key, -1 when it is absent. Throws for a key outside the shape. */
   #find(key: readonly number[]): number {
-    if (!isInside(key, this.#shape)) throw new PlanError(outsideMessage(this.#label, key, this.#shape))
+    const shape = this.#shape
+    for (let axis = 0; axis < shape.length; axis++) {
+      const k = key[axis] as number
+      if (!(k >>> 0 === k && k < (shape[axis] as number))) throw new PlanError(outsideMessage(this.#label, key, shape))
+    }
     if (this.storage.kind === 'table') return key[0] as number
     const { keys } = this.storage
     const first = key[0] as number
-    let from = this.#rowStarts === undefined ? lowerBound(keys[0] as Int32Array, first) : (this.#rowStarts[first] as number)
-    let to = this.#rowStarts === undefined ? lowerBound(keys[0] as Int32Array, first + 1, from) : (this.#rowStarts[first + 1] as number)
-    for (let axis = 1; axis < keys.length; axis++) {
+    const starts = this.#rowStarts
+    let from = starts === undefined ? lowerBound(keys[0] as Int32Array, first) : (starts[first] as number)
+    let to = starts === undefined ? lowerBound(keys[0] as Int32Array, first + 1, from) : (starts[first + 1] as number)
+    for (let axis = 1; axis < keys.length && from < to; axis++) {
       const column = keys[axis] as Int32Array
-      const wanted = key[axis] as number
-      from = lowerBound(column, wanted, from, to)
-      to =
-        axis === keys.length - 1
-          ? Math.min(to, from + (from < to && column[from] === wanted ? 1 : 0))
-          : lowerBound(column, wanted + 1, from, to)
+      from = lowerBound(column, key[axis] as number, from, to)
+      to = lowerBound(column, (key[axis] as number) + 1, from, to)
     }
     return from < to ? from : -1
   }

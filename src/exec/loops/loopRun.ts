@@ -16,10 +16,11 @@ import type { FunctionIr, Primitive } from '../../core/functionIr.ts'
 import type { LoopPlan } from '../../core/loopPlan.ts'
 import type { DType } from '../../core/schema.ts'
 import { ARRAY_OF_DTYPE, type Storage } from '../../core/storage.ts'
+import { addsWholeNumbers } from '../kernels/loopKernelRanges.ts'
 import type { Arena } from '../memory/arena.ts'
 import type { WorkerPool } from '../workers/worker.ts'
 import { type AccumulatorPart, closeFragment } from './accumulatorLog.ts'
-import { type BlockSchedule, cutBlocks, type IterationSpace } from './blockSchedule.ts'
+import { type BlockSchedule, cutBlocks, extentsOf, type IterationSpace, iterationsOf } from './blockSchedule.ts'
 import { abortPass, type ClaimState, claimBlock, claimWords, finishBlock, resetClaims } from './claim.ts'
 import { iterationNs } from './estimate.ts'
 import { bodyError, wireToError } from './failure.ts'
@@ -290,35 +291,52 @@ class KernelLoop extends Prepared {
     const { analyzed } = this.inputs
     const { options } = analyzed.spec
     const order = options.order ?? 'serial'
-    const mostLanes = this.#mostLanes()
-    // With maxDelay every iteration sees the flushes before it in the serial order, so iterations run in that order.
-    const schedule = Number.isFinite(this.#flushEvery) ? ({ kind: 'serial' } as const) : analyzed.schedule
-    const cut = cutBlocks(schedule, this.space, {
-      order,
-      partitions: options.partitions,
-      balance: options.balance,
-      mostLanes,
-      weight: this.#weight,
-    })
+    const lanes = this.#mostLanes()
+    // With maxDelay every iteration sees the flushes before it in the serial order, and on the caller's thread nothing is
+    // gained by another order than that of keys.
+    const isSerial = Number.isFinite(this.#flushEvery) || whyCallerOnly(this.inputs, this.#ir) !== undefined
+    const schedule = isSerial ? ({ kind: 'serial' } as const) : analyzed.schedule
+    // The bits of added floats follow from where lanes are cut: then `partitions` has no say, but over two axes.
+    const isFree = lanes === undefined || lanes.exact || schedule.kind === '2d' || schedule.kind === 'wavefront'
+    const { partitions, balance } = isFree ? options : { ...options, partitions: undefined }
+    const cut = cutBlocks(schedule, this.space, { order, partitions, balance, mostLanes: lanes?.most, weight: this.#weight })
     if (cut.order === undefined) return cut
     const shared = this.#allocate('i32', cut.order.length) as Int32Array
     shared.set(cut.order)
     return { ...cut, order: shared }
   }
 
-  /** Undefined when the loop needs no private copies. From data and memory, never from the number of workers. */
-  #mostLanes(): number | undefined {
+  /**
+   * How many private copies there may be, and whether additions are exact in any order; undefined when the loop needs
+   * none. From data and memory, never from the number of workers.
+   */
+  #mostLanes(): { readonly most: number; readonly exact: boolean } | undefined {
     const targets = [...this.#reducedStorages().values(), ...[...this.inputs.buffers.values()].map((buffer) => buffer.storage)]
     if (targets.length === 0) return undefined
-    const iterations = this.space.kind === 'box' ? this.space.extents.reduce((size, extent) => size * extent, 1) : this.space.length
     const bytes = targets.reduce((sum, target) => sum + target.data.length * 8, 0)
     const byMemory = Math.max(2, Math.min(MOST_LANES, Math.floor(LANE_BYTES / Math.max(1, bytes))))
-    const exact =
-      targets.every((target) => target.dtype !== 'f64' && target.dtype !== 'f32' && target.dtype !== 'bool') &&
-      this.inputs.buffers.size === 0
-    if (targets.some((target) => target.dtype === 'bool') && this.inputs.buffers.size === 0) return 1
-    // Up to one chunk the additions have the bits of the plain loop.
-    return exact ? byMemory : Math.max(1, Math.min(byMemory, Math.ceil(iterations / CHUNK)))
+    const isWhole = targets.every((target) => target.dtype !== 'f64' && target.dtype !== 'f32' && target.dtype !== 'bool')
+    const exact = isWhole && this.inputs.buffers.size === 0 && this.#addsWholeNumbers()
+    if (exact) return { most: byMemory, exact }
+    // Adding to truth values is no sum. Up to one chunk the additions have the bits of the plain loop.
+    const byChunks = targets.some((target) => target.dtype === 'bool') ? 1 : Math.ceil(iterationsOf(this.space) / CHUNK)
+    return { most: Math.max(1, Math.min(byMemory, byChunks)), exact }
+  }
+
+  #addsWholeNumbers(): boolean {
+    const reduced = [...this.inputs.arrays].filter(([, { array, storage }]) => {
+      return this.inputs.analyzed.reducedArrays.includes(array) && !(storage.kind === 'dense' && storage.dtype === 'i64')
+    })
+    return addsWholeNumbers(this.#ir, new Set(reduced.map(([name]) => name)), {
+      keyExtents: extentsOf(this.space),
+      parameters: new Map(this.#ir.parameters.map((parameter) => [parameter.name, parameter.value])),
+      extentOf: (name, axis) => extentOf(this.inputs, name, axis),
+      dtypeOf: (name) => {
+        const storage = this.inputs.arrays.get(name)?.storage
+        return storage?.kind === 'dense' && storage.dtype !== 'object' ? storage.dtype : undefined
+      },
+      locals: new Map(),
+    })
   }
 
   #reducedStorages(): Map<number, Extract<Storage, { kind: 'dense' }>> {
