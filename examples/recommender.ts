@@ -50,7 +50,7 @@ async function recommender(session: Session, file: string, K: number): Promise<R
       }
       loss.add(error * error)
     },
-    { order: 'any' },
+    { order: 'any', name: 'sgd' },
   )
   const test = session.loop(heldOut, env, (stars, [u, m], { W, H, U, M, loss }) => {
     loss.add((stars - predict(W.row(u), H.row(m), U.get(u) + M.get(m))) ** 2)

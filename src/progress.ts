@@ -1,8 +1,8 @@
 /**
  * The progress bar: one line on stderr, drawn from a session's events.
  *
- * A job appears with its first `progress` event and leaves when it is done. The bar belongs to the newest job; it is
- * cleared at the end, so that a program's own output stays as it is.
+ * A job appears once it has been under way for a moment and leaves when it is done. The bar belongs to the newest job; it
+ * is cleared at the end, so that a program's own output stays as it is.
  */
 import cliProgress from 'cli-progress'
 import type { Observable } from 'rxjs'
@@ -34,6 +34,11 @@ class IdleBar extends cliProgress.SingleBar {
   }
 }
 
+/** A job that is done sooner leaves no flicker. */
+const SHOW_AFTER_MS = 300
+/** Longer names would leave no room for the bar. */
+const LONGEST_NAME = 36
+
 /** Draws a bar for as long as jobs report progress. Returns what stops it: the line is cleared and nothing more is drawn. */
 export function progressBar(events: Observable<ProgressEvent | { readonly kind: string }>, options: ProgressOptions): () => void {
   const stream = options.stream ?? process.stderr
@@ -41,15 +46,22 @@ export function progressBar(events: Observable<ProgressEvent | { readonly kind: 
 
   let bar: IdleBar | undefined
   let job = ''
+  let since = 0
   const clear = (): void => {
     bar?.stop()
     bar = undefined
   }
   const draw = (event: ProgressEvent): void => {
-    if (event.job !== job) clear()
-    job = event.job
-    if (event.done >= event.total) clear()
-    else if (bar === undefined) {
+    if (event.job !== job) {
+      clear()
+      job = event.job
+      since = performance.now()
+    }
+    if (event.done >= event.total) {
+      clear()
+      job = ''
+    } else if (bar === undefined) {
+      if (performance.now() - since < SHOW_AFTER_MS) return
       bar = new IdleBar({
         format: '{job} [{bar}] {percentage}% {eta_formatted}',
         stream,
@@ -57,7 +69,7 @@ export function progressBar(events: Observable<ProgressEvent | { readonly kind: 
         hideCursor: null,
         noTTYOutput: options.mode === true,
       })
-      bar.start(event.total, event.done, { job })
+      bar.start(event.total, event.done, { job: job.length > LONGEST_NAME ? `${job.slice(0, LONGEST_NAME - 1)}…` : job })
     } else {
       bar.setTotal(event.total)
       bar.update(event.done)
