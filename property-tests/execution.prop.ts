@@ -28,7 +28,7 @@ import { HANDLERS } from '../src/taskHandlers.ts'
 import { type Placement, placement } from './arbitraries/partitioning.ts'
 import { planOfProgram, program } from './arbitraries/plan.ts'
 import { lawRuns } from './lawRuns.ts'
-import { type Entry, interpret, MixedKinds, type Tables } from './reference.ts'
+import { type Entry, interpret, Refused, type Tables } from './reference.ts'
 
 const RUNS = lawRuns()
 
@@ -107,7 +107,7 @@ function expectedOf(plan: LogicalPlan, tables: Tables): readonly Entry[] | 'refu
   try {
     return interpret(plan, tables)
   } catch (error) {
-    if (error instanceof MixedKinds || (error instanceof Error && error.message.startsWith('duplicate key'))) return 'refused'
+    if (error instanceof Refused) return 'refused'
     throw error
   }
 }
@@ -149,7 +149,10 @@ const number = fc.oneof(fc.double({ noNaN: true, min: -1e6, max: 1e6 }), fc.cons
 const numbers = fc
   .record({
     drawn: fc.array(number, { minLength: 1, maxLength: 50 }),
-    length: fc.integer({ min: 0, max: 9_500 }),
+    length: fc.oneof(
+      { weight: 4, arbitrary: fc.integer({ min: 0, max: 5_000 }) },
+      { weight: 1, arbitrary: fc.integer({ min: 12_300, max: 17_000 }) },
+    ),
     step: fc.integer({ min: 1, max: 49 }),
   })
   .map(({ drawn, length, step }) =>
@@ -167,7 +170,7 @@ describe('law 9: reductions of tables have the bits of the fixed tree', () => {
   test('sums, means and variances of groups, and folds, whatever the partitions', { timeout: 600_000 }, async () => {
     const engine = engineOf('lowered')
     await fc.assert(
-      fc.asyncProperty(numbers, fc.integer({ min: 1, max: 3 }), cut, async (x, groups, { folds, ...place }) => {
+      fc.asyncProperty(numbers, fc.constantFrom(1, 1, 2, 3), cut, async (x, groups, { folds, ...place }) => {
         const source = sourceFromColumns({ x, g: Int32Array.from(x, (_, i) => (i * i) % groups) })
         const scan: LogicalPlan = { kind: 'Scan', source, columns: ['x', 'g'], element: source.element, keys: { kind: 'rowNumber' } }
         const grouping = () => groupingOf(engine, scan, (r: { readonly g: number }) => r.g)

@@ -50,7 +50,7 @@ export function interpret(plan: LogicalPlan, tables: Tables): readonly Entry[] {
         ]),
       )
     case 'Project':
-      return below(plan.input).map((e) => ({ ...e, value: pick(e.value as Row, plan.columns) }))
+      return below(plan.input).map((e) => ({ ...e, value: pick(withColumns(e.value as Row, plan.columns), plan.columns) }))
     case 'Cast':
       return below(plan.input).map((e) => ({ ...e, value: plan.dtype === 'i64' && e.value !== null ? BigInt(e.value as number) : e.value }))
     case 'Index':
@@ -113,6 +113,13 @@ function pick(row: Row, names: readonly string[]): Row {
   return Object.fromEntries(names.map((name) => [name, row[name]]))
 }
 
+/** The row; a PlanError in the library when a column is not there, which data alone can tell. */
+function withColumns(row: Row, names: readonly string[]): Row {
+  const missing = names.find((name) => !Object.hasOwn(row, name))
+  if (missing !== undefined) throw new Refused(`There is no column ${missing}.`)
+  return row
+}
+
 function isRow(value: unknown): value is Row {
   return typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof Date) && !(value instanceof Uint8Array)
 }
@@ -121,7 +128,7 @@ function isRow(value: unknown): value is Row {
 export function unified(values: readonly unknown[]): readonly unknown[] {
   const present = values.filter((value) => value !== null && value !== undefined)
   const kinds = new Set(present.map(kindOf))
-  if (kinds.size > 1) throw new MixedKinds([...kinds].join(' and '))
+  if (kinds.size > 1) throw new Refused(`mixed kinds: ${[...kinds].join(' and ')}`)
   if (present.every(isRow) && present.length > 0) {
     const names = [...new Set(present.flatMap((row) => Object.keys(row)))]
     const columns = names.map((name) => unified(values.map((value) => (isRow(value) ? value[name] : null))))
@@ -135,7 +142,8 @@ export function unified(values: readonly unknown[]): readonly unknown[] {
   return values.map((value) => value ?? null)
 }
 
-export class MixedKinds extends Error {}
+/** What the library answers with a PlanError. */
+export class Refused extends Error {}
 
 function kindOf(value: unknown): string {
   return value instanceof Date ? 'Date' : Array.isArray(value) ? 'array' : typeof value
@@ -288,9 +296,10 @@ function indexed(entries: readonly Entry[], plan: Extract<LogicalPlan, { kind: '
   const out: { key: readonly number[]; value: unknown }[] = []
   for (const e of entries) {
     const key = (call(plan.f)(e.value, e.key) as number[]).map((k) => k + 0)
+    if (key.some((k) => !Number.isInteger(k) || k < 0)) throw new Refused(`key ${key.join()}`)
     const same = out.find((one) => compareKeys(one.key, key) === 0)
     if (same === undefined) out.push({ key, value: e.value })
-    else if (plan.combine === undefined) throw new Error(`duplicate key ${key.join()}`)
+    else if (plan.combine === undefined) throw new Refused(`duplicate key ${key.join()}`)
     else same.value = call(plan.combine)(same.value, e.value)
   }
   const ordered = out.sort((a, b) => compareKeys(a.key, b.key))

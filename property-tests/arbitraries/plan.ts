@@ -164,6 +164,12 @@ const GROUPS: readonly Lambda[] = [
 
 const HOWS: readonly JoinHow[] = ['inner', 'left', 'right', 'full', 'semi', 'anti', 'inner', 'left']
 
+/** Rows of the right side alone need the columns of the left, which nobody knows of an opaque result without elements. */
+function howOf(left: LogicalPlan, b: number): JoinHow {
+  const how = HOWS[b] ?? 'inner'
+  return left.element.kind === 'row' || (how !== 'right' && how !== 'full') ? how : 'inner'
+}
+
 /** An operation that may apply: the state after it, or undefined. */
 type Operation = (context: Context, state: State, choice: Choice) => State | undefined
 
@@ -300,7 +306,7 @@ const OPERATIONS: readonly Operation[] = [
   (_, { plan, elements }, { a }) => ({ plan: shuffleKeysPlan(plan, { axes: [0], seed: a }), elements }),
   ({ engine, other, otherColumns }, { plan, elements }, { a, b }) => {
     if (elements.kind !== 'row') return undefined
-    const how = HOWS[b] ?? 'inner'
+    const how = howOf(plan, b)
     const shared = elements.columns.filter((name) => otherColumns.includes(name) && name !== 'l')
     const on = shared[a % Math.max(1, shared.length)]
     if (on === undefined) return undefined
@@ -311,7 +317,7 @@ const OPERATIONS: readonly Operation[] = [
     const name = compared[a % Math.max(1, compared.length)]
     if (name === undefined || !has(elements, 'u') || !otherColumns.includes('u')) return undefined
     const key = JOIN_KEYS[name]
-    return { plan: joinPlan(engine, plan, other, { left: key, right: key }, { how: HOWS[b] ?? 'full', suffix: '_2' }), elements }
+    return { plan: joinPlan(engine, plan, other, { left: key, right: key }, { how: howOf(plan, b), suffix: '_2' }), elements }
   },
   ({ engine }, { plan, elements }, { a }) => {
     if (!has(elements, 'u') || !isTable(plan)) return undefined

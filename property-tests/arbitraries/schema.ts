@@ -9,7 +9,11 @@ export type ColumnName = 'n' | 'k' | 's' | 'b' | 't' | 'd' | 'u' | 'l'
 /** Columns by name; all may be null but `u`. */
 export const COLUMNS: Readonly<Record<ColumnName, fc.Arbitrary<unknown>>> = {
   /** Numbers of every sort: NaN, -0, Infinity, fractions. */
-  n: fc.oneof(fc.integer({ min: -5, max: 5 }), fc.constantFrom(NaN, -0, 0, Infinity, -Infinity, 0.1, 1e-320, 2 ** 53)),
+  n: fc.oneof(
+    fc.integer({ min: -5, max: 5 }),
+    fc.constantFrom(-0, 0),
+    fc.constantFrom(NaN, -0, 0, Infinity, -Infinity, 0.1, 1e-320, 2 ** 53),
+  ),
   /** Small integers with many repetitions: groups, keys. */
   k: fc.integer({ min: 0, max: 3 }),
   s: fc.constantFrom('', 'a', 'b', 'ab', 'A', 'ž', '😀', 'a longer text that is not inlined'),

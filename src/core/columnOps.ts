@@ -367,8 +367,10 @@ const FINER = { s: 0, ms: 1, us: 2, ns: 3 } as const
 /** The one type that holds the values of both; PlanError naming the column when there is none. */
 export function unifyTypes(a: ColumnType, b: ColumnType, name: string): ColumnType {
   if (sameType(a, b)) return a
-  if (a.kind === 'null' || a.kind === 'unknown') return b
-  if (b.kind === 'null' || b.kind === 'unknown') return a
+  if (a.kind === 'unknown') return b
+  if (b.kind === 'unknown') return a
+  if (a.kind === 'null') return b
+  if (b.kind === 'null') return a
   if (a.kind === 'object' || b.kind === 'object') return { kind: 'object' }
   if (NUMBERS.has(a.kind) && NUMBERS.has(b.kind)) return { kind: 'f64' }
   if (a.kind === 'timestamp' && b.kind === 'timestamp') return FINER[a.unit] >= FINER[b.unit] ? a : b

@@ -5,7 +5,7 @@ import type { PhysicalPlan, WideOperator } from '../planner/physical/physicalPla
 import { Blocks } from './blocks.ts'
 import type { ExecutorOptions } from './executor.ts'
 import { asRowFailure, taskErrorOf } from './kernels/rowFailure.ts'
-import { batchAs, type ExecBatch, emptyBatch, sliceBatch, unifyElements } from './operators/batches.ts'
+import { asDeclared, batchAs, type ExecBatch, emptyBatch, sliceBatch, unifyElements } from './operators/batches.ts'
 import { withoutKeys } from './operators/operator.ts'
 import { cutPartitions, PARTITION_ROWS } from './operators/partitions.ts'
 import { inOrder } from './scheduler.ts'
@@ -226,7 +226,8 @@ export class Run {
       await new Promise((resolve) => setImmediate(resolve))
       return result
     }
-    const options = this.signal === undefined ? {} : { signal: this.signal }
+    // a stage changes nothing but what it returns: short of memory, it may run again once garbage was freed
+    const options = { repeatable: true, ...(this.signal === undefined ? {} : { signal: this.signal }) }
     const result = (await pool.run('stage', sendable(task), options)) as StageResult // what `stageHandler` returns
     this.blocks.add(result.blocks)
     return result
@@ -302,7 +303,10 @@ function finished(batches: readonly ExecBatch[], plan: PhysicalPlan): readonly B
   const filled = batches.filter((batch) => batch.length > 0)
   const [empty = emptyBatch(plan.element)] = batches
   const rest: readonly ExecBatch[] = filled.length > 0 ? filled : [empty.element.kind === 'unknown' ? emptyBatch(plan.element) : empty]
-  return rest.map(({ hidden: _, ...batch }) => (plan.keys.kind === 'rowNumber' ? withoutKeys(batch) : batch))
+  return rest.map(({ hidden: _, ...batch }) => {
+    const typed = asDeclared(batch, plan.element)
+    return plan.keys.kind === 'rowNumber' ? withoutKeys(typed) : typed
+  })
 }
 
 function keepsPieces(operator: WideOperator): boolean {

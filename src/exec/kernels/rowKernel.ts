@@ -275,7 +275,8 @@ class KernelInputs {
       return `$r${position}($i)`
     }
     this.bindings[`$v${position}`] = column.values
-    const value = direct(`$v${position}[$i]`)
+    // the type keeps kernels over other arrays apart, of which V8 would learn too many
+    const value = direct(`$v${position}[$i] /* ${column.type.kind} */`)
     if (column.validity === undefined) return value
     this.bindings[`$m${position}`] = column.validity
     return `($m${position}[$i >> 3] & (1 << ($i & 7))) === 0 ? null : ${value}`

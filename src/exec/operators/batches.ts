@@ -3,7 +3,7 @@
  */
 import type { Batch, Column } from '../../core/column.ts'
 import { columnFromValues } from '../../core/columnBuilder.ts'
-import { concatColumns, convertColumn, nullColumn, sliceColumn, takeColumn, unifyFields } from '../../core/columnOps.ts'
+import { concatColumns, convertColumn, nullColumn, sliceColumn, takeColumn, unifyFields, unifyTypes } from '../../core/columnOps.ts'
 import { PlanError } from '../../core/errors.ts'
 import { type ColumnType, type ElementType, type Field, fieldsOf, sameType, VALUE_COLUMN } from '../../core/schema.ts'
 
@@ -187,5 +187,34 @@ export function fittingColumn(values: readonly unknown[], type: ColumnType): Col
   } catch (error) {
     if (error instanceof PlanError) return columnFromValues(values)
     throw error
+  }
+}
+
+/** The batch with the types the plan declares, where they hold every value of the actual ones: i32 as f64, all nulls as utf8. */
+export function asDeclared(batch: ExecBatch, declared: ElementType): ExecBatch {
+  const wanted = fieldsOf(declared)
+  const actual = fieldsOf(batch.element)
+  if (declared.kind !== batch.element.kind || wanted.length !== actual.length) return batch
+  const fields = actual.map((field, i): Field => {
+    const other = wanted[i]
+    return other === undefined || other.name !== field.name ? field : { ...field, type: widerType(field.type, other.type) }
+  })
+  if (fields.every((field, i) => field.type === actual[i]?.type)) return batch
+  const columns = batch.columns.map((column, i) => convertColumn(column, (fields[i] as Field).type)) // one field per column
+  const [value] = fields
+  const element: ElementType =
+    declared.kind === 'scalar' && value !== undefined
+      ? { kind: 'scalar', type: value.type, nullable: value.nullable }
+      : { kind: 'row', fields }
+  return { ...batch, element, columns }
+}
+
+function widerType(actual: ColumnType, declared: ColumnType): ColumnType {
+  if (declared.kind === 'unknown' || sameType(actual, declared)) return actual
+  try {
+    const both = unifyTypes(actual, declared, VALUE_COLUMN)
+    return sameType(both, declared) ? declared : actual
+  } catch {
+    return actual // the data say otherwise than the plan: they are right
   }
 }

@@ -11,10 +11,11 @@ export const projectExec: OpenNarrow<'ProjectExec'> = ({ columns }, context) =>
 /** Throws PlanError for a column the elements do not have. */
 export function projected(batch: ExecBatch, names: readonly string[]): ExecBatch {
   const { element } = batch
-  if (names.length === 0) return { ...batch, element: { kind: 'row', fields: [] }, columns: [] }
   // counting needs no columns, and no rows to take them from
   if (names.length === 0) return { ...batch, element: { kind: 'row', fields: [] }, columns: [] }
-  if (element.kind === 'unknown' && batch.length === 0) return batch
+  const unseen =
+    batch.length === 0 && (element.kind !== 'row' || names.some((name) => !element.fields.some((field) => field.name === name)))
+  if (unseen) return { ...batch, element: { kind: 'unknown' }, columns: [] }
   if (element.kind !== 'row') throw new PlanError(`select needs rows; the elements are single values. Use map instead.`)
   const positions = names.map((name) => element.fields.findIndex((field) => field.name === name))
   const missing = positions.indexOf(-1)
