@@ -61,6 +61,8 @@ export type ArrayInit =
 interface NodeBase {
   readonly element: ElementType
   readonly keys: Keys
+  /** Set by the optimizer: the array is streamed into the node above, batch by batch, and never stored as a whole. */
+  readonly pipelined?: boolean
 }
 
 export type LogicalPlan =

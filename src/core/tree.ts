@@ -33,8 +33,12 @@ function linesOf(plan: LogicalPlan, note?: (node: LogicalPlan) => readonly strin
   return [nodeText(plan), ...notes, ...below]
 }
 
-/** What a node does, on one line. */
+/** What a node does, on one line, and whether its array is streamed. */
 export function nodeText(plan: LogicalPlan): string {
+  return `${operationText(plan)}${plan.pipelined === true ? '  (pipelined)' : ''}`
+}
+
+function operationText(plan: LogicalPlan): string {
   switch (plan.kind) {
     case 'Scan': {
       const where = plan.predicate === undefined || plan.predicate.length === 0 ? '' : ` where ${predicateText(plan.predicate)}`

@@ -121,7 +121,7 @@ function refusalLines(f: UserFunction): readonly string[] {
   const reasons = f.refusals.length > 0 ? f.refusals : f.unportable === undefined ? [] : [f.unportable]
   const where = runs === 'workers' ? 'runs as JavaScript in the workers' : "runs as it stands on the caller's thread"
   const bound = runs === 'caller' && f.unportable !== undefined && !reasons.includes(f.unportable) ? [f.unportable] : []
-  const lines = [...reasons, ...bound].map(refusalText)
+  const lines = [...new Set([...reasons, ...bound].map(refusalText))]
   if (lines.length === 0) return [where]
   return [`${where}: ${lines[0]}`, ...lines.slice(1).map((line) => `and ${line}`)]
 }

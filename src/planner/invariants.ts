@@ -44,6 +44,9 @@ export class Invariants {
 
 // ------------------------------------------------------------------ order
 
+/** Unions of more inputs are not taken apart: an array put after itself doubles them each time. */
+const MOST_PARTS = 64
+
 /** An order is a number: plans with the same number promise the same order, as far as they share elements. */
 type Order = number
 
@@ -104,7 +107,8 @@ class Orders {
 
   /** Orders one after another; a union of unions is one. */
   #united(orders: readonly Order[]): Order {
-    const parts = orders.flatMap((order) => this.#parts.get(order) ?? [order])
+    const flat = orders.flatMap((order) => this.#parts.get(order) ?? [order])
+    const parts = flat.length > MOST_PARTS ? orders : flat
     const [only, other] = parts
     if (only !== undefined && other === undefined) return only
     const order = this.#numberOf(`union ${parts.join(' ')}`)

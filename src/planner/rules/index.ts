@@ -7,6 +7,7 @@
 import type { Rule } from '../rule.ts'
 import { fuseMaps } from './fuseMaps.ts'
 import { insertIndex } from './insertIndex.ts'
+import { markPipelined } from './markPipelined.ts'
 import { mergeFilters } from './mergeFilters.ts'
 import { partialAggregation } from './partialAggregation.ts'
 import { pruneColumns } from './pruneColumns.ts'
@@ -33,6 +34,7 @@ export const RULES: readonly Rule[] = [
   // After all filters are where they stay.
   pushPredicateIntoScan,
   insertIndex,
-  // Last: says how nodes run and changes none.
+  // Last: these say how nodes run and move none.
   partialAggregation,
+  markPipelined,
 ]

@@ -75,9 +75,13 @@ function simplerRepartition(plan: Node<'Repartition'>): LogicalPlan | undefined 
   return input.kind === 'Repartition' && input.by === undefined ? { ...plan, input: input.input } : undefined
 }
 
+/** An array put after itself again and again doubles its inputs each time; nested, it stays small. */
+const MOST_INPUTS = 64
+
 function simplerUnion(plan: Node<'Union'>): LogicalPlan | undefined {
   const [only, other] = plan.inputs
   if (only !== undefined && other === undefined && only.keys.kind === 'rowNumber') return only
   if (!plan.inputs.some((input) => input.kind === 'Union')) return undefined
-  return { ...plan, inputs: plan.inputs.flatMap((input) => (input.kind === 'Union' ? input.inputs : [input])) }
+  const inputs = plan.inputs.flatMap((input) => (input.kind === 'Union' ? input.inputs : [input]))
+  return inputs.length > MOST_INPUTS ? undefined : { ...plan, inputs }
 }

@@ -1,0 +1,146 @@
+import { expect, test } from 'vitest'
+import { planEngine, tableOf } from '../../property-tests/plans.ts'
+import { count } from '../core/aggregates.ts'
+import { DistArray, planOf } from '../core/distArray.ts'
+import type { LogicalPlan } from '../core/logicalPlan.ts'
+import { type ExplainedPlan, explainPlan } from './explain.ts'
+
+interface Rating {
+  user: number
+  movie: number
+  stars: number
+  note: string | null
+}
+const ratings = tableOf<Rating>('ratings.parquet', { user: 'i32', movie: 'i32', stars: 'f64', note: 'utf8?' })
+
+test('the plan as written, the rules, the plan that runs, and its stages', () => {
+  const chain = ratings
+    .map((r) => ({ movie: r.movie, half: r.stars / 2 }))
+    .filter((r) => r.half > 1)
+    .groupBy((r) => r.movie)
+    .agg({ n: count() })
+    .sortBy((r) => r.n, { descending: true })
+    .limit(3)
+  expect(explainPlan(planOf(chain))).toMatchInlineSnapshot(`
+    "Plan
+      Limit 3
+        Sort r => r.n descending
+          GroupBy r => r.movie: n = count()
+            Filter r => r.half > 1
+              Map r => ({ movie: r.movie, half: r.stars / 2 })
+                Scan ratings.parquet [user, movie, stars, note]
+    Rules: pushFilterDown, topK, pruneColumns, partialAggregation, markPipelined
+    Optimized plan
+      Limit 3
+        Sort r => r.n descending first 3
+          GroupBy r => r.movie: n = count() per partition first
+            Map r => ({ movie: r.movie, half: r.stars / 2 }) [movie]  (pipelined)
+              Filter r => r.half > 1 of r => ({ movie: r.movie, half: r.stars / 2 })  (pipelined)
+                Scan ratings.parquet [movie, stars]
+    Stages
+      stage 0: ScanExec ratings.parquet [movie, stars] -> FilterExec r => r.half > 1 of r => ({ movie: r.movie, half: r.stars / 2 }) -> MapExec r => ({ movie: r.movie, half: r.stars / 2 }) [movie] -> EvaluateExec [r => r.movie] -> PartialAggregateExec n = count
+      stage 1: stage 0 -> ExchangeExec -> HashAggregateExec n = sum
+      stage 2: stage 1 -> EvaluateExec [r => r.n] -> TopKExec 3 descending
+      stage 3: stage 2 -> ExchangeExec -> SortExec descending first 3
+      stage 4: stage 3 -> LimitExec 3
+      stage 5: stage 4 -> LimitExec 3"
+  `)
+})
+
+test('a function that was refused, with the place and the reason', () => {
+  const seen = new Map<string, number>()
+  const chain = ratings.filter((r) => /good/.test(r.note ?? '')).map((r) => seen.get(r.note ?? '') ?? 0)
+  expect(explainPlan(planOf(chain))).toMatchInlineSnapshot(`
+    "Plan
+      Map r => seen.get(r.note ?? "") ?? 0
+          runs as JavaScript in the workers: 1:8 seen.get(r.note ?? ""): It calls the method seen.get. Use index reads and writes, get, set, add, and methods of strings, numbers and dates.
+        Filter r => (/good/).test(r.note ?? "")
+            runs as JavaScript in the workers: 1:8 /good/: It uses a regular expression. Use string methods, as includes and startsWith.
+          Scan ratings.parquet [user, movie, stars, note]
+    Rules: none changed it
+    Stages
+      stage 0: ScanExec ratings.parquet [user, movie, stars, note] -> FilterExec r => (/good/).test(r.note ?? "")
+      stage 1: stage 0 -> MapExec r => seen.get(r.note ?? "") ?? 0"
+  `)
+})
+
+test('a function that changes what it captures stays on the thread of the caller', () => {
+  let calls = 0
+  const chain = ratings.filter((r) => {
+    calls++
+    return r.stars > 1
+  })
+  expect(explainPlan(planOf(chain))).toMatchInlineSnapshot(`
+    "Plan
+      Filter r => { calls++; return r.stars > 1 }
+          runs as it stands on the caller's thread: 2:3 calls: It assigns the captured variable calls. Use an accumulator in env, as { total: session.accumulator('sum') }, and total.add(x).
+        Scan ratings.parquet [user, movie, stars, note]
+    Rules: none changed it
+    Stages
+      stage 0: ScanExec ratings.parquet [user, movie, stars, note] -> FilterExec r => { calls++; return r.stars > 1 }  (on the caller's thread: r => { calls++; return r.stars > 1 }: It assigns the captured variable calls.)"
+  `)
+  expect(calls).toBe(0)
+})
+
+test('nothing to improve', () => {
+  expect(explainPlan(planOf(ratings.distinct()))).toMatchInlineSnapshot(`
+    "Plan
+      Distinct
+        Scan ratings.parquet [user, movie, stars, note]
+    Rules: none changed it
+    Stages
+      stage 0: ScanExec ratings.parquet [user, movie, stars, note] -> PartialDistinctExec
+      stage 1: stage 0 -> ExchangeExec -> DistinctExec"
+  `)
+})
+
+test('queries on an array with keys of its own use an index', () => {
+  const matrix = ratings.index((r) => [r.user, r.movie]).map((r) => r.stars)
+  const last = (text: string): string | undefined => text.split('\n').at(-1)
+  expect(last(explainPlan(planOf(matrix)))).toBe(
+    '  IndexLookup over IndexBuild: the first point or range query builds the index, later ones use it',
+  )
+  expect(last(explainPlan(planOf(matrix), { index: { storage: 'kept', built: 1, queries: 2 } }))).toBe(
+    '  IndexLookup over IndexBuild: the index was built once and answered 2 queries',
+  )
+})
+
+test('arrays without storage yet have stages too; verbose tells elements and keys', () => {
+  const zeros: LogicalPlan = {
+    kind: 'Array',
+    name: 'zeros([3, 4])',
+    shape: [3, 4],
+    dtype: 'f32',
+    init: { kind: 'zeros' },
+    element: { kind: 'scalar', type: { kind: 'f32' }, nullable: false },
+    keys: { kind: 'explicit', rank: 2, shape: [3, 4], dense: true },
+  }
+  const chain = new DistArray<number, readonly [number, number]>(planEngine, zeros).map((v, [i]) => v + i)
+  expect(explainPlan(planOf(chain), { verbose: true })).toMatchInlineSnapshot(`
+    "Plan
+      Map (v, [i]) => v + i
+          yields f64, keys [3, 4] dense
+        Array zeros([3, 4]) f32
+            yields f32, keys [3, 4] dense
+    Rules: none changed it
+    Stages
+      stage 0: StoredExec zeros([3, 4]) dense -> MapExec (v, [i]) => v + i
+    Queries
+      IndexLookup over IndexBuild: the first point or range query builds the index, later ones use it"
+  `)
+})
+
+test('the machine form says the same', () => {
+  const explained = JSON.parse(
+    explainPlan(planOf(ratings.filter((r) => r.stars > 3).map((r) => r.user)), { format: 'json' }),
+  ) as ExplainedPlan // written by explainPlan
+  expect(explained.rules).toEqual(['pruneColumns', 'pushPredicateIntoScan', 'markPipelined'])
+  expect(explained.plan).toMatchObject({
+    kind: 'Map',
+    element: 'i32',
+    keys: 'row number',
+    inputs: [{ kind: 'Filter', inputs: [{ kind: 'Scan' }] }],
+  })
+  expect(explained.plan.functions.map((f) => f.runs)).toEqual(['compiled'])
+  expect(explained.stages.map((stage) => stage.operators.length)).toEqual([3])
+})

@@ -1,0 +1,58 @@
+import { expect, test } from 'vitest'
+import { optimizedText, tableOf } from '../../../property-tests/plans.ts'
+import { planOf } from '../../core/distArray.ts'
+import { predicateText } from '../../core/predicate.ts'
+import { optimize } from '../optimize.ts'
+import { pushPredicateIntoScan } from './pushPredicateIntoScan.ts'
+
+interface Row {
+  stars: number
+  maybe: number | null
+  name: string | null
+  big: bigint
+  ok: boolean
+}
+const table = tableOf<Row>('ratings', { stars: 'f64', maybe: 'f64?', name: 'utf8?', big: 'i64', ok: 'bool' })
+
+function pushed(predicate: (row: Row, key: readonly [number]) => boolean): string {
+  const { plan } = optimize(planOf(table.filter(predicate)), [pushPredicateIntoScan])
+  return plan.kind === 'Filter' && plan.input.kind === 'Scan' ? predicateText(plan.input.predicate ?? []) : '?'
+}
+
+test('comparisons of columns with constants and captured values go to the source, the filter stays', () => {
+  const least = 3
+  const chain = table.filter((r) => r.stars > least && 5 >= r.stars && r.stars !== 4 && r.ok === true)
+  expect(optimizedText(chain, [pushPredicateIntoScan])).toMatchInlineSnapshot(`
+    "Filter r => r.stars > least && 5 >= r.stars && r.stars !== 4 && r.ok === true
+      Scan ratings [stars, maybe, name, big, ok] where stars > 3 and stars <= 5 and ok === true"
+  `)
+})
+
+test('of a column with nulls only what null does not satisfy: null < 1 is true in JavaScript', () => {
+  expect(pushed((r) => (r.maybe as number) > 0)).toBe('maybe > 0')
+  expect(pushed((r) => (r.maybe as number) >= 0)).toBe('')
+  expect(pushed((r) => (r.maybe as number) < 1)).toBe('')
+  expect(pushed((r) => (r.maybe as number) <= -1)).toBe('maybe <= -1')
+  expect(pushed((r) => r.maybe === 0)).toBe('maybe === 0')
+  expect(pushed((r) => (r.name as string) < 'm')).toBe('name < "m"')
+  expect(pushed((r) => (r.name as string) < '5')).toBe('')
+})
+
+test('text above the surrogates is ordered otherwise in files, and is left to the filter', () => {
+  expect(pushed((r) => (r.name as string) > '\ue000')).toBe('')
+  expect(pushed((r) => r.name === '\u{1f600}')).toBe('')
+})
+
+test('bigints compare with bigints and numbers', () => {
+  expect(pushed((r) => r.big > 3n)).toBe('big > 3')
+  expect(pushed((r) => r.big > 3)).toBe('big > 3')
+})
+
+test('not under or, not after what may fail, not with NaN, not when row numbers are read', () => {
+  const nan = Number.NaN
+  expect(pushed((r) => r.stars > 1 || r.ok)).toBe('')
+  expect(pushed((r) => (r.name as string).startsWith('a') && r.stars > 1)).toBe('')
+  expect(pushed((r) => r.stars > 1 && (r.name as string).startsWith('a'))).toBe('stars > 1')
+  expect(pushed((r) => r.stars > nan)).toBe('')
+  expect(pushed((r, [i]) => r.stars > 1 && i > 3)).toBe('')
+})
