@@ -28,7 +28,8 @@ export async function writeRatings(session: Session, path: string, rows: number)
 
 export async function readRatings(session: Session, path: string): Promise<DistArray<Rating>> {
   const table = path.endsWith('.csv') ? await session.readCsv<AnyRating>(path) : await session.readParquet<AnyRating>(path)
-  const names = 'fields' in table.schema ? table.schema.fields.map((field) => field.name) : []
+  const fields = 'fields' in table.schema ? table.schema.fields : []
+  const names = fields.map((field) => field.name)
   const has = (name: string): boolean => names.includes(name)
   if (
     !(has('user') || has('userid') || has('userId')) ||
@@ -36,6 +37,11 @@ export async function readRatings(session: Session, path: string): Promise<DistA
     !(has('rating') || has('stars'))
   ) {
     throw new Error(`${path} has the columns ${names.join(', ')}. Needed: user (userid, userId), movie (movieid, movieId), rating (stars).`)
+  }
+  const bigints = fields.some((field) => ['Int64', 'Uint64'].includes(String(field.type)))
+  // As they should be: no column is a 64-bit integer, so none holds a bigint.
+  if (has('user') && has('movie') && has('stars') && !bigints) {
+    return table.select('user', 'movie', 'stars') as unknown as DistArray<Rating>
   }
   const users = has('user')
     ? table.withColumns((r) => ({ user: Number(r.user) }))
