@@ -103,6 +103,12 @@ export function groups(): void {
   perMovie.agg({ notes: sum((r) => r.note) })
 }
 
+export function handlesOfNarrowerElements(bits: DistArray<0 | 1, readonly [number]>): void {
+  expectTypeOf(bits).toExtend<DistArray<number>>()
+  expectTypeOf(bits.sum()).toEqualTypeOf<Promise<number>>()
+  expectTypeOf(matrix).toExtend<DistArray<unknown, readonly number[]>>()
+}
+
 export async function queriesAndActions(): Promise<void> {
   expectTypeOf(await matrix.at(1, 2)).toEqualTypeOf<number | undefined>()
   expectTypeOf(await matrix.row(1)).toEqualTypeOf<TypedArray>()

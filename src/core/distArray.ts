@@ -137,7 +137,7 @@ export class DistArray<T, K extends Key = readonly [number]> implements AsyncIte
    */
   index<const K2 extends Key>(
     f: (value: T, key: K) => K2,
-    options: { readonly combine?: (a: T, b: T) => T; readonly shape?: Shape; readonly storage?: 'dense' | 'sparse' } = {},
+    options: { combine?(a: T, b: T): T; readonly shape?: Shape; readonly storage?: 'dense' | 'sparse' } = {},
   ): DistArray<T, { readonly [A in keyof K2]: number }> {
     return this.#over(indexPlan(this.#engine, this.#plan, f, options))
   }
