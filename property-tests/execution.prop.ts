@@ -136,7 +136,7 @@ describe('law 1: a plan gives what the reference gives', () => {
             }
             expect(arena.usedBytes).toBe(0)
           }),
-          { numRuns: Math.ceil(RUNS / 6) * (functions === 'lowered' ? 2 : 1) },
+          { numRuns: functions === 'lowered' ? RUNS : Math.ceil(RUNS / 2) },
         )
       })
     }

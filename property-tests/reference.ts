@@ -327,7 +327,9 @@ function joined(plan: Extract<LogicalPlan, { kind: 'Join' }>, left: readonly Ent
       out[name] = l !== undefined ? cell(l, name) : on.kind === 'column' && on.column === name && r !== undefined ? cell(r, name) : null
     for (const name of names.right) {
       if (on.kind === 'column' && on.column === name && names.left.includes(name)) continue
-      out[Object.hasOwn(out, name) ? `${name}${plan.suffix}` : name] = r === undefined ? null : cell(r, name)
+      const free = Object.hasOwn(out, name) ? `${name}${plan.suffix}` : name
+      if (Object.hasOwn(out, free)) throw new Refused(`two columns ${free}`)
+      out[free] = r === undefined ? null : cell(r, name)
     }
     return out
   }

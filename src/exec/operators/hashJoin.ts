@@ -155,8 +155,14 @@ function joined(join: Join, left: ExecBatch, right: ExecBatch, pairs: Pairs): Ex
   }
   for (const [i, field] of fieldsOf(right.element).entries()) {
     if (field.name === join.on && names.includes(field.name)) continue
-    let name = field.name
-    while (names.includes(name)) name += join.suffix
+    const name = names.includes(field.name) ? `${field.name}${join.suffix}` : field.name
+    if (names.includes(name)) {
+      // without rows the columns of an opaque side are anybody's guess
+      if (pairs.left.length === 0) continue
+      throw new PlanError(
+        `Cannot join ${join.names[0]} and ${join.names[1]}: both have a column "${field.name}", and "${name}" is taken too.\nChoose another suffix, as in { suffix: '_other' }.`,
+      )
+    }
     names.push(name)
     columns.push(takeColumn(right.columns[i] as Column, pairs.right))
   }
