@@ -30,20 +30,42 @@ const parts = fc.letrec<Parts>((tie) => {
   const leaf = fc.oneof(
     fc.constantFrom(...NUMBERS),
     local,
-    fc.constantFrom('r.a', 'r.b', 'r.n', 'r["a"]', 'i', 'j', 'c', 'config.rate', 'config.deep.k', 'table[1]', 'table.length', 'text.length', 'Math.PI'),
+    fc.constantFrom(
+      'r.a',
+      'r.b',
+      'r.n',
+      'r["a"]',
+      'i',
+      'j',
+      'c',
+      'config.rate',
+      'config.deep.k',
+      'table[1]',
+      'table.length',
+      'text.length',
+      'Math.PI',
+    ),
   )
   const pair = (make: (a: string, b: string) => string): fc.Arbitrary<string> => fc.tuple(number, number).map(([a, b]) => make(a, b))
   return {
     number: fc.oneof(
       { maxDepth: 5, depthIdentifier: 'n' },
       leaf,
-      fc.tuple(fc.constantFrom('+', '-', '*', '/', '%', '&', '|', '^', '<<', '>>', '>>>', '<', '<=', '===', '!==', '==', '!='), number, number).map(([op, a, b]) => `(${a} ${op} ${b})`),
+      fc
+        .tuple(
+          fc.constantFrom('+', '-', '*', '/', '%', '&', '|', '^', '<<', '>>', '>>>', '<', '<=', '===', '!==', '==', '!='),
+          number,
+          number,
+        )
+        .map(([op, a, b]) => `(${a} ${op} ${b})`),
       pair((a, b) => `(${a} && ${b})`),
       pair((a, b) => `(${a} || ${b})`),
       pair((a, b) => `(${a} ?? ${b})`),
       fc.tuple(number, number, number).map(([a, b, c]) => `(${a} ? ${b} : ${c})`),
       fc.tuple(fc.constantFrom('-', '+', '!', '~', 'typeof ', 'void '), number).map(([op, a]) => `(${op}(${a}))`),
-      fc.tuple(fc.constantFrom('Math.abs', 'Math.floor', 'Math.sqrt', 'Math.trunc', 'Number', 'isNaN', 'Math.sign'), number).map(([f, a]) => `${f}(${a})`),
+      fc
+        .tuple(fc.constantFrom('Math.abs', 'Math.floor', 'Math.sqrt', 'Math.trunc', 'Number', 'isNaN', 'Math.sign'), number)
+        .map(([f, a]) => `${f}(${a})`),
       pair((a, b) => `Math.max(${a}, ${b})`),
       pair((a, b) => `clamp(${a}, ${b})`),
       number.map((a) => `half(${a})`),
@@ -86,12 +108,30 @@ const parts = fc.letrec<Parts>((tie) => {
       fc.tuple(number, number).map(([a, b]) => `if (${a}) return ${b};`),
       fc.tuple(number, tie('effect')).map(([a, e]) => `${a} && ${e};`),
       fc.tuple(number, tie('effect'), tie('effect')).map(([a, e, f]) => `${a} ? ${e} : ${f};`),
-      fc.tuple(fc.integer({ min: 0, max: 4 }), block, fc.constantFrom('', 'if (k === 1) continue;', 'if (x > 3) break;', 'if (y) continue outer;', 'if (z) break outer;', 'if (k > 2) return k;'))
+      fc
+        .tuple(
+          fc.integer({ min: 0, max: 4 }),
+          block,
+          fc.constantFrom(
+            '',
+            'if (k === 1) continue;',
+            'if (x > 3) break;',
+            'if (y) continue outer;',
+            'if (z) break outer;',
+            'if (k > 2) return k;',
+          ),
+        )
         .map(([n, b, jump]) => `outer: for (let m = 0; m < 2; m++) { for (let k = 0; k < ${n}; k++) { ${jump} x += k; ${b} y -= m; } }`),
       fc.tuple(fc.integer({ min: 0, max: 3 }), number, block).map(([n, a, b]) => `{ let g = 0; while (g++ < ${n} && ${a}) ${b} }`),
-      fc.tuple(fc.integer({ min: 0, max: 3 }), block, fc.constantFrom('', 'if (x < 0) continue;', 'if (g > 2) break;')).map(([n, b, jump]) => `{ let g = 0; do { ${jump} ${b} x++; } while (++g < ${n}); }`.replace('x++', 'counter++')),
-      fc.tuple(block, fc.constantFrom('', 'if (q === 2) break;', 'if (q === 2) continue;')).map(([b, jump]) => `for (const q of table) { ${jump} z += q; ${b} }`),
-      fc.tuple(number, block, block, block, fc.constantFrom('', 'if (y) break;')).map(([a, b, c, d, jump]) => `switch (${a}) { case 0: case 1: ${jump} ${b} break; case x: ${c} break; default: ${d} }`),
+      fc
+        .tuple(fc.integer({ min: 0, max: 3 }), block, fc.constantFrom('', 'if (x < 0) continue;', 'if (g > 2) break;'))
+        .map(([n, b, jump]) => `{ let g = 0; do { ${jump} ${b} x++; } while (++g < ${n}); }`.replace('x++', 'counter++')),
+      fc
+        .tuple(block, fc.constantFrom('', 'if (q === 2) break;', 'if (q === 2) continue;'))
+        .map(([b, jump]) => `for (const q of table) { ${jump} z += q; ${b} }`),
+      fc
+        .tuple(number, block, block, block, fc.constantFrom('', 'if (y) break;'))
+        .map(([a, b, c, d, jump]) => `switch (${a}) { case 0: case 1: ${jump} ${b} break; case x: ${c} break; default: ${d} }`),
       fc.tuple(block, number).map(([b, a]) => `here: { if (${a}) break here; ${b} }`),
       fc.tuple(number, number).map(([a, b]) => `var v = ${a}; x = v + ${b};`),
       number.map((a) => `if (${a} === 12345) throw new RangeError("far " + x);`),
@@ -102,9 +142,20 @@ const parts = fc.letrec<Parts>((tie) => {
 
 /** `(r, [i, j]) => …` with every construct above; parameters and returns of several forms. */
 export const functionSource: fc.Arbitrary<string> = fc
-  .tuple(fc.array(parts.statement, { minLength: 1, maxLength: 5 }), parts.number, parts.number, fc.constantFrom('number', 'object', 'array', 'choice', 'nothing'))
+  .tuple(
+    fc.array(parts.statement, { minLength: 1, maxLength: 5 }),
+    parts.number,
+    parts.number,
+    fc.constantFrom('number', 'object', 'array', 'choice', 'nothing'),
+  )
   .map(([statements, a, b, form]) => {
-    const end = { number: `return ${a};`, object: `return { a: ${a}, ...r, x, y };`, array: `return [${a}, x, z];`, choice: `return ${a} ? ${b} : x;`, nothing: '' }[form]
+    const end = {
+      number: `return ${a};`,
+      object: `return { a: ${a}, ...r, x, y };`,
+      array: `return [${a}, x, z];`,
+      choice: `return ${a} ? ${b} : x;`,
+      nothing: '',
+    }[form]
     return `(r, [i, j]) => {
   let x = 1, y = r.a, z = -0, counter = 0;
   const inner = (v) => { if (v > 2) return v - 1; if (v === 1) { y = v; return 5; } return v; };

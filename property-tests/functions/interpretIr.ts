@@ -150,12 +150,21 @@ class Interpreter {
         if (expr.optional && (object === null || object === undefined)) return undefined
         if (expr.method === 'length') return object.length
         const method = object[expr.method] as (...args: unknown[]) => unknown
-        return method.apply(object, expr.args.map((one) => this.#value(one)))
+        return method.apply(
+          object,
+          expr.args.map((one) => this.#value(one)),
+        )
       }
       case 'Read':
-        return (world.read ?? missing(world))(expr.array, expr.subscripts.map((one) => this.#value(one)))
+        return (world.read ?? missing(world))(
+          expr.array,
+          expr.subscripts.map((one) => this.#value(one)),
+        )
       case 'Has':
-        return (world.has ?? missing(world))(expr.array, expr.subscripts.map((one) => this.#value(one)))
+        return (world.has ?? missing(world))(
+          expr.array,
+          expr.subscripts.map((one) => this.#value(one)),
+        )
       case 'Extent':
         return (world.extent ?? missing(world))(expr.array, expr.axis)
       case 'Lookup':
@@ -163,7 +172,11 @@ class Interpreter {
       case 'LookupLength':
         return found(this.#ir.tables, expr.table).value.length
       case 'Draw':
-        return (world.draw ?? missing(world))(expr.rng, expr.method, expr.args.map((one) => this.#value(one)))
+        return (world.draw ?? missing(world))(
+          expr.rng,
+          expr.method,
+          expr.args.map((one) => this.#value(one)),
+        )
       case 'ArrayLiteral':
         return expr.items.map((one) => this.#value(one))
       case 'ObjectLiteral':

@@ -145,17 +145,21 @@ function isNegative(test: Expr): boolean {
   return false
 }
 
-/** An if in one form: positive tests where there are two branches, no empty first branch, nested ifs joined. */
+/** An if in one form: positive tests where there are two branches, no empty first branch, nested ifs joined, `x = c ? a : b`. */
 export function makeIf(test: Expr, then: readonly Stmt[], other: readonly Stmt[], span: Span): Stmt[] {
   const tested = asTest(test)
   if (tested.kind === 'Literal') return [...(tested.value ? then : other)]
   if (then.length === 0 && other.length === 0) return isPlain(tested) ? [] : [{ kind: 'Evaluate', value: tested, span }]
   if (then.length === 0) return makeIf(negated(tested, tested.span), other, [], span)
-  if (other.length > 0 && isNegative(tested)) return [branch(negated(tested, tested.span), other, then, span)]
   const [inner] = then
+  const [outer] = other
+  if (then.length === 1 && other.length === 1 && inner?.kind === 'Assign' && outer?.kind === 'Assign' && inner.local === outer.local) {
+    return [{ kind: 'Assign', local: inner.local, value: conditional(tested, inner.value, outer.value, span), span }]
+  }
   if (other.length === 0 && then.length === 1 && inner?.kind === 'If' && inner.else.length === 0) {
     return [{ ...inner, test: logical('&&', tested, inner.test, span), span }]
   }
+  if (other.length > 0 && isNegative(tested)) return [branch(negated(tested, tested.span), other, then, span)]
   return [branch(tested, then, other, span)]
 }
 

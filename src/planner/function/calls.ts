@@ -77,6 +77,7 @@ export function methodCall(l: Lowering, object: Value, name: string, node: CallE
       if (name === 'includes') return includes(l, object, node)
       return callMember(l, object, name, node)
     case 'global':
+    case 'builtin':
     case 'env':
     case 'record':
       return callMember(l, object, name, node)
@@ -84,7 +85,6 @@ export function methodCall(l: Lowering, object: Value, name: string, node: CallE
     case 'shape':
     case 'tuple':
     case 'closure':
-    case 'builtin':
       return l.refuse('unknown-method', node, name)
     case 'refused':
       return REFUSED

@@ -122,6 +122,11 @@ class Effects {
       case 'Identifier':
         return this.#reachOfName(unit, node)
       case 'MemberExpression': {
+        const known = staticValue(unit, node)
+        if (known !== undefined) {
+          const { value, name } = known
+          return typeof value === 'object' && value !== null ? { kind: isFlat(value) ? 'flat' : 'deep', name } : undefined
+        }
         const object = this.#reach(unit, node.object)
         return object?.kind === 'deep' ? object : undefined
       }
@@ -296,6 +301,19 @@ class Effects {
     const inner = this.#unitFor(free.value as AnyFunction) // callable, and only its text is looked at
     return inner === undefined ? undefined : { unit: inner, node: inner.node }
   }
+}
+
+/** What `config.deep.rate` of a captured object is now; nothing changes it, or the function is refused. */
+function staticValue(unit: Unit, node: AnyNode): { readonly value: unknown; readonly name: string } | undefined {
+  if (node.type === 'Identifier') {
+    const free = unit.isFree(node) ? unit.freeOf(node) : undefined
+    return free?.kind === 'captured' ? { value: free.value, name: free.name } : undefined
+  }
+  if (node.type !== 'MemberExpression' || node.computed || node.property.type !== 'Identifier') return undefined
+  const object = staticValue(unit, node.object)
+  if (object === undefined || typeof object.value !== 'object' || object.value === null) return undefined
+  const own = Object.getOwnPropertyDescriptor(object.value, node.property.name)
+  return own !== undefined && 'value' in own ? { value: own.value, name: object.name } : undefined
 }
 
 /** `const f = () => …` inside the function. */

@@ -1,7 +1,7 @@
 /**
  * A function's normalized tree to the IR of `core/functionIr.ts`, or the reasons why the IR cannot say it.
  */
-import type { FunctionIr } from '../../core/functionIr.ts'
+import { type Expr, expressionsOf, type FunctionIr, visitExpr, visitStmts } from '../../core/functionIr.ts'
 import type { Refusal } from '../../core/span.ts'
 import { lowerAssignment, lowerUpdate } from './assignments.ts'
 import { lowerCall, methodCall } from './calls.ts'
@@ -68,13 +68,34 @@ export function lowerUnit(unit: Unit, context: LowerContext): Lowered {
   if (l.isTooLarge) l.refuseWith(refusalOf('too-large', span))
   const name = unit.f.name === '' ? (context.kind === 'row' ? context.method : 'body') : unit.f.name
   const { refusals, missing, captured } = l
-  return { ...(refusals.length === 0 ? { ir: { name, span, body, ...l.parts() } } : {}), refusals, missing, captured, typeOf }
+  return { ...(refusals.length === 0 ? { ir: { name, span, body, ...usedParts(body, l) } } : {}), refusals, missing, captured, typeOf }
 }
 
 /** A return without a value at the very end says nothing. */
 function withoutLastReturn(body: FunctionIr['body']): FunctionIr['body'] {
   const last = body.at(-1)
   return last?.kind === 'Return' && last.value === undefined ? body.slice(0, -1) : body
+}
+
+/** What the body really names; a name may have been taken out of env and never used. */
+function usedParts(body: FunctionIr['body'], l: Lowering): Omit<FunctionIr, 'name' | 'span' | 'body'> {
+  const names = new Set<string>()
+  visitStmts(body, (stmt) => {
+    if (stmt.kind === 'Write' || stmt.kind === 'Add') names.add(stmt.array)
+    if (stmt.kind === 'Accumulate') names.add(stmt.accumulator)
+    for (const top of expressionsOf(stmt)) visitExpr(top, (expr) => names.add(nameIn(expr)))
+  })
+  const used = (one: { readonly name: string }): boolean => names.has(one.name)
+  const tables = l.tables.filter(used).map(({ name, value, origin }) => ({ name, value, origin }))
+  return { keyRank: l.keyRank, parameters: l.parameters.filter(used), tables, uses: l.uses.filter(used) }
+}
+
+/** The parameter, table, array or generator that an expression itself names, or nothing. */
+function nameIn(expr: Expr): string {
+  if (expr.kind === 'Parameter') return expr.name
+  if (expr.kind === 'Lookup' || expr.kind === 'LookupLength') return expr.table
+  if (expr.kind === 'Draw') return expr.rng
+  return expr.kind === 'Read' || expr.kind === 'Has' || expr.kind === 'Extent' ? expr.array : ''
 }
 
 function typeSources(l: Lowering): TypeSources {

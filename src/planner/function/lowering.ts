@@ -6,7 +6,7 @@
  * everything still happens in the order of the source (`inOrder`).
  */
 import type { AnyNode, Expression, Pattern, Statement } from 'acorn'
-import type { Expr, FunctionIr, Primitive, Stmt } from '../../core/functionIr.ts'
+import type { Expr, Primitive, Stmt } from '../../core/functionIr.ts'
 import type { ColumnType } from '../../core/schema.ts'
 import type { Refusal, Span } from '../../core/span.ts'
 import type { FunctionNode } from './ast.ts'
@@ -283,11 +283,6 @@ export class Lowering {
       case 'refused':
         return undefined
     }
-  }
-
-  parts(): Omit<FunctionIr, 'name' | 'span' | 'body'> {
-    const tables = this.tables.map(({ name, value, origin }) => ({ name, value, origin }))
-    return { keyRank: this.keyRank, parameters: this.parameters, tables, uses: this.uses }
   }
 }
 

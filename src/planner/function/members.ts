@@ -6,7 +6,7 @@ import type { Expr } from '../../core/functionIr.ts'
 import { literal } from './build.ts'
 import { inputElement, rankOf } from './context.ts'
 import type { Lowering } from './lowering.ts'
-import { envValue, fromOutside, globalValue, tableOf, tableOfString } from './outside.ts'
+import { builtinFunction, envValue, fromOutside, globalValue, tableOf, tableOfString } from './outside.ts'
 import { refusalOf } from './refusals.ts'
 import { exprValue, REFUSED, type Value } from './value.ts'
 
@@ -46,8 +46,9 @@ export function memberValue(l: Lowering, object: Value, property: Value | string
       if (field !== undefined) return field.value
       return INHERITED.has(name) ? l.refuse('unknown-method', node, name) : exprValue(literal(undefined, l.span(node)))
     }
-    case 'closure':
     case 'builtin':
+      return globalMember(l, { kind: 'global', name: object.name, value: builtinFunction(object.name) }, name, node)
+    case 'closure':
       return l.refuse('function-as-value', node)
     case 'refused':
       return REFUSED

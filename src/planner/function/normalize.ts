@@ -10,7 +10,7 @@
  *
  * Nodes that stay keep their identity, on which the meaning of names hangs.
  */
-import type { AnyNode, Expression, Identifier, MemberExpression, Statement } from 'acorn'
+import type { AnyNode, CallExpression, Expression, Identifier, MemberExpression, Statement } from 'acorn'
 import { childNodes, type FunctionNode, isFunctionNode, mapChildren } from './ast.ts'
 import { structureReturns } from './returns.ts'
 import type { Names } from './scope.ts'
@@ -45,11 +45,31 @@ export function normalize(root: FunctionNode, context: NormalizeContext): Functi
       if (last?.type === 'MemberExpression' && memberCapture(last) === undefined) asTheyAre.add(node.callee)
     }
     if (node.type === 'ParenthesizedExpression') return rewrite(node.expression)
+    if (node.type === 'CallExpression') return assignedLiteral(node) ?? node
     if (node.type === 'AssignmentExpression') keepMembers(node.left)
     if (node.type === 'UpdateExpression' || (node.type === 'UnaryExpression' && node.operator === 'delete')) keepMembers(node.argument)
     if (node.type === 'ForOfStatement' || node.type === 'ForInStatement') keepMembers(node.left)
     if (node.type === 'MemberExpression') return asTheyAre.has(node) ? node : (memberCapture(node) ?? node)
     return unlowerOptional(node, context.names)
+  }
+
+  /** `Object.assign({ a }, b)` as `{ a, ...b }`: how tsc writes spreads below ES2018. */
+  const assignedLiteral = (node: CallExpression): AnyNode | undefined => {
+    const { callee } = node
+    const [first, ...rest] = node.arguments
+    if (callee.type !== 'MemberExpression' || callee.object.type !== 'Identifier' || callee.property.type !== 'Identifier') return undefined
+    if (callee.computed || callee.object.name !== 'Object' || callee.property.name !== 'assign') return undefined
+    if (!context.names.free.has(callee.object) || context.freeOf(callee.object).kind !== 'global') return undefined
+    const inner = first?.type === 'CallExpression' ? assignedLiteral(first) : first
+    if (inner?.type !== 'ObjectExpression' || rest.some((one) => one.type === 'SpreadElement')) return undefined
+    const properties = rest.flatMap((one) =>
+      one.type === 'SpreadElement'
+        ? []
+        : one.type === 'ObjectExpression'
+          ? one.properties
+          : [{ type: 'SpreadElement' as const, argument: one, start: one.start, end: one.end }],
+    )
+    return { ...inner, properties: [...inner.properties, ...properties] }
   }
 
   const keepMembers = (node: AnyNode): void => {

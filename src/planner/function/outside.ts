@@ -11,9 +11,11 @@ import { type AnyFunction, type Free, unitOf } from './unit.ts'
 import { exprValue, type Origin, REFUSED, type Value } from './value.ts'
 
 /** The platform's functions by identity, so that a captured `sqrt` is Math.sqrt. */
-const BUILTIN_OF: ReadonlyMap<unknown, Builtin> = new Map(
-  BUILTINS.map((name) => [name.split('.').reduce<unknown>((at, part) => (at as Record<string, unknown>)[part], globalThis), name]),
-)
+const BUILTIN_OF: ReadonlyMap<unknown, Builtin> = new Map(BUILTINS.map((name) => [builtinFunction(name), name]))
+
+export function builtinFunction(name: Builtin): unknown {
+  return name.split('.').reduce<unknown>((at, part) => (at as Record<string, unknown>)[part], globalThis) // the path exists
+}
 
 /** What a free name means. */
 export function freeValue(l: Lowering, free: Free, node: Identifier): Value {

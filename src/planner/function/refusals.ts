@@ -78,7 +78,7 @@ const REASONS = {
   async: { message: 'It is async.', cure: 'Await before the call and capture the result.' },
   generator: { message: 'It is a generator.', cure: 'Return a value instead of yielding.' },
   'unread-capture': {
-    message: 'The captured variable {name} cannot be read: it is not initialized yet, or not defined.',
+    message: 'The captured variable {name} cannot be read: it is undefined, or not initialized yet.',
     cure: 'Pass it in env, as { {name} }.',
   },
   'captures-unreadable': {

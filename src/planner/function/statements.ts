@@ -186,8 +186,8 @@ function onlyReturn(stmts: readonly Stmt[]): Expr | undefined {
 /** In a loop body a returned undefined is no value: the element stays. */
 function emitReturn(l: Lowering, value: Expr | undefined, span: Stmt['span']): void {
   const isNothing = (expr: Expr | undefined): boolean => expr === undefined || (expr.kind === 'Literal' && expr.value === undefined)
-  if (isNothing(value) || value === undefined) l.emit({ kind: 'Return', span })
-  else if (value.kind === 'Conditional' && (isNothing(value.then) || isNothing(value.else))) {
+  if (value === undefined || (l.context.kind === 'loop' && isNothing(value))) l.emit({ kind: 'Return', span })
+  else if (l.context.kind === 'loop' && value.kind === 'Conditional' && (isNothing(value.then) || isNothing(value.else))) {
     const branch = (expr: Expr): Stmt[] => l.collect(() => emitReturn(l, expr, span))
     l.emit(...makeIf(value.test, branch(value.then), branch(value.else), span))
   } else l.emit({ kind: 'Return', value, span })

@@ -1,0 +1,151 @@
+import { spawnSync } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
+import { expect, test } from 'vitest'
+import { boundTarget, readCaptures } from './captures.ts'
+import { sourceOf } from './source.ts'
+import { lowerFunction } from './userFunction.ts'
+
+type AnyFunction = (...args: never[]) => unknown
+const MODULE_CONSTANT = { deep: [1, 2, 3] }
+const ROW = { kind: 'row', method: 'map', inputs: [{ kind: 'scalar', type: { kind: 'f64' }, nullable: false }] } as const
+
+function values(f: AnyFunction, ...names: string[]): unknown {
+  const read = readCaptures(f, new Set(names))
+  return 'values' in read ? Object.fromEntries(read.values) : read.unreadable
+}
+
+test('every kind of value, from block, closure and module scopes, objects by identity', () => {
+  const symbol = Symbol('s')
+  const captured = { nan: Number.NaN, zero: -0, big: 12n, nothing: null, text: 'x', yes: true, infinite: -Infinity }
+  const { nan, zero, big, nothing, text, yes, infinite } = captured
+  const typed = Float64Array.of(1)
+  {
+    const inner = () => typed
+    const f = (): unknown => [nan, zero, big, nothing, text, yes, infinite, typed, inner, symbol, MODULE_CONSTANT]
+    const read = values(
+      f,
+      'nan',
+      'zero',
+      'big',
+      'nothing',
+
+      'text',
+      'yes',
+      'infinite',
+      'typed',
+      'inner',
+      'symbol',
+      'MODULE_CONSTANT',
+    )
+    expect(read).toEqual({ ...captured, typed, inner, symbol, MODULE_CONSTANT })
+    expect((read as { typed: unknown }).typed).toBe(typed)
+    expect((read as { MODULE_CONSTANT: unknown }).MODULE_CONSTANT).toBe(MODULE_CONSTANT)
+    expect(Object.is((read as { zero: unknown }).zero, -0)).toBe(true)
+  }
+})
+
+test('the innermost of two variables of one name', () => {
+  const x = 1
+  const f = ((): AnyFunction => {
+    const x = 2
+    return () => x
+  })()
+  expect(values(f, 'x')).toEqual({ x: 2 })
+  expect(values(() => x, 'x')).toEqual({ x: 1 })
+})
+
+test('what is undefined or not initialized yet is absent, and refused by name with the cure', () => {
+  const f = (v: number): number => v + late
+  expect(Object.keys(values(f, 'late') as object)).toEqual([])
+  expect(lowerFunction(f, ROW).fn.refusals).toEqual([
+    {
+      code: 'unread-capture',
+      message: 'The captured variable late cannot be read: it is undefined, or not initialized yet.',
+      cure: 'Pass it in env, as { late }.',
+      span: expect.anything(),
+    },
+  ])
+  const late = 1
+  expect(values(f, 'late')).toEqual({ late })
+  const nothing = undefined
+  expect(Object.keys(values(() => nothing, 'nothing') as object)).toEqual([])
+})
+
+test('nothing is left behind', () => {
+  const x = 1
+  values(() => x, 'x')
+  expect(Reflect.get(globalThis, Symbol.for('distarray.captureProbe'))).toBe(undefined)
+})
+
+test('bound functions are looked through, unless arguments are bound as well', () => {
+  const f = (a: number, b = 2): number => a + b
+  expect(boundTarget(f.bind(null))).toBe(f)
+  expect(boundTarget(f.bind(null, 1))).toBe(undefined)
+  expect(lowerFunction(f.bind(null) as never, ROW).fn.ir).toBeDefined()
+  expect(lowerFunction(f.bind(null, 1) as never, ROW).fn.refusals[0]?.code).toBe('native')
+  expect(lowerFunction(Math.hypot as never, ROW).fn.refusals[0]?.message).toBe(
+    'Its source is not available: it is native, bound, or a proxy.',
+  )
+})
+
+test('sources of every form parse, others say why not', () => {
+  class Thing {
+    method(a: number): number {
+      return a
+    }
+    static async *many(): AsyncGenerator<number> {
+      yield 1
+    }
+  }
+  const object = {
+    short(a: number): number {
+      return a
+    },
+    get: (a: number) => a,
+    ['computed name'](a: number): number {
+      return a
+    },
+  }
+  for (const f of [
+    Thing.prototype.method,
+    Thing.many,
+    object.short,
+    object.get,
+    object['computed name'],
+    function named() {},
+    async () => 1,
+  ]) {
+    expect(sourceOf(f as AnyFunction)).toHaveProperty('node')
+  }
+  expect(sourceOf(Thing as unknown as AnyFunction)).toBe('class')
+  expect(sourceOf(Math.abs as AnyFunction)).toBe('native')
+  expect(sourceOf(new Proxy(() => 1, {}) as AnyFunction)).toBe('native')
+})
+
+test('under the permission model captures are refused by name, and env still works', () => {
+  const program = `
+    import { readCaptures } from ${JSON.stringify(new URL('./captures.ts', import.meta.url).href)}
+    const x = 1
+    console.log(JSON.stringify(readCaptures(() => x, new Set(['x']))))`
+  const flag = Number(process.versions.node.split('.')[0]) >= 24 ? '--permission' : '--experimental-permission'
+  const tsx = fileURLToPath(new URL('../../../node_modules/tsx/dist/loader.mjs', import.meta.url))
+  const run = spawnSync(
+    process.execPath,
+    [
+      '--no-warnings',
+      flag,
+      '--allow-fs-read=*',
+      '--allow-fs-write=*',
+      '--allow-worker',
+      '--allow-child-process',
+      '--import',
+      tsx,
+      '--input-type=module',
+      '-e',
+      program,
+    ],
+    { encoding: 'utf8' },
+  )
+  expect(run.stderr).toBe('')
+  expect(JSON.parse(run.stdout)).toHaveProperty('unreadable')
+})

@@ -1,0 +1,108 @@
+/**
+ * An IR as text, a line a statement, close to the JavaScript it came from.
+ */
+import type { Expr, FunctionIr, Stmt } from '../../core/functionIr.ts'
+
+export function irText(ir: FunctionIr): string {
+  return ir.body.flatMap(stmtLines).join('\n')
+}
+
+function stmtLines(stmt: Stmt): string[] {
+  const indented = (stmts: readonly Stmt[]): string[] => stmts.flatMap(stmtLines).map((line) => `  ${line}`)
+  switch (stmt.kind) {
+    case 'Let':
+      return [stmt.init === undefined ? `let ${stmt.local}` : `let ${stmt.local} = ${exprText(stmt.init)}`]
+    case 'Assign':
+      return [`${stmt.local} = ${exprText(stmt.value)}`]
+    case 'Write':
+      return [`${element(stmt.array, stmt.subscripts)} = ${exprText(stmt.value)}`]
+    case 'Add':
+      return [`${element(stmt.array, stmt.subscripts)} += ${exprText(stmt.value)}`]
+    case 'Accumulate':
+      return [`${stmt.accumulator} <- ${exprText(stmt.value)}`]
+    case 'If':
+      return [`if ${exprText(stmt.test)}`, ...indented(stmt.then), ...(stmt.else.length === 0 ? [] : ['else', ...indented(stmt.else)])]
+    case 'For': {
+      const { counted } = stmt
+      const label = stmt.label === undefined ? '' : `${stmt.label}: `
+      const test = stmt.test === undefined ? '' : ` ${exprText(stmt.test)}`
+      const head =
+        counted === undefined
+          ? `${stmt.doWhile ? 'do while' : 'while'}${test}`
+          : `for ${counted.local} from ${exprText(counted.from)} to ${exprText(counted.to)} by ${counted.step}`
+      const update = counted === undefined && stmt.update.length > 0 ? ['update', ...indented(stmt.update)] : []
+      return [label + head, ...indented(stmt.body), ...update]
+    }
+    case 'Labeled':
+      return [`${stmt.label}:`, ...indented(stmt.body)]
+    case 'Break':
+      return [stmt.label === undefined ? 'break' : `break ${stmt.label}`]
+    case 'Continue':
+      return [stmt.label === undefined ? 'continue' : `continue ${stmt.label}`]
+    case 'Return':
+      return [stmt.value === undefined ? 'return' : `return ${exprText(stmt.value)}`]
+    case 'Throw':
+      return [`throw ${stmt.error}(${stmt.message === undefined ? '' : exprText(stmt.message)})`]
+    case 'Evaluate':
+      return [`evaluate ${exprText(stmt.value)}`]
+  }
+}
+
+/** `#0` is an argument, `@0` a component of the key, `$rate` a parameter. */
+export function exprText(expr: Expr): string {
+  switch (expr.kind) {
+    case 'Literal':
+      return typeof expr.value === 'string'
+        ? JSON.stringify(expr.value)
+        : Object.is(expr.value, -0)
+          ? '-0'
+          : typeof expr.value === 'bigint'
+            ? `${expr.value}n`
+            : String(expr.value)
+    case 'Local':
+      return expr.name
+    case 'Parameter':
+      return `$${expr.name}`
+    case 'Input':
+      return `#${expr.argument}`
+    case 'Key':
+      return `@${expr.axis}`
+    case 'Field':
+      return `${exprText(expr.of)}${expr.optional ? '?.' : '.'}${expr.name}`
+    case 'Unary':
+      return `${expr.operator}${expr.operator === 'typeof' ? ' ' : ''}${exprText(expr.operand)}`
+    case 'Binary':
+    case 'Logical':
+      return `(${exprText(expr.left)} ${expr.operator} ${exprText(expr.right)})`
+    case 'Conditional':
+      return `(${exprText(expr.test)} ? ${exprText(expr.then)} : ${exprText(expr.else)})`
+    case 'Call':
+      return `${expr.callee}(${list(expr.args)})`
+    case 'MethodCall':
+      return `${exprText(expr.object)}${expr.optional ? '?.' : '.'}${expr.method}${expr.method === 'length' ? '' : `(${list(expr.args)})`}`
+    case 'Read':
+      return element(expr.array, expr.subscripts)
+    case 'Has':
+      return `has ${element(expr.array, expr.subscripts)}`
+    case 'Extent':
+      return `${expr.array}.shape[${expr.axis}]`
+    case 'Lookup':
+      return `$${expr.table}[${exprText(expr.index)}]`
+    case 'LookupLength':
+      return `$${expr.table}.length`
+    case 'Draw':
+      return `${expr.rng}.${expr.method}(${list(expr.args)})`
+    case 'ArrayLiteral':
+      return `[${list(expr.items)}]`
+    case 'ObjectLiteral':
+      return `{ ${expr.fields.map((field) => `${field.name}: ${exprText(field.value)}`).join(', ')} }`
+  }
+}
+
+function list(exprs: readonly Expr[]): string {
+  return exprs.map(exprText).join(', ')
+}
+
+function element(array: string, subscripts: readonly Expr[]): string {
+  return `${array}[${list(subscripts)}]`
+}
