@@ -111,9 +111,9 @@ function runPlain(inputs: LoopInputs): Record<string, unknown> {
       throw new TaskError(`The body of the loop over elements threw at key [${i}]: ${(error as Error).message}`, { key: [i], cause: error }) // bodies throw Errors
     }
   }
-  for (const [name, { sink }] of loop.accumulators) {
-    if ('value' in sink) noted[name] = sink.value
-    else noted[name] = [...(sink.values as Float64Array)].slice(0, 'length' in sink ? sink.length : undefined).reduce((a, b) => a + b, 0)
+  for (const [name, log] of loop.accumulators) {
+    if (log.form === 'sum') noted[name] = log.sink.values.subarray(0, log.sink.length).reduce((a, b) => a + b, 0)
+    else if (log.form !== 'custom') noted[name] = log.sink.value
   }
   return noted
 }

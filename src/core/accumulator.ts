@@ -70,11 +70,17 @@ export function combineSums(fragments: readonly Fragment[]): number {
   for (const fragment of sorted(fragments)) {
     const chunk = Math.floor(fragment.from / CHUNK)
     while (chunks.length <= chunk) chunks.push(0)
-    let sum = chunks[chunk] ?? 0
-    for (let i = 0; i < fragment.values.length; i++) sum += fragment.values[i] as number // logs of sums hold numbers
-    chunks[chunk] = sum
+    const values = fragment.values as ArrayLike<number> // logs of sums hold numbers
+    chunks[chunk] =
+      values instanceof Float64Array ? addAll(chunks[chunk] ?? 0, values) : addAll(chunks[chunk] ?? 0, Float64Array.from(values))
   }
   return combinePairwise(chunks, (a, b) => a + b) ?? 0
+}
+
+function addAll(start: number, values: Float64Array): number {
+  let sum = start
+  for (let i = 0; i < values.length; i++) sum += values[i] as number // i < length
+  return sum
 }
 
 /** The same for `{ init, combine }`: chunks without values are left out, `init` comes first. */

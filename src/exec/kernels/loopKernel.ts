@@ -35,6 +35,10 @@ class KernelWriter {
   readonly #rowBases = new Map<string, string>()
   readonly #usedColumns = new Set<number>()
   #usesElement = false
+  /** Inner loops around the statement being written. */
+  #depth = 0
+  /** Additions to a sum outside of inner loops, by the accumulator's number. */
+  readonly #adds = new Map<number, number>()
   /** Enclosing loops whose `continue` leaves a labeled block, innermost last. */
   readonly #loops: { readonly label: string | undefined; readonly continues: string; readonly breaks: string }[] = []
 
@@ -83,9 +87,24 @@ class KernelWriter {
       ...[...this.#shape.arrays.values()].flatMap((array, i) =>
         array.kind === 'dense' && array.adds !== 'direct' ? [`const d${i} = lane * D${i}n`] : [],
       ),
+      ...this.#accumulators.map((name, i) => this.#accumulatorStart(name, i)),
       ...this.#loop([...start, body].filter((line) => line !== '').join('\n')),
+      ...this.#accumulators.map((name, i) => this.#accumulatorEnd(name, i)),
       '}',
     ].join('\n')
+  }
+
+  #accumulatorStart(name: string, i: number): string {
+    const form = this.#shape.accumulators.get(name)
+    if (form === 'custom') return ''
+    if (form !== 'sum') return `let c${i} = C${i}.value`
+    const adds = this.#adds.get(i) ?? 0
+    return `let c${i} = C${i}.reserve(${adds === 1 ? 'to - from' : `${adds} * (to - from)`}), c${i}v = C${i}.values`
+  }
+
+  #accumulatorEnd(name: string, i: number): string {
+    const form = this.#shape.accumulators.get(name)
+    return form === 'custom' ? '' : form === 'sum' ? `C${i}.length = c${i}` : `C${i}.value = c${i}`
   }
 
   #prelude(): string[] {
@@ -260,7 +279,9 @@ class KernelWriter {
     const simple = stmt.update.every((update) => update.kind === 'Assign' || update.kind === 'Evaluate')
     const continues = simple && !stmt.doWhile ? '' : `next${name}`
     this.#loops.push({ label: stmt.label, continues, breaks: name })
+    this.#depth++
     const body = this.#block(stmt.body)
+    this.#depth--
     this.#loops.pop()
     // The test and the update see one value more than the body.
     if (counted !== undefined) this.#scope.locals.delete(counted)
@@ -273,7 +294,9 @@ class KernelWriter {
         .join(', ')
       return `${init}\n${name}: for (; ${test}; ${update}) {\n${body}\n}`
     }
+    this.#depth++
     const update = this.#block(stmt.update)
+    this.#depth--
     const inner = `${continues}: {\n${body}\n}\n${update}`
     return stmt.doWhile ? `${init}\n${name}: do {\n${inner}\n} while (${test})` : `${init}\n${name}: for (; ${test};) {\n${inner}\n}`
   }
@@ -312,16 +335,19 @@ class KernelWriter {
     switch (this.#shape.accumulators.get(accumulator)) {
       case 'sum': {
         const n = this.#temporary('w')
-        return lines(`${n} = ${value}`, `if (C${i}.length === C${i}.values.length) C${i}.grow()`, `C${i}.values[C${i}.length++] = ${n}`)
+        // Outside of inner loops there is room: `run` reserves it.
+        const room = this.#depth === 0 ? [] : [`if (c${i} === c${i}v.length) { C${i}.length = c${i}; c${i}v = C${i}.grow() }`]
+        if (this.#depth === 0) this.#adds.set(i, (this.#adds.get(i) ?? 0) + 1)
+        return lines(`${n} = ${value}`, ...room, `c${i}v[c${i}++] = ${n}`)
       }
       case 'custom':
         return `C${i}.values.push(${value})`
       case 'min':
-        return `C${i}.value = Math.min(C${i}.value, ${value})`
+        return `c${i} = Math.min(c${i}, ${value})`
       case 'max':
-        return `C${i}.value = Math.max(C${i}.value, ${value})`
+        return `c${i} = Math.max(c${i}, ${value})`
       case 'count':
-        return lines(`void ${value}`, `C${i}.value++`)
+        return lines(`void ${value}`, `c${i}++`)
       case undefined:
         throw new Bug(`The loop body adds to ${accumulator}, which is not among its accumulators.`)
     }

@@ -57,10 +57,12 @@ export interface KeyedArray {
   add(...keyAndDelta: unknown[]): void
 }
 
-/** What values added in one chunk are written to. `values` may be replaced by a longer one in `grow`. */
+/** What added values are written to: `values` from `length` on; `grow` makes another, longer `values`. */
 export interface SumLog {
   values: Float64Array
   length: number
+  /** Room for so many more; gives `length`. */
+  reserve(more: number): number
   grow(): Float64Array
 }
 export interface CustomLog {

@@ -19,7 +19,7 @@ import { ARRAY_OF_DTYPE, type Storage } from '../../core/storage.ts'
 import { addsWholeNumbers } from '../kernels/loopKernelRanges.ts'
 import type { Arena } from '../memory/arena.ts'
 import type { WorkerPool } from '../workers/worker.ts'
-import { type AccumulatorPart, closeFragment } from './accumulatorLog.ts'
+import { type AccumulatorPart, closeFragment, fragmentsOf, freePart, partOf } from './accumulatorLog.ts'
 import { type BlockSchedule, cutBlocks, extentsOf, type IterationSpace, iterationsOf } from './blockSchedule.ts'
 import { abortPass, type ClaimState, claimBlock, claimWords, finishBlock, resetClaims } from './claim.ts'
 import { iterationNs } from './estimate.ts'
@@ -86,7 +86,8 @@ export function prepareLoop(inputs: LoopInputs, resources: LoopResources, previo
   if (because === undefined && ir !== undefined && previous instanceof KernelLoop && previous.takeOver(inputs, ir, resources))
     return previous
   previous?.dispose()
-  if (because !== undefined || ir === undefined) return new AsIsLoop(inputs, space, because ?? 'the body runs as it stands')
+  if (because !== undefined || ir === undefined)
+    return new AsIsLoop(inputs, space, resources.arena, because ?? 'the body runs as it stands')
   return new KernelLoop(inputs, ir, space, resources)
 }
 
@@ -130,17 +131,17 @@ abstract class Prepared implements PreparedLoop {
   }
 
   /** Results of the accumulators from the parts of all workers. */
-  protected combine(parts: readonly ReadonlyMap<string, AccumulatorPart>[]): Record<string, unknown> {
+  protected combine(parts: readonly ReadonlyMap<string, AccumulatorPart>[], arena: Arena): Record<string, unknown> {
     return Object.fromEntries(
       [...this.inputs.accumulators].map(([name, input]) => {
         const own = parts.flatMap((map) => map.get(name) ?? [])
-        const fragments = own.flatMap((part) => part.fragments)
         if (typeof input !== 'string') {
           const combine = input.combine.original as (a: unknown, b: unknown) => unknown // the user's function of two values
+          const fragments = own.flatMap((part) => (part.kind === 'custom' ? part.fragments : []))
           return [name, combineCustom({ init: input.init, combine }, fragments)]
         }
-        if (input === 'sum') return [name, combineSums(fragments)]
-        const values = own.map((part) => part.value)
+        if (input === 'sum') return [name, combineSums(own.flatMap((part) => (part.kind === 'sum' ? fragmentsOf(part, arena) : [])))]
+        const values = own.flatMap((part) => (part.kind === 'extreme' ? part.value : []))
         if (input === 'count') return [name, values.reduce((sum, value) => sum + value, 0)]
         const pick = input === 'min' ? Math.min : Math.max
         return [name, values.reduce((a, b) => pick(a, b), emptyResult(input) as number)] // of min and max: a number
@@ -163,8 +164,11 @@ class AsIsLoop extends Prepared {
   readonly execution: LoopPlan['execution']
   readonly width = 1
 
-  constructor(inputs: LoopInputs, space: IterationSpace, because: string) {
+  readonly #arena: Arena
+
+  constructor(inputs: LoopInputs, space: IterationSpace, arena: Arena, because: string) {
     super(inputs, space)
+    this.#arena = arena
     this.blocks = cutBlocks({ kind: 'serial' }, space, { order: 'serial' })
     this.execution = { where: 'caller', because: `${because[0]?.toUpperCase()}${because.slice(1)}.` }
   }
@@ -194,7 +198,7 @@ class AsIsLoop extends Prepared {
     }
     closeChunk(loop, Math.floor(this.blocks.iterations / CHUNK) * CHUNK)
     loop.flush()
-    const accumulators = this.combine([loop.parts()])
+    const accumulators = this.combine([loop.parts()], this.#arena)
     const replaced = replacedBy(loop.keyed)
     return { iterations: this.blocks.iterations, milliseconds: performance.now() - started, accumulators, ...replaced }
   }
@@ -461,15 +465,16 @@ class KernelLoop extends Prepared {
     const workers = this.execution.where === 'workers' ? Math.min(this.#resources.pool.size, this.width) : 1
     const onAbort = (): void => abortPass(this.#claims)
     signal?.addEventListener('abort', onAbort, { once: true })
+    let results: readonly (LoopTaskResult & { readonly thrown?: unknown })[] = []
     try {
-      const results = workers > 1 ? await this.#runOnWorkers(task, workers) : await this.#runHere(task)
+      results = workers > 1 ? await this.#runOnWorkers(task, workers) : await this.#runHere(task)
       signal?.throwIfAborted()
       this.#throwFailure(results)
       for (const lanes of this.#lanes) flushLanes(lanes)
       const parts = results.map(
         (result) => new Map(this.#plan.accumulators.map((name, i) => [name, result.accumulators[i] as AccumulatorPart])),
       )
-      const accumulators = this.combine(parts)
+      const accumulators = this.combine(parts, this.#resources.arena)
       const replaced = this.#replaced()
       this.#stale = replaced.replaced !== undefined
       const milliseconds = performance.now() - started
@@ -477,6 +482,7 @@ class KernelLoop extends Prepared {
       return { iterations: this.blocks.iterations, milliseconds, accumulators, ...replaced }
     } finally {
       signal?.removeEventListener('abort', onAbort)
+      for (const part of results.flatMap((result) => result.accumulators)) freePart(part, this.#resources.arena)
     }
   }
 
@@ -505,14 +511,9 @@ class KernelLoop extends Prepared {
       }
       finishBlock(this.#claims, this.blocks, block)
     }
-    const accumulators = this.#bound.logs.map((log) => ({
-      form: log.form,
-      fragments: log.fragments,
-      value: 'value' in log.sink ? log.sink.value : 0,
-    }))
     const { failure } = context
-    if (failure === undefined) return [{ accumulators }]
-    return [{ accumulators, failure: { ...failure, error: { name: '', message: '' } }, thrown: failure.error }]
+    if (failure === undefined) return [{ accumulators: this.#bound.logs.map((log) => partOf(log)) }]
+    return [{ accumulators: [], failure: { ...failure, error: { name: '', message: '' } }, thrown: failure.error }]
   }
 
   *#slices(context: PassContext, block: number): Generator<number, void, void> {

@@ -85,7 +85,7 @@ export class PlainLoop {
   }
 
   parts(): ReadonlyMap<string, AccumulatorPart> {
-    return new Map([...this.accumulators].map(([name, log]) => [name, partOf(log)]))
+    return new Map([...this.accumulators].map(([name, log]) => [name, partOf(log)] as const))
   }
 
   #arrayView(inputs: LoopInputs, array: number, label: string, reduced: Map<number, Lanes>, laneCount: number): ArrayViewObject {
@@ -158,19 +158,26 @@ export function updateOptions(
 }
 
 function adderOf(log: AccumulatorLog): (value: unknown) => void {
-  const { sink, form } = log
-  if ('length' in sink) {
-    return (value) => {
-      if (sink.length === sink.values.length) sink.grow()
-      sink.values[sink.length] = value as number // converts as a sum does
-      sink.length++
+  switch (log.form) {
+    case 'sum': {
+      const { sink } = log
+      return (value) => {
+        sink.reserve(1)
+        sink.values[sink.length] = value as number // converts as a sum does
+        sink.length++
+      }
     }
-  }
-  if ('values' in sink) return (value) => void (sink.values as unknown[]).push(value)
-  if (form === 'count') return () => void sink.value++
-  const pick = form === 'min' ? Math.min : Math.max
-  return (value) => {
-    sink.value = pick(sink.value, value as number) // converts as Math.min does
+    case 'custom':
+      return (value) => void log.sink.values.push(value)
+    case 'count':
+      return () => void log.sink.value++
+    case 'min':
+    case 'max': {
+      const pick = log.form === 'min' ? Math.min : Math.max
+      return (value) => {
+        log.sink.value = pick(log.sink.value, value as number) // converts as Math.min does
+      }
+    }
   }
 }
 

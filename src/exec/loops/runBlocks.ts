@@ -13,6 +13,7 @@ import { outsideMessage } from '../../core/indexSpace.ts'
 import { IterationRng } from '../../core/random.ts'
 import { fieldsOf } from '../../core/schema.ts'
 import type { ArrayBinding, ElementBinding, KernelBinding, LoopKernel } from '../kernels/loopKernelShape.ts'
+import type { Arena } from '../memory/arena.ts'
 import type { TaskHandler } from '../workers/worker.ts'
 import { type AccumulatorLog, closeFragment, createLog, isOrdered, partOf, resetLog } from './accumulatorLog.ts'
 import type { BlockSchedule } from './blockSchedule.ts'
@@ -251,17 +252,17 @@ export function runShare(context: PassContext, claimer: Claimer): void {
   }
 }
 
-export function resultOf(context: PassContext): LoopTaskResult {
-  const accumulators = context.bound.logs.map(partOf)
+export function resultOf(context: PassContext, arena: Arena): LoopTaskResult {
+  if (context.failure === undefined) return { accumulators: context.bound.logs.map((log) => partOf(log, arena)) }
   const { failure } = context
-  return failure === undefined ? { accumulators } : { accumulators, failure: { ...failure, error: errorToWire(failure.error) } }
+  return { accumulators: [], failure: { ...failure, error: errorToWire(failure.error) } }
 }
 
 /** Kernels a worker keeps bound. */
 const KEPT_KERNELS = 32
 
 /** The handler of `loop` tasks. */
-export const runLoopTask: TaskHandler = (payload, { cache, abortFlag }) => {
+export const runLoopTask: TaskHandler = (payload, { cache, abortFlag, arena }) => {
   const sent = payload as LoopTask // sent by loopRun.ts
   const task = { ...sent, claims: { ...sent.claims, abortFlag } }
   const key = `loop ${task.id}`
@@ -272,5 +273,5 @@ export const runLoopTask: TaskHandler = (payload, { cache, abortFlag }) => {
   for (const old of kernels.slice(0, Math.max(0, kernels.length - KEPT_KERNELS))) cache.delete(old)
   const context = startPass(task, boundLoop)
   runShare(context, { worker: task.share, workers: task.shares })
-  return resultOf(context)
+  return resultOf(context, arena)
 }
