@@ -7,7 +7,7 @@
  */
 import { type Runtime, Session } from 'node:inspector'
 
-/** The values found, by name. Variables that are undefined or not initialized yet, and globals, are not among them. */
+/** The values found, by name; globals are not among them. A variable whose declaration has not run yet shows as undefined. */
 export type CapturedValues = ReadonlyMap<string, unknown>
 
 interface Probe {
@@ -93,7 +93,6 @@ function withProbe<R>(f: unknown, work: (post: Post, id: string) => R): R {
 
 function valuesInScopes(post: Post, id: string, names: ReadonlySet<string>): Map<string, unknown> {
   const found = new Map<string, unknown>()
-  const seen = new Set<string>()
   const internal = post('Runtime.getProperties', { objectId: id, ownProperties: true }).internalProperties ?? []
   const scopes = internal.find((property) => property.name === '[[Scopes]]')?.value?.objectId
   if (scopes === undefined) return found
@@ -101,13 +100,10 @@ function valuesInScopes(post: Post, id: string, names: ReadonlySet<string>): Map
     const object = scope.value
     if (object?.objectId === undefined || /^Global\b/.test(object.description ?? '')) continue
     for (const property of post('Runtime.getProperties', { objectId: object.objectId, ownProperties: true }).result) {
-      if (!names.has(property.name) || seen.has(property.name) || property.value === undefined) continue
-      seen.add(property.name)
-      const value = valueBehind(post, property.value)
-      // a variable before its declaration has run shows as undefined too, so undefined says nothing
-      if (value !== undefined) found.set(property.name, value)
+      if (!names.has(property.name) || found.has(property.name) || property.value === undefined) continue
+      found.set(property.name, valueBehind(post, property.value))
     }
-    if (seen.size === names.size) break
+    if (found.size === names.size) break
   }
   return found
 }

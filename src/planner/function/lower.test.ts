@@ -81,7 +81,7 @@ function factorial(n: number): number {
 test('parameters of every form', () => {
   expect(row((r) => r.stars)).toBe('return #0.stars')
   expect(row(({ stars, movie: m = 3 }) => stars + m)).toBe('let m = ((#0.movie === undefined) ? 3 : #0.movie)\nreturn (#0.stars + m)')
-  expect(row((r, [i]) => r['stars'] + i)).toBe('return (#0.stars + @0)')
+  expect(row(written("(r, [i]) => r['stars'] + i"))).toBe('return (#0.stars + @0)')
   expect(row((_r, key) => key[0] + key.length)).toBe('return (@0 + 1)')
   expect(row((_r, key) => key)).toBe('return [@0]')
   expect(loop((v, [i, j], { W, H: h }) => W.get(i, j) * h.get(j, i) + v)).toBe('return ((W[@0, @1] * H[@1, @0]) + #0)')

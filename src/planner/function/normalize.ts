@@ -170,7 +170,11 @@ export function normalize(root: FunctionNode, context: NormalizeContext): Functi
       madeNames.set(id, made)
     }
     const identifier: Identifier = { type: 'Identifier', name: made, start: node.start, end: node.end }
-    context.rename(identifier, { kind: 'captured', name: made, value: found.value })
+    const { value } = found
+    context.rename(
+      identifier,
+      value === undefined ? { kind: 'absent', name: made, inspector: true } : { kind: 'captured', name: made, value },
+    )
     return identifier
   }
 

@@ -15,7 +15,7 @@ export type AnyFunction = (...args: never[]) => unknown
 export type Free =
   | { readonly kind: 'captured'; readonly name: string; readonly value: unknown }
   | { readonly kind: 'global'; readonly name: string; readonly value: unknown }
-  /** Not in any scope that can be read: not initialized, not defined, or the inspector is not available. */
+  /** Undefined, not initialized yet, not defined, or the inspector is not available. */
   | { readonly kind: 'absent'; readonly name: string; readonly inspector: boolean }
 
 export interface Unit {
@@ -82,7 +82,11 @@ export function unitOf(f: AnyFunction): Unit | NoSource {
 }
 
 function meaningOf(name: string, captures: ReturnType<typeof readCaptures>): Free {
-  if ('values' in captures && captures.values.has(name)) return { kind: 'captured', name, value: captures.values.get(name) }
+  if ('values' in captures && captures.values.has(name)) {
+    const value = captures.values.get(name)
+    // undefined may as well mean that the declaration has not run yet
+    return value === undefined ? { kind: 'absent', name, inspector: true } : { kind: 'captured', name, value }
+  }
   const isGlobal = name in globalThis && ('values' in captures || PLATFORM.has(name))
   if (isGlobal) return { kind: 'global', name, value: (globalThis as unknown as Record<string, unknown>)[name] }
   return { kind: 'absent', name, inspector: 'values' in captures }
