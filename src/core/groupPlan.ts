@@ -20,7 +20,7 @@ import {
 } from './elements.ts'
 import type { Engine } from './engine.ts'
 import { PlanError } from './errors.ts'
-import type { UserFunction } from './functionIr.ts'
+import type { Expr, UserFunction } from './functionIr.ts'
 import type { AggregateCall, AggregateKind, GroupHow, GroupKey, LogicalPlan } from './logicalPlan.ts'
 import { type ColumnType, type ElementType, type Field, fieldsOf, namesText } from './schema.ts'
 import { type Callback, lowerFunction, lowerRowFunction } from './transformations.ts'
@@ -45,7 +45,7 @@ export function groupingOf(engine: Engine, input: LogicalPlan, by: GroupByAny): 
     return { engine, input, by: { kind: 'axis', axis: by.axis }, key: { kind: 'scalar', type: F64, nullable: false } }
   }
   const { f, returned } = lowerRowFunction(engine, input, 'groupBy', by)
-  return { engine, input, by: { kind: 'function', f }, key: returned }
+  return { engine, input, by: { kind: 'function', f }, key: evaluated(f, returned) }
 }
 
 export function aggPlan(grouping: Grouping, aggregates: Readonly<Record<string, Aggregate<never, unknown>>>): LogicalPlan {
@@ -109,7 +109,25 @@ function callOf(grouping: Grouping, name: string, aggregate: unknown): { call: A
   const { kind, of, q } = aggregate
   if (of === undefined) return { call: { name, kind }, type: F64, nullable: false }
   const { f, returned } = lowerFunction(grouping.engine, kind, of, { inputs: [grouping.input.element], takes: '(row)' })
-  return { call: { name, kind, of: f, ...(q === undefined ? {} : { q }) }, ...aggregateType(kind, returned, f) }
+  return { call: { name, kind, of: f, ...(q === undefined ? {} : { q }) }, ...aggregateType(kind, evaluated(f, returned), f) }
+}
+
+/** What a key or an aggregate's argument is: a column that is only handed on keeps its type, computed numbers are f64. */
+function evaluated(f: UserFunction, returned: ElementType): ElementType {
+  const last = f.ir?.body.at(-1)
+  const value = last?.kind === 'Return' ? last.value : undefined
+  const isComputed = (expr: Expr | undefined): boolean => expr?.kind !== 'Field' && expr?.kind !== 'Input'
+  if (returned.kind === 'scalar') return isComputed(value) ? { ...returned, type: widened(returned.type) } : returned
+  if (returned.kind === 'unknown' || value?.kind !== 'ObjectLiteral') return returned
+  const fields = returned.fields.map((field): Field => {
+    const of = value.fields.findLast((one) => one.name === field.name)?.value
+    return isComputed(of) ? { ...field, type: widened(field.type) } : field
+  })
+  return { kind: 'row', fields }
+}
+
+function widened(type: ColumnType): ColumnType {
+  return valueClassOf(type) === 'number' ? F64 : type
 }
 
 const UNKNOWN_TYPE: ColumnType = { kind: 'unknown' }
