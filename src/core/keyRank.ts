@@ -4,7 +4,7 @@
  * Lambdas downstream destructure the key, so the number must be known before any data is read: from the lowered
  * function where there is one, otherwise from its source, whose returns are array literals in every usual form.
  */
-import { type FunctionIr, type UserFunction, visitStmts } from './functionIr.ts'
+import { type Expr, type FunctionIr, type UserFunction, visitStmts } from './functionIr.ts'
 
 /** The one length of all arrays that the function returns; undefined when that cannot be seen. */
 export function keyRankOf(f: UserFunction): number | undefined {
@@ -14,10 +14,14 @@ export function keyRankOf(f: UserFunction): number | undefined {
 function rankInIr(ir: FunctionIr): number | undefined {
   const lengths = new Set<number | undefined>()
   visitStmts(ir.body, (stmt) => {
-    if (stmt.kind !== 'Return') return
-    lengths.add(stmt.value?.kind === 'ArrayLiteral' ? stmt.value.items.length : undefined)
+    if (stmt.kind === 'Return') addLengths(stmt.value, lengths)
   })
   return onlyOne(lengths)
+}
+
+function addLengths(value: Expr | undefined, lengths: Set<number | undefined>): void {
+  if (value?.kind === 'Conditional') for (const side of [value.then, value.else]) addLengths(side, lengths)
+  else lengths.add(value?.kind === 'ArrayLiteral' ? value.items.length : undefined)
 }
 
 /** Array literals after `=>` and `return`, outside strings and comments; all of one length. */

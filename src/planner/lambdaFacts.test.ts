@@ -1,0 +1,86 @@
+import { expect, test } from 'vitest'
+import { planEngine } from '../../property-tests/plans.ts'
+import type { UserFunction } from '../core/functionIr.ts'
+import type { ElementType } from '../core/schema.ts'
+import { cannotFail, columnsRead, isPure, readsKey } from './lambdaFacts.ts'
+
+interface Row {
+  n: number
+  maybe: string | null
+  s: string
+  big: bigint
+  at: Date
+}
+const element: ElementType = {
+  kind: 'row',
+  fields: [
+    { name: 'n', type: { kind: 'f64' }, nullable: false },
+    { name: 'maybe', type: { kind: 'utf8' }, nullable: true },
+    { name: 's', type: { kind: 'utf8' }, nullable: false },
+    { name: 'big', type: { kind: 'i64' }, nullable: false },
+    { name: 'at', type: { kind: 'timestamp', unit: 'ms' }, nullable: false },
+  ],
+}
+
+function lowered(f: (row: Row, key: readonly number[]) => unknown): UserFunction {
+  return planEngine.lowerRowLambda(f as never, { method: 'map', inputs: [element], key: { argument: 1, rank: 1 } })
+}
+
+test('the columns a function reads', () => {
+  expect(columnsRead(lowered((r) => r.n + r.s.length))).toEqual(new Set(['n', 's']))
+  expect(columnsRead(lowered(({ n, at }) => [n, at]))).toEqual(new Set(['n', 'at']))
+  expect(columnsRead(lowered((r) => r))).toBe('all')
+  expect(columnsRead(lowered((r) => /x/.test(r.s)))).toBe('all')
+})
+
+test('whether it looks at the key', () => {
+  expect(readsKey(lowered((r) => r.n))).toBe(false)
+  expect(readsKey(lowered((r, [i]) => r.n + (i ?? 0)))).toBe(true)
+  expect(readsKey(lowered((r) => /x/.test(r.s)))).toBe(true)
+})
+
+test('what cannot fail', () => {
+  const big = 5n
+  for (const f of [
+    lowered((r) => r.n / 0 > 1 && r.s.startsWith('a')),
+    lowered((r) => (r.n > 1 ? r.maybe : null)),
+    lowered((r) => r.big > 3 && r.big < big),
+    lowered((r) => r.maybe?.length),
+    lowered((r) => Math.sqrt(r.n) + r.at.getTime()),
+    lowered((r) => {
+      let x = r.n
+      if (x > 1) x = 2
+      return { x, s: r.s }
+    }),
+  ]) {
+    expect([f.text, cannotFail(f, [element])]).toEqual([f.text, true])
+  }
+})
+
+test('what may fail: null has no methods, bigints do not mix, loops may not end, exceptions', () => {
+  for (const f of [
+    lowered((r) => (r.maybe as string).length),
+    lowered((r) => (r.big as unknown as number) + 1),
+    lowered((r) => Math.sqrt(r.big as unknown as number)),
+    lowered((r) => BigInt(r.n)),
+    lowered((r) => r.s.repeat(r.n)),
+    lowered((r) => r.at.toISOString()),
+    lowered((r) => {
+      let x = r.n
+      while (x > 1) x = x / 2
+      return x
+    }),
+    lowered((r) => {
+      if (r.n > 1) throw new Error('too large')
+      return r.n
+    }),
+    lowered((r) => /x/.test(r.s)),
+  ]) {
+    expect([f.text, cannotFail(f, [element])]).toEqual([f.text, false])
+  }
+})
+
+test('a refused function is not pure', () => {
+  expect(isPure(lowered((r) => /x/.test(r.s)))).toBe(false)
+  expect(isPure(lowered((r) => r.n))).toBe(true)
+})
