@@ -86,6 +86,14 @@ export const rows: Readonly<Record<string, RowLambda>> = {
         return 0
     }
   },
+  inner: (r: Row) => {
+    const half = (x: number): number => x / 2
+    function twice(x: number): number {
+      return x * 2
+    }
+    const net = half(r.price) - 1
+    return twice(net) + net
+  },
   list: (r: Row) => [r.id, r.price],
   table: (r: Row) => (weights[r.id] ?? 0) + weights.length,
   member: (r: Row) => holidays.includes(r.shop) || names.includes(r.shop),

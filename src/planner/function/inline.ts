@@ -21,6 +21,7 @@ export function inlineCall(l: Lowering, closure: Value & { kind: 'closure' }, ar
   if (l.frames.some((frame) => frame.node === f)) return l.refuse('recursive', node, name)
   if (f.async) return l.refuse('async', node)
   if (f.generator) return l.refuse('generator', node)
+  l.countCall()
   if (l.isTooLarge) return REFUSED
   const outer = l.unit
   // arguments are evaluated before the call, in order

@@ -321,6 +321,13 @@ test('loops of every form', () => {
   ).toBe('It loops over the names of an object. Loop over numbers, as for (let i = 0; i < n; i++).')
 })
 
+test('what grows without bound once it is written out is refused', () => {
+  const levels = Array.from({ length: 40 }, (_, i) => `const f${i} = (x) => f${i - 1}(x) + f${i - 1}(x)`).slice(1)
+  expect(row(written(`(r) => { const f0 = (x) => x; ${levels.join('; ')}; return f39(r.stars) }`))).toBe(
+    'It is too large once the functions it calls are written out. Call fewer functions, or split the loop.',
+  )
+})
+
 test('switch', () => {
   expect(
     row((r) => {

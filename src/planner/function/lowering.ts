@@ -54,6 +54,7 @@ export interface Check {
 
 /** Above this many nodes the inlined function is refused. */
 const LARGEST_BODY = 20_000
+const CALL_WEIGHT = 10
 
 export class Lowering {
   readonly context: LowerContext
@@ -99,7 +100,11 @@ export class Lowering {
   emit(...statements: readonly Stmt[]): void {
     this.out.push(...statements)
     this.#nodes += statements.length
-    if (this.#nodes === LARGEST_BODY) this.refusals.push(refusalOf('too-large', undefined))
+  }
+
+  /** Counts a call that is written out; expressions alone can grow without any statement. */
+  countCall(): void {
+    this.#nodes += CALL_WEIGHT
   }
 
   get isTooLarge(): boolean {

@@ -138,12 +138,13 @@ export function normalize(root: FunctionNode, context: NormalizeContext): Functi
     if (node.type !== 'UpdateExpression') return false
     let at: AnyNode = node.argument
     while (at.type === 'MemberExpression') at = at.object
+    if (at.type !== 'CallExpression' || at.arguments.length > 0 || at.callee.type !== 'Identifier') return false
+    if (!/^cov_/.test(at.callee.name) || !context.names.free.has(at.callee)) return false
+    const counters = context.freeOf(at.callee)
     return (
-      at.type === 'CallExpression' &&
-      at.arguments.length === 0 &&
-      at.callee.type === 'Identifier' &&
-      context.names.free.has(at.callee) &&
-      /^cov_/.test(at.callee.name)
+      counters.kind === 'captured' &&
+      typeof counters.value === 'function' &&
+      /actualCoverage/.test(Function.prototype.toString.call(counters.value))
     )
   }
 
@@ -210,7 +211,7 @@ function isModule(value: object, name: string): boolean {
 function isNameHelper(value: unknown): boolean {
   if (typeof value !== 'function') return false
   const text = Function.prototype.toString.call(value).replace(/\s+/g, '')
-  return /^\(([\w$]+),([\w$]+)\)=>[\w$]+\(\1,"name",\{value:\2,configurable:(true|!0)\}\);?$/.test(text)
+  return /^\(([\w$]+),([\w$]+)\)=>[\w$]+\(\1,"name",\{(value:\2|value),configurable:(true|!0)\}\);?$/.test(text)
 }
 
 function freshName(wanted: string, taken: ReadonlySet<string>, made: ReadonlyMap<unknown, string>): string {
