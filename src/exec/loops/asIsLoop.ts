@@ -1,0 +1,67 @@
+/** Bodies that run as they stand: the user's own closure over view objects, serially in key order, on the caller's thread. */
+import { CHUNK } from '../../core/fixedTree.ts'
+import type { LoopPlan } from '../../core/loopPlan.ts'
+import type { Arena } from '../memory/arena.ts'
+import { closeFragment } from './accumulatorLog.ts'
+import { type BlockSchedule, cutBlocks, type IterationSpace } from './blockSchedule.ts'
+import { bodyError } from './failure.ts'
+import type { LoopInputs } from './loopInputs.ts'
+import { PlainLoop } from './plainRun.ts'
+import { otherTurn, type PassResult, Prepared, replacedBy, TURN_MS, type VerifyResult } from './preparedLoop.ts'
+import { keyAtPosition } from './space.ts'
+
+export class AsIsLoop extends Prepared {
+  readonly blocks: BlockSchedule
+  readonly execution: LoopPlan['execution']
+  readonly width = 1
+
+  readonly #arena: Arena
+
+  constructor(inputs: LoopInputs, space: IterationSpace, arena: Arena, because: string) {
+    super(inputs, space)
+    this.#arena = arena
+    this.blocks = cutBlocks({ kind: 'serial' }, space, { order: 'serial' })
+    this.execution = { where: 'caller', because: `${because[0]?.toUpperCase()}${because.slice(1)}.` }
+  }
+
+  async runPass(pass: number, { signal }: { readonly signal?: AbortSignal } = {}): Promise<PassResult> {
+    signal?.throwIfAborted()
+    const started = performance.now()
+    const loop = new PlainLoop(this.inputs, { storageOf: (_, storage) => storage, laneCount: 1, body: 'original' })
+    loop.startPass(pass)
+    const delays = [...this.inputs.buffers.values()].map((buffer) => buffer.maxDelay ?? Number.POSITIVE_INFINITY)
+    const flushEvery = Math.min(...delays)
+    let turn = started
+    for (let position = 0; position < this.blocks.iterations; position++) {
+      const key = keyAtPosition(this.space, position)
+      try {
+        loop.iterate(position, [...key], 0)
+      } catch (error) {
+        throw bodyError(this.name, key, error)
+      }
+      if ((position + 1) % flushEvery === 0) loop.flush()
+      if ((position + 1) % CHUNK === 0) closeChunk(loop, position + 1 - CHUNK)
+      if ((position & 63) === 63 && performance.now() - turn > TURN_MS) {
+        await otherTurn()
+        signal?.throwIfAborted()
+        turn = performance.now()
+      }
+    }
+    closeChunk(loop, Math.floor(this.blocks.iterations / CHUNK) * CHUNK)
+    loop.flush()
+    const accumulators = this.combine([loop.parts()], this.#arena)
+    const replaced = replacedBy(loop.keyed)
+    return { iterations: this.blocks.iterations, milliseconds: performance.now() - started, accumulators, ...replaced }
+  }
+
+  /** The body runs serially, as plain JavaScript, and cannot be run twice without its effects: there is nothing to compare. */
+  async verify(): Promise<VerifyResult> {
+    return { identical: true, iterations: this.blocks.iterations }
+  }
+
+  dispose(): void {}
+}
+
+function closeChunk(loop: PlainLoop, from: number): void {
+  for (const log of loop.accumulators.values()) closeFragment(log, from)
+}

@@ -1,0 +1,355 @@
+/**
+ * Compiled bodies: blocks are cut and the kernel is planned once; a pass resets shared words, has workers (or this
+ * thread) run the blocks, and combines what they added. Where it runs never changes a bit.
+ */
+import type { TypedArray } from '../../core/column.ts'
+import { Bug } from '../../core/errors.ts'
+import type { FunctionIr, Primitive } from '../../core/functionIr.ts'
+import type { LoopPlan } from '../../core/loopPlan.ts'
+import type { DType } from '../../core/schema.ts'
+import { ARRAY_OF_DTYPE, type Storage } from '../../core/storage.ts'
+import { type AccumulatorPart, freePart, partOf } from './accumulatorLog.ts'
+import { type BlockSchedule, cutBlocks, type IterationSpace } from './blockSchedule.ts'
+import { abortPass, type ClaimState, claimBlock, claimWords, finishBlock, resetClaims } from './claim.ts'
+import { iterationNs } from './estimate.ts'
+import { bodyError, wireToError } from './failure.ts'
+import { type KernelMemory, type KernelPlan, planKernel, whyCallerOnly } from './kernelPlan.ts'
+import type { mergeInserted } from './keyedArray.ts'
+import { laneChoice, reducedStorages } from './laneChoice.ts'
+import { createLanes, flushLanes, type Lanes, resetLanes } from './lanes.ts'
+import type { LoopInputs } from './loopInputs.ts'
+import type { LoopTask, LoopTaskResult } from './loopTask.ts'
+import { copyStorage, PlainLoop, updateOptions } from './plainRun.ts'
+import { type LoopResources, otherTurn, type PassResult, Prepared, replacedBy, TURN_MS, type VerifyResult } from './preparedLoop.ts'
+import { type BoundLoop, bindLoop, blockSlices, type PassContext, startPass } from './runBlocks.ts'
+import { visitSerially } from './space.ts'
+import { dtypeOfTable, extentOf, sameStructure } from './structure.ts'
+import { firstDifference } from './verify.ts'
+
+/** Below this estimate a pass is over before threads are awake. */
+const WORTH_THREADS_MS = 8
+/** Measured passes decide better than the estimate. */
+const MEASURED_WORTH_THREADS_MS = 4
+const MEASURED_NOT_WORTH_MS = 0.5
+/** An iteration of this or less is light: see `blockCounts`. */
+const LIGHT_ITERATION_NS = 50
+
+let lastId = 0
+
+export class KernelLoop extends Prepared {
+  readonly blocks: BlockSchedule
+  readonly width: number
+  execution: LoopPlan['execution']
+  readonly #id = `${++lastId}`
+  #ir: FunctionIr
+  readonly #resources: LoopResources
+  readonly #allocated: number[] = []
+  readonly #plan: KernelPlan
+  readonly #claims: ClaimState
+  readonly #lanes: Lanes[] = []
+  /** Captured tables in the IR's order; `copy` is undefined for those that travel with the task. */
+  #tables: readonly { readonly copy: TypedArray | undefined; readonly original: ArrayLike<Primitive> }[] = []
+  /** What the kernel's text was written over. */
+  #memory: KernelMemory | undefined
+  /** Iterations between flushes of buffers with maxDelay; Infinity without. */
+  readonly #flushEvery: number
+  readonly #decided: string | undefined
+  readonly #weight: number
+  #bound: BoundLoop | undefined
+  #stale = false
+
+  constructor(inputs: LoopInputs, ir: FunctionIr, space: IterationSpace, resources: LoopResources) {
+    super(inputs, space)
+    this.#ir = ir
+    this.#resources = resources
+    this.#flushEvery = Math.min(
+      Number.POSITIVE_INFINITY,
+      ...[...inputs.buffers.values()].map((buffer) => buffer.maxDelay ?? Number.POSITIVE_INFINITY),
+    )
+    this.#weight = this.#weightOf(inputs, ir)
+    try {
+      this.blocks = this.#cut()
+      this.width = widthOf(this.blocks)
+      this.#claims = {
+        words: this.#allocate('i32', claimWords(this.blocks.count)) as Int32Array,
+        failure: this.#allocate('i64', 1) as BigInt64Array,
+      }
+      this.#plan = this.#planKernel()
+    } catch (error) {
+      this.dispose()
+      throw error
+    }
+    this.#decided = this.#whyCaller()
+    this.execution = this.#decide(undefined)
+  }
+
+  #allocate = (dtype: DType, length: number): TypedArray => {
+    const offset = this.#resources.arena.allocate(length * ARRAY_OF_DTYPE[dtype].BYTES_PER_ELEMENT, this.name)
+    this.#allocated.push(offset)
+    return this.#resources.arena.view(dtype, offset, length)
+  }
+
+  #cut(): BlockSchedule {
+    const { analyzed } = this.inputs
+    const { options } = analyzed.spec
+    const order = options.order ?? 'serial'
+    const lanes = laneChoice(this.inputs, this.#ir, this.space)
+    // With maxDelay every iteration sees the flushes before it in the serial order, and on the caller's thread nothing is
+    // gained by another order than that of keys.
+    const isSerial = Number.isFinite(this.#flushEvery) || whyCallerOnly(this.inputs, this.#ir) !== undefined
+    const schedule = isSerial ? ({ kind: 'serial' } as const) : analyzed.schedule
+    // The bits of added floats follow from where lanes are cut: then `partitions` has no say, but over two axes.
+    const isFree = lanes === undefined || lanes.exact || schedule.kind === '2d' || schedule.kind === 'wavefront'
+    const { partitions, balance } = isFree ? options : { ...options, partitions: undefined }
+    const cut = cutBlocks(schedule, this.space, { order, partitions, balance, mostLanes: lanes?.most, weight: this.#weight })
+    if (cut.order === undefined) return cut
+    const shared = this.#allocate('i32', cut.order.length) as Int32Array
+    shared.set(cut.order)
+    return { ...cut, order: shared }
+  }
+
+  #planKernel(): KernelPlan {
+    const { laneCount, order } = this.blocks
+    const reduced = new Map<number, Lanes>()
+    for (const [array, storage] of laneCount < 2 ? [] : reducedStorages(this.inputs)) {
+      if (storage.dtype === 'object') throw new Bug('A kernel was to add to objects.')
+      reduced.set(array, createLanes(storage, laneCount, { dtype: storage.dtype, touched: false, allocate: this.#allocate }))
+    }
+    const buffered = new Map(
+      [...this.inputs.buffers].map(([name, buffer]) => [
+        name,
+        createLanes(buffer.storage, laneCount, { ...updateOptions(buffer), allocate: this.#allocate }),
+      ]),
+    )
+    this.#lanes.push(...reduced.values(), ...buffered.values())
+    this.#tables = this.#ir.tables.map((table) => this.#sharedTable(table.value))
+    const tables = this.#tables.map((table) => (table.copy as ArrayLike<Primitive> | undefined) ?? table.original) // a copy of numbers or bigints
+    this.#memory = { order, keys: this.#keys(), tables, reduced, buffered }
+    return planKernel(this.inputs, this.#ir, this.space, this.blocks, this.#memory)
+  }
+
+  /** Takes the place of another preparation that would differ from this one in captured values only; whether it does. */
+  takeOver(inputs: LoopInputs, ir: FunctionIr, resources: LoopResources): boolean {
+    const memory = this.#memory
+    if (memory === undefined || this.#stale || this.#allocated.length === 0) return false
+    if (resources.pool !== this.#resources.pool || resources.arena !== this.#resources.arena) return false
+    if (!sameStructure(this.inputs, inputs) || this.#weightOf(inputs, ir) !== this.#weight) return false
+    const tables = ir.tables.map((table, i) => ({ copy: this.#tables[i]?.copy, original: table.value }))
+    const fits = tables.every(({ copy, original }, i) =>
+      copy === undefined
+        ? original === this.#tables[i]?.original
+        : dtypeOfTable(original) === dtypeOfTable(copy as ArrayLike<Primitive>) && original.length === copy.length,
+    )
+    if (!fits || tables.length !== this.#tables.length) return false
+    if (planKernel(inputs, ir, this.space, this.blocks, memory).text !== this.#plan.text) return false
+    this.inputs = inputs
+    this.#ir = ir
+    this.#tables = tables
+    return true
+  }
+
+  /** Key columns in the order of places. */
+  #keys(): readonly Int32Array[] {
+    const { space, blocks } = this
+    if (space.kind !== 'sparse') return []
+    const { order } = blocks
+    if (order === undefined) return space.keys
+    return space.keys.map((column) => {
+      const sorted = this.#allocate('i32', order.length) as Int32Array
+      for (let place = 0; place < order.length; place++) sorted[place] = column[order[place] as number] as number // places and positions are inside
+      return sorted
+    })
+  }
+
+  /** Numbers go to the arena once, and are read anew before each pass; other tables travel with the task. */
+  #sharedTable(original: ArrayLike<Primitive>): { readonly copy: TypedArray | undefined; readonly original: ArrayLike<Primitive> } {
+    const dtype = dtypeOfTable(original)
+    return { copy: dtype === undefined ? undefined : this.#allocate(dtype, original.length), original }
+  }
+
+  /** How much dearer an iteration is than one of some dozen operations: dear ones are worth smaller blocks. */
+  #weightOf(inputs: LoopInputs, ir: FunctionIr): number {
+    return Math.max(1, iterationNs(ir, (name, axis) => extentOf(inputs, name, axis)) / LIGHT_ITERATION_NS)
+  }
+
+  #whyCaller(): string | undefined {
+    if (this.#resources.pool.size === 1) return 'The session has one worker.'
+    const reason = whyCallerOnly(this.inputs, this.#ir)
+    if (reason !== undefined) return `${reason[0]?.toUpperCase()}${reason.slice(1)}.`
+    if (Number.isFinite(this.#flushEvery)) return `An update buffer is flushed every ${this.#flushEvery} iterations, in serial order.`
+    for (const buffer of this.inputs.buffers.values()) {
+      if (buffer.combine !== 'sum' && buffer.combine.portable === undefined)
+        return `The combine function of ${buffer.label} cannot be sent to a worker.`
+    }
+    if (this.blocks.count < 2 || this.width < 2)
+      return `The ${this.blocks.kind} schedule of this loop leaves nothing to run at the same time.`
+    return undefined
+  }
+
+  #decide(measured: { readonly milliseconds: number; readonly workers: number } | undefined): LoopPlan['execution'] {
+    if (this.#decided !== undefined) return { where: 'caller', because: this.#decided }
+    const { iterations } = this.blocks
+    const worthThreadsMs = this.#resources.worthThreadsMs ?? WORTH_THREADS_MS
+    if (worthThreadsMs === 0) return { where: 'workers', because: 'It was asked for.' }
+    if (measured === undefined) {
+      const estimate = (iterations * iterationNs(this.#ir, (name, axis) => extentOf(this.inputs, name, axis))) / 1e6
+      return estimate < worthThreadsMs
+        ? {
+            where: 'caller',
+            because: `A pass of ${iterations} iterations takes about ${msText(estimate)}, less than waking threads is worth.`,
+          }
+        : { where: 'workers', because: `A pass takes about ${msText(estimate)} on one thread.` }
+    }
+    const alone = measured.milliseconds * measured.workers
+    if (this.execution.where === 'caller') {
+      return alone > MEASURED_WORTH_THREADS_MS
+        ? { where: 'workers', because: `A pass took ${msText(alone)} on one thread.` }
+        : this.execution
+    }
+    return measured.milliseconds < MEASURED_NOT_WORTH_MS
+      ? { where: 'caller', because: `A pass took ${msText(measured.milliseconds)}, less than waking threads is worth.` }
+      : this.execution
+  }
+
+  async runPass(pass: number, { signal }: { readonly signal?: AbortSignal } = {}): Promise<PassResult> {
+    signal?.throwIfAborted()
+    if (this.#stale) throw new Bug('A loop ran on after a pass had replaced the storage of one of its arrays.')
+    const started = performance.now()
+    for (const lanes of this.#lanes) resetLanes(lanes)
+    for (const { copy, original } of this.#tables) copy?.set(original as never) // numbers of the copy's kind
+    resetClaims(this.#claims, this.blocks)
+    const task = this.#task(pass)
+    const workers = this.execution.where === 'workers' ? Math.min(this.#resources.pool.size, this.width) : 1
+    const onAbort = (): void => abortPass(this.#claims)
+    signal?.addEventListener('abort', onAbort, { once: true })
+    let results: readonly (LoopTaskResult & { readonly thrown?: unknown })[] = []
+    try {
+      results = workers > 1 ? await this.#runOnWorkers(task, workers) : await this.#runHere(task)
+      signal?.throwIfAborted()
+      this.#throwFailure(results)
+      for (const lanes of this.#lanes) flushLanes(lanes)
+      const parts = results.map(
+        (result) => new Map(this.#plan.accumulators.map((name, i) => [name, result.accumulators[i] as AccumulatorPart])),
+      )
+      const accumulators = this.combine(parts, this.#resources.arena)
+      const replaced = this.#replaced()
+      this.#stale = replaced.replaced !== undefined
+      const milliseconds = performance.now() - started
+      this.execution = this.#decide({ milliseconds, workers })
+      return { iterations: this.blocks.iterations, milliseconds, accumulators, ...replaced }
+    } finally {
+      signal?.removeEventListener('abort', onAbort)
+      for (const part of results.flatMap((result) => result.accumulators)) freePart(part, this.#resources.arena)
+    }
+  }
+
+  #task(pass: number): LoopTask {
+    const { text, binding, extents } = this.#plan
+    const parameters = this.#ir.parameters.map((parameter) => parameter.value)
+    return { id: this.#id, text, binding, extents, schedule: this.blocks, claims: this.#claims, parameters, pass, share: 0, shares: 1 }
+  }
+
+  async #runOnWorkers(task: LoopTask, workers: number): Promise<readonly (LoopTaskResult & { readonly thrown?: unknown })[]> {
+    const payloads = Array.from({ length: workers }, (_, share) => ({ ...task, share, shares: workers }))
+    return (await this.#resources.pool.runTogether('loop', payloads)) as LoopTaskResult[] // what runLoopTask gives
+  }
+
+  /** The same blocks with the same kernel, in plan order, letting others have their turn between slices. */
+  async #runHere(task: LoopTask): Promise<readonly (LoopTaskResult & { readonly thrown?: unknown })[]> {
+    this.#bound ??= bindLoop(task.text, task.binding, this.#combines())
+    const context = startPass(task, this.#bound)
+    let turn = performance.now()
+    for (let block = claimBlock(this.#claims, this.blocks); block >= 0; block = claimBlock(this.#claims, this.blocks)) {
+      for (const _ of this.#slices(context, block)) {
+        if (performance.now() - turn > TURN_MS) {
+          await otherTurn()
+          turn = performance.now()
+        }
+      }
+      finishBlock(this.#claims, this.blocks, block)
+    }
+    const { failure } = context
+    if (failure === undefined) return [{ accumulators: this.#bound.logs.map((log) => partOf(log)) }]
+    return [{ accumulators: [], failure: { ...failure, error: { name: '', message: '' } }, thrown: failure.error }]
+  }
+
+  *#slices(context: PassContext, block: number): Generator<number, void, void> {
+    if (!Number.isFinite(this.#flushEvery)) return yield* blockSlices(context, block)
+    for (const place of blockSlices(context, block, this.#flushEvery)) {
+      if (place % this.#flushEvery === 0) {
+        for (const lanes of this.#lanes) {
+          flushLanes(lanes)
+          resetLanes(lanes)
+        }
+      }
+      yield place
+    }
+  }
+
+  /** The user's own combine functions, by the array's place in the binding. */
+  #combines(): Map<number, (a: number, b: number) => number> {
+    const found = new Map<number, (a: number, b: number) => number>()
+    for (const [i, name] of this.#plan.arrays.entries()) {
+      const combine = this.inputs.buffers.get(name)?.combine ?? 'sum'
+      if (combine !== 'sum') found.set(i, combine.original as (a: number, b: number) => number) // of two updates
+    }
+    return found
+  }
+
+  #throwFailure(results: readonly (LoopTaskResult & { readonly thrown?: unknown })[]): void {
+    const failed = results.filter((result) => result.failure !== undefined)
+    const [first] = failed.sort((a, b) => (a.failure?.rank ?? 0) - (b.failure?.rank ?? 0))
+    if (first?.failure === undefined) return
+    const cause = 'thrown' in first ? first.thrown : wireToError(first.failure.error)
+    throw bodyError(this.name, first.failure.key, cause)
+  }
+
+  #replaced(): { readonly replaced?: ReadonlyMap<number, Storage> } {
+    const keyed = new Map<number, Parameters<typeof mergeInserted>[0]>()
+    for (const [i, view] of this.#bound?.keyed ?? []) {
+      const input = this.inputs.arrays.get(this.#plan.arrays[i] ?? '')
+      if (input !== undefined) keyed.set(input.array, view)
+    }
+    return replacedBy(keyed)
+  }
+
+  async verify(pass: number, options: { readonly signal?: AbortSignal } = {}): Promise<VerifyResult> {
+    const restore = this.snapshot()
+    try {
+      const captured = this.#ir.uses.some((use) => use.origin === 'capture')
+      const written = new Set(this.written())
+      const serial = new PlainLoop(this.inputs, {
+        storageOf: (_, storage) => (written.has(storage) ? copyStorage(storage) : storage),
+        laneCount: this.blocks.laneCount,
+        body: captured ? 'ir' : 'original',
+      })
+      serial.startPass(pass)
+      visitSerially(this.space, this.blocks, (position, key, lane) => serial.iterate(position, key, lane))
+      serial.flush()
+      const { replaced } = await this.runPass(pass, options)
+      const difference = firstDifference(this.inputs, serial, replaced)
+      return {
+        identical: difference === undefined,
+        iterations: this.blocks.iterations,
+        ...(difference === undefined ? {} : { firstDifference: difference }),
+      }
+    } finally {
+      restore()
+      this.#stale = false
+    }
+  }
+
+  dispose(): void {
+    for (const offset of this.#allocated.splice(0)) this.#resources.arena.free(offset)
+  }
+}
+
+function msText(milliseconds: number): string {
+  return milliseconds < 1 ? 'a fraction of a millisecond' : `${Math.round(milliseconds)} ms`
+}
+
+/** The most blocks that could run at once: those of one diagonal, or all when they do not wait for each other. */
+function widthOf(blocks: BlockSchedule): number {
+  if (blocks.successors.length === 0) return blocks.count
+  return Math.min(...blocks.cuts.map((cut) => cut.length - 1))
+}

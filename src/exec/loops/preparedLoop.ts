@@ -1,0 +1,132 @@
+/**
+ * A loop ready to run, as the handle sees it, and what its two kinds share: compiled bodies (`kernelLoop.ts`) and
+ * bodies that run as they stand (`asIsLoop.ts`).
+ */
+import { combineCustom, combineSums, emptyResult } from '../../core/accumulator.ts'
+import type { LoopPlan } from '../../core/loopPlan.ts'
+import type { Storage } from '../../core/storage.ts'
+import type { Arena } from '../memory/arena.ts'
+import type { WorkerPool } from '../workers/worker.ts'
+import { type AccumulatorPart, fragmentsOf } from './accumulatorLog.ts'
+import type { BlockSchedule, IterationSpace } from './blockSchedule.ts'
+import { storagesOf } from './kernelPlan.ts'
+import { mergeInserted } from './keyedArray.ts'
+import type { LoopInputs } from './loopInputs.ts'
+import { copyStorage, restoreStorage } from './plainRun.ts'
+import { serialOrderOf } from './space.ts'
+import type { Difference } from './verify.ts'
+
+export interface LoopResources {
+  readonly pool: WorkerPool
+  readonly arena: Arena
+  /** Estimated milliseconds from which a first pass runs on workers; default 8. 0 is for tests of small loops. */
+  readonly worthThreadsMs?: number
+}
+
+export interface PassResult {
+  readonly iterations: number
+  readonly milliseconds: number
+  /** Results by the accumulators' names. */
+  readonly accumulators: Readonly<Record<string, unknown>>
+  /** New storages, by array identity, of arrays that got new keys or elements no buffer holds in place. */
+  readonly replaced?: ReadonlyMap<number, Storage>
+}
+
+export interface VerifyResult {
+  readonly identical: boolean
+  readonly iterations: number
+  readonly firstDifference?: Difference
+}
+
+export interface PreparedLoop {
+  readonly blocks: BlockSchedule
+  readonly execution: LoopPlan['execution']
+  /** How many blocks can run at the same time at most. */
+  readonly width: number
+  /** Passes count from 0. Rejects with a TaskError when the body threw, with the signal's reason when aborted; arrays then hold what was written. */
+  runPass(pass: number, options?: { readonly signal?: AbortSignal }): Promise<PassResult>
+  /** The keys of all iterations in the serial order the run is equivalent to. */
+  serialOrder(): Int32Array
+  /** Runs a pass and the serial program on copies, compares bit for bit, and puts the arrays back as they were. */
+  verify(pass: number, options?: { readonly signal?: AbortSignal }): Promise<VerifyResult>
+  /** Copies what a pass may write; the function returned puts it back. */
+  snapshot(): () => void
+  /** Frees what the loop holds in the arena. */
+  dispose(): void
+}
+
+export abstract class Prepared implements PreparedLoop {
+  abstract readonly blocks: BlockSchedule
+  abstract readonly execution: LoopPlan['execution']
+  abstract readonly width: number
+  protected inputs: LoopInputs
+  protected readonly space: IterationSpace
+  constructor(inputs: LoopInputs, space: IterationSpace) {
+    this.inputs = inputs
+    this.space = space
+  }
+
+  abstract runPass(pass: number, options?: { readonly signal?: AbortSignal }): Promise<PassResult>
+  abstract verify(pass: number, options?: { readonly signal?: AbortSignal }): Promise<VerifyResult>
+  abstract dispose(): void
+
+  serialOrder(): Int32Array {
+    return serialOrderOf(this.space, this.blocks)
+  }
+
+  snapshot(): () => void {
+    const copies = this.written().map((storage) => ({ storage, copy: copyStorage(storage) }))
+    return () => {
+      for (const { storage, copy } of copies) restoreStorage(storage, copy)
+    }
+  }
+
+  /** The storages a pass may write, each once. */
+  protected written(): Storage[] {
+    const ids = new Set([...this.inputs.analyzed.writtenArrays, ...[...this.inputs.buffers.values()].map((buffer) => buffer.array)])
+    return [...new Set(storagesOf(this.inputs).flatMap(({ storage, array }) => (ids.has(array) ? [storage] : [])))]
+  }
+
+  protected get name(): string {
+    const { options, over } = this.inputs.analyzed.spec
+    return options.name === undefined ? `the loop over ${over.label}` : `the loop ${options.name}`
+  }
+
+  /** Results of the accumulators from the parts of all workers. */
+  protected combine(parts: readonly ReadonlyMap<string, AccumulatorPart>[], arena: Arena): Record<string, unknown> {
+    return Object.fromEntries(
+      [...this.inputs.accumulators].map(([name, input]) => {
+        const own = parts.flatMap((map) => map.get(name) ?? [])
+        if (typeof input !== 'string') {
+          const combine = input.combine.original as (a: unknown, b: unknown) => unknown // the user's function of two values
+          const fragments = own.flatMap((part) => (part.kind === 'custom' ? part.fragments : []))
+          return [name, combineCustom({ init: input.init, combine }, fragments)]
+        }
+        if (input === 'sum') return [name, combineSums(own.flatMap((part) => (part.kind === 'sum' ? fragmentsOf(part, arena) : [])))]
+        const values = own.flatMap((part) => (part.kind === 'extreme' ? part.value : []))
+        if (input === 'count') return [name, values.reduce((sum, value) => sum + value, 0)]
+        const pick = input === 'min' ? Math.min : Math.max
+        return [name, values.reduce((a, b) => pick(a, b), emptyResult(input) as number)] // of min and max: a number
+      }),
+    )
+  }
+}
+
+/** Lets timers and signals have their turn after so long on the caller's thread. */
+export const TURN_MS = 12
+
+export async function otherTurn(): Promise<void> {
+  await new Promise<void>((resolve) => setImmediate(resolve))
+}
+
+/** What a pass reports of arrays that got new storage. */
+export function replacedBy(keyed: ReadonlyMap<number, Parameters<typeof mergeInserted>[0]>): {
+  readonly replaced?: ReadonlyMap<number, Storage>
+} {
+  const replaced = new Map<number, Storage>()
+  for (const [array, view] of keyed) {
+    const merged = mergeInserted(view)
+    if (merged !== undefined) replaced.set(array, merged)
+  }
+  return replaced.size === 0 ? {} : { replaced }
+}
