@@ -212,7 +212,8 @@ export function treeSum(values: readonly number[]): number {
 function aggregated(aggregate: AggregateCall, members: readonly Entry[]): unknown {
   const of = aggregate.of
   if (of === undefined) return members.length
-  const values = members.map((e) => call(of)(e.value) ?? null).filter((value) => value !== null)
+  const all = members.map((e) => call(of)(e.value) ?? null)
+  const values = all.filter((value) => value !== null)
   const numbers = values as number[]
   switch (aggregate.kind) {
     case 'count':
@@ -235,11 +236,11 @@ function aggregated(aggregate: AggregateCall, members: readonly Entry[]): unknow
     case 'max':
       return extreme(values, aggregate.kind)
     case 'first':
-      return values[0] ?? null
+      return all[0]
     case 'last':
-      return values.at(-1) ?? null
+      return all.at(-1)
     case 'collect':
-      return values
+      return all
   }
 }
 

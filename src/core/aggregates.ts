@@ -1,7 +1,7 @@
 /**
  * Aggregates for `groupBy(…).agg({ … })`: descriptions of what to compute for each group.
  *
- * Nulls (and undefined) are skipped. Of no values `sum` is 0 and `count` 0, the others are null. Sums and means add by
+ * Nulls (and undefined) are skipped, but by `first`, `last` and `collect`. Of no values `sum` is 0 and `count` 0, the others are null. Sums and means add by
  * the fixed tree of reductions over the group's values in row order, so that any number of workers gives the same bits.
  */
 import { PlanError } from './errors.ts'
@@ -63,12 +63,12 @@ export function countDistinct<Row>(of: (row: Row) => unknown): Aggregate<Row, nu
   return aggregate('countDistinct', of)
 }
 
-/** The first value in row order that is not null; null of nothing. */
+/** The value of the group's first row, null if it is that. */
 export function first<Row, V>(of: (row: Row) => V): Aggregate<Row, V> {
   return aggregate('first', of)
 }
 
-/** The last value in row order that is not null; null of nothing. */
+/** The value of the group's last row, null if it is that. */
 export function last<Row, V>(of: (row: Row) => V): Aggregate<Row, V> {
   return aggregate('last', of)
 }
@@ -90,7 +90,7 @@ export function quantile<Row>(of: (row: Row) => number, q: number): Aggregate<Ro
   return aggregate('quantile', of, q)
 }
 
-/** All values of the group in row order, as an array; nulls are skipped. */
+/** All values of the group in row order, as an array, nulls included. */
 export function collect<Row, V>(of: (row: Row) => V): Aggregate<Row, V[]> {
   return aggregate('collect', of)
 }

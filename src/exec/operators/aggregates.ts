@@ -1,5 +1,6 @@
 /**
- * The aggregates, each as a function of the groups' rows. All skip null. Sums and everything made of sums follow the
+ * The aggregates, each as a function of the groups' rows. All skip null but first, last and collect, which give what the
+ * rows hold. Sums and everything made of sums follow the
  * fixed tree over the group's own values in row order, so their bits do not depend on where the rows came from.
  */
 import { type Column, isValid } from '../../core/column.ts'
@@ -37,12 +38,12 @@ export function aggregateColumn(call: Aggregate, column: Column | undefined, gro
     case 'first':
       return takeColumn(
         argument,
-        rowOfEach(argument, groups, (from, to, present) => findFrom(from, to, 1, present)),
+        rowOfEach(argument, groups, (from) => from),
       )
     case 'last':
       return takeColumn(
         argument,
-        rowOfEach(argument, groups, (from, to, present) => findFrom(to - 1, from - 1, -1, present)),
+        rowOfEach(argument, groups, (_, to) => to - 1),
       )
     case 'countDistinct':
       return countDistinctColumn(argument, groups)
@@ -167,12 +168,6 @@ function quantileOf(values: Float64Array, q: number): number | null {
   return below === above ? below : below + (above - below) * (position - Math.floor(position))
 }
 
-function findFrom(from: number, end: number, step: number, present: (at: number) => boolean): number {
-  for (let at = from; at !== end; at += step) if (present(at)) return at
-  return -1
-}
-
-/** The row that `find` picks among each group's rows; -1 where it picks none. */
 function rowOfEach(
   column: Column,
   groups: RowsById,
@@ -251,12 +246,10 @@ function countDistinctColumn(column: Column, groups: RowsById): Column {
 }
 
 function collectColumn(column: Column, groups: RowsById): Column {
-  const present = presence(column)
-  const offsets = new Int32Array(groups.starts.length)
-  const rows = groups.rows.filter((row) => present(row))
-  for (let g = 0, at = 0; g < sizeOf(groups); g++) {
-    at += countOf(column, groups.rows, groups.starts[g] as number, groups.starts[g + 1] as number)
-    offsets[g + 1] = at
+  return {
+    type: { kind: 'list', item: column.type },
+    length: sizeOf(groups),
+    offsets: groups.starts,
+    children: [takeColumn(column, groups.rows)],
   }
-  return { type: { kind: 'list', item: column.type }, length: sizeOf(groups), offsets, children: [takeColumn(column, rows)] }
 }

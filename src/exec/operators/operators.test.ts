@@ -107,7 +107,7 @@ function aggregate(kind: AggregateKind, values: readonly unknown[], q?: number):
   )
 }
 
-test('aggregates skip nulls; of nothing sum and count are 0 and the others null', () => {
+test('aggregates skip nulls, but first, last and collect; of nothing sum and count are 0 and the others null', () => {
   const kinds = [
     'sum',
     'count',
@@ -122,8 +122,34 @@ test('aggregates skip nulls; of nothing sum and count are 0 and the others null'
     'quantile',
     'collect',
   ] as const
-  expect(kinds.map((kind) => aggregate(kind, [null, null], 0.5)[0])).toEqual([0, 0, 0, null, null, null, null, null, null, null, null, []])
-  expect(kinds.map((kind) => aggregate(kind, [4, null, 1, 4], 0.25)[0])).toEqual([9, 3, 2, 3, 1, 4, 4, 4, 3, Math.sqrt(3), 2.5, [4, 1, 4]])
+  expect(kinds.map((kind) => aggregate(kind, [null, null], 0.5)[0])).toEqual([
+    0,
+    0,
+    0,
+    null,
+    null,
+    null,
+    null,
+    null,
+    null,
+    null,
+    null,
+    [null, null],
+  ])
+  expect(kinds.map((kind) => aggregate(kind, [4, null, 1, 4], 0.25)[0])).toEqual([
+    9,
+    3,
+    2,
+    3,
+    1,
+    4,
+    4,
+    4,
+    3,
+    Math.sqrt(3),
+    2.5,
+    [4, null, 1, 4],
+  ])
 })
 
 test('extremes are those of Math.min and Math.max for numbers, and of < for all else', () => {
