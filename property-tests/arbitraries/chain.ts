@@ -20,10 +20,12 @@ type Any = DistArray<never, readonly number[]>
 export const STEPS = [
   'filter',
   'filterSimple',
+  'filterOne',
   'filterKey',
   'filterOpaque',
   'filterThrows',
   'mapRow',
+  'mapKey',
   'mapScalar',
   'mapOpaque',
   'mapThrows',
@@ -201,6 +203,7 @@ class Source {
       ...num.flatMap((read) => [
         [read, '2'],
         [read, 'c'],
+        [read, 'c'],
         [read, '-1'],
         [read, '0'],
       ]),
@@ -251,6 +254,8 @@ function takeStep(array: Any, right: Any, step: Step, picks: Picks): Any {
       ])()
     case 'filterSimple':
       return array.filter(f(`(r) => ${source.simple()} && ${source.boolean(0)} && ${source.simple()}`))
+    case 'filterOne':
+      return array.filter(f(`(r) => ${source.simple()}`))
     case 'filterKey':
       return array.filter(f(`(r, [i]) => i % 2 === 0 || ${source.boolean(1)}`))
     case 'filterOpaque':
@@ -271,6 +276,8 @@ function takeStep(array: Any, right: Any, step: Step, picks: Picks): Any {
       )
     case 'mapScalar':
       return array.map(f(`(r${picks.of(['', ', [i]'])}) => ${source.value()}`.replace('[i]) =>', '[i]) => i > 1 ? 4 :')))
+    case 'mapKey':
+      return array.map(f(`(r, [i]) => ({ x: i, a: ${source.number(1)}, n: ${source.number(0)} * i })`))
     case 'mapOpaque':
       return array.map(f(`(r) => (/^x/.test('y') ? {} : ${source.object(['a', 'n', 'q'])})`))
     case 'mapThrows':
