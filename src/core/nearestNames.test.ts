@@ -7,6 +7,7 @@ test('the likest names first, nothing that is far off', () => {
   expect(nearestNames('moive', names)).toEqual([])
   expect(nearestNames('movies', names)).toEqual(['movie'])
   expect(nearestNames('price', names)).toEqual([])
+  expect(nearestNames('b', ['a', 'B', 'c'])).toEqual(['B'])
 })
 
 test('distances count single edits', () => {

@@ -16,7 +16,8 @@ export function missingColumnMessage(name: string, fields: readonly Field[], whe
 
 /** At most three of `names`, the likest first: those within a third of the length in edits, or that differ in case only. */
 export function nearestNames(wanted: string, names: readonly string[]): string[] {
-  const limit = Math.max(1, Math.floor(wanted.length / 3))
+  // one letter for another is no likeness in a name of one letter
+  const limit = Math.min(wanted.length - 1, Math.max(1, Math.floor(wanted.length / 3)))
   return names
     .map((name) => ({ name, distance: name.toLowerCase() === wanted.toLowerCase() ? 0 : editDistance(wanted, name) }))
     .filter(({ name, distance }) => distance <= limit || (wanted.length >= 3 && name.toLowerCase().startsWith(wanted.toLowerCase())))
