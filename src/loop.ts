@@ -8,7 +8,7 @@
  * analysed again.
  */
 import { Accumulator } from './core/accumulator.ts'
-import { checkCount, checkFunction, checkOneOf } from './core/arguments.ts'
+import { checkBoolean, checkCount, checkFunction, checkOneOf } from './core/arguments.ts'
 import { engineOf, isDistArray, planOf } from './core/distArray.ts'
 import { rankOf } from './core/elements.ts'
 import type { Engine } from './core/engine.ts'
@@ -23,6 +23,7 @@ import type { DType } from './core/schema.ts'
 import { ARRAY_OF_DTYPE, type DenseStorage, type Storage } from './core/storage.ts'
 import { UpdateBuffer } from './core/updateBuffer.ts'
 import type { Access } from './exec/arrayStore.ts'
+import { copyStorage } from './exec/arrays/storageBlocks.ts'
 import type { LoopInputs } from './exec/loops/loopInputs.ts'
 import { type PreparedLoop, prepareLoop } from './exec/loops/loopRun.ts'
 import type { EnvValue } from './planner/function/context.ts'
@@ -88,8 +89,12 @@ export class LoopHandle implements Loop {
   #bindings: Bindings
   #prepared: Prepared | undefined
   #measured: MeasuredLoop | undefined
+  /** The pass under way: a loop has one set of blocks, so its own passes wait for one another, whatever they only read. */
+  #turn: Promise<unknown> = Promise.resolve()
   /** Passes of this handle so far: what its generators are keyed by. */
   #passes = 0
+  /** The versions of what the loop only reads when it was last checked for races. */
+  #checkedRaces: string | undefined
 
   constructor(runtime: Runtime, engine: Engine, request: LoopRequest) {
     this.#runtime = runtime
@@ -133,6 +138,7 @@ export class LoopHandle implements Loop {
   async *passes(count: number, options: { readonly signal?: AbortSignal } = {}): AsyncGenerator<PassReport, void, undefined> {
     checkCount('The number of passes', count, 0)
     this.#refresh()
+    if (this.#asksForRaces() === true) this.#checkedRaces = undefined
     const name = this.#request.options.name ?? `loop over ${this.#over.label}`
     const { events } = this.#runtime
     for (let number = 1; number <= count; number++) {
@@ -167,7 +173,6 @@ export class LoopHandle implements Loop {
   #refresh(): void {
     const { analyzed, bindings } = this.#analyze()
     if (sameInputs(this.#analyzed, analyzed) && sameBindings(this.#bindings, bindings)) return
-    this.#dispose()
     this.#analyzed = analyzed
     this.#bindings = bindings
     if (this.#request.options.require !== 'parallel') return
@@ -221,7 +226,13 @@ export class LoopHandle implements Loop {
         const { array, rank, shape, label } = this.#arrayBinding(plan)
         const dtype = dtypeOf(plan)
         const isNumeric = dtype !== 'object' && dtype !== 'row' && dtype !== 'unknown'
-        bound[name] = { kind: 'buffer', array, dtype: isNumeric ? dtype : 'f64', label, ...defined({ rank, shape, maxDelay: value.options.maxDelay }) }
+        bound[name] = {
+          kind: 'buffer',
+          array,
+          dtype: isNumeric ? dtype : 'f64',
+          label,
+          ...defined({ rank, shape, maxDelay: value.options.maxDelay }),
+        }
       } else if (value instanceof Accumulator) {
         accumulators.set(name, value)
         bound[name] = { kind: 'accumulator', combine: typeof value.spec === 'string' ? value.spec : 'custom' }
@@ -272,6 +283,12 @@ export class LoopHandle implements Loop {
 
   /** Every array the loop touches, each once, with the storage it holds while `run` runs. */
   async #withPrepared<T>(run: (prepared: Prepared) => Promise<T>): Promise<T> {
+    const turn = this.#turn.then(() => this.#withArrays(run))
+    this.#turn = turn.catch(() => undefined) // the next pass does not fail of this one
+    return await turn
+  }
+
+  async #withArrays<T>(run: (prepared: Prepared) => Promise<T>): Promise<T> {
     const { store } = this.#runtime
     const written = new Set(this.#analyzed.writtenArrays)
     const buffered = [...this.#bindings.buffers.values()].map((buffer) => this.#planOf(buffer.target, 'a buffer in env'))
@@ -290,8 +307,8 @@ export class LoopHandle implements Loop {
   #prepare(byNode: ReadonlyMap<LogicalPlan, Storage>, storages: readonly Storage[]): Prepared {
     const old = this.#prepared
     if (old !== undefined && old.analyzed === this.#analyzed && sameItems(old.storages, storages)) return old
-    this.#dispose()
-    const loop = prepareLoop(this.#inputs(byNode), { pool: this.#runtime.pool, arena: this.#runtime.arena })
+    this.#prepared = undefined // the runtime disposes of it, or uses it again
+    const loop = prepareLoop(this.#inputs(byNode), { pool: this.#runtime.pool, arena: this.#runtime.arena }, old?.loop)
     this.#prepared = { analyzed: this.#analyzed, storages, loop }
     return this.#prepared
   }
@@ -345,7 +362,32 @@ export class LoopHandle implements Loop {
     }
   }
 
+  /** Whether to check for races: undefined leaves it to where the program runs. */
+  #asksForRaces(): boolean | undefined {
+    return this.#request.options.checkRaces ?? this.#runtime.checkRaces
+  }
+
+  /**
+   * Asked for: before the first pass of a run, and whenever an array that the loop only reads has another version.
+   * Unasked: once, under test.
+   */
+  async #checkRaces(loop: PreparedLoop, signal: AbortSignal | undefined): Promise<void> {
+    const asked = this.#asksForRaces()
+    if (asked === false || (asked === undefined && (process.env.NODE_ENV !== 'test' || this.#checkedRaces !== undefined))) return
+    const { store, events } = this.#runtime
+    const written = new Set(this.#analyzed.writtenArrays)
+    const read = [...this.#nodes()].filter((node) => !written.has(store.identity(node)))
+    const versions = read.map((node) => store.version(node)).join()
+    if (this.#checkedRaces === versions) return
+    const check = await loop.checkRaces(this.#passes, { automatic: asked === undefined, signal })
+    this.#checkedRaces = versions
+    if (asked === true && check.kind === 'skipped') {
+      events.next({ kind: 'fallback', what: 'checkRaces', because: `Nothing was checked: ${check.because}.` })
+    }
+  }
+
   async #runPass({ loop }: Prepared, number: number, signal: AbortSignal | undefined): Promise<PassReport> {
+    await this.#checkRaces(loop, signal)
     const restore = this.#request.options.atomic === true ? loop.snapshot() : undefined
     try {
       const result = await loop.runPass(this.#passes, signal === undefined ? {} : { signal })
@@ -366,11 +408,14 @@ export class LoopHandle implements Loop {
     }
   }
 
+  /** Storage that a pass made anew, because it got keys: into the arena, where workers see it. */
   #replaceStorage(array: number, storage: Storage): void {
+    const { store, arena } = this.#runtime
     for (const node of this.#nodes()) {
-      if (this.#runtime.store.identity(node) === array) this.#runtime.store.replaceStorage(node, storage)
+      if (store.identity(node) === array) store.replaceStorage(node, copyStorage(storage, arena, store.label(node)))
     }
-    this.#dispose()
+    this.#prepared?.loop.dispose()
+    this.#prepared = undefined
   }
 
   /** A pass that failed has written a part of what it writes. */
@@ -385,11 +430,6 @@ export class LoopHandle implements Loop {
   #nodes(): Set<LogicalPlan> {
     return new Set([...(this.#overPlan === undefined ? [] : [this.#overPlan]), ...this.#bindings.arrays.values()])
   }
-
-  #dispose(): void {
-    this.#prepared?.loop.dispose()
-    this.#prepared = undefined
-  }
 }
 
 function checkRequest({ over, env, body, options }: LoopRequest): void {
@@ -402,6 +442,7 @@ function checkRequest({ over, env, body, options }: LoopRequest): void {
   if (options.order !== undefined) checkOneOf('The order of loop()', options.order, ['serial', 'any'])
   if (options.precision !== undefined) checkOneOf('The precision of loop()', options.precision, ['exact', 'fast'])
   if (options.balance !== undefined) checkOneOf('The balance of loop()', options.balance, ['histogram', 'equal'])
+  if (options.checkRaces !== undefined) checkBoolean('The checkRaces of loop()', options.checkRaces)
   if (options.require !== undefined) checkOneOf('The require of loop()', options.require, ['parallel'])
   const parts = options.partitions === undefined ? [] : [options.partitions].flat()
   for (const part of parts) checkCount('The partitions of loop()', part, 1)

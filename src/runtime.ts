@@ -33,6 +33,8 @@ export interface Runtime {
   readonly store: ArrayStore
   readonly executor: Executor
   readonly events: Subject<SessionEvent>
+  /** What loops do that do not say: true checks every run for races, undefined small loops under test only. */
+  readonly checkRaces: boolean | undefined
   /** Throws when the session was stopped. */
   checkOpen(): void
 }

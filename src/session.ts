@@ -6,7 +6,7 @@ import { availableParallelism } from 'node:os'
 import type { Schema as ArrowSchema, RecordBatch, Table } from 'apache-arrow'
 import { type Observable, Subject } from 'rxjs'
 import { Accumulator, type AccumulatorKind } from './core/accumulator.ts'
-import { checkFunction, checkOneOf, checkSeed } from './core/arguments.ts'
+import { checkBoolean, checkFunction, checkOneOf, checkSeed } from './core/arguments.ts'
 import type { TypedArray } from './core/column.ts'
 import { DistArray } from './core/distArray.ts'
 import { PlanError } from './core/errors.ts'
@@ -46,6 +46,10 @@ export interface SessionOptions {
   readonly seed?: number
   /** 'auto' (default) shows a bar on a TTY only. */
   readonly progress?: boolean | 'auto'
+  /**
+   * true checks every loop for races before its first pass, on copies, as plain JavaScript. Default: small loops are
+   * checked once where NODE_ENV is 'test'. Loops may say otherwise.
+   */
   readonly checkRaces?: boolean
 }
 
@@ -69,6 +73,7 @@ export class Session implements AsyncDisposable {
     const workers = options.workers ?? availableParallelism()
     if (!Number.isInteger(workers) || workers < 1) throw new PlanError(`workers is ${String(workers)}. It is an integer from 1.`)
     if (options.seed !== undefined) checkSeed('seed', options.seed)
+    if (options.checkRaces !== undefined) checkBoolean('checkRaces', options.checkRaces)
     const seed = options.seed ?? 0
     const events = new Subject<SessionEvent>()
     const arena = createArena(options.memory === undefined ? {} : { budgetBytes: bytesOf(options.memory) })
@@ -83,7 +88,8 @@ export class Session implements AsyncDisposable {
     })
     const executor = new Executor({ pool, arena, readSplit, lower, onEvent: (event) => events.next(event) })
     const store = new ArrayStore({ arena, execute: async (plan) => await executor.execute(optimize(plan).plan) })
-    this.#runtime = { arena, pool, store, executor, events, checkOpen: () => this.#checkOpen() }
+    const { checkRaces } = options
+    this.#runtime = { arena, pool, store, executor, events, checkRaces, checkOpen: () => this.#checkOpen() }
     this.#engine = new SessionEngine(this.#runtime, seed)
     this.workers = workers
     this.events = events.asObservable()

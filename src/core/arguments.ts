@@ -9,6 +9,11 @@ export function checkFunction(method: string, f: unknown, takes: string): void {
   if (typeof f !== 'function') throw new PlanError(`${method} takes a function of ${takes}; it was given ${valueText(f)}.`)
 }
 
+/** Throws PlanError unless `value` is true or false. */
+export function checkBoolean(what: string, value: unknown): void {
+  if (typeof value !== 'boolean') throw new PlanError(`${what} is true or false; it was given ${valueText(value)}.`)
+}
+
 /** Throws PlanError unless `n` is an integer of at least `least`. */
 export function checkCount(what: string, n: unknown, least: number): void {
   if (typeof n !== 'number' || !Number.isSafeInteger(n) || n < least) {

@@ -17,6 +17,10 @@ export interface LoopOptions {
   readonly balance?: 'histogram' | 'equal'
   /** Promises of the user's, checked by checkRaces: the values read there are distinct across iterations. */
   readonly assume?: { readonly distinct?: readonly string[] }
+  /**
+   * true: before the first pass of each run, one pass runs on copies, and the first conflict that the schedule does not
+   * order, or broken promise, rejects the run. Default: the session's `checkRaces`.
+   */
   readonly checkRaces?: boolean
   /** Snapshot what a pass writes, and restore it when the pass fails or is aborted. */
   readonly atomic?: boolean

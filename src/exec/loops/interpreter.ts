@@ -8,12 +8,18 @@ import type { ArrayViewObject } from './views.ts'
 
 export type Views = Readonly<Record<string, unknown>>
 
-/** The body as a function of the element, the key and the views. */
-export function interpretBody(ir: FunctionIr): (value: unknown, key: readonly number[], views: Views) => unknown {
+/** A place of the IR that touches an array; a `Return` touches the element iterated over. */
+export type AccessSite = Extract<Expr, { kind: 'Read' | 'Has' }> | Extract<Stmt, { kind: 'Write' | 'Add' | 'Return' }>
+
+/** The body as a function of the element, the key and the views. `site` is told of each access right before it happens. */
+export function interpretBody(
+  ir: FunctionIr,
+  site?: (node: AccessSite) => void,
+): (value: unknown, key: readonly number[], views: Views) => unknown {
   const parameters = new Map(ir.parameters.map((parameter) => [parameter.name, parameter.value]))
   const tables = new Map(ir.tables.map((table) => [table.name, table.value]))
   return (value, key, views) => {
-    const end = new Iteration({ value, key, views, parameters, tables }).block(ir.body)
+    const end = new Iteration({ value, key, views, parameters, tables, site }).block(ir.body)
     return end?.kind === 'return' ? end.value : undefined
   }
 }
@@ -24,6 +30,7 @@ interface Scope {
   readonly views: Views
   readonly parameters: ReadonlyMap<string, Primitive>
   readonly tables: ReadonlyMap<string, ArrayLike<Primitive>>
+  readonly site: ((node: AccessSite) => void) | undefined
 }
 
 /** How a block ended before its end. */
@@ -58,10 +65,10 @@ class Iteration {
         this.#locals.set(stmt.local, this.#expr(stmt.value))
         return undefined
       case 'Write':
-        this.#array(stmt.array).set(...this.#all([...stmt.subscripts, stmt.value]))
+        this.#access(stmt, [...stmt.subscripts, stmt.value], (array, args) => array.set(...args))
         return undefined
       case 'Add':
-        this.#array(stmt.array).add(...this.#all([...stmt.subscripts, stmt.value]))
+        this.#access(stmt, [...stmt.subscripts, stmt.value], (array, args) => array.add(...args))
         return undefined
       case 'Accumulate':
         ;(this.#scope.views[stmt.accumulator] as Adder).add(this.#expr(stmt.value)) // an accumulator by the IR's word
@@ -78,8 +85,11 @@ class Iteration {
         return { kind: 'break', label: stmt.label }
       case 'Continue':
         return { kind: 'continue', label: stmt.label }
-      case 'Return':
-        return { kind: 'return', value: stmt.value === undefined ? undefined : this.#expr(stmt.value) }
+      case 'Return': {
+        const value = stmt.value === undefined ? undefined : this.#expr(stmt.value)
+        this.#scope.site?.(stmt)
+        return { kind: 'return', value }
+      }
       case 'Throw': {
         const ErrorClass = { Error, RangeError, TypeError }[stmt.error]
         throw stmt.message === undefined ? new ErrorClass() : new ErrorClass(this.#expr(stmt.message) as string) // converts itself
@@ -107,6 +117,14 @@ class Iteration {
 
   #all(exprs: readonly Expr[]): never[] {
     return exprs.map((expr) => this.#expr(expr)) as never[] // views and builtins check or convert what they get
+  }
+
+  /** Evaluates the arguments, which may touch arrays themselves, then touches the array. */
+  #access<T>(node: Exclude<AccessSite, { kind: 'Return' }>, args: readonly Expr[], touch: (array: ArrayViewObject, args: never[]) => T): T {
+    const array = this.#array(node.array)
+    const values = this.#all(args)
+    this.#scope.site?.(node)
+    return touch(array, values)
   }
 
   #array(name: string): ArrayViewObject {
@@ -149,9 +167,9 @@ class Iteration {
         return expr.method === 'length' ? member : (member as (...args: never[]) => unknown).apply(object, this.#all(expr.args))
       }
       case 'Read':
-        return this.#array(expr.array).get(...this.#all(expr.subscripts))
+        return this.#access(expr, expr.subscripts, (array, key) => array.get(...key))
       case 'Has':
-        return this.#array(expr.array).has(...this.#all(expr.subscripts))
+        return this.#access(expr, expr.subscripts, (array, key) => array.has(...key))
       case 'Extent':
         return this.#array(expr.array).shape[expr.axis]
       case 'Lookup':

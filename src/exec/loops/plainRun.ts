@@ -8,7 +8,7 @@ import { Bug } from '../../core/errors.ts'
 import { IterationRng } from '../../core/random.ts'
 import type { DenseStorage, Storage } from '../../core/storage.ts'
 import { type AccumulatorLog, type AccumulatorPart, createLog, partOf, resetLog } from './accumulatorLog.ts'
-import { interpretBody } from './interpreter.ts'
+import { type AccessSite, interpretBody } from './interpreter.ts'
 import { formOf, storagesOf } from './kernelPlan.ts'
 import { KeyedView } from './keyedArray.ts'
 import { allocatePlain, createLanes, dtypeOfUpdates, flushLanes, type Lanes, resetLanes } from './lanes.ts'
@@ -22,6 +22,15 @@ export interface PlainOptions {
   readonly laneCount: number
   /** 'original': the user's closure. 'ir': the interpreter, for closures that captured arrays. */
   readonly body: 'original' | 'ir'
+  /** Sees every access of an interpreted body. */
+  readonly watch?: Watch
+}
+
+export interface Watch {
+  /** What stands for the view of an array that the body calls `name`. */
+  view(view: ArrayViewObject, array: { readonly name: string; readonly array: number; readonly buffered: boolean }): ArrayViewObject
+  /** The place of the access that comes next. */
+  site(node: AccessSite): void
 }
 
 export class PlainLoop {
@@ -55,10 +64,14 @@ export class PlainLoop {
       this.#views[name] = rng
     }
     const reduced = new Map<number, Lanes>()
+    const { watch } = options
+    const watched = (view: ArrayViewObject, name: string, array: number, buffered: boolean): ArrayViewObject =>
+      watch === undefined ? view : watch.view(view, { name, array, buffered })
     for (const [name, { array, label }] of inputs.arrays)
-      this.#views[name] = this.#arrayView(inputs, array, label, reduced, options.laneCount)
-    for (const [name, buffer] of inputs.buffers) this.#views[name] = this.#bufferView(buffer, options.laneCount)
-    this.#body = bodyOf(inputs, options.body)
+      this.#views[name] = watched(this.#arrayView(inputs, array, label, reduced, options.laneCount), name, array, false)
+    for (const [name, buffer] of inputs.buffers)
+      this.#views[name] = watched(this.#bufferView(buffer, options.laneCount), name, buffer.array, true)
+    this.#body = bodyOf(inputs, options.body, watch?.site.bind(watch))
     this.#element = this.#elementOf(inputs.over)
   }
 
@@ -68,12 +81,14 @@ export class PlainLoop {
     for (const log of this.accumulators.values()) resetLog(log)
   }
 
-  /** One iteration; `position` is row-major in a dense space, otherwise the element's. */
-  iterate(position: number, key: number[], lane: number): void {
+  /** One iteration; `position` is row-major in a dense space, otherwise the element's. Gives whether the body returned a new element. */
+  iterate(position: number, key: number[], lane: number): boolean {
     this.#lane = lane
     for (const rng of this.#rngs) rng.begin(...key)
     const value = this.#body(this.#element.read(position, key), key, this.#views)
-    if (value !== undefined && value !== null) this.#element.write(key, value)
+    const replaces = value !== undefined && value !== null
+    if (replaces) this.#element.write(key, value)
+    return replaces
   }
 
   /** Brings private copies and buffered updates into their arrays. */
@@ -185,9 +200,10 @@ function adderOf(log: AccumulatorLog): (value: unknown) => void {
 function bodyOf(
   inputs: LoopInputs,
   form: 'original' | 'ir',
+  site: ((node: AccessSite) => void) | undefined,
 ): (value: unknown, key: readonly number[], views: Readonly<Record<string, unknown>>) => unknown {
   const { ir, spec } = inputs.analyzed
-  if (form === 'ir' && ir !== undefined) return interpretBody(ir)
+  if (form === 'ir' && ir !== undefined) return interpretBody(ir, site)
   const original = spec.body.original as (...args: unknown[]) => unknown // called as the signature of loop() says
   return inputs.over.kind === 'range' ? (_, key, views) => original(key, views) : (value, key, views) => original(value, key, views)
 }

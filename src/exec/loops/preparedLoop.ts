@@ -13,6 +13,7 @@ import { storagesOf } from './kernelPlan.ts'
 import { mergeInserted } from './keyedArray.ts'
 import type { LoopInputs } from './loopInputs.ts'
 import { copyStorage, restoreStorage } from './plainRun.ts'
+import { checkRaces, type RaceCheck } from './raceCheck.ts'
 import { serialOrderOf } from './space.ts'
 import type { Difference } from './verify.ts'
 
@@ -49,6 +50,11 @@ export interface PreparedLoop {
   serialOrder(): Int32Array
   /** Runs a pass and the serial program on copies, compares bit for bit, and puts the arrays back as they were. */
   verify(pass: number, options?: { readonly signal?: AbortSignal }): Promise<VerifyResult>
+  /**
+   * Runs a pass on copies and holds every access against the schedule. Rejects with LoopError at the first race or broken
+   * promise; the arrays stay as they are. `automatic` checks cheap loops only.
+   */
+  checkRaces(pass: number, options: { readonly automatic: boolean; readonly signal?: AbortSignal | undefined }): Promise<RaceCheck>
   /** Copies what a pass may write; the function returned puts it back. */
   snapshot(): () => void
   /** Frees what the loop holds in the arena. */
@@ -72,6 +78,12 @@ export abstract class Prepared implements PreparedLoop {
 
   serialOrder(): Int32Array {
     return serialOrderOf(this.space, this.blocks)
+  }
+
+  async checkRaces(pass: number, options: { readonly automatic: boolean; readonly signal?: AbortSignal | undefined }): Promise<RaceCheck> {
+    const { inputs, space, blocks } = this
+    const turns = { everyMs: TURN_MS, other: otherTurn }
+    return await checkRaces({ inputs, space, blocks, loop: this.name, pass, turns, ...options })
   }
 
   snapshot(): () => void {
