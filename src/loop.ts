@@ -8,7 +8,7 @@
  * analysed again.
  */
 import { Accumulator } from './core/accumulator.ts'
-import { checkCount, checkFunction, checkOneOf } from './core/arguments.ts'
+import { checkBoolean, checkCount, checkFunction, checkOneOf } from './core/arguments.ts'
 import { engineOf, isDistArray, planOf } from './core/distArray.ts'
 import { rankOf } from './core/elements.ts'
 import type { Engine } from './core/engine.ts'
@@ -93,6 +93,8 @@ export class LoopHandle implements Loop {
   #turn: Promise<unknown> = Promise.resolve()
   /** Passes of this handle so far: what its generators are keyed by. */
   #passes = 0
+  /** The versions of what the loop only reads when it was last checked for races. */
+  #checkedRaces: string | undefined
 
   constructor(runtime: Runtime, engine: Engine, request: LoopRequest) {
     this.#runtime = runtime
@@ -136,6 +138,7 @@ export class LoopHandle implements Loop {
   async *passes(count: number, options: { readonly signal?: AbortSignal } = {}): AsyncGenerator<PassReport, void, undefined> {
     checkCount('The number of passes', count, 0)
     this.#refresh()
+    if (this.#asksForRaces() === true) this.#checkedRaces = undefined
     const name = this.#request.options.name ?? `loop over ${this.#over.label}`
     const { events } = this.#runtime
     for (let number = 1; number <= count; number++) {
@@ -359,7 +362,32 @@ export class LoopHandle implements Loop {
     }
   }
 
+  /** Whether to check for races: undefined leaves it to where the program runs. */
+  #asksForRaces(): boolean | undefined {
+    return this.#request.options.checkRaces ?? this.#runtime.checkRaces
+  }
+
+  /**
+   * Asked for: before the first pass of a run, and whenever an array that the loop only reads has another version.
+   * Unasked: once, under test.
+   */
+  async #checkRaces(loop: PreparedLoop, signal: AbortSignal | undefined): Promise<void> {
+    const asked = this.#asksForRaces()
+    if (asked === false || (asked === undefined && (process.env.NODE_ENV !== 'test' || this.#checkedRaces !== undefined))) return
+    const { store, events } = this.#runtime
+    const written = new Set(this.#analyzed.writtenArrays)
+    const read = [...this.#nodes()].filter((node) => !written.has(store.identity(node)))
+    const versions = read.map((node) => store.version(node)).join()
+    if (this.#checkedRaces === versions) return
+    const check = await loop.checkRaces(this.#passes, { automatic: asked === undefined, signal })
+    this.#checkedRaces = versions
+    if (asked === true && check.kind === 'skipped') {
+      events.next({ kind: 'fallback', what: 'checkRaces', because: `Nothing was checked: ${check.because}.` })
+    }
+  }
+
   async #runPass({ loop }: Prepared, number: number, signal: AbortSignal | undefined): Promise<PassReport> {
+    await this.#checkRaces(loop, signal)
     const restore = this.#request.options.atomic === true ? loop.snapshot() : undefined
     try {
       const result = await loop.runPass(this.#passes, signal === undefined ? {} : { signal })
@@ -414,6 +442,7 @@ function checkRequest({ over, env, body, options }: LoopRequest): void {
   if (options.order !== undefined) checkOneOf('The order of loop()', options.order, ['serial', 'any'])
   if (options.precision !== undefined) checkOneOf('The precision of loop()', options.precision, ['exact', 'fast'])
   if (options.balance !== undefined) checkOneOf('The balance of loop()', options.balance, ['histogram', 'equal'])
+  if (options.checkRaces !== undefined) checkBoolean('The checkRaces of loop()', options.checkRaces)
   if (options.require !== undefined) checkOneOf('The require of loop()', options.require, ['parallel'])
   const parts = options.partitions === undefined ? [] : [options.partitions].flat()
   for (const part of parts) checkCount('The partitions of loop()', part, 1)
