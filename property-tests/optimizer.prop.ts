@@ -25,6 +25,8 @@ const NEAR: Readonly<Record<string, readonly (readonly Step[])[]>> = {
   mergeFilters: [['filter', 'filterKey', 'filterThrows', 'mapRow'], ['filterOne']],
   pushFilterDown: [
     ['filter', 'filterOne', 'filterThrows', 'mapRow', 'mapKey', 'withColumns', 'mapScalar'],
+    ['filterOne', 'mapKey'],
+    ['filterOne', 'join'],
     ['filterOne', 'filterThrows', 'join', 'joinBy', 'select'],
     ['filter', 'filterKey', 'filterThrows', 'sortBy', 'union', 'select', 'repartition'],
   ],

@@ -1,8 +1,9 @@
 import { expect, test } from 'vitest'
 import { planEngine } from '../../property-tests/plans.ts'
 import type { UserFunction } from '../core/functionIr.ts'
+import { readsKey } from '../core/functionUse.ts'
 import type { ElementType } from '../core/schema.ts'
-import { cannotFail, columnsRead, isPure, readsKey } from './lambdaFacts.ts'
+import { cannotFail, columnsRead, isPure } from './lambdaFacts.ts'
 
 interface Row {
   n: number

@@ -31,16 +31,6 @@ export function columnsRead(f: UserFunction, argument = 0): ReadonlySet<string> 
   return inputs === fields ? columns : 'all'
 }
 
-/** Whether a function may look at the key. */
-export function readsKey(f: UserFunction): boolean {
-  if (f.ir === undefined) return true
-  let found = f.ir.keyRank > 0
-  visitExpressions(f.ir, (expr) => {
-    found ||= expr.kind === 'Key'
-  })
-  return found
-}
-
 /** Whether a function was lowered and depends on its arguments and constants alone. */
 export function isPure(f: UserFunction): f is UserFunction & { readonly ir: FunctionIr } {
   if (f.ir === undefined || f.ir.uses.length > 0) return false

@@ -5,13 +5,14 @@
  *       Map f       -->       X
  *         X
  *
- * Also a map over `withColumns`. Sound because the columns between change values as the composition does (`irRewrite`),
+ * Also a map over `withColumns`. Sound because the columns between change values as the composition does (`compose`),
  * and at most one of the two can fail: of two failures the plan would meet another one first.
  */
 import type { LogicalPlan } from '../../core/logicalPlan.ts'
 import { isPure, runsUnnoticed } from '../lambdaFacts.ts'
 import type { Rule } from '../rule.ts'
-import { asStored, closureOf, compose, composedFunction } from './irRewrite.ts'
+import { asStored, compose } from './compose.ts'
+import { closureOf, composedFunction } from './irRewrite.ts'
 
 export const fuseMaps: Rule = {
   name: 'fuseMaps',

@@ -10,9 +10,10 @@
  * stores it. A mark that no longer holds is taken away again.
  */
 import { isKnown } from '../../core/elements.ts'
+import { readsKey } from '../../core/functionUse.ts'
 import { inputsOf, type LogicalPlan, withInputs } from '../../core/logicalPlan.ts'
 import { functionsOf } from '../../core/tree.ts'
-import { readsKey } from '../lambdaFacts.ts'
+
 import type { Rule } from '../rule.ts'
 
 export const markPipelined: Rule = {

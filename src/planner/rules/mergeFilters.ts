@@ -9,10 +9,12 @@
  * must not read its key; and it must not fail, since the failure would name another row.
  */
 import type { Expr, FunctionIr, UserFunction } from '../../core/functionIr.ts'
+import { readsKey } from '../../core/functionUse.ts'
 import type { LogicalPlan } from '../../core/logicalPlan.ts'
-import { cannotFail, isPure, readsKey } from '../lambdaFacts.ts'
+import { cannotFail, isPure } from '../lambdaFacts.ts'
 import type { Rule } from '../rule.ts'
-import { closureOf, composedFunction, renamedApart, straight } from './irRewrite.ts'
+import { straight } from './compose.ts'
+import { closureOf, composedFunction, renamedApart } from './irRewrite.ts'
 
 export const mergeFilters: Rule = {
   name: 'mergeFilters',

@@ -14,11 +14,13 @@
 
 import { thinned } from '../../core/elements.ts'
 import type { UserFunction } from '../../core/functionIr.ts'
+import { readsKey } from '../../core/functionUse.ts'
 import type { LogicalPlan } from '../../core/logicalPlan.ts'
 import { fieldsOf } from '../../core/schema.ts'
-import { cannotFail, columnsRead, isPure, readsKey, runsUnnoticed } from '../lambdaFacts.ts'
+import { cannotFail, columnsRead, isPure, runsUnnoticed } from '../lambdaFacts.ts'
 import type { Rule } from '../rule.ts'
-import { asStored, closureOf, compose, composedFunction, renameColumns } from './irRewrite.ts'
+import { asStored, compose } from './compose.ts'
+import { closureOf, composedFunction, renameColumns } from './irRewrite.ts'
 
 type Node<K extends LogicalPlan['kind']> = Extract<LogicalPlan, { kind: K }>
 

@@ -10,10 +10,11 @@
  */
 import { valueClassOf } from '../../core/elements.ts'
 import type { BinaryOperator, Expr, FunctionIr } from '../../core/functionIr.ts'
+import { readsKey } from '../../core/functionUse.ts'
 import type { LogicalPlan } from '../../core/logicalPlan.ts'
 import { type ColumnComparison, type ColumnPredicate, type ComparisonOperator, predicateText } from '../../core/predicate.ts'
 import type { ElementType } from '../../core/schema.ts'
-import { cannotFail, columnOf, isPure, readsKey } from '../lambdaFacts.ts'
+import { cannotFail, columnOf, isPure } from '../lambdaFacts.ts'
 import type { Rule } from '../rule.ts'
 
 export const pushPredicateIntoScan: Rule = {
