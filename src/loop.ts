@@ -7,6 +7,7 @@
  * Captured values are read again by every run, as the plain loop would see them; when one has changed, the loop is
  * analysed again.
  */
+import { callSite } from './callSite.ts'
 import { Accumulator } from './core/accumulator.ts'
 import { checkBoolean, checkCount, checkFunction, checkOneOf } from './core/arguments.ts'
 import { engineOf, isDistArray, planOf } from './core/distArray.ts'
@@ -84,6 +85,7 @@ export class LoopHandle implements Loop {
   readonly #engine: Engine
   readonly #request: LoopRequest
   readonly #over: LoopOver
+  readonly #site: string | undefined
   readonly #overPlan: LogicalPlan | undefined
   #analyzed: AnalyzedLoop
   #bindings: Bindings
@@ -101,6 +103,7 @@ export class LoopHandle implements Loop {
     this.#engine = engine
     this.#request = request
     checkRequest(request)
+    this.#site = callSite()
     this.#overPlan = isIndexSpace(request.over) ? undefined : this.#planOf(request.over, 'the array iterated over')
     this.#over = this.#overPlan === undefined ? overOfSpace(request.over as IndexSpace) : this.#overOfPlan(this.#overPlan)
     const { analyzed, bindings } = this.#analyze()
@@ -117,7 +120,7 @@ export class LoopHandle implements Loop {
     const prepared = this.#prepared?.loop
     if (prepared === undefined) return plan
     const blocks = plan.schedule.kind === 'serial' ? [] : prepared.blocks.cuts.map((cut) => cut.length - 1)
-    return { ...plan, schedule: { ...plan.schedule, blocks }, execution: prepared.execution }
+    return { ...plan, schedule: { ...plan.schedule, blocks }, kernel: prepared.kernel ?? plan.kernel, execution: prepared.execution }
   }
 
   explain(options: { readonly format?: 'text' | 'json'; readonly kernel?: boolean } = {}): string {
@@ -198,7 +201,10 @@ export class LoopHandle implements Loop {
       )
     }
     const bindings = this.#bind(env, lowered.captured)
-    return { analyzed: analyzeLoop({ body: lowered.fn, over: this.#over, env: bindings.env, options }), bindings }
+    return {
+      analyzed: analyzeLoop({ body: lowered.fn, over: this.#over, env: bindings.env, options, ...defined({ site: this.#site }) }),
+      bindings,
+    }
   }
 
   /** What a value is to a loop body; undefined when it is no handle. */

@@ -72,6 +72,8 @@ export interface LoopSpec {
   readonly over: LoopOver
   readonly env: Readonly<Record<string, EnvBinding>>
   readonly options: LoopOptions
+  /** Where the program made the loop, as `train.ts:12`. */
+  readonly site?: string
 }
 
 /**

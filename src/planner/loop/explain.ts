@@ -31,7 +31,7 @@ export function explainLoop(
 function header({ spec, plan }: AnalyzedLoop): string[] {
   const name = spec.options.name === undefined ? '' : `${spec.options.name}: `
   return [
-    `${name}loop over ${spec.over.label}, order ${plan.order}`,
+    `${name}loop over ${spec.over.label}${spec.site === undefined ? '' : ` at ${spec.site}`}, order ${plan.order}`,
     `  ${placeText(spec.body.span)}  ${shortened(spec.body.text, 100)}`,
     `schedule ${scheduleText(plan)}: ${plan.schedule.reason}`,
   ]
