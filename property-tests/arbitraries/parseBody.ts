@@ -5,7 +5,7 @@
  * letter; the real front end is `planner/function`.
  */
 import { type Node, parseExpressionAt } from 'acorn'
-import type { BinaryOperator, Expr, FunctionIr, Primitive, Stmt } from '../../src/core/functionIr.ts'
+import type { BinaryOperator, Builtin, Expr, FunctionIr, Primitive, Stmt } from '../../src/core/functionIr.ts'
 import type { EnvBinding, LoopOptions, LoopOver, LoopSpec } from '../../src/core/loopSpec.ts'
 import type { Refusal, Span } from '../../src/core/span.ts'
 
@@ -109,7 +109,8 @@ class Lowering {
         const from = declared?.kind === 'Let' && declared.init !== undefined ? declared.init : undefined
         const update = [this.effect(node.update as Syntax)]
         const to = this.expression(test.right as Syntax)
-        const step = test.operator === '<' ? 1 : -1
+        const by = (node.update as Syntax).type === 'AssignmentExpression' ? ((node.update as Syntax).right as Syntax).value : 1
+        const step = (test.operator === '<' ? 1 : -1) * Number(by)
         const body = this.statements(node.body as Syntax)
         const counted = from === undefined ? {} : { counted: { local, from, to, step } }
         return [{ kind: 'For', init, test: this.expression(test), update, body, doWhile: false, ...counted, span }]
@@ -137,6 +138,11 @@ class Lowering {
         value: { kind: 'Binary', operator, left: { kind: 'Local', name: local, span }, right: one, span },
         span,
       }
+    }
+    if (node.type === 'AssignmentExpression' && node.operator !== '=') {
+      const [local, right] = [(node.left as Syntax).name as string, this.expression(node.right as Syntax)]
+      const operator = (node.operator as string).slice(0, -1) as BinaryOperator
+      return { kind: 'Assign', local, value: { kind: 'Binary', operator, left: { kind: 'Local', name: local, span }, right, span }, span }
     }
     if (node.type === 'AssignmentExpression') {
       return { kind: 'Assign', local: (node.left as Syntax).name as string, value: this.expression(node.right as Syntax), span }
@@ -169,6 +175,11 @@ class Lowering {
         const [left, right] = [this.expression(node.left as Syntax), this.expression(node.right as Syntax)]
         return { kind: 'Logical', operator: node.operator as '&&', left, right, span }
       }
+      case 'ConditionalExpression': {
+        const [test, otherwise] = [this.expression(node.test as Syntax), this.expression(node.alternate as Syntax)]
+        // biome-ignore lint/suspicious/noThenProperty: the IR's own word, and no promise
+        return { kind: 'Conditional', test, then: this.expression(node.consequent as Syntax), else: otherwise, span }
+      }
       case 'MemberExpression': {
         const view = node.object as Syntax
         const array = (view.object as Syntax).name as string
@@ -179,6 +190,7 @@ class Lowering {
         const callee = node.callee as Syntax
         const array = (callee.object as Syntax).name as string
         const subscripts = (node.arguments as Syntax[]).map((argument) => this.expression(argument))
+        if (array === 'Math') return { kind: 'Call', callee: `Math.${(callee.property as Syntax).name}` as Builtin, args: subscripts, span }
         this.used.add(array)
         return { kind: (callee.property as Syntax).name === 'has' ? 'Has' : 'Read', array, subscripts, span }
       }

@@ -3,7 +3,7 @@ import { type Expr, expressionsOf, type FunctionIr, visitExpr, visitStmts } from
 import type { Key } from '../../core/indexSpace.ts'
 import type { LoopSpec } from '../../core/loopSpec.ts'
 import { type Access, extentForm, type Subscript } from './accesses.ts'
-import { type Form, sameForm, sameVariable, type Variable } from './affine.ts'
+import { constantForm, type Form, sameForm, singleVariable, sum, type Variable, variableId } from './affine.ts'
 
 /** How variables are written. */
 export type Naming = (variable: Variable) => string | number
@@ -33,6 +33,8 @@ export function symbolically(names: readonly string[]): Naming {
       case 'inner':
       case 'extent':
         return variable.name
+      case 'choice':
+        return variable.name.includes(' ? ') ? `(${variable.name})` : variable.name
       case 'distinct':
         return `? ${variable.array}`
     }
@@ -56,38 +58,54 @@ export function subscriptTexts(spec: LoopSpec, access: Access, naming: Naming): 
 
 function subscriptText(spec: LoopSpec, access: Access, subscript: Subscript, axis: number, naming: Naming): string {
   if (subscript.kind === 'unknown') return `? ${subscript.text}`
-  const { variable, offset } = subscript.form
-  if (variable?.kind !== 'inner') return formText(subscript.form, naming)
-  const { least, above } = rangeOf(access, variable)
+  const { form } = subscript
+  const index = singleVariable(form)
+  if (index?.kind !== 'inner') return formText(form, naming)
+  const { least, above } = rangeOf(access, index)
   const extent = extentForm(spec.env[access.name], axis)
-  const from = least && plus(least, offset)
-  const to = above && plus(above, offset)
-  const startsWhole = from !== undefined && from.variable === undefined && from.offset <= 0
+  const from = least && plus(least, form.offset)
+  const to = above && plus(above, form.offset)
+  const startsWhole = from !== undefined && from.terms.length === 0 && from.offset <= 0
   const endsWhole =
     to !== undefined &&
-    (sameForm(to, extent) || (to.variable === undefined && extent?.variable === undefined && to.offset >= (extent?.offset ?? Infinity)))
+    (sameForm(to, extent) || (to.terms.length === 0 && extent?.terms.length === 0 && to.offset >= (extent?.offset ?? Infinity)))
   if (startsWhole && endsWhole) return ':'
   return `${from === undefined ? '' : formText(from, naming)}:${to === undefined ? '' : formText(to, naming)}`
 }
 
 /** The range of an inner loop index, from the first constraints on it, which are those of its loop. */
-function rangeOf(access: Access, variable: Variable): { readonly least: Form | undefined; readonly above: Form | undefined } {
-  const lower = access.constraints.find(({ left, right }) => sameVariable(right, variable) && !sameVariable(left, variable))
-  const upper = access.constraints.find(({ left, right }) => sameVariable(left, variable) && !sameVariable(right, variable))
-  return { least: lower && form(lower.left, -lower.bound), above: upper && form(upper.right, upper.bound + 1) }
+function rangeOf({ constraints }: Access, variable: Variable): { readonly least: Form | undefined; readonly above: Form | undefined } {
+  const bound = (factor: 1 | -1): Form | undefined => {
+    for (const constraint of constraints) {
+      if (constraint.kind !== 'atLeast') continue
+      const { terms, offset } = constraint.form
+      const own = terms.find((term) => variableId(term.variable) === variableId(variable))
+      if (own?.factor === factor) return { terms: terms.filter((term) => term !== own), offset }
+    }
+    return undefined
+  }
+  // index + rest >= 0 and -index + rest >= 0
+  const [lower, upper] = [bound(1), bound(-1)]
+  return { least: lower && sum(constantForm(0), lower, -1), above: upper && plus(upper, 1) }
 }
 
-function form(variable: Variable | undefined, offset: number): Form {
-  return variable === undefined ? { offset } : { variable, offset }
+function plus({ terms, offset }: Form, constant: number): Form {
+  return { terms, offset: offset + constant }
 }
 
-function plus({ variable, offset }: Form, constant: number): Form {
-  return form(variable, offset + constant)
-}
-
-function formText({ variable, offset }: Form, naming: Naming): string {
-  if (variable === undefined) return String(offset)
-  const name = naming(variable)
-  if (typeof name === 'number') return String(name + offset)
-  return offset === 0 ? name : offset > 0 ? `${name} + ${offset}` : `${name} - ${-offset}`
+/** `2 * i - j + 1`, `99 - i`; the terms whose variables are numbers are added up. */
+function formText(form: Form, naming: Naming): string {
+  let { offset } = form
+  const added: string[] = []
+  const subtracted: string[] = []
+  for (const { variable, factor } of form.terms) {
+    const name = naming(variable)
+    if (typeof name === 'number') offset += factor * name
+    else (factor > 0 ? added : subtracted).push(Math.abs(factor) === 1 ? name : `${Math.abs(factor)} * ${name}`)
+  }
+  const first = added.length === 0 && (offset > 0 || subtracted.length === 0)
+  const head = first ? [String(offset), ...added].join(' + ') : added.join(' + ')
+  const tail = first || offset === 0 ? '' : offset > 0 ? ` + ${offset}` : ` - ${-offset}`
+  const minus = subtracted.map((text) => ` - ${text}`).join('')
+  return `${head}${minus}${tail}`.replace(/^ - /, '-')
 }

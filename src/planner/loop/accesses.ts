@@ -7,9 +7,21 @@
 import { childrenOf, type Expr, expressionsOf, type FunctionIr, type Stmt, visitExpr, visitStmts } from '../../core/functionIr.ts'
 import type { EnvBinding, LoopSpec } from '../../core/loopSpec.ts'
 import type { Span } from '../../core/span.ts'
-import { type Form, formOf, type Scope } from './affine.ts'
+import {
+  type Choice,
+  type Constraint,
+  constantForm,
+  type Form,
+  formOf,
+  isDecided,
+  LARGEST_KEY,
+  type Scope,
+  sizeOf,
+  sum,
+  variableForm,
+} from './affine.ts'
 import { assignedIn, joined, mayLeave, START, type State, under, withLocal, withoutLocals } from './flow.ts'
-import { below, type Constraint, guardOf, wholeForm } from './guards.ts'
+import { below, equal, type Guard, guardOf, oneOf, wholeForm } from './guards.ts'
 
 export type Subscript =
   | { readonly kind: 'affine'; readonly form: Form }
@@ -76,8 +88,7 @@ class BodyWalk {
   private readonly parameters: ReadonlyMap<string, FunctionIr['parameters'][number]['value']>
   private readonly distinct: ReadonlySet<string>
   private readonly definitions: ReadonlyMap<string, Expr>
-  private loops = 0
-  private reads = 0
+  private variables = 0
   /** States at the `break`s out of each labeled block that is open. */
   private readonly exits = new Map<string, State[]>()
 
@@ -171,19 +182,28 @@ class BodyWalk {
     }
   }
 
-  /** The state in one turn of a counted loop, whose index is a variable between its bounds. */
+  /** The state in one turn of a counted loop, whose index is a variable between its bounds, whole steps from its start. */
   private countedTurn(stmt: Extract<Stmt, { kind: 'For' }>, started: State, assigned: ReadonlySet<string>): State | undefined {
     const counted = stmt.counted
     if (counted === undefined || stmt.doWhile) return undefined
+    const { local, step } = counted
     const from = wholeForm(counted.from, this.scope(started))
     if (from === undefined) return undefined
     const to = wholeForm(counted.to, this.scope(withoutLocals(started, assigned)))
-    const variable = { kind: 'inner', loop: this.loops++, name: counted.local } as const
-    const index: Form = { variable, offset: 0 }
-    const constraints = counted.step > 0 ? [below(from, index, 0)] : [below(index, from, 0)]
-    if (to !== undefined) constraints.push(counted.step > 0 ? below(index, to, 1) : below(to, index, 1))
-    const exact = to !== undefined && Math.abs(counted.step) === 1 && !mayLeave(stmt.body)
-    return withLocal(under(withoutLocals(started, assigned), { constraints, exact }), counted.local, index)
+    const size = Math.max(sizeOf(from), to === undefined ? sizeOf(from) + Math.abs(step) * MOST_TURNS : sizeOf(to))
+    const index = this.inner(local, size)
+    const up = step > 0
+    const least = up ? below(from, index, 0) : below(index, from, 0)
+    const end = to === undefined ? [] : up ? below(index, to, 1) : below(to, index, 1)
+    const steps = Math.abs(step) === 1 ? [] : stepped(index, from, this.inner(`turns of ${local}`, MOST_TURNS), step)
+    const complete = least.length > 0 && end.length > 0 && (steps.length > 0 || Math.abs(step) === 1)
+    const exact = complete && [from, to ?? from].every(isDecided) && !mayLeave(stmt.body)
+    const constraints = [...least, ...end, ...steps]
+    return withLocal(under(withoutLocals(started, assigned), { constraints, exact }), local, index)
+  }
+
+  private inner(name: string, size: number): Form {
+    return variableForm({ kind: 'inner', id: this.variables++, name, size })
   }
 
   /** Records the reads of an expression, in the order they happen. */
@@ -228,10 +248,7 @@ class BodyWalk {
   element(mode: 'read' | 'write', span: Span, state: State): void {
     const { array, rank } = this.spec.over
     if (array === undefined) return
-    const subscripts = Array.from({ length: rank }, (_, axis) => ({
-      kind: 'affine' as const,
-      form: { variable: { kind: 'key' as const, axis }, offset: 0 },
-    }))
+    const subscripts = Array.from({ length: rank }, (_, axis) => ({ kind: 'affine' as const, form: keyForm(this.spec, axis) }))
     const { constraints, exact } = state
     this.accesses.push({ array, name: iteratedName(this.spec), mode, subscripts, span, buffered: false, constraints, exact })
   }
@@ -250,19 +267,64 @@ class BodyWalk {
   }
 
   private scope(state: State): Scope {
+    const { rank } = this.spec.over
     const scope: Scope = {
-      rank: this.spec.over.rank,
+      keyOf: (axis) => (axis < rank ? keyForm(this.spec, axis) : undefined),
       locals: state.locals,
       parameters: this.parameters,
       extentOf: (array, axis) => extentForm(this.spec.env[array], axis),
       readOf: (array, subscripts) => {
         if (!this.distinct.has(array)) return undefined
         const at = subscripts.map((subscript) => wholeForm(subscript, scope))
-        return { variable: { kind: 'distinct', read: this.reads++, array, at }, offset: 0 }
+        // Values too large for exact sums lie outside every array.
+        return variableForm({ kind: 'distinct', id: this.variables++, array, at, size: 0 })
       },
+      choiceOf: (expr) => this.choiceForm(expr, scope),
     }
     return scope
   }
+
+  /** `Math.min`, `Math.max` and `?:` of forms: a variable that is one of them. */
+  private choiceForm(expr: Choice, scope: Scope): Form | undefined {
+    if (expr.kind === 'Call' && expr.callee !== 'Math.min' && expr.callee !== 'Math.max') return undefined
+    const parts = (expr.kind === 'Call' ? expr.args : [expr.then, expr.else]).map((part) => wholeForm(part, scope))
+    const forms = parts.filter((part) => part !== undefined)
+    if (forms.length === 0 || forms.length < parts.length) return undefined
+    const bare = { kind: 'choice', id: this.variables++, name: expr.span.text, size: Math.max(...forms.map(sizeOf)) } as const
+    // What it means speaks of the variable itself, which is known by its id.
+    const self = variableForm({ ...bare, means: [], exact: true })
+    const cases = forms.map((form, i): Guard => {
+      const others = forms.filter((_, j) => j !== i)
+      const guard =
+        expr.kind === 'Conditional'
+          ? guardOf(expr.test, i === 0, scope)
+          : extreme(form, others, expr.callee === 'Math.min' ? 'least' : 'greatest')
+      const is = equal(self, form)
+      return { constraints: [...guard.constraints, ...is], exact: guard.exact && is.length > 0 && isDecided(form) }
+    })
+    const { constraints, exact } = oneOf(cases)
+    return variableForm({ ...bare, means: constraints, exact })
+  }
+}
+
+/** The form is at one end of the others. */
+function extreme(form: Form, others: readonly Form[], end: 'least' | 'greatest'): Guard {
+  const constraints = others.flatMap((other) => (end === 'least' ? below(form, other, 0) : below(other, form, 0)))
+  return { constraints, exact: constraints.length === others.length }
+}
+
+/** index = from + step * turns */
+function stepped(index: Form, from: Form, turns: Form, step: number): Constraint[] {
+  const reached = sum(from, turns, step)
+  return reached === undefined ? [] : equal(index, reached)
+}
+
+/** No loop takes more turns than this in a lifetime. */
+const MOST_TURNS = 2 ** 40
+
+/** The loop index of an axis. */
+export function keyForm({ over }: LoopSpec, axis: number): Form {
+  return variableForm({ kind: 'key', axis, size: over.extents[axis] ?? LARGEST_KEY })
 }
 
 /** The initial values of the locals that keep them. */
@@ -279,8 +341,8 @@ function definitionsOf(ir: FunctionIr): ReadonlyMap<string, Expr> {
 export function extentForm(binding: EnvBinding | undefined, axis: number): Form | undefined {
   if (binding?.kind !== 'array' && binding?.kind !== 'buffer') return undefined
   const extent = binding.shape?.[axis]
-  if (extent !== undefined) return { offset: extent }
-  return { variable: { kind: 'extent', array: binding.array, axis, name: `${binding.label}.shape[${axis}]` }, offset: 0 }
+  if (extent !== undefined) return constantForm(extent)
+  return variableForm({ kind: 'extent', array: binding.array, axis, name: `${binding.label}.shape[${axis}]`, size: LARGEST_KEY })
 }
 
 /** Whether control may leave a labeled block other than by its end or by breaking out of it. */

@@ -140,7 +140,7 @@ function textOf(exprs: readonly Expr[]): string {
 }
 
 function isConstantElement({ subscripts }: Access): boolean {
-  return subscripts.every((subscript) => subscript.kind === 'affine' && subscript.form.variable === undefined)
+  return subscripts.every((subscript) => subscript.kind === 'affine' && subscript.form.terms.length === 0)
 }
 
 /** The array in env whose values are the unknown subscripts, as `next` in `A.set(next.get(i), x)`. */

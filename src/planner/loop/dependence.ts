@@ -5,39 +5,47 @@
  * same element. The dependence vector is the step from the earlier of the two to the later, one entry per axis of the
  * iteration space: a number where it is always the same, else a direction.
  *
- *     A[i] = A[i - 1]        [1]              iteration i + 1 reads what i wrote
- *     W[u, :] in (u, m)      [0, '+']         all ratings of one user write one row
- *     A[i] = A[?]            ['+']            any later iteration may read what i wrote
- *     A[i] = B[i]            nothing          no element is shared
+ *     A[i] = A[i - 1]           [1]           iteration i + 1 reads what i wrote
+ *     W[u, :] in (u, m)         [0, '+']      all ratings of one user write one row
+ *     A[i] = A[n - 1 - i]       ['+']         i and n - 1 - i meet, each pair at its own distance
+ *     A[i + j] = …              ['+', '-']    the iterations of an antidiagonal write one element
+ *     A[2 * i] = A[2 * i + 1]   nothing       even and odd elements
+ *     A[i] = A[?]               ['+']         any later iteration may read what i wrote
+ *     A[i] = B[i]               nothing       no element is shared
  *
  * Statement: if iterations p before q (in key order) touch one element, one of them writing, then some vector v has
  * q - p in v. Vectors are lexicographically positive: their first entry that is not 0 is positive; a leading `*` is
  * split into its three cases. A later entry is `*` only where both signs are possible.
  *
  * The test solves, for each pair of accesses, the system "p and q are iterations, both accesses happen, their
- * subscripts agree" in difference constraints. It is exact for subscripts `index + constant`, constants and ranges,
- * with the known extents; a subscript that is unknown adds no constraint. In doubt a vector too many costs speed, a
- * vector too few would cost truth.
+ * subscripts agree" over the integers (`collision.ts`, `integerSystem.ts`). It is exact for affine subscripts with affine
+ * ranges and guards: each vector comes with two iterations that show it. A subscript that is unknown adds no equation. In
+ * doubt, and when its budget ends, a vector is assumed: one too many costs speed, one too few would cost truth.
  */
 import type { Key } from '../../core/indexSpace.ts'
 import type { Dependence, Distance } from '../../core/loopPlan.ts'
 import type { LoopSpec } from '../../core/loopSpec.ts'
 import type { Access, Subscript } from './accesses.ts'
-import { type Variable, variableId } from './affine.ts'
-import { collisionSystem } from './collision.ts'
-import { solutionsOf, witnessOf } from './vectors.ts'
+import { accessForm } from './accessForm.ts'
+import { isDecided } from './affine.ts'
+import { collisionOf } from './collision.ts'
+import type { Budget } from './elimination.ts'
+import { TooLarge } from './rows.ts'
+import { anyVectors, type Solution, solutionsOf } from './vectors.ts'
 
 export interface Conflict {
   readonly from: Access
   readonly to: Access
   readonly kind: 'flow' | 'anti' | 'output'
   readonly vector: readonly Distance[]
-  /** Two iterations in conflict, the earlier first; absent when a subscript is unknown. */
+  /** Two iterations in conflict, the earlier first; absent when a subscript is unknown or the test gave up. */
   readonly witness?: readonly [Key, Key]
   /** Whether nothing but the loop indices decides on the accesses: no condition, no subscript that needs the data. */
   readonly decided: boolean
   /** Whether the witness surely conflicts: decided, and both iterations surely exist. */
   readonly certain: boolean
+  /** Whether the exact test gave up, its budget spent: the conflict is assumed. */
+  readonly assumed: boolean
 }
 
 /** The conflict as plain data. */
@@ -62,22 +70,33 @@ export function conflictsOf(spec: LoopSpec, accesses: readonly Access[]): Confli
 /** Conflicts in which the earlier iteration does `from` and the later one `to`. */
 function conflictsFrom(collisions: Collisions, from: Access, to: Access): Conflict[] {
   const known = [...from.subscripts, ...to.subscripts].every(isKnown)
-  const decided = known && from.exact && to.exact
   const kind = to.mode === 'read' || (to.mode === 'add' && from.mode !== 'read') ? 'flow' : from.mode === 'read' ? 'anti' : 'output'
-  return collisions.between(from, to).map(({ vector, witness }) => ({
-    from,
-    to,
-    kind,
-    vector,
-    ...(known ? { witness } : {}),
-    decided,
-    certain: decided && collisions.isBox,
-  }))
+  const { solutions, complete } = collisions.between(from, to)
+  return solutions.map(({ vector, witness }) => {
+    const decided = known && from.exact && to.exact && complete && witness !== undefined
+    return {
+      from,
+      to,
+      kind,
+      vector,
+      ...(known && witness !== undefined ? { witness } : {}),
+      decided,
+      certain: decided && collisions.isBox,
+      assumed: witness === undefined,
+    }
+  })
 }
 
-interface Collision {
-  readonly vector: readonly Distance[]
-  readonly witness: readonly [Key, Key]
+/** Work for one pair of accesses: some thousand times what a stencil takes. */
+const BUDGET_OF_A_PAIR = 4_000
+
+/** Work for all pairs of a loop together, so that the analysis of any body ends in a moment. */
+const BUDGET_OF_A_LOOP = 100_000
+
+interface Solved {
+  readonly solutions: readonly Solution[]
+  /** Whether each solution is a conflict whenever both accesses happen as they are described. */
+  readonly complete: boolean
 }
 
 /** Solves each pair of subscripts once, however many places of the body have them. */
@@ -87,24 +106,36 @@ class Collisions {
   /** Accesses with one number touch the same elements under the same conditions. */
   private readonly numbers = new Map<Access, number>()
   private readonly numbersOfForms = new Map<string, number>()
-  private readonly solved = new Map<number, Map<number, readonly Collision[]>>()
+  private readonly solved = new Map<number, Map<number, Solved>>()
+  private left = BUDGET_OF_A_LOOP
 
   constructor(spec: LoopSpec) {
     this.spec = spec
     this.isBox = isBox(spec)
   }
 
-  between(from: Access, to: Access): readonly Collision[] {
-    const solvedFrom = this.solved.get(this.numberOf(from)) ?? new Map<number, readonly Collision[]>()
+  between(from: Access, to: Access): Solved {
+    const solvedFrom = this.solved.get(this.numberOf(from)) ?? new Map<number, Solved>()
     this.solved.set(this.numberOf(from), solvedFrom)
     const known = solvedFrom.get(this.numberOf(to))
     if (known !== undefined) return known
-    const rank = this.spec.over.rank
-    const system = collisionSystem(this.spec, from, to)
-    const solutions = system === undefined ? [] : solutionsOf(system, rank)
-    const found = solutions.map((solution) => ({ vector: solution.vector, witness: witnessOf(solution.system, rank) }))
+    const budget = { left: Math.min(BUDGET_OF_A_PAIR, this.left) }
+    const before = budget.left
+    const found = this.solve(from, to, budget)
+    this.left -= Math.min(before, before - budget.left)
     solvedFrom.set(this.numberOf(to), found)
     return found
+  }
+
+  private solve(from: Access, to: Access, budget: Budget): Solved {
+    const { rank } = this.spec.over
+    try {
+      const { systems, complete } = collisionOf(this.spec, from, to)
+      return { solutions: distinct(systems.flatMap((system) => solutionsOf(system, rank, budget))), complete }
+    } catch (error) {
+      if (!(error instanceof TooLarge)) throw error
+      return { solutions: anyVectors(rank), complete: false }
+    }
   }
 
   private numberOf(access: Access): number {
@@ -118,23 +149,27 @@ class Collisions {
   }
 }
 
-/** A text that is equal for accesses that touch the same elements under the same conditions; inner loops are numbered as they come. */
-function accessForm({ array, subscripts, constraints }: Access): string {
-  const loops = new Map<number, number>()
-  const name = (variable: Variable | undefined) => {
-    if (variable?.kind !== 'inner') return variableId(variable)
-    const number = loops.get(variable.loop) ?? loops.size
-    loops.set(variable.loop, number)
-    return `inner ${number}`
+/** Each vector once, with the smallest witness. */
+function distinct(solutions: readonly Solution[]): Solution[] {
+  const best = new Map<string, Solution>()
+  for (const solution of solutions) {
+    const id = solution.vector.join()
+    const known = best.get(id)
+    if (known === undefined || isSmaller(solution.witness, known.witness)) best.set(id, solution)
   }
-  const elements = subscripts.map((one) => (one.kind === 'unknown' ? '?' : `${name(one.form.variable)} + ${one.form.offset}`))
-  const conditions = constraints.map(({ left, right, bound }) => `${name(left)} - ${name(right)} <= ${bound}`)
-  return `${array} [${elements.join(', ')}] if ${conditions.join(' and ')}`
+  return [...best.values()]
+}
+
+function isSmaller(a: Solution['witness'], b: Solution['witness']): boolean {
+  if (a === undefined || b === undefined) return b === undefined && a !== undefined
+  const [left, right] = [a.flat(), b.flat()]
+  const at = left.findIndex((k, axis) => k !== right[axis])
+  return at >= 0 && (left[at] ?? 0) < (right[at] ?? 0)
 }
 
 /** Whether a subscript is decided by the loop indices alone. */
 function isKnown(subscript: Subscript): boolean {
-  return subscript.kind === 'affine' && subscript.form.variable?.kind !== 'distinct'
+  return subscript.kind === 'affine' && isDecided(subscript.form)
 }
 
 /** Whether every key within the extents is an iteration, and the extents are known. */

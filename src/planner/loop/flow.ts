@@ -6,8 +6,8 @@
  */
 import type { Stmt } from '../../core/functionIr.ts'
 import { visitStmts } from '../../core/functionIr.ts'
-import { type Form, sameForm } from './affine.ts'
-import type { Constraint, Guard } from './guards.ts'
+import { type Constraint, type Form, sameForm } from './affine.ts'
+import type { Guard } from './guards.ts'
 
 export interface State {
   readonly locals: ReadonlyMap<string, Form>

@@ -1,18 +1,11 @@
 /**
  * What a test says about the loop indices: `if (i > 0)` is a constraint, not noise.
  *
- * A test taken as true (or as false) becomes difference constraints that hold wherever its branch runs. What cannot be
- * said that way is dropped, which only makes the analysis more careful; `exact` tells whether anything was.
+ * A test taken as true (or as false) becomes constraints that hold wherever its branch runs. What cannot be said that
+ * way is dropped, which only makes the analysis more careful; `exact` tells whether anything was.
  */
 import type { BinaryOperator, Expr } from '../../core/functionIr.ts'
-import { type Form, formOf, type Scope, type Variable } from './affine.ts'
-
-/** left - right <= bound, where an absent variable is 0. */
-export interface Constraint {
-  readonly left?: Variable
-  readonly right?: Variable
-  readonly bound: number
-}
+import { type Constraint, constantForm, type Form, formOf, isDecided, type Scope, singleVariable, sum } from './affine.ts'
 
 export interface Guard {
   readonly constraints: readonly Constraint[]
@@ -22,8 +15,8 @@ export interface Guard {
 
 const UNKNOWN: Guard = { constraints: [], exact: false }
 const ALWAYS: Guard = { constraints: [], exact: true }
-/** 0 - 0 <= -1 */
-const NEVER: Guard = { constraints: [{ bound: -1 }], exact: true }
+/** -1 >= 0 */
+const NEVER: Guard = { constraints: [{ kind: 'atLeast', form: constantForm(-1) }], exact: true }
 
 const NEGATED: Partial<Record<BinaryOperator, BinaryOperator>> = {
   '<': '>=',
@@ -40,11 +33,11 @@ const NEGATED: Partial<Record<BinaryOperator, BinaryOperator>> = {
 export function guardOf(test: Expr, truth: boolean, scope: Scope): Guard {
   if (test.kind === 'Unary' && test.operator === '!') return guardOf(test.operand, !truth, scope)
   if (test.kind === 'Logical') {
-    // Both sides are known only for a true `&&` and a false `||`.
-    if (test.operator !== (truth ? '&&' : '||')) return UNKNOWN
+    if (test.operator === '??') return UNKNOWN
     const left = guardOf(test.left, truth, scope)
     const right = guardOf(test.right, truth, scope)
-    return { constraints: [...left.constraints, ...right.constraints], exact: left.exact && right.exact }
+    // A true `&&` and a false `||` say both, the others one of the two.
+    return test.operator === (truth ? '&&' : '||') ? both(left, right) : oneOf([left, right])
   }
   const constant = constantOf(test, scope)
   if (constant !== undefined) return constant === truth ? ALWAYS : NEVER
@@ -55,16 +48,16 @@ export function guardOf(test: Expr, truth: boolean, scope: Scope): Guard {
   if (operator === undefined || left === undefined || right === undefined) return UNKNOWN
   switch (operator) {
     case '<':
-      return { constraints: [below(left, right, 1)], exact: true }
+      return guard(below(left, right, 1))
     case '<=':
-      return { constraints: [below(left, right, 0)], exact: true }
+      return guard(below(left, right, 0))
     case '>':
-      return { constraints: [below(right, left, 1)], exact: true }
+      return guard(below(right, left, 1))
     case '>=':
-      return { constraints: [below(right, left, 0)], exact: true }
+      return guard(below(right, left, 0))
     case '===':
     case '==':
-      return { constraints: [below(left, right, 0), below(right, left, 0)], exact: true }
+      return guard(equal(left, right))
     case '!==':
     case '!=':
       return different(left, right)
@@ -84,6 +77,24 @@ export function guardOf(test: Expr, truth: boolean, scope: Scope): Guard {
   }
 }
 
+function guard(constraints: readonly Constraint[]): Guard {
+  return { constraints, exact: constraints.length > 0 && constraints.every((one) => one.kind !== 'either' && isDecided(one.form)) }
+}
+
+function both(left: Guard, right: Guard): Guard {
+  return { constraints: [...left.constraints, ...right.constraints], exact: left.exact && right.exact }
+}
+
+/** At least one of the guards holds. */
+export function oneOf(guards: readonly Guard[]): Guard {
+  const exact = guards.every((one) => one.exact)
+  const cases = guards.map(({ constraints }) => constraints)
+  // A guard of which nothing is known leaves nothing to say.
+  return cases.some((constraints) => constraints.length === 0)
+    ? { constraints: [], exact }
+    : { constraints: [{ kind: 'either', cases }], exact }
+}
+
 /** A captured flag, or a literal that a tool left behind. */
 function constantOf(test: Expr, scope: Scope): boolean | undefined {
   if (test.kind === 'Literal') return Boolean(test.value)
@@ -93,21 +104,30 @@ function constantOf(test: Expr, scope: Scope): boolean | undefined {
 /** The form of an expression whose value is surely a whole number; values read from arrays need not be. */
 export function wholeForm(expr: Expr, scope: Scope): Form | undefined {
   const form = formOf(expr, scope)
-  return form?.variable?.kind === 'distinct' ? undefined : form
+  return form?.terms.some(({ variable }) => variable.kind === 'distinct') === true ? undefined : form
 }
 
-/** a + gap <= b */
-export function below(a: Form, b: Form, gap: 0 | 1): Constraint {
-  return {
-    ...(a.variable === undefined ? {} : { left: a.variable }),
-    ...(b.variable === undefined ? {} : { right: b.variable }),
-    bound: b.offset - a.offset - gap,
-  }
+/** a + gap <= b; nothing where the numbers could be too large. */
+export function below(a: Form, b: Form, gap: number): Constraint[] {
+  const difference = sum(b, a, -1)
+  return difference === undefined ? [] : [{ kind: 'atLeast', form: { ...difference, offset: difference.offset - gap } }]
 }
 
-/** `i !== 0` for a loop index says i >= 1, since indices start at 0. Other inequalities cut a hole, which no constraint says. */
+/** a = b; nothing where the numbers could be too large. */
+export function equal(a: Form, b: Form): Constraint[] {
+  const difference = sum(a, b, -1)
+  return difference === undefined ? [] : [{ kind: 'equal', form: difference }]
+}
+
+/** `i !== 0` for a loop index says i >= 1, since indices start at 0. Other inequalities leave both sides. */
 function different(a: Form, b: Form): Guard {
-  const [index, constant] = a.variable === undefined ? [b, a] : [a, b]
-  if (index.variable?.kind !== 'key' || constant.variable !== undefined || constant.offset !== index.offset) return UNKNOWN
-  return { constraints: [below(constant, index, 1)], exact: true }
+  for (const [index, other] of [
+    [a, b],
+    [b, a],
+  ] as const) {
+    if (singleVariable(index)?.kind === 'key' && other.terms.length === 0 && other.offset === index.offset) {
+      return guard(below(other, index, 1))
+    }
+  }
+  return oneOf([guard(below(a, b, 1)), guard(below(b, a, 1))])
 }

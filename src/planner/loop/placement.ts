@@ -15,6 +15,7 @@ import type { LoopPlan, VariableClass } from '../../core/loopPlan.ts'
 import type { EnvBinding, LoopSpec, Schedule } from '../../core/loopSpec.ts'
 import type { Access } from './accesses.ts'
 import { elementText, symbolically } from './accessText.ts'
+import { isDecided, singleVariable } from './affine.ts'
 import { axesOf } from './schedule.ts'
 
 export interface Placement {
@@ -72,15 +73,14 @@ function arrayClass({ ir, accesses, schedule, reducedArrays }: Placement, name: 
 
 /** Whether some subscript is the loop index of `axis`, up to a constant. */
 function followsAxis({ subscripts }: Access, axis: number): boolean {
-  return subscripts.some(({ kind, ...rest }) => kind === 'affine' && 'form' in rest && isKey(rest.form.variable, axis))
-}
-
-function isKey(variable: { readonly kind: string; readonly axis?: number } | undefined, axis: number): boolean {
-  return variable?.kind === 'key' && variable.axis === axis
+  return subscripts.some((subscript) => {
+    const index = subscript.kind === 'affine' ? singleVariable(subscript.form) : undefined
+    return index?.kind === 'key' && index.axis === axis
+  })
 }
 
 function hasUnknown({ subscripts }: Access): boolean {
-  return subscripts.some((subscript) => subscript.kind === 'unknown' || subscript.form.variable?.kind === 'distinct')
+  return subscripts.some((subscript) => subscript.kind === 'unknown' || !isDecided(subscript.form))
 }
 
 /** What would be fetched ahead of a block: the reads of served arrays. */

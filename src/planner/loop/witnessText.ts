@@ -12,7 +12,7 @@ const VERBS = {
 } as const
 
 export function conflictSentence(spec: LoopSpec, conflict: Conflict, names: readonly string[]): string {
-  const { from, to, witness, decided } = conflict
+  const { from, to, witness, decided, assumed } = conflict
   const verb = (access: Access) => VERBS[access.mode][decided ? 'does' : 'may']
   if (witness !== undefined) {
     const [earlier, later] = witness
@@ -22,7 +22,8 @@ export function conflictSentence(spec: LoopSpec, conflict: Conflict, names: read
   }
   const elements = [from, to].map((access) => elementText(spec, access, symbolically(names)))
   const both = elements[0] === elements[1] ? `${elements[0]}` : `${elements[0]} and ${elements[1]}`
-  return `${both} can be one element in different iterations: only the data can tell`
+  const why = assumed ? 'the exact test was given up, so they are taken to meet' : 'only the data can tell'
+  return `${both} can be one element in different iterations: ${why}`
 }
 
 /** `(1, 5)`, or `iteration 1` where there is one axis. */

@@ -1,0 +1,42 @@
+/** A text that is equal for accesses that touch the same elements under the same conditions. */
+import type { Access } from './accesses.ts'
+import { type Constraint, type Form, type Variable, variableId } from './affine.ts'
+
+/** Variables of the body are numbered as they come. */
+export function accessForm({ array, subscripts, constraints }: Access): string {
+  const names = new Names()
+  const elements = subscripts.map((one) => (one.kind === 'unknown' ? '?' : names.form(one.form)))
+  const conditions = constraints.map((constraint) => names.constraint(constraint))
+  return `${array} [${elements.join(', ')}] if ${conditions.join(' and ')}`
+}
+
+class Names {
+  private readonly known = new Map<string, number>()
+
+  form({ terms, offset }: Form): string {
+    return [...terms.map(({ variable, factor }) => `${factor} ${this.variable(variable)}`), offset].join(' + ')
+  }
+
+  constraint(constraint: Constraint): string {
+    switch (constraint.kind) {
+      case 'atLeast':
+        return `${this.form(constraint.form)} >= 0`
+      case 'equal':
+        return `${this.form(constraint.form)} = 0`
+      case 'either':
+        return `(${constraint.cases.map((one) => one.map((inner) => this.constraint(inner)).join(' and ')).join(' or ')})`
+    }
+  }
+
+  private variable(variable: Variable): string {
+    const id = variableId(variable)
+    // Values read at two places are told apart; so are the places.
+    if (variable.kind !== 'inner' && variable.kind !== 'choice') return id
+    const number = this.known.get(id)
+    if (number !== undefined) return `v${number}`
+    this.known.set(id, this.known.size)
+    const name = `v${this.known.size - 1}`
+    if (variable.kind === 'inner') return name
+    return `${name} where ${variable.means.map((constraint) => this.constraint(constraint)).join(' and ')}`
+  }
+}

@@ -1,0 +1,189 @@
+/**
+ * Projects inequalities over the integers, and searches their solutions.
+ *
+ * Parameters are eliminated one after another as Fourier and Motzkin did: each lower bound of a parameter is put below
+ * each upper bound. Over the integers that is exact where one of the two coefficients is 1 (Pugh's Omega test), which
+ * subscripts and their ranges nearly always are. Where it is not, solutions are searched: each parameter in turn runs
+ * over the range that the projection leaves it. The search is complete, so its answer is exact too, unless the
+ * budget ends; then the answer says so.
+ */
+import { checked, floorDivided, gathered, type Row, tightest } from './rows.ts'
+
+/** How much work may still be done; one unit is a combination of two inequalities or a step of the search. */
+export interface Budget {
+  left: number
+}
+
+interface Level {
+  readonly column: number
+  /** The inequalities that bound the parameter by those of the levels before. */
+  readonly rows: readonly Row[]
+}
+
+export class Elimination {
+  private readonly inequalities: Row[]
+  /** The expressions asked about, over the parameters; the first `rank` parameters decide them, in their order. */
+  private readonly targets: readonly Row[]
+  private readonly budget: Budget
+  private readonly count: number
+  private rank = 0
+  /** Those that decide the targets first, the least parameter of each target in turn. */
+  private readonly levels: Level[] = []
+  /** How many levels have to be searched to be sure of a solution. */
+  private needed = 0
+  private exact = true
+  private readonly values: number[]
+
+  /** Takes over the rows. */
+  constructor(inequalities: Row[], targets: readonly Row[], budget: Budget) {
+    this.inequalities = inequalities
+    this.targets = targets
+    this.budget = budget
+    this.count = (targets[0]?.length ?? 1) - 1
+    this.values = new Array<number>(this.count).fill(0)
+    for (const target of targets) this.bringForward(target)
+  }
+
+  /** How far the first target goes; undefined where there is surely no solution. */
+  range(): { readonly least: number; readonly greatest: number } | undefined {
+    const [target] = this.targets
+    const constant = target?.[this.count] ?? 0
+    if (this.rank === 0) return { least: constant, greatest: constant }
+    if (!this.project()) return undefined
+    const [low, high] = this.bounds(0).map((end, at) => (this.exact || !Number.isFinite(end) ? end : this.reached(end, at === 1)))
+    if (low === undefined || high === undefined || low > high) return undefined
+    const factor = target?.[0] ?? 1
+    return { least: factor * low + constant, greatest: factor * high + constant }
+  }
+
+  /** The least values of the targets, the first target first. */
+  least(): readonly number[] | 'none' | 'unknown' {
+    if (!this.project()) return 'none'
+    const outcome = this.search(0, false)
+    return outcome === 'found' ? this.targets.map((row) => this.valueOf(row, -1)) : outcome
+  }
+
+  /** Changes the parameters so that a target depends on the first ones alone, and grows with the last of them. */
+  private bringForward(target: Row): void {
+    const rows = [...this.inequalities, ...this.targets]
+    const column = gathered(target, rows, this.rank, this.count)
+    if (column === undefined) return
+    const sign = (target[column] ?? 0) < 0 ? -1 : 1
+    for (const row of rows) {
+      const moved = row[column] ?? 0
+      row[column] = row[this.rank] ?? 0
+      row[this.rank] = sign * moved + 0
+    }
+    this.rank++
+  }
+
+  /** Eliminates all parameters; false where there is surely no solution. */
+  private project(): boolean {
+    const eliminated: Level[] = []
+    const rest = new Set(Array.from({ length: this.count - this.rank }, (_, k) => this.rank + k))
+    let rows = tightest(this.inequalities)?.rows
+    let exactRest = true
+    while (rows !== undefined && eliminated.length < this.count) {
+      const column = this.cheapest(rows, rest) ?? this.count - eliminated.length - 1
+      rest.delete(column)
+      const own = rows.filter((row) => row[column] !== 0)
+      eliminated.push({ column, rows: own })
+      rows = this.without(column, own, rows)
+      if (column >= this.rank) exactRest = this.exact
+    }
+    this.levels.push(...eliminated.reverse())
+    this.needed = exactRest ? this.rank : this.count
+    return rows !== undefined
+  }
+
+  /** Of some columns, the one whose elimination makes the fewest rows. */
+  private cheapest(rows: readonly Row[], columns: ReadonlySet<number>): number | undefined {
+    let best: number | undefined
+    let bestCost = Infinity
+    for (const column of columns) {
+      let lower = 0
+      let upper = 0
+      let units = true
+      for (const row of rows) {
+        const factor = row[column] ?? 0
+        if (factor > 0) lower++
+        else if (factor < 0) upper++
+        if (Math.abs(factor) > 1) units = false
+      }
+      const cost = lower * upper - lower - upper + (units ? 0 : 1000)
+      if (cost < bestCost) [best, bestCost] = [column, cost]
+    }
+    return best
+  }
+
+  /** What the rows say of the other parameters: those without the column, and each lower bound below each upper one. */
+  private without(column: number, own: readonly Row[], rows: readonly Row[]): Row[] | undefined {
+    const others = rows.filter((row) => row[column] === 0)
+    const lower = own.filter((row) => (row[column] ?? 0) > 0)
+    const upper = own.filter((row) => (row[column] ?? 0) < 0)
+    if (lower.length === 0 || upper.length === 0) return others
+    for (const low of lower) {
+      for (const high of upper) {
+        const [a, b] = [low[column] ?? 1, -(high[column] ?? -1)]
+        // A bound that is left out only makes ranges wider.
+        if (this.budget.left-- <= 0) this.exact = false
+        else others.push(low.map((x, k) => checked(checked(b * x) + checked(a * (high[k] ?? 0)))))
+        if (a !== 1 && b !== 1) this.exact = false
+      }
+    }
+    return tightest(others)?.rows
+  }
+
+  /** The value of the first parameter nearest to the end of its range with which there is a solution. */
+  private reached(end: number, downward: boolean): number | undefined {
+    const outcome = this.search(0, downward)
+    return outcome === 'found' ? this.values[0] : outcome === 'none' ? undefined : end
+  }
+
+  /** Finds values for the parameters from a level on, the least ones first (the greatest of the first level when downward). */
+  private search(depth: number, downward: boolean): 'found' | 'none' | 'unknown' {
+    const level = this.levels[depth]
+    if (depth >= this.needed || level === undefined) return 'found'
+    const [least, greatest] = this.bounds(depth)
+    const start = downward || !Number.isFinite(least) ? greatest : least
+    const first = Number.isFinite(start) ? start : 0
+    for (let turn = 0; ; turn++) {
+      const value = candidate(first, turn, Number.isFinite(start) ? (start === least && !downward ? 1 : -1) : 0)
+      if (value < least || value > greatest) return 'none'
+      if (this.budget.left-- <= 0) return 'unknown'
+      this.values[level.column] = value
+      const outcome = this.search(depth + 1, false)
+      if (outcome !== 'none') return outcome
+    }
+  }
+
+  /** The range of a level's parameter, given those of the levels before. */
+  private bounds(depth: number): [least: number, greatest: number] {
+    const { column, rows } = this.levels[depth] ?? { column: 0, rows: [] }
+    let least = -Infinity
+    let greatest = Infinity
+    for (const row of rows) {
+      const factor = row[column] ?? 0
+      const rest = this.valueOf(row, column)
+      if (factor > 0) least = Math.max(least, -floorDivided(rest, factor))
+      else greatest = Math.min(greatest, floorDivided(rest, -factor))
+    }
+    return [least + 0, greatest + 0]
+  }
+
+  /** What a row comes to, leaving out one column. */
+  private valueOf(row: Row, without: number): number {
+    let value = row[this.count] ?? 0
+    for (let column = 0; column < this.count; column++) {
+      const factor = row[column] ?? 0
+      if (column !== without && factor !== 0) value = checked(value + checked(factor * (this.values[column] ?? 0)))
+    }
+    return value
+  }
+}
+
+/** The candidates of a search: upward, downward, or to both sides from the first. */
+function candidate(first: number, turn: number, direction: 1 | 0 | -1): number {
+  if (direction !== 0) return first + direction * turn
+  return first + (turn % 2 === 0 ? turn / 2 : -(turn + 1) / 2)
+}

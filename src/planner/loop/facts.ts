@@ -1,0 +1,148 @@
+/**
+ * Collects what holds of two iterations p and q, and turns it into systems of equations and inequalities.
+ *
+ * Variables, in this order: the axes of p; the axes of q; then, as they are met, inner loop indices, choices and values
+ * read (of each side its own) and extents (shared, since they are the same in all iterations).
+ */
+import { type Constraint, type Form, type Variable, variableId } from './affine.ts'
+import { IntegerSystem } from './integerSystem.ts'
+import type { Row } from './rows.ts'
+
+export type Side = 'p' | 'q'
+
+/** A sum over numbered variables. */
+interface Sum {
+  readonly terms: readonly (readonly [variable: number, factor: number])[]
+  readonly offset: number
+}
+
+/** What holds together; of each list of cases one holds. */
+interface Case {
+  /** Sums that are 0. */
+  readonly equations: Sum[]
+  /** Sums that are not negative. */
+  readonly inequalities: Sum[]
+  readonly choices: (readonly Case[])[]
+}
+
+/** Cases are told apart up to this many systems; choices that would make more are left out. */
+const MOST_SYSTEMS = 16
+
+export class Facts {
+  private readonly rank: number
+  private readonly all = emptyCase()
+  private readonly numbers = new Map<string, number>()
+  private count: number
+
+  constructor(rank: number) {
+    this.rank = rank
+    this.count = 2 * rank
+  }
+
+  /** 0 <= form < extent */
+  within(side: Side, form: Form, extent: Form | undefined): void {
+    this.all.inequalities.push(this.sum(side, form, 1))
+    if (extent === undefined) return
+    const above = this.sum(side, form, -1)
+    const end = this.sum(side, extent, 1)
+    this.all.inequalities.push({ terms: [...above.terms, ...end.terms], offset: above.offset + end.offset - 1 })
+  }
+
+  /** The form of p and the form of q are equal. */
+  agree(p: Form, q: Form): void {
+    const [left, right] = [this.sum('p', p, 1), this.sum('q', q, -1)]
+    this.all.equations.push({ terms: [...left.terms, ...right.terms], offset: left.offset + right.offset })
+  }
+
+  hold(side: Side, constraint: Constraint): void {
+    this.put(this.all, side, constraint)
+  }
+
+  /** The systems of which at least one has a solution wherever all facts hold; their variables p and q come first. */
+  systems(): { readonly systems: readonly IntegerSystem[]; readonly complete: boolean } {
+    const { cases, complete } = combinations(this.all)
+    const systems = cases.map(({ equations, inequalities }) => {
+      const rows = [equations, inequalities].map((sums) => sums.map((sum) => this.row(sum)))
+      return IntegerSystem.of(this.count, 2 * this.rank, rows[0] ?? [], rows[1] ?? [])
+    })
+    return { systems: systems.filter((system) => system.feasible), complete }
+  }
+
+  private put(into: Case, side: Side, constraint: Constraint): void {
+    switch (constraint.kind) {
+      case 'atLeast':
+        into.inequalities.push(this.sum(side, constraint.form, 1))
+        return
+      case 'equal':
+        into.equations.push(this.sum(side, constraint.form, 1))
+        return
+      case 'either':
+        into.choices.push(
+          constraint.cases.map((constraints) => {
+            const one = emptyCase()
+            for (const inner of constraints) this.put(one, side, inner)
+            return one
+          }),
+        )
+    }
+  }
+
+  private sum(side: Side, { terms, offset }: Form, times: 1 | -1): Sum {
+    return {
+      terms: terms.map(({ variable, factor }) => [this.numberOf(side, variable), times * factor]),
+      offset: times * offset,
+    }
+  }
+
+  private numberOf(side: Side, variable: Variable): number {
+    if (variable.kind === 'key') return (side === 'p' ? 0 : this.rank) + variable.axis
+    const id = variable.kind === 'extent' ? variableId(variable) : `${side} ${variableId(variable)}`
+    const known = this.numbers.get(id)
+    if (known !== undefined) return known
+    const number = this.count++
+    this.numbers.set(id, number)
+    // What a variable means holds wherever it is met.
+    if (variable.kind === 'choice') for (const constraint of variable.means) this.hold(side, constraint)
+    if (variable.kind === 'extent') this.within('p', { terms: [{ variable, factor: 1 }], offset: 0 }, undefined)
+    return number
+  }
+
+  private row({ terms, offset }: Sum): Row {
+    const row: Row = new Array<number>(this.count + 1).fill(0)
+    for (const [variable, factor] of terms) row[variable] = (row[variable] ?? 0) + factor
+    row[this.count] = offset
+    return row
+  }
+}
+
+function emptyCase(): Case {
+  return { equations: [], inequalities: [], choices: [] }
+}
+
+/** A case without choices. */
+interface Plain {
+  readonly equations: readonly Sum[]
+  readonly inequalities: readonly Sum[]
+}
+
+/** The combinations of all choices, the first cases first. */
+function combinations({ equations, inequalities, choices }: Case): { readonly cases: readonly Plain[]; readonly complete: boolean } {
+  let cases: Plain[] = [{ equations, inequalities }]
+  let complete = true
+  for (const choice of choices) {
+    const parts = choice.map(combinations)
+    if (parts.some((part) => !part.complete)) complete = false
+    const options = parts.flatMap((part) => part.cases)
+    if (cases.length * options.length > MOST_SYSTEMS) {
+      complete = false
+      continue
+    }
+    cases = cases.flatMap((one) =>
+      options.map((option) => ({
+        equations: [...one.equations, ...option.equations],
+        inequalities: [...one.inequalities, ...option.inequalities],
+      })),
+    )
+  }
+  return { cases, complete }
+}

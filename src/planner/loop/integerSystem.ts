@@ -1,0 +1,136 @@
+/**
+ * Linear equations and inequalities over the integers: is there a solution, how far does a step range, which is least?
+ *
+ * The unknowns are written in free parameters t: every expression that matters is a row of whole coefficients over t
+ * and a constant. Equations are solved when they are met, by unimodular changes of the parameters (Euclid's algorithm
+ * on columns, so the GCD test comes free); what stays are inequalities, row >= 0, which `elimination.ts` projects and
+ * searches.
+ *
+ *     2p = q + 1     t = p     p is [1, 0], q is [2, -1]        6p = 4q + 1     no solution: 2 does not divide 1
+ *
+ * Whatever leaves the exactly representable integers throws `TooLarge`; the caller then assumes the worst.
+ */
+import { type Budget, Elimination } from './elimination.ts'
+import { checked, gathered, type Row, tightest } from './rows.ts'
+
+export interface Range {
+  readonly least: number
+  readonly greatest: number
+}
+
+export class IntegerSystem {
+  feasible = true
+  /** The expressions that can be asked about, over the parameters. */
+  private readonly watched: Row[]
+  private inequalities: Row[]
+
+  private constructor(watched: Row[], inequalities: Row[]) {
+    this.watched = watched
+    this.inequalities = inequalities
+  }
+
+  /** The system over the variables that the columns stand for; the first `watched` of them can be asked about. */
+  static of(columns: number, watched: number, equations: readonly Row[], inequalities: readonly Row[]): IntegerSystem {
+    const unit = (at: number) => Array.from({ length: columns + 1 }, (_, column) => (column === at ? 1 : 0))
+    const system = new IntegerSystem(
+      Array.from({ length: watched }, (_, at) => unit(at)),
+      inequalities.map((row) => [...row]),
+    )
+    const pending = equations.map((row) => [...row])
+    for (const row of pending) if (system.feasible) system.solve(row, pending)
+    system.normalize()
+    return system
+  }
+
+  copy(): IntegerSystem {
+    const copy = new IntegerSystem(
+      this.watched.map((row) => [...row]),
+      this.inequalities.map((row) => [...row]),
+    )
+    copy.feasible = this.feasible
+    return copy
+  }
+
+  /** Adds a - b = value. */
+  equal(a: number, b: number, value: number): this {
+    const row = this.difference(a, b, value)
+    if (this.feasible) this.solve(row, [row])
+    this.normalize()
+    return this
+  }
+
+  /** Adds a - b >= value. */
+  atLeast(a: number, b: number, value: number): this {
+    this.inequalities.push(this.difference(a, b, value))
+    this.normalize()
+    return this
+  }
+
+  /**
+   * How far a - b goes; undefined where there is surely no solution. Both ends are reached, unless the budget ends:
+   * then the range may be too wide. A step that is always the same says nothing of whether there is a solution.
+   */
+  range(a: number, b: number, budget: Budget): Range | undefined {
+    if (!this.feasible) return undefined
+    const step = this.difference(a, b, 0)
+    const inequalities = this.inequalities.map((row) => [...row])
+    return new Elimination(inequalities, [step], budget).range()
+  }
+
+  /** The least solution, watched expressions in their order: their values, or that there is none, or that the budget ended. */
+  least(budget: Budget): readonly number[] | 'none' | 'unknown' {
+    if (!this.feasible) return 'none'
+    const inequalities = this.inequalities.map((row) => [...row])
+    return new Elimination(
+      inequalities,
+      this.watched.map((row) => [...row]),
+      budget,
+    ).least()
+  }
+
+  private difference(a: number, b: number, value: number): Row {
+    const [left = [], right = []] = [this.watched[a], this.watched[b]]
+    const row = left.map((x, column) => checked(x - (right[column] ?? 0)))
+    const last = row.length - 1
+    row[last] = checked((row[last] ?? 0) - value)
+    return row
+  }
+
+  /** Solves row = 0 for one parameter, which then is 0 in every row; `others` are equations still to be solved. */
+  private solve(row: Row, others: Row[]): void {
+    const rows = [...this.watched, ...this.inequalities, ...others]
+    const last = row.length - 1
+    const column = gathered(row, rows, 0, last)
+    const constant = row[last] ?? 0
+    if (column === undefined) {
+      if (constant !== 0) this.feasible = false
+      return
+    }
+    const factor = row[column] ?? 1
+    if (constant % factor !== 0) {
+      this.feasible = false
+      return
+    }
+    const value = -constant / factor
+    for (const one of rows) {
+      const times = one[column] ?? 0
+      if (times === 0) continue
+      one[last] = checked((one[last] ?? 0) + checked(times * value))
+      one[column] = 0
+    }
+  }
+
+  /** Divides inequalities by their common factors, keeps the tightest of each direction, and solves those that meet. */
+  private normalize(): void {
+    while (this.feasible) {
+      const tight = tightest(this.inequalities)
+      if (tight === undefined) {
+        this.feasible = false
+        return
+      }
+      this.inequalities = tight.rows
+      if (tight.equation === undefined) return
+      this.solve(tight.equation, [tight.equation])
+    }
+  }
+}
