@@ -50,8 +50,8 @@ export type RaceCheck =
 /** Shadow words and orders of iterations take at most this much memory; it is not counted in the session's budget. */
 const MOST_BYTES = 2 ** 30
 
-/** What an unasked check may cost: iterations, compiled nanoseconds (interpreting takes some fifty times as long), bytes. */
-const AUTOMATIC = { iterations: 10_000, nanoseconds: 1e6, bytes: 2 ** 24 } as const
+/** What an unasked check may cost: iterations, estimated nanoseconds (checking takes some hundreds of times as long), bytes. */
+const AUTOMATIC = { iterations: 10_000, nanoseconds: 5e5, bytes: 2 ** 24 } as const
 
 /** Rejects with LoopError at the first race or broken promise. A body that throws ends the check: the run will tell. */
 export async function checkRaces(request: RaceCheckRequest): Promise<RaceCheck> {

@@ -75,27 +75,33 @@ export class Shadow {
   }
 
   #outOfOrder(shadow: number, word: number): number | undefined {
+    if (shadow === 0) return undefined
     const position = this.#words.position(word)
-    const isOpen = (other: number): boolean => {
-      const before = this.#words.position(other)
-      return before !== position && !this.#order.ordered(before, position)
-    }
-    if (shadow < 0) return this.#several[-shadow - 1]?.find(isOpen)
-    return shadow > 0 && isOpen(shadow) ? shadow : undefined
+    if (shadow > 0) return this.#isOpen(shadow, position) ? shadow : undefined
+    for (const other of this.#several[-shadow - 1] ?? []) if (this.#isOpen(other, position)) return other
+    return undefined
+  }
+
+  #isOpen(earlier: number, position: number): boolean {
+    const before = this.#words.position(earlier)
+    return before !== position && !this.#order.ordered(before, position)
   }
 
   /** The shadow word of those that `shadow` stands for, and this one. */
   #kept(shadow: number, word: number): number {
     if (shadow === 0) return word
-    const old = shadow > 0 ? [shadow] : (this.#several[-shadow - 1] ?? [])
     const position = this.#words.position(word)
+    if (shadow > 0 && this.#words.position(shadow) === position) return shadow
+    const old = shadow > 0 ? [shadow] : (this.#several[-shadow - 1] ?? [])
     const positions = old.map((other) => this.#words.position(other))
     if (positions.includes(position)) return shadow
-    const kept = this.#order.keep(positions, position).map((one) => (one === position ? word : (old[positions.indexOf(one)] ?? word)))
+    const few = this.#order.keep(positions, position)
+    if (few === positions) return shadow
+    const kept = few.map((one) => (one === position ? word : (old[positions.indexOf(one)] ?? word)))
     const [only] = kept
     if (kept.length === 1 && only !== undefined && shadow > 0) return only
-    if (shadow < 0) this.#several[-shadow - 1] = kept
-    else shadow = -this.#several.push(kept)
+    if (shadow > 0) return -this.#several.push(kept)
+    this.#several[-shadow - 1] = kept
     return shadow
   }
 }

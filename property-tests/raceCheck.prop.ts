@@ -1,0 +1,355 @@
+/**
+ * Law 8: the race checker reports every conflict that a schedule does not keep in order, and none on legal loops.
+ *
+ * The reference runs the body as plain JavaScript over views that note every element each iteration touches, and then
+ * tries all pairs of iterations. Schedules are forced on loops that they are wrong for, promises are broken.
+ */
+import fc from 'fast-check'
+import { afterAll, beforeAll, test, vi } from 'vitest'
+import { LoopError } from '../src/core/errors.ts'
+import { type Expr, expressionsOf, visitExpr, visitStmts } from '../src/core/functionIr.ts'
+import type { LoopOptions, Schedule } from '../src/core/loopSpec.ts'
+import type { BlockSchedule } from '../src/exec/loops/blockSchedule.ts'
+import { prepareLoop } from '../src/exec/loops/loopRun.ts'
+import { type RandomArray, type RandomLoop, randomLoop } from './arbitraries/loopBody.ts'
+import { scheduledLoop } from './arbitraries/scheduledLoop.ts'
+import { lawRuns } from './lawRuns.ts'
+import { Holding, inputsOf, type Machine, startMachine, valuesOf } from './loopRuns.ts'
+
+const RUNS = lawRuns()
+const SEED = process.env.SEED === undefined ? Date.now() % 2 ** 31 : Number(process.env.SEED)
+console.log(`raceCheck.prop.ts: SEED=${SEED}, ${RUNS} runs a law`)
+const RUN = { numRuns: RUNS, seed: SEED }
+vi.setConfig({ testTimeout: 50 * RUNS + 60_000 })
+
+let machine: Machine
+beforeAll(() => {
+  machine = startMachine([1])
+})
+afterAll(() => machine.stop())
+
+const loops = fc.oneof(randomLoop({ inside: true }), scheduledLoop({ largest: 8 }))
+const partitions = fc.tuple(fc.integer({ min: 1, max: 5 }), fc.integer({ min: 1, max: 5 }))
+/** Axes by number, modulo how many there are. */
+const wrongSchedule = fc.record({
+  kind: fc.constantFrom<('independent' | '1d' | '2d' | 'wavefront')[]>('independent', '1d', '2d', 'wavefront'),
+  first: fc.nat(5),
+  second: fc.nat(5),
+})
+
+test('a conflict is reported exactly where a pair of iterations is in no order under the schedule claimed', async () => {
+  await fc.assert(
+    fc.asyncProperty(loops, wrongSchedule, partitions, async (loop, claim, parts) => {
+      const schedule = scheduleOf(loop, claim)
+      const order = schedule.kind === '2d' ? 'any' : (loop.spec.options.order ?? 'serial')
+      const seen = await checked(loop, { order, partitions: parts }, schedule)
+      const { report, blocks, iterations } = seen
+      if (blocks.kind === 'serial') return expectNone(seen, loop)
+      const pairs = conflictsOf(seen)
+      const open = pairs.filter(([p, q]) => !inOrder(schedule, order, iterations[p] ?? [], iterations[q] ?? []))
+      if (report === undefined && open.length > 0) throw new Error(`${describePair(seen, open[0])} is not reported in\n${loop.source}`)
+      if (report === undefined) {
+        const racing = pairs.find(([p, q]) => !blocksInOrder(seen, p, q))
+        if (racing !== undefined) throw new Error(`The blocks of ${describePair(seen, racing)} run together in\n${loop.source}`)
+        return
+      }
+      if (open.length === 0) throw new Error(`All pairs are in order, yet ${report}\n${loop.source}`)
+      expectFirst(seen, report, open, loop)
+    }),
+    RUN,
+  )
+})
+
+test('nothing is reported where the analysis chose the schedule', async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.oneof(loops, randomLoop({ inside: true, distinct: true })), partitions, async (loop, parts) => {
+      expectNone(await checked(loop, { partitions: parts }), loop)
+    }),
+    RUN,
+  )
+})
+
+test('a promise of assume.distinct is reported exactly where two iterations break it, or race for it', async () => {
+  await fc.assert(
+    fc.asyncProperty(
+      randomLoop({ inside: true, distinct: true }),
+      fc.integer({ min: 1, max: 6 }),
+      partitions,
+      async (true_, modulus, parts) => {
+        const loop = withRepeats(true_, modulus)
+        const seen = await checked(loop, { partitions: parts })
+        const { report, schedule, iterations } = seen
+        const order = loop.spec.options.order ?? 'serial'
+        const broken = brokenPromises(seen, loop)
+        const open =
+          schedule.kind === 'serial' || seen.blocks.kind === 'serial'
+            ? []
+            : conflictsOf(seen).filter(([p, q]) => !inOrder(schedule, order, iterations[p] ?? [], iterations[q] ?? []))
+        if ((report !== undefined) === (broken > 0 || open.length > 0)) return
+        throw new Error(`${broken} broken promises and ${open.length} races, and the report is ${report} of\n${loop.source}`)
+      },
+    ),
+    RUN,
+  )
+})
+
+// ------------------------------------------------------------------ the checker
+
+interface Seen {
+  readonly report: string | undefined
+  readonly schedule: Schedule
+  readonly blocks: BlockSchedule
+  /** Keys of the iterations, in the serial order. */
+  readonly iterations: readonly (readonly number[])[]
+  /** What each of them touches, in the same order. */
+  readonly touches: readonly (readonly Touch[])[]
+  readonly reduced: readonly number[]
+}
+
+/** Checks a loop under the schedule of the analysis, or another one that is forced on it. */
+async function checked(loop: RandomLoop, options: LoopOptions, forced?: Schedule): Promise<Seen> {
+  const holding = new Holding(machine.arena)
+  const pool = machine.pools.get(1)
+  if (pool === undefined) throw new Error('No pool.')
+  const { inputs } = inputsOf(loop, options, holding)
+  const analyzed = { ...inputs.analyzed, schedule: forced ?? inputs.analyzed.schedule }
+  const prepared = prepareLoop({ ...inputs, analyzed }, { pool, arena: machine.arena })
+  try {
+    const rank = loop.spec.over.rank
+    const flat = prepared.serialOrder()
+    const iterations = loop.iterations.map((_, i) => [...flat.subarray(i * rank, (i + 1) * rank)])
+    const before = loop.arrays.map((_, i) => JSON.stringify(contents(inputs, i, loop)))
+    const report = await prepared.checkRaces(0, { automatic: false }).then(
+      () => undefined,
+      (error: unknown) => {
+        if (error instanceof LoopError) return error.message
+        throw error
+      },
+    )
+    const after = loop.arrays.map((_, i) => JSON.stringify(contents(inputs, i, loop)))
+    if (before.join() !== after.join()) throw new Error(`The check changed an array of\n${loop.source}`)
+    const touches = touchesOf(loop, iterations)
+    return { report, schedule: analyzed.schedule, blocks: prepared.blocks, iterations, touches, reduced: analyzed.reducedArrays }
+  } finally {
+    prepared.dispose()
+    holding.free()
+  }
+}
+
+function contents({ arrays, over }: ReturnType<typeof inputsOf>['inputs'], index: number, loop: RandomLoop): unknown[] {
+  const array = loop.arrays[index]?.array
+  const named = [...arrays.values()].find((input) => input.array === array)?.storage
+  const storage = named ?? (over.kind === 'storage' ? over.storage : undefined)
+  return storage === undefined ? [] : [...(storage.kind === 'dense' ? storage.data : (storage.columns[0]?.values ?? []))]
+}
+
+function expectNone({ report }: Seen, loop: RandomLoop): void {
+  if (report !== undefined) throw new Error(`A legal loop is refused: ${report}\n${loop.source}`)
+}
+
+/** The report names an open pair, and none was complete before it. */
+function expectFirst(seen: Seen, report: string, open: readonly Pair[], loop: RandomLoop): void {
+  const lines = [...report.matchAll(/^ {2}\(([^)]*)\) (reads|writes|adds to) (\w+)\[([^\]]*)\] at /gm)]
+  const [a, b] = lines.map(([, key, verb, name, element]) => ({
+    rank: seen.iterations.findIndex((iteration) => iteration.join(', ') === key),
+    mode: verb === 'reads' ? 'read' : 'write',
+    array: arrayNamed(loop, name ?? ''),
+    element: (element ?? '').replaceAll(' ', ''),
+  }))
+  const named = open.some(([p, q, at]) => p === a?.rank && q === b?.rank && at.array === a.array && at.element === a.element)
+  const real = [a, b].every((one) =>
+    seen.touches[one?.rank ?? -1]?.some(({ array, element, mode }) => {
+      return array === one?.array && element === one.element && (mode === 'read') === (one.mode === 'read')
+    }),
+  )
+  const first = Math.min(...open.map(([, q]) => q))
+  if (named && real && a?.array === b?.array && a?.element === b?.element && b?.rank === first) return
+  throw new Error(
+    `The first open pair is ${describePair(
+      seen,
+      open.find(([, q]) => q === first),
+    )}, not\n${report}\n${loop.source}`,
+  )
+}
+
+function arrayNamed(loop: RandomLoop, name: string): number | undefined {
+  return loop.arrays.find(({ names }) => names.includes(name))?.array ?? (name === loop.spec.over.label ? loop.spec.over.array : undefined)
+}
+
+function scheduleOf(
+  loop: RandomLoop,
+  claim: { readonly kind: 'independent' | '1d' | '2d' | 'wavefront'; readonly first: number; readonly second: number },
+): Schedule {
+  const { rank } = loop.spec.over
+  const a = claim.first % rank
+  const b = claim.second % rank
+  if (claim.kind === 'independent' || (a === b && claim.kind !== '1d')) return { kind: 'independent' }
+  return claim.kind === '1d' ? { kind: '1d', axis: a } : { kind: claim.kind, axes: [Math.min(a, b), Math.max(a, b)] }
+}
+
+// ------------------------------------------------------------------ the reference: all pairs
+
+interface Touch {
+  readonly array: number
+  readonly element: string
+  readonly mode: 'read' | 'write' | 'add'
+  readonly value?: unknown
+}
+/** Ranks of two iterations, and what they share. */
+type Pair = readonly [p: number, q: number, at: Touch]
+
+function conflictsOf({ touches, reduced }: Seen): Pair[] {
+  const pairs: Pair[] = []
+  for (const [p, earlier] of touches.entries()) {
+    for (let q = p + 1; q < touches.length; q++) {
+      for (const a of earlier) {
+        for (const b of touches[q] ?? []) {
+          if (a.array !== b.array || a.element !== b.element || reduced.includes(a.array)) continue
+          if (a.mode !== 'read' || b.mode !== 'read') pairs.push([p, q, a])
+        }
+      }
+    }
+  }
+  return pairs
+}
+
+/** Whether p surely runs before q, or in one block with it, wherever the axes are cut. */
+function inOrder(schedule: Schedule, order: 'serial' | 'any', p: readonly number[], q: readonly number[]): boolean {
+  const step = (axis: number) => (q[axis] ?? 0) - (p[axis] ?? 0)
+  switch (schedule.kind) {
+    case 'independent':
+      return false
+    case '1d':
+      return step(schedule.axis) === 0
+    case '2d':
+      return schedule.axes.some((axis) => step(axis) === 0)
+    case 'wavefront': {
+      const [a, b] = schedule.axes.map(step) as [number, number]
+      return (a >= 0 && b >= 0) || (order === 'any' && a <= 0 && b <= 0)
+    }
+    case 'serial':
+      return true
+  }
+}
+
+/** Whether the blocks of p and q are one, or that of q waits for that of p, through any number of blocks. */
+function blocksInOrder({ blocks, iterations }: Seen, p: number, q: number): boolean {
+  const [from, to] = [p, q].map((rank) => blockOf(blocks, iterations, rank)) as [number, number]
+  const reached = new Set([from])
+  for (const block of reached) {
+    for (let i = blocks.successorStart[block] ?? 0; i < (blocks.successorStart[block + 1] ?? 0); i++)
+      reached.add(blocks.successors[i] ?? -1)
+  }
+  return reached.has(to)
+}
+
+function blockOf(blocks: BlockSchedule, iterations: readonly (readonly number[])[], rank: number): number {
+  const all = Array.from({ length: blocks.count }, (_, block) => block)
+  const key = iterations[rank] ?? []
+  const { boxes, order, keyOrder } = blocks
+  if (boxes !== undefined) {
+    return all.findIndex((block) =>
+      key.every((k, axis) => k >= (boxes[(block * key.length + axis) * 2] ?? 0) && k < (boxes[(block * key.length + axis) * 2 + 1] ?? 0)),
+    )
+  }
+  // Ranks are places where they are in plan order; in key order the place of a sorted element is looked up.
+  const place = order === undefined || !keyOrder ? rank : order.indexOf(rank)
+  return all.findIndex((block) => place >= (blocks.from[block] ?? 0) && place < (blocks.to[block] ?? 0))
+}
+
+function describePair({ iterations }: Seen, pair: Pair | undefined): string {
+  if (pair === undefined) return 'no pair'
+  const [p, q, { array, element }] = pair
+  return `(${iterations[p]}) and (${iterations[q]}) on element [${element}] of array ${array}`
+}
+
+/** Runs the body over plain arrays, iterations in the given order, and notes every element each one touches. */
+function touchesOf(loop: RandomLoop, iterations: readonly (readonly number[])[]): Touch[][] {
+  const data = loop.arrays.map((array) => (array.dtype === 'f64' ? Float64Array : Int32Array).from(valuesOf(array)) as Float64Array) // both hold numbers
+  let touches: Touch[] = []
+  const views: Record<string, unknown> = { total: { add: () => {} } }
+  for (const [i, array] of loop.arrays.entries()) {
+    for (const name of array.names) views[name] = notingView(array, data[i] as Float64Array, (touch) => touches.push(touch))
+  }
+  const iterated = loop.arrays.findIndex((array) => array.array === loop.spec.over.array)
+  const usesValue = readsValue(loop)
+  const body = loop.spec.body.original as (...args: unknown[]) => unknown // as the source says
+  return iterations.map((key) => {
+    touches = []
+    const array = loop.arrays[iterated]
+    if (array === undefined) body(key, views)
+    else {
+      const values = data[iterated] as Float64Array
+      const place = array.keys === undefined ? placeOf(array.shape, key) : array.keys.findIndex((one) => one.join() === key.join())
+      if (usesValue) touches.push({ array: array.array, element: key.join(), mode: 'read' })
+      const value = body(values[place], key, views)
+      if (value !== undefined) {
+        touches.push({ array: array.array, element: key.join(), mode: 'write' })
+        values[place] = value as number
+      }
+    }
+    return touches
+  })
+}
+
+function notingView({ array, shape }: RandomArray, data: Float64Array, note: (touch: Touch) => void): Record<string, unknown> {
+  const rank = shape.length
+  const elementOf = (key: readonly number[]) => key.map((k) => k + 0).join()
+  return {
+    shape,
+    get: (...key: number[]) => {
+      const value = data[placeOf(shape, key)]
+      note({ array, element: elementOf(key), mode: 'read', value })
+      return value
+    },
+    set: (...args: number[]) => {
+      data[placeOf(shape, args)] = args[rank] as number
+      note({ array, element: elementOf(args.slice(0, rank)), mode: 'write' })
+    },
+    add: (...args: number[]) => {
+      data[placeOf(shape, args)]! += args[rank] as number
+      note({ array, element: elementOf(args.slice(0, rank)), mode: 'add' })
+    },
+  }
+}
+
+function placeOf(shape: readonly number[], key: readonly number[]): number {
+  return shape.reduce((place, extent, axis) => place * extent + (key[axis] ?? 0), 0)
+}
+
+function readsValue(loop: RandomLoop): boolean {
+  let found = false
+  const note = (expr: Expr) => {
+    if (expr.kind === 'Input') found = true
+  }
+  visitStmts(loop.ir.body, (stmt) => {
+    for (const expr of expressionsOf(stmt)) visitExpr(expr, note)
+  })
+  return found
+}
+
+// ------------------------------------------------------------------ promises
+
+/** The identity of the index array `x`. */
+const INDEX = 9
+
+/** The loop with values in `x` that may come back. */
+function withRepeats(loop: RandomLoop, modulus: number): RandomLoop {
+  const arrays = loop.arrays.map((array) =>
+    array.array === INDEX ? { ...array, values: array.values.map((value) => value % modulus) } : array,
+  )
+  return { ...loop, arrays }
+}
+
+/** Pairs of reads of `x` in two iterations, at two places, that give one value. */
+function brokenPromises({ touches }: Seen, loop: RandomLoop): number {
+  if (/\bx\.(set|add)\(/.test(loop.source)) return 0
+  const reads = touches.flatMap((list, rank) =>
+    list.flatMap((touch) => (touch.array === INDEX && touch.mode === 'read' ? [{ rank, ...touch }] : [])),
+  )
+  let broken = 0
+  for (const [i, a] of reads.entries()) {
+    for (const b of reads.slice(i + 1)) if (a.rank !== b.rank && a.element !== b.element && a.value === b.value) broken++
+  }
+  return broken
+}
