@@ -6,7 +6,8 @@
  * output) must print that text, where `…` stands for anything within a line.
  *
  * The programs see the package as built. They are compiled together by tsc, types checked, and run by plain Node, each
- * in a folder of its own. `tsx scripts/docs.ts types` runs the documents whose names contain a word.
+ * in a folder of its own. `tsx scripts/docs.ts types` runs the documents whose names contain a word;
+ * `UPDATE_DOCS=1` writes what programs print into the outputs that differ.
  */
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -23,6 +24,7 @@ interface Block {
 interface Program {
   /** The folder it runs in. */
   readonly name: string
+  readonly document: string
   readonly place: string
   readonly source: string
   readonly output?: string
@@ -57,16 +59,19 @@ try {
 
 async function runPrograms(): Promise<void> {
   const built = await run('npm', ['run', 'build'], { cwd: ROOT, timeoutMs: TIME_LIMIT_MS })
-  if (built.code !== 0) console.log(`FAILED build\n${built.stdout}${built.stderr}`)
-  const complaints = built.code === 0 ? await compile() : new Map<string, string>()
-  let failed = built.code === 0 ? 0 : 1
+  if (built.code !== 0) {
+    console.log(`FAILED build: no program was run\n${built.stdout}${built.stderr}`)
+    return finish({ passed: 0, failed: programs.length })
+  }
+  const complaints = await compile()
+  let failed = 0
   for (const program of programs) {
     const complaint = complaints.get(program.name) ?? (await complaintAboutRun(program))
     console.log(`${complaint === undefined ? 'ok    ' : 'FAILED'} ${program.place}${complaint === undefined ? '' : `\n${complaint}`}`)
     if (complaint !== undefined) failed++
   }
   for (const block of skipped) console.log(`LEFT OUT (no-run) ${block.document}:${block.line}`)
-  finish({ passed: Math.max(0, programs.length - failed), failed, skipped: skipped.length })
+  finish({ passed: programs.length - failed, failed, skipped: skipped.length })
 }
 
 /** Compiles all programs; what tsc says about each, by name. */
@@ -90,12 +95,19 @@ async function compile(): Promise<ReadonlyMap<string, string>> {
   return complaints
 }
 
-async function complaintAboutRun({ name, output }: Program): Promise<string | undefined> {
+async function complaintAboutRun({ name, document, output }: Program): Promise<string | undefined> {
   const args = [join(folder, 'out', name, 'program.js')]
   const { code, stdout, stderr, timedOut } = await run(process.execPath, args, { cwd: join(folder, name), timeoutMs: TIME_LIMIT_MS })
   if (timedOut) return `did not end within ${TIME_LIMIT_MS / 1000} s`
   if (code !== 0) return `ended with code ${code}:\n${stderr}${stdout}`
-  return output === undefined ? undefined : differenceOf(output, stdout)
+  const difference = output === undefined ? undefined : differenceOf(output, stdout)
+  if (difference === undefined || output === undefined || process.env.UPDATE_DOCS !== '1') return difference
+  const path = join(ROOT, document)
+  writeFileSync(
+    path,
+    readFileSync(path, 'utf8').replace(output, () => stdout),
+  )
+  return undefined
 }
 
 function blocksOf(document: string, markdown: string): readonly Block[] {
@@ -124,6 +136,8 @@ function programsOf(all: readonly Block[]): readonly Program[] {
     const after = all[next]
     const promises = after !== undefined && after.document === block.document && hasWord(after, 'output')
     const place = `${block.document}:${block.line}`
-    return [{ name: `program${index}`, place, source: parts.join('\n'), ...(promises ? { output: after.text } : {}) }]
+    return [
+      { name: `program${index}`, document: block.document, place, source: parts.join('\n'), ...(promises ? { output: after.text } : {}) },
+    ]
   })
 }
