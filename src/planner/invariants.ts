@@ -44,18 +44,31 @@ export class Invariants {
 
 // ------------------------------------------------------------------ order
 
-/** Unions of more inputs are not taken apart: an array put after itself doubles them each time. */
-const MOST_PARTS = 64
-
 /** An order is a number: plans with the same number promise the same order, as far as they share elements. */
 type Order = number
+
+/**
+ * A sequence of orders as its polynomial hash, which joins without knowing the parts: an array put after itself forty
+ * times has 2^40 of them.
+ */
+interface Sequence {
+  readonly hash: bigint
+  /** The base to the power of the length. */
+  readonly power: bigint
+}
+const PRIME = 2n ** 127n - 1n
+const BASE = 0x9e3779b97f4a7c15f39cc0605cedc835n
+
+function joined(a: Sequence, b: Sequence): Sequence {
+  return { hash: (a.hash * b.power + b.hash) % PRIME, power: (a.power * b.power) % PRIME }
+}
 
 class Orders {
   readonly #known = new WeakMap<LogicalPlan, Order>()
   readonly #numbers = new Map<string, Order>()
   readonly #identities = new WeakMap<object, number>()
-  /** Of orders of unions: those of their inputs. */
-  readonly #parts = new Map<Order, readonly Order[]>()
+  /** Of orders of unions: the sequence of their inputs' orders. */
+  readonly #sequences = new Map<Order, Sequence>()
   #nextIdentity = 1
 
   of(plan: LogicalPlan): Order {
@@ -105,15 +118,18 @@ class Orders {
     }
   }
 
-  /** Orders one after another; a union of unions is one. */
+  /** Orders one after another, told apart by their sequence however unions are nested. */
   #united(orders: readonly Order[]): Order {
-    const flat = orders.flatMap((order) => this.#parts.get(order) ?? [order])
-    const parts = flat.length > MOST_PARTS ? orders : flat
-    const [only, other] = parts
-    if (only !== undefined && other === undefined) return only
-    const order = this.#numberOf(`union ${parts.join(' ')}`)
-    this.#parts.set(order, parts)
+    const [first, ...others] = orders
+    if (first === undefined || others.length === 0) return first ?? this.#numberOf('nothing')
+    const sequence = others.map((order) => this.#sequenceOf(order)).reduce(joined, this.#sequenceOf(first))
+    const order = this.#numberOf(`union ${sequence.hash} ${sequence.power}`)
+    this.#sequences.set(order, sequence)
     return order
+  }
+
+  #sequenceOf(order: Order): Sequence {
+    return this.#sequences.get(order) ?? { hash: BigInt(order), power: BASE }
   }
 
   #numberOf(description: string): Order {

@@ -5,6 +5,7 @@ import type { LogicalPlan } from '../core/logicalPlan.ts'
 import { inputsOf } from '../core/logicalPlan.ts'
 import { optimize } from './optimize.ts'
 import type { Rule } from './rule.ts'
+import { removeRedundant } from './rules/removeRedundant.ts'
 
 const orders = tableOf<{ id: number; total: number }>('orders', { id: 'f64', total: 'f64' })
 const scan = planOf(orders)
@@ -82,4 +83,12 @@ test('a plan that uses itself twice stays one plan: the work does not double wit
   expect(plan).toBe(planOf(chain))
   const [left, right] = inputsOf(plan)
   expect(left).toBe(right)
+})
+
+test('unions of unions come in one order, however they are nested and however many they are', () => {
+  const filtered = orders.filter((r) => r.total > 1)
+  let chain = orders.union(filtered)
+  for (let i = 0; i < 7; i++) chain = chain.union(i % 2 === 0 ? chain : filtered, chain)
+  const { plan } = optimize(planOf(chain), [removeRedundant])
+  expect(optimize(plan, [removeRedundant]).plan).toBe(plan)
 })
