@@ -28,6 +28,8 @@ export type ColumnShape = {
   /** Numbers straight from the buffer, booleans as bytes, everything else by a reader. */
   readonly form: 'number' | 'bool' | 'reader'
   readonly nullable: boolean
+  /** Of numbers and booleans that lie in an array of this type. */
+  readonly dtype?: DType
 }
 
 export type ElementShape =

@@ -8,12 +8,13 @@ import type { FunctionIr, Primitive } from '../../core/functionIr.ts'
 import type { LoopPlan } from '../../core/loopPlan.ts'
 import type { DType } from '../../core/schema.ts'
 import { ARRAY_OF_DTYPE, type Storage } from '../../core/storage.ts'
+import { scratchLength } from '../kernels/wasmBinding.ts'
 import { type AccumulatorPart, freePart, partOf } from './accumulatorLog.ts'
 import { type BlockSchedule, cutBlocks, type IterationSpace } from './blockSchedule.ts'
 import { abortPass, type ClaimState, claimBlock, claimWords, finishBlock, resetClaims } from './claim.ts'
 import { iterationNs } from './estimate.ts'
 import { bodyError, wireToError } from './failure.ts'
-import { type KernelMemory, type KernelPlan, planKernel, whyCallerOnly } from './kernelPlan.ts'
+import { formOf, type KernelMemory, type KernelPlan, planKernel, whyCallerOnly } from './kernelPlan.ts'
 import type { mergeInserted } from './keyedArray.ts'
 import { laneChoice, reducedStorages } from './laneChoice.ts'
 import { createLanes, flushLanes, type Lanes, resetLanes } from './lanes.ts'
@@ -124,8 +125,34 @@ export class KernelLoop extends Prepared {
     this.#lanes.push(...reduced.values(), ...buffered.values())
     this.#tables = this.#ir.tables.map((table) => this.#sharedTable(table.value))
     const tables = this.#tables.map((table) => (table.copy as ArrayLike<Primitive> | undefined) ?? table.original) // a copy of numbers or bigints
-    this.#memory = { order, keys: this.#keys(), tables, reduced, buffered }
+    this.#memory = {
+      order,
+      keys: this.#keys(),
+      tables,
+      reduced,
+      buffered,
+      scratch: this.#scratch(),
+      owns: (buffer) => this.#resources.arena.owns(buffer),
+    }
     return planKernel(this.inputs, this.#ir, this.space, this.blocks, this.#memory)
+  }
+
+  /** Memory for what WebAssembly kernels add to accumulators: a block for each worker. */
+  #scratch(): number {
+    const length = scratchLength([...this.inputs.accumulators.values()].map(formOf))
+    return length === 0 ? 0 : this.#allocate('f64', length * this.#resources.pool.size).byteOffset
+  }
+
+  /** How the body runs, now that the arrays are known. */
+  get kernel(): LoopPlan['kernel'] {
+    const { wasm } = this.#plan
+    if (this.#resources.kernel === 'js') return { target: 'js' }
+    return 'because' in wasm ? { target: 'js', because: [wasm.because] } : { target: wasm.target }
+  }
+
+  get innerLoops(): readonly string[] {
+    const { wasm } = this.#plan
+    return 'because' in wasm || this.#resources.kernel === 'js' ? [] : wasm.loops
   }
 
   /** Takes the place of another preparation that would differ from this one in captured values only; whether it does. */
@@ -141,7 +168,8 @@ export class KernelLoop extends Prepared {
         : dtypeOfTable(original) === dtypeOfTable(copy as ArrayLike<Primitive>) && original.length === copy.length,
     )
     if (!fits || tables.length !== this.#tables.length) return false
-    if (planKernel(inputs, ir, this.space, this.blocks, memory).text !== this.#plan.text) return false
+    const plan = planKernel(inputs, ir, this.space, this.blocks, memory)
+    if (plan.text !== this.#plan.text || wasmKey(plan) !== wasmKey(this.#plan)) return false
     this.inputs = inputs
     this.#ir = ir
     this.#tables = tables
@@ -244,9 +272,21 @@ export class KernelLoop extends Prepared {
   }
 
   #task(pass: number): LoopTask {
-    const { text, binding, extents } = this.#plan
+    const { text, binding, extents, wasm } = this.#plan
     const parameters = this.#ir.parameters.map((parameter) => parameter.value)
-    return { id: this.#id, text, binding, extents, schedule: this.blocks, claims: this.#claims, parameters, pass, share: 0, shares: 1 }
+    const task = {
+      id: this.#id,
+      text,
+      binding,
+      extents,
+      schedule: this.blocks,
+      claims: this.#claims,
+      parameters,
+      pass,
+      share: 0,
+      shares: 1,
+    }
+    return 'because' in wasm || this.#resources.kernel === 'js' ? task : { ...task, wasm: wasm.plan }
   }
 
   async #runOnWorkers(task: LoopTask, workers: number): Promise<readonly (LoopTaskResult & { readonly thrown?: unknown })[]> {
@@ -256,7 +296,7 @@ export class KernelLoop extends Prepared {
 
   /** The same blocks with the same kernel, in plan order, letting others have their turn between slices. */
   async #runHere(task: LoopTask): Promise<readonly (LoopTaskResult & { readonly thrown?: unknown })[]> {
-    this.#bound ??= bindLoop(task.text, task.binding, this.#combines())
+    this.#bound ??= bindLoop(task, this.#resources.arena, this.#combines())
     const context = startPass(task, this.#bound)
     let turn = performance.now()
     for (let block = claimBlock(this.#claims, this.blocks); block >= 0; block = claimBlock(this.#claims, this.blocks)) {
@@ -352,4 +392,9 @@ function msText(milliseconds: number): string {
 function widthOf(blocks: BlockSchedule): number {
   if (blocks.successors.length === 0) return blocks.count
   return Math.min(...blocks.cuts.map((cut) => cut.length - 1))
+}
+
+/** What tells WebAssembly kernels apart. */
+function wasmKey({ wasm }: KernelPlan): string | undefined {
+  return 'because' in wasm ? undefined : wasm.key
 }

@@ -5,10 +5,12 @@
 import type { TypedArray } from '../../core/column.ts'
 import { Bug } from '../../core/errors.ts'
 import { type Expr, type FunctionIr, visitStmts } from '../../core/functionIr.ts'
-import { fieldsOf } from '../../core/schema.ts'
-import type { DenseStorage, SparseStorage, Storage, TableStorage } from '../../core/storage.ts'
+import { type DType, fieldsOf } from '../../core/schema.ts'
+import type { Refusal } from '../../core/span.ts'
+import { ARRAY_OF_DTYPE, type DenseStorage, type SparseStorage, type Storage, type TableStorage } from '../../core/storage.ts'
 import { loopKernelText, rngNames } from '../kernels/loopKernel.ts'
 import type { ArrayShape, ColumnShape, ElementShape, KernelShape } from '../kernels/loopKernelShape.ts'
+import { planWasm, type WasmDecision } from '../kernels/wasmPlan.ts'
 import type { AccumulatorForm } from './accumulatorLog.ts'
 import { type BlockSchedule, extentsOf, type IterationSpace } from './blockSchedule.ts'
 import { isWrittenInPlace } from './keyedArray.ts'
@@ -79,6 +81,8 @@ export function formOf(input: AccumulatorInput): AccumulatorForm {
 
 export interface KernelPlan {
   readonly text: string
+  /** The kernel as WebAssembly, or why it is JavaScript. */
+  readonly wasm: WasmDecision | { readonly because: Refusal }
   readonly binding: BindingPlan
   readonly extents: readonly number[]
   /** Names in the order of the binding. */
@@ -95,6 +99,9 @@ export interface KernelMemory {
   /** Private copies by array identity (add-only arrays) and by name (buffers). */
   readonly reduced: ReadonlyMap<number, Lanes>
   readonly buffered: ReadonlyMap<string, Lanes>
+  /** Where WebAssembly kernels note what they add to accumulators; 0 without accumulators. */
+  readonly scratch: number
+  readonly owns: (buffer: ArrayBufferView) => boolean
 }
 
 export function planKernel(
@@ -128,7 +135,35 @@ export function planKernel(
     keys: memory.keys,
     element: element.plan,
   }
-  return { text: loopKernelText(ir, shape), binding, extents, arrays: names, accumulators }
+  const wasm = decideWasm(inputs, ir, shape, binding, memory)
+  return { text: loopKernelText(ir, shape), wasm, binding, extents, arrays: names, accumulators }
+}
+
+function decideWasm(
+  inputs: LoopInputs,
+  ir: FunctionIr,
+  shape: KernelShape,
+  { arrays, tables, order, keys, element }: BindingPlan,
+  { scratch, owns }: KernelMemory,
+): KernelPlan['wasm'] {
+  const columns = shape.element.kind === 'row' ? shape.element.columns : shape.element.kind === 'scalar' ? [shape.element.column] : []
+  const buffers = element.kind === 'columns' ? columns.map((_, i) => element.storage.columns[i]?.values ?? new Uint8Array()) : []
+  return planWasm(
+    ir,
+    shape,
+    {
+      arrays: arrays.map((array) => (array.kind === 'dense' ? array : undefined)),
+      tables,
+      order,
+      keys,
+      element: element.kind === 'dense' ? element : undefined,
+      columns: buffers,
+      scratch,
+      owns,
+    },
+    columns.map((column) => column.dtype),
+    inputs.analyzed.spec.options.precision ?? 'exact',
+  )
 }
 
 function known<V>(map: ReadonlyMap<string, V>, name: string): V {
@@ -199,12 +234,17 @@ function elementOf(over: LoopInputs['over']): { readonly shape: ElementShape; re
 
 const NUMBERS: ReadonlySet<string> = new Set(['f64', 'f32', 'i64', 'i32', 'u32', 'i16', 'u16', 'i8', 'u8', 'u64', 'time'])
 
+function dtypeOfKind(kind: string | undefined): DType | undefined {
+  return kind !== undefined && kind in ARRAY_OF_DTYPE ? (kind as DType) : undefined // just asked for
+}
+
 function columnsShape(storage: SparseStorage | TableStorage): ElementShape {
   const columns = fieldsOf(storage.element).map((field, i): ColumnShape => {
     const column = storage.columns[i]
     const form =
       column?.values === undefined ? 'reader' : NUMBERS.has(column.type.kind) ? 'number' : column.type.kind === 'bool' ? 'bool' : 'reader'
-    return { name: field.name, form, nullable: column?.validity !== undefined }
+    const dtype = form === 'bool' ? 'bool' : form === 'number' ? dtypeOfKind(column?.type.kind) : undefined
+    return { name: field.name, form, nullable: column?.validity !== undefined, ...(dtype === undefined ? {} : { dtype }) }
   })
   const [first] = columns
   return storage.element.kind === 'scalar' && first !== undefined ? { kind: 'scalar', column: first } : { kind: 'row', columns }

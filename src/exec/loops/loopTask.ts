@@ -6,6 +6,7 @@ import type { TypedArray } from '../../core/column.ts'
 import type { PortableFunction, Primitive } from '../../core/functionIr.ts'
 import type { SparseStorage, TableStorage } from '../../core/storage.ts'
 import type { ElementBinding } from '../kernels/loopKernelShape.ts'
+import type { WasmKernelPlan } from '../kernels/wasmBinding.ts'
 import type { AccumulatorForm, AccumulatorPart } from './accumulatorLog.ts'
 import type { BlockSchedule, IterationSpace } from './blockSchedule.ts'
 import type { ClaimState } from './claim.ts'
@@ -16,6 +17,8 @@ export interface LoopTask {
   readonly id: string
   /** The kernel's text (`exec/kernels/loopKernel.ts`). */
   readonly text: string
+  /** The kernel as WebAssembly, where that can run it: then the text is not used. */
+  readonly wasm?: WasmKernelPlan
   readonly binding: BindingPlan
   readonly extents: readonly number[]
   readonly schedule: BlockSchedule

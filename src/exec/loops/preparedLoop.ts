@@ -22,6 +22,8 @@ export interface LoopResources {
   readonly arena: Arena
   /** Estimated milliseconds from which a first pass runs on workers; default 8. 0 is for tests of small loops. */
   readonly worthThreadsMs?: number
+  /** 'js': JavaScript kernels only, for comparisons. */
+  readonly kernel?: 'js'
 }
 
 export interface PassResult {
@@ -42,6 +44,10 @@ export interface VerifyResult {
 export interface PreparedLoop {
   readonly blocks: BlockSchedule
   readonly execution: LoopPlan['execution']
+  /** How the body runs; absent where the plan says it already. */
+  readonly kernel?: LoopPlan['kernel']
+  /** What became of the innermost loops of a WebAssembly kernel, one line each. */
+  readonly innerLoops?: readonly string[]
   /** How many blocks can run at the same time at most. */
   readonly width: number
   /** Passes count from 0. Rejects with a TaskError when the body threw, with the signal's reason when aborted; arrays then hold what was written. */

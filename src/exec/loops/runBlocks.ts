@@ -13,6 +13,7 @@ import { outsideMessage } from '../../core/indexSpace.ts'
 import { IterationRng } from '../../core/random.ts'
 import { fieldsOf } from '../../core/schema.ts'
 import type { ArrayBinding, ElementBinding, KernelBinding, LoopKernel } from '../kernels/loopKernelShape.ts'
+import { bindWasm } from '../kernels/wasmBinding.ts'
 import type { Arena } from '../memory/arena.ts'
 import type { TaskHandler } from '../workers/worker.ts'
 import { type AccumulatorLog, closeFragment, createLog, isOrdered, partOf, resetLog } from './accumulatorLog.ts'
@@ -20,7 +21,7 @@ import type { BlockSchedule } from './blockSchedule.ts'
 import { abortPass, type Claimer, claimBlock, finishBlock, isAborted, reportFailure, smallestFailure } from './claim.ts'
 import { errorToWire } from './failure.ts'
 import { KeyedView } from './keyedArray.ts'
-import type { ArrayPlan, BindingPlan, ElementPlan, LoopTask, LoopTaskResult } from './loopTask.ts'
+import type { ArrayPlan, ElementPlan, LoopTask, LoopTaskResult } from './loopTask.ts'
 
 /** A kernel bound to its arrays, with what it writes besides them. */
 export interface BoundLoop {
@@ -30,6 +31,8 @@ export interface BoundLoop {
   readonly at: { place: number }
   /** Sparse arrays and tables by their place in the binding. */
   readonly keyed: ReadonlyMap<number, KeyedView>
+  /** Tells a WebAssembly kernel whose scratch memory to use. */
+  readonly useShare?: (share: number) => void
 }
 
 /** Kernels are told apart for V8, which bakes arrays in only while one closure of a text exists. */
@@ -37,8 +40,8 @@ let bound = 0
 
 /** `combines` are the user's own functions, by the array's place, on the thread where they live. */
 export function bindLoop(
-  text: string,
-  plan: BindingPlan,
+  { text, wasm, binding: plan }: Pick<LoopTask, 'text' | 'wasm' | 'binding'>,
+  arena: Arena,
   combines: ReadonlyMap<number, (a: number, b: number) => number> = new Map(),
 ): BoundLoop {
   const logs = plan.accumulators.map(createLog)
@@ -61,6 +64,7 @@ export function bindLoop(
       throw new PlanError(outsideMessage(label, key as readonly number[], shape)) // printed, whatever it is
     },
   }
+  if (wasm !== undefined) return { ...bindWasm(wasm, binding, arena), logs, rngs, at, keyed }
   const factory = new Function('bind', `${text}\n// ${bound++}`) as (bind: KernelBinding) => LoopKernel // text of loopKernel.ts
   return { kernel: factory(binding), logs, rngs, at, keyed }
 }
@@ -124,6 +128,7 @@ const SLICE_MS = 5
 
 export function startPass(task: LoopTask, boundLoop: BoundLoop): PassContext {
   for (const log of boundLoop.logs) resetLog(log)
+  boundLoop.useShare?.(task.share)
   for (const rng of boundLoop.rngs) rng.startPass(task.pass)
   for (const view of boundLoop.keyed.values()) view.overlay.clear()
   return { task: { ...task, keys: task.binding.keys, order: task.binding.order }, bound: boundLoop, failure: undefined, slice: FIRST_SLICE }
@@ -266,7 +271,7 @@ export const runLoopTask: TaskHandler = (payload, { cache, abortFlag, arena }) =
   const sent = payload as LoopTask // sent by loopRun.ts
   const task = { ...sent, claims: { ...sent.claims, abortFlag } }
   const key = `loop ${task.id}`
-  const boundLoop = (cache.get(key) as BoundLoop | undefined) ?? bindLoop(task.text, task.binding)
+  const boundLoop = (cache.get(key) as BoundLoop | undefined) ?? bindLoop(task, arena)
   cache.delete(key)
   cache.set(key, boundLoop)
   const kernels = [...cache.keys()].filter((name) => name.startsWith('loop '))

@@ -1,0 +1,352 @@
+/**
+ * Random bodies that compute with numbers and truth values only, as WebAssembly kernels run them: every operator, most
+ * functions, arrays of one and two axes of every dtype, two names for one array, inner loops with rows, breaks, throws.
+ */
+import fc from 'fast-check'
+import type { Builtin, Expr, FunctionIr, Primitive, Stmt } from '../../src/core/functionIr.ts'
+import type { DType } from '../../src/core/schema.ts'
+import { SPECIAL_NUMBERS } from './kernelBody.ts'
+
+/** Arrays by name: dtype and shape. `twin` is another name of `grid`. */
+export const NUMERIC_ARRAYS: Readonly<Record<string, readonly [DType, readonly number[]]>> = {
+  grid: ['f64', [5, 11]],
+  rows: ['f32', [5, 11]],
+  other: ['f32', [5, 11]],
+  whole: ['i32', [5, 11]],
+  line: ['f32', [11]],
+  long: ['f64', [11]],
+  natural: ['u32', [11]],
+  short: ['i16', [11]],
+  bytes: ['u8', [11]],
+  tiny: ['i8', [11]],
+  words: ['u16', [11]],
+  flags: ['bool', [11]],
+}
+export const TWIN = 'twin'
+const NAMES = [...Object.keys(NUMERIC_ARRAYS), TWIN]
+
+export type NumericElement = 'none' | 'box' | 'number' | 'row'
+const FIELDS = ['n', 'ok', 'count', 'single']
+const LOCALS = ['x', 'y', 'z']
+export const THROWN = 'too much'
+
+const span = { line: 1, column: 1, text: '' }
+const literal = (value: Primitive): Expr => ({ kind: 'Literal', value, span })
+const local = (name: string): Expr => ({ kind: 'Local', name, span })
+const key = (axis: number): Expr => ({ kind: 'Key', axis, span })
+const binary = (operator: Extract<Expr, { kind: 'Binary' }>['operator'], left: Expr, right: Expr): Expr => ({
+  kind: 'Binary',
+  operator,
+  left,
+  right,
+  span,
+})
+// biome-ignore format: the suppression holds for one line
+// biome-ignore lint/suspicious/noThenProperty: the IR's own word
+const choice = (test: Expr, yes: Expr, no: Expr): Expr => ({ kind: 'Conditional', test, then: yes, else: no, span })
+// biome-ignore format: the suppression holds for one line
+// biome-ignore lint/suspicious/noThenProperty: the IR's own word
+const branch = (test: Expr, yes: readonly Stmt[], no: readonly Stmt[]): Stmt => ({ kind: 'If', test, then: yes, else: no, span })
+
+const FUNCTIONS: readonly (readonly [Builtin, number])[] = [
+  ...(
+    ['abs', 'ceil', 'floor', 'round', 'trunc', 'sign', 'sqrt', 'cbrt', 'exp', 'log', 'sin', 'cos', 'tanh', 'fround', 'clz32'] as const
+  ).map((name) => [`Math.${name}`, 1] as const),
+  ...(['atan2', 'imul', 'max', 'min', 'pow', 'hypot'] as const).map((name) => [`Math.${name}`, 2] as const),
+  ['Math.max', 3],
+  ['Math.min', 0],
+  ['Number', 1],
+]
+const QUESTIONS: readonly (readonly [Builtin, number])[] = [
+  ['Number.isNaN', 1],
+  ['Number.isInteger', 1],
+  ['Number.isSafeInteger', 1],
+  ['Number.isFinite', 1],
+  ['isNaN', 1],
+  ['isFinite', 1],
+  ['Boolean', 1],
+  ['Object.is', 2],
+]
+
+interface Scope {
+  readonly element: NumericElement
+  readonly locals: readonly string[]
+  /** Indices of the loops around, whose values are inside axes of 11, but for the last value of some. */
+  readonly counters: readonly string[]
+}
+
+interface Values {
+  readonly number: fc.Arbitrary<Expr>
+  readonly truth: fc.Arbitrary<Expr>
+}
+
+function valuesOf(scope: Scope): Values {
+  const leaves: fc.Arbitrary<Expr>[] = [
+    fc.constantFrom(...SPECIAL_NUMBERS).map(literal),
+    fc.constantFrom(...scope.locals, ...scope.counters).map(local),
+    fc.constantFrom('rate', 'count').map((name): Expr => ({ kind: 'Parameter', name, span })),
+    fc.constant(key(0)),
+    fc.constant<Expr>({ kind: 'Extent', array: 'grid', axis: 1, span }),
+    fc.constant<Expr>({ kind: 'LookupLength', table: 'weights', span }),
+  ]
+  const truths: fc.Arbitrary<Expr>[] = [fc.boolean().map(literal), fc.constant<Expr>({ kind: 'Parameter', name: 'yes', span })]
+  if (scope.element === 'number') leaves.push(fc.constant<Expr>({ kind: 'Input', argument: 0, span }))
+  if (scope.element === 'row') {
+    const field = (name: string): Expr => ({ kind: 'Field', of: { kind: 'Input', argument: 0, span }, name, optional: false, span })
+    leaves.push(fc.constantFrom(...FIELDS.filter((name) => name !== 'ok')).map(field))
+    truths.push(fc.constant(field('ok')))
+  }
+  return fc.letrec<{ number: Expr; truth: Expr; any: Expr }>((tie) => {
+    const [number, truth, any] = [tie('number'), tie('truth'), tie('any')]
+    const call = (list: readonly (readonly [Builtin, number])[]): fc.Arbitrary<Expr> =>
+      fc
+        .constantFrom(...list)
+        .chain(([callee, arity]) =>
+          fc.array(number, { minLength: arity, maxLength: arity }).map((args): Expr => ({ kind: 'Call', callee, args, span })),
+        )
+    const limits = { maxDepth: 4, depthIdentifier: 'numeric expression' }
+    return {
+      any: fc.oneof({ weight: 4, arbitrary: number }, { weight: 1, arbitrary: truth }),
+      number: fc.oneof(
+        limits,
+        fc.oneof(...leaves),
+        fc
+          .tuple(fc.constantFrom('+', '-', '*', '/', '%', '+', '-', '*', '**', '&', '|', '^', '<<', '>>', '>>>'), any, any)
+          .map(([o, a, b]) => binary(o as '+', a, b)),
+        fc.tuple(fc.constantFrom('+', '-', '*', '/', '%'), number, number).map(([o, a, b]) => binary(o as '+', a, b)),
+        fc
+          .tuple(fc.constantFrom('-' as const, '+' as const, '~' as const), any)
+          .map(([operator, operand]): Expr => ({ kind: 'Unary', operator, operand, span })),
+        fc
+          .tuple(fc.constantFrom('&&' as const, '||' as const), number, number)
+          .map(([operator, left, right]): Expr => ({ kind: 'Logical', operator, left, right, span })),
+        fc.tuple(any, number, number).map(([test, yes, no]) => choice(test, yes, no)),
+        call(FUNCTIONS),
+        fc
+          .constantFrom(...NAMES)
+          .chain((array) => subscriptsOf(array, scope, number).map((subscripts): Expr => ({ kind: 'Read', array, subscripts, span }))),
+        fc
+          .tuple(fc.constantFrom('weights', 'plain', 'codes'), number)
+          .map(([table, index]): Expr => ({ kind: 'Lookup', table, index: tableIndex(index), span })),
+      ),
+      truth: fc.oneof(
+        limits,
+        fc.oneof(...truths),
+        fc.tuple(fc.constantFrom('==', '!=', '===', '!==', '<', '<=', '>', '>='), any, any).map(([o, a, b]) => binary(o as '<', a, b)),
+        any.map((operand): Expr => ({ kind: 'Unary', operator: '!', operand, span })),
+        fc
+          .tuple(fc.constantFrom('&&' as const, '||' as const), truth, truth)
+          .map(([operator, left, right]): Expr => ({ kind: 'Logical', operator, left, right, span })),
+        call(QUESTIONS),
+      ),
+    }
+  })
+}
+
+/** Mostly inside tables of four, so that few values may be undefined. */
+function tableIndex(index: Expr): Expr {
+  return index.kind === 'Local' || index.kind === 'Read' ? index : binary('&', index, literal(3))
+}
+
+/** One subscript an axis: a key, an index, a literal, something near an edge, and rarely anything. */
+function subscriptsOf(array: string, { element, counters }: Scope, any: fc.Arbitrary<Expr>): fc.Arbitrary<Expr[]> {
+  const shape = NUMERIC_ARRAYS[array === TWIN ? 'grid' : array]?.[1] ?? []
+  return fc.tuple(
+    ...shape.map((extent, axis) => {
+      const own = element === 'box' ? key(axis % 2) : key(0)
+      const inside = binary('%', own, literal(extent))
+      const index = axis === shape.length - 1 && counters.length > 0 ? fc.constantFrom(...counters).map(local) : fc.constant(inside)
+      return fc.oneof(
+        { weight: 20, arbitrary: index },
+        {
+          weight: 12,
+          arbitrary: fc.oneof(fc.constant(inside), fc.nat(extent - 1).map(literal), fc.constant(element === 'box' ? own : inside)),
+        },
+        { weight: 3, arbitrary: fc.tuple(index, fc.integer({ min: -1, max: 1 })).map(([e, by]) => binary('+', e, literal(by))) },
+        { weight: 1, arbitrary: fc.tuple(index, fc.constantFrom(-0, 0.5, extent - 1)).map(([e, by]) => binary('-', e, literal(by))) },
+        { weight: 1, arbitrary: any },
+      )
+    }),
+  ) as fc.Arbitrary<Expr[]>
+}
+
+function statements(scope: Scope, depth: number): fc.Arbitrary<readonly Stmt[]> {
+  const { number, truth } = valuesOf(scope)
+  const value = fc.oneof({ weight: 8, arbitrary: number }, { weight: 1, arbitrary: truth })
+  const store = fc
+    .constantFrom(...NAMES)
+    .chain((array) =>
+      fc
+        .tuple(fc.constantFrom('Write' as const, 'Add' as const), subscriptsOf(array, scope, number), value)
+        .map(([kind, subscripts, e]): Stmt => ({ kind, array, subscripts, value: e, span })),
+    )
+  const simple = [
+    store,
+    store,
+    fc.tuple(fc.constantFrom(...LOCALS), number).map(([name, e]): Stmt => ({ kind: 'Assign', local: name, value: e, span })),
+    fc
+      .tuple(fc.constantFrom('sum', 'least', 'most', 'calls'), value)
+      .map(([accumulator, e]): Stmt => ({ kind: 'Accumulate', accumulator, value: e, span })),
+  ]
+  if (depth === 0) return fc.array(fc.oneof(...simple), { minLength: 1, maxLength: 3 })
+  const inner = statements(scope, depth - 1)
+  const nested: fc.Arbitrary<Stmt>[] = [
+    fc.tuple(value, inner, inner).map(([test, yes, no]) => branch(test, yes, no)),
+    loop(scope, depth),
+    rowLoop(scope, depth),
+    rowLoop(scope, depth),
+    fc.tuple(value, inner).map(
+      ([test, body]): Stmt => ({
+        kind: 'Labeled',
+        label: `out${depth}`,
+        body: [branch(test, [{ kind: 'Break', label: `out${depth}`, span }], []), ...body],
+        span,
+      }),
+    ),
+    fc
+      .tuple(value, value)
+      .map(([test, result]) =>
+        branch(test, [scope.element === 'row' ? { kind: 'Return', span } : { kind: 'Return', value: result, span }], []),
+      ),
+    number.map((e) => branch(binary('===', e, literal(3)), [{ kind: 'Throw', error: 'RangeError', message: literal(THROWN), span }], [])),
+    value.map((e): Stmt => ({ kind: 'Evaluate', value: e, span })),
+  ]
+  return fc.array(fc.oneof(...simple, ...nested), { minLength: 1, maxLength: 4 })
+}
+
+const bounds: fc.Arbitrary<Expr> = fc.oneof(
+  { weight: 6, arbitrary: fc.constant<Expr>({ kind: 'Extent', array: 'grid', axis: 1, span }) },
+  { weight: 4, arbitrary: fc.integer({ min: -1, max: 13 }).map(literal) },
+  { weight: 4, arbitrary: fc.constant<Expr>({ kind: 'Parameter', name: 'count', span }) },
+  { weight: 1, arbitrary: fc.constant<Expr>(binary('+', key(0), literal(2))) },
+  { weight: 1, arbitrary: fc.constant(literal(3.5)) },
+)
+
+function loop(scope: Scope, depth: number): fc.Arbitrary<Stmt> {
+  const name = `k${depth}`
+  const within = { ...scope, counters: [name] }
+  const { number, truth } = valuesOf(within)
+  return fc
+    .tuple(
+      statements(within, depth - 1),
+      bounds,
+      fc.constantFrom(1, 1, 2, -1),
+      fc.oneof(number, truth),
+      fc.constantFrom('break', 'continue', 'none'),
+    )
+    .map(([body, to, step, test, leave]) => {
+      const exit: Stmt[] =
+        leave === 'none' ? [] : [branch(test, [leave === 'break' ? { kind: 'Break', span } : { kind: 'Continue', span }], [])]
+      return counted(name, [...exit, ...body], to, step)
+    })
+}
+
+function counted(name: string, body: readonly Stmt[], to: Expr, step: number, first = 0): Stmt {
+  const [from, until] = step > 0 ? [literal(first), to] : [to, literal(-1)]
+  const start = step > 0 ? from : binary('-', to, literal(1))
+  return {
+    kind: 'For',
+    init: [{ kind: 'Let', local: name, init: start, span }],
+    test: binary(step > 0 ? '<' : '>', local(name), until),
+    update: [{ kind: 'Assign', local: name, value: binary('+', local(name), literal(step)), span }],
+    body,
+    doWhile: false,
+    counted: { local: name, from: start, to: until, step },
+    span,
+  }
+}
+
+/** A loop along rows, of the kind that becomes vectors: arithmetic of elements at the index, sums, stores. */
+function rowLoop(scope: Scope, depth: number): fc.Arbitrary<Stmt> {
+  const name = `r${depth}`
+  const arrays = fc.constantFrom('grid', 'rows', 'other', 'whole', 'line', 'long', TWIN)
+  const row = fc.oneof(
+    fc.nat(4).map(literal),
+    fc.constant(binary('%', key(0), literal(5))),
+    fc.constant<Expr>({ kind: 'Parameter', name: 'count', span }),
+    fc.constant(key(0)),
+  )
+  const at = fc.oneof(
+    { weight: 12, arbitrary: fc.constant(local(name)) },
+    { weight: 1, arbitrary: fc.constantFrom(-1, 1, 2).map((by) => binary('+', local(name), literal(by))) },
+    { weight: 1, arbitrary: fc.constant(literal(3)) },
+  )
+  const access = arrays.chain((array) => {
+    const isLine = array === 'line' || array === 'long'
+    return fc.tuple(row, at).map(([r, k]) => ({ array, subscripts: isLine ? [k] : [r, k] }))
+  })
+  const { value } = fc.letrec<{ value: Expr }>((tie) => {
+    const node = tie('value')
+    return {
+      value: fc.oneof(
+        { maxDepth: 3, depthIdentifier: 'row expression' },
+        fc.oneof(
+          access.map((place): Expr => ({ kind: 'Read', ...place, span })),
+          fc.constantFrom(...scope.locals).map(local),
+          fc.constantFrom(...SPECIAL_NUMBERS).map(literal),
+          fc.constant<Expr>({ kind: 'Parameter', name: 'rate', span }),
+        ),
+        access.map((place): Expr => ({ kind: 'Read', ...place, span })),
+        fc.tuple(fc.constantFrom('+', '-', '*', '/'), node, node).map(([o, a, b]) => binary(o as '+', a, b)),
+        fc
+          .tuple(fc.constantFrom('Math.min' as const, 'Math.max' as const), node, node)
+          .map(([callee, a, b]): Expr => ({ kind: 'Call', callee, args: [a, b], span })),
+        fc
+          .tuple(fc.constantFrom('Math.sqrt' as const, 'Math.abs' as const), node)
+          .map(([callee, a]): Expr => ({ kind: 'Call', callee, args: [a], span })),
+        node.map((operand): Expr => ({ kind: 'Unary', operator: '-', operand, span })),
+      ),
+    }
+  })
+  const before = `t${depth}`
+  const stored = fc
+    .tuple(fc.constantFrom('Write' as const, 'Add' as const), access, value)
+    .map(([kind, place, e]): Stmt => ({ kind, ...place, value: e, span }))
+  const kept = fc.tuple(value, access, value).map(([e, place, factor]): Stmt[] => [
+    { kind: 'Let', local: before, init: e, span },
+    { kind: 'Add', ...place, value: binary('*', local(before), factor), span },
+  ])
+  const summed = fc
+    .tuple(fc.constantFrom(...LOCALS), value)
+    .map(([into, e]): Stmt => ({ kind: 'Assign', local: into, value: binary('+', local(into), e), span }))
+  return fc
+    .tuple(
+      fc.array(
+        fc.oneof(
+          stored.map((stmt) => [stmt]),
+          kept,
+          stored.map((stmt) => [stmt]),
+          summed.map((stmt) => [stmt]),
+        ),
+        { minLength: 1, maxLength: 3 },
+      ),
+      bounds,
+      fc.constantFrom(0, 0, 1),
+    )
+    .map(([parts, to, from]) => counted(name, parts.flat(), to, 1, from))
+}
+
+/** A body over an element of this kind. */
+export function numericBody(element: NumericElement): fc.Arbitrary<FunctionIr> {
+  const parameters = fc.tuple(fc.constantFrom(...SPECIAL_NUMBERS), fc.integer({ min: 0, max: 12 }), fc.boolean())
+  return fc.tuple(statements({ element, locals: LOCALS, counters: [] }, 2), parameters).map(([body, [rate, count, yes]]) => ({
+    name: 'body',
+    span,
+    keyRank: element === 'box' ? 2 : 1,
+    body: [...LOCALS.map((name, i): Stmt => ({ kind: 'Let', local: name, init: literal(i), span })), ...body],
+    parameters: [
+      { name: 'rate', value: rate, origin: 'capture' },
+      { name: 'count', value: count, origin: 'capture' },
+      { name: 'yes', value: yes, origin: 'env' },
+    ],
+    tables: [
+      { name: 'weights', value: Float64Array.of(0.5, -0, Number.NaN, 5e-324), origin: 'capture' },
+      { name: 'plain', value: [1, -0, 1e308, 0.1], origin: 'capture' },
+      { name: 'codes', value: Int8Array.of(-3, 0, 7, 127), origin: 'capture' },
+    ],
+    uses: [
+      ...NAMES.map((name) => ({ name, kind: 'array' as const, origin: 'env' as const })),
+      ...['sum', 'least', 'most', 'calls'].map((name) => ({ name, kind: 'accumulator' as const, origin: 'env' as const })),
+    ],
+  }))
+}

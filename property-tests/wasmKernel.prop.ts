@@ -1,0 +1,229 @@
+/**
+ * Law 5 for WebAssembly kernels: in exact precision they do what JavaScript kernels do, and what the IR says, on NaN,
+ * -0, infinities, denormals and the extremes of every dtype: the same bits, or the same error at the same key. In fast
+ * precision they do the same for every number of workers.
+ */
+import fc from 'fast-check'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { columnFromValues } from '../src/core/columnBuilder.ts'
+import { TaskError } from '../src/core/errors.ts'
+import type { FunctionIr } from '../src/core/functionIr.ts'
+import type { AnalyzedLoop, LoopOptions } from '../src/core/loopSpec.ts'
+import type { DType } from '../src/core/schema.ts'
+import type { Storage, TableStorage } from '../src/core/storage.ts'
+
+import type { LoopInputs } from '../src/exec/loops/loopInputs.ts'
+import { prepareLoop } from '../src/exec/loops/loopRun.ts'
+import { PlainLoop } from '../src/exec/loops/plainRun.ts'
+import { keyAtPosition, spaceOf } from '../src/exec/loops/space.ts'
+
+import { SPECIAL_NUMBERS } from './arbitraries/kernelBody.ts'
+import { NUMERIC_ARRAYS, type NumericElement, numericBody, TWIN } from './arbitraries/numericBody.ts'
+import { irText } from './kernelText.ts'
+import { lawRuns } from './lawRuns.ts'
+import { elementsOf, Holding, indexAt, type Machine, startMachine } from './loopRuns.ts'
+
+const RUNS = lawRuns()
+const SEED = process.env.SEED === undefined ? Date.now() % 2 ** 31 : Number(process.env.SEED)
+console.log(`wasmKernel.prop.ts: SEED=${SEED}, ${RUNS} runs a law`)
+const TIMEOUT_MS = 30 * RUNS + 60_000
+const ITERATIONS = 13
+const BOX = [3, 5]
+
+let machine: Machine
+beforeAll(() => {
+  machine = startMachine([1])
+})
+afterAll(() => machine.stop())
+
+for (const element of ['none', 'box', 'number', 'row'] as const) {
+  test(
+    `a WebAssembly kernel over ${element === 'none' ? 'keys' : element === 'box' ? 'keys of two axes' : `${element}s`} does what the JavaScript kernel and the IR do`,
+    async () => {
+      const targets: Record<string, number> = {}
+      const picks = fc.array(fc.nat(SPECIAL_NUMBERS.length - 1), { minLength: ITERATIONS, maxLength: ITERATIONS })
+      await fc.assert(
+        fc.asyncProperty(numericBody(element), picks, fc.nat(3), async (ir, chosen, form) => {
+          const data = { ir, element, chosen, form }
+          const [wasm, js, plain] = [await outcomeOf(data, 'wasm'), await outcomeOf(data, 'js'), await outcomeOf(data, 'plain')]
+          targets[wasm.target] = (targets[wasm.target] ?? 0) + 1
+          const difference = differenceOf(wasm.values, plain.values) ?? differenceOf(js.values, plain.values)
+          if (difference !== undefined) throw new Error(`${wasm.target}: ${difference}\n${irText(ir)}`)
+        }),
+        { numRuns: RUNS, seed: SEED },
+      )
+      console.log(`over ${element}: ${JSON.stringify(targets)}`)
+      expect((targets.wasm ?? 0) + (targets['wasm-simd'] ?? 0)).toBeGreaterThan(RUNS * 0.6)
+      expect(targets['wasm-simd'] ?? 0).toBeGreaterThan(RUNS * 0.02)
+    },
+    TIMEOUT_MS,
+  )
+}
+
+interface Case {
+  readonly ir: FunctionIr
+  readonly element: NumericElement
+  readonly chosen: readonly number[]
+  readonly form: number
+}
+type Values = ReadonlyMap<string, unknown>
+
+function differenceOf(kernel: Values, plain: Values): string | undefined {
+  for (const [place, value] of plain) {
+    if (!Object.is(kernel.get(place), value)) return `${place}: the kernel gives ${String(kernel.get(place))}, the IR says ${String(value)}`
+  }
+  return kernel.size === plain.size ? undefined : 'One run threw, the other did not.'
+}
+
+async function outcomeOf(data: Case, how: 'wasm' | 'js' | 'plain'): Promise<{ readonly values: Values; readonly target: string }> {
+  const holding = new Holding(machine.arena)
+  const values = new Map<string, unknown>()
+  let target: string = how
+  try {
+    const inputs = inputsOf(data, holding, {})
+    try {
+      const noted = how === 'plain' ? runPlain(inputs) : await runKernel(inputs, how, (used) => void (target = used))
+      for (const [name, value] of Object.entries(noted)) values.set(name, value)
+      for (const [name, { storage }] of inputs.arrays) noteElements(values, name, storage)
+      if (inputs.over.kind === 'storage' && data.element === 'number') noteElements(values, 'over', inputs.over.storage)
+    } catch (error) {
+      if (!(error instanceof TaskError)) throw error
+      values.set('threw', error.message)
+    }
+    return { values, target }
+  } finally {
+    holding.free()
+  }
+}
+
+function noteElements(values: Map<string, unknown>, name: string, storage: Storage): void {
+  for (const [i, value] of elementsOf(storage).entries()) values.set(`${name}[${i}]`, value)
+}
+
+async function runKernel(
+  inputs: LoopInputs,
+  how: 'wasm' | 'js',
+  note: (target: string) => void,
+): Promise<Readonly<Record<string, unknown>>> {
+  const pool = machine.pools.get(1)
+  if (pool === undefined) throw new Error('No pool of 1.')
+  const loop = prepareLoop(inputs, { pool, arena: machine.arena, ...(how === 'js' ? { kernel: 'js' } : {}) })
+  note(loop.kernel?.target ?? 'none')
+  try {
+    return (await loop.runPass(3)).accumulators
+  } finally {
+    loop.dispose()
+  }
+}
+
+function runPlain(inputs: LoopInputs): Record<string, unknown> {
+  const loop = new PlainLoop(inputs, { storageOf: (_, storage) => storage, laneCount: 1, body: 'ir' })
+  const space = spaceOf(inputs.over)
+  const count = space.kind === 'box' ? space.extents.reduce((a, b) => a * b, 1) : ITERATIONS
+  loop.startPass(3)
+  for (let i = 0; i < count; i++) {
+    const key = [...keyAtPosition(space, i)]
+    try {
+      loop.iterate(i, key, 0)
+    } catch (error) {
+      throw new TaskError(`The body of the loop over elements threw at key [${key.join(', ')}]: ${(error as Error).message}`, {
+        key,
+        cause: error,
+      }) // bodies throw Errors
+    }
+  }
+  const noted: Record<string, unknown> = {}
+  for (const [name, { sink }] of loop.accumulators) {
+    if ('value' in sink) noted[name] = sink.value
+    else noted[name] = [...(sink.values as Float64Array)].slice(0, 'length' in sink ? sink.length : undefined).reduce((a, b) => a + b, 0)
+  }
+  return noted
+}
+
+function inputsOf({ ir, element, chosen, form }: Case, holding: Holding, options: LoopOptions): LoopInputs {
+  const numbers = chosen.map((pick) => SPECIAL_NUMBERS[pick] ?? 0)
+  const arrays = new Map(
+    Object.entries(NUMERIC_ARRAYS).map(([name, [dtype, shape]], i) => {
+      const storage = holding.dense(shape, dtype, [])
+      const size = shape.reduce((a, b) => a * b, 1)
+      for (let k = 0; k < size; k++) {
+        const value = numbers[(k * 5 + i) % ITERATIONS] ?? 0
+        storage.data[indexAt(storage, k)] = (dtype === 'bool' ? k & 1 : value) as never // of the dtype
+      }
+      return [name, { storage, array: i + 1, label: name }] as const
+    }),
+  )
+  const grid = arrays.get('grid')
+  if (grid !== undefined) arrays.set(TWIN, { ...grid, label: TWIN })
+  const over: LoopInputs['over'] =
+    element === 'none' || element === 'box'
+      ? { kind: 'range', extents: element === 'box' ? BOX : [ITERATIONS] }
+      : { kind: 'storage', storage: storageOver(element, numbers, form, holding), array: 0 }
+  const analyzed: AnalyzedLoop = {
+    spec: {
+      body: { original: () => undefined, text: '', span: ir.span, ir, refusals: [] },
+      over: { kind: over.kind === 'range' ? 'range' : 'table', rank: ir.keyRank, extents: [ITERATIONS], label: 'elements' },
+      env: {},
+      options,
+    },
+    plan: {
+      order: 'serial',
+      schedule: { kind: 'serial', axes: [], blocks: [], reason: '' },
+      rejected: [],
+      dependences: [],
+      variables: [],
+      accesses: [],
+      kernel: { target: 'js' },
+      execution: { where: 'caller', because: '' },
+      prefetch: [],
+    },
+    schedule: { kind: 'serial' },
+    ir,
+    reducedArrays: [],
+    writtenArrays: [0, ...[...arrays.values()].map(({ array }) => array)],
+    writesElement: true,
+    notes: [],
+  }
+  const accumulators = new Map([
+    ['sum', 'sum'],
+    ['least', 'min'],
+    ['most', 'max'],
+    ['calls', 'count'],
+  ] as const)
+  return { analyzed, over, arrays, buffers: new Map(), accumulators, rngs: new Map(), envObject: {} }
+}
+
+function storageOver(element: 'number' | 'row', numbers: readonly number[], form: number, holding: Holding): Storage {
+  if (element === 'number') {
+    const dtype = (['f64', 'f32', 'i32', 'bool'] as const)[form] ?? 'f64'
+    const values = dtype === 'bool' ? numbers.map((_, i) => i & 1) : numbers
+    if (form % 2 === 0) return holding.dense([ITERATIONS], dtype, values)
+    return holding.sparse(
+      [ITERATIONS],
+      dtype,
+      values.map((_, i) => [i]),
+      values,
+    )
+  }
+  const shared = (dtype: DType, values: readonly number[]) => {
+    const data = holding.view(dtype, ITERATIONS)
+    for (const [i, value] of values.entries()) data[i] = value as never // numbers of the dtype
+    return { type: { kind: dtype }, length: ITERATIONS, values: data } as const
+  }
+  const columns = {
+    n: shared('f64', numbers),
+    ok: shared(
+      'bool',
+      numbers.map((_, i) => i & 1),
+    ),
+    count: shared('u8', [...numbers.keys()]),
+    single: shared('f32', numbers),
+    name: columnFromValues(
+      numbers.map((n) => `s${n}`),
+      { kind: 'utf8' },
+    ),
+  }
+  const fields = Object.entries(columns).map(([name, column]) => ({ name, type: column.type, nullable: false }))
+  const table: TableStorage = { kind: 'table', element: { kind: 'row', fields }, length: ITERATIONS, columns: Object.values(columns) }
+  return table
+}

@@ -1,0 +1,132 @@
+/**
+ * A compiled kernel as it travels to workers, and as a worker binds it: one module for all, instantiated over the
+ * arena's memory with the addresses of its arrays.
+ *
+ * What a call notes about accumulators lies in a scratch block of the worker's own: a word each, then the values of
+ * sums, in the order in which they were added.
+ */
+import type { Primitive } from '../../core/functionIr.ts'
+import type { Arena } from '../memory/arena.ts'
+import type { KernelBinding, LoopKernel, SumLog } from './loopKernelShape.ts'
+import { LOG_CAPACITY, type ThrownError } from './wasmKernel.ts'
+
+/** Structured-cloneable. */
+export interface WasmKernelPlan {
+  readonly module: WebAssembly.Module
+  /** Addresses, strides, extents: imported numbers by name. */
+  readonly globals: Readonly<Record<string, number>>
+  readonly functions: readonly string[]
+  readonly errors: readonly ThrownError[]
+  /** Extents of a box; undefined when places lead to keys in memory. */
+  readonly boxRank: number | undefined
+  readonly forms: readonly ('sum' | 'min' | 'max' | 'count' | 'custom')[]
+  /** Where the first worker's scratch block starts. */
+  readonly scratch: number
+}
+
+/** Doubles of one worker's scratch block. */
+export function scratchLength(forms: WasmKernelPlan['forms']): number {
+  return forms.length + LOG_CAPACITY * forms.filter((form) => form === 'sum').length
+}
+
+export interface BoundWasm {
+  readonly kernel: LoopKernel
+  /** Tells the kernel which worker's scratch block to use. */
+  useShare(share: number): void
+}
+
+/** Instantiates the module; `binding` holds the logs, and what throws. */
+export function bindWasm(plan: WasmKernelPlan, binding: KernelBinding, arena: Arena): BoundWasm {
+  const { forms } = plan
+  const length = scratchLength(forms)
+  let address = plan.scratch
+  let scratch: Float64Array = new Float64Array()
+  let words: Uint32Array = new Uint32Array()
+  const starts = logStarts(forms)
+  const useShare = (share: number): void => {
+    address = plan.scratch + 8 * length * share
+    scratch = arena.view('f64', address, length) as Float64Array
+    words = arena.view('u32', address, 2 * length) as Uint32Array
+  }
+  if (length > 0) useShare(0)
+  const handOver = (i: number, count: number): void => {
+    const log = binding.accumulators[i] as SumLog // of a sum
+    while (log.values.length < log.length + count) log.grow()
+    const start = starts[i] ?? 0
+    log.values.set(scratch.subarray(start, start + count), log.length)
+    log.length += count
+  }
+  const imports: Record<string, WebAssembly.ImportValue> = { memory: arena.memory, ...plan.globals }
+  for (const name of plan.functions) imports[name] = importedFunction(name, plan, binding, (i) => handOver(i, LOG_CAPACITY))
+  const { run } = new WebAssembly.Instance(plan.module, { k: imports }).exports as { run: (...args: number[]) => void } // what wasmKernel exports
+  const kernel: LoopKernel = (box, from, to, lane, parameters) => {
+    for (const [i, form] of forms.entries()) {
+      if (form !== 'sum') scratch[i] = (binding.accumulators[i] as { value: number }).value // of min, max, count
+    }
+    run(from, to, address, lane, ...boxArguments(box, from, plan.boxRank), ...parameters.map(argumentOf))
+    for (const [i, form] of forms.entries()) {
+      if (form === 'sum') handOver(i, ((words[2 * i] ?? 0) - address) / 8 - (starts[i] ?? 0))
+      else (binding.accumulators[i] as { value: number }).value = scratch[i] ?? 0 // as above
+    }
+  }
+  return { kernel, useShare }
+}
+
+/** Where the logs of sums start in the scratch block, in doubles. */
+function logStarts(forms: WasmKernelPlan['forms']): number[] {
+  let next = forms.length
+  return forms.map((form) => {
+    const start = next
+    if (form === 'sum') next += LOG_CAPACITY
+    return start
+  })
+}
+
+/** Low, high and first key of each axis. */
+function boxArguments(box: ArrayLike<number>, from: number, rank: number | undefined): number[] {
+  if (rank === undefined) return []
+  const args = new Array<number>(3 * rank)
+  let rest = from
+  for (let axis = rank - 1; axis >= 0; axis--) {
+    const [low, high] = [box[2 * axis] ?? 0, box[2 * axis + 1] ?? 0]
+    args[3 * axis] = low
+    args[3 * axis + 1] = high
+    args[3 * axis + 2] = low + (rest % (high - low))
+    rest = Math.floor(rest / (high - low))
+  }
+  return args
+}
+
+/** Captured values as wasm takes them; those of other kinds are not used. */
+function argumentOf(value: Primitive): number {
+  return typeof value === 'number' ? value : typeof value === 'boolean' ? Number(value) : 0
+}
+
+function importedFunction(
+  name: string,
+  plan: WasmKernelPlan,
+  { outside, at }: KernelBinding,
+  grow: (accumulator: number) => void,
+): (...args: number[]) => unknown {
+  if (name === 'grow') return (accumulator) => grow(accumulator as number)
+  if (name === 'int32') return (value) => (value as number) | 0
+  if (name === 'fail') {
+    return (index, place) => {
+      at.place = place as number
+      const { error, message } = plan.errors[index as number] as ThrownError // the module throws those it lists
+      const Class = { Error, RangeError, TypeError }[error]
+      throw message === undefined ? new Class() : new Class(message)
+    }
+  }
+  if (name.startsWith('outside')) {
+    return (array, place, ...key) => {
+      at.place = place as number
+      return outside(array as number, key)
+    }
+  }
+  const source = name.slice(0, name.lastIndexOf('/'))
+  if (source === '%') return (a, b) => (a as number) % (b as number)
+  const [object, property] = source.split('.') as [string, string] // Math.exp, Number.isInteger, Object.is
+  const owner = { Math, Number, Object }[object] as unknown as Record<string, (...args: number[]) => unknown>
+  return owner[property] as (...args: number[]) => unknown // itself: the engine knows its own functions
+}

@@ -1,0 +1,147 @@
+/**
+ * What the parts of the WebAssembly compiler share: what they compile for, loads and stores by element type, and what
+ * a loop's code asks of the kernel around it.
+ */
+import type { Expr, FunctionIr, Stmt } from '../../core/functionIr.ts'
+import type { DType } from '../../core/schema.ts'
+import type { ArrayShape, KernelShape } from './loopKernelShape.ts'
+import { type Code, I, OP, type ValueType } from './wasmEncoder.ts'
+import { F64, HIGHEST, LOWEST, type Value, type WasmType } from './wasmTypes.ts'
+
+/** What the module depends on besides the IR and the kernel's shape. */
+export interface WasmTarget {
+  readonly ir: FunctionIr
+  readonly shape: KernelShape
+  /** Of the private copies that adds go to, by array; undefined where they go to the array. */
+  readonly laneTypes: readonly (DType | undefined)[]
+  /** Arrays with one number share memory. */
+  readonly identities: readonly number[]
+  /** Element types of captured tables; undefined for those that are not numbers in the arena. */
+  readonly tableTypes: readonly (DType | undefined)[]
+  readonly tableLengths: readonly number[]
+  /** The iterated column's or columns' types, by column; undefined for what cannot be read as a number. */
+  readonly columnTypes: readonly (DType | undefined)[]
+  readonly precision: 'exact' | 'fast'
+}
+
+/** Where an access lies in a loop whose bounds were checked before it; see `wasmLoops.ts`. */
+export interface KnownAddress {
+  readonly code: () => Code
+  readonly offset: number
+}
+
+export const LOG2_BYTES: { readonly [D in DType]: number } = {
+  f64: 3,
+  i64: 3,
+  f32: 2,
+  i32: 2,
+  u32: 2,
+  i16: 1,
+  u16: 1,
+  i8: 0,
+  u8: 0,
+  bool: 0,
+}
+
+export type DenseShape = Extract<ArrayShape, { kind: 'dense' }>
+
+/** A block that `br` can leave, innermost last: the end of a loop, its next turn, a label, the iteration, or anything. */
+export interface Control {
+  readonly kind: 'exit' | 'next' | 'label' | 'iteration' | 'other'
+  readonly label?: string | undefined
+}
+
+/** The kernel being written, as its innermost loops see it. */
+export interface KernelWriter {
+  readonly target: WasmTarget
+  readonly locals: Map<string, WasmType>
+  simd: boolean
+  readonly loops: string[]
+  /** Addresses of accesses inside the loop being written, by their node. */
+  known: ReadonlyMap<object, KnownAddress>
+  expr(expr: Expr): Value
+  /** A new wasm local. */
+  declare(type: ValueType): number
+  /** The wasm local of a variable. */
+  slotOf(name: string): number
+  isChanged(name: string): boolean
+  /** How often the whole body reads a variable. */
+  readsOf(name: string): number
+  array(name: string): { readonly number: number; readonly shape: DenseShape }
+  global(name: string): Code
+  base(name: string): Code
+  scaled(number: number, axis: number, code: Code, rank: number): Code
+  within(control: Control, write: () => Code): Code
+  plainLoop(stmt: Extract<Stmt, { kind: 'For' }>, seen?: WasmType, test?: Code): Code
+}
+
+/** An element as a value; `address` leaves its address. */
+export function loadOf(dtype: DType, address: Code, offset = 0): Value {
+  const code = loadBits(dtype, address, offset)
+  switch (dtype) {
+    case 'f64':
+    case 'i64':
+      return { type: F64, code }
+    case 'f32':
+      return { type: F64, code: [...code, OP.f64PromoteF32] }
+    case 'u32':
+      return { type: F64, code: [...code, OP.f64ConvertI32U] }
+    case 'i32':
+      return { type: { kind: 'i32', low: LOWEST, high: HIGHEST }, code }
+    case 'i16':
+      return { type: { kind: 'i32', low: -(2 ** 15), high: 2 ** 15 - 1 }, code }
+    case 'u16':
+      return { type: { kind: 'i32', low: 0, high: 2 ** 16 - 1 }, code }
+    case 'i8':
+      return { type: { kind: 'i32', low: -128, high: 127 }, code }
+    case 'u8':
+    case 'bool':
+      return { type: { kind: 'i32', low: 0, high: 255 }, code }
+  }
+}
+
+const LOADS: { readonly [D in DType]: number } = {
+  f64: OP.f64Load,
+  i64: OP.f64Load,
+  f32: OP.f32Load,
+  i32: OP.i32Load,
+  u32: OP.i32Load,
+  i16: OP.i32Load16S,
+  u16: OP.i32Load16U,
+  i8: OP.i32Load8S,
+  u8: OP.i32Load8U,
+  bool: OP.i32Load8U,
+}
+
+export function loadBits(dtype: DType, address: Code, offset: number): Code {
+  return [...address, ...I.memory(LOADS[dtype], offset)]
+}
+
+/** Stores a double (floats) or the low bits of an integer. */
+export function storeOf(dtype: DType, offset = 0): Code {
+  switch (dtype) {
+    case 'f64':
+    case 'i64':
+      return I.memory(OP.f64Store, offset)
+    case 'f32':
+      return [OP.f32DemoteF64, ...I.memory(OP.f32Store, offset)]
+    case 'i32':
+    case 'u32':
+      return I.memory(OP.i32Store, offset)
+    case 'i16':
+    case 'u16':
+      return I.memory(OP.i32Store16, offset)
+    case 'i8':
+    case 'u8':
+    case 'bool':
+      return I.memory(OP.i32Store8, offset)
+  }
+}
+
+export function shifted(shift: number): Code {
+  return shift === 0 ? [] : [...I.i32Const(shift), OP.i32Shl]
+}
+
+export function sumOf(terms: readonly Code[]): Code {
+  return terms.flatMap((term, i) => (i === 0 ? term : [...term, OP.i32Add]))
+}

@@ -1,0 +1,233 @@
+/**
+ * WebAssembly modules as bytes: numbers in LEB128, sections, instructions. Only what kernels need: one function, and
+ * imported memory, globals and functions.
+ *
+ *     [...OP.localGet(0), ...OP.f64Const(0.5), OP.f64Mul]      local.get 0; f64.const 0.5; f64.mul
+ */
+
+export type Code = readonly number[]
+
+export const TYPE = { i32: 0x7f, i64: 0x7e, f32: 0x7d, f64: 0x7c, v128: 0x7b } as const
+export type ValueType = keyof typeof TYPE
+
+export type Import =
+  | { readonly kind: 'function'; readonly name: string; readonly parameters: readonly ValueType[]; readonly results: readonly ValueType[] }
+  | { readonly kind: 'global'; readonly name: string; readonly type: ValueType }
+
+/** Unsigned LEB128. */
+export function unsigned(value: number): number[] {
+  const bytes: number[] = []
+  let rest = value
+  do {
+    const low = rest % 128
+    rest = Math.floor(rest / 128)
+    bytes.push(rest === 0 ? low : low | 0x80)
+  } while (rest !== 0)
+  return bytes
+}
+
+/** Signed LEB128 of a 32-bit integer. */
+export function signed(value: number): number[] {
+  const bytes: number[] = []
+  let rest = value | 0
+  for (;;) {
+    const low = rest & 0x7f
+    rest >>= 7
+    const done = (rest === 0 && (low & 0x40) === 0) || (rest === -1 && (low & 0x40) !== 0)
+    bytes.push(done ? low : low | 0x80)
+    if (done) return bytes
+  }
+}
+
+function float64(value: number): number[] {
+  const bytes = new Uint8Array(8)
+  new DataView(bytes.buffer).setFloat64(0, value, true)
+  return [...bytes]
+}
+
+/** Instructions with immediates are functions that give their bytes. */
+export const I = {
+  localGet: (i: number): Code => [0x20, ...unsigned(i)],
+  localSet: (i: number): Code => [0x21, ...unsigned(i)],
+  localTee: (i: number): Code => [0x22, ...unsigned(i)],
+  globalGet: (i: number): Code => [0x23, ...unsigned(i)],
+  i32Const: (value: number): Code => [0x41, ...signed(value)],
+  f64Const: (value: number): Code => [0x44, ...float64(value)],
+  call: (i: number): Code => [0x10, ...unsigned(i)],
+  br: (depth: number): Code => [0x0c, ...unsigned(depth)],
+  brIf: (depth: number): Code => [0x0d, ...unsigned(depth)],
+  /** A block of statements, or of an expression that leaves a value. */
+  block: (type?: ValueType): Code => [0x02, type === undefined ? 0x40 : TYPE[type]],
+  loop: [0x03, 0x40] as Code,
+  if: (type?: ValueType): Code => [0x04, type === undefined ? 0x40 : TYPE[type]],
+  /** Loads and stores: opcode, alignment as a power of two, constant offset. */
+  memory: (opcode: number, offset = 0): Code => [opcode, ...unsigned(0), ...unsigned(offset)],
+  simd: (opcode: number): Code => [0xfd, ...unsigned(opcode)],
+  simdMemory: (opcode: number, offset = 0): Code => [0xfd, ...unsigned(opcode), ...unsigned(0), ...unsigned(offset)],
+  simdLane: (opcode: number, lane: number): Code => [0xfd, ...unsigned(opcode), lane],
+} as const
+
+/** One-byte instructions. */
+export const OP = {
+  unreachable: 0x00,
+  else: 0x05,
+  end: 0x0b,
+  drop: 0x1a,
+  select: 0x1b,
+  i32Load: 0x28,
+  f32Load: 0x2a,
+  f64Load: 0x2b,
+  i32Load8S: 0x2c,
+  i32Load8U: 0x2d,
+  i32Load16S: 0x2e,
+  i32Load16U: 0x2f,
+  i32Store: 0x36,
+  f32Store: 0x38,
+  f64Store: 0x39,
+  i32Store8: 0x3a,
+  i32Store16: 0x3b,
+  i32Eqz: 0x45,
+  i32Eq: 0x46,
+  i32Ne: 0x47,
+  i32LtS: 0x48,
+  i32LtU: 0x49,
+  i32GtS: 0x4a,
+  i32LeS: 0x4c,
+  i32LeU: 0x4d,
+  i32GeS: 0x4e,
+  f64Eq: 0x61,
+  f64Ne: 0x62,
+  f64Lt: 0x63,
+  f64Gt: 0x64,
+  f64Le: 0x65,
+  f64Ge: 0x66,
+  i32Clz: 0x67,
+  i32Add: 0x6a,
+  i32Sub: 0x6b,
+  i32Mul: 0x6c,
+  i32RemU: 0x70,
+  i32And: 0x71,
+  i32Or: 0x72,
+  i32Xor: 0x73,
+  i32Shl: 0x74,
+  i32ShrS: 0x75,
+  i32ShrU: 0x76,
+  f64Abs: 0x99,
+  f64Neg: 0x9a,
+  f64Ceil: 0x9b,
+  f64Floor: 0x9c,
+  f64Trunc: 0x9d,
+  f64Sqrt: 0x9f,
+  f64Add: 0xa0,
+  f64Sub: 0xa1,
+  f64Mul: 0xa2,
+  f64Div: 0xa3,
+  f64Min: 0xa4,
+  f64Max: 0xa5,
+  i32WrapI64: 0xa7,
+  f32DemoteF64: 0xb6,
+  f64ConvertI32S: 0xb7,
+  f64ConvertI32U: 0xb8,
+  f64PromoteF32: 0xbb,
+} as const
+
+/** Conversions that saturate instead of trapping. */
+export const SATURATE = { i32U: [0xfc, 0x03], i64S: [0xfc, 0x06] } as const
+
+/** SIMD128 instructions by their number after the prefix. */
+export const SIMD = {
+  load: 0x00,
+  store: 0x0b,
+  load32Zero: 0x5c,
+  load64Zero: 0x5d,
+  load32Splat: 0x09,
+  load64Splat: 0x0a,
+  load32Lane: 0x56,
+  load64Lane: 0x57,
+  store64Lane: 0x5b,
+  f32Splat: 0x13,
+  f64Splat: 0x14,
+  f32ExtractLane: 0x1f,
+  f64ExtractLane: 0x21,
+  f32Abs: 0xe0,
+  f32Neg: 0xe1,
+  f32Sqrt: 0xe3,
+  f32Add: 0xe4,
+  f32Sub: 0xe5,
+  f32Mul: 0xe6,
+  f32Div: 0xe7,
+  f32Min: 0xe8,
+  f32Max: 0xe9,
+  f64Abs: 0xec,
+  f64Neg: 0xed,
+  f64Sqrt: 0xef,
+  f64Add: 0xf0,
+  f64Sub: 0xf1,
+  f64Mul: 0xf2,
+  f64Div: 0xf3,
+  f64Min: 0xf4,
+  f64Max: 0xf5,
+  demoteF64: 0x5e,
+  promoteF32: 0x5f,
+  f64ConvertI32S: 0xfe,
+} as const
+
+export interface ModuleParts {
+  readonly imports: readonly Import[]
+  readonly parameters: readonly ValueType[]
+  readonly locals: readonly ValueType[]
+  readonly body: Code
+}
+
+const MODULE = 'k'
+const LARGEST_MEMORY_PAGES = 65536
+
+/** A module that imports shared memory as `k.memory`, and exports its one function as `run`. */
+export function moduleBytes({ imports, parameters, locals, body }: ModuleParts): Uint8Array<ArrayBuffer> {
+  const functions = imports.filter((entry) => entry.kind === 'function')
+  const signatures = [{ parameters, results: [] as readonly ValueType[] }, ...functions]
+  const types = signatures.map((signature) => [0x60, ...typeList(signature.parameters), ...typeList(signature.results)])
+  let next = 1
+  const imported = imports.map((entry) => {
+    const description = entry.kind === 'function' ? [0x00, ...unsigned(next++)] : [0x03, TYPE[entry.type], 0x00]
+    return [...text(MODULE), ...text(entry.name), ...description]
+  })
+  const memory = [...text(MODULE), ...text('memory'), 0x02, 0x03, ...unsigned(1), ...unsigned(LARGEST_MEMORY_PAGES)]
+  const code = [...localRuns(locals), ...body, OP.end]
+  return Uint8Array.from([
+    ...[0x00, 0x61, 0x73, 0x6d, 0x01, 0x00, 0x00, 0x00],
+    ...section(1, vector(types)),
+    ...section(2, vector([memory, ...imported])),
+    ...section(3, vector([unsigned(0)])),
+    ...section(7, vector([[...text('run'), 0x00, ...unsigned(functions.length)]])),
+    ...section(10, vector([[...unsigned(code.length), ...code]])),
+  ])
+}
+
+function section(id: number, content: Code): number[] {
+  return [id, ...unsigned(content.length), ...content]
+}
+
+function vector(items: readonly Code[]): number[] {
+  return [...unsigned(items.length), ...items.flat()]
+}
+
+function text(name: string): number[] {
+  const bytes = [...new TextEncoder().encode(name)]
+  return [...unsigned(bytes.length), ...bytes]
+}
+
+function typeList(types: readonly ValueType[]): number[] {
+  return vector(types.map((type) => [TYPE[type]]))
+}
+
+/** Locals of one type in a row are declared together. */
+function localRuns(locals: readonly ValueType[]): number[] {
+  const runs: { readonly type: ValueType; count: number }[] = []
+  for (const type of locals) {
+    const last = runs[runs.length - 1]
+    if (last?.type === type) last.count++
+    else runs.push({ type, count: 1 })
+  }
+  return vector(runs.map(({ type, count }) => [...unsigned(count), TYPE[type]]))
+}

@@ -1,0 +1,156 @@
+/**
+ * Decides whether a loop's kernel is WebAssembly, and makes the module: once for all kernels with the same bytes, so
+ * that another captured number or another array of the same kind compiles nothing.
+ */
+import type { TypedArray } from '../../core/column.ts'
+import type { FunctionIr } from '../../core/functionIr.ts'
+import type { DType } from '../../core/schema.ts'
+import type { Refusal } from '../../core/span.ts'
+import { ARRAY_OF_DTYPE } from '../../core/storage.ts'
+import type { KernelShape } from './loopKernelShape.ts'
+import type { WasmKernelPlan } from './wasmBinding.ts'
+import type { WasmTarget } from './wasmCode.ts'
+import { type WasmCode, wasmKernel } from './wasmKernel.ts'
+
+/** What the kernel is bound to, as far as it lies in memory. */
+export interface WasmMemory {
+  readonly arrays: readonly (
+    | {
+        readonly data: TypedArray
+        readonly lanes?: TypedArray
+        readonly laneLength: number
+        readonly extents: readonly number[]
+        readonly strides: readonly number[]
+      }
+    | undefined
+  )[]
+  readonly tables: readonly ArrayLike<unknown>[]
+  readonly order: Int32Array | undefined
+  readonly keys: readonly Int32Array[]
+  readonly element: { readonly data: TypedArray; readonly strides: readonly number[] } | undefined
+  readonly columns: readonly ArrayBufferView[]
+  readonly scratch: number
+  /** Whether a buffer lies in the memory that modules see. */
+  readonly owns: (buffer: ArrayBufferView) => boolean
+}
+
+export interface WasmDecision {
+  readonly plan: WasmKernelPlan
+  readonly target: 'wasm' | 'wasm-simd'
+  readonly loops: readonly string[]
+  /** Tells kernels apart: the bytes, one character each. */
+  readonly key: string
+}
+
+/** A kernel, or why there is none. */
+export function planWasm(
+  ir: FunctionIr,
+  shape: KernelShape,
+  memory: WasmMemory,
+  columnTypes: readonly (DType | undefined)[],
+  precision: 'exact' | 'fast',
+): WasmDecision | { readonly because: Refusal } {
+  const places = new Map<number, number>()
+  const target: WasmTarget = {
+    ir,
+    shape,
+    precision,
+    columnTypes,
+    laneTypes: memory.arrays.map((array) => (array?.lanes === undefined ? undefined : dtypeOf(array.lanes))),
+    identities: memory.arrays.map((array, i) => {
+      const at = array?.data.byteOffset ?? -1 - i
+      if (!places.has(at)) places.set(at, i)
+      return places.get(at) ?? i
+    }),
+    tableTypes: memory.tables.map((table) => (ArrayBuffer.isView(table) && memory.owns(table) ? dtypeOf(table) : undefined)),
+    tableLengths: memory.tables.map((table) => table.length),
+  }
+  const code = wasmKernel(target)
+  if ('because' in code) return { because: refusal(code.because, code.span) }
+  const found = globalsOf(code, memory)
+  if (typeof found === 'string') return { because: refusal(found) }
+  const key = Array.from(code.bytes, (byte) => String.fromCharCode(byte)).join('')
+  const plan: WasmKernelPlan = {
+    module: moduleOf(key, code.bytes),
+    globals: found,
+    functions: code.imports.flatMap((entry) => (entry.kind === 'function' ? [entry.name] : [])),
+    errors: code.errors,
+    boxRank: shape.space === 'box' ? shape.extents.length : undefined,
+    forms: [...shape.accumulators.values()],
+    scratch: memory.scratch,
+  }
+  return { plan, target: code.simd ? 'wasm-simd' : 'wasm', loops: code.loops, key }
+}
+
+function refusal(message: string, span?: Refusal['span']): Refusal {
+  const because = {
+    code: 'not-webassembly',
+    message: `Its kernel is JavaScript, because ${message}.`,
+    cure: 'WebAssembly kernels compute with numbers and truth values from dense arrays, columns and ranges.',
+  }
+  return span === undefined ? because : { ...because, span }
+}
+
+function dtypeOf(data: unknown): DType | undefined {
+  return (Object.keys(ARRAY_OF_DTYPE) as DType[]).find(
+    (dtype) => dtype !== 'bool' && (data as object).constructor === ARRAY_OF_DTYPE[dtype],
+  )
+}
+
+/** The numbers a module imports; a text when something is not where modules can reach it. */
+function globalsOf(code: WasmCode, memory: WasmMemory): Record<string, number> | string {
+  const known = new Map<string, number | ArrayBufferView>()
+  for (const [i, array] of memory.arrays.entries()) {
+    if (array === undefined) continue
+    known.set(`A${i}`, array.data)
+    if (array.lanes !== undefined) {
+      known.set(`D${i}`, array.lanes)
+      known.set(`D${i}n`, array.laneLength * array.lanes.BYTES_PER_ELEMENT)
+    }
+    for (const [axis, extent] of array.extents.entries()) known.set(`A${i}n${axis}`, extent)
+    for (const [axis, stride] of array.strides.entries()) known.set(`A${i}s${axis}`, stride)
+  }
+  for (const [i, table] of memory.tables.entries()) {
+    known.set(`T${i}n`, table.length)
+    if (ArrayBuffer.isView(table)) known.set(`T${i}`, table)
+  }
+  if (memory.order !== undefined) known.set('order', memory.order)
+  for (const [axis, keys] of memory.keys.entries()) known.set(`K${axis}`, keys)
+  if (memory.element !== undefined) known.set('X', memory.element.data)
+  for (const [axis, stride] of memory.element?.strides.entries() ?? []) known.set(`Xs${axis}`, stride)
+  for (const [i, column] of memory.columns.entries()) known.set(`E${i}`, column)
+  const globals: Record<string, number> = {}
+  for (const entry of code.imports) {
+    if (entry.kind !== 'global') continue
+    const value = known.get(entry.name)
+    if (value === undefined) return 'it reads values that are not in memory'
+    // An empty array lies nowhere, and is never reached.
+    if (typeof value !== 'number' && value.byteLength > 0 && !memory.owns(value)) return 'an array is not in shared memory'
+    globals[entry.name] = typeof value === 'number' ? value : value.byteOffset
+  }
+  return globals
+}
+
+const KEPT_MODULES = 128
+const modules = new Map<string, WebAssembly.Module>()
+let compiled = 0
+
+function moduleOf(key: string, bytes: Uint8Array<ArrayBuffer>): WebAssembly.Module {
+  let module = modules.get(key)
+  if (module === undefined) {
+    module = new WebAssembly.Module(bytes)
+    compiled++
+  }
+  modules.delete(key)
+  modules.set(key, module)
+  for (const old of modules.keys()) {
+    if (modules.size <= KEPT_MODULES) break
+    modules.delete(old)
+  }
+  return module
+}
+
+/** How many modules this thread has compiled. */
+export function modulesCompiled(): number {
+  return compiled
+}
