@@ -263,7 +263,10 @@ function describePair({ iterations }: Seen, pair: Pair | undefined): string {
   return `(${iterations[p]}) and (${iterations[q]}) on element [${element}] of array ${array}`
 }
 
-/** Runs the body over plain arrays, iterations in the given order, and notes every element each one touches. */
+/**
+ * Runs the body over plain arrays, iterations in the given order, and notes every element each one touches. An access
+ * outside its array ends the run.
+ */
 function touchesOf(loop: RandomLoop, iterations: readonly (readonly number[])[]): Touch[][] {
   const data = loop.arrays.map((array) => (array.dtype === 'f64' ? Float64Array : Int32Array).from(valuesOf(array)) as Float64Array) // both hold numbers
   let touches: Touch[] = []
@@ -274,8 +277,7 @@ function touchesOf(loop: RandomLoop, iterations: readonly (readonly number[])[])
   const iterated = loop.arrays.findIndex((array) => array.array === loop.spec.over.array)
   const usesValue = readsValue(loop)
   const body = loop.spec.body.original as (...args: unknown[]) => unknown // as the source says
-  return iterations.map((key) => {
-    touches = []
+  const run = (key: readonly number[]): void => {
     const array = loop.arrays[iterated]
     if (array === undefined) body(key, views)
     else {
@@ -288,8 +290,19 @@ function touchesOf(loop: RandomLoop, iterations: readonly (readonly number[])[])
         values[place] = value as number
       }
     }
-    return touches
-  })
+  }
+  const all: Touch[][] = []
+  for (const key of iterations) {
+    touches = []
+    all.push(touches)
+    try {
+      run(key)
+    } catch (error) {
+      if (error instanceof RangeError) break
+      throw error
+    }
+  }
+  return all
 }
 
 function notingView({ array, shape }: RandomArray, data: Float64Array, note: (touch: Touch) => void): Record<string, unknown> {
@@ -314,6 +327,8 @@ function notingView({ array, shape }: RandomArray, data: Float64Array, note: (to
 }
 
 function placeOf(shape: readonly number[], key: readonly number[]): number {
+  const isInside = shape.every((extent, axis) => Number.isInteger(key[axis]) && (key[axis] ?? -1) >= 0 && (key[axis] ?? -1) < extent)
+  if (!isInside) throw new RangeError('outside')
   return shape.reduce((place, extent, axis) => place * extent + (key[axis] ?? 0), 0)
 }
 
