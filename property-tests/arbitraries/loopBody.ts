@@ -1,10 +1,11 @@
 /**
  * Random loops over small index spaces: the IR, the same loop as JavaScript source, and the data.
  *
- * A loop is drawn as a tree of small choices and then built, so that it shrinks well. What it can hold: one to three
- * axes; several arrays, some under two names; subscripts `index + constant`, constants, inner loop indices, locals,
- * and others (`2 * i`, `i + j`, values read from an index array); sets, adds, accumulators, returned values; `if`, counted loops, labeled
- * blocks, early returns, `break` and `continue`.
+ * A loop is drawn as a tree of small choices and then built, so that it shrinks well. What it can hold: one to four
+ * axes; several arrays, some under two names, some of unknown shape; subscripts affine in loop indices, inner indices
+ * and locals (`3 * i - k + 1`, `c - i` with c captured), clamped or chosen by a condition, and others (`i % 3`, `i * j`,
+ * values read from an index array); sets, adds, accumulators, returned values; `if`, counted loops, labeled blocks, early
+ * returns, `break` and `continue`.
  *
  *     randomLoop()                    anything; subscripts may leave the arrays
  *     randomLoop({ inside: true })    no access leaves its array: for running in earnest
@@ -54,8 +55,14 @@ export type RawIndex =
   | { readonly kind: 'key'; readonly pick: number; readonly offset: number }
   | { readonly kind: 'constant'; readonly offset: number }
   | { readonly kind: 'local'; readonly pick: number; readonly offset: number }
-  | { readonly kind: 'twice'; readonly pick: number; readonly offset: number }
-  | { readonly kind: 'sum'; readonly pick: number; readonly offset: number }
+  /** A multiple of a loop index plus a multiple of another or of a local. */
+  | { readonly kind: 'affine'; readonly pick: number; readonly other: number; readonly factors: readonly number[]; readonly offset: number }
+  /** A captured number, less an index where there is a factor. */
+  | { readonly kind: 'captured'; readonly pick: number; readonly factor: number; readonly offset: number }
+  | { readonly kind: 'clamp'; readonly end: 'min' | 'max'; readonly left: RawIndex; readonly right: RawIndex }
+  | { readonly kind: 'choice'; readonly test: RawTest; readonly whenTrue: RawIndex; readonly whenFalse: RawIndex }
+  /** Not affine. */
+  | { readonly kind: 'odd'; readonly how: '%' | '>>' | 'floor' | 'product'; readonly pick: number; readonly offset: number }
   | { readonly kind: 'data'; readonly pick: number; readonly offset: number }
   | { readonly kind: 'extent'; readonly pick: number; readonly offset: number }
 
@@ -105,6 +112,10 @@ export interface RawLoop {
   readonly ranks: readonly number[]
   readonly room: number
   readonly alias: boolean
+  /** Whether the analysis knows no shapes but that of the iteration space. */
+  readonly open: boolean
+  /** The numbers that the body captures. */
+  readonly captured: readonly number[]
   /** How far each axis of an array goes by one loop index, as in stencils and factorizations; otherwise any index may stand anywhere. */
   readonly aligned: 'no' | 'mostly' | 'always'
   /** Whether a loop over an array ends with `return value`. */
@@ -114,7 +125,7 @@ export interface RawLoop {
 }
 
 /** Extents of the index space: small, so that all pairs of iterations can be tried. */
-const LARGEST_EXTENT = { 1: 9, 2: 4, 3: 3 } as const
+const LARGEST_EXTENT = { 1: 9, 2: 4, 3: 3, 4: 2 } as const
 
 function rawIndex(shape: LoopShape): fc.Arbitrary<RawIndex> {
   const pick = fc.nat(5)
@@ -126,12 +137,51 @@ function rawIndex(shape: LoopShape): fc.Arbitrary<RawIndex> {
     { weight: 2, arbitrary: fc.record({ kind: fc.constant('constant' as const), offset: fc.nat(3) }) },
     { weight: 1, arbitrary: fc.record({ kind: fc.constant('extent' as const), pick, offset: fc.integer({ min: -3, max: -1 }) }) },
   ] as const
-  if (shape.exact === true) return fc.oneof(...affine)
+  const factor = fc.integer({ min: -3, max: 3 })
+  const sums = [
+    {
+      weight: 4,
+      arbitrary: fc.record({ kind: fc.constant('affine' as const), pick, other: fc.nat(9), factors: fc.tuple(factor, factor), offset }),
+    },
+    {
+      weight: 2,
+      arbitrary: fc.record({ kind: fc.constant('captured' as const), pick, factor: fc.constantFrom(0, -1, -1, 2), offset }),
+    },
+  ] as const
+  if (shape.exact === true) return fc.oneof(...affine, ...sums)
+  const simple: fc.Arbitrary<RawIndex> = fc.oneof(...affine, ...sums)
+  const operator = fc.constantFrom<RawTest['operator'][]>('<', '<=', '>', '>=', '===', '!==')
   return fc.oneof(
     ...affine,
-    { weight: 1, arbitrary: fc.record({ kind: fc.constant('twice' as const), pick, offset }) },
-    { weight: 1, arbitrary: fc.record({ kind: fc.constant('sum' as const), pick, offset }) },
-    { weight: shape.distinct === true ? 12 : 1, arbitrary: fc.record({ kind: fc.constant('data' as const), pick, offset }) },
+    ...sums,
+    {
+      weight: 1,
+      arbitrary: fc.record({
+        kind: fc.constant('clamp' as const),
+        end: fc.constantFrom('min' as const, 'max' as const),
+        left: simple,
+        right: simple,
+      }),
+    },
+    {
+      weight: 1,
+      arbitrary: fc.record({
+        kind: fc.constant('choice' as const),
+        test: fc.record({ left: simple, operator, right: simple, not: fc.boolean() }),
+        whenTrue: simple,
+        whenFalse: simple,
+      }),
+    },
+    {
+      weight: 1,
+      arbitrary: fc.record({
+        kind: fc.constant('odd' as const),
+        how: fc.constantFrom('%' as const, '>>' as const, 'floor' as const, 'product' as const),
+        pick,
+        offset,
+      }),
+    },
+    { weight: shape.distinct === true ? 14 : 1, arbitrary: fc.record({ kind: fc.constant('data' as const), pick, offset }) },
   )
 }
 
@@ -173,7 +223,7 @@ function rawStatements(shape: LoopShape): fc.Arbitrary<readonly RawStmt[]> {
       { weight: 1, arbitrary: fc.record({ kind: fc.constant('accumulate' as const), value }) },
       { weight: 2, arbitrary: fc.record({ kind: fc.constant('const' as const), value: index }) },
     ] as const
-    const step = shape.exact === true ? fc.constantFrom(1, -1) : fc.constantFrom(1, 1, -1, 2)
+    const step = fc.constantFrom(1, 1, 1, -1, 2, -2, 3)
     const compound = [
       { weight: 3, arbitrary: fc.record({ kind: fc.constant('for' as const), from: index, to: index, step, body: nested }) },
       {
@@ -182,7 +232,7 @@ function rawStatements(shape: LoopShape): fc.Arbitrary<readonly RawStmt[]> {
           kind: fc.constant('if' as const),
           test,
           whenTrue: nested,
-          whenFalse: shape.exact === true ? fc.constant([]) : nested,
+          whenFalse: nested,
         }),
       },
     ] as const
@@ -219,7 +269,7 @@ export function rawLoop(shape: LoopShape = {}): fc.Arbitrary<RawLoop> {
         ? (['range', 'range', 'dense'] as const)
         : (['range', 'range', 'dense', 'sparse'] as const)
   const extents = fc
-    .constantFrom(1 as const, 2 as const, 2 as const, 3 as const)
+    .constantFrom(1 as const, 2 as const, 2 as const, 2 as const, 3 as const, 3 as const, 4 as const)
     .chain((rank) =>
       fc.array(
         fc.oneof({ weight: 1, arbitrary: fc.constant(1) }, { weight: 9, arbitrary: fc.integer({ min: 2, max: LARGEST_EXTENT[rank] }) }),
@@ -233,6 +283,8 @@ export function rawLoop(shape: LoopShape = {}): fc.Arbitrary<RawLoop> {
     ranks: fc.array(fc.integer({ min: 1, max: 3 }), { minLength: 1, maxLength: 3 }),
     room: fc.integer({ min: -1, max: 2 }),
     alias: fc.boolean(),
+    open: shape.exact === true ? fc.constant(false) : fc.oneof({ weight: 4, arbitrary: fc.constant(false) }, fc.boolean()),
+    captured: fc.array(fc.integer({ min: -1, max: 9 }), { minLength: 2, maxLength: 2 }),
     aligned: fc.constantFrom<('no' | 'mostly' | 'always')[]>('no', 'mostly', 'always'),
     seed: fc.nat(),
     body: rawStatements(shape),
@@ -251,7 +303,7 @@ export function randomLoop(shape: LoopShape = {}): fc.Arbitrary<RandomLoop> {
 export function buildLoop(raw: RawLoop, shape: LoopShape = {}): RandomLoop {
   const arrays = arraysOf(raw, shape)
   const iterated = raw.over === 'range' ? undefined : arrays[0]
-  const bindings = bindingsOf(arrays)
+  const bindings = bindingsOf(arrays, raw.open)
   const builder = new LoopBuilder(raw, arrays, bindings, { inside: shape.inside === true })
   const body = builder.body()
   const rank = raw.extents.length
@@ -261,8 +313,10 @@ export function buildLoop(raw: RawLoop, shape: LoopShape = {}): RandomLoop {
     .map(([name, binding]) => ({ name, kind: binding.kind, origin: 'env' as const }))
   const source = printFunction(body, rank, [...names], iterated !== undefined)
   const span = { line: 1, column: 1, text: source.replaceAll(/\s+/g, ' ') }
-  const ir: FunctionIr = { name: 'body', span, keyRank: rank, body, parameters: [], tables: [], uses }
-  const original = new Function(`return (${source})`)() as UserFunction['original']
+  const parameters = raw.captured.map((value, at) => ({ name: `c${at}`, value, origin: 'capture' as const }))
+  const ir: FunctionIr = { name: 'body', span, keyRank: rank, body, parameters, tables: [], uses }
+  const closure = new Function(...parameters.map(({ name }) => name), `return (${source})`)
+  const original = closure(...raw.captured) as UserFunction['original']
   const userFunction: UserFunction = { original, text: span.text, span, ir, refusals: [] }
   const options: LoopOptions = { order: raw.order, ...(shape.distinct === true ? { assume: { distinct: ['x'] } } : {}) }
   const over: LoopSpec['over'] =
@@ -282,12 +336,13 @@ export function buildLoop(raw: RawLoop, shape: LoopShape = {}): RandomLoop {
 }
 
 /** What fast-check prints of a counterexample. */
-function loopText({ spec, source, arrays }: RandomLoop): string {
+function loopText({ spec, ir, source, arrays }: RandomLoop): string {
   const lines = arrays.map(
     ({ names, dtype, shape, values }) =>
       `${names.join(' = ') || 'the iterated array'}: ${dtype}[${shape.join(', ')}] of ${values.join(' ')}`,
   )
-  return `\nover ${spec.over.kind} [${spec.over.extents.join(', ')}], order ${spec.options.order}\n${lines.join('\n')}\n${source}\n`
+  const captured = ir.parameters.map(({ name, value }) => `${name} = ${String(value)}`).join(', ')
+  return `\n${captured}\nover ${spec.over.kind} [${spec.over.extents.join(', ')}], order ${spec.options.order}\n${lines.join('\n')}\n${source}\n`
 }
 
 /** Array 0 is iterated over where the space is an array; then the arrays to write, then the read-only index array `x`. */
@@ -318,9 +373,12 @@ function arraysOf(raw: RawLoop, shape: LoopShape): RandomArray[] {
   return [...iterated, ...named, index]
 }
 
-function bindingsOf(arrays: readonly RandomArray[]): Record<string, EnvBinding> {
+function bindingsOf(arrays: readonly RandomArray[], open: boolean): Record<string, EnvBinding> {
   const named = arrays.flatMap(({ array, names, dtype, shape }) =>
-    names.map((name) => [name, { kind: 'array', array, dtype, storage: 'dense', rank: shape.length, shape, label: name }] as const),
+    names.map((name) => {
+      const known = open ? shape.map(() => undefined) : shape
+      return [name, { kind: 'array', array, dtype, storage: 'dense', rank: shape.length, shape: known, label: name }] as const
+    }),
   )
   return { ...Object.fromEntries(named), total: { kind: 'accumulator', combine: 'sum' } }
 }

@@ -237,7 +237,7 @@ export class LoopBuilder {
     if (!follows) return raw
     const binding = this.bindings[name]
     const first = this.shapeOf(name).length < this.raw.extents.length && binding?.kind === 'array' ? binding.array : 0
-    return { kind: 'key', offset: Math.max(raw.offset, -2), pick: first + axis }
+    return { kind: 'key', offset: 'offset' in raw ? Math.max(raw.offset, -2) : 0, pick: first + axis }
   }
 
   /** A subscript that is inside whatever the array: the loop index of the axis where that fits. */
@@ -258,17 +258,35 @@ export class LoopBuilder {
         const { name, least, greatest } = local
         return this.shifted({ expr: this.expr({ kind: 'Local', name }), least, greatest }, raw.offset)
       }
-      case 'twice': {
-        const { expr, least, greatest } = this.key(raw.pick)
-        return this.shifted({ expr: this.binary('*', this.literal(2), expr), least: 2 * least, greatest: 2 * greatest }, raw.offset)
+      case 'affine': {
+        const keys = this.raw.extents.length
+        const chosen = raw.other % (keys + scope.locals.length)
+        const local = scope.locals[chosen - keys]
+        const second = local === undefined ? this.key(chosen) : { ...local, expr: this.expr({ kind: 'Local', name: local.name }) }
+        const [first = 1, factor = 1] = raw.factors
+        return this.shifted(this.plus(this.times(this.key(raw.pick), first), this.times(second, factor)), raw.offset)
       }
-      case 'sum': {
-        const [a, b] = [this.key(raw.pick), this.key(raw.pick + 1)]
-        return this.shifted(
-          { expr: this.binary('+', a.expr, b.expr), least: a.least + b.least, greatest: a.greatest + b.greatest },
-          raw.offset,
-        )
+      case 'captured': {
+        const at = raw.pick % this.raw.captured.length
+        const value = this.raw.captured[at] ?? 0
+        const captured = { expr: this.expr({ kind: 'Parameter', name: `c${at}` }), least: value, greatest: value }
+        if (raw.factor === 0) return this.shifted(captured, raw.offset)
+        return this.shifted(this.plus(captured, this.times(this.key(raw.pick), raw.factor)), raw.offset)
       }
+      case 'clamp': {
+        const [left, right] = [this.index(raw.left, scope), this.index(raw.right, scope)]
+        const end = raw.end === 'min' ? Math.min : Math.max
+        const expr = this.expr({ kind: 'Call', callee: `Math.${raw.end}`, args: [left.expr, right.expr] })
+        return { expr, least: end(left.least, right.least), greatest: end(left.greatest, right.greatest) }
+      }
+      case 'choice': {
+        const [one, other] = [this.index(raw.whenTrue, scope), this.index(raw.whenFalse, scope)]
+        // biome-ignore lint/suspicious/noThenProperty: the IR's own word, and no promise
+        const expr = this.expr({ kind: 'Conditional', test: this.test(raw.test, scope), then: one.expr, else: other.expr })
+        return { expr, least: Math.min(one.least, other.least), greatest: Math.max(one.greatest, other.greatest) }
+      }
+      case 'odd':
+        return this.shifted(this.odd(raw.how, this.key(raw.pick), this.key(raw.pick + 1)), raw.offset)
       case 'data': {
         const extent = this.shapeOf('x')[0] ?? 1
         const key = this.key(raw.pick)
@@ -284,6 +302,32 @@ export class LoopBuilder {
         return this.shifted({ expr: this.expr({ kind: 'Extent', array: 'x', axis: 0 }), least: extent, greatest: extent }, raw.offset)
       }
     }
+  }
+
+  /** What is no affine form; keys are not negative. */
+  private odd(how: '%' | '>>' | 'floor' | 'product', key: Ranged, other: Ranged): Ranged {
+    switch (how) {
+      case '%':
+        return { expr: this.binary('%', key.expr, this.literal(3)), least: 0, greatest: 2 }
+      case '>>':
+        return { expr: this.binary('>>', key.expr, this.literal(1)), least: 0, greatest: key.greatest >> 1 }
+      case 'floor': {
+        const half = this.binary('/', key.expr, this.literal(2))
+        return { expr: this.expr({ kind: 'Call', callee: 'Math.floor', args: [half] }), least: 0, greatest: key.greatest >> 1 }
+      }
+      case 'product':
+        return { expr: this.binary('*', key.expr, other.expr), least: 0, greatest: key.greatest * other.greatest }
+    }
+  }
+
+  private times(one: Ranged, factor: number): Ranged {
+    if (factor === 1) return one
+    const [least, greatest] = [factor * one.least, factor * one.greatest].sort((a, b) => a - b)
+    return { expr: this.binary('*', this.literal(factor), one.expr), least: least ?? 0, greatest: greatest ?? 0 }
+  }
+
+  private plus(a: Ranged, b: Ranged): Ranged {
+    return { expr: this.binary('+', a.expr, b.expr), least: a.least + b.least, greatest: a.greatest + b.greatest }
   }
 
   private key(pick: number): Ranged {

@@ -1,7 +1,7 @@
 /** Prints the loop bodies of `loopBody.ts` as JavaScript. Knows only the part of the IR that they use. */
 import type { Expr, Stmt } from '../../src/core/functionIr.ts'
 
-export const AXES: readonly string[] = ['i', 'j', 'l']
+export const AXES: readonly string[] = ['i', 'j', 'l', 'h']
 
 /** `([i, j], { a }) => { … }`, with `value` first where the loop runs over an array. */
 export function printFunction(body: readonly Stmt[], rank: number, names: readonly string[], hasValue: boolean): string {
@@ -60,8 +60,14 @@ export function printExpr(expr: Expr): string {
       return typeof expr.value === 'number' && expr.value < 0 ? `(${expr.value})` : String(expr.value)
     case 'Local':
       return expr.name
+    case 'Parameter':
+      return expr.name
     case 'Key':
       return AXES[expr.axis] ?? '?'
+    case 'Call':
+      return `${expr.callee}(${expr.args.map(printExpr).join(', ')})`
+    case 'Conditional':
+      return `(${printExpr(expr.test)} ? ${printExpr(expr.then)} : ${printExpr(expr.else)})`
     case 'Input':
       return 'value'
     case 'Unary':
@@ -74,10 +80,7 @@ export function printExpr(expr: Expr): string {
     case 'Extent':
       return `${expr.array}.shape[${expr.axis}]`
     case 'Has':
-    case 'Parameter':
     case 'Field':
-    case 'Conditional':
-    case 'Call':
     case 'MethodCall':
     case 'Lookup':
     case 'LookupLength':

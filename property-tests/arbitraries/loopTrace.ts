@@ -133,8 +133,16 @@ class Iteration {
         return Number(expr.value)
       case 'Local':
         return this.locals.get(expr.name) ?? Number.NaN
+      case 'Parameter':
+        return Number(this.loop.ir.parameters.find(({ name }) => name === expr.name)?.value)
       case 'Key':
         return this.key[expr.axis] ?? Number.NaN
+      case 'Conditional':
+        return this.value(this.value(expr.test) !== 0 ? expr.then : expr.else)
+      case 'Call': {
+        const [a = Number.NaN, b = Number.NaN] = expr.args.map((argument) => this.value(argument))
+        return expr.callee === 'Math.min' ? Math.min(a, b) : expr.callee === 'Math.max' ? Math.max(a, b) : Math.floor(a)
+      }
       case 'Input':
         return this.input
       case 'Unary':
@@ -200,6 +208,12 @@ function arithmetic(operator: string, a: number, b: number): number {
       return a - b
     case '*':
       return a * b
+    case '/':
+      return a / b
+    case '%':
+      return a % b
+    case '>>':
+      return a >> b
     case '<':
       return Number(a < b)
     case '<=':

@@ -8,17 +8,9 @@ import type { LoopSpec } from '../../core/loopSpec.ts'
 import type { Access, Subscript } from './accesses.ts'
 import { extentForm, keyForm } from './accesses.ts'
 import { constantForm, type Form, singleVariable } from './affine.ts'
-import { Facts } from './facts.ts'
-import type { IntegerSystem } from './integerSystem.ts'
+import { type Collision, Facts } from './facts.ts'
 
-export interface Collision {
-  /** The accesses meet where one of the systems has a solution; none says that they never meet. */
-  readonly systems: readonly IntegerSystem[]
-  /** Whether the systems say all that is known. */
-  readonly complete: boolean
-}
-
-const NEVER: Collision = { systems: [], complete: true }
+const NEVER: Collision = { systems: [], complete: true, needsExtents: false }
 
 export function collisionOf(spec: LoopSpec, atP: Access, atQ: Access): Collision {
   const axes = Math.min(atP.subscripts.length, atQ.subscripts.length)

@@ -71,7 +71,7 @@ export function conflictsOf(spec: LoopSpec, accesses: readonly Access[]): Confli
 function conflictsFrom(collisions: Collisions, from: Access, to: Access): Conflict[] {
   const known = [...from.subscripts, ...to.subscripts].every(isKnown)
   const kind = to.mode === 'read' || (to.mode === 'add' && from.mode !== 'read') ? 'flow' : from.mode === 'read' ? 'anti' : 'output'
-  const { solutions, complete } = collisions.between(from, to)
+  const { solutions, complete, needsExtents } = collisions.between(from, to)
   return solutions.map(({ vector, witness }) => {
     const decided = known && from.exact && to.exact && complete && witness !== undefined
     return {
@@ -81,7 +81,7 @@ function conflictsFrom(collisions: Collisions, from: Access, to: Access): Confli
       vector,
       ...(known && witness !== undefined ? { witness } : {}),
       decided,
-      certain: decided && collisions.isBox,
+      certain: decided && collisions.isBox && !needsExtents,
       assumed: witness === undefined,
     }
   })
@@ -97,6 +97,8 @@ interface Solved {
   readonly solutions: readonly Solution[]
   /** Whether each solution is a conflict whenever both accesses happen as they are described. */
   readonly complete: boolean
+  /** Whether that depends on extents that only the run knows. */
+  readonly needsExtents: boolean
 }
 
 /** Solves each pair of subscripts once, however many places of the body have them. */
@@ -130,11 +132,11 @@ class Collisions {
   private solve(from: Access, to: Access, budget: Budget): Solved {
     const { rank } = this.spec.over
     try {
-      const { systems, complete } = collisionOf(this.spec, from, to)
-      return { solutions: distinct(systems.flatMap((system) => solutionsOf(system, rank, budget))), complete }
+      const { systems, complete, needsExtents } = collisionOf(this.spec, from, to)
+      return { solutions: distinct(systems.flatMap((system) => solutionsOf(system, rank, budget))), complete, needsExtents }
     } catch (error) {
       if (!(error instanceof TooLarge)) throw error
-      return { solutions: anyVectors(rank), complete: false }
+      return { solutions: anyVectors(rank), complete: false, needsExtents: false }
     }
   }
 

@@ -4,7 +4,7 @@
  * Variables, in this order: the axes of p; the axes of q; then, as they are met, inner loop indices, choices and values
  * read (of each side its own) and extents (shared, since they are the same in all iterations).
  */
-import { type Constraint, type Form, type Variable, variableId } from './affine.ts'
+import { type Constraint, type Form, type Variable, variableForm, variableId } from './affine.ts'
 import { IntegerSystem } from './integerSystem.ts'
 import type { Row } from './rows.ts'
 
@@ -28,11 +28,22 @@ interface Case {
 /** Cases are told apart up to this many systems; choices that would make more are left out. */
 const MOST_SYSTEMS = 16
 
+/** Where two accesses meet. */
+export interface Collision {
+  /** The accesses meet where one of the systems has a solution; none says that they never do. The variables p and q come first. */
+  readonly systems: readonly IntegerSystem[]
+  /** Whether the systems say all that is known. */
+  readonly complete: boolean
+  /** Whether they speak of extents that only the run knows. */
+  readonly needsExtents: boolean
+}
+
 export class Facts {
   private readonly rank: number
   private readonly all = emptyCase()
   private readonly numbers = new Map<string, number>()
   private count: number
+  private needsExtents = false
 
   constructor(rank: number) {
     this.rank = rank
@@ -58,14 +69,13 @@ export class Facts {
     this.put(this.all, side, constraint)
   }
 
-  /** The systems of which at least one has a solution wherever all facts hold; their variables p and q come first. */
-  systems(): { readonly systems: readonly IntegerSystem[]; readonly complete: boolean } {
+  systems(): Collision {
     const { cases, complete } = combinations(this.all)
     const systems = cases.map(({ equations, inequalities }) => {
       const rows = [equations, inequalities].map((sums) => sums.map((sum) => this.row(sum)))
       return IntegerSystem.of(this.count, 2 * this.rank, rows[0] ?? [], rows[1] ?? [])
     })
-    return { systems: systems.filter((system) => system.feasible), complete }
+    return { systems: systems.filter((system) => system.feasible), complete, needsExtents: this.needsExtents }
   }
 
   private put(into: Case, side: Side, constraint: Constraint): void {
@@ -103,7 +113,9 @@ export class Facts {
     this.numbers.set(id, number)
     // What a variable means holds wherever it is met.
     if (variable.kind === 'choice') for (const constraint of variable.means) this.hold(side, constraint)
-    if (variable.kind === 'extent') this.within('p', { terms: [{ variable, factor: 1 }], offset: 0 }, undefined)
+    if (variable.kind !== 'extent') return number
+    this.needsExtents = true
+    this.within('p', variableForm(variable), undefined)
     return number
   }
 

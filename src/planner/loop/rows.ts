@@ -66,34 +66,35 @@ export function gathered(row: Row, rows: readonly Row[], first: number, end: num
  */
 export function tightest(inequalities: readonly Row[]): { readonly rows: Row[]; readonly equation?: Row } | undefined {
   const rows: Row[] = []
-  const names: number[] = []
+  // Rows by a number that tells coefficients apart nearly always; where it does not, a row more is kept.
+  const places = new Map<number, number>()
   for (const given of inequalities) {
     const row = reduced(given)
     if (row === undefined) return undefined
     if (row.length === 0) continue
-    const last = row.length - 1
     const name = nameOf(row)
-    const known = names.findIndex((other, at) => other === name && sameDirection(row, rows[at] ?? [], 1))
-    const before = rows[known]
-    if (before === undefined) {
+    const at = places.get(name)
+    const known = at === undefined ? undefined : rows[at]
+    if (at === undefined || known === undefined || !sameDirection(row, known, 1)) {
+      places.set(name, rows.length)
       rows.push(row)
-      names.push(name)
-    } else if ((row[last] ?? 0) < (before[last] ?? 0)) {
-      rows[known] = row
+    } else if (constantOf(row) < constantOf(known)) {
+      rows[at] = row
     }
   }
   for (const [at, row] of rows.entries()) {
-    const name = -(names[at] ?? 0)
-    for (let other = at + 1; other < rows.length; other++) {
-      const opposite = rows[other] ?? []
-      if (names[other] !== name || !sameDirection(row, opposite, -1)) continue
-      const last = row.length - 1
-      const gap = (row[last] ?? 0) + (opposite[last] ?? 0)
-      if (gap < 0) return undefined
-      if (gap === 0) return { rows, equation: [...row] }
-    }
+    const other = places.get(-nameOf(row))
+    const opposite = other === undefined || other < at ? undefined : rows[other]
+    if (opposite === undefined || !sameDirection(row, opposite, -1)) continue
+    const gap = constantOf(row) + constantOf(opposite)
+    if (gap < 0) return undefined
+    if (gap === 0) return { rows, equation: [...row] }
   }
   return { rows }
+}
+
+function constantOf(row: Row): number {
+  return row[row.length - 1] ?? 0
 }
 
 /** The row divided by the common factor of its coefficients; empty where it always holds, undefined where it never does. */
