@@ -26,7 +26,7 @@ export class KeyIds {
   }
 
   encode(column: Column): Int32Array {
-    if (!sameType(column.type, this.type)) throw new Bug(`Keys of type ${typeText(column.type)} met keys of type ${typeText(this.type)}.`)
+    if (!this.takes(column)) throw new Bug(`Keys of type ${typeText(column.type)} met keys of type ${typeText(this.type)}.`)
     const out = new Int32Array(column.length)
     const { validity } = column
     const present = this.presentIds(column)
@@ -34,6 +34,15 @@ export class KeyIds {
       out[i] = validity === undefined || ((validity[i >> 3] as number) & (1 << (i & 7))) !== 0 ? present(i) : this.idOf(null)
     }
     return out
+  }
+
+  /** Columns of nothing but nulls go with any type, and empty ones with the type that is not known; children answer for themselves. */
+  private takes({ type, length }: Column): boolean {
+    if (type.kind === 'null' || type.kind === 'unknown') return true
+    if (this.type.kind === 'null' || this.type.kind === 'unknown') return length === 0
+    const nested =
+      type.kind === this.type.kind && (type.kind === 'list' || (type.kind === 'struct' && this.children.length === type.fields.length))
+    return nested || sameType(type, this.type)
   }
 
   private presentIds(column: Column): (index: number) => number {
