@@ -12,6 +12,7 @@ import type { LoopOptions, Schedule } from '../src/core/loopSpec.ts'
 import type { BlockSchedule } from '../src/exec/loops/blockSchedule.ts'
 import { prepareLoop } from '../src/exec/loops/loopRun.ts'
 import { type RandomArray, type RandomLoop, randomLoop } from './arbitraries/loopBody.ts'
+import { plantedLoop } from './arbitraries/plantedLoop.ts'
 import { scheduledLoop } from './arbitraries/scheduledLoop.ts'
 import { lawRuns } from './lawRuns.ts'
 import { Holding, inputsOf, type Machine, startMachine, valuesOf } from './loopRuns.ts'
@@ -29,6 +30,7 @@ beforeAll(() => {
 afterAll(() => machine.stop())
 
 const loops = fc.oneof(randomLoop({ inside: true }), scheduledLoop({ largest: 8 }))
+const planted = fc.oneof({ weight: 2, arbitrary: loops }, { weight: 3, arbitrary: plantedLoop() })
 const partitions = fc.tuple(fc.integer({ min: 1, max: 5 }), fc.integer({ min: 1, max: 5 }))
 /** Axes by number, modulo how many there are. */
 const wrongSchedule = fc.record({
@@ -39,7 +41,7 @@ const wrongSchedule = fc.record({
 
 test('a conflict is reported exactly where a pair of iterations is in no order under the schedule claimed', async () => {
   await fc.assert(
-    fc.asyncProperty(loops, wrongSchedule, partitions, async (loop, claim, parts) => {
+    fc.asyncProperty(planted, wrongSchedule, partitions, async (loop, claim, parts) => {
       const schedule = scheduleOf(loop, claim)
       const order = schedule.kind === '2d' ? 'any' : (loop.spec.options.order ?? 'serial')
       const seen = await checked(loop, { order, partitions: parts }, schedule)
@@ -64,6 +66,25 @@ test('nothing is reported where the analysis chose the schedule', async () => {
   await fc.assert(
     fc.asyncProperty(fc.oneof(loops, randomLoop({ inside: true, distinct: true })), partitions, async (loop, parts) => {
       expectNone(await checked(loop, { partitions: parts }), loop)
+    }),
+    RUN,
+  )
+})
+
+test('an array that is more than added to, and yet called a reduction, is reported where both meet', async () => {
+  const independent = { kind: 'independent' } as const
+  await fc.assert(
+    fc.asyncProperty(randomLoop({ inside: true }), fc.nat(2), async (loop, array) => {
+      const seen = await checked(loop, {}, independent, [array + 1])
+      if (seen.blocks.kind === 'serial' || seen.report !== undefined) return
+      const pairs = conflictsOf({ ...seen, reduced: [] }).filter(([p, q, { array: shared, element }]) => {
+        const modes = [p, q].map(
+          (rank) =>
+            new Set(seen.touches[rank]?.flatMap((one) => (one.array === shared && one.element === element ? one.mode === 'add' : []))),
+        )
+        return shared !== array + 1 || modes.some((one, i) => one.has(true) && modes[1 - i]?.has(false))
+      })
+      if (pairs.length > 0) throw new Error(`${describePair(seen, pairs[0])} is not reported in\n${loop.source}`)
     }),
     RUN,
   )
@@ -107,12 +128,13 @@ interface Seen {
 }
 
 /** Checks a loop under the schedule of the analysis, or another one that is forced on it. */
-async function checked(loop: RandomLoop, options: LoopOptions, forced?: Schedule): Promise<Seen> {
+async function checked(loop: RandomLoop, options: LoopOptions, forced?: Schedule, reducedArrays?: readonly number[]): Promise<Seen> {
   const holding = new Holding(machine.arena)
   const pool = machine.pools.get(1)
   if (pool === undefined) throw new Error('No pool.')
   const { inputs } = inputsOf(loop, options, holding)
-  const analyzed = { ...inputs.analyzed, schedule: forced ?? inputs.analyzed.schedule }
+  const claims = { schedule: forced ?? inputs.analyzed.schedule, reducedArrays: reducedArrays ?? inputs.analyzed.reducedArrays }
+  const analyzed = { ...inputs.analyzed, ...claims }
   const prepared = prepareLoop({ ...inputs, analyzed }, { pool, arena: machine.arena })
   try {
     const rank = loop.spec.over.rank

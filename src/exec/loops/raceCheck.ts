@@ -107,6 +107,8 @@ function tooLarge(loop: string, what: string, bytes: number): MemoryError {
 
 /** An array whose elements have shadow words; those of sparse arrays are numbered as they are met. */
 interface Shadowed {
+  /** Whether adds are a reduction: they are in no conflict with one another, and everything else is in conflict with them. */
+  readonly isReduced: boolean
   readonly shape: readonly number[]
   readonly shadow: Shadow
   readonly places: Map<number, number> | undefined
@@ -139,7 +141,8 @@ class Checker {
       const shape = shapeOf(storage)
       const isSparse = storage.kind === 'sparse'
       const shadow = new Shadow(isSparse ? 1024 : sizeOfShape(shape), this.#words, order)
-      this.#shadows.set(array, { shape, shadow, places: isSparse ? new Map() : undefined })
+      const isReduced = inputs.analyzed.reducedArrays.includes(array)
+      this.#shadows.set(array, { isReduced, shape, shadow, places: isSparse ? new Map() : undefined })
     }
     const copied = new Set(written.values())
     this.#plain = new PlainLoop(inputs, {
@@ -189,7 +192,7 @@ class Checker {
     if (replaced && over !== undefined) this.#touch(over, key, 'write')
   }
 
-  /** Whether adds to the array are a reduction: the analysis says so, and the body does nothing else with it. */
+  /** Whether the analysis says so of the array, and no place of the body does anything else with it. */
   #onlyAddedTo(array: number): boolean {
     const { analyzed } = this.#request.inputs
     return analyzed.reducedArrays.includes(array) && this.#sites.every((site) => site.array !== array || site.verb === 'adds to')
@@ -200,7 +203,7 @@ class Checker {
     const promise = buffered ? undefined : this.#promises.get(name)
     if (shadowed === undefined && promise === undefined) return view
     const rank = view.shape.length
-    const touch = (key: readonly unknown[], how: 'read' | 'write'): void => {
+    const touch = (key: readonly unknown[], how: 'read' | 'write' | 'add'): void => {
       if (shadowed !== undefined) this.#touch(shadowed, key as Key, how) // the view has checked it
     }
     return {
@@ -221,15 +224,17 @@ class Checker {
       },
       add: (...args) => {
         view.add(...args)
-        if (!buffered) touch(args.slice(0, rank), 'write')
+        if (!buffered) touch(args.slice(0, rank), 'add')
       },
     }
   }
 
-  #touch(shadowed: Shadowed, key: Key, how: 'read' | 'write'): void {
+  #touch(shadowed: Shadowed, key: Key, how: 'read' | 'write' | 'add'): void {
+    const { shadow, isReduced } = shadowed
+    const shared = isReduced ? how === 'add' : how === 'read'
     const element = this.#elementOf(shadowed, positionOf(key, shadowed.shape))
     const word = this.#words.word(this.#position, this.#site)
-    const other = shadowed.shadow[how](element, word)
+    const other = shared ? shadow.read(element, word) : shadow.write(element, word)
     if (other !== undefined) throw this.#race(other, word, key)
   }
 

@@ -54,14 +54,14 @@ export class Shadow {
     this.#reads.set(reads)
   }
 
-  /** Notes an access, unless there was one before that conflicts and is in no order with it: that one's word. */
+  /** Notes an access that others of its kind do not conflict with, unless one before does and is in no order with it: that one's word. */
   read(element: number, word: number): number | undefined {
     const writer = this.#outOfOrder(this.#writes[element] as number, word)
     if (writer === undefined) this.#reads[element] = this.#kept(this.#reads[element] as number, word)
     return writer
   }
 
-  /** The same for a write. */
+  /** The same for an access that conflicts with every other. */
   write(element: number, word: number): number | undefined {
     const [writes, reads] = [this.#writes[element] as number, this.#reads[element] as number]
     const other = this.#outOfOrder(writes, word) ?? this.#outOfOrder(reads, word)
