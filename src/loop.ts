@@ -36,6 +36,7 @@ import type { Runtime } from './runtime.ts'
 
 export type { LoopReport, PassReport, VerifyReport } from './core/loopReport.ts'
 
+/** Options of `run()` and `parallelFor()`. */
 export interface RunOptions {
   /** Default: 1. */
   readonly passes?: number
@@ -47,6 +48,7 @@ export interface RunOptions {
 export interface Loop {
   /** Plain data: `JSON.stringify(plan)` is the machine form of `explain()`. Block counts and where it runs are filled in by runs. */
   readonly plan: LoopPlan
+  /** The plan on one screen, or as JSON; `kernel: true` adds how the body was compiled. */
   explain(options?: { readonly format?: 'text' | 'json'; readonly kernel?: boolean }): string
   /** Runs passes. TaskError when the body threw: the error the serial program meets first. */
   run(options?: RunOptions): Promise<LoopReport>
@@ -132,22 +134,29 @@ export class LoopHandle implements Loop {
   async run(options: RunOptions = {}): Promise<LoopReport> {
     const started = performance.now()
     const passes: PassReport[] = []
-    const signal = options.signal === undefined ? {} : { signal: options.signal }
-    for await (const pass of this.passes(options.passes ?? 1, signal)) passes.push(pass)
+    this.#refresh()
+    for await (const pass of this.#eachPass(options.passes ?? 1, options.signal, () => {})) passes.push(pass)
     const workers = this.#prepared?.loop.execution.where === 'workers' ? this.#workers() : 1
     return { passes, milliseconds: performance.now() - started, schedule: this.#analyzed.plan.schedule.kind, workers }
   }
 
   async *passes(count: number, options: { readonly signal?: AbortSignal } = {}): AsyncGenerator<PassReport, void, undefined> {
-    checkCount('The number of passes', count, 0)
     this.#refresh()
+    const captures = this.#analyzed.plan.variables.some(({ origin }) => origin === 'capture')
+    // between two passes the program may change what the closure sees
+    yield* this.#eachPass(count, options.signal, captures ? () => this.#refresh() : () => {})
+  }
+
+  async *#eachPass(count: number, signal: AbortSignal | undefined, refresh: () => void): AsyncGenerator<PassReport, void, undefined> {
+    checkCount('The number of passes', count, 0)
     if (this.#asksForRaces() === true) this.#checkedRaces = undefined
     const name = this.#request.options.name ?? `loop over ${this.#over.label}`
     const { events } = this.#runtime
     for (let number = 1; number <= count; number++) {
       this.#runtime.checkOpen()
+      if (number > 1) refresh()
       events.next({ kind: 'pass', phase: 'started', loop: name, pass: { number } })
-      const pass = await this.#withPrepared((prepared) => this.#runPass(prepared, number, options.signal))
+      const pass = await this.#withPrepared((prepared) => this.#runPass(prepared, number, signal))
       events.next({ kind: 'pass', phase: 'finished', loop: name, pass })
       events.next({ kind: 'progress', job: name, done: number, total: count })
       yield pass
@@ -394,6 +403,7 @@ export class LoopHandle implements Loop {
 
   async #runPass({ loop }: Prepared, number: number, signal: AbortSignal | undefined): Promise<PassReport> {
     await this.#checkRaces(loop, signal)
+    signal?.throwIfAborted() // nothing was written yet
     const restore = this.#request.options.atomic === true ? loop.snapshot() : undefined
     try {
       const result = await loop.runPass(this.#passes, signal === undefined ? {} : { signal })
@@ -424,13 +434,16 @@ export class LoopHandle implements Loop {
     this.#prepared = undefined
   }
 
-  /** A pass that failed has written a part of what it writes. */
+  /** A pass that failed has written a part of what it writes; a buffer's array is as it was when nothing was flushed. */
   #markLost(error: unknown): void {
     const why = error instanceof Error ? (error.message.split('\n')[0] ?? '') : String(error)
+    const { store } = this.#runtime
     const written = new Set(this.#analyzed.writtenArrays)
-    for (const node of this.#nodes()) {
-      if (written.has(this.#runtime.store.identity(node))) this.#runtime.store.markLost(node, why)
-    }
+    const flushed = [...this.#bindings.buffers.values()]
+      .filter(({ options }) => options.maxDelay !== undefined || options.apply !== undefined)
+      .map(({ target }) => this.#planOf(target, 'a buffer in env'))
+    const direct = [...this.#nodes()].filter((node) => written.has(store.identity(node)))
+    for (const node of new Set([...direct, ...flushed])) store.markLost(node, why)
   }
 
   #nodes(): Set<LogicalPlan> {

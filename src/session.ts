@@ -37,6 +37,7 @@ import { progressBar } from './progress.ts'
 import { bytesOf, type Runtime, type SessionEvent } from './runtime.ts'
 import { HANDLERS } from './taskHandlers.ts'
 
+/** Options of `Session.start`. */
 export interface SessionOptions {
   /** Worker threads; 1 runs on the caller's thread. Default: all cores. */
   readonly workers?: number

@@ -7,6 +7,7 @@
  */
 import type { ColumnType, ElementType } from './schema.ts'
 
+/** What holds numbers: the typed array of each dtype. */
 export type TypedArray =
   | Float64Array
   | Float32Array

@@ -10,6 +10,7 @@ import type { LogicalPlan } from './logicalPlan.ts'
 /** The columns of a group's key: the fields of an object key, otherwise `key`. */
 export type KeyColumns<G> = G extends object ? (G extends Date | readonly unknown[] ? { key: G } : G) : { key: G }
 
+/** Elements put into groups, in order of first appearance: what `groupBy` gives. */
 export interface Grouped<T, G> {
   /** One row a group: the key's columns and the aggregates. PlanError when an aggregate is named like a key column. */
   agg<A extends Readonly<Record<string, Aggregate<T, unknown>>>>(

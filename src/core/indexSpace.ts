@@ -7,6 +7,7 @@ import { PlanError } from './errors.ts'
 
 /** One integer per axis. A table's key is its row number. */
 export type Key = readonly number[]
+/** The extents of an array, one per axis. */
 export type Shape = readonly number[]
 /** The key type of a shape: [number, number] for [3, 4]. */
 export type KeyOf<S extends Shape> = { readonly [A in keyof S]: number }

@@ -2,11 +2,13 @@
 import type { Key } from './indexSpace.ts'
 import type { Refusal, Span } from './span.ts'
 
+/** How a loop runs; docs/loops.md has a picture of each. */
 export type ScheduleKind = 'independent' | '1d' | '2d' | 'wavefront' | 'skewed' | 'colored' | 'serial'
 
 /** One entry of a dependence vector: a number where the distance is always the same, else a direction. */
 export type Distance = number | '*' | '+' | '-'
 
+/** Two accesses that can touch one element in different iterations, at least one of them a write. */
 export interface Dependence {
   readonly array: string
   readonly kind: 'flow' | 'anti' | 'output'
@@ -20,24 +22,34 @@ export interface Dependence {
 
 export type VariableClass = 'iterated' | 'local' | 'pipelined' | 'served' | 'broadcast' | 'reduction' | 'buffer' | 'constant'
 
+/** What the analysis decided and why; plain data, the same on every machine. */
 export interface LoopPlan {
+  /** As asked for in the options. */
   readonly order: 'serial' | 'any'
+  /** The schedule, the axes it cuts, the blocks along each (empty until the data is known), and why it was taken. */
   readonly schedule: {
     readonly kind: ScheduleKind
     readonly axes: readonly number[]
     readonly blocks: readonly number[]
     readonly reason: string
   }
+  /** The freer schedules that were not taken, with what is in the way and the smallest edit that would allow each. */
   readonly rejected: readonly { readonly kind: ScheduleKind; readonly because: readonly (Dependence | Refusal)[]; readonly edit?: string }[]
+  /** Every dependence between different iterations. */
   readonly dependences: readonly Dependence[]
+  /** What each name of the body is to the schedule. */
   readonly variables: readonly { readonly name: string; readonly class: VariableClass; readonly origin: 'env' | 'capture' }[]
+  /** Every access to an array, with its subscripts as text: `:` a whole axis, `?` unknown. */
   readonly accesses: readonly {
     readonly array: string
     readonly kind: 'read' | 'write' | 'add'
     readonly subscripts: readonly string[]
     readonly span: Span
   }[]
+  /** How the body runs, and the refusals where it could not be compiled. */
   readonly kernel: { readonly target: 'wasm-simd' | 'wasm' | 'js' | 'as-is'; readonly because?: readonly Refusal[] }
+  /** Where passes run; decided by the first run. */
   readonly execution: { readonly where: 'workers' | 'caller'; readonly because: string }
+  /** What a block reads of arrays that are served, as slices. */
   readonly prefetch: readonly { readonly array: string; readonly slice: string }[]
 }

@@ -2,25 +2,34 @@
 import type { Key } from './indexSpace.ts'
 import type { ScheduleKind } from './loopPlan.ts'
 
+/** One pass over the iteration space. */
 export interface PassReport {
   /** From 1 within a run. */
   readonly number: number
+  /** Wall time, overheads included. */
   readonly milliseconds: number
+  /** Iterations that ran. */
   readonly iterations: number
   /** Results by the name in `env`. */
   readonly accumulators: Readonly<Record<string, number>>
 }
 
+/** One call of `run()`. */
 export interface LoopReport {
+  /** In order. */
   readonly passes: readonly PassReport[]
   readonly milliseconds: number
+  /** As `plan.schedule.kind`. */
   readonly schedule: ScheduleKind
   /** Worker threads that took part; 1 when the loop ran on the caller's thread. */
   readonly workers: number
 }
 
+/** The verdict of `verify()`. */
 export interface VerifyReport {
+  /** Whether every element of every array has the bits of the serial run. */
   readonly identical: boolean
   readonly iterations: number
+  /** The first element, in key order, that differs. */
   readonly firstDifference?: { readonly array: string; readonly key: Key; readonly serial: unknown; readonly parallel: unknown }
 }

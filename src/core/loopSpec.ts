@@ -5,6 +5,7 @@ import type { FunctionIr, UserFunction } from './functionIr.ts'
 import type { LoopPlan } from './loopPlan.ts'
 import type { DType, ElementType } from './schema.ts'
 
+/** Options of `session.loop`. */
 export interface LoopOptions {
   /** 'serial' (default): the result of running iterations in key order. 'any': of some serial order, `serialOrder()`. */
   readonly order?: 'serial' | 'any'
@@ -14,6 +15,7 @@ export interface LoopOptions {
   readonly require?: 'parallel'
   /** Blocks per partitioned axis. Default: from the data and cache sizes; never from the worker count. */
   readonly partitions?: number | readonly number[]
+  /** 'histogram' (default): blocks with about equally many elements. 'equal': blocks with equally many indices. */
   readonly balance?: 'histogram' | 'equal'
   /** Promises of the user's, checked by checkRaces: the values read there are distinct across iterations. */
   readonly assume?: { readonly distinct?: readonly string[] }
@@ -24,6 +26,7 @@ export interface LoopOptions {
   readonly checkRaces?: boolean
   /** Snapshot what a pass writes, and restore it when the pass fails or is aborted. */
   readonly atomic?: boolean
+  /** For messages, events and explain(). */
   readonly name?: string
 }
 

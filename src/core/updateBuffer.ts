@@ -16,6 +16,7 @@ export interface BufferOptions {
   readonly maxDelay?: number
 }
 
+/** What `array.buffer()` gives: put it into `env` and `add` to it. */
 export class UpdateBuffer<K extends Key = Key> {
   readonly kind = 'UpdateBuffer' as const
   /** Never set: carries the key type. */
