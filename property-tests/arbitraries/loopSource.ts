@@ -1,60 +1,65 @@
-/** Prints the loop bodies of `loopBody.ts` as JavaScript. Knows only the part of the IR that they use. */
+/**
+ * Prints the loop bodies of `loopBody.ts` as JavaScript. Knows only the part of the IR that they use.
+ *
+ * `asRows` goes through row views where an array has several axes: `a.row(i)[j] = x` for `a.set(i, j, x)`.
+ */
 import type { Expr, Stmt } from '../../src/core/functionIr.ts'
 
 export const AXES: readonly string[] = ['i', 'j', 'l', 'h']
 
 /** `([i, j], { a }) => { … }`, with `value` first where the loop runs over an array. */
-export function printFunction(body: readonly Stmt[], rank: number, names: readonly string[], hasValue: boolean): string {
+export function printFunction(body: readonly Stmt[], rank: number, names: readonly string[], hasValue: boolean, asRows = false): string {
   const key = `[${AXES.slice(0, rank).join(', ')}]`
-  return `(${hasValue ? 'value, ' : ''}${key}, { ${names.join(', ')} }) => {\n${printStmts(body, '  ')}\n}`
+  return `(${hasValue ? 'value, ' : ''}${key}, { ${names.join(', ')} }) => {\n${printStmts(body, '  ', asRows)}\n}`
 }
 
-function printStmts(stmts: readonly Stmt[], indent: string): string {
-  return stmts.map((stmt) => indent + printStmt(stmt, indent)).join('\n')
+function printStmts(stmts: readonly Stmt[], indent: string, asRows: boolean): string {
+  return stmts.map((stmt) => indent + printStmt(stmt, indent, asRows)).join('\n')
 }
 
-function block(stmts: readonly Stmt[], indent: string): string {
-  return stmts.length === 0 ? '{}' : `{\n${printStmts(stmts, `${indent}  `)}\n${indent}}`
+function block(stmts: readonly Stmt[], indent: string, asRows: boolean): string {
+  return stmts.length === 0 ? '{}' : `{\n${printStmts(stmts, `${indent}  `, asRows)}\n${indent}}`
 }
 
-export function printStmt(stmt: Stmt, indent = ''): string {
+export function printStmt(stmt: Stmt, indent = '', asRows = false): string {
   switch (stmt.kind) {
     case 'Let':
-      return `let ${stmt.local}${stmt.init === undefined ? '' : ` = ${printExpr(stmt.init)}`}`
+      return `let ${stmt.local}${stmt.init === undefined ? '' : ` = ${printExpr(stmt.init, asRows)}`}`
     case 'Assign':
-      return `${stmt.local} = ${printExpr(stmt.value)}`
+      return `${stmt.local} = ${printExpr(stmt.value, asRows)}`
     case 'Write':
-      return `${stmt.array}.set(${[...stmt.subscripts, stmt.value].map(printExpr).join(', ')})`
+      if (asRows && stmt.subscripts.length > 1) return `${rowElement(stmt)} = ${printExpr(stmt.value, asRows)}`
+      return `${stmt.array}.set(${[...stmt.subscripts, stmt.value].map((expr) => printExpr(expr, asRows)).join(', ')})`
     case 'Add':
-      return `${stmt.array}.add(${[...stmt.subscripts, stmt.value].map(printExpr).join(', ')})`
+      return `${stmt.array}.add(${[...stmt.subscripts, stmt.value].map((expr) => printExpr(expr, asRows)).join(', ')})`
     case 'Accumulate':
-      return `${stmt.accumulator}.add(${printExpr(stmt.value)})`
+      return `${stmt.accumulator}.add(${printExpr(stmt.value, asRows)})`
     case 'If':
-      return `if (${printExpr(stmt.test)}) ${block(stmt.then, indent)}${stmt.else.length === 0 ? '' : ` else ${block(stmt.else, indent)}`}`
+      return `if (${printExpr(stmt.test, asRows)}) ${block(stmt.then, indent, asRows)}${stmt.else.length === 0 ? '' : ` else ${block(stmt.else, indent, asRows)}`}`
     case 'For': {
       const head = [
-        ...stmt.init.map((s) => printStmt(s)),
-        stmt.test === undefined ? '' : printExpr(stmt.test),
-        ...stmt.update.map((s) => printStmt(s)),
+        ...stmt.init.map((s) => printStmt(s, '', asRows)),
+        stmt.test === undefined ? '' : printExpr(stmt.test, asRows),
+        ...stmt.update.map((s) => printStmt(s, '', asRows)),
       ]
-      return `for (${head.join('; ')}) ${block(stmt.body, indent)}`
+      return `for (${head.join('; ')}) ${block(stmt.body, indent, asRows)}`
     }
     case 'Labeled':
-      return `${stmt.label}: ${block(stmt.body, indent)}`
+      return `${stmt.label}: ${block(stmt.body, indent, asRows)}`
     case 'Break':
       return stmt.label === undefined ? 'break' : `break ${stmt.label}`
     case 'Continue':
       return 'continue'
     case 'Return':
-      return stmt.value === undefined ? 'return' : `return ${printExpr(stmt.value)}`
+      return stmt.value === undefined ? 'return' : `return ${printExpr(stmt.value, asRows)}`
     case 'Throw':
-      return `throw new ${stmt.error}(${stmt.message === undefined ? '' : printExpr(stmt.message)})`
+      return `throw new ${stmt.error}(${stmt.message === undefined ? '' : printExpr(stmt.message, asRows)})`
     case 'Evaluate':
-      return printExpr(stmt.value)
+      return printExpr(stmt.value, asRows)
   }
 }
 
-export function printExpr(expr: Expr): string {
+export function printExpr(expr: Expr, asRows = false): string {
   switch (expr.kind) {
     case 'Literal':
       return typeof expr.value === 'number' && expr.value < 0 ? `(${expr.value})` : String(expr.value)
@@ -65,18 +70,19 @@ export function printExpr(expr: Expr): string {
     case 'Key':
       return AXES[expr.axis] ?? '?'
     case 'Call':
-      return `${expr.callee}(${expr.args.map(printExpr).join(', ')})`
+      return `${expr.callee}(${expr.args.map((expr) => printExpr(expr, asRows)).join(', ')})`
     case 'Conditional':
-      return `(${printExpr(expr.test)} ? ${printExpr(expr.then)} : ${printExpr(expr.else)})`
+      return `(${printExpr(expr.test, asRows)} ? ${printExpr(expr.then, asRows)} : ${printExpr(expr.else, asRows)})`
     case 'Input':
       return 'value'
     case 'Unary':
-      return `${expr.operator}(${printExpr(expr.operand)})`
+      return `${expr.operator}(${printExpr(expr.operand, asRows)})`
     case 'Binary':
     case 'Logical':
-      return `(${printExpr(expr.left)} ${expr.operator} ${printExpr(expr.right)})`
+      return `(${printExpr(expr.left, asRows)} ${expr.operator} ${printExpr(expr.right, asRows)})`
     case 'Read':
-      return `${expr.array}.get(${expr.subscripts.map(printExpr).join(', ')})`
+      if (asRows && expr.subscripts.length > 1) return rowElement(expr)
+      return `${expr.array}.get(${expr.subscripts.map((expr) => printExpr(expr, asRows)).join(', ')})`
     case 'Extent':
       return `${expr.array}.shape[${expr.axis}]`
     case 'Has':
@@ -89,4 +95,10 @@ export function printExpr(expr: Expr): string {
     case 'ObjectLiteral':
       throw new Error(`loopBody.ts never makes a ${expr.kind}`)
   }
+}
+
+/** `a.row(i)[j]` */
+function rowElement({ array, subscripts }: { readonly array: string; readonly subscripts: readonly Expr[] }): string {
+  const texts = subscripts.map((subscript) => printExpr(subscript, true))
+  return `${array}.row(${texts.slice(0, -1).join(', ')})[${texts.at(-1)}]`
 }

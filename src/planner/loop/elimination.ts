@@ -7,7 +7,7 @@
  * over the range that the projection leaves it. The search is complete, so its answer is exact too, unless the
  * budget ends; then the answer says so.
  */
-import { checked, floorDivided, gathered, type Row, tightest } from './rows.ts'
+import { checked, floorDivided, gathered, insert, type Row } from './rows.ts'
 
 /** How much work may still be done; one unit is a combination of two inequalities or a step of the search. */
 export interface Budget {
@@ -34,7 +34,7 @@ export class Elimination {
   private exact = true
   private readonly values: number[]
 
-  /** Takes over the rows. */
+  /** Takes over the rows, inequalities in normal form: none has a common factor, no two differ in their constant only. */
   constructor(inequalities: Row[], targets: readonly Row[], budget: Budget) {
     this.inequalities = inequalities
     this.targets = targets
@@ -81,7 +81,7 @@ export class Elimination {
   private project(): boolean {
     const eliminated: Level[] = []
     const rest = new Set(Array.from({ length: this.count - this.rank }, (_, k) => this.rank + k))
-    let rows = tightest(this.inequalities)?.rows
+    let rows: Row[] | undefined = this.inequalities
     let exactRest = true
     while (rows !== undefined && eliminated.length < this.count) {
       const column = this.cheapest(rows, rest) ?? this.count - eliminated.length - 1
@@ -125,13 +125,13 @@ export class Elimination {
     for (const low of lower) {
       for (const high of upper) {
         const [a, b] = [low[column] ?? 1, -(high[column] ?? -1)]
+        if (a !== 1 && b !== 1) this.exact = false
         // A bound that is left out only makes ranges wider.
         if (this.budget.left-- <= 0) this.exact = false
-        else others.push(low.map((x, k) => checked(checked(b * x) + checked(a * (high[k] ?? 0)))))
-        if (a !== 1 && b !== 1) this.exact = false
+        else if (!insert(others, combined(low, b, high, a))) return undefined
       }
     }
-    return tightest(others)?.rows
+    return others
   }
 
   /** The value of the first parameter nearest to the end of its range with which there is a solution. */
@@ -180,6 +180,11 @@ export class Elimination {
     }
     return value
   }
+}
+
+/** times * row + otherTimes * other */
+function combined(row: Row, times: number, other: Row, otherTimes: number): Row {
+  return row.map((x, column) => checked(checked(times * x) + checked(otherTimes * (other[column] ?? 0))))
 }
 
 /** The candidates of a search: upward, downward, or to both sides from the first. */

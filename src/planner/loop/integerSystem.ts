@@ -11,7 +11,7 @@
  * Whatever leaves the exactly representable integers throws `TooLarge`; the caller then assumes the worst.
  */
 import { type Budget, Elimination } from './elimination.ts'
-import { checked, gathered, type Row, tightest } from './rows.ts'
+import { checked, constantOf, gathered, insert, parallelTo, type Row } from './rows.ts'
 
 export interface Range {
   readonly least: number
@@ -37,8 +37,8 @@ export class IntegerSystem {
       inequalities.map((row) => [...row]),
     )
     const pending = equations.map((row) => [...row])
-    for (const row of pending) if (system.feasible) system.solve(row, pending)
-    system.normalize()
+    for (const [at, row] of pending.entries()) if (system.feasible) system.solve(row, pending.slice(at + 1))
+    if (system.feasible) system.settle()
     return system
   }
 
@@ -53,16 +53,15 @@ export class IntegerSystem {
 
   /** Adds a - b = value. */
   equal(a: number, b: number, value: number): this {
-    const row = this.difference(a, b, value)
-    if (this.feasible) this.solve(row, [row])
-    this.normalize()
+    if (this.feasible) this.solve(this.difference(a, b, value), [])
+    if (this.feasible) this.settle()
     return this
   }
 
   /** Adds a - b >= value. */
   atLeast(a: number, b: number, value: number): this {
-    this.inequalities.push(this.difference(a, b, value))
-    this.normalize()
+    if (!insert(this.inequalities, this.difference(a, b, value))) this.feasible = false
+    this.solveMeeting()
     return this
   }
 
@@ -98,7 +97,7 @@ export class IntegerSystem {
 
   /** Solves row = 0 for one parameter, which then is 0 in every row; `others` are equations still to be solved. */
   private solve(row: Row, others: Row[]): void {
-    const rows = [...this.watched, ...this.inequalities, ...others]
+    const rows = [row, ...this.watched, ...this.inequalities, ...others]
     const last = row.length - 1
     const column = gathered(row, rows, 0, last)
     const constant = row[last] ?? 0
@@ -120,17 +119,26 @@ export class IntegerSystem {
     }
   }
 
-  /** Divides inequalities by their common factors, keeps the tightest of each direction, and solves those that meet. */
-  private normalize(): void {
-    while (this.feasible) {
-      const tight = tightest(this.inequalities)
-      if (tight === undefined) {
-        this.feasible = false
-        return
+  /** Brings the inequalities into normal form after the parameters have changed. */
+  private settle(): void {
+    const rows: Row[] = []
+    for (const row of this.inequalities) if (!insert(rows, row)) this.feasible = false
+    this.inequalities = rows
+    this.solveMeeting()
+  }
+
+  /** An inequality whose opposite holds too is an equation. */
+  private solveMeeting(): void {
+    for (const row of this.feasible ? this.inequalities : []) {
+      const opposite = this.inequalities[parallelTo(row, this.inequalities, -1) ?? -1]
+      const gap = opposite === undefined ? 1 : constantOf(row) + constantOf(opposite)
+      if (gap > 0) continue
+      if (gap < 0) this.feasible = false
+      else {
+        this.solve([...row], [])
+        this.settle()
       }
-      this.inequalities = tight.rows
-      if (tight.equation === undefined) return
-      this.solve(tight.equation, [tight.equation])
+      return
     }
   }
 }

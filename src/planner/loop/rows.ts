@@ -61,39 +61,32 @@ export function gathered(row: Row, rows: readonly Row[], first: number, end: num
 }
 
 /**
- * The inequalities without common factors and without those that others imply by their constant alone; undefined where
- * two contradict each other. `equation` is an inequality whose opposite holds too.
+ * Adds an inequality, row >= 0, to others: without common factors, and only the tighter of two that differ in their
+ * constant. False where it can never hold.
  */
-export function tightest(inequalities: readonly Row[]): { readonly rows: Row[]; readonly equation?: Row } | undefined {
-  const rows: Row[] = []
-  // Rows by a number that tells coefficients apart nearly always; where it does not, a row more is kept.
-  const places = new Map<number, number>()
-  for (const given of inequalities) {
-    const row = reduced(given)
-    if (row === undefined) return undefined
-    if (row.length === 0) continue
-    const name = nameOf(row)
-    const at = places.get(name)
-    const known = at === undefined ? undefined : rows[at]
-    if (at === undefined || known === undefined || !sameDirection(row, known, 1)) {
-      places.set(name, rows.length)
-      rows.push(row)
-    } else if (constantOf(row) < constantOf(known)) {
-      rows[at] = row
-    }
-  }
-  for (const [at, row] of rows.entries()) {
-    const other = places.get(-nameOf(row))
-    const opposite = other === undefined || other < at ? undefined : rows[other]
-    if (opposite === undefined || !sameDirection(row, opposite, -1)) continue
-    const gap = constantOf(row) + constantOf(opposite)
-    if (gap < 0) return undefined
-    if (gap === 0) return { rows, equation: [...row] }
-  }
-  return { rows }
+export function insert(rows: Row[], inequality: Row): boolean {
+  const row = reduced(inequality)
+  if (row === undefined) return false
+  if (row.length === 0) return true
+  const at = parallelTo(row, rows, 1)
+  if (at === undefined) rows.push(row)
+  else if (constantOf(row) < constantOf(rows[at] ?? row)) rows[at] = row
+  return true
 }
 
-function constantOf(row: Row): number {
+/** Where in `rows` one has the same coefficients, or the opposite ones. */
+export function parallelTo(row: Row, rows: readonly Row[], sign: 1 | -1): number | undefined {
+  const last = row.length - 1
+  for (let at = 0; at < rows.length; at++) {
+    const other = rows[at] ?? row
+    let column = 0
+    while (column < last && row[column] === sign * (other[column] ?? 0)) column++
+    if (column === last) return at
+  }
+  return undefined
+}
+
+export function constantOf(row: Row): number {
   return row[row.length - 1] ?? 0
 }
 
@@ -105,16 +98,4 @@ function reduced(row: Row): Row | undefined {
   if (factor === 0) return constant < 0 ? undefined : []
   if (factor === 1) return row
   return row.map((x, column) => (column === last ? floorDivided(constant, factor) : x / factor + 0))
-}
-
-/** A number that is equal for rows of equal coefficients, and opposite for opposite ones. */
-function nameOf(row: Row): number {
-  let name = 0
-  for (let column = 0; column < row.length - 1; column++) name += (row[column] ?? 0) * (column * column + 7.5 * column + 1)
-  return name
-}
-
-function sameDirection(a: Row, b: Row, sign: 1 | -1): boolean {
-  for (let column = 0; column < a.length - 1; column++) if (a[column] !== sign * (b[column] ?? 0)) return false
-  return true
 }
