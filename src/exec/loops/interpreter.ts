@@ -11,15 +11,20 @@ export type Views = Readonly<Record<string, unknown>>
 /** A place of the IR that touches an array; a `Return` touches the element iterated over. */
 export type AccessSite = Extract<Expr, { kind: 'Read' | 'Has' }> | Extract<Stmt, { kind: 'Write' | 'Add' | 'Return' }>
 
-/** The body as a function of the element, the key and the views. `site` is told of each access right before it happens. */
-export function interpretBody(
-  ir: FunctionIr,
-  site?: (node: AccessSite) => void,
-): (value: unknown, key: readonly number[], views: Views) => unknown {
+/** Who looks on while a body runs. */
+export interface Onlooker {
+  /** Right before each access. */
+  site(node: AccessSite): void
+  /** At the start of each turn of a loop inside the body. */
+  turn(): void
+}
+
+/** The body as a function of the element, the key and the views. */
+export function interpretBody(ir: FunctionIr, onlooker?: Onlooker): (value: unknown, key: readonly number[], views: Views) => unknown {
   const parameters = new Map(ir.parameters.map((parameter) => [parameter.name, parameter.value]))
   const tables = new Map(ir.tables.map((table) => [table.name, table.value]))
   return (value, key, views) => {
-    const end = new Iteration({ value, key, views, parameters, tables, site }).block(ir.body)
+    const end = new Iteration({ value, key, views, parameters, tables, onlooker }).block(ir.body)
     return end?.kind === 'return' ? end.value : undefined
   }
 }
@@ -30,7 +35,7 @@ interface Scope {
   readonly views: Views
   readonly parameters: ReadonlyMap<string, Primitive>
   readonly tables: ReadonlyMap<string, ArrayLike<Primitive>>
-  readonly site: ((node: AccessSite) => void) | undefined
+  readonly onlooker: Onlooker | undefined
 }
 
 /** How a block ended before its end. */
@@ -87,7 +92,7 @@ class Iteration {
         return { kind: 'continue', label: stmt.label }
       case 'Return': {
         const value = stmt.value === undefined ? undefined : this.#expr(stmt.value)
-        this.#scope.site?.(stmt)
+        this.#scope.onlooker?.site(stmt)
         return { kind: 'return', value }
       }
       case 'Throw': {
@@ -105,6 +110,7 @@ class Iteration {
     for (let first = true; ; first = false) {
       const tested = !(stmt.doWhile && first)
       if (tested && stmt.test !== undefined && !this.#expr(stmt.test)) return undefined
+      this.#scope.onlooker?.turn()
       const leave = this.block(stmt.body)
       if (leave !== undefined) {
         const mine = leave.kind !== 'return' && (leave.label === undefined || leave.label === stmt.label)
@@ -123,7 +129,7 @@ class Iteration {
   #access<T>(node: Exclude<AccessSite, { kind: 'Return' }>, args: readonly Expr[], touch: (array: ArrayViewObject, args: never[]) => T): T {
     const array = this.#array(node.array)
     const values = this.#all(args)
-    this.#scope.site?.(node)
+    this.#scope.onlooker?.site(node)
     return touch(array, values)
   }
 

@@ -8,7 +8,7 @@ import { Bug } from '../../core/errors.ts'
 import { IterationRng } from '../../core/random.ts'
 import type { DenseStorage, Storage } from '../../core/storage.ts'
 import { type AccumulatorLog, type AccumulatorPart, createLog, partOf, resetLog } from './accumulatorLog.ts'
-import { type AccessSite, interpretBody } from './interpreter.ts'
+import { interpretBody, type Onlooker } from './interpreter.ts'
 import { formOf, storagesOf } from './kernelPlan.ts'
 import { KeyedView } from './keyedArray.ts'
 import { allocatePlain, createLanes, dtypeOfUpdates, flushLanes, type Lanes, resetLanes } from './lanes.ts'
@@ -26,11 +26,9 @@ export interface PlainOptions {
   readonly watch?: Watch
 }
 
-export interface Watch {
+export interface Watch extends Onlooker {
   /** What stands for the view of an array that the body calls `name`. */
   view(view: ArrayViewObject, array: { readonly name: string; readonly array: number; readonly buffered: boolean }): ArrayViewObject
-  /** The place of the access that comes next. */
-  site(node: AccessSite): void
 }
 
 export class PlainLoop {
@@ -71,7 +69,7 @@ export class PlainLoop {
       this.#views[name] = watched(this.#arrayView(inputs, array, label, reduced, options.laneCount), name, array, false)
     for (const [name, buffer] of inputs.buffers)
       this.#views[name] = watched(this.#bufferView(buffer, options.laneCount), name, buffer.array, true)
-    this.#body = bodyOf(inputs, options.body, watch?.site.bind(watch))
+    this.#body = bodyOf(inputs, options.body, watch)
     this.#element = this.#elementOf(inputs.over)
   }
 
@@ -200,10 +198,10 @@ function adderOf(log: AccumulatorLog): (value: unknown) => void {
 function bodyOf(
   inputs: LoopInputs,
   form: 'original' | 'ir',
-  site: ((node: AccessSite) => void) | undefined,
+  watch: Watch | undefined,
 ): (value: unknown, key: readonly number[], views: Readonly<Record<string, unknown>>) => unknown {
   const { ir, spec } = inputs.analyzed
-  if (form === 'ir' && ir !== undefined) return interpretBody(ir, site)
+  if (form === 'ir' && ir !== undefined) return interpretBody(ir, watch)
   const original = spec.body.original as (...args: unknown[]) => unknown // called as the signature of loop() says
   return inputs.over.kind === 'range' ? (_, key, views) => original(key, views) : (value, key, views) => original(value, key, views)
 }

@@ -50,8 +50,11 @@ export type RaceCheck =
 /** Shadow words and orders of iterations take at most this much memory; it is not counted in the session's budget. */
 const MOST_BYTES = 2 ** 30
 
-/** What an unasked check may cost: iterations, estimated nanoseconds (checking takes some hundreds of times as long), bytes. */
-const AUTOMATIC = { iterations: 10_000, nanoseconds: 5e5, bytes: 2 ** 24 } as const
+/**
+ * What an unasked check may cost. Nanoseconds are estimated for the compiled pass; steps are accesses and turns of loops
+ * inside the body, counted as they happen, of which a million take about a second.
+ */
+const AUTOMATIC = { iterations: 10_000, nanoseconds: 2e6, bytes: 2 ** 24, steps: 250_000 } as const
 
 /** Rejects with LoopError at the first race or broken promise. A body that throws ends the check: the run will tell. */
 export async function checkRaces(request: RaceCheckRequest): Promise<RaceCheck> {
@@ -66,16 +69,23 @@ export async function checkRaces(request: RaceCheckRequest): Promise<RaceCheck> 
     return { kind: 'skipped', because: `${loop} runs serially` }
   }
   const bytes = bytesOf(inputs, ir, order === undefined, blocks)
+  const unasked = { kind: 'skipped', because: `${loop} is too large to be checked unasked` } as const
   if (automatic) {
     const ns = blocks.iterations * iterationNs(ir, (name, axis) => extentOf(inputs, name, axis))
-    if (blocks.iterations > AUTOMATIC.iterations || ns > AUTOMATIC.nanoseconds || bytes > AUTOMATIC.bytes) {
-      return { kind: 'skipped', because: `${loop} is too large to be checked unasked` }
-    }
+    if (blocks.iterations > AUTOMATIC.iterations || ns > AUTOMATIC.nanoseconds || bytes > AUTOMATIC.bytes) return unasked
   }
   if (bytes > MOST_BYTES) throw tooLarge(loop, `${Math.ceil(bytes / 2 ** 20)} MB for shadow words`, bytes)
-  await new Checker(request, ir, order, promises).run()
+  try {
+    await new Checker(request, ir, order, promises).run()
+  } catch (error) {
+    if (error instanceof TooManySteps) return unasked
+    throw error
+  }
   return { kind: 'checked', iterations: blocks.iterations }
 }
+
+/** Ends an unasked check that turns out to be dear. */
+class TooManySteps extends Error {}
 
 /** The arrays of assume.distinct, by name; it is ignored for arrays that the loop writes. */
 function promisedArrays(inputs: LoopInputs, ir: FunctionIr): string[] {
@@ -125,10 +135,12 @@ class Checker {
   readonly #plain: PlainLoop
   #site = 0
   #position = 0
+  #stepsLeft: number
 
   constructor(request: RaceCheckRequest, ir: FunctionIr, order: RaceOrder | undefined, promises: readonly string[]) {
     const { inputs } = request
     this.#request = request
+    this.#stepsLeft = request.automatic ? AUTOMATIC.steps : Number.POSITIVE_INFINITY
     const { sites, numbers, elementRead } = sitesOf(ir, inputs.analyzed.spec)
     this.#sites = sites
     this.#numbers = numbers
@@ -153,7 +165,9 @@ class Checker {
         view: (view, { name, array, buffered }) => this.#watched(view, name, array, buffered),
         site: (node) => {
           this.#site = this.#numbers.get(node) ?? 0
+          this.#step()
         },
+        turn: () => this.#step(),
       },
     })
   }
@@ -170,7 +184,7 @@ class Checker {
       try {
         this.#iterate(key, over)
       } catch (error) {
-        if (error instanceof LoopError || error instanceof MemoryError || error instanceof Bug) throw error
+        if (error instanceof LoopError || error instanceof MemoryError || error instanceof TooManySteps || error instanceof Bug) throw error
         return
       }
       if ((rank + 1) % CHUNK === 0) for (const log of this.#plain.accumulators.values()) resetLog(log)
@@ -180,6 +194,10 @@ class Checker {
         turn = performance.now()
       }
     }
+  }
+
+  #step(): void {
+    if (--this.#stepsLeft < 0) throw new TooManySteps()
   }
 
   /** The element iterated over is read when the iteration starts, wherever the body uses it. */
