@@ -200,13 +200,21 @@ function blockOf(schedule: Schedule, key: readonly number[], position: number, c
     case 'independent':
       return [part(position, 0)]
     case '1d':
-      return [part(key[schedule.axis] ?? 0, schedule.axis)]
+      return 'form' in schedule ? [partAlong(schedule.form, key, cuts[0] ?? [])] : [part(key[schedule.axis] ?? 0, schedule.axis)]
     case '2d':
     case 'wavefront':
       return schedule.axes.map((axis) => part(key[axis] ?? 0, axis))
+    case 'skewed':
+      return schedule.forms.map((form, i) => partAlong(form, key, cuts[i] ?? []))
     case 'serial':
       return []
   }
+}
+
+/** The band of a form; cuts are spread over its values, which may be negative. */
+function partAlong(form: readonly number[], key: readonly number[], cuts: readonly number[]): number {
+  const value = form.reduce((sum, coefficient, axis) => sum + coefficient * (key[axis] ?? 0), 0)
+  return cuts.flatMap((cut) => [cut, -cut]).filter((cut) => cut <= value).length
 }
 
 /** Which of two iterations surely runs first, p being first in key order; `together` when their blocks may overlap. */
@@ -222,6 +230,7 @@ function firstOf(schedule: Schedule, p: readonly number[], q: readonly number[])
       // One after the other if they share a row or a column; which first is the plan's choice.
       return s === u || t === v ? 'q' : 'together'
     case 'wavefront':
+    case 'skewed':
       return s <= u && t <= v ? 'p' : u <= s && v <= t ? 'q' : 'together'
     case 'serial':
       return 'p'
@@ -259,7 +268,7 @@ function choosesTheFreest(vectors: readonly (readonly Distance[])[], order: 'ser
   // Cut before every index, a schedule that is not legal shows it.
   const everywhere = extents.map(() => [1, 2, 3])
   const all = schedulesOf(rank)
-  const kinds = ['1d', '2d', 'wavefront', 'serial']
+  const kinds = ['1d', '2d', 'wavefront', 'skewed', 'serial']
   for (const freer of all.filter((other) => kinds.indexOf(other.kind) < kinds.indexOf(schedule.kind))) {
     // A 2d schedule runs blocks in an order of its own.
     if (freer.kind === '2d' && order === 'serial') continue

@@ -30,35 +30,29 @@ beforeAll(() => {
 afterAll(() => machine.stop())
 
 const loops = fc.oneof(randomLoop({ inside: true }), scheduledLoop({ largest: 8 }))
-const planted = fc.oneof({ weight: 2, arbitrary: loops }, { weight: 3, arbitrary: plantedLoop() })
 const partitions = fc.tuple(fc.integer({ min: 1, max: 5 }), fc.integer({ min: 1, max: 5 }))
 /** Axes by number, modulo how many there are. */
-const wrongSchedule = fc.record({
-  kind: fc.constantFrom<('independent' | '1d' | '2d' | 'wavefront')[]>('independent', '1d', '2d', 'wavefront'),
-  first: fc.nat(5),
-  second: fc.nat(5),
-})
+interface Claim {
+  readonly kind: 'independent' | '1d' | '2d' | 'wavefront'
+  readonly first: number
+  readonly second: number
+}
+const wrongSchedule = (...kinds: Claim['kind'][]): fc.Arbitrary<Claim> =>
+  fc.record({ kind: fc.constantFrom(...kinds), first: fc.nat(5), second: fc.nat(5) })
 
 test('a conflict is reported exactly where a pair of iterations is in no order under the schedule claimed', async () => {
+  const claims = wrongSchedule('independent', '1d', '2d', 'wavefront')
   await fc.assert(
-    fc.asyncProperty(planted, wrongSchedule, partitions, async (loop, claim, parts) => {
-      const schedule = scheduleOf(loop, claim)
-      const order = schedule.kind === '2d' ? 'any' : (loop.spec.options.order ?? 'serial')
-      const seen = await checked(loop, { order, partitions: parts }, schedule)
-      const { report, blocks, iterations } = seen
-      if (blocks.kind === 'serial') return expectNone(seen, loop)
-      const pairs = conflictsOf(seen)
-      const open = pairs.filter(([p, q]) => !inOrder(schedule, order, iterations[p] ?? [], iterations[q] ?? []))
-      if (report === undefined && open.length > 0) throw new Error(`${describePair(seen, open[0])} is not reported in\n${loop.source}`)
-      if (report === undefined) {
-        const racing = pairs.find(([p, q]) => !blocksInOrder(seen, p, q))
-        if (racing !== undefined) throw new Error(`The blocks of ${describePair(seen, racing)} run together in\n${loop.source}`)
-        return
-      }
-      if (open.length === 0) throw new Error(`All pairs are in order, yet ${report}\n${loop.source}`)
-      expectFirst(seen, report, open, loop)
-    }),
+    fc.asyncProperty(loops, claims, partitions, (loop, claim, parts) => reportsOpenPairs(loop, scheduleOf(loop, claim), parts)),
     RUN,
+  )
+})
+
+test('the same for conflicts that are planted one by one', async () => {
+  const claims = wrongSchedule('independent', '1d', '2d', '2d', 'wavefront', 'wavefront', 'wavefront')
+  await fc.assert(
+    fc.asyncProperty(plantedLoop(), claims, partitions, (loop, claim, parts) => reportsOpenPairs(loop, scheduleOf(loop, claim), parts)),
+    { ...RUN, numRuns: 2 * RUNS },
   )
 })
 
@@ -165,6 +159,24 @@ function contents({ arrays, over }: ReturnType<typeof inputsOf>['inputs'], index
   return storage === undefined ? [] : [...(storage.kind === 'dense' ? storage.data : (storage.columns[0]?.values ?? []))]
 }
 
+/** A report where a pair is open under the schedule, and none where all are in order. */
+async function reportsOpenPairs(loop: RandomLoop, schedule: Schedule, parts: readonly number[]): Promise<void> {
+  const order = schedule.kind === '2d' ? 'any' : (loop.spec.options.order ?? 'serial')
+  const seen = await checked(loop, { order, partitions: parts }, schedule)
+  const { report, blocks, iterations } = seen
+  if (blocks.kind === 'serial') return expectNone(seen, loop)
+  const pairs = conflictsOf(seen)
+  const open = pairs.filter(([p, q]) => !inOrder(schedule, order, iterations[p] ?? [], iterations[q] ?? []))
+  if (report === undefined && open.length > 0) throw new Error(`${describePair(seen, open[0])} is not reported in\n${loop.source}`)
+  if (report === undefined) {
+    const racing = pairs.find(([p, q]) => !blocksInOrder(seen, p, q))
+    if (racing !== undefined) throw new Error(`The blocks of ${describePair(seen, racing)} run together in\n${loop.source}`)
+    return
+  }
+  if (open.length === 0) throw new Error(`All pairs are in order, yet ${report}\n${loop.source}`)
+  expectFirst(seen, report, open, loop)
+}
+
 function expectNone({ report }: Seen, loop: RandomLoop): void {
   if (report !== undefined) throw new Error(`A legal loop is refused: ${report}\n${loop.source}`)
 }
@@ -198,15 +210,14 @@ function arrayNamed(loop: RandomLoop, name: string): number | undefined {
   return loop.arrays.find(({ names }) => names.includes(name))?.array ?? (name === loop.spec.over.label ? loop.spec.over.array : undefined)
 }
 
-function scheduleOf(
-  loop: RandomLoop,
-  claim: { readonly kind: 'independent' | '1d' | '2d' | 'wavefront'; readonly first: number; readonly second: number },
-): Schedule {
+/** A schedule of two axes needs two: where there is one, another kind takes its place. */
+function scheduleOf(loop: RandomLoop, claim: Claim): Schedule {
   const { rank } = loop.spec.over
-  const a = claim.first % rank
-  const b = claim.second % rank
-  if (claim.kind === 'independent' || (a === b && claim.kind !== '1d')) return { kind: 'independent' }
-  return claim.kind === '1d' ? { kind: '1d', axis: a } : { kind: claim.kind, axes: [Math.min(a, b), Math.max(a, b)] }
+  const first = claim.first % rank
+  if (claim.kind === '1d') return { kind: '1d', axis: first }
+  if (claim.kind === 'independent' || rank === 1) return { kind: 'independent' }
+  const second = (first + 1 + (claim.second % (rank - 1))) % rank
+  return { kind: claim.kind, axes: [Math.min(first, second), Math.max(first, second)] }
 }
 
 // ------------------------------------------------------------------ the reference: all pairs
@@ -238,15 +249,18 @@ function conflictsOf({ touches, reduced }: Seen): Pair[] {
 /** Whether p surely runs before q, or in one block with it, wherever the axes are cut. */
 function inOrder(schedule: Schedule, order: 'serial' | 'any', p: readonly number[], q: readonly number[]): boolean {
   const step = (axis: number) => (q[axis] ?? 0) - (p[axis] ?? 0)
+  const stepAlong = (form: readonly number[]) => form.reduce((sum, coefficient, axis) => sum + coefficient * step(axis), 0)
   switch (schedule.kind) {
     case 'independent':
       return false
     case '1d':
-      return step(schedule.axis) === 0
+      return 'form' in schedule ? stepAlong(schedule.form) === 0 : step(schedule.axis) === 0
     case '2d':
       return schedule.axes.some((axis) => step(axis) === 0)
-    case 'wavefront': {
-      const [a, b] = schedule.axes.map(step) as [number, number]
+    case 'wavefront':
+    case 'skewed': {
+      const steps = schedule.kind === 'skewed' ? schedule.forms.map(stepAlong) : schedule.axes.map(step)
+      const [a, b] = steps as [number, number]
       return (a >= 0 && b >= 0) || (order === 'any' && a <= 0 && b <= 0)
     }
     case 'serial':

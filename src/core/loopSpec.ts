@@ -83,17 +83,23 @@ export interface LoopSpec {
  * How the blocks of the index space are cut and ordered; the machine form of `plan.schedule`.
  *
  *     independent   cut along axis 0 (the positions of a sparse array), no order
- *     1d            cut along `axis`, no order
+ *     1d            cut along `axis`, or along `form`, no order
  *     2d            cut along both axes; blocks in one row or column in plan order (diagonal by diagonal), never together
  *     wavefront     cut along both axes; block (s, t) after (s - 1, t) and (s, t - 1)
+ *     skewed        the same, cut along two forms
  *     serial        one block
  */
 export type Schedule =
   | { readonly kind: 'independent' }
   | { readonly kind: '1d'; readonly axis: number }
+  | { readonly kind: '1d'; readonly form: Form }
   | { readonly kind: '2d'; readonly axes: readonly [number, number] }
   | { readonly kind: 'wavefront'; readonly axes: readonly [number, number] }
+  | { readonly kind: 'skewed'; readonly forms: readonly [Form, Form] }
   | { readonly kind: 'serial' }
+
+/** A whole-number combination of the loop indices, one coefficient per axis: [1, 1] is i + j. Its lines are cut into bands. */
+export type Form = readonly number[]
 
 export interface AnalyzedLoop {
   readonly spec: LoopSpec

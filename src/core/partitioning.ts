@@ -4,7 +4,7 @@
  *     equal       |    |    |    |    |      the same number of indices in each part
  *     histogram   | |  |       |      |      about the same number of elements in each part
  */
-import type { Schedule } from './loopSpec.ts'
+import type { Form, Schedule } from './loopSpec.ts'
 
 /** Most blocks along one axis of two: 16 x 16 keep 8 workers busy and a block far above the cost of claiming it. */
 const MOST_PER_AXIS = 16
@@ -31,13 +31,33 @@ export function blockCounts(
     case 'independent':
       return [clampCount(wanted(0) ?? MOST_ON_ONE_AXIS, iterations)]
     case '1d':
-      return [clampCount(wanted(0) ?? MOST_ON_ONE_AXIS, extents[schedule.axis] ?? 1)]
+      return [
+        clampCount(wanted(0) ?? MOST_ON_ONE_AXIS, 'form' in schedule ? widthAlong(schedule.form, extents) : (extents[schedule.axis] ?? 1)),
+      ]
     case '2d':
-    case 'wavefront': {
+    case 'wavefront':
+    case 'skewed': {
       const side = Math.min(MOST_PER_AXIS, Math.floor(Math.sqrt((iterations * weight) / LEAST_ITERATIONS_2D)))
-      return schedule.axes.map((axis, i) => clampCount(wanted(i) ?? side, extents[axis] ?? 1))
+      const widths =
+        schedule.kind === 'skewed'
+          ? schedule.forms.map((form) => widthAlong(form, extents))
+          : schedule.axes.map((axis) => extents[axis] ?? 1)
+      return widths.map((width, i) => clampCount(wanted(i) ?? side, width))
     }
   }
+}
+
+/** The values a form takes over a box: from the first up to, but not, the second. */
+export function rangeAlong(form: Form, extents: readonly number[]): [low: number, high: number] {
+  if (extents.some((extent) => extent === 0)) return [0, 0]
+  const ends = form.map((coefficient, axis) => coefficient * ((extents[axis] ?? 1) - 1))
+  const low = ends.reduce((sum, end) => sum + Math.min(0, end), 0)
+  return [low, ends.reduce((sum, end) => sum + Math.max(0, end), 0) + 1]
+}
+
+function widthAlong(form: Form, extents: readonly number[]): number {
+  const [low, high] = rangeAlong(form, extents)
+  return high - low
 }
 
 function clampCount(count: number, most: number): number {

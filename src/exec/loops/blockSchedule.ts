@@ -7,6 +7,8 @@
  *     s1    7   1   4                 s1    3   4   5
  *     s2    5   8   2                 s2    6   7   8
  *
+ * A skewed schedule is a wavefront over bands of two forms instead of two axes, as i + t; see `pieces.ts` for its blocks.
+ *
  * In a 2d schedule a block waits for the previous one of its row and of its column in plan order: no two of a row or
  * column ever run together, and their order is fixed. Inside a block iterations run in key order.
  *
@@ -15,8 +17,9 @@
  */
 
 import { CHUNK } from '../../core/fixedTree.ts'
-import type { Schedule } from '../../core/loopSpec.ts'
-import { blockCounts, cutAtMultiples, cutByHistogram, cutEqual } from '../../core/partitioning.ts'
+import type { Form, Schedule } from '../../core/loopSpec.ts'
+import { blockCounts, cutAtMultiples, cutByHistogram, cutEqual, rangeAlong } from '../../core/partitioning.ts'
+import { piecesOf } from './pieces.ts'
 
 /** What is iterated over: all keys of a box, or the sorted keys of sparse data, or rows 0 … length - 1. */
 export type IterationSpace =
@@ -36,6 +39,8 @@ export interface BlockSchedule {
    * whole space's keys.
    */
   readonly boxes?: Float64Array
+  /** What is cut, where that is no axis; `cuts` are then values of the forms. */
+  readonly forms?: readonly Form[]
   /** The block's iterations: places inside its box, or places in `order`. */
   readonly from: Float64Array
   readonly to: Float64Array
@@ -78,6 +83,7 @@ export function cutBlocks(schedule: Schedule, space: IterationSpace, options: Cu
     case 'independent':
       return runs(schedule.kind, iterations, cutAtMultiples(iterations, counts[0] ?? 1, CHUNK))
     case '1d': {
+      if ('form' in schedule) return skewed(schedule.kind, space, [schedule.form], counts, { ...options, keyOrder, ordered: false })
       const bounds = boundsAlong(space, schedule.axis, counts[0] ?? 1, options.balance)
       if (schedule.axis === 0) return runs(schedule.kind, iterations, runBounds(space, bounds), bounds)
       const cells = bounds.slice(1).map((_, part): Cell => [part])
@@ -90,6 +96,8 @@ export function cutBlocks(schedule: Schedule, space: IterationSpace, options: Cu
       const cells = schedule.kind === '2d' ? diagonals(rows, columns) : rowByRow(rows, columns)
       return grid(schedule.kind, space, schedule.axes, cuts, cells, keyOrder, (block) => previousInRowAndColumn(cells, block))
     }
+    case 'skewed':
+      return skewed(schedule.kind, space, schedule.forms, counts, { ...options, keyOrder, ordered: true })
   }
 }
 
@@ -232,6 +240,58 @@ function grid(
     : { ...shared, ...sparseCells(space, axes, cuts, cells) }
 }
 
+/** Blocks that are cells of a grid over bands of one or two forms; `ordered` as a wavefront. */
+function skewed(
+  kind: Schedule['kind'],
+  space: IterationSpace,
+  forms: readonly Form[],
+  counts: readonly number[],
+  options: Pick<CutOptions, 'balance'> & { readonly keyOrder: boolean; readonly ordered: boolean },
+): BlockSchedule {
+  const cuts = forms.map((form, i) => boundsOfForm(space, form, counts[i] ?? 1, options.balance))
+  const [rows, columns] = cuts.map((cut) => cut.length - 1)
+  const cells = rowByRow(rows ?? 1, columns ?? 1)
+  const shared = {
+    kind,
+    iterations: iterationsOf(space),
+    count: cells.length,
+    cuts,
+    keyOrder: options.keyOrder,
+    ...releases(cells.length, (block) => (options.ordered ? previousInRowAndColumn(cells, block) : [])),
+    lanes: Int32Array.from(cells, (cell) => cell[0] ?? 0),
+    laneCount: rows ?? 1,
+  }
+  if (space.kind !== 'box') {
+    const values = forms.map((form) => valuesOfForm(space, form))
+    return { ...shared, forms, ...bucketed(values, cuts, cells) }
+  }
+  const empty = { from: new Float64Array(cells.length), to: new Float64Array(cells.length), base: new Float64Array(cells.length) }
+  const cut = { ...shared, forms, ...empty }
+  let before = 0
+  for (let block = 0; block < cut.count; block++) {
+    cut.base[block] = before
+    for (const piece of piecesOf(cut, space.extents, block)) cut.to[block]! += piece.to
+    before += cut.to[block] as number
+  }
+  return cut
+}
+
+function boundsOfForm(space: IterationSpace, form: Form, parts: number, balance: 'histogram' | 'equal' | undefined): number[] {
+  const [low, high] = rangeAlong(form, extentsOf(space))
+  if (space.kind !== 'sparse' || balance === 'equal') return cutEqual(high - low, parts).map((bound) => bound + low)
+  const counts = new Uint32Array(high - low)
+  for (const value of valuesOfForm(space, form)) counts[value - low]!++
+  return cutByHistogram(counts, parts).map((bound) => bound + low)
+}
+
+/** The value of a form at each position. */
+function valuesOfForm(space: IterationSpace, form: Form): Int32Array {
+  const keys = space.kind === 'sparse' ? space.keys : []
+  return Int32Array.from({ length: iterationsOf(space) }, (_, position) =>
+    form.reduce((sum, coefficient, axis) => sum + coefficient * (keys[axis]?.[position] ?? position), 0),
+  )
+}
+
 function boxCells(
   extents: readonly number[],
   axes: readonly number[],
@@ -261,24 +321,40 @@ function boxCells(
   return { boxes, from, to, base }
 }
 
-/** Buckets the positions by cell: a stable counting sort, so that each bucket is in key order. */
 function sparseCells(
   space: IterationSpace,
   axes: readonly number[],
   cuts: readonly (readonly number[])[],
   cells: readonly Cell[],
 ): Pick<BlockSchedule, 'order' | 'from' | 'to' | 'base'> {
-  const iterations = iterationsOf(space)
-  const partOf = axes.map((axis, i) => partTable(extentsOf(space)[axis] ?? 0, cuts[i] ?? []))
-  const keys = axes.map((axis) => (space.kind === 'sparse' ? (space.keys[axis] ?? new Int32Array(0)) : undefined))
-  const columns = axes.length === 2 ? (cuts[1]?.length ?? 1) - 1 : 1
+  const positions = (): Int32Array => Int32Array.from({ length: iterationsOf(space) }, (_, position) => position)
+  return bucketed(
+    axes.map((axis) => (space.kind === 'sparse' ? space.keys[axis] : undefined) ?? positions()),
+    cuts,
+    cells,
+  )
+}
+
+/**
+ * Buckets the positions by cell, given what each position has along each cut: a stable counting sort, so that each bucket
+ * is in key order.
+ */
+function bucketed(
+  values: readonly Int32Array[],
+  cuts: readonly (readonly number[])[],
+  cells: readonly Cell[],
+): Pick<BlockSchedule, 'order' | 'from' | 'to' | 'base'> {
+  const iterations = values[0]?.length ?? 0
+  const lows = cuts.map((bounds) => bounds[0] ?? 0)
+  const partOf = cuts.map(partTable)
+  const columns = cuts.length === 2 ? (cuts[1]?.length ?? 1) - 1 : 1
   const blockOfCell = new Int32Array(cells.length)
   for (const [block, cell] of cells.entries()) blockOfCell[(cell[0] ?? 0) * columns + (cell[1] ?? 0)] = block
   const blockOf = new Int32Array(iterations)
   const sizes = new Int32Array(cells.length)
   for (let position = 0; position < iterations; position++) {
     let cell = 0
-    for (let i = 0; i < axes.length; i++) cell = cell * (i === 0 ? 1 : columns) + partOf[i]![keys[i]?.[position] ?? position]!
+    for (let i = 0; i < cuts.length; i++) cell = cell * (i === 0 ? 1 : columns) + partOf[i]![values[i]![position]! - lows[i]!]!
     const block = blockOfCell[cell]!
     blockOf[position] = block
     sizes[block]!++
@@ -291,9 +367,10 @@ function sparseCells(
   return { order, from: base, to: next, base }
 }
 
-/** The part of each index. */
-function partTable(extent: number, bounds: readonly number[]): Int32Array {
-  const table = new Int32Array(extent)
-  for (let part = 0; part + 1 < bounds.length; part++) table.fill(part, bounds[part], bounds[part + 1])
+/** The part of each value from the first bound on. */
+function partTable(bounds: readonly number[]): Int32Array {
+  const low = bounds[0] ?? 0
+  const table = new Int32Array((bounds[bounds.length - 1] ?? low) - low)
+  for (let part = 0; part + 1 < bounds.length; part++) table.fill(part, (bounds[part] ?? 0) - low, (bounds[part + 1] ?? 0) - low)
   return table
 }

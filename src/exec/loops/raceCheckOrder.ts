@@ -6,12 +6,13 @@
  *     2d on a, b    p[a] = q[a] or p[b] = q[b]: in one row or column of blocks, so one after the other
  *     wavefront     order 'serial': p[a] <= q[a] and p[b] <= q[b], where p is first in key order
  *     on a, b       order 'any': the same, either way round
+ *     skewed        as a wavefront, with the values of the two forms in place of p[a] and p[b]
  *
- * Statement: blocks are cut along the axes of the schedule, monotonely. Iterations that are in order here run in that
+ * Statement: blocks are cut along the axes or forms of the schedule, monotonely. Iterations that are in order here run in that
  * order under every cut, and those that are not run together, or the wrong way round, under some cut. So a conflict is
  * found on a small instance whose blocks happen to hide it.
  */
-import type { Schedule } from '../../core/loopSpec.ts'
+import type { Form, Schedule } from '../../core/loopSpec.ts'
 import { extentsOf, type IterationSpace } from './blockSchedule.ts'
 
 /** Iterations by position: row-major in a box, the element's otherwise. */
@@ -37,13 +38,17 @@ export function raceOrderOf(schedule: Schedule, space: IterationSpace, order: 's
     case 'independent':
       return inOneCell((position) => position)
     case '1d':
-      return inOneCell(indexAlong(space, schedule.axis))
+      return inOneCell('form' in schedule ? valueAlong(space, schedule.form) : indexAlong(space, schedule.axis))
     case '2d': {
       const [a, b] = [indexAlong(space, schedule.axes[0]), indexAlong(space, schedule.axes[1])]
       return onLines(a, b, (p, q) => a(p) === a(q) || b(p) === b(q))
     }
-    case 'wavefront': {
-      const [a, b] = [indexAlong(space, schedule.axes[0]), indexAlong(space, schedule.axes[1])]
+    case 'wavefront':
+    case 'skewed': {
+      const [a, b] =
+        schedule.kind === 'skewed'
+          ? [valueAlong(space, schedule.forms[0]), valueAlong(space, schedule.forms[1])]
+          : [indexAlong(space, schedule.axes[0]), indexAlong(space, schedule.axes[1])]
       const forward = (p: number, q: number): boolean => a(p) <= a(q) && b(p) <= b(q)
       return order === 'serial' ? furthest(a, b, forward) : onLines(a, b, (p, q) => forward(p, q) || forward(q, p))
     }
@@ -66,6 +71,12 @@ function indexAlong(space: IterationSpace, axis: number): Along {
       return (position) => Math.floor(position / inner) % extent
     }
   }
+}
+
+/** The value of a form at an iteration. */
+function valueAlong(space: IterationSpace, form: Form): Along {
+  const terms = form.flatMap((coefficient, axis) => (coefficient === 0 ? [] : [{ coefficient, along: indexAlong(space, axis) }]))
+  return (position) => terms.reduce((sum, { coefficient, along }) => sum + coefficient * along(position), 0)
 }
 
 /** Nobody is in order with iterations of two cells, so two stand for any number. */

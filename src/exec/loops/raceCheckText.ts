@@ -84,10 +84,12 @@ function scheduleText(schedule: Schedule): string {
     case 'serial':
       return `${schedule.kind} schedule`
     case '1d':
-      return `1d schedule on axis ${schedule.axis}`
+      return 'form' in schedule ? `1d schedule along [${schedule.form.join(', ')}]` : `1d schedule on axis ${schedule.axis}`
     case '2d':
     case 'wavefront':
       return `${schedule.kind} schedule on axes ${schedule.axes.join(' and ')}`
+    case 'skewed':
+      return `skewed schedule along ${schedule.forms.map((form) => `[${form.join(', ')}]`).join(' and ')}`
   }
 }
 

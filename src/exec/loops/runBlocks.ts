@@ -17,11 +17,11 @@ import { bindWasm } from '../kernels/wasmBinding.ts'
 import type { Arena } from '../memory/arena.ts'
 import type { TaskHandler } from '../workers/worker.ts'
 import { type AccumulatorLog, closeFragment, createLog, isOrdered, partOf, resetLog } from './accumulatorLog.ts'
-import type { BlockSchedule } from './blockSchedule.ts'
 import { abortPass, type Claimer, claimBlock, finishBlock, isAborted, reportFailure, smallestFailure } from './claim.ts'
 import { errorToWire } from './failure.ts'
 import { KeyedView } from './keyedArray.ts'
 import type { ArrayPlan, ElementPlan, LoopTask, LoopTaskResult } from './loopTask.ts'
+import { type Piece, piecesOf } from './pieces.ts'
 
 /** A kernel bound to its arrays, with what it writes besides them. */
 export interface BoundLoop {
@@ -136,7 +136,7 @@ export function startPass(task: LoopTask, boundLoop: BoundLoop): PassContext {
 
 /**
  * Runs the slices of a block, stopping after each (and at multiples of `stopEvery`) so that the caller's thread can do
- * other things; gives the place reached.
+ * other things; gives the place reached. Pieces smaller than a slice are run several at a time.
  */
 export function* blockSlices(
   context: PassContext,
@@ -145,85 +145,88 @@ export function* blockSlices(
 ): Generator<number, void, void> {
   const { schedule, claims, extents, parameters } = context.task
   const { kernel, at, logs } = context.bound
-  const box = boxOf(schedule, extents, block)
   const lane = schedule.lanes[block] as number
-  const last = schedule.to[block] as number
   const ordered = logs.some((log) => isOrdered(log.form))
-  for (let run = schedule.from[block] as number; run < last; ) {
-    const runEnd = ordered ? endOfRun(context.task, block, run, last) : last
-    const runRank = rankOf(context.task, block, run)
-    let fragment = runRank
-    for (let place = run; place < runEnd; ) {
-      if (isAborted(claims)) return
-      // Inside a block places are in key order, so the ranks that follow are larger.
-      const rank = ordered ? runRank + (place - run) : rankOf(context.task, block, place)
-      if (rank >= smallestFailure(claims)) return
-      let end = Math.min(runEnd, place + context.slice)
-      if (ordered) end = Math.min(end, place + CHUNK - (rank % CHUNK))
-      if (Number.isFinite(stopEvery)) end = Math.min(end, place + stopEvery - (place % stopEvery))
-      const started = performance.now()
-      try {
-        kernel(box, place, end, lane, parameters)
-      } catch (error) {
-        noteFailure(context, block, at.place, error)
-        return
+  const stops = Number.isFinite(stopEvery)
+  /** Places run since the last stop. */
+  let ran = 0
+  let started = 0
+  for (const piece of piecesOf(schedule, extents, block)) {
+    for (let run = piece.from; run < piece.to; ) {
+      const runEnd = ordered ? endOfRun(context.task, piece, run) : piece.to
+      const runRank = rankOf(context.task, block, piece, run)
+      let fragment = runRank
+      for (let place = run; place < runEnd; ) {
+        // Inside a block places are in key order, so the ranks that follow are larger.
+        const rank = place === run ? runRank : ordered ? runRank + (place - run) : rankOf(context.task, block, piece, place)
+        if (ran === 0) {
+          if (isAborted(claims) || rank >= smallestFailure(claims)) return
+          started = performance.now()
+        }
+        let end = Math.min(runEnd, place + context.slice)
+        if (ordered) end = Math.min(end, place + CHUNK - (rank % CHUNK))
+        if (stops) end = Math.min(end, place + stopEvery - (place % stopEvery))
+        try {
+          kernel(piece.box, place, end, lane, parameters)
+        } catch (error) {
+          noteFailure(context, block, piece, at.place, error)
+          return
+        }
+        ran += end - place
+        const next = rank + (end - place)
+        if (ordered && (end === runEnd || next % CHUNK === 0)) {
+          for (const log of logs) closeFragment(log, fragment)
+          fragment = next
+        }
+        place = end
+        if (ran >= context.slice || stops) {
+          adaptSlice(context, ran, performance.now() - started)
+          ran = 0
+          yield place
+        }
       }
-      adaptSlice(context, end - place, performance.now() - started)
-      const next = rank + (end - place)
-      if (ordered && (end === runEnd || next % CHUNK === 0)) {
-        for (const log of logs) closeFragment(log, fragment)
-        fragment = next
-      }
-      place = end
-      yield place
+      run = runEnd
     }
-    run = runEnd
   }
+  if (ran > 0) yield schedule.to[block] as number
 }
 
 function adaptSlice(context: PassContext, places: number, milliseconds: number): void {
   if (milliseconds > 2 * SLICE_MS && context.slice > 1) context.slice >>= 1
-  else if (places === context.slice && context.slice < LARGEST_SLICE && milliseconds < SLICE_MS / 2) context.slice <<= 1
-}
-
-function boxOf(schedule: BlockSchedule, extents: readonly number[], block: number): ArrayLike<number> {
-  const width = 2 * extents.length
-  return schedule.boxes?.subarray(block * width, (block + 1) * width) ?? Float64Array.from(extents.flatMap((extent) => [0, extent]))
+  else if (places >= context.slice && context.slice < LARGEST_SLICE && milliseconds < SLICE_MS / 2) context.slice <<= 1
 }
 
 type Place = Pick<PassContext['task'], 'schedule' | 'extents' | 'keys' | 'order'>
 
 /** The rank of a place of a block; see `blockSchedule.ts`. */
-export function rankOf(task: Place, block: number, place: number): number {
+function rankOf(task: Place, block: number, piece: Piece, place: number): number {
   const { schedule, order, extents } = task
-  if (!schedule.keyOrder) return (schedule.base[block] as number) + (place - (schedule.from[block] as number))
+  if (!schedule.keyOrder) return (schedule.base[block] as number) + piece.before + (place - piece.from)
   if (order !== undefined) return order[place] as number
-  if (schedule.boxes === undefined) return place
-  return keyOfPlace(task, block, place).reduce((rank, k, axis) => rank * (extents[axis] ?? 1) + k, 0)
+  if (schedule.boxes === undefined && schedule.forms === undefined) return place
+  return keyOfPlace(task, piece, place).reduce((rank, k, axis) => rank * (extents[axis] ?? 1) + k, 0)
 }
 
 /** The end of the places from `place` on whose ranks are consecutive. */
-function endOfRun(task: Place, block: number, place: number, last: number): number {
+function endOfRun(task: Place, { box, to }: Piece, place: number): number {
   const { schedule, order, extents } = task
-  if (!schedule.keyOrder) return last
+  if (!schedule.keyOrder) return to
   if (order !== undefined) {
     let end = place + 1
-    while (end < last && order[end] === (order[end - 1] as number) + 1) end++
+    while (end < to && order[end] === (order[end - 1] as number) + 1) end++
     return end
   }
-  if (schedule.boxes === undefined) return last
-  const box = boxOf(schedule, extents, block)
+  if (schedule.boxes === undefined && schedule.forms === undefined) return to
   const axis = extents.length - 1
   const width = (box[2 * axis + 1] as number) - (box[2 * axis] as number)
-  return Math.min(last, place + width - (place % width))
+  return Math.min(to, place + width - (place % width))
 }
 
 /** The key of the iteration at a place of a block. */
-export function keyOfPlace(task: Place, block: number, place: number): number[] {
-  const { schedule, order, extents, keys } = task
+function keyOfPlace(task: Place, { box }: Piece, place: number): number[] {
+  const { order, extents, keys } = task
   if (keys.length > 0) return keys.map((column) => column[place] as number)
   if (order !== undefined) return [order[place] as number]
-  const box = boxOf(schedule, extents, block)
   const key = new Array<number>(extents.length)
   let rest = place
   for (let axis = extents.length - 1; axis >= 0; axis--) {
@@ -235,10 +238,10 @@ export function keyOfPlace(task: Place, block: number, place: number): number[] 
   return key
 }
 
-function noteFailure(context: PassContext, block: number, place: number, error: unknown): void {
-  const rank = rankOf(context.task, block, place)
+function noteFailure(context: PassContext, block: number, piece: Piece, place: number, error: unknown): void {
+  const rank = rankOf(context.task, block, piece, place)
   if (context.failure === undefined || rank < context.failure.rank) {
-    context.failure = { rank, key: keyOfPlace(context.task, block, place), error }
+    context.failure = { rank, key: keyOfPlace(context.task, piece, place), error }
   }
   reportFailure(context.task.claims, rank)
 }

@@ -1,7 +1,8 @@
 /** The iterations of a loop: which there are, and their keys. */
 import type { Storage } from '../../core/storage.ts'
-import type { BlockSchedule, IterationSpace } from './blockSchedule.ts'
+import { type BlockSchedule, extentsOf, type IterationSpace } from './blockSchedule.ts'
 import type { LoopInputs } from './loopInputs.ts'
+import { piecesOf } from './pieces.ts'
 
 export function spaceOf(over: LoopInputs['over']): IterationSpace {
   return over.kind === 'range' ? { kind: 'box', extents: over.extents } : spaceOfStorage(over.storage)
@@ -72,25 +73,24 @@ function nextKey(key: number[], extents: readonly number[]): number[] {
 
 /** Positions of a block in its order: row-major in the space for a box, the element's position for sparse data. */
 function visitBlock(space: IterationSpace, schedule: BlockSchedule, block: number, visit: (position: number, key: number[]) => void): void {
-  const from = schedule.from[block] as number
-  const to = schedule.to[block] as number
-  if (schedule.boxes === undefined || space.kind !== 'box') {
-    for (let place = from; place < to; place++) {
-      const position = schedule.order === undefined ? place : (schedule.order[place] as number)
-      visit(position, keyAtPosition(space, position))
+  const isRun = schedule.boxes === undefined && schedule.forms === undefined
+  for (const { box, from, to } of piecesOf(schedule, extentsOf(space), block)) {
+    if (isRun || space.kind !== 'box') {
+      for (let place = from; place < to; place++) {
+        const position = schedule.order === undefined ? place : (schedule.order[place] as number)
+        visit(position, keyAtPosition(space, position))
+      }
+      continue
     }
-    return
-  }
-  const rank = space.extents.length
-  const box = schedule.boxes.subarray(block * 2 * rank, (block + 1) * 2 * rank)
-  const widths = space.extents.map((_, axis) => (box[2 * axis + 1] as number) - (box[2 * axis] as number))
-  const inner: IterationSpace = { kind: 'box', extents: widths }
-  for (let place = from; place < to; place++) {
-    const key = keyAtPosition(inner, place).map((k, axis) => k + (box[2 * axis] as number))
-    visit(
-      key.reduce((position, k, axis) => position * (space.extents[axis] as number) + k, 0),
-      key,
-    )
+    const widths = space.extents.map((_, axis) => (box[2 * axis + 1] as number) - (box[2 * axis] as number))
+    const inner: IterationSpace = { kind: 'box', extents: widths }
+    for (let place = from; place < to; place++) {
+      const key = keyAtPosition(inner, place).map((k, axis) => k + (box[2 * axis] as number))
+      visit(
+        key.reduce((position, k, axis) => position * (space.extents[axis] as number) + k, 0),
+        key,
+      )
+    }
   }
 }
 

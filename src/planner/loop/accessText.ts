@@ -10,8 +10,12 @@ export type Naming = (variable: Variable) => string | number
 
 const AXIS_NAMES = ['i', 'j', 'k', 'l', 'm', 'n']
 
+/** The key as most bodies take it, which names indices that are never used: `([t, i], …` or `(value, [u, m], …`. */
+const KEY_PATTERN = /^\(\s*(?:[\w$]+\s*,\s*)?\[([\w$\s,]*)\]/
+
 /** The names that the body gives to the axes of the key, or i, j, k where it gives none. */
-export function axisNames(rank: number, ir: FunctionIr | undefined): string[] {
+export function axisNames(rank: number, ir: FunctionIr | undefined, source = ''): string[] {
+  const written = KEY_PATTERN.exec(source)?.[1]?.split(',') ?? []
   const names = Array.from({ length: rank }, (_, axis) => AXIS_NAMES[axis] ?? `i${axis}`)
   const note = (expr: Expr) => {
     if (expr.kind === 'Key' && /^[\p{ID_Start}_$][\p{ID_Continue}$]*$/u.test(expr.span.text)) found.set(expr.axis, expr.span.text)
@@ -20,7 +24,7 @@ export function axisNames(rank: number, ir: FunctionIr | undefined): string[] {
   visitStmts(ir?.body ?? [], (stmt) => {
     for (const expr of expressionsOf(stmt)) visitExpr(expr, note)
   })
-  const named = names.map((name, axis) => found.get(axis) ?? name)
+  const named = names.map((name, axis) => found.get(axis) ?? (written[axis]?.trim() || name))
   return new Set(named).size === rank ? named : names
 }
 

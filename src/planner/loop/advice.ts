@@ -8,7 +8,7 @@ import { type Expr, expressionsOf, type FunctionIr, visitExpr, visitStmts } from
 import type { LoopSpec } from '../../core/loopSpec.ts'
 import type { Access } from './accesses.ts'
 import type { Conflict } from './dependence.ts'
-import { chooseSchedule, distinctVectors, type PlannedKind } from './schedule.ts'
+import { chooseSchedule, distinctVectors, KINDS, type PlannedKind } from './schedule.ts'
 
 export interface AdviceContext {
   readonly spec: LoopSpec
@@ -28,9 +28,6 @@ interface Edit {
 }
 
 const ORDER: Edit = { text: "ask for { order: 'any' }", order: 'any', removes: () => false }
-
-/** Kinds from the freest to the most ordered, to tell whether an edit reaches far enough. */
-const RANKS: readonly string[] = ['independent', '1d', '2d', 'wavefront', 'serial']
 
 /**
  * Answers, for each schedule kind, with the smallest edit after which the loop can run like that or freer, if one was
@@ -54,12 +51,12 @@ export function advisor({ spec, ir, conflicts, parallel }: AdviceContext): (want
     if (known !== undefined) return known
     const left = conflicts.filter((conflict) => !edits.some((edit) => edit.removes(conflict)))
     const space = { extents: spec.over.extents, order: edits.some((edit) => edit.order === 'any') ? ('any' as const) : order }
-    const rank = RANKS.indexOf(chooseSchedule(distinctVectors(left), space).schedule.kind)
+    const rank = KINDS.indexOf(chooseSchedule(distinctVectors(left), space).schedule.kind)
     reached.set(edits, rank)
     return rank
   }
   return (wanted) => {
-    const found = candidates.find((edits) => edits.length > 0 && rankAfter(edits) <= RANKS.indexOf(wanted))
+    const found = candidates.find((edits) => edits.length > 0 && rankAfter(edits) <= KINDS.indexOf(wanted))
     return found?.map((edit) => edit.text).join(', and ')
   }
 }

@@ -7,12 +7,13 @@
  */
 import { sizeOfShape } from '../../core/indexSpace.ts'
 import type { LoopPlan } from '../../core/loopPlan.ts'
-import type { AnalyzedLoop, LoopSpec, Schedule } from '../../core/loopSpec.ts'
+import type { AnalyzedLoop, Form, LoopSpec, Schedule } from '../../core/loopSpec.ts'
 import { blockCounts } from '../../core/partitioning.ts'
 import type { Refusal } from '../../core/span.ts'
 import { type Access, accessesOf, returnsValue } from './accesses.ts'
 import { axisNames, subscriptTexts, symbolically } from './accessText.ts'
 import { type Conflict, conflictsOf, dependenceOf } from './dependence.ts'
+import { formText, skewOf } from './forms.ts'
 import { kernelOf } from './kernelTarget.ts'
 import { prefetchOf, variablesOf } from './placement.ts'
 import { rejectedOf } from './rejected.ts'
@@ -26,7 +27,7 @@ export function analyzeLoop(spec: LoopSpec): AnalyzedLoop {
   const { ir } = spec.body
   if (ir === undefined) return refusedLoop(spec, kernel, kernel.because ?? [])
 
-  const names = axisNames(spec.over.rank, ir)
+  const names = axisNames(spec.over.rank, ir, spec.body.text)
   const accesses = accessesOf(spec, ir)
   const reducedArrays = reducedArraysOf(accesses)
   const conflicts = conflictsOf(spec, orderedAccesses(accesses, reducedArrays))
@@ -109,14 +110,23 @@ function reasonOf(schedule: Schedule, names: readonly string[], conflicts: reado
     case 'independent':
       return 'no two iterations depend on each other'
     case '1d':
-      return `no dependence crosses ${nameOf(schedule.axis)}`
+      return `no dependence crosses ${'form' in schedule ? formText(schedule.form, names) : nameOf(schedule.axis)}`
     case '2d':
       return `iterations that differ in both ${schedule.axes.map(nameOf).join(' and ')} do not depend on each other`
     case 'wavefront':
       return `every dependence points forward, or nowhere, along ${schedule.axes.map(nameOf).join(' and ')}`
+    case 'skewed':
+      return `${skewReason(schedule.forms, names)}every dependence points forward, or nowhere, along ${schedule.forms.map((form) => formText(form, names)).join(' and ')}`
     case 'serial':
       return `iterations depend on each other through ${[...new Set(conflicts.map((conflict) => conflict.from.name))].join(', ') || 'nothing'}`
   }
+}
+
+/** "i by i + t: ": which index is replaced by what. */
+function skewReason(forms: readonly Form[], names: readonly string[]): string {
+  const skewed = forms.filter((form) => skewOf(form) > 1)
+  if (skewed.length === 0) return 'read backwards, '
+  return `skewed by ${skewed.map((form) => formText(form, names)).join(' and by ')}, `
 }
 
 /** Block counts where all extents are known; otherwise they are known from the first run on. */

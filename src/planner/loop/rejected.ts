@@ -4,7 +4,7 @@ import type { LoopSpec } from '../../core/loopSpec.ts'
 import type { Refusal } from '../../core/span.ts'
 import { type AdviceContext, advisor } from './advice.ts'
 import { type Conflict, dependenceOf } from './dependence.ts'
-import { allowsVector, axisChoices, type PlannedKind } from './schedule.ts'
+import { allowsVector, cutChoices, distinctVectors, type PlannedKind } from './schedule.ts'
 
 export function rejectedOf(kinds: readonly PlannedKind[], context: AdviceContext): LoopPlan['rejected'] {
   const { spec, conflicts } = context
@@ -17,11 +17,15 @@ export function rejectedOf(kinds: readonly PlannedKind[], context: AdviceContext
 
 function becauseOf(kind: PlannedKind, spec: LoopSpec, conflicts: readonly Conflict[]): (Dependence | Refusal)[] {
   const order = spec.options.order ?? 'serial'
-  const candidates = axisChoices(kind, { extents: spec.over.extents, order })
-  const blockers = (o: 'serial' | 'any') =>
-    candidates
-      .map((axes) => conflicts.filter((conflict) => !allowsVector(kind, conflict.vector, axes, o)))
-      .reduce((fewest, some) => (some.length < fewest.length ? some : fewest), conflicts)
+  const candidates = cutChoices(kind, distinctVectors(conflicts), { extents: spec.over.extents, order })
+  const blockers = (o: 'serial' | 'any') => {
+    let fewest = conflicts
+    for (const forms of candidates) {
+      const some = conflicts.filter((conflict) => !allowsVector(kind, conflict.vector, forms, o))
+      if (some.length < fewest.length) fewest = some
+    }
+    return fewest
+  }
   if (kind === '2d' && order === 'serial' && blockers('any').length === 0) {
     const message = 'Blocks of a 2d schedule run in an order that is not key order.'
     return [{ code: 'order-serial', message, cure: "Ask for { order: 'any' }." }]

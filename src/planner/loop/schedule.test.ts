@@ -1,8 +1,9 @@
 import { expect, test } from 'vitest'
 import { denseArray, parseLoop, rangeOver, type TestLoop } from '../../../property-tests/arbitraries/parseBody.ts'
 import { analyzeLoop } from './analyze.ts'
+import { formText } from './forms.ts'
 import { notParallelError } from './requireParallel.ts'
-import { chooseSchedule } from './schedule.ts'
+import { chooseSchedule, type Vector } from './schedule.ts'
 
 const any = { options: { order: 'any' } } as const
 const env = {
@@ -37,8 +38,11 @@ test.each<[string, string, TestLoop, string]>([
     { ...plane, ...any },
     'wavefront 0,1',
   ],
-  ['the other diagonal', '([i, j], { m }) => { m.set(i, j, m.get(i - 1, j + 1)) }', plane, 'serial '],
-  ['the other diagonal, any order', '([i, j], { m }) => { m.set(i, j, m.get(i - 1, j + 1)) }', { ...plane, ...any }, 'serial '],
+  ['chains along the other diagonal', '([i, j], { m }) => { m.set(i, j, m.get(i - 1, j + 1)) }', plane, '1d 0,1'],
+  ['the same in any order', '([i, j], { m }) => { m.set(i, j, m.get(i - 1, j + 1)) }', { ...plane, ...any }, '1d 0,1'],
+  ['both diagonals', '([i, j], { m }) => { m.set(i, j, m.get(i - 1, j + 1) + m.get(i - 1, j - 1)) }', plane, 'skewed 0,1'],
+  ['one array over time', '([t, i], { a }) => { a.set(i, a.get(i - 1) + a.get(i + 1)) }', plane, 'skewed 0,1'],
+  ['a whole row over time', '([t, i], { m, x }) => { m.set(t, i, m.get(t - 1, x.get(i))) }', plane, 'serial '],
   ['in three axes', '([i, j, k], { c }) => { c.set(i, j, k, c.get(i - 1, j + 1, k)) }', space, '1d 2'],
   ['unknown subscripts', '([i], { a, x }) => { a.set(x.get(i), 1) }', { ...line, ...any }, 'serial '],
   [
@@ -65,7 +69,11 @@ test('in three axes, a pair of axes that 2d may cut is not one that a wavefront 
   ] as const
   const extents = [9, 9, 9]
   expect(chooseSchedule(vectors, { extents, order: 'serial' }).schedule).toEqual({ kind: 'wavefront', axes: [0, 2] })
-  expect(chooseSchedule([...vectors, [1, 0, -1]], { extents, order: 'serial' }).schedule).toEqual({ kind: 'serial' })
+  const forms = [
+    [1, 0, 0],
+    [1, 1, 0],
+  ]
+  expect(chooseSchedule([...vectors, [1, 0, -1]], { extents, order: 'serial' }).schedule).toEqual({ kind: 'skewed', forms })
   expect(chooseSchedule([...vectors, [1, 0, -1]], { extents, order: 'any' }).schedule).toEqual({ kind: '2d', axes: [1, 2] })
 })
 
@@ -85,4 +93,85 @@ test('a buffer that flushes in the middle of a pass makes the loop serial, with 
   const cure = 'Leave out maxDelay: the buffer then flushes once, at the end of the pass.'
   expect(plan.rejected).toEqual([{ kind: 'independent', because: [{ code: 'buffer-flushes', message, cure }], edit: cure }])
   expect(notParallelError(analyzed)?.message).toBe(`The loop over range(100) cannot run in parallel.\n  ${message}\n       ${cure}`)
+})
+
+test.each<[string, readonly Vector[], readonly number[], string]>([
+  [
+    'the heat equation',
+    [
+      [1, -1],
+      [1, 0],
+      [1, 1],
+    ],
+    [99, 99],
+    't and i + t',
+  ],
+  [
+    'reads two to the right',
+    [
+      [1, -2],
+      [0, 1],
+    ],
+    [99, 99],
+    't and i + 2 t',
+  ],
+  [
+    'steps of two',
+    [
+      [2, -3],
+      [0, 1],
+    ],
+    [99, 99],
+    't and i + 2 t',
+  ],
+  [
+    'Gauss-Seidel over time',
+    [
+      [0, 0, 1],
+      [0, 1, 0],
+      ['+', -1, 0],
+      ['+', 0, -1],
+      ['+', 0, 0],
+    ],
+    [9, 99, 99],
+    'i + t and j + t',
+  ],
+  ['the other way round', [['+', '-']], [99, 99], 't and -i'],
+  [
+    'back by any distance, and forward',
+    [
+      ['+', '*'],
+      [0, 1],
+    ],
+    [99, 99],
+    'serial',
+  ],
+  [
+    'only along the last axes',
+    [
+      [0, 1, -1],
+      [0, 1, 1],
+      ['+', '*', '*'],
+    ],
+    [99, 99, 99],
+    'serial',
+  ],
+])('the skew of %s', (_, vectors, extents, expected) => {
+  const { schedule } = chooseSchedule(vectors, { extents, order: 'serial' })
+  const names = ['t', 'i', 'j']
+  expect(schedule.kind === 'skewed' ? schedule.forms.map((form) => formText(form, names)).join(' and ') : schedule.kind).toBe(expected)
+})
+
+test('the plan names the skew', () => {
+  const { plan } = analyzeLoop(parseLoop('([t, i], { a }) => { a.set(i, a.get(i - 1) + a.get(i + 1)) }', plane))
+  expect(plan.schedule).toEqual({
+    kind: 'skewed',
+    axes: [0, 1],
+    blocks: [6, 6],
+    reason: 'skewed by i + t, every dependence points forward, or nowhere, along t and i + t',
+  })
+  expect(plan.rejected.map(({ kind }) => kind)).toEqual(['independent', '1d', '2d', 'wavefront'])
+  const diagonal = analyzeLoop(parseLoop('([i, j], { m }) => { m.set(i, j, m.get(i - 1, j + 1)) }', plane))
+  expect(diagonal.plan.schedule.reason).toBe('no dependence crosses j + i')
+  expect(diagonal.schedule).toEqual({ kind: '1d', form: [1, 1] })
 })

@@ -25,12 +25,22 @@
  *                   Order 'any': it is enough that the two entries never have opposite signs, for then the blocks of p
  *                   and q are ordered, either way.
  *
+ *     skewed        As a wavefront, cut along two forms h1, h2 instead of two axes: h(k) is a whole-number combination of
+ *     along h1, h2  the loop indices, as i + t. Order 'serial': h1(d) >= 0 and h2(d) >= 0 in every vector. The proof is the
+ *                   same: h is linear, so h(q) = h(p) + h(d) >= h(p), and bands of h are cut monotonely; the block of p is
+ *                   not after that of q along either form. Order 'any': it is enough that h1(d) and h2(d) never have
+ *                   opposite signs. The heat equation over time has (1, -1), (1, 0), (1, 1): i goes back, i + t does not.
+ *                   (1d along h, in the same way: h(d) = 0 in every vector; bands of h then need no order.)
+ *                   Vectors point forward in time, so enough of the outer axes makes up for any step back of known length;
+ *                   a `*`, or a `-` of unknown length, it cannot make up for.
+ *
  *     serial        One block.
  *
  * `*` may be any integer, `+` any positive one, `-` any negative one.
  */
 import type { Distance } from '../../core/loopPlan.ts'
-import type { Schedule } from '../../core/loopSpec.ts'
+import type { Form, Schedule } from '../../core/loopSpec.ts'
+import { areUnimodular, axesIn, axisForm, candidateForms, normalForms, skewOf, stepAlong } from './forms.ts'
 
 export type Vector = readonly Distance[]
 
@@ -40,7 +50,7 @@ export interface Space {
 }
 
 /** From the freest to the most ordered; the first legal one is taken. */
-const KINDS = ['independent', '1d', '2d', 'wavefront', 'serial'] as const
+export const KINDS = ['independent', '1d', '2d', 'wavefront', 'skewed', 'serial'] as const
 export type PlannedKind = (typeof KINDS)[number]
 
 export interface Choice {
@@ -53,71 +63,123 @@ export interface Choice {
 export function chooseSchedule(vectors: readonly Vector[], space: Space): Choice {
   const rejected: PlannedKind[] = []
   for (const kind of KINDS) {
-    const schedule = legalSchedule(kind, vectors, space)
-    if (schedule !== undefined) return { schedule, rejected }
-    if (axisChoices(kind, space).length > 0) rejected.push(kind)
+    let tried = false
+    for (const forms of cutChoices(kind, vectors, space)) {
+      tried = true
+      if (vectors.every((vector) => allowsVector(kind, vector, forms, space.order))) return { schedule: scheduleOf(kind, forms), rejected }
+    }
+    if (tried) rejected.push(kind)
   }
   return { schedule: { kind: 'serial' }, rejected }
 }
 
-function legalSchedule(kind: PlannedKind, vectors: readonly Vector[], space: Space): Schedule | undefined {
-  const axes = axisChoices(kind, space).find((choice) => vectors.every((vector) => allowsVector(kind, vector, choice, space.order)))
-  const [a, b] = axes ?? []
+function scheduleOf(kind: PlannedKind, forms: readonly Form[]): Schedule {
+  const [a = [], b = []] = forms
   switch (kind) {
     case 'independent':
     case 'serial':
-      return axes === undefined ? undefined : { kind }
+      return { kind }
     case '1d':
-      return a === undefined ? undefined : { kind, axis: a }
+      return skewOf(a) === 1 ? { kind, axis: axisOf(a) } : { kind, form: a }
     case '2d':
     case 'wavefront':
-      return a === undefined || b === undefined ? undefined : { kind, axes: [a, b] }
+      return { kind, axes: [axisOf(a), axisOf(b)] }
+    case 'skewed':
+      return { kind, forms: [a, b] }
   }
 }
 
-/** Whether a vector allows the kind on these axes: the statement at the head of the file. */
-export function allowsVector(kind: PlannedKind, vector: Vector, axes: readonly number[], order: Space['order']): boolean {
-  const entries = axes.map((axis) => vector[axis] ?? '*')
-  const [a = '*', b = '*'] = entries
+const axisOf = (form: Form): number => form.indexOf(1)
+
+/** Whether a vector allows the kind, cut along these forms: the statement at the head of the file. */
+export function allowsVector(kind: PlannedKind, vector: Vector, forms: readonly Form[], order: Space['order']): boolean {
+  const steps = forms.map((form) => stepAlong(form, vector))
+  const isStill = steps.map(([least, greatest]) => least === 0 && greatest === 0)
   switch (kind) {
     case 'independent':
       return false
     case '1d':
-      return a === 0
+      return isStill.every((still) => still)
     case '2d':
-      return order === 'any' && (a === 0 || b === 0)
+      return order === 'any' && isStill.some((still) => still)
     case 'wavefront':
-      if (isNotNegative(a) && isNotNegative(b)) return true
-      return order === 'any' && (a === 0 || b === 0 || (isNegative(a) && isNegative(b)))
+    case 'skewed':
+      if (steps.every(([least]) => least >= 0)) return true
+      return order === 'any' && (isStill.some((still) => still) || steps.every(([, greatest]) => greatest <= 0))
     case 'serial':
       return true
   }
 }
 
-function isNotNegative(distance: Distance): boolean {
-  return typeof distance === 'number' ? distance >= 0 : distance === '+'
-}
-
-function isNegative(distance: Distance): boolean {
-  return typeof distance === 'number' ? distance < 0 : distance === '-'
-}
-
-/** The axes that a kind could cut, the best choice first; none where the space has too few axes with more than one index. */
-export function axisChoices(kind: PlannedKind, { extents }: Space): readonly (readonly number[])[] {
+/** What a kind could cut, the best choice first; nothing where the space has too few axes with more than one index. */
+export function* cutChoices(kind: PlannedKind, vectors: readonly Vector[], space: Space): Generator<readonly Form[], void, void> {
+  const { extents } = space
+  const rank = extents.length
   const axes = extents.map((_, axis) => axis).filter((axis) => widthOf(extents[axis]) > 1)
+  const units = axes.map((axis) => axisForm(axis, rank))
   switch (kind) {
     case 'independent':
     case 'serial':
-      return [[]]
+      yield []
+      return
     case '1d':
-      return byWidth(extents.length === 1 ? [] : axes.map((axis) => [axis]), extents)
-    case '2d':
-    case 'wavefront':
-      return byWidth(
-        axes.flatMap((a) => axes.filter((b) => b > a).map((b) => [a, b])),
+      if (rank === 1) return
+      yield* byWidth(
+        units.map((form) => [form]),
         extents,
       )
+      if (axes.length > 1) yield* bands(vectors, extents)
+      return
+    case '2d':
+    case 'wavefront':
+      yield* byWidth(pairsOf(units), extents)
+      return
+    case 'skewed':
+      if (axes.length > 1) yield* skewedPairs(vectors, space)
   }
+}
+
+/** Slanted bands that no dependence may leave. */
+function bands(vectors: readonly Vector[], extents: Space['extents']): readonly (readonly Form[])[] {
+  const forms = [...candidateForms(vectors, extents), ...normalForms(vectors)]
+  return forms.filter((form) => skewOf(form) > 1 && isForward(form) && isUsable(form, extents)).map((form) => [form])
+}
+
+/** Forms that pairs are made of, the least skewed ones. */
+const MOST_FORMS = 24
+
+/**
+ * Pairs of forms that are not both axes: first of those along which no dependence goes back. With order 'any' others come
+ * next; with order 'serial' only near misses, for the reasons given when there is no pair.
+ */
+function* skewedPairs(vectors: readonly Vector[], { extents, order }: Space): Generator<readonly Form[], void, void> {
+  const forms = candidateForms(vectors, extents)
+  const forward = forms.filter((form) => vectors.every((vector) => stepAlong(form, vector)[0] >= 0))
+  yield* leastSkewed(forward, extents)
+  if (order === 'any') yield* leastSkewed(forms, extents)
+  const [outer] = axesIn(forms)
+  if (outer === undefined) return
+  const first = axisForm(outer, extents.length)
+  for (const form of forms) if (areUnimodular(first, form)) yield [first, form]
+}
+
+function* leastSkewed(forms: readonly Form[], extents: Space['extents']): Generator<readonly Form[], void, void> {
+  const pairs = pairsOf(forms.slice(0, MOST_FORMS)).filter((pair) => pair.some((form) => skewOf(form) > 1 || !isForward(form)))
+  const least = byKey(pairs, (pair) => pair.reduce((sum, form) => sum + skewOf(form), 0))
+  for (const pair of byWidth(least, extents)) if (areUnimodular(pair[0] ?? [], pair[1] ?? [])) yield pair
+}
+
+/** Whether the outermost index of a form counts up. */
+function isForward(form: Form): boolean {
+  return (form.find((coefficient) => coefficient !== 0) ?? 0) > 0
+}
+
+function isUsable(form: Form, extents: Space['extents']): boolean {
+  return form.every((coefficient, axis) => coefficient === 0 || widthOf(extents[axis]) > 1)
+}
+
+function pairsOf(forms: readonly Form[]): Form[][] {
+  return forms.flatMap((a, i) => forms.slice(i + 1).map((b) => [a, b]))
 }
 
 /** An axis of this extent or more gives enough blocks; among such axes the outer one is better, for locality. */
@@ -125,10 +187,20 @@ const WIDE = 64
 
 const widthOf = (extent: number | undefined): number => Math.min(extent ?? WIDE, WIDE)
 
-/** The widest choice first, outer axes first among equals. */
-function byWidth(choices: readonly (readonly number[])[], extents: Space['extents']): readonly (readonly number[])[] {
-  const width = (axes: readonly number[]) => axes.reduce((product, axis) => product * widthOf(extents[axis]), 1)
-  return choices.toSorted((a, b) => width(b) - width(a))
+/** A form is as wide as its widest axis, skewed or not. */
+function widthAlong(form: Form, extents: Space['extents']): number {
+  return Math.max(...form.map((coefficient, axis) => (coefficient === 0 ? 0 : widthOf(extents[axis]))))
+}
+
+/** The widest choice first; among equals in the order given, for axes the outer ones first. */
+function byWidth(choices: readonly (readonly Form[])[], extents: Space['extents']): readonly (readonly Form[])[] {
+  return byKey(choices, (forms) => -forms.reduce((product, form) => product * widthAlong(form, extents), 1))
+}
+
+/** The smallest key first; among equals in the order given. */
+function byKey(choices: readonly (readonly Form[])[], keyOf: (choice: readonly Form[]) => number): readonly (readonly Form[])[] {
+  const keyed = choices.map((choice) => ({ choice, key: keyOf(choice) }))
+  return keyed.sort((a, b) => a.key - b.key).map(({ choice }) => choice)
 }
 
 /** Each vector once. */
@@ -136,16 +208,18 @@ export function distinctVectors(conflicts: readonly { readonly vector: Vector }[
   return [...new Map(conflicts.map(({ vector }) => [vector.join(), vector])).values()]
 }
 
-/** The axes a schedule cuts. */
+/** The axes a schedule cuts, alone or in a form. */
 export function axesOf(schedule: Schedule): readonly number[] {
   switch (schedule.kind) {
     case 'independent':
       return [0]
     case '1d':
-      return [schedule.axis]
+      return 'form' in schedule ? axesIn([schedule.form]) : [schedule.axis]
     case '2d':
     case 'wavefront':
       return schedule.axes
+    case 'skewed':
+      return axesIn(schedule.forms)
     case 'serial':
       return []
   }
