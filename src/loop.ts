@@ -128,7 +128,8 @@ export class LoopHandle implements Loop {
   explain(options: { readonly format?: 'text' | 'json'; readonly kernel?: boolean } = {}): string {
     const analyzed = { ...this.#analyzed, plan: this.plan }
     const format = options.format === undefined ? {} : { format: options.format }
-    return explainLoop(analyzed, { ...format, ...(this.#measured === undefined ? {} : { measured: this.#measured }) })
+    const innerLoops = options.kernel === true ? (this.#prepared?.loop.innerLoops ?? []) : []
+    return explainLoop(analyzed, { ...format, innerLoops, ...(this.#measured === undefined ? {} : { measured: this.#measured }) })
   }
 
   async run(options: RunOptions = {}): Promise<LoopReport> {

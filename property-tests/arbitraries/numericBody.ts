@@ -82,7 +82,7 @@ interface Values {
 
 function valuesOf(scope: Scope): Values {
   const leaves: fc.Arbitrary<Expr>[] = [
-    fc.constantFrom(...SPECIAL_NUMBERS).map(literal),
+    fc.constantFrom(...SPECIAL_NUMBERS, 2.5, -2.5, 0.49999999999999994).map(literal),
     fc.constantFrom(...scope.locals, ...scope.counters).map(local),
     fc.constantFrom('rate', 'count').map((name): Expr => ({ kind: 'Parameter', name, span })),
     fc.constant(key(0)),
@@ -98,11 +98,12 @@ function valuesOf(scope: Scope): Values {
   }
   return fc.letrec<{ number: Expr; truth: Expr; any: Expr }>((tie) => {
     const [number, truth, any] = [tie('number'), tie('truth'), tie('any')]
-    const call = (list: readonly (readonly [Builtin, number])[]): fc.Arbitrary<Expr> =>
+    const leaf = fc.oneof(...leaves)
+    const call = (list: readonly (readonly [Builtin, number])[], arg: fc.Arbitrary<Expr>): fc.Arbitrary<Expr> =>
       fc
         .constantFrom(...list)
         .chain(([callee, arity]) =>
-          fc.array(number, { minLength: arity, maxLength: arity }).map((args): Expr => ({ kind: 'Call', callee, args, span })),
+          fc.array(arg, { minLength: arity, maxLength: arity }).map((args): Expr => ({ kind: 'Call', callee, args, span })),
         )
     const limits = { maxDepth: 4, depthIdentifier: 'numeric expression' }
     return {
@@ -121,7 +122,11 @@ function valuesOf(scope: Scope): Values {
           .tuple(fc.constantFrom('&&' as const, '||' as const), number, number)
           .map(([operator, left, right]): Expr => ({ kind: 'Logical', operator, left, right, span })),
         fc.tuple(any, number, number).map(([test, yes, no]) => choice(test, yes, no)),
-        call(FUNCTIONS),
+        call(FUNCTIONS, number),
+        // Of leaves alone: what happens at the edges of a type shows.
+        call(FUNCTIONS, leaf),
+        fc.tuple(fc.constantFrom('+', '-', '*', '%'), leaf, leaf).map(([o, a, b]) => binary(o as '+', a, b)),
+        fc.tuple(fc.constantFrom('*', '%', '-'), leaf, fc.constantFrom(-1, -3, 0, 7)).map(([o, a, b]) => binary(o as '*', a, literal(b))),
         fc
           .constantFrom(...NAMES)
           .chain((array) => subscriptsOf(array, scope, number).map((subscripts): Expr => ({ kind: 'Read', array, subscripts, span }))),
@@ -137,7 +142,7 @@ function valuesOf(scope: Scope): Values {
         fc
           .tuple(fc.constantFrom('&&' as const, '||' as const), truth, truth)
           .map(([operator, left, right]): Expr => ({ kind: 'Logical', operator, left, right, span })),
-        call(QUESTIONS),
+        call(QUESTIONS, number),
       ),
     }
   })
@@ -258,22 +263,37 @@ function counted(name: string, body: readonly Stmt[], to: Expr, step: number, fi
 
 /** A loop along rows, of the kind that becomes vectors: arithmetic of elements at the index, sums, stores. */
 function rowLoop(scope: Scope, depth: number): fc.Arbitrary<Stmt> {
-  const name = `r${depth}`
-  const arrays = fc.constantFrom('grid', 'rows', 'other', 'whole', 'line', 'long', TWIN)
   const row = fc.oneof(
     fc.nat(4).map(literal),
     fc.constant(binary('%', key(0), literal(5))),
     fc.constant<Expr>({ kind: 'Parameter', name: 'count', span }),
     fc.constant(key(0)),
   )
+  // Few arrays and rows in one loop, so that accesses meet.
+  const together = fc.constantFrom(
+    ['grid', TWIN],
+    ['grid', TWIN, 'rows'],
+    ['rows', 'other'],
+    ['long', 'grid'],
+    ['line', 'rows'],
+    ['whole', 'other'],
+    ['rows'],
+  )
+  return fc
+    .tuple(together, row, row, fc.boolean())
+    .chain(([arrays, one, two, same]) => rowLoopOver(scope, depth, arrays, same ? [one] : [one, two]))
+}
+
+function rowLoopOver(scope: Scope, depth: number, names: readonly string[], rows: readonly Expr[]): fc.Arbitrary<Stmt> {
+  const name = `r${depth}`
   const at = fc.oneof(
     { weight: 12, arbitrary: fc.constant(local(name)) },
-    { weight: 1, arbitrary: fc.constantFrom(-1, 1, 2).map((by) => binary('+', local(name), literal(by))) },
+    { weight: 2, arbitrary: fc.constantFrom(-1, 1, 2).map((by) => binary('+', local(name), literal(by))) },
     { weight: 1, arbitrary: fc.constant(literal(3)) },
   )
-  const access = arrays.chain((array) => {
+  const access = fc.constantFrom(...names).chain((array) => {
     const isLine = array === 'line' || array === 'long'
-    return fc.tuple(row, at).map(([r, k]) => ({ array, subscripts: isLine ? [k] : [r, k] }))
+    return fc.tuple(fc.constantFrom(...rows), at).map(([r, k]) => ({ array, subscripts: isLine ? [k] : [r, k] }))
   })
   const { value } = fc.letrec<{ value: Expr }>((tie) => {
     const node = tie('value')
@@ -323,7 +343,15 @@ function rowLoop(scope: Scope, depth: number): fc.Arbitrary<Stmt> {
       bounds,
       fc.constantFrom(0, 0, 1),
     )
-    .map(([parts, to, from]) => counted(name, parts.flat(), to, 1, from))
+    .map(([parts, to, from]) => withSums(counted(name, parts.flat(), to, 1, from), parts.flat(), depth))
+}
+
+/** The loop, and after it what it summed. */
+function withSums(loop: Stmt, body: readonly Stmt[], depth: number): Stmt {
+  const sums = body.flatMap((stmt): Stmt[] =>
+    stmt.kind === 'Assign' ? [{ kind: 'Accumulate', accumulator: 'sum', value: local(stmt.local), span }] : [],
+  )
+  return { kind: 'Labeled', label: `row${depth}`, body: [loop, ...sums], span }
 }
 
 /** A body over an element of this kind. */

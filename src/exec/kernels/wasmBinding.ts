@@ -59,13 +59,21 @@ export function bindWasm(plan: WasmKernelPlan, binding: KernelBinding, arena: Ar
   const imports: Record<string, WebAssembly.ImportValue> = { memory: arena.memory, ...plan.globals }
   for (const name of plan.functions) imports[name] = importedFunction(name, plan, binding, (i) => handOver(i, LOG_CAPACITY))
   const { run } = new WebAssembly.Instance(plan.module, { k: imports }).exports as { run: (...args: number[]) => void } // what wasmKernel exports
+  const rank = plan.boxRank ?? 0
+  const args: number[] = []
   const kernel: LoopKernel = (box, from, to, lane, parameters) => {
-    for (const [i, form] of forms.entries()) {
-      if (form !== 'sum') scratch[i] = (binding.accumulators[i] as { value: number }).value // of min, max, count
+    args[0] = from
+    args[1] = to
+    args[2] = address
+    args[3] = lane
+    if (rank > 0) putBox(args, box, from, rank)
+    for (let i = 0; i < parameters.length; i++) args[4 + 3 * rank + i] = argumentOf(parameters[i])
+    for (let i = 0; i < forms.length; i++) {
+      if (forms[i] !== 'sum') scratch[i] = (binding.accumulators[i] as { value: number }).value // of min, max, count
     }
-    run(from, to, address, lane, ...boxArguments(box, from, plan.boxRank), ...parameters.map(argumentOf))
-    for (const [i, form] of forms.entries()) {
-      if (form === 'sum') handOver(i, ((words[2 * i] ?? 0) - address) / 8 - (starts[i] ?? 0))
+    run(...args)
+    for (let i = 0; i < forms.length; i++) {
+      if (forms[i] === 'sum') handOver(i, ((words[2 * i] ?? 0) - address) / 8 - (starts[i] ?? 0))
       else (binding.accumulators[i] as { value: number }).value = scratch[i] ?? 0 // as above
     }
   }
@@ -82,19 +90,17 @@ function logStarts(forms: WasmKernelPlan['forms']): number[] {
   })
 }
 
-/** Low, high and first key of each axis. */
-function boxArguments(box: ArrayLike<number>, from: number, rank: number | undefined): number[] {
-  if (rank === undefined) return []
-  const args = new Array<number>(3 * rank)
+/** Low, high and first key of each axis, from argument 4 on. */
+function putBox(args: number[], box: ArrayLike<number>, from: number, rank: number): void {
   let rest = from
   for (let axis = rank - 1; axis >= 0; axis--) {
-    const [low, high] = [box[2 * axis] ?? 0, box[2 * axis + 1] ?? 0]
-    args[3 * axis] = low
-    args[3 * axis + 1] = high
-    args[3 * axis + 2] = low + (rest % (high - low))
+    const low = box[2 * axis] ?? 0
+    const high = box[2 * axis + 1] ?? 0
+    args[4 + 3 * axis] = low
+    args[5 + 3 * axis] = high
+    args[6 + 3 * axis] = low + (rest % (high - low))
     rest = Math.floor(rest / (high - low))
   }
-  return args
 }
 
 /** Captured values as wasm takes them; those of other kinds are not used. */

@@ -11,10 +11,10 @@ export interface MeasuredLoop {
   readonly predictedMilliseconds?: number
 }
 
-/** The plan as text for people, or as JSON: the same as `JSON.stringify(loop.plan)`, indented. */
+/** The plan as text for people, or as JSON: the same as `JSON.stringify(loop.plan)`, indented. `innerLoops` is printed under the kernel. */
 export function explainLoop(
   analyzed: AnalyzedLoop,
-  options: { readonly format?: 'text' | 'json'; readonly measured?: MeasuredLoop } = {},
+  options: { readonly format?: 'text' | 'json'; readonly measured?: MeasuredLoop; readonly innerLoops?: readonly string[] } = {},
 ): string {
   const { plan } = analyzed
   if (options.format === 'json') return JSON.stringify(plan, undefined, 2)
@@ -24,7 +24,7 @@ export function explainLoop(
     ...section('accesses', accessLines(plan)),
     ...section('dependences', dependenceLines(analyzed)),
     ...section('rejected', rejectedLines(plan)),
-    ...footer(plan, options.measured),
+    ...footer(plan, options),
   ].join('\n')
 }
 
@@ -93,7 +93,10 @@ function reasonText(reason: Dependence | Refusal): string {
   return reason.span === undefined ? reason.message : `${placeText(reason.span)} ${reason.message}`
 }
 
-function footer(plan: LoopPlan, measured: MeasuredLoop | undefined): string[] {
+function footer(
+  plan: LoopPlan,
+  { measured, innerLoops = [] }: { readonly measured?: MeasuredLoop; readonly innerLoops?: readonly string[] },
+): string[] {
   const { schedule, execution, kernel, prefetch } = plan
   const because = kernel.because?.[0]
   return [
@@ -102,6 +105,7 @@ function footer(plan: LoopPlan, measured: MeasuredLoop | undefined): string[] {
       : [`blocks ${schedule.blocks.length === 0 ? 'cut when the data is known' : schedule.blocks.join(' x ')}`]),
     ...(prefetch.length === 0 ? [] : [`prefetch ${prefetch.map(({ slice }) => slice).join(', ')}`]),
     `kernel ${kernel.target}${because === undefined ? '' : `: ${because.message}`}`,
+    ...innerLoops.map((line) => `  ${line}`),
     `execution ${execution.where}: ${execution.because}`,
     ...(measured === undefined ? [] : [measuredText(measured)]),
   ]

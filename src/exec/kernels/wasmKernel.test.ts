@@ -1,0 +1,108 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { type RowView, Session } from '../../index.ts'
+import { moduleBytes, signed, unsigned } from './wasmEncoder.ts'
+import { modulesCompiled } from './wasmPlan.ts'
+
+let session: Session
+beforeAll(async () => {
+  session = await Session.start({ workers: 2, progress: false })
+})
+afterAll(() => session.stop())
+
+test('numbers in LEB128', () => {
+  expect([0, 127, 128, 300, 2 ** 32 - 1].map(unsigned)).toEqual([[0], [127], [128, 1], [172, 2], [255, 255, 255, 255, 15]])
+  expect([0, 63, 64, -1, -64, -65, -(2 ** 31)].map(signed)).toEqual([
+    [0],
+    [63],
+    [192, 0],
+    [127],
+    [64],
+    [191, 127],
+    [128, 128, 128, 128, 120],
+  ])
+})
+
+test('a module of nothing validates', () => {
+  expect(WebAssembly.validate(moduleBytes({ imports: [], parameters: ['i32', 'f64'], locals: ['i32', 'i32', 'v128'], body: [] }))).toBe(
+    true,
+  )
+})
+
+const K = 20
+
+/** A step of a matrix factorization over 400 ratings; the rank is a multiple of no vector's width. */
+function factorization(rate: () => number, precision: 'exact' | 'fast', on = session) {
+  const ratings = on
+    .fromRows(Array.from({ length: 400 }, (_, i) => ({ user: i % 23, movie: (i * 7) % 19, stars: (i % 5) + 0.5 })))
+    .index((r) => [r.user, r.movie], { combine: (_, last) => last })
+    .map((r) => r.stars)
+  const W = on.random([23, K], { dtype: 'f32', seed: 1 })
+  const H = on.random([19, K], { dtype: 'f32', seed: 2 })
+  const U = on.zeros([23], { dtype: 'f32' })
+  const loss = on.accumulator('sum')
+  const predict = (w: RowView, h: RowView, bias: number): number => {
+    let sum = bias
+    for (let k = 0; k < K; k++) sum += w.get(k) * h.get(k)
+    return sum
+  }
+  const step = rate()
+  const loop = on.loop(
+    ratings,
+    { W, H, U, loss },
+    (stars, [u, m], { W, H, U, loss }) => {
+      const w = W.row(u)
+      const h = H.row(m)
+      const error = stars - predict(w, h, U.get(u))
+      U.add(u, step * (error - 0.1 * U.get(u)))
+      for (let k = 0; k < K; k++) {
+        const wk = w.get(k)
+        w.add(k, step * (error * h.get(k) - 0.1 * wk))
+        h.add(k, step * (error * wk - 0.1 * h.get(k)))
+      }
+      loss.add(error * error)
+    },
+    { order: 'any', precision },
+  )
+  return { loop, W, loss }
+}
+
+test('a recommender is WebAssembly, its update in vectors, its sum in order', async () => {
+  const { loop } = factorization(() => 0.01, 'exact')
+  expect(await loop.verify()).toEqual(expect.objectContaining({ identical: true }))
+  expect(loop.plan.kernel).toEqual({ target: 'wasm-simd' })
+  const lines = loop.explain({ kernel: true }).split('\n')
+  const kernel = lines.slice(lines.indexOf('kernel wasm-simd') + 1).map((line) => line.replace(/^ {2}for (\w|\$)+ at \d+:\d+: /, ''))
+  expect(kernel.slice(0, 2)).toEqual(['not vectorized, it adds in order', '2 lanes of f64'])
+})
+
+test('another captured number compiles nothing', async () => {
+  await factorization(() => 0.02, 'exact').loop.run()
+  const before = modulesCompiled()
+  await factorization(() => 0.03, 'exact').loop.run()
+  expect(modulesCompiled()).toBe(before)
+})
+
+test('in fast precision the bits do not depend on the number of workers', async () => {
+  const alone = await Session.start({ workers: 1, progress: false })
+  try {
+    const [one, two] = [factorization(() => 0.02, 'fast', alone), factorization(() => 0.02, 'fast')]
+    await one.loop.run({ passes: 3 })
+    await two.loop.run({ passes: 3 })
+    expect(one.loop.explain({ kernel: true })).toContain('4 lanes of f32, 4 accumulators')
+    expect(one.loss.value).toBe(two.loss.value)
+    expect(await one.W.toTypedArray()).toEqual(await two.W.toTypedArray())
+  } finally {
+    await alone.stop()
+  }
+})
+
+test('what numbers cannot say stays JavaScript, with the reason', async () => {
+  const x = session.zeros([8])
+  const loop = session.loop(session.range(8), { x }, ([i], { x }) => {
+    const text = i > 3 ? 'large' : 'small'
+    x.set(i, text.length)
+  })
+  await loop.run()
+  expect(loop.plan.kernel.target).toBe('js')
+  expect(loop.plan.kernel.because?.map((reason) => reason.message)).toEqual(['Its kernel is JavaScript, because it uses a string.'])
+})
