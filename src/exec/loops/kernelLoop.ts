@@ -26,6 +26,7 @@ import { type BoundLoop, bindLoop, blockSlices, type PassContext, startPass } fr
 import { visitSerially } from './space.ts'
 import { dtypeOfTable, extentOf, sameStructure } from './structure.ts'
 import { firstDifference } from './verify.ts'
+import { isWarm, warmUp } from './warmUp.ts'
 
 /** Below this estimate a pass is over before threads are awake. */
 const WORTH_THREADS_MS = 8
@@ -252,7 +253,12 @@ export class KernelLoop extends Prepared {
     signal?.addEventListener('abort', onAbort, { once: true })
     let results: readonly (LoopTaskResult & { readonly thrown?: unknown })[] = []
     try {
-      results = workers > 1 ? await this.#runOnWorkers(task, workers) : await this.#runHere(task)
+      results =
+        workers === 1
+          ? await this.#runHere(task)
+          : isWarm(this.#resources.pool) || this.#resources.worthThreadsMs === 0
+            ? await this.#runOnWorkers(task, workers)
+            : await this.#runWhileStarting(task, workers)
       signal?.throwIfAborted()
       this.#throwFailure(results)
       for (const lanes of this.#lanes) flushLanes(lanes)
@@ -294,12 +300,30 @@ export class KernelLoop extends Prepared {
     return (await this.#resources.pool.runTogether('loop', payloads)) as LoopTaskResult[] // what runLoopTask gives
   }
 
+  /** The first pass of a session does not wait for its threads: the caller works on the blocks until they are there. */
+  async #runWhileStarting(task: LoopTask, workers: number): Promise<readonly (LoopTaskResult & { readonly thrown?: unknown })[]> {
+    let isStarted = false
+    const started = warmUp(this.#resources.pool).then(() => {
+      isStarted = true
+    })
+    started.catch(() => undefined) // awaited below
+    const here = await this.#runHere(task, () => isStarted)
+    if (!isStarted) return here
+    await started
+    return [...here, ...(await this.#runOnWorkers(task, workers))]
+  }
+
   /** The same blocks with the same kernel, in plan order, letting others have their turn between slices. */
-  async #runHere(task: LoopTask): Promise<readonly (LoopTaskResult & { readonly thrown?: unknown })[]> {
+  async #runHere(
+    task: LoopTask,
+    isEnough: () => boolean = () => false,
+  ): Promise<readonly (LoopTaskResult & { readonly thrown?: unknown })[]> {
     this.#bound ??= bindLoop(task, this.#resources.arena, this.#combines())
     const context = startPass(task, this.#bound)
     let turn = performance.now()
-    for (let block = claimBlock(this.#claims, this.blocks); block >= 0; block = claimBlock(this.#claims, this.blocks)) {
+    while (!isEnough()) {
+      const block = claimBlock(this.#claims, this.blocks)
+      if (block < 0) break
       for (const _ of this.#slices(context, block)) {
         if (performance.now() - turn > TURN_MS) {
           await otherTurn()
