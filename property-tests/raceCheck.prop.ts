@@ -249,15 +249,18 @@ function conflictsOf({ touches, reduced }: Seen): Pair[] {
 /** Whether p surely runs before q, or in one block with it, wherever the axes are cut. */
 function inOrder(schedule: Schedule, order: 'serial' | 'any', p: readonly number[], q: readonly number[]): boolean {
   const step = (axis: number) => (q[axis] ?? 0) - (p[axis] ?? 0)
+  const stepAlong = (form: readonly number[]) => form.reduce((sum, coefficient, axis) => sum + coefficient * step(axis), 0)
   switch (schedule.kind) {
     case 'independent':
       return false
     case '1d':
-      return step(schedule.axis) === 0
+      return 'form' in schedule ? stepAlong(schedule.form) === 0 : step(schedule.axis) === 0
     case '2d':
       return schedule.axes.some((axis) => step(axis) === 0)
-    case 'wavefront': {
-      const [a, b] = schedule.axes.map(step) as [number, number]
+    case 'wavefront':
+    case 'skewed': {
+      const steps = schedule.kind === 'skewed' ? schedule.forms.map(stepAlong) : schedule.axes.map(step)
+      const [a, b] = steps as [number, number]
       return (a >= 0 && b >= 0) || (order === 'any' && a <= 0 && b <= 0)
     }
     case 'serial':
