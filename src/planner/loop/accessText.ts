@@ -3,7 +3,7 @@ import { type Expr, expressionsOf, type FunctionIr, visitExpr, visitStmts } from
 import type { Key } from '../../core/indexSpace.ts'
 import type { LoopSpec } from '../../core/loopSpec.ts'
 import { type Access, extentForm, type Subscript } from './accesses.ts'
-import { constantForm, type Form, sameForm, singleVariable, sum, type Variable, variableId } from './affine.ts'
+import { constantForm, type Form, sameForm, sum, type Variable, variableId } from './affine.ts'
 
 /** How variables are written. */
 export type Naming = (variable: Variable) => string | number
@@ -63,12 +63,15 @@ export function subscriptTexts(spec: LoopSpec, access: Access, naming: Naming): 
 function subscriptText(spec: LoopSpec, access: Access, subscript: Subscript, axis: number, naming: Naming): string {
   if (subscript.kind === 'unknown') return `? ${subscript.text}`
   const { form } = subscript
-  const index = singleVariable(form)
-  if (index?.kind !== 'inner') return formText(form, naming)
-  const { least, above } = rangeOf(access, index)
+  const inner = form.terms.filter(({ variable }) => variable.kind === 'inner')
+  const [index] = inner
+  if (inner.length !== 1 || index?.factor !== 1) return formText(form, naming)
+  // The index runs over its range, and what is added to it moves the range.
+  const rest = { terms: form.terms.filter((term) => term !== index), offset: form.offset }
+  const { least, above } = rangeOf(access, index.variable)
   const extent = extentForm(spec.env[access.name], axis)
-  const from = least && plus(least, form.offset)
-  const to = above && plus(above, form.offset)
+  const from = least && sum(least, rest, 1)
+  const to = above && sum(above, rest, 1)
   const startsWhole = from !== undefined && from.terms.length === 0 && from.offset <= 0
   const endsWhole =
     to !== undefined &&
@@ -102,7 +105,8 @@ function formText(form: Form, naming: Naming): string {
   let { offset } = form
   const added: string[] = []
   const subtracted: string[] = []
-  for (const { variable, factor } of form.terms) {
+  const keysFirst = form.terms.toSorted((a, b) => Number(b.variable.kind === 'key') - Number(a.variable.kind === 'key'))
+  for (const { variable, factor } of keysFirst) {
     const name = naming(variable)
     if (typeof name === 'number') offset += factor * name
     else (factor > 0 ? added : subtracted).push(Math.abs(factor) === 1 ? name : `${Math.abs(factor)} * ${name}`)

@@ -231,3 +231,39 @@ test('witnesses are the smallest iterations, and certain where nothing but indic
     ],
   ])
 })
+
+test('numbers beyond what a double holds end the exact test, and the dependence is assumed', () => {
+  const captured = { p: 2 ** 30 + 3, q: 2 ** 30 + 7, r: 2 ** 30 + 9, s: 2 ** 30 + 1 }
+  const source = '([i, j], { m }) => { if (p * i < q * j && r * j < s * i) m.set(0, 0, 1) }'
+  const { plan, notes } = analyzeLoop(parseLoop(source, { ...plane, captured }))
+  expect(plan.dependences.map(({ vector, witness }) => [vector, witness])).toEqual([
+    [['+', '*'], undefined],
+    [[0, '+'], undefined],
+  ])
+  expect(notes[0]).toEqual({
+    sentence: 'm[0, 0] can be one element in different iterations: the exact test was given up, so they are taken to meet',
+    certain: false,
+  })
+})
+
+test('a body of many hard subscripts is analysed in bounded work', () => {
+  const hard = [2, 3, 5, 7, 11, 13].map(
+    (f, k) => `if (${f + 1} * i - ${f} * j < 3 * l + ${k}) a.set(${f} * i + ${f + 2} * j - ${k + 1} * l, 1)`,
+  )
+  const source = `([i, j, l], { a }) => { ${hard.join('; ')} }`
+  const { plan } = analyzeLoop(parseLoop(source, { over: rangeOver(1_000, 1_000, 1_000), env }))
+  expect(plan.dependences.every(({ vector }) => vector.length === 3)).toBe(true)
+})
+
+test('subscripts as text', () => {
+  const texts = (source: string, captured = {}) =>
+    analyzeLoop(parseLoop(source, { ...plane, captured })).plan.accesses.map(({ subscripts }) => subscripts.join(', '))
+  expect(texts('([i, j], { m }) => { m.set(2 * i - j + 1, n - 1 - i, 1) }', { n: 100 })).toEqual(['2 * i - j + 1, 99 - i'])
+  expect(texts('([i, j], { m }) => { m.set(0 - i, 1 * j + 0, 1) }')).toEqual(['-i, j'])
+  expect(texts('([i, j], { m }) => { m.set(i + j - 2, 3, 1) }')).toEqual(['i + j - 2, 3'])
+  expect(texts('([i, j], { m }) => { for (let k = 0; k < 4; k++) m.set(4 * i + k, k, 1) }')).toEqual(['4 * i:4 * i + 4, 0:4'])
+  expect(texts('([i, j], { m }) => { for (let k = j; k < 100; k++) m.set(2 * k, i % 4, 1) }')).toEqual(['2 * k, ? i % 4'])
+  expect(texts('([i, j], { m }) => { m.set(Math.max(0, i - 1) + 1, i > 0 ? j : 0, 1) }')).toEqual([
+    'Math.max(0, i - 1) + 1, (i > 0 ? j : 0)',
+  ])
+})
