@@ -29,8 +29,6 @@ export class AsIsLoop extends Prepared {
     const started = performance.now()
     const loop = new PlainLoop(this.inputs, { storageOf: (_, storage) => storage, laneCount: 1, body: 'original' })
     loop.startPass(pass)
-    const delays = [...this.inputs.buffers.values()].map((buffer) => buffer.maxDelay ?? Number.POSITIVE_INFINITY)
-    const flushEvery = Math.min(...delays)
     let turn = started
     for (let position = 0; position < this.blocks.iterations; position++) {
       const key = keyAtPosition(this.space, position)
@@ -39,7 +37,7 @@ export class AsIsLoop extends Prepared {
       } catch (error) {
         throw bodyError(this.name, key, error)
       }
-      if ((position + 1) % flushEvery === 0) loop.flush()
+      loop.flushDue(position + 1)
       if ((position + 1) % CHUNK === 0) closeChunk(loop, position + 1 - CHUNK)
       if ((position & 63) === 63 && performance.now() - turn > TURN_MS) {
         await otherTurn()

@@ -17,7 +17,7 @@ import { bodyError, wireToError } from './failure.ts'
 import { formOf, type KernelMemory, type KernelPlan, planKernel, whyCallerOnly } from './kernelPlan.ts'
 import type { mergeInserted } from './keyedArray.ts'
 import { laneChoice, reducedStorages } from './laneChoice.ts'
-import { createLanes, flushLanes, type Lanes, resetLanes } from './lanes.ts'
+import { createLanes, flushDue, flushLanes, type Lanes, resetLanes } from './lanes.ts'
 import type { LoopInputs } from './loopInputs.ts'
 import type { LoopTask, LoopTaskResult } from './loopTask.ts'
 import { copyStorage, PlainLoop, updateOptions } from './plainRun.ts'
@@ -53,7 +53,7 @@ export class KernelLoop extends Prepared {
   #tables: readonly { readonly copy: TypedArray | undefined; readonly original: ArrayLike<Primitive> }[] = []
   /** What the kernel's text was written over. */
   #memory: KernelMemory | undefined
-  /** Iterations between flushes of buffers with maxDelay; Infinity without. */
+  /** Iterations between places where buffers with maxDelay may flush: a divisor of all delays; Infinity without. */
   readonly #flushEvery: number
   readonly #decided: string | undefined
   readonly #weight: number
@@ -64,10 +64,8 @@ export class KernelLoop extends Prepared {
     super(inputs, space)
     this.#ir = ir
     this.#resources = resources
-    this.#flushEvery = Math.min(
-      Number.POSITIVE_INFINITY,
-      ...[...inputs.buffers.values()].map((buffer) => buffer.maxDelay ?? Number.POSITIVE_INFINITY),
-    )
+    const delays = [...inputs.buffers.values()].flatMap(({ maxDelay }) => (maxDelay === undefined ? [] : maxDelay))
+    this.#flushEvery = delays.length === 0 ? Number.POSITIVE_INFINITY : delays.reduce(greatestDivisor)
     this.#weight = this.#weightOf(inputs, ir)
     try {
       this.blocks = this.#cut()
@@ -101,7 +99,8 @@ export class KernelLoop extends Prepared {
     const isSerial = Number.isFinite(this.#flushEvery) || whyCallerOnly(this.inputs, this.#ir) !== undefined
     const schedule = isSerial ? ({ kind: 'serial' } as const) : analyzed.schedule
     // The bits of added floats follow from where lanes are cut: then `partitions` has no say, but over two axes.
-    const isFree = lanes === undefined || lanes.exact || schedule.kind === '2d' || schedule.kind === 'wavefront'
+    const isFree =
+      lanes === undefined || lanes.exact || schedule.kind === '2d' || schedule.kind === 'wavefront' || schedule.kind === 'skewed'
     const { partitions, balance } = isFree ? options : { ...options, partitions: undefined }
     const cut = cutBlocks(schedule, this.space, { order, partitions, balance, mostLanes: lanes?.most, weight: this.#weight })
     if (cut.order === undefined) return cut
@@ -205,7 +204,7 @@ export class KernelLoop extends Prepared {
     if (this.#resources.pool.size === 1) return 'The session has one worker.'
     const reason = whyCallerOnly(this.inputs, this.#ir)
     if (reason !== undefined) return `${reason[0]?.toUpperCase()}${reason.slice(1)}.`
-    if (Number.isFinite(this.#flushEvery)) return `An update buffer is flushed every ${this.#flushEvery} iterations, in serial order.`
+    if (Number.isFinite(this.#flushEvery)) return `An update buffer is flushed every ${this.#shortestDelay()} iterations, in serial order.`
     for (const buffer of this.inputs.buffers.values()) {
       if (buffer.combine !== 'sum' && buffer.combine.portable === undefined)
         return `The combine function of ${buffer.label} cannot be sent to a worker.`
@@ -213,6 +212,10 @@ export class KernelLoop extends Prepared {
     if (this.blocks.count < 2 || this.width < 2)
       return `The ${this.blocks.kind} schedule of this loop leaves nothing to run at the same time.`
     return undefined
+  }
+
+  #shortestDelay(): number {
+    return Math.min(...[...this.inputs.buffers.values()].map(({ maxDelay }) => maxDelay ?? Number.POSITIVE_INFINITY))
   }
 
   #decide(measured: { readonly milliseconds: number; readonly workers: number } | undefined): LoopPlan['execution'] {
@@ -340,12 +343,7 @@ export class KernelLoop extends Prepared {
   *#slices(context: PassContext, block: number): Generator<number, void, void> {
     if (!Number.isFinite(this.#flushEvery)) return yield* blockSlices(context, block)
     for (const place of blockSlices(context, block, this.#flushEvery)) {
-      if (place % this.#flushEvery === 0) {
-        for (const lanes of this.#lanes) {
-          flushLanes(lanes)
-          resetLanes(lanes)
-        }
-      }
+      if (place % this.#flushEvery === 0) flushDue(this.#lanes, place)
       yield place
     }
   }
@@ -388,7 +386,15 @@ export class KernelLoop extends Prepared {
         body: captured ? 'ir' : 'original',
       })
       serial.startPass(pass)
-      visitSerially(this.space, this.blocks, (position, key, lane) => serial.iterate(position, key, lane))
+      let visited = 0
+      visitSerially(this.space, this.blocks, (position, key, lane) => {
+        try {
+          serial.iterate(position, key, lane)
+        } catch (error) {
+          throw bodyError(this.name, key, error)
+        }
+        serial.flushDue(++visited)
+      })
       serial.flush()
       const { replaced } = await this.runPass(pass, options)
       const difference = firstDifference(this.inputs, serial, replaced)
@@ -410,6 +416,10 @@ export class KernelLoop extends Prepared {
 
 function msText(milliseconds: number): string {
   return milliseconds < 1 ? 'a fraction of a millisecond' : `${Math.round(milliseconds)} ms`
+}
+
+function greatestDivisor(a: number, b: number): number {
+  return b === 0 ? a : greatestDivisor(b, a % b)
 }
 
 /** The most blocks that could run at once: those of one diagonal, or all when they do not wait for each other. */

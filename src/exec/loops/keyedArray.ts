@@ -6,7 +6,7 @@ import type { Column, TypedArray } from '../../core/column.ts'
 import { createBuilder } from '../../core/columnBuilder.ts'
 import { rowReader, type ValueReader, valueReader } from '../../core/columnOps.ts'
 import { PlanError } from '../../core/errors.ts'
-import { outsideMessage, positionOf } from '../../core/indexSpace.ts'
+import { outsideMessage, positionOf, sizeOfShape } from '../../core/indexSpace.ts'
 import { type ColumnType, type DType, type ElementType, fieldsOf } from '../../core/schema.ts'
 import { ARRAY_OF_DTYPE, type SparseStorage, type TableStorage } from '../../core/storage.ts'
 import type { KeyedArray } from '../kernels/loopKernelShape.ts'
@@ -21,8 +21,8 @@ export class KeyedView implements KeyedArray {
   readonly #absent: unknown
   /** First position of each index of axis 0, where there are two or more axes. */
   readonly #rowStarts: Int32Array | undefined
-  /** Values by linear position in the shape: inserted, or of types that no buffer holds in place. */
-  readonly overlay: Map<number, unknown> = new Map()
+  /** Values by place in the shape: inserted, or of types that no buffer holds in place. */
+  readonly overlay: Map<Place, unknown> = new Map()
 
   constructor(storage: SparseStorage | TableStorage, label: string) {
     this.storage = storage
@@ -37,8 +37,8 @@ export class KeyedView implements KeyedArray {
   get(...key: number[]): unknown {
     const position = this.#find(key)
     if (this.overlay.size > 0) {
-      const linear = positionOf(key, this.#shape)
-      if (this.overlay.has(linear)) return this.overlay.get(linear)
+      const place = placeOf(key, this.#shape)
+      if (this.overlay.has(place)) return this.overlay.get(place)
     }
     return position < 0 ? this.#absent : this.#read(position)
   }
@@ -53,7 +53,7 @@ export class KeyedView implements KeyedArray {
   }
 
   has(...key: number[]): boolean {
-    return this.#find(key) >= 0 || this.overlay.has(positionOf(key, this.#shape))
+    return this.#find(key) >= 0 || this.overlay.has(placeOf(key, this.#shape))
   }
 
   set(...keyAndValue: unknown[]): void {
@@ -64,7 +64,7 @@ export class KeyedView implements KeyedArray {
     if (position >= 0 && values !== undefined) store(values, position, value)
     else
       this.overlay.set(
-        positionOf(key, this.#shape),
+        placeOf(key, this.#shape),
         this.storage.element.kind === 'scalar' ? asStored(value, this.storage.element.type) : value,
       )
   }
@@ -160,7 +160,7 @@ export function mergeInserted(view: KeyedView): SparseStorage | TableStorage | u
   if (view.overlay.size === 0) return undefined
   const { storage } = view
   const shape = storage.kind === 'table' ? [storage.length] : storage.shape
-  const linear = [...view.overlay.keys()].sort((a, b) => a - b)
+  const inserted = [...view.overlay.keys()].sort((a, b) => (a < b ? -1 : a > b ? 1 : 0))
   const builders = fieldsOf(storage.element).map((field) => createBuilder(field.type, field.name))
   const append = (value: unknown): void => {
     const values =
@@ -168,42 +168,55 @@ export function mergeInserted(view: KeyedView): SparseStorage | TableStorage | u
     for (const [i, builder] of builders.entries()) builder.append(values[i])
   }
   const read = rowReader(storage)
-  const positions: number[] = []
+  const key = new Array<number>(shape.length).fill(0)
+  const placeAt = (position: number): Place => {
+    if (storage.kind === 'table') return position
+    for (const [axis, column] of storage.keys.entries()) key[axis] = column[position] as number
+    return placeOf(key, shape)
+  }
+  const places: Place[] = []
   let next = 0
   for (let i = 0; i < storage.length; i++) {
-    const at = storage.kind === 'table' ? i : linearAt(storage, i)
-    while (next < linear.length && (linear[next] as number) < at) {
-      positions.push(linear[next] as number)
-      append(view.overlay.get(linear[next++] as number))
+    const at = placeAt(i)
+    while (next < inserted.length && (inserted[next] as Place) < at) {
+      places.push(inserted[next] as Place)
+      append(view.overlay.get(inserted[next++] as Place))
     }
-    const changed = next < linear.length && linear[next] === at
-    positions.push(at)
-    append(changed ? view.overlay.get(linear[next++] as number) : read(i))
+    const changed = next < inserted.length && inserted[next] === at
+    places.push(at)
+    append(changed ? view.overlay.get(inserted[next++] as Place) : read(i))
   }
-  for (; next < linear.length; next++) {
-    positions.push(linear[next] as number)
-    append(view.overlay.get(linear[next] as number))
+  for (; next < inserted.length; next++) {
+    places.push(inserted[next] as Place)
+    append(view.overlay.get(inserted[next] as Place))
   }
   const columns = builders.map((builder) => builder.finish())
   if (storage.kind === 'table') return { ...storage, columns }
-  return { ...storage, length: positions.length, columns, keys: keysOf(positions, shape) }
+  return { ...storage, length: places.length, columns, keys: keysOf(places, shape) }
 }
 
-function linearAt(storage: SparseStorage, position: number): number {
-  let linear = 0
-  for (let axis = 0; axis < storage.shape.length; axis++)
-    linear = linear * (storage.shape[axis] ?? 1) + (storage.keys[axis]?.[position] ?? 0)
-  return linear
+/** A key as one value, in the order of keys: a number where all of the shape's are exact, otherwise a bigint. */
+type Place = number | bigint
+
+function placeOf(key: readonly number[], shape: readonly number[]): Place {
+  if (sizeOfShape(shape) <= Number.MAX_SAFE_INTEGER) return positionOf(key, shape)
+  return shape.reduce((place, extent, axis) => place * BigInt(extent) + BigInt(key[axis] ?? 0), 0n)
 }
 
-function keysOf(positions: readonly number[], shape: readonly number[]): Int32Array[] {
-  const keys = shape.map(() => new Int32Array(positions.length))
-  for (const [i, position] of positions.entries()) {
-    let rest = position
+function keysOf(places: readonly Place[], shape: readonly number[]): Int32Array[] {
+  const keys = shape.map(() => new Int32Array(places.length))
+  for (const [i, place] of places.entries()) {
+    let rest = place
     for (let axis = shape.length - 1; axis >= 0; axis--) {
       const extent = shape[axis] ?? 1
-      ;(keys[axis] as Int32Array)[i] = rest % extent
-      rest = Math.floor(rest / extent)
+      const column = keys[axis] as Int32Array
+      if (typeof rest === 'bigint') {
+        column[i] = Number(rest % BigInt(extent))
+        rest /= BigInt(extent)
+      } else {
+        column[i] = rest % extent
+        rest = Math.floor(rest / extent)
+      }
     }
   }
   return keys

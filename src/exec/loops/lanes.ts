@@ -19,6 +19,8 @@ export interface Lanes {
   readonly touched?: Uint8Array
   readonly combine?: (a: number, b: number) => number
   readonly apply?: (current: number, update: number) => number
+  /** Iterations of the serial order between flushes; without, there is one at the end of the pass. */
+  readonly flushEvery?: number
 }
 
 /** The dtype of a buffer's copies: updates are numbers, not yet elements. */
@@ -32,6 +34,15 @@ export function resetLanes(lanes: Lanes): void {
   if (data instanceof BigInt64Array) data.fill(0n)
   else data.fill(-0)
   lanes.touched?.fill(0)
+}
+
+/** Flushes and empties the copies whose delay ends after so many iterations of the serial order. */
+export function flushDue(all: readonly Lanes[], iterations: number): void {
+  for (const lanes of all) {
+    if (lanes.flushEvery === undefined || iterations % lanes.flushEvery !== 0) continue
+    flushLanes(lanes)
+    resetLanes(lanes)
+  }
 }
 
 /** Combines the copies and brings them into the target. */
@@ -93,7 +104,7 @@ function addInto(target: TypedArray, at: number, source: TypedArray, from: numbe
 export function createLanes(
   target: DenseStorage,
   count: number,
-  options: Pick<Lanes, 'combine' | 'apply'> & {
+  options: Pick<Lanes, 'combine' | 'apply' | 'flushEvery'> & {
     readonly dtype: DType
     readonly touched: boolean
     readonly allocate: (dtype: DType, length: number) => TypedArray
@@ -108,6 +119,7 @@ export function createLanes(
     ...(options.touched ? { touched: options.allocate('u8', length * count) as Uint8Array } : {}),
     ...(options.combine === undefined ? {} : { combine: options.combine }),
     ...(options.apply === undefined ? {} : { apply: options.apply }),
+    ...(options.flushEvery === undefined ? {} : { flushEvery: options.flushEvery }),
   }
 }
 

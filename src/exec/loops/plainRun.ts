@@ -11,7 +11,7 @@ import { type AccumulatorLog, type AccumulatorPart, createLog, partOf, resetLog 
 import { interpretBody, type Onlooker } from './interpreter.ts'
 import { formOf, storagesOf } from './kernelPlan.ts'
 import { KeyedView } from './keyedArray.ts'
-import { allocatePlain, createLanes, dtypeOfUpdates, flushLanes, type Lanes, resetLanes } from './lanes.ts'
+import { allocatePlain, createLanes, dtypeOfUpdates, flushDue, flushLanes, type Lanes, resetLanes } from './lanes.ts'
 import type { BufferInput, LoopInputs } from './loopInputs.ts'
 import { type ArrayViewObject, denseView, keyedArrayView } from './views.ts'
 
@@ -97,6 +97,11 @@ export class PlainLoop {
     }
   }
 
+  /** Flushes the buffers whose delay ends after so many iterations. */
+  flushDue(iterations: number): void {
+    flushDue(this.#lanes, iterations)
+  }
+
   parts(): ReadonlyMap<string, AccumulatorPart> {
     return new Map([...this.accumulators].map(([name, log]) => [name, partOf(log)] as const))
   }
@@ -159,11 +164,12 @@ export class PlainLoop {
 /** How a buffer's private copies are made. */
 export function updateOptions(
   buffer: BufferInput,
-): Pick<Lanes, 'combine' | 'apply'> & { readonly dtype: 'i64' | 'f64'; readonly touched: boolean } {
-  const { combine, apply } = buffer
+): Pick<Lanes, 'combine' | 'apply' | 'flushEvery'> & { readonly dtype: 'i64' | 'f64'; readonly touched: boolean } {
+  const { combine, apply, maxDelay } = buffer
   return {
     dtype: dtypeOfUpdates(buffer.storage.dtype) as 'i64' | 'f64', // the only two it gives
     touched: combine !== 'sum' || apply !== undefined,
+    ...(maxDelay === undefined ? {} : { flushEvery: maxDelay }),
     // the user's functions of two numbers
     ...(combine === 'sum' ? {} : { combine: combine.original as (a: number, b: number) => number }),
     ...(apply === undefined ? {} : { apply: apply.original as (current: number, update: number) => number }),

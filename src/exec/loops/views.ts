@@ -1,10 +1,9 @@
 /**
  * The views of `env` for bodies that run as plain JavaScript: as they stand, or replayed for `verify`.
  *
- * Bounds are checked as in kernels. A row of a dense array is a real typed array over the array's memory, with get,
- * set and add besides: there plain indexing has no check.
+ * Bounds are checked as in kernels. A row of a dense array of numbers is a real typed array over the array's memory, with
+ * get, set and add besides: there plain indexing has no check.
  */
-import type { TypedArray } from '../../core/column.ts'
 import { PlanError } from '../../core/errors.ts'
 import { outsideMessage } from '../../core/indexSpace.ts'
 import type { DenseStorage } from '../../core/storage.ts'
@@ -61,12 +60,13 @@ export function denseView(storage: DenseStorage, label: string, target?: LaneTar
       const start = at([...prefix, 0])
       const length = shape[rank - 1] as number
       const inRow = (k: number): number => start + at1(k, length, label, shape, prefix)
-      const row = rowOf(storage, start, length)
-      return Object.defineProperties(row, {
-        get: { value: (k: number) => elements[inRow(k)] },
-        set: { value: (k: number, value: unknown) => (buffered ? view.set() : put(inRow(k), value)) },
-        add: { value: (k: number, delta: unknown) => addTo(inRow(k), delta) },
-      })
+      const get = (k: number): unknown => elements[inRow(k)]
+      const set = (k: number, value: unknown): void => (buffered ? view.set() : put(inRow(k), value))
+      const add = (k: number, delta: unknown): void => addTo(inRow(k), delta)
+      // plain writes go to the array, but those of buffers, which are refused
+      if (buffered || storage.objects !== undefined) return indexedRow({ get, set, add, length })
+      const row = storage.data.subarray(start, start + length)
+      return Object.defineProperties(row, { get: { value: get }, set: { value: set }, add: { value: add } })
     },
     shape,
   }
@@ -80,10 +80,6 @@ function at1(k: number, extent: number, label: string, shape: readonly number[],
 
 function outside(label: string, key: readonly number[], shape: readonly number[]): PlanError {
   return new PlanError(outsideMessage(label, key, shape))
-}
-
-function rowOf(storage: DenseStorage, start: number, length: number): TypedArray | unknown[] {
-  return storage.objects === undefined ? storage.data.subarray(start, start + length) : storage.objects.slice(start, start + length)
 }
 
 function laneAdd({ lanes, offset }: LaneTarget): (index: number, delta: unknown) => void {
@@ -113,12 +109,23 @@ export function keyedArrayView(keyed: KeyedView, shape: readonly number[]): Arra
 }
 
 function keyedRow(keyed: KeyedView, prefix: readonly number[], length: number): unknown {
-  const row = {
-    get: (k: number) => keyed.get(...prefix, k),
-    set: (k: number, value: unknown) => keyed.set(...prefix, k, value),
-    add: (k: number, delta: unknown) => keyed.add(...prefix, k, delta),
+  return indexedRow({
+    get: (k) => keyed.get(...prefix, k),
+    set: (k, value) => keyed.set(...prefix, k, value),
+    add: (k, delta) => keyed.add(...prefix, k, delta),
     length,
-  }
+  })
+}
+
+interface Row {
+  get(k: number): unknown
+  set(k: number, value: unknown): void
+  add(k: number, delta: unknown): void
+  readonly length: number
+}
+
+/** A row that is no typed array: plain indexing reads and writes through its methods. */
+function indexedRow(row: Row): Row {
   return new Proxy(row, {
     get: (target, name) => (isIndex(name) ? target.get(Number(name)) : Reflect.get(target, name)),
     set: (target, name, value) => {

@@ -1,0 +1,152 @@
+/**
+ * The fine print of loops, a program for each sentence that is easily broken, written from the public API alone and
+ * compared with plain JavaScript, at 1, 2 and 3 workers.
+ */
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { Session, TaskError } from '../../src/index.ts'
+
+async function errorOf(promise: Promise<unknown>): Promise<Error> {
+  const error = await promise.then(
+    () => new Error('nothing was thrown'),
+    (reason: unknown) => reason,
+  )
+  return error as Error // of promises that reject with errors
+}
+
+describe.each([1, 2, 3])('%i workers', (workers) => {
+  let session: Session
+  beforeAll(async () => {
+    session = await Session.start({ workers })
+  })
+  afterAll(() => session.stop())
+
+  test('a buffer with maxDelay shows what was flushed, to verify() too', async () => {
+    const x = session.random([1000], { seed: 1 })
+    const w = session.zeros([10])
+    const xs = await x.toTypedArray()
+    const loop = session.loop(session.range(1000), { x, w: w.buffer({ maxDelay: 7 }) }, ([i], { x, w }) => {
+      w.add(i % 10, x.get(i) + w.get(0) * 0.01)
+    })
+    expect(await loop.verify()).toEqual({ identical: true, iterations: 1000 })
+    await loop.run()
+    const [current, waiting] = [new Float64Array(10), new Float64Array(10)]
+    for (let i = 0; i < 1000; i++) {
+      waiting[i % 10]! += (xs[i] as number) + current[0]! * 0.01
+      if ((i + 1) % 7 === 0 || i === 999) for (let k = 0; k < 10; k++) current[k]! += waiting[k]!
+      if ((i + 1) % 7 === 0) waiting.fill(0)
+    }
+    expect(await w.toTypedArray()).toEqual(current)
+    expect((await loop.verify()).identical).toBe(true)
+  })
+
+  test('a number that changes between passes is the new one in the next', async () => {
+    let rate = 1
+    const a = session.zeros([4])
+    const loop = session.loop(session.range(4), { a }, ([i], { a }) => a.add(i, rate))
+    for await (const pass of loop.passes(4)) rate = 2 ** pass.number
+    expect(await a.collect()).toEqual([15, 15, 15, 15])
+    for await (const pass of loop.passes(4)) if (pass.number === 2) break
+    expect(await a.collect()).toEqual([47, 47, 47, 47])
+  })
+
+  test('buffers of one loop flush each in its own time', async () => {
+    const [a, b, c] = [session.zeros([2]), session.zeros([2]), session.zeros([2])]
+    const env = { a: a.buffer({ maxDelay: 4 }), b: b.buffer({ maxDelay: 6 }), c: c.buffer() }
+    const loop = session.loop(session.range(20), env, ([i], { a, b, c }) => {
+      a.add(i % 2, 1 + a.get(0))
+      b.add(i % 2, 1 + b.get(1) + a.get(1))
+      c.add(i % 2, 1 + c.get(0) + b.get(0))
+    })
+    expect((await loop.verify()).identical).toBe(true)
+    await loop.run()
+    const buffers = [4, 6, 20].map((every) => ({ every, now: [0, 0], waiting: [0, 0] }))
+    for (let i = 0; i < 20; i++) {
+      const [x, y, z] = buffers as [(typeof buffers)[0], (typeof buffers)[0], (typeof buffers)[0]]
+      x.waiting[i % 2]! += 1 + x.now[0]!
+      y.waiting[i % 2]! += 1 + y.now[1]! + x.now[1]!
+      z.waiting[i % 2]! += 1 + z.now[0]! + y.now[0]!
+      for (const buffer of buffers) {
+        if ((i + 1) % buffer.every !== 0 && i < 19) continue
+        buffer.now = buffer.now.map((v, k) => v + (buffer.waiting[k] ?? 0))
+        buffer.waiting = [0, 0]
+      }
+    }
+    expect([await a.collect(), await b.collect(), await c.collect()]).toEqual(buffers.map(({ now }) => now))
+  })
+
+  test('keys inserted into a sparse array of more elements than doubles count', async () => {
+    const n = 2 ** 31 - 1
+    const s = session.sparse([n, n])
+    await s.set([n - 1, 5], 3)
+    const loop = session.loop(s, { s }, (v, [i, j], { s }) => s.set(i, j + 1, v + 1))
+    expect((await loop.verify()).identical).toBe(true)
+    await loop.run({ passes: 2 })
+    expect([await s.at(n - 1, 5), await s.at(n - 1, 6), await s.at(n - 1, 7), await s.count()]).toEqual([3, 4, 5, 3])
+  })
+
+  test('a signal that was aborted before the run leaves the arrays alone', async () => {
+    const a = session.zeros([4])
+    const loop = session.loop(session.range(4), { a }, ([i], { a }) => a.add(i, 1))
+    const controller = new AbortController()
+    controller.abort(new Error('not today'))
+    expect((await errorOf(loop.run({ signal: controller.signal }))).message).toBe('not today')
+    expect(await a.collect()).toEqual([0, 0, 0, 0])
+  })
+
+  test('a body that throws: run() and verify() give the same error; only what was flushed is lost', async () => {
+    const late = session.zeros([4])
+    const early = session.zeros([4])
+    const env = { late: late.buffer(), early: early.buffer({ maxDelay: 5 }) }
+    const loop = session.loop(session.range(40), env, ([i], { late, early }) => {
+      if (i === 23) throw new RangeError('too far')
+      late.add(i % 4, 1)
+      early.add(i % 4, 1)
+    })
+    const errors = [await errorOf(loop.verify()), await errorOf(loop.run())]
+    const message = 'The body of the loop over range(40) threw at key [23]: too far'
+    for (const error of errors) {
+      expect(error).toBeInstanceOf(TaskError)
+      expect(error.message).toBe(message)
+      expect((error as TaskError).key).toEqual([23])
+    }
+    expect(await late.collect()).toEqual([0, 0, 0, 0])
+    expect((await errorOf(early.collect())).message).toBe(
+      `zeros([4]) was being written by a loop that failed (${message}), and holds a part of that pass. Assign all of it, or run the loop with { atomic: true }.`,
+    )
+    await early.assign([null], 2)
+    expect(await early.collect()).toEqual([2, 2, 2, 2])
+    const atomic = session.loop(
+      session.range(40),
+      env,
+      ([i], { early }) => {
+        if (i === 23) throw new RangeError('too far')
+        early.add(i % 4, 1)
+      },
+      { atomic: true },
+    )
+    await errorOf(atomic.run())
+    expect(await early.collect()).toEqual([2, 2, 2, 2])
+  })
+
+  test('rows of objects are written; rows of buffers refuse it', async () => {
+    const names = session.fill([2, 2], 'x', { dtype: 'object' })
+    await session.parallelFor(session.range(2), { names }, ([i], { names }) => {
+      const row = names.row(i) as unknown as { [k: number]: string; set(k: number, value: string): void }
+      row[1] = `y${i}`
+      row.set(0, `${row[1]}!`)
+    })
+    expect(await names.collect()).toEqual(['y0!', 'y0', 'y1!', 'y1'])
+    const w = session.zeros([2, 2])
+    let calls = 0
+    const error = await errorOf(
+      session.parallelFor(session.range(4), { w: w.buffer() }, ([i], { w }) => {
+        calls++ // runs as it stands
+        w.row(i % 2)[0]! += 1
+      }),
+    )
+    expect(error.message).toBe(
+      'The body of the loop over range(4) threw at key [0]: w is an update buffer: it has get and add, but no set.',
+    )
+    expect([calls, await w.collect()]).toEqual([1, [0, 0, 0, 0]])
+  })
+})
