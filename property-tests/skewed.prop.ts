@@ -1,0 +1,77 @@
+/**
+ * Law 4 on stencils over time: skewed loops have the bits of plain JavaScript run in their serial order, on 1, 2, 3 and 8
+ * workers alike, wherever their bands are cut; with order 'serial' that is key order, for exceptions and sums too.
+ */
+import fc from 'fast-check'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { analyzeLoop } from '../src/planner/loop/analyze.ts'
+import type { RandomLoop } from './arbitraries/loopBody.ts'
+import { stencil } from './arbitraries/stencil.ts'
+import { lawRuns } from './lawRuns.ts'
+import { type Machine, type Outcome, runPlainly, runRandomLoop, startMachine, Thrown } from './loopRuns.ts'
+
+const RUNS = lawRuns()
+const SEED = process.env.SEED === undefined ? Date.now() % 2 ** 31 : Number(process.env.SEED)
+console.log(`skewed.prop.ts: SEED=${SEED}, ${RUNS} runs a law`)
+const RUN = { numRuns: RUNS, seed: SEED }
+const TIMEOUT_MS = 20 * RUNS + 60_000
+
+const WORKERS = [1, 2, 3, 8]
+let machine: Machine
+beforeAll(() => {
+  machine = startMachine(WORKERS)
+})
+afterAll(() => machine.stop())
+
+const partitions = fc.oneof(fc.integer({ min: 1, max: 8 }), fc.tuple(fc.integer({ min: 1, max: 7 }), fc.integer({ min: 1, max: 7 })))
+
+test(
+  'stencils over time have the bits of plain JavaScript on any number of workers',
+  async () => {
+    const kinds = new Set<string>()
+    await fc.assert(
+      fc.asyncProperty(stencil(), partitions, async (loop, count) => {
+        kinds.add(analyzeLoop(loop.spec).schedule.kind)
+        for (const workers of WORKERS) expectPlain(loop, await runRandomLoop(machine, workers, loop, { partitions: count }), workers)
+      }),
+      RUN,
+    )
+    expect([...kinds]).toContain('skewed')
+  },
+  TIMEOUT_MS,
+)
+
+test(
+  'the exception of a stencil is the one that the serial order meets first',
+  async () => {
+    await fc.assert(
+      fc.asyncProperty(stencil({ throws: true }), partitions, async (loop, count) => {
+        for (const workers of WORKERS) expectPlain(loop, await runRandomLoop(machine, workers, loop, { partitions: count }), workers)
+      }),
+      RUN,
+    )
+  },
+  TIMEOUT_MS,
+)
+
+function expectPlain(loop: RandomLoop, outcome: Outcome, workers: number): void {
+  if (loop.spec.options.order !== 'any') expect(outcome.order).toEqual(loop.iterations.flat())
+  const plain = serialOutcome(loop, outcome.order)
+  const same =
+    outcome.order.length === loop.iterations.flat().length &&
+    JSON.stringify(outcome.error) === JSON.stringify(plain.error) &&
+    Object.is(outcome.total, plain.total) &&
+    outcome.arrays.length === plain.arrays.length &&
+    outcome.arrays.every((array, i) => array.every((value, k) => Object.is(value, plain.arrays[i]?.[k])))
+  if (!same)
+    throw new Error(`${workers} workers and plain JavaScript differ:\n${JSON.stringify(outcome)}\n${JSON.stringify(plain)}\n${loop.source}`)
+}
+
+function serialOutcome(loop: RandomLoop, order: readonly number[]): Outcome {
+  try {
+    return runPlainly(loop, order)
+  } catch (error) {
+    if (!(error instanceof Thrown)) throw error
+    return { arrays: [], total: undefined, order, error: { key: error.key, message: error.message } }
+  }
+}
