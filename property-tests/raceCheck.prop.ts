@@ -31,9 +31,9 @@ afterAll(() => machine.stop())
 
 const loops = fc.oneof(randomLoop({ inside: true }), scheduledLoop({ largest: 8 }))
 const partitions = fc.tuple(fc.integer({ min: 1, max: 5 }), fc.integer({ min: 1, max: 5 }))
-/** Axes by number, modulo how many there are. */
+/** Axes and slants by number, modulo how many there are. */
 interface Claim {
-  readonly kind: 'independent' | '1d' | '2d' | 'wavefront'
+  readonly kind: 'independent' | '1d' | '2d' | 'wavefront' | 'slanted' | 'skewed'
   readonly first: number
   readonly second: number
 }
@@ -41,7 +41,7 @@ const wrongSchedule = (...kinds: Claim['kind'][]): fc.Arbitrary<Claim> =>
   fc.record({ kind: fc.constantFrom(...kinds), first: fc.nat(5), second: fc.nat(5) })
 
 test('a conflict is reported exactly where a pair of iterations is in no order under the schedule claimed', async () => {
-  const claims = wrongSchedule('independent', '1d', '2d', 'wavefront')
+  const claims = wrongSchedule('independent', '1d', '2d', 'wavefront', 'slanted', 'skewed')
   await fc.assert(
     fc.asyncProperty(loops, claims, partitions, (loop, claim, parts) => reportsOpenPairs(loop, scheduleOf(loop, claim), parts)),
     RUN,
@@ -49,7 +49,7 @@ test('a conflict is reported exactly where a pair of iterations is in no order u
 })
 
 test('the same for conflicts that are planted one by one', async () => {
-  const claims = wrongSchedule('independent', '1d', '2d', '2d', 'wavefront', 'wavefront', 'wavefront')
+  const claims = wrongSchedule('independent', '1d', '2d', '2d', 'wavefront', 'wavefront', 'wavefront', 'slanted', 'skewed')
   await fc.assert(
     fc.asyncProperty(plantedLoop(), claims, partitions, (loop, claim, parts) => reportsOpenPairs(loop, scheduleOf(loop, claim), parts)),
     { ...RUN, numRuns: 2 * RUNS },
@@ -216,8 +216,23 @@ function scheduleOf(loop: RandomLoop, claim: Claim): Schedule {
   const first = claim.first % rank
   if (claim.kind === '1d') return { kind: '1d', axis: first }
   if (claim.kind === 'independent' || rank === 1) return { kind: 'independent' }
+  if (claim.kind === 'slanted') return { kind: '1d', form: slant(claim.first, rank) }
+  if (claim.kind === 'skewed') return { kind: 'skewed', forms: [slant(claim.first, rank), slant(claim.second, rank)] }
   const second = (first + 1 + (claim.second % (rank - 1))) % rank
   return { kind: claim.kind, axes: [Math.min(first, second), Math.max(first, second)] }
+}
+
+const SLANTS = [
+  [1, 1, 0],
+  [1, 0, 1],
+  [2, 1, 1],
+  [1, -1, 0],
+  [0, 1, 2],
+  [1, 0, 0],
+]
+
+function slant(pick: number, rank: number): readonly number[] {
+  return (SLANTS[pick % SLANTS.length] ?? []).slice(0, rank)
 }
 
 // ------------------------------------------------------------------ the reference: all pairs
@@ -282,7 +297,14 @@ function blocksInOrder({ blocks, iterations }: Seen, p: number, q: number): bool
 function blockOf(blocks: BlockSchedule, iterations: readonly (readonly number[])[], rank: number): number {
   const all = Array.from({ length: blocks.count }, (_, block) => block)
   const key = iterations[rank] ?? []
-  const { boxes, order, keyOrder } = blocks
+  const { boxes, order, keyOrder, forms, cuts } = blocks
+  if (forms !== undefined && order === undefined) {
+    const [row = 0, column = 0] = forms.map((form, i) => {
+      const value = form.reduce((sum, coefficient, axis) => sum + coefficient * (key[axis] ?? 0), 0)
+      return (cuts[i] ?? []).filter((cut) => cut <= value).length - 1
+    })
+    return row * (forms.length === 2 ? (cuts[1]?.length ?? 1) - 1 : 1) + column
+  }
   if (boxes !== undefined) {
     return all.findIndex((block) =>
       key.every((k, axis) => k >= (boxes[(block * key.length + axis) * 2] ?? 0) && k < (boxes[(block * key.length + axis) * 2 + 1] ?? 0)),

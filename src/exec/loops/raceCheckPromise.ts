@@ -30,9 +30,8 @@ export class DistinctPromise {
     }
     const broken = known.find(({ place, position }) => place !== read.place && position !== read.position)
     if (broken !== undefined) return broken
-    // Two iterations at a place stand for all: a read elsewhere is another iteration's than one of them.
-    const here = known.filter(({ place }) => place === read.place)
-    if (here.length < 2 && here.every(({ position }) => position !== read.position)) known.push(read)
+    // Iterations come one after another, so the first reader of a place stands for all.
+    if (known.every(({ place }) => place !== read.place)) known.push(read)
     return undefined
   }
 }
