@@ -147,7 +147,9 @@ function inputsOf({ ir, element, chosen, form }: Case, holding: Holding, options
       const storage = holding.dense(shape, dtype, [])
       const size = shape.reduce((a, b) => a * b, 1)
       for (let k = 0; k < size; k++) {
-        const value = numbers[(k * 5 + i) % ITERATIONS] ?? 0
+        const pick = (k * 5 + i) % ITERATIONS
+        // Half of the runs have ordinary fractions, whose sums show in which order they were added.
+        const value = form < 2 ? (numbers[pick] ?? 0) : ((chosen[pick] ?? 0) - 11.5) * 0.1 + k / 7
         storage.data[indexAt(storage, k)] = (dtype === 'bool' ? k & 1 : value) as never // of the dtype
       }
       return [name, { storage, array: i + 1, label: name }] as const

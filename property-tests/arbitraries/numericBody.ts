@@ -329,6 +329,14 @@ function rowLoopOver(scope: Scope, depth: number, names: readonly string[], rows
   const summed = fc
     .tuple(fc.constantFrom(...LOCALS), value)
     .map(([into, e]): Stmt => ({ kind: 'Assign', local: into, value: binary('+', local(into), e), span }))
+  // An element from the one before it: iterations that depend on each other.
+  const recurrence = fc
+    .tuple(fc.constantFrom(...names), fc.constantFrom(...names), fc.constantFrom(...rows), value)
+    .map(([to, from, row, e]): Stmt => {
+      const at = (array: string, k: Expr): Expr[] => (NUMERIC_ARRAYS[array]?.[1].length === 1 ? [k] : [row, k])
+      const before: Expr = { kind: 'Read', array: from, subscripts: at(from, binary('-', local(name), literal(1))), span }
+      return { kind: 'Write', array: to, subscripts: at(to, local(name)), value: binary('+', before, e), span }
+    })
   return fc
     .tuple(
       fc.array(
@@ -342,8 +350,12 @@ function rowLoopOver(scope: Scope, depth: number, names: readonly string[], rows
       ),
       bounds,
       fc.constantFrom(0, 0, 1),
+      fc.oneof({ weight: 3, arbitrary: fc.constant(null) }, { weight: 1, arbitrary: recurrence }),
     )
-    .map(([parts, to, from]) => withSums(counted(name, parts.flat(), to, 1, from), parts.flat(), depth))
+    .map(([parts, to, from, carried]) => {
+      const body = carried === null ? parts.flat() : [carried, ...parts.flat()]
+      return withSums(counted(name, body, to, 1, carried === null ? from : 1), body, depth)
+    })
 }
 
 /** The loop, and after it what it summed. */

@@ -106,3 +106,31 @@ test('what numbers cannot say stays JavaScript, with the reason', async () => {
   expect(loop.plan.kernel.target).toBe('js')
   expect(loop.plan.kernel.because?.map((reason) => reason.message)).toEqual(['Its kernel is JavaScript, because it uses a string.'])
 })
+
+test('rounding at halves', async () => {
+  const halves = Float64Array.of(-2.5, -1.5, -0.5, -0.49999999999999994, 0.49999999999999994, 0.5, 1.5, 2.5, 2 ** 52 - 0.5, -0, Number.NaN)
+  // A captured table, so that nothing is stored before it is rounded.
+  const y = session.zeros([halves.length])
+  const loop = session.loop(session.range(halves.length), { halves, y }, ([i], { halves, y }) => y.set(i, Math.round(halves[i] as number)))
+  await loop.run()
+  expect(loop.plan.kernel.target).toBe('wasm')
+  expect([...(await y.toTypedArray())]).toEqual([...halves.map(Math.round)])
+})
+
+test('two names of one array meet in its elements', async () => {
+  const A = session.fill([3, 12], 1)
+  const loop = session.loop(session.range(3), { A, B: A }, ([i], { A, B }) => {
+    for (let k = 1; k < 12; k++) A.set(i, k, B.get(i, k - 1) + 1)
+  })
+  await loop.run()
+  expect(loop.explain({ kernel: true })).toContain('not vectorized, B is written, and not only at the index')
+  expect([...(await A.row(0))]).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12])
+})
+
+test('an integer product keeps the sign of zero', async () => {
+  const y = session.zeros([3])
+  const loop = session.loop(session.range(3), { y }, ([i], { y }) => y.set(i, i * -2))
+  await loop.run()
+  expect(loop.plan.kernel.target).toBe('wasm')
+  expect([...(await y.toTypedArray())]).toEqual([-0, -2, -4])
+})
