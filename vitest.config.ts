@@ -6,6 +6,7 @@ const report = process.env.VITEST_REPORT
 const config: ViteUserConfig = defineConfig({
   test: {
     include: ['src/**/*.test.ts', 'property-tests/**/*.prop.ts', 'property-tests/**/*.test.ts'],
+    setupFiles: ['property-tests/seed.ts'],
     testTimeout: 60_000,
     hookTimeout: 60_000,
     pool: 'forks',
