@@ -4,6 +4,7 @@
  *     over [t, i]       a[i] = f(a[i - 1], a[i + 2])                in place
  *                       h[t + 1, i] = f(h[t, i - 1], h[t, i + 1])   a row for each time
  *     over [t, i, j]    g[i, j] = f(g[i - 1, j], g[i, j + 1])       in place
+ *                       (of all neighbours, or along one axis at a time: then blocks are boxes of several rows)
  *     total.add(...)    if (...) throw new Error()
  */
 import fc from 'fast-check'
@@ -13,7 +14,7 @@ import { keysOf, type RandomArray, type RandomLoop } from './loopBody.ts'
 import { printFunction } from './loopSource.ts'
 
 interface RawStencil {
-  readonly form: 'line' | 'history' | 'plane'
+  readonly form: 'line' | 'history' | 'plane' | 'cross'
   readonly extents: readonly [number, number, number]
   readonly order: 'serial' | 'any'
   readonly over: 'range' | 'sparse'
@@ -31,7 +32,7 @@ export function stencil(options: { readonly throws?: boolean } = {}): fc.Arbitra
   const offset = fc.integer({ min: -REACH, max: REACH })
   return fc
     .record({
-      form: fc.constantFrom<RawStencil['form'][]>('line', 'history', 'plane'),
+      form: fc.constantFrom<RawStencil['form'][]>('line', 'history', 'plane', 'cross', 'cross'),
       extents: fc.tuple(fc.integer({ min: 1, max: 9 }), fc.integer({ min: 1, max: 30 }), fc.integer({ min: 1, max: 12 })),
       order: fc.constantFrom<RawStencil['order'][]>('serial', 'serial', 'any'),
       over: fc.constantFrom<RawStencil['over'][]>('range', 'range', 'sparse'),
@@ -52,7 +53,8 @@ const plus = (expr: Expr, offset: number): Expr => (offset === 0 ? expr : binary
 
 export function buildStencil(raw: RawStencil): RandomLoop {
   const { form, seed } = raw
-  const extents = form === 'plane' ? raw.extents : raw.extents.slice(0, 2)
+  const isPlane = form === 'plane' || form === 'cross'
+  const extents = isPlane ? raw.extents : raw.extents.slice(0, 2)
   const rank = extents.length
   const [n, m] = [(extents[1] ?? 1) + 2 * REACH, (extents[2] ?? 1) + 2 * REACH]
   const at = (i: number, j: number): Expr[] => {
@@ -62,13 +64,14 @@ export function buildStencil(raw: RawStencil): RandomLoop {
   }
   const shape = form === 'line' ? [n] : form === 'history' ? [(extents[0] ?? 1) + 1, n] : [n, m]
   // Weights that are no binary fractions: the order of iterations shows in the bits.
-  const value = raw.reads.reduce<Expr>(
+  const reads = form === 'cross' ? raw.reads.map(([i, j], k) => (k % 2 === 0 ? [i, 0] : [0, j]) as const) : raw.reads
+  const value = reads.reduce<Expr>(
     (sum, [i, j], k) => binary('+', sum, binary('*', number(0.3 / (k + 1)), read(at(i, j)))),
     binary('*', number(0.1), read(at(0, 0))),
   )
   const target = form === 'history' ? [plus(key(0), 1), plus(key(1), REACH)] : at(0, 0)
   const body: Stmt[] = [{ kind: 'Write', array: 'a', subscripts: target, value, span }]
-  if (raw.total) body.push({ kind: 'Accumulate', accumulator: 'total', value: read(target), span })
+  if (raw.total || form === 'cross') body.push({ kind: 'Accumulate', accumulator: 'total', value: read(target), span })
   if (raw.throws) {
     const place = binary('+', binary('*', key(0), number(1 + (seed % 5))), binary('*', key(rank - 1), number(1 + (seed % 7))))
     const test = binary('===', binary('%', place, number(7 + (seed % 31))), number(5))
