@@ -134,3 +134,34 @@ test('an integer product keeps the sign of zero', async () => {
   expect(loop.plan.kernel.target).toBe('wasm')
   expect([...(await y.toTypedArray())]).toEqual([-0, -2, -4])
 })
+
+test('more values than the scratch memory holds are added in their order', async () => {
+  const sum = session.accumulator('sum')
+  const most = session.accumulator('max')
+  const loop = session.loop(session.range(3), { sum, most }, ([i], { sum, most }) => {
+    for (let k = 0; k < 6000; k++) {
+      sum.add((i + 1) / (k + 1))
+      most.add(k / (i + 1))
+    }
+  })
+  await loop.run()
+  expect(loop.plan.kernel.target).toBe('wasm')
+  let expected = 0
+  for (let i = 0; i < 3; i++) for (let k = 0; k < 6000; k++) expected += (i + 1) / (k + 1)
+  expect([sum.value, most.value]).toEqual([expected, 5999])
+})
+
+test('integers that leave 32 bits go on as doubles', async () => {
+  const edges = Int32Array.of(-(2 ** 31), 2 ** 31 - 1)
+  const y = session.zeros([2, 3])
+  const loop = session.loop(session.range(2), { edges, y }, ([i], { edges, y }) => {
+    const edge = edges[i] as number
+    y.set(i, 0, edge - 1)
+    y.set(i, 1, edge + 1)
+    y.set(i, 2, edge * edge)
+  })
+  await loop.run()
+  expect(loop.plan.kernel.target).toBe('wasm')
+  expect([...(await y.row(0))]).toEqual([-(2 ** 31) - 1, -(2 ** 31) + 1, 2 ** 62])
+  expect([...(await y.row(1))]).toEqual([2 ** 31 - 2, 2 ** 31, (2 ** 31 - 1) ** 2])
+})

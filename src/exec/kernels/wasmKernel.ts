@@ -84,9 +84,14 @@ export function wasmKernel(target: WasmTarget): WasmCode | { readonly because: s
     return { because: 'the types of its variables do not settle', span: undefined }
   } catch (error) {
     if (error instanceof NotCompiled) return { because: error.message, span: error.span }
+    // Lists of instructions are joined as arguments, of which the engine takes some hundred thousand.
+    if (error instanceof RangeError) return { because: 'it is too large', span: undefined }
     throw error
   }
 }
+
+/** Engines take 50,000 locals in a function. */
+const MOST_LOCALS = 40_000
 
 const FROM = 0
 const TO = 1
@@ -161,6 +166,7 @@ class WasmWriter implements KernelWriter {
       ...iteration,
       ...[...increment(FROM), ...this.#nextKey(), ...I.br(0), OP.end, OP.end],
     ]
+    if (this.#declared.length > MOST_LOCALS) throw new NotCompiled('it is too large')
     const code = [...this.#prologue, ...this.#accumulatorStart(), ...loop, ...this.#accumulatorEnd()]
     const bytes = moduleBytes({ imports: this.#imports, parameters: this.#parameterTypes, locals: this.#declared, body: code })
     const parameters = ir.parameters.map((parameter) => parameter.name)
