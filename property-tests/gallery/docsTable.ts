@@ -10,6 +10,7 @@ const TITLES: Readonly<Record<string, string>> = {
   stencils: 'Stencils and images',
   reductions: 'Scans and reductions',
   subscripts: 'Subscripts',
+  disguised: 'Dependences in disguise',
   graphs: 'Graphs and sparse matrices',
   learning: 'Learning and simulation',
   reported: 'Loops that are silently wrong, or refused, elsewhere',

@@ -4,7 +4,7 @@ import { type Entry, entry, filled, random, whole, zeros } from './entry.ts'
 const M = 40
 const N = 32
 /** Alignment and common subsequence fill long tables here, so that several threads take part. */
-const LONG = 500
+const LONG = 400
 
 export const dynamicProgramming: readonly Entry[] = [
   entry({

@@ -1,4 +1,5 @@
 /** All entries, by the file they stand in. */
+import { disguised } from './disguised.ts'
 import { dynamicProgramming } from './dynamicProgramming.ts'
 import type { Entry } from './entry.ts'
 import { graphs } from './graphs.ts'
@@ -15,6 +16,7 @@ export const families: Readonly<Record<string, readonly Entry[]>> = {
   stencils,
   reductions,
   subscripts,
+  disguised,
   graphs,
   learning,
   reported,

@@ -1,7 +1,7 @@
 /** Dense linear algebra. */
 import { type Entry, entry, filled, random, zeros } from './entry.ts'
 
-const N = 24
+const N = 16
 
 /** Large on the diagonal, so that eliminations and solves stay well-behaved. */
 const dominant = (seed: number) => {

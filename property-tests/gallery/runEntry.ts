@@ -28,7 +28,7 @@ export async function runEntry(session: Session, entry: Entry): Promise<Ran> {
     await Promise.all(Object.entries(entry.data).map(async ([name, given]) => [name, await arrayOf(session, given)] as const)),
   )
   const { loops, before, rounds = 1 } = loopsOf(entry.loops(session, arrays))
-  const verdicts = Object.entries(loops).map(([name, loop]) => verdictOf(entry, name, loop.plan))
+  const verdicts = new Map<string, Verdict>()
   const differences: string[] = []
   const totals: Record<string, number> = {}
   let onWorkers = 0
@@ -38,6 +38,10 @@ export async function runEntry(session: Session, entry: Entry): Promise<Ran> {
       // verify() is a pass on copies: asked once before the arrays change and once in the last round.
       if (round === 0 || round === rounds - 1) differences.push(...(await verified(name, loop)))
       const report = await loop.run()
+      const verdict = verdictOf(entry, name, loop.plan)
+      const id = `${name} ${verdict.schedule}`
+      // With another captured number the verdict may be another.
+      if (!verdicts.has(id)) verdicts.set(id, round === 0 ? verdict : { ...verdict, loop: `${name}, round ${round + 1}` })
       if (report.workers > 1) onWorkers++
       for (const pass of report.passes) Object.assign(totals, pass.accumulators)
     }
@@ -45,7 +49,7 @@ export async function runEntry(session: Session, entry: Entry): Promise<Ran> {
   const orders: Record<string, number[][]> = {}
   for (const [name, loop] of Object.entries(loops)) if (loop.plan.order === 'any') orders[name] = await orderOf(loop)
   differences.push(...(await differencesFromPlain(entry, arrays, orders, totals)))
-  return { verdicts, onWorkers, differences }
+  return { verdicts: [...verdicts.values()], onWorkers, differences }
 }
 
 async function arrayOf(session: Session, { shape, data }: Given): Promise<DistArray<number, readonly number[]>> {

@@ -246,23 +246,23 @@ export const subscripts: readonly Entry[] = [
   entry({
     name: 'odd–even transposition',
     what: 'neighbours are put in order, in two kinds of steps: a pair an iteration',
-    data: { a: random([N], 26) },
+    data: { a: random([32], 26) },
     loops: (session, { a }) => ({
       loops: {
-        even: session.loop(session.range(N / 2), { a }, ([p], { a }) => {
+        even: session.loop(session.range(16), { a }, ([p], { a }) => {
           const low = a.get(2 * p)
           const high = a.get(2 * p + 1)
           a.set(2 * p, Math.min(low, high))
           a.set(2 * p + 1, Math.max(low, high))
         }),
-        odd: session.loop(session.range(N / 2 - 1), { a }, ([p], { a }) => {
+        odd: session.loop(session.range(15), { a }, ([p], { a }) => {
           const low = a.get(2 * p + 1)
           const high = a.get(2 * p + 2)
           a.set(2 * p + 1, Math.min(low, high))
           a.set(2 * p + 2, Math.max(low, high))
         }),
       },
-      rounds: N / 2,
+      rounds: 16,
     }),
     plain: ({ a }) => {
       a.sort()
