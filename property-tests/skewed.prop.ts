@@ -6,7 +6,7 @@ import fc from 'fast-check'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { analyzeLoop } from '../src/planner/loop/analyze.ts'
 import type { RandomLoop } from './arbitraries/loopBody.ts'
-import { stencil } from './arbitraries/stencil.ts'
+import { buildStencil, type RawStencil, stencil } from './arbitraries/stencil.ts'
 import { lawRuns } from './lawRuns.ts'
 import { type Machine, type Outcome, runPlainly, runRandomLoop, startMachine, Thrown } from './loopRuns.ts'
 
@@ -53,6 +53,36 @@ test(
   },
   TIMEOUT_MS,
 )
+
+test('a sum over blocks that are boxes of several rows is that of key order', async () => {
+  const neighbours: RawStencil['reads'] = [
+    [1, 0],
+    [0, 1],
+    [-1, 0],
+    [0, -1],
+  ]
+  const raw: RawStencil = {
+    form: 'cross',
+    extents: [5, 12, 12],
+    order: 'serial',
+    over: 'range',
+    reads: neighbours,
+    total: true,
+    throws: false,
+    seed: 1,
+  }
+  for (const seed of [1, 2, 3, 4]) {
+    const loop = buildStencil({ ...raw, seed })
+    expect(analyzeLoop(loop.spec).schedule).toEqual({
+      kind: 'skewed',
+      forms: [
+        [1, 1, 0],
+        [1, 0, 1],
+      ],
+    })
+    for (const workers of WORKERS) expectPlain(loop, await runRandomLoop(machine, workers, loop, { partitions: [3, 4] }), workers)
+  }
+})
 
 function expectPlain(loop: RandomLoop, outcome: Outcome, workers: number): void {
   if (loop.spec.options.order !== 'any') expect(outcome.order).toEqual(loop.iterations.flat())

@@ -13,7 +13,7 @@ import type { EnvBinding, LoopSpec } from '../../src/core/loopSpec.ts'
 import { keysOf, type RandomArray, type RandomLoop } from './loopBody.ts'
 import { printFunction } from './loopSource.ts'
 
-interface RawStencil {
+export interface RawStencil {
   readonly form: 'line' | 'history' | 'plane' | 'cross'
   readonly extents: readonly [number, number, number]
   readonly order: 'serial' | 'any'
