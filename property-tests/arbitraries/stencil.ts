@@ -64,7 +64,7 @@ export function buildStencil(raw: RawStencil): RandomLoop {
   }
   const shape = form === 'line' ? [n] : form === 'history' ? [(extents[0] ?? 1) + 1, n] : [n, m]
   // Weights that are no binary fractions: the order of iterations shows in the bits.
-  const reads = form === 'cross' ? raw.reads.map(([i, j], k) => (k % 2 === 0 ? [i, 0] : [0, j]) as const) : raw.reads
+  const reads = form === 'cross' ? raw.reads.map(([i, j], k): readonly [number, number] => (k % 2 === 0 ? [i, 0] : [0, j])) : raw.reads
   const value = reads.reduce<Expr>(
     (sum, [i, j], k) => binary('+', sum, binary('*', number(0.3 / (k + 1)), read(at(i, j)))),
     binary('*', number(0.1), read(at(0, 0))),
