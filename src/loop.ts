@@ -20,6 +20,7 @@ import type { LoopPlan } from './core/loopPlan.ts'
 import type { LoopReport, PassReport, VerifyReport } from './core/loopReport.ts'
 import type { AnalyzedLoop, EnvBinding, LoopOptions, LoopOver } from './core/loopSpec.ts'
 import type { Rng } from './core/loopViews.ts'
+import { nearestNames } from './core/nearestNames.ts'
 import type { DType } from './core/schema.ts'
 import { ARRAY_OF_DTYPE, type DenseStorage, type Storage } from './core/storage.ts'
 import { UpdateBuffer } from './core/updateBuffer.ts'
@@ -111,6 +112,7 @@ export class LoopHandle implements Loop {
     const { analyzed, bindings } = this.#analyze()
     this.#analyzed = analyzed
     this.#bindings = bindings
+    checkPromises(request.options, bindings)
     if (request.options.require === 'parallel') {
       const error = notParallelError(analyzed)
       if (error !== undefined) throw error
@@ -459,6 +461,12 @@ function checkRequest({ over, env, body, options }: LoopRequest): void {
   if (typeof env !== 'object' || env === null)
     throw new PlanError('The env of loop() is an object of arrays and constants, as { W, H }; {} for none.')
   checkFunction('loop()', body, isIndexSpace(over) ? '(key, env)' : '(value, key, env)')
+  if (Object.prototype.toString.call(body) === '[object GeneratorFunction]') {
+    throw new LoopError(
+      'The body of a loop is a generator, whose calls run nothing. Write an ordinary function, and return the new element instead of yielding it.',
+      [],
+    )
+  }
   if (options.order !== undefined) checkOneOf('The order of loop()', options.order, ['serial', 'any'])
   if (options.precision !== undefined) checkOneOf('The precision of loop()', options.precision, ['exact', 'fast'])
   if (options.balance !== undefined) checkOneOf('The balance of loop()', options.balance, ['histogram', 'equal'])
@@ -466,6 +474,17 @@ function checkRequest({ over, env, body, options }: LoopRequest): void {
   if (options.require !== undefined) checkOneOf('The require of loop()', options.require, ['parallel'])
   const parts = options.partitions === undefined ? [] : [options.partitions].flat()
   for (const part of parts) checkCount('The partitions of loop()', part, 1)
+}
+
+/** A promise about a name that is no array of the loop would promise nothing. */
+function checkPromises({ assume }: LoopOptions, { arrays }: Bindings): void {
+  for (const name of assume?.distinct ?? []) {
+    if (arrays.has(name)) continue
+    const near = nearestNames(name, [...arrays.keys()])
+    const guess = near.length === 0 ? '' : ` Did you mean ${near.map((one) => `"${one}"`).join(' or ')}?`
+    const all = arrays.size === 0 ? 'There are none' : `They are ${[...arrays.keys()].join(', ')}`
+    throw new PlanError(`assume.distinct of loop() names "${name}", which is no array of this loop.${guess} ${all}.`)
+  }
 }
 
 function isIndexSpace(value: object): value is IndexSpace {

@@ -84,6 +84,36 @@ describe.each([1, 2, 3])('%i workers', (workers) => {
     expect([await s.at(n - 1, 5), await s.at(n - 1, 6), await s.at(n - 1, 7), await s.count()]).toEqual([3, 4, 5, 3])
   })
 
+  test('wrong loops are named at once', async () => {
+    const a = session.zeros([6])
+    const to = session.zeros([6], { dtype: 'i32' })
+    const twoAxes = session.zeros([6, 6])
+    const space = session.range(6)
+    const wrong: readonly [string, () => unknown][] = [
+      [
+        'PlanError: assume.distinct of loop() names "two", which is no array of this loop. Did you mean "to"? They are a, to.',
+        () => session.loop(space, { a, to }, ([i], { a, to }) => a.set(to.get(i), i), { assume: { distinct: ['two'] } }),
+      ],
+      [
+        'LoopError: The body of a loop is a generator, whose calls run nothing. Write an ordinary function, and return the new element instead of yielding it.',
+        () =>
+          session.loop(a, {}, function* (v: number) {
+            yield v
+          } as unknown as (v: number) => number),
+      ],
+      [
+        'PlanError: a has 1 axis, and the body of the loop gives 2 keys for an element of it. get takes a key for each axis, set and add the value behind them, row all keys but the last.',
+        () => session.parallelFor(space, { a: a as never as typeof twoAxes }, ([i], { a }) => a.set(i, i, 1)),
+      ],
+      ['PlanError: range() needs at least one extent, as in range(10).', () => session.range(...([] as unknown as [number]))],
+    ]
+    for (const [text, program] of wrong) {
+      const error = await errorOf(Promise.resolve().then(program))
+      expect(`${error.name}: ${error.message}`).toBe(text)
+    }
+    expect(await a.collect()).toEqual([0, 0, 0, 0, 0, 0])
+  })
+
   test('a signal that was aborted before the run leaves the arrays alone', async () => {
     const a = session.zeros([4])
     const loop = session.loop(session.range(4), { a }, ([i], { a }) => a.add(i, 1))

@@ -30,7 +30,8 @@ export function sizeOfShape(shape: Shape): number {
 
 /** Throws a PlanError unless every extent is an integer from 0 to 2^31 - 1 and there is at least one axis. */
 export function checkShape(what: string, shape: Shape): void {
-  if (shape.length === 0) throw new PlanError(`${what} needs at least one extent, as in ${what.split(' ')[0]}([10]).`)
+  if (shape.length === 0)
+    throw new PlanError(`${what} needs at least one extent, as in ${what.split(/[ (]/)[0]}(${what.startsWith('range') ? '10' : '[10]'}).`)
   for (const [axis, extent] of shape.entries()) {
     if (!Number.isInteger(extent) || extent < 0 || extent > LARGEST_EXTENT) {
       throw new PlanError(`The extent of axis ${axis} of ${what} is ${String(extent)}. Extents are integers from 0 to ${LARGEST_EXTENT}.`)

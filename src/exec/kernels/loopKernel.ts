@@ -9,7 +9,7 @@
  * Semantics are those of the source: JavaScript's own operators on JavaScript's own values.
  */
 
-import { Bug } from '../../core/errors.ts'
+import { Bug, PlanError } from '../../core/errors.ts'
 import { type Expr, expressionsOf, type FunctionIr, type Stmt, visitExpr, visitStmts } from '../../core/functionIr.ts'
 import { assignedLocals, countedRange, integerRange, type RangeScope } from './loopKernelRanges.ts'
 import type { ArrayShape, ColumnShape, KernelShape } from './loopKernelShape.ts'
@@ -484,7 +484,10 @@ class KernelWriter {
   ): { readonly evaluate: readonly string[]; readonly check: readonly string[]; readonly index: string } {
     const i = this.#arrays.indexOf(array)
     if (subscripts.length !== shape.extents.length) {
-      throw new Bug(`${array} has ${shape.extents.length} axes, and its access ${subscripts.length} subscripts.`)
+      const axes = shape.extents.length === 1 ? '1 axis' : `${shape.extents.length} axes`
+      throw new PlanError(
+        `${array} has ${axes}, and the body of the loop gives ${subscripts.length} keys for an element of it. get takes a key for each axis, set and add the value behind them, row all keys but the last.`,
+      )
     }
     const evaluate: string[] = []
     const conditions: string[] = []
