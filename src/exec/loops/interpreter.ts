@@ -4,6 +4,7 @@
  */
 import { Bug } from '../../core/errors.ts'
 import type { Expr, FunctionIr, Primitive, Stmt } from '../../core/functionIr.ts'
+import { applyBinary } from '../../core/operators.ts'
 import type { ArrayViewObject } from './views.ts'
 
 export type Views = Readonly<Record<string, unknown>>
@@ -156,7 +157,7 @@ class Iteration {
       case 'Unary':
         return unary(expr.operator, this.#expr(expr.operand) as number)
       case 'Binary':
-        return binary(expr.operator, this.#expr(expr.left) as number, this.#expr(expr.right) as number)
+        return applyBinary(expr.operator, this.#expr(expr.left) as number, this.#expr(expr.right) as number)
       case 'Logical': {
         const left = this.#expr(expr.left)
         if (expr.operator === '&&') return left && this.#expr(expr.right)
@@ -212,54 +213,6 @@ function unary(operator: Extract<Expr, { kind: 'Unary' }>['operator'], a: number
       return ~a
     case 'typeof':
       return typeof a
-  }
-}
-
-/** The operands are anything; `number` lets TypeScript pass the operators through to JavaScript. */
-function binary(operator: Extract<Expr, { kind: 'Binary' }>['operator'], a: number, b: number): unknown {
-  switch (operator) {
-    case '+':
-      return a + b
-    case '-':
-      return a - b
-    case '*':
-      return a * b
-    case '/':
-      return a / b
-    case '%':
-      return a % b
-    case '**':
-      return a ** b
-    case '&':
-      return a & b
-    case '|':
-      return a | b
-    case '^':
-      return a ^ b
-    case '<<':
-      return a << b
-    case '>>':
-      return a >> b
-    case '>>>':
-      return a >>> b
-    case '==':
-      // biome-ignore lint/suspicious/noDoubleEquals: the source's own operator
-      return a == b
-    case '!=':
-      // biome-ignore lint/suspicious/noDoubleEquals: the source's own operator
-      return a != b
-    case '===':
-      return a === b
-    case '!==':
-      return a !== b
-    case '<':
-      return a < b
-    case '<=':
-      return a <= b
-    case '>':
-      return a > b
-    case '>=':
-      return a >= b
   }
 }
 

@@ -6,6 +6,7 @@
  * whether a value is truthy.
  */
 import type { BinaryOperator, Expr, Primitive, Stmt, UnaryOperator } from '../../core/functionIr.ts'
+import { applyBinary } from '../../core/operators.ts'
 import type { Span } from '../../core/span.ts'
 
 export function literal(value: Primitive, span: Span): Expr {
@@ -42,46 +43,7 @@ export function binary(operator: BinaryOperator, left: Expr, right: Expr, span: 
 function fold(operator: BinaryOperator, a: Primitive, b: Primitive): Primitive | undefined {
   if (typeof a === 'string' && typeof b === 'string' && operator === '+') return a + b
   if (typeof a !== 'number' || typeof b !== 'number') return undefined
-  switch (operator) {
-    case '+':
-      return a + b
-    case '-':
-      return a - b
-    case '*':
-      return a * b
-    case '/':
-      return a / b
-    case '%':
-      return a % b
-    case '**':
-      return a ** b
-    case '&':
-      return a & b
-    case '|':
-      return a | b
-    case '^':
-      return a ^ b
-    case '<<':
-      return a << b
-    case '>>':
-      return a >> b
-    case '>>>':
-      return a >>> b
-    case '==':
-    case '===':
-      return a === b
-    case '!=':
-    case '!==':
-      return a !== b
-    case '<':
-      return a < b
-    case '<=':
-      return a <= b
-    case '>':
-      return a > b
-    case '>=':
-      return a >= b
-  }
+  return applyBinary(operator, a, b) as number | boolean // of two numbers
 }
 
 /** Chains of one operator lean to the left. */
