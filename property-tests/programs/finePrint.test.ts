@@ -114,6 +114,31 @@ describe.each([1, 2, 3])('%i workers', (workers) => {
     expect(await a.collect()).toEqual([0, 0, 0, 0, 0, 0])
   })
 
+  test('an f32 element read into a local keeps its value when the element is written', async () => {
+    const W = session.random([200, 8], { seed: 1, dtype: 'f32' })
+    const H = session.random([200, 8], { seed: 2, dtype: 'f32' })
+    const loop = session.loop(session.range(200), { W, H }, ([u], { W, H }) => {
+      const [w, h] = [W.row(u), H.row(u)]
+      for (let k = 0; k < 8; k++) {
+        const [a, b] = [w[k] as number, h[k] as number]
+        w[k]! += 0.1 * b
+        h[k]! += 0.1 * a
+      }
+    })
+    const [w, h] = [(await W.toTypedArray()).slice(), (await H.toTypedArray()).slice()] as [Float32Array, Float32Array]
+    // V8 compiles kernels anew while they run: the first passes are not the last ones
+    await loop.run({ passes: 50 })
+    for (let pass = 0; pass < 50; pass++) {
+      for (let i = 0; i < w.length; i++) {
+        const [a, b] = [w[i] as number, h[i] as number]
+        w[i]! += 0.1 * b
+        h[i]! += 0.1 * a
+      }
+    }
+    expect(await W.toTypedArray()).toEqual(w)
+    expect(await H.toTypedArray()).toEqual(h)
+  })
+
   test('a signal that was aborted before the run leaves the arrays alone', async () => {
     const a = session.zeros([4])
     const loop = session.loop(session.range(4), { a }, ([i], { a }) => a.add(i, 1))

@@ -139,7 +139,6 @@ export const SIMD = {
   load: 0x00,
   store: 0x0b,
   load32Zero: 0x5c,
-  load64Zero: 0x5d,
   load32Splat: 0x09,
   load64Splat: 0x0a,
   load32Lane: 0x56,

@@ -404,8 +404,9 @@ class VectorWriter {
     const offset = (this.#copy * this.#lanes) << LOG2_BYTES[access.dtype]
     const address = access.known.code()
     if (this.#isSingle || access.dtype === 'f64') return [...address, ...I.simdMemory(SIMD.load, offset)]
-    if (access.dtype === 'f32') return [...address, ...I.simdMemory(SIMD.load64Zero, offset), ...I.simd(SIMD.promoteF32)]
-    if (access.dtype === 'i32') return [...address, ...I.simdMemory(SIMD.load64Zero, offset), ...I.simd(SIMD.f64ConvertI32S)]
+    // Not v128.load64_zero: V8 11 folds that load into the conversion after it, and so moves it past stores in between.
+    if (access.dtype === 'f32') return [...address, ...I.simdMemory(SIMD.load64Splat, offset), ...I.simd(SIMD.promoteF32)]
+    if (access.dtype === 'i32') return [...address, ...I.simdMemory(SIMD.load64Splat, offset), ...I.simd(SIMD.f64ConvertI32S)]
     throw new Scalar(`${access.array} has elements of ${access.dtype}`)
   }
 
