@@ -1,8 +1,10 @@
 /**
  * Law 5 for WebAssembly kernels: in exact precision they do what JavaScript kernels do, and what the IR says, on NaN,
  * -0, infinities, denormals and the extremes of every dtype: the same bits, or the same error at the same key. In fast
- * precision they do the same for every number of workers.
+ * precision they do the same for every number of workers. The engine's optimizing compiler is what runs long loops, so it
+ * is made to compile every kernel here: what it gets wrong is found too.
  */
+import { setFlagsFromString } from 'node:v8'
 import fc from 'fast-check'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { columnFromValues } from '../src/core/columnBuilder.ts'
@@ -22,6 +24,8 @@ import { NUMERIC_ARRAYS, type NumericElement, numericBody, TWIN } from './arbitr
 import { irText } from './kernelText.ts'
 import { lawRuns } from './lawRuns.ts'
 import { elementsOf, Holding, indexAt, type Machine, startMachine } from './loopRuns.ts'
+
+setFlagsFromString('--no-liftoff')
 
 const RUNS = lawRuns()
 const SEED = process.env.SEED === undefined ? Date.now() % 2 ** 31 : Number(process.env.SEED)
