@@ -139,6 +139,20 @@ describe.each([1, 2, 3])('%i workers', (workers) => {
     expect(await H.toTypedArray()).toEqual(h)
   })
 
+  test('the value iterated over is what it was when the iteration started', async () => {
+    const a = session.fill([20], 3)
+    const dice = session.rng(1)
+    // the draw keeps the body a JavaScript kernel
+    const loop = session.loop(a, { a, dice }, (value, [i], { a, dice }) => {
+      a.set(i, value + dice.int(1))
+      a.set(i, a.get(i) + 1)
+      a.set(i, a.get(i) * 2 + value * 10)
+    })
+    await loop.run()
+    expect(await a.collect()).toEqual(new Array(20).fill(38))
+    expect(loop.plan.kernel.target).toBe('js')
+  })
+
   test('a signal that was aborted before the run leaves the arrays alone', async () => {
     const a = session.zeros([4])
     const loop = session.loop(session.range(4), { a }, ([i], { a }) => a.add(i, 1))
