@@ -136,7 +136,7 @@ describe('law 1: a plan gives what the reference gives', () => {
             }
             expect(arena.usedBytes).toBe(0)
           }),
-          { numRuns: functions === 'lowered' ? RUNS : Math.ceil(RUNS / 2) },
+          { numRuns: RUNS },
         )
       })
     }
