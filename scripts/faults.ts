@@ -11,7 +11,6 @@
  *
  *     tsx scripts/faults.ts --list             names, files and laws
  *     tsx scripts/faults.ts --only affine      faults whose names contain a word
- *     tsx scripts/faults.ts --every 4          each fourth fault: a sample for a short check
  */
 import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { availableParallelism, tmpdir } from 'node:os'
@@ -40,12 +39,10 @@ const SEEDS = 6
 const STAYED_GREEN = ` stayed green under ${SEEDS} seeds.`
 const FOLDER = join(ROOT, 'property-tests', 'faults')
 const { values } = parseArgs({
-  options: { list: { type: 'boolean' }, only: { type: 'string' }, every: { type: 'string' }, lanes: { type: 'string' } },
+  options: { list: { type: 'boolean' }, only: { type: 'string' }, lanes: { type: 'string' } },
 })
 
-const faults = readFaults()
-  .filter((fault) => fault.name.includes(values.only ?? ''))
-  .filter((_, index) => index % Number(values.every ?? 1) === 0)
+const faults = readFaults().filter((fault) => fault.name.includes(values.only ?? ''))
 if (values.list === true) for (const fault of faults) console.log(`${fault.name.padEnd(60)}  ${fault.file}\n    ${fault.law}`)
 else await tryAll()
 
