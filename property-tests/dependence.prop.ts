@@ -16,12 +16,10 @@ import { chooseSchedule } from '../src/planner/loop/schedule.ts'
 import { keysOf, type RandomLoop, randomLoop } from './arbitraries/loopBody.ts'
 import { printFunction } from './arbitraries/loopSource.ts'
 import { type Touch, traceLoop } from './arbitraries/loopTrace.ts'
-import { lawRuns } from './lawRuns.ts'
+import { announcedRun } from './lawRuns.ts'
 
-const RUNS = lawRuns(2_000)
-const SEED = process.env.SEED === undefined ? Date.now() % 2 ** 31 : Number(process.env.SEED)
-console.log(`dependence.prop.ts: SEED=${SEED}, ${RUNS} runs a law`)
-const RUN = { numRuns: RUNS, seed: SEED }
+const RUN = announcedRun('dependence.prop.ts', 2_000)
+const RUNS = RUN.numRuns
 // Far above what a run takes, for machines under load.
 vi.setConfig({ testTimeout: 30 * RUNS + 60_000 })
 

@@ -11,3 +11,11 @@ export function lawRuns(standard: number = 1_000): number {
   if (!Number.isInteger(count) || count < 1) throw new Error(`LAWS is ${asked}. It is long, short, or a number of cases.`)
   return count
 }
+
+/** The runs and the seed of a file's laws, printed so that a red run can be repeated with SEED. */
+export function announcedRun(file: string, standard?: number): { readonly numRuns: number; readonly seed: number } {
+  const numRuns = lawRuns(standard)
+  const seed = process.env.SEED === undefined ? Date.now() % 2 ** 31 : Number(process.env.SEED)
+  console.log(`${file}: SEED=${seed}, ${numRuns} runs a law`)
+  return { numRuns, seed }
+}

@@ -15,13 +15,11 @@ import { prepareLoop } from '../src/exec/loops/loopRun.ts'
 import { PlainLoop } from '../src/exec/loops/plainRun.ts'
 import { EXTENT, KERNEL_ARRAYS, type KernelElement, kernelBody, SPECIAL_NUMBERS } from './arbitraries/kernelBody.ts'
 import { irText } from './kernelText.ts'
-import { lawRuns } from './lawRuns.ts'
+import { announcedRun } from './lawRuns.ts'
 import { elementsOf, Holding, type Machine, startMachine } from './loopRuns.ts'
 
-const RUNS = lawRuns()
-const SEED = process.env.SEED === undefined ? Date.now() % 2 ** 31 : Number(process.env.SEED)
-console.log(`loopKernel.prop.ts: SEED=${SEED}, ${RUNS} runs a law`)
-const RUN = { numRuns: RUNS, seed: SEED }
+const RUN = announcedRun('loopKernel.prop.ts')
+const RUNS = RUN.numRuns
 const TIMEOUT_MS = 20 * RUNS + 60_000
 
 let machine: Machine

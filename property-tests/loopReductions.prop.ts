@@ -10,13 +10,11 @@ import type { AnalyzedLoop, Schedule } from '../src/core/loopSpec.ts'
 import type { DType } from '../src/core/schema.ts'
 import type { AccumulatorInput, BufferInput, LoopInputs } from '../src/exec/loops/loopInputs.ts'
 import { prepareLoop } from '../src/exec/loops/loopRun.ts'
-import { lawRuns } from './lawRuns.ts'
+import { announcedRun } from './lawRuns.ts'
 import { elementsOf, Holding, type Machine, startMachine } from './loopRuns.ts'
 
-const RUNS = lawRuns()
-const SEED = process.env.SEED === undefined ? Date.now() % 2 ** 31 : Number(process.env.SEED)
-console.log(`loopReductions.prop.ts: SEED=${SEED}, ${RUNS} runs a law`)
-const RUN = { numRuns: RUNS, seed: SEED }
+const RUN = announcedRun('loopReductions.prop.ts')
+const RUNS = RUN.numRuns
 const TIMEOUT_MS = 30 * RUNS + 60_000
 const WORKERS = [1, 2, 8]
 /** Elements of the array that loops add to. */

@@ -7,13 +7,11 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { LoopOptions } from '../src/core/loopSpec.ts'
 import { type RandomLoop, randomLoop } from './arbitraries/loopBody.ts'
 import { scheduledLoop } from './arbitraries/scheduledLoop.ts'
-import { lawRuns } from './lawRuns.ts'
+import { announcedRun } from './lawRuns.ts'
 import { type Machine, type Outcome, runPlainly, runRandomLoop, startMachine, Thrown } from './loopRuns.ts'
 
-const RUNS = lawRuns()
-const SEED = process.env.SEED === undefined ? Date.now() % 2 ** 31 : Number(process.env.SEED)
-console.log(`parallelFor.prop.ts: SEED=${SEED}, ${RUNS} runs a law`)
-const RUN = { numRuns: RUNS, seed: SEED }
+const RUN = announcedRun('parallelFor.prop.ts')
+const RUNS = RUN.numRuns
 const TIMEOUT_MS = 20 * RUNS + 60_000
 
 const WORKERS = [1, 2, 3, 8]

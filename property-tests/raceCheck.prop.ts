@@ -14,13 +14,11 @@ import { prepareLoop } from '../src/exec/loops/loopRun.ts'
 import { type RandomArray, type RandomLoop, randomLoop } from './arbitraries/loopBody.ts'
 import { plantedLoop } from './arbitraries/plantedLoop.ts'
 import { scheduledLoop } from './arbitraries/scheduledLoop.ts'
-import { lawRuns } from './lawRuns.ts'
+import { announcedRun } from './lawRuns.ts'
 import { Holding, inputsOf, type Machine, startMachine, valuesOf } from './loopRuns.ts'
 
-const RUNS = lawRuns()
-const SEED = process.env.SEED === undefined ? Date.now() % 2 ** 31 : Number(process.env.SEED)
-console.log(`raceCheck.prop.ts: SEED=${SEED}, ${RUNS} runs a law`)
-const RUN = { numRuns: RUNS, seed: SEED }
+const RUN = announcedRun('raceCheck.prop.ts')
+const RUNS = RUN.numRuns
 vi.setConfig({ testTimeout: 50 * RUNS + 60_000 })
 
 let machine: Machine

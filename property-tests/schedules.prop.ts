@@ -12,12 +12,10 @@ import { slantedBoxes } from '../src/exec/loops/pieces.ts'
 import { serialOrderOf, visitSerially } from '../src/exec/loops/space.ts'
 import { chooseSchedule } from '../src/planner/loop/schedule.ts'
 import { keysOf } from './arbitraries/loopBody.ts'
-import { lawRuns } from './lawRuns.ts'
+import { announcedRun } from './lawRuns.ts'
 
-const RUNS = lawRuns(2_000)
-const SEED = process.env.SEED === undefined ? Date.now() % 2 ** 31 : Number(process.env.SEED)
-console.log(`schedules.prop.ts: SEED=${SEED}, ${RUNS} runs a law`)
-const RUN = { numRuns: RUNS, seed: SEED }
+const RUN = announcedRun('schedules.prop.ts', 2_000)
+const RUNS = RUN.numRuns
 vi.setConfig({ testTimeout: 30 * RUNS + 60_000 })
 
 type Vector = readonly Distance[]
