@@ -8,7 +8,8 @@
 import type { Primitive } from '../../core/functionIr.ts'
 import type { Arena } from '../memory/arena.ts'
 import type { KernelBinding, LoopKernel, SumLog } from './loopKernelShape.ts'
-import { LOG_CAPACITY, type ThrownError } from './wasmKernel.ts'
+import type { ThrownError } from './wasmCode.ts'
+import { LOG_CAPACITY } from './wasmIteration.ts'
 
 /** Structured-cloneable. */
 export interface WasmKernelPlan {

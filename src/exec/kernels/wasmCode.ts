@@ -1,12 +1,11 @@
 /**
- * What the parts of the WebAssembly compiler share: what they compile for, loads and stores by element type, and what
- * a loop's code asks of the kernel around it.
+ * What the parts of the WebAssembly compiler share: what they compile for, and loads and stores by element type.
  */
-import type { Expr, FunctionIr, Stmt } from '../../core/functionIr.ts'
+import type { FunctionIr } from '../../core/functionIr.ts'
 import type { DType } from '../../core/schema.ts'
 import type { ArrayShape, KernelShape } from './loopKernelShape.ts'
-import { type Code, I, OP, type ValueType } from './wasmEncoder.ts'
-import { F64, HIGHEST, LOWEST, type Value, type WasmType } from './wasmTypes.ts'
+import { type Code, I, OP } from './wasmEncoder.ts'
+import { F64, HIGHEST, LOWEST, type Value } from './wasmTypes.ts'
 
 /** What the module depends on besides the IR and the kernel's shape. */
 export interface WasmTarget {
@@ -51,28 +50,9 @@ export interface Control {
   readonly label?: string | undefined
 }
 
-/** The kernel being written, as its innermost loops see it. */
-export interface KernelWriter {
-  readonly target: WasmTarget
-  readonly locals: Map<string, WasmType>
-  simd: boolean
-  readonly loops: string[]
-  /** Addresses of accesses inside the loop being written, by their node. */
-  known: ReadonlyMap<object, KnownAddress>
-  expr(expr: Expr): Value
-  /** A new wasm local. */
-  declare(type: ValueType): number
-  /** The wasm local of a variable. */
-  slotOf(name: string): number
-  isChanged(name: string): boolean
-  /** How often the whole body reads a variable. */
-  readsOf(name: string): number
-  array(name: string): { readonly number: number; readonly shape: DenseShape }
-  global(name: string): Code
-  base(name: string): Code
-  scaled(number: number, axis: number, code: Code, rank: number): Code
-  within(control: Control, write: () => Code): Code
-  plainLoop(stmt: Extract<Stmt, { kind: 'For' }>, seen?: WasmType, test?: Code): Code
+export interface ThrownError {
+  readonly error: 'Error' | 'RangeError' | 'TypeError'
+  readonly message: string | undefined
 }
 
 /** An element as a value; `address` leaves its address. */

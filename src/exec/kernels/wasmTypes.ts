@@ -4,7 +4,6 @@
  * Integers are never -0. A double that `maybe` is undefined stands for it as NaN, which is what arithmetic, stores and
  * truth make of undefined; whatever could tell the two apart is not compiled.
  */
-import { type Expr, expressionsOf, type FunctionIr, nestedOf, type Stmt, visitExpr } from '../../core/functionIr.ts'
 import type { Span } from '../../core/span.ts'
 import { type Code, I, OP, SATURATE } from './wasmEncoder.ts'
 
@@ -93,100 +92,30 @@ export function integerResult(operator: string, a: WasmType, b: WasmType): WasmT
   }
 }
 
-/** Locals that some path reads before it gives them a value. */
-export function readUnset(ir: FunctionIr): ReadonlySet<string> {
-  const found = new Set<string>()
-  /** Locals that may be unset; undefined where control never arrives. */
-  type State = ReadonlySet<string> | undefined
-  const exits: { readonly label: string | undefined; readonly loop: boolean; broken: State; continued: State }[] = []
-  const join = (a: State, b: State): State => (a === undefined ? b : b === undefined ? a : new Set([...a, ...b]))
-  const read = (expr: Expr, state: State): void =>
-    visitExpr(expr, (e) => {
-      if (e.kind === 'Local' && state?.has(e.name) === true) found.add(e.name)
-    })
-  const leave = (label: string | undefined, loopOnly: boolean) =>
-    exits.findLast((exit) => (label === undefined ? exit.loop : exit.label === label && (exit.loop || !loopOnly)))
-  const all = (stmts: readonly Stmt[], state: State): State => stmts.reduce<State>((s, stmt) => one(stmt, s), state)
-  const one = (stmt: Stmt, state: State): State => {
-    if (stmt.kind !== 'For') for (const expr of expressionsOf(stmt)) read(expr, state)
-    switch (stmt.kind) {
-      case 'Let':
-        if (stmt.init === undefined) return state === undefined ? state : new Set([...state, stmt.local])
-        return without(state, stmt.local)
-      case 'Assign':
-        return without(state, stmt.local)
-      case 'If':
-        return join(all(stmt.then, state), all(stmt.else, state))
-      case 'Labeled': {
-        exits.push({ label: stmt.label, loop: false, broken: undefined, continued: undefined })
-        const end = all(stmt.body, state)
-        return join(end, exits.pop()?.broken)
-      }
-      case 'For': {
-        let head = all(stmt.init, state)
-        for (;;) {
-          exits.push({ label: stmt.label, loop: true, broken: undefined, continued: undefined })
-          if (stmt.test !== undefined && !stmt.doWhile) read(stmt.test, head)
-          const end = all(stmt.body, head)
-          const exit = exits.pop()
-          const updated = all(stmt.update, join(end, exit?.continued))
-          if (stmt.test !== undefined && stmt.doWhile) read(stmt.test, updated)
-          const next = join(head, updated)
-          if ((next?.size ?? 0) === (head?.size ?? 0)) return join(join(head, updated), exit?.broken)
-          head = next
-        }
-      }
-      case 'Break': {
-        const exit = leave(stmt.label, false)
-        if (exit !== undefined) exit.broken = join(exit.broken, state)
-        return undefined
-      }
-      case 'Continue': {
-        const exit = leave(stmt.label, true)
-        if (exit !== undefined) exit.continued = join(exit.continued, state)
-        return undefined
-      }
-      case 'Return':
-      case 'Throw':
-        return undefined
-      case 'Write':
-      case 'Add':
-      case 'Accumulate':
-      case 'Evaluate':
-        return state
-    }
-  }
-  all(ir.body, new Set())
-  return found
-
-  function without(state: State, local: string): State {
-    if (state?.has(local) !== true) return state
-    return new Set([...state].filter((name) => name !== local))
-  }
+/** The value as a local of the type holds it. */
+export function asType(value: Value, type: WasmType): Code {
+  return type.kind === 'f64' ? asF64(value) : value.code
 }
 
-/** Names of locals that the statements declare or assign. */
-export function changedIn(stmts: readonly Stmt[]): Set<string> {
-  const names = new Set<string>()
-  const visit = (stmt: Stmt): void => {
-    if (stmt.kind === 'Let' || stmt.kind === 'Assign') names.add(stmt.local)
-    nestedOf(stmt).forEach(visit)
-  }
-  stmts.forEach(visit)
-  return names
+/** ToNumber of truth values; numbers are what they are. */
+export function number(value: Value): Value {
+  return value.type.kind === 'bool' ? { ...value, type: { kind: 'i32', low: 0, high: 1 } } : value
 }
 
-/** How often the statements read a local. */
-export function readsIn(stmts: readonly Stmt[], name: string): number {
-  let count = 0
-  const visit = (stmt: Stmt): void => {
-    for (const expr of expressionsOf(stmt)) {
-      visitExpr(expr, (e) => {
-        if (e.kind === 'Local' && e.name === name) count++
-      })
-    }
-    nestedOf(stmt).forEach(visit)
-  }
-  stmts.forEach(visit)
-  return count
+/** What came out of ToNumber is never undefined. */
+export function known(value: Value): Value {
+  return value.type.kind === 'f64' ? { ...value, type: F64 } : value
+}
+
+export function literalValue(value: unknown, span: Span): Value {
+  if (typeof value === 'boolean') return { type: BOOL, code: I.i32Const(value ? 1 : 0) }
+  if (value === undefined) return { type: MAYBE, code: I.f64Const(Number.NaN) }
+  if (typeof value !== 'number') throw new NotCompiled(`it uses ${value === null ? 'null' : `a ${typeof value}`}`, span)
+  const type = Number.isInteger(value) && !Object.is(value, -0) ? integerType(value, value) : undefined
+  if (type === undefined) return { type: F64, code: I.f64Const(value), literal: value }
+  return { type, code: I.i32Const(value), literal: value }
+}
+
+export function sameType(a: WasmType, b: WasmType): boolean {
+  return JSON.stringify(a) === JSON.stringify(b)
 }

@@ -1,0 +1,145 @@
+/**
+ * What a body does with its locals: which it may read unset, which it changes, and which captured values place accesses.
+ */
+import { type Expr, expressionsOf, type FunctionIr, nestedOf, type Stmt, visitExpr, visitStmts } from '../../core/functionIr.ts'
+
+/** Locals that some path reads before it gives them a value. */
+export function readUnset(ir: FunctionIr): ReadonlySet<string> {
+  const found = new Set<string>()
+  /** Locals that may be unset; undefined where control never arrives. */
+  type State = ReadonlySet<string> | undefined
+  const exits: { readonly label: string | undefined; readonly loop: boolean; broken: State; continued: State }[] = []
+  const join = (a: State, b: State): State => (a === undefined ? b : b === undefined ? a : new Set([...a, ...b]))
+  const read = (expr: Expr, state: State): void =>
+    visitExpr(expr, (e) => {
+      if (e.kind === 'Local' && state?.has(e.name) === true) found.add(e.name)
+    })
+  const leave = (label: string | undefined, loopOnly: boolean) =>
+    exits.findLast((exit) => (label === undefined ? exit.loop : exit.label === label && (exit.loop || !loopOnly)))
+  const all = (stmts: readonly Stmt[], state: State): State => stmts.reduce<State>((s, stmt) => one(stmt, s), state)
+  const one = (stmt: Stmt, state: State): State => {
+    if (stmt.kind !== 'For') for (const expr of expressionsOf(stmt)) read(expr, state)
+    switch (stmt.kind) {
+      case 'Let':
+        if (stmt.init === undefined) return state === undefined ? state : new Set([...state, stmt.local])
+        return without(state, stmt.local)
+      case 'Assign':
+        return without(state, stmt.local)
+      case 'If':
+        return join(all(stmt.then, state), all(stmt.else, state))
+      case 'Labeled': {
+        exits.push({ label: stmt.label, loop: false, broken: undefined, continued: undefined })
+        const end = all(stmt.body, state)
+        return join(end, exits.pop()?.broken)
+      }
+      case 'For': {
+        let head = all(stmt.init, state)
+        for (;;) {
+          exits.push({ label: stmt.label, loop: true, broken: undefined, continued: undefined })
+          if (stmt.test !== undefined && !stmt.doWhile) read(stmt.test, head)
+          const end = all(stmt.body, head)
+          const exit = exits.pop()
+          const updated = all(stmt.update, join(end, exit?.continued))
+          if (stmt.test !== undefined && stmt.doWhile) read(stmt.test, updated)
+          const next = join(head, updated)
+          if ((next?.size ?? 0) === (head?.size ?? 0)) return join(join(head, updated), exit?.broken)
+          head = next
+        }
+      }
+      case 'Break': {
+        const exit = leave(stmt.label, false)
+        if (exit !== undefined) exit.broken = join(exit.broken, state)
+        return undefined
+      }
+      case 'Continue': {
+        const exit = leave(stmt.label, true)
+        if (exit !== undefined) exit.continued = join(exit.continued, state)
+        return undefined
+      }
+      case 'Return':
+      case 'Throw':
+        return undefined
+      case 'Write':
+      case 'Add':
+      case 'Accumulate':
+      case 'Evaluate':
+        return state
+    }
+  }
+  all(ir.body, new Set())
+  return found
+
+  function without(state: State, local: string): State {
+    if (state?.has(local) !== true) return state
+    return new Set([...state].filter((name) => name !== local))
+  }
+}
+
+/** Names of locals that the statements declare or assign. */
+export function changedIn(stmts: readonly Stmt[]): Set<string> {
+  const names = new Set<string>()
+  const visit = (stmt: Stmt): void => {
+    if (stmt.kind === 'Let' || stmt.kind === 'Assign') names.add(stmt.local)
+    nestedOf(stmt).forEach(visit)
+  }
+  stmts.forEach(visit)
+  return names
+}
+
+/** How often the statements read a local. */
+export function readsIn(stmts: readonly Stmt[], name: string): number {
+  let count = 0
+  const visit = (stmt: Stmt): void => {
+    for (const expr of expressionsOf(stmt)) {
+      visitExpr(expr, (e) => {
+        if (e.kind === 'Local' && e.name === name) count++
+      })
+    }
+    nestedOf(stmt).forEach(visit)
+  }
+  stmts.forEach(visit)
+  return count
+}
+
+/** Locals that are assigned after their declaration, but for the indices of counted loops. */
+export function assignedIn(ir: FunctionIr): Set<string> {
+  const found = new Set<string>()
+  const visit = (stmt: Stmt, counted: ReadonlySet<string>): void => {
+    if (stmt.kind === 'Assign' && !counted.has(stmt.local)) found.add(stmt.local)
+    if (stmt.kind === 'For' && stmt.counted !== undefined && !stmt.doWhile) {
+      const own = new Set([...counted, stmt.counted.local])
+      for (const inner of stmt.update) visit(inner, own)
+      for (const inner of [...stmt.init, ...stmt.body]) visit(inner, counted)
+    } else for (const inner of nestedOf(stmt)) visit(inner, counted)
+  }
+  for (const stmt of ir.body) visit(stmt, new Set())
+  return found
+}
+
+/** Captured values that decide where accesses go: as integers, they prove subscripts inside. */
+export function subscriptParameters(ir: FunctionIr): Set<string> {
+  const found = new Set<string>()
+  const note = (expr: Expr): void =>
+    visitExpr(expr, (e) => {
+      if (e.kind === 'Parameter') found.add(e.name)
+    })
+  visitStmts(ir.body, (stmt) => {
+    if (stmt.kind === 'For' && stmt.counted !== undefined) [stmt.counted.from, stmt.counted.to].forEach(note)
+    if (stmt.kind === 'Write' || stmt.kind === 'Add') stmt.subscripts.forEach(note)
+    for (const expr of expressionsOf(stmt)) {
+      visitExpr(expr, (e) => {
+        if (e.kind === 'Read') e.subscripts.forEach(note)
+        if (e.kind === 'Lookup') note(e.index)
+      })
+    }
+  })
+  return found
+}
+
+/** Whether a loop is among the statements, however deep. */
+export function hasLoop(stmts: readonly Stmt[]): boolean {
+  return stmts.some((stmt) => {
+    if (stmt.kind === 'If') return hasLoop(stmt.then) || hasLoop(stmt.else)
+    return stmt.kind === 'For' || (stmt.kind === 'Labeled' && hasLoop(stmt.body))
+  })
+}

@@ -1,0 +1,202 @@
+/**
+ * Statements of a loop body as WebAssembly: locals, stores, adds, accumulators, and what leaves a block.
+ */
+import type { Expr, Stmt } from '../../core/functionIr.ts'
+import type { DType } from '../../core/schema.ts'
+import type { Span } from '../../core/span.ts'
+import { accessCode } from './wasmAccess.ts'
+import { loadBits, loadOf, storeOf } from './wasmCode.ts'
+import { type Code, I, OP } from './wasmEncoder.ts'
+import { columnAddress, LOG_CAPACITY, logOffset } from './wasmIteration.ts'
+import { fastLoop } from './wasmLoops.ts'
+import { asBool, asF64, F64, HIGHEST, integerType, LOWEST, MAYBE, NotCompiled, type Value, type WasmType } from './wasmTypes.ts'
+import { type KernelWriter, SCRATCH } from './wasmWriter.ts'
+
+export function block(w: KernelWriter, stmts: readonly Stmt[]): Code {
+  return stmts.flatMap((stmt) => statement(w, stmt))
+}
+
+function statement(w: KernelWriter, stmt: Stmt): Code {
+  switch (stmt.kind) {
+    case 'Let':
+      if (stmt.init !== undefined) return w.assign(stmt.local, w.expr(stmt.init), stmt.span)
+      return w.unset.has(stmt.local) ? w.assign(stmt.local, { type: MAYBE, code: I.f64Const(Number.NaN) }, stmt.span) : []
+    case 'Assign':
+      return w.assign(stmt.local, w.expr(stmt.value), stmt.span)
+    case 'Write':
+      return written(w, stmt)
+    case 'Add':
+      return added(w, stmt)
+    case 'Accumulate':
+      return accumulated(w, stmt.accumulator, w.expr(stmt.value), stmt.span)
+    case 'If': {
+      const test = w.condition(stmt.test)
+      w.control.push({ kind: 'other' })
+      const then = w.block(stmt.then)
+      const otherwise = w.block(stmt.else)
+      w.control.pop()
+      return [...test, ...I.if(), ...then, ...(otherwise.length === 0 ? [] : [OP.else, ...otherwise]), OP.end]
+    }
+    case 'For':
+      return loop(w, stmt)
+    case 'Labeled': {
+      const body = w.within({ kind: 'label', label: stmt.label }, () => w.block(stmt.body))
+      return [...I.block(), ...body, OP.end]
+    }
+    case 'Break': {
+      const { label } = stmt
+      return w.leave((c) => (label === undefined ? c.kind === 'exit' : c.label === label && c.kind !== 'next'), stmt.span)
+    }
+    case 'Continue': {
+      const { label } = stmt
+      return w.leave((c) => c.kind === 'next' && (label === undefined || c.label === label), stmt.span)
+    }
+    case 'Return':
+      return returned(w, stmt.value, stmt.span)
+    case 'Throw':
+      return thrown(w, stmt)
+    case 'Evaluate':
+      return [...w.expr(stmt.value).code, OP.drop]
+  }
+}
+
+function thrown(w: KernelWriter, stmt: Extract<Stmt, { kind: 'Throw' }>): Code {
+  const { message } = stmt
+  if (message !== undefined && (message.kind !== 'Literal' || typeof message.value !== 'string')) {
+    throw new NotCompiled('it throws a message that is computed', stmt.span)
+  }
+  w.errors.push({ error: stmt.error, message: message === undefined ? undefined : String(message.value) })
+  const fail = w.function('fail', ['i32', 'i32'], [])
+  return [...I.i32Const(w.errors.length - 1), ...I.localGet(w.place), ...I.call(fail), OP.unreachable]
+}
+
+function loop(w: KernelWriter, stmt: Extract<Stmt, { kind: 'For' }>): Code {
+  const { counted } = stmt
+  const init = w.block(stmt.init)
+  if (counted === undefined || stmt.doWhile) return [...init, ...w.plainLoop(stmt)]
+  const range = countedRange(w, counted)
+  // The index is an integer where its bounds are: its local holds one value more than the body sees.
+  const slot = w.slotFor(counted.local, range?.held ?? F64, stmt.span)
+  if (range === undefined || w.locals.get(counted.local)?.kind !== 'i32') return [...init, ...w.plainLoop(stmt)]
+  return [...init, ...(fastLoop(w, stmt, { slot, ...range }) ?? w.plainLoop(stmt, range.seen))]
+}
+
+/** Types of a counted loop's index: in the body, and with the value that ends the loop. */
+function countedRange(
+  w: KernelWriter,
+  counted: NonNullable<Extract<Stmt, { kind: 'For' }>['counted']>,
+): { readonly seen: WasmType; readonly held: WasmType } | undefined {
+  const from = w.expr(counted.from).type
+  const to = w.expr(counted.to).type
+  if (from.kind !== 'i32' || to.kind !== 'i32' || !Number.isInteger(counted.step)) return undefined
+  const { step } = counted
+  const [low, high] = step > 0 ? [from.low, to.high - 1] : [to.low + 1, from.high]
+  const held = step > 0 ? integerType(from.low, Math.max(from.high, high + step)) : integerType(Math.min(from.low, low + step), from.high)
+  const seen = integerType(Math.max(low, LOWEST), Math.min(high, HIGHEST))
+  return held === undefined || seen === undefined ? undefined : { seen, held }
+}
+
+/** A loop as the source has it. `seen`: what the body sees of a counted loop's integer index; `known`: its test. */
+export function plainLoop(w: KernelWriter, stmt: Extract<Stmt, { kind: 'For' }>, seen?: WasmType, known?: Code): Code {
+  const { label, counted } = stmt
+  const test = (): Code => known ?? (stmt.test === undefined ? I.i32Const(1) : w.condition(stmt.test))
+  const index = counted?.local
+  const isInteger = index !== undefined && seen !== undefined
+  return w.within({ kind: 'exit', label }, () => {
+    const first: Code = stmt.doWhile || stmt.test === undefined ? [] : [...test(), OP.i32Eqz, ...I.brIf(0)]
+    const inner = w.within({ kind: 'other' }, () => {
+      const held = index === undefined ? undefined : w.locals.get(index)
+      if (isInteger) w.locals.set(index, seen)
+      const body = w.within({ kind: 'next', label }, () => w.block(stmt.body))
+      if (isInteger && held !== undefined) w.locals.set(index, held)
+      const update =
+        isInteger && counted !== undefined
+          ? [...I.localGet(w.slotOf(index)), ...I.i32Const(counted.step), OP.i32Add, ...I.localSet(w.slotOf(index))]
+          : w.block(stmt.update)
+      return [...I.block(), ...body, OP.end, ...update, ...test(), ...I.brIf(0)]
+    })
+    return [...I.block(), ...first, ...I.loop, ...inner, OP.end, OP.end]
+  })
+}
+
+function written(w: KernelWriter, stmt: Extract<Stmt, { kind: 'Write' }>): Code {
+  const { number, shape } = w.array(stmt.array)
+  const place = accessCode(w, stmt, stmt.array, stmt.subscripts, `A${number}`, shape.dtype)
+  const value = w.expr(stmt.value)
+  const stored = w.declare(shape.dtype === 'f64' || shape.dtype === 'f32' ? 'f64' : 'i32')
+  return [
+    ...[...place.evaluate, ...converted(w, value, shape.dtype), ...I.localSet(stored), ...place.check],
+    ...[...place.address, ...I.localGet(stored), ...storeOf(shape.dtype, place.offset)],
+  ]
+}
+
+function converted(w: KernelWriter, value: Value, dtype: DType): Code {
+  if (dtype === 'f64' || dtype === 'f32') return asF64(value)
+  return dtype === 'bool' ? asBool(value) : w.int32(value)
+}
+
+function added(w: KernelWriter, stmt: Extract<Stmt, { kind: 'Add' }>): Code {
+  const { number, shape } = w.array(stmt.array)
+  const { adds } = shape
+  if (adds !== 'direct' && adds !== 'lane') throw new NotCompiled('an update buffer has a function of its own', stmt.span)
+  const dtype = adds === 'direct' ? shape.dtype : w.target.laneTypes[number]
+  if (dtype === undefined || dtype === 'i64') throw new NotCompiled(`${stmt.array} holds 64-bit integers`, stmt.span)
+  const base = adds === 'direct' ? `A${number}` : `D${number}`
+  const place = accessCode(w, stmt, stmt.array, stmt.subscripts, base, dtype)
+  const delta = w.expr(stmt.value)
+  const isInteger = delta.type.kind !== 'f64' && dtype !== 'f64' && dtype !== 'f32' && dtype !== 'bool'
+  const kept = w.declare(isInteger ? 'i32' : 'f64')
+  const address = w.declare('i32')
+  const before = loadOf(dtype, I.localGet(address), place.offset)
+  const sum: Value = isInteger
+    ? {
+        type: { kind: 'i32', low: LOWEST, high: HIGHEST },
+        code: [...loadBits(dtype, I.localGet(address), place.offset), ...I.localGet(kept), OP.i32Add],
+      }
+    : { type: F64, code: [...asF64(before), ...I.localGet(kept), OP.f64Add] }
+  return [
+    ...[...place.evaluate, ...(isInteger ? delta.code : asF64(delta)), ...I.localSet(kept), ...place.check],
+    ...[...place.address, ...I.localTee(address), ...converted(w, sum, dtype), ...storeOf(dtype, place.offset)],
+  ]
+}
+
+function accumulated(w: KernelWriter, accumulator: string, value: Value, span: Span): Code {
+  const i = w.accumulators.indexOf(accumulator)
+  const slot = w.accumulatorSlots[i] ?? 0
+  const form = w.target.shape.accumulators.get(accumulator)
+  switch (form) {
+    case 'sum': {
+      const base = logOffset(w, accumulator)
+      const start = [...I.localGet(SCRATCH), ...I.i32Const(base), OP.i32Add]
+      const kept = w.declare('f64')
+      return [
+        ...[...asF64(value), ...I.localSet(kept), ...I.localGet(slot), ...I.localGet(kept), ...I.memory(OP.f64Store)],
+        ...[...I.localGet(slot), ...I.i32Const(8), OP.i32Add, ...I.localTee(slot)],
+        ...[...I.localGet(SCRATCH), ...I.i32Const(base + 8 * LOG_CAPACITY), OP.i32Add, OP.i32Eq, ...I.if()],
+        ...[...I.i32Const(i), ...I.call(w.function('grow', ['i32'], [])), ...start, ...I.localSet(slot), OP.end],
+      ]
+    }
+    case 'min':
+    case 'max':
+      return [...I.localGet(slot), ...asF64(value), form === 'min' ? OP.f64Min : OP.f64Max, ...I.localSet(slot)]
+    case 'count':
+      return [...value.code, OP.drop, ...I.localGet(slot), ...I.f64Const(1), OP.f64Add, ...I.localSet(slot)]
+    case 'custom':
+    case undefined:
+      throw new NotCompiled(`${accumulator} combines with a function of the program`, span)
+  }
+}
+
+function returned(w: KernelWriter, value: Expr | undefined, span: Span): Code {
+  const leave = w.leave((control) => control.kind === 'iteration', span)
+  if (value === undefined) return leave
+  const { element } = w.target.shape
+  const result = w.expr(value)
+  if (result.type.kind === 'f64' && result.type.maybe) throw new NotCompiled('what it returns may be undefined', span)
+  if (element.kind === 'none') return [...result.code, OP.drop, ...leave]
+  if (element.kind === 'row') throw new NotCompiled('it replaces rows', span)
+  if (element.kind === 'scalar' && element.column.nullable) throw new NotCompiled('the elements may be null', span)
+  const dtype = element.kind === 'dense' ? element.dtype : w.target.columnTypes[0]
+  if (dtype === undefined || dtype === 'i64') throw new NotCompiled('the elements are no plain numbers', span)
+  return [...columnAddress(w, 0), ...converted(w, result, dtype), ...storeOf(dtype), ...leave]
+}

@@ -1,0 +1,248 @@
+/**
+ * The kernel being written: its names, locals, imports and the blocks that are open. What statements, expressions and
+ * loops become is in files of their own, which write into this.
+ */
+import type { Expr, Stmt } from '../../core/functionIr.ts'
+import type { Span } from '../../core/span.ts'
+import type { Control, DenseShape, KnownAddress, ThrownError, WasmTarget } from './wasmCode.ts'
+import { type Code, I, type Import, OP, type ValueType } from './wasmEncoder.ts'
+import { assignedIn, readsIn, readUnset, subscriptParameters } from './wasmLocals.ts'
+import {
+  asF64,
+  asInt32,
+  asType,
+  BOOL,
+  F64,
+  HIGHEST,
+  joinTypes,
+  MAYBE,
+  NotCompiled,
+  sameType,
+  type Value,
+  type WasmType,
+} from './wasmTypes.ts'
+
+/** Parameters of `run`. */
+export const FROM = 0
+export const TO = 1
+export const SCRATCH = 2
+export const LANE = 3
+
+export type For = Extract<Stmt, { kind: 'For' }>
+
+/** How parts of a body are written; they need one another. */
+export interface WriterParts {
+  readonly block: (w: KernelWriter, stmts: readonly Stmt[]) => Code
+  readonly expr: (w: KernelWriter, expr: Expr) => Value
+  /** Truth of an expression, as 0 or 1. */
+  readonly condition: (w: KernelWriter, expr: Expr) => Code
+  readonly plainLoop: (w: KernelWriter, stmt: For, seen?: WasmType, test?: Code) => Code
+}
+
+export class KernelWriter {
+  readonly target: WasmTarget
+  readonly locals: Map<string, WasmType>
+  /** Whether a local turned out to need a wider type than the code before assumed. */
+  widened = false
+  simd = false
+  readonly loops: string[] = []
+  /** Addresses of accesses inside the loop being written, by their node. */
+  known: ReadonlyMap<object, KnownAddress> = new Map()
+  readonly arrays: readonly string[]
+  readonly accumulators: readonly string[]
+  readonly imports: Import[] = []
+  readonly importNumbers: Map<string, number> = new Map()
+  readonly declared: ValueType[] = []
+  readonly slots: Map<string, number> = new Map()
+  readonly globals: Map<string, number> = new Map()
+  /** Code before the loop over iterations. */
+  readonly prologue: number[] = []
+  readonly rowBases: Map<string, { readonly slot: number; readonly code: Code }> = new Map()
+  readonly columns: Map<number, { readonly slot: number; readonly value: WasmType }> = new Map()
+  readonly errors: ThrownError[] = []
+  readonly control: Control[] = []
+  readonly unset: ReadonlySet<string>
+  readonly changed: ReadonlySet<string>
+  readonly parameterTypes: ValueType[] = ['i32', 'i32', 'i32', 'i32']
+  readonly parameterSlots: Map<string, number> = new Map()
+  readonly integerParameters: ReadonlySet<string>
+  readonly place: number
+  readonly position: number
+  readonly keys: readonly number[]
+  readonly accumulatorSlots: readonly number[]
+
+  readonly parts: WriterParts
+
+  constructor(target: WasmTarget, locals: Map<string, WasmType>, parts: WriterParts) {
+    this.parts = parts
+    this.target = target
+    this.locals = locals
+    const { ir, shape } = target
+    this.arrays = [...shape.arrays.keys()]
+    this.accumulators = [...shape.accumulators.keys()]
+    this.unset = readUnset(ir)
+    this.changed = assignedIn(ir)
+    this.integerParameters = subscriptParameters(ir)
+    if (shape.space === 'box') for (const _ of shape.extents) this.parameterTypes.push('i32', 'i32', 'i32')
+    for (const { name, value } of ir.parameters) {
+      this.parameterSlots.set(name, this.parameterTypes.length)
+      this.parameterTypes.push(this.isInteger(name, value) ? 'i32' : typeof value === 'boolean' ? 'i32' : 'f64')
+    }
+    this.place = FROM
+    this.position = this.declare('i32')
+    this.keys = shape.space === 'box' ? shape.extents.map((_, axis) => 4 + 3 * axis + 2) : shape.extents.map(() => this.declare('i32'))
+    this.accumulatorSlots = this.accumulators.map((name) => this.declare(shape.accumulators.get(name) === 'sum' ? 'i32' : 'f64'))
+  }
+
+  declare(type: ValueType): number {
+    // Parameters are all known before the first local.
+    this.declared.push(type)
+    return this.firstLocal() + this.declared.length - 1
+  }
+
+  firstLocal(): number {
+    return 4 + (this.target.shape.space === 'box' ? 3 * this.target.shape.extents.length : 0) + this.target.ir.parameters.length
+  }
+
+  /** An imported number: read once, before the loop. */
+  global(name: string): Code {
+    let slot = this.globals.get(name)
+    if (slot === undefined) {
+      slot = this.declare('i32')
+      this.globals.set(name, slot)
+      this.prologue.push(...I.globalGet(this.import({ kind: 'global', name, type: 'i32' })), ...I.localSet(slot))
+    }
+    return I.localGet(slot)
+  }
+
+  import(entry: Import): number {
+    let number = this.importNumbers.get(entry.name)
+    if (number === undefined) {
+      number = this.imports.filter((other) => other.kind === entry.kind).length
+      this.importNumbers.set(entry.name, number)
+      this.imports.push(entry)
+    }
+    return number
+  }
+
+  function(name: string, parameters: readonly ValueType[], results: readonly ValueType[]): number {
+    return this.import({ kind: 'function', name, parameters, results })
+  }
+
+  isInteger(name: string, value: unknown): boolean {
+    return this.integerParameters.has(name) && Number.isInteger(value) && !Object.is(value, -0) && Math.abs(value as number) <= HIGHEST
+  }
+
+  /** The wasm local of a variable, whose type must hold the value. */
+  slotFor(name: string, type: WasmType, span: Span): number {
+    const before = this.locals.get(name)
+    const wanted = this.unset.has(name) ? joinTypes(type, MAYBE) : type
+    const joined = wanted === undefined || before === undefined ? wanted : joinTypes(before, wanted)
+    if (joined === undefined) throw new NotCompiled(`${name} holds numbers and truth values, or truth values and undefined`, span)
+    if (before === undefined || !sameType(before, joined)) {
+      if (before !== undefined) this.widened = true
+      this.locals.set(name, joined)
+    }
+    let slot = this.slots.get(name)
+    if (slot === undefined) {
+      slot = this.declare(joined.kind === 'f64' ? 'f64' : 'i32')
+      this.slots.set(name, slot)
+    }
+    return slot
+  }
+
+  assign(name: string, value: Value, span: Span): Code {
+    // An integer that changes has no bounds that could be told here.
+    const type = this.changed.has(name) && value.type.kind === 'i32' ? F64 : value.type
+    const slot = this.slotFor(name, type, span)
+    return [...asType(value, this.locals.get(name) ?? type), ...I.localSet(slot)]
+  }
+
+  slotOf(name: string): number {
+    const slot = this.slots.get(name)
+    if (slot === undefined) throw new NotCompiled(`${name} is read before it is declared`)
+    return slot
+  }
+
+  /** Whether a local is given a value in more than one place, but for the index of a counted loop. */
+  isChanged(name: string): boolean {
+    return this.changed.has(name)
+  }
+
+  readsOf(name: string): number {
+    return readsIn(this.target.ir.body, name)
+  }
+
+  array(name: string): { readonly number: number; readonly shape: DenseShape } {
+    const number = this.arrays.indexOf(name)
+    const shape = this.target.shape.arrays.get(name)
+    if (shape?.kind !== 'dense') throw new NotCompiled(`${name} is not a dense array`)
+    if (shape.dtype === 'i64') throw new NotCompiled(`${name} holds 64-bit integers`)
+    return { number, shape }
+  }
+
+  within(control: Control, write: () => Code): Code {
+    this.control.push(control)
+    const code = write()
+    this.control.pop()
+    return code
+  }
+
+  leave(isTarget: (control: Control) => boolean, span: Span): Code {
+    const at = this.control.findLastIndex(isTarget)
+    if (at < 0) throw new NotCompiled('it leaves a block that does not enclose it', span)
+    return I.br(this.control.length - 1 - at)
+  }
+
+  /** A subscript times its axis' stride, in elements. */
+  scaled(number: number, axis: number, code: Code, rank: number): Code {
+    return axis === rank - 1 ? code : [...code, ...this.global(`A${number}s${axis}`), OP.i32Mul]
+  }
+
+  /** The address of an array, or of this lane's private copy. */
+  base(name: string): Code {
+    if (!name.startsWith('D')) return this.global(name)
+    let slot = this.globals.get(`lane ${name}`)
+    if (slot === undefined) {
+      const start = [...this.global(name), ...this.global(`${name}n`), ...I.localGet(LANE), OP.i32Mul, OP.i32Add]
+      slot = this.declare('i32')
+      this.globals.set(`lane ${name}`, slot)
+      this.prologue.push(...start, ...I.localSet(slot))
+    }
+    return I.localGet(slot)
+  }
+
+  int32(value: Value): Code {
+    return asInt32(
+      value,
+      () => this.declare('f64'),
+      () => this.function('int32', ['f64'], ['i32']),
+    )
+  }
+
+  imported(name: string, args: readonly Value[], result: 'number' | 'truth' = 'number'): Value {
+    const called = this.function(
+      `${name}/${args.length}`,
+      args.map(() => 'f64'),
+      [result === 'number' ? 'f64' : 'i32'],
+    )
+    return { type: result === 'number' ? F64 : BOOL, code: [...args.flatMap(asF64), ...I.call(called)] }
+  }
+
+  block(stmts: readonly Stmt[]): Code {
+    return this.parts.block(this, stmts)
+  }
+
+  expr(expr: Expr): Value {
+    return this.parts.expr(this, expr)
+  }
+
+  condition(expr: Expr): Code {
+    return this.parts.condition(this, expr)
+  }
+
+  /** A loop as the source has it. `seen`: what the body sees of a counted loop's integer index; `test`: its test. */
+  plainLoop(stmt: For, seen?: WasmType, test?: Code): Code {
+    return this.parts.plainLoop(this, stmt, seen, test)
+  }
+}
