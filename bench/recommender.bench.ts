@@ -1,86 +1,89 @@
 /**
- * How much faster are parallel passes? One question, three runs of the same million ratings:
+ * How fast are whole passes of matrix factorization? A million ratings at rank 32, and 2.7 million ratings of 50,000 users
+ * and 5,000 movies at rank 32 and 128; f32, in any order.
  *
- *     parallel   the session with all cores
+ *     parallel   the session with all cores; exact and fast
  *     serial     the same session API with one worker
  *     plain      the body's arithmetic as a plain JavaScript loop over typed arrays, in key order
  *
- * Passes are interleaved (one of each, again and again), so that a slow minute of the machine hits all three; medians
- * and the median ratio are printed and kept as JSON in bench/results. Nothing is asserted.
+ * Before anything is measured a loop is verified: its result has the bits of plain JavaScript in its serial order. After
+ * the rounds the matrices of 1 and of all workers must have the same bits.
  *
- *     npm run bench -- --rows 1000000 --rank 32 --passes 15 --workers 2
+ *     npm run bench -- recommender --rows 1000000 --rank 32 --workers 2
  */
-import { mkdirSync, writeFileSync } from 'node:fs'
-import { availableParallelism, cpus } from 'node:os'
-import { dirname, join } from 'node:path'
-import { fileURLToPath } from 'node:url'
-import { parseArgs } from 'node:util'
-import { type Loop, Session } from 'distarray'
+import { availableParallelism } from 'node:os'
+import { type DistArray, type Loop, Session } from 'distarray'
 import { generateRatings, type Ratings } from '../examples/support/generateRatings.ts'
-import { median, table } from './statistics.ts'
+import { assertSame, type Pass, suite, timed } from './harness.ts'
 
-const text = { type: 'string' } as const
-const { values } = parseArgs({ options: { rows: text, rank: text, passes: text, workers: text } })
-const rows = Number(values.rows ?? 1_000_000)
-const K = Number(values.rank ?? 32)
-const passes = Number(values.passes ?? 15)
-const workers = Number(values.workers ?? availableParallelism())
+const bench = suite('recommender', { rows: 0, rank: 0, workers: availableParallelism() })
+const { workers } = bench.options
 const rate = 0.025
 const penalty = 0.08
-/** Passes before the clock counts: kernels are compiled, pages touched. */
-const WARM_UP = 2
 
-const ratings = generateRatings(rows)
-const parallelSession = await Session.start({ workers, progress: false })
-const serialSession = await Session.start({ workers: 1, progress: false })
-const contenders: Readonly<Record<'parallel' | 'serial' | 'plain', () => Promise<number>>> = {
-  parallel: passOf(await loopIn(parallelSession, ratings)),
-  serial: passOf(await loopIn(serialSession, ratings)),
-  plain: plainPass(ratings),
+const parallel = await Session.start({ workers, progress: false })
+const serial = await Session.start({ workers: 1, progress: false })
+
+const { rows, rank } = bench.options
+if (rows > 0 || rank > 0) await whole(`${rows || 1_000_000} ratings`, generateRatings(rows || 1_000_000), [rank || 32])
+else {
+  await whole('1 M ratings', generateRatings(1_000_000), [32])
+  if (!bench.quick) await whole('2.7 M ratings', generateRatings(2_700_000, { users: 50_000, movies: 5_000 }), [32, 128])
+}
+await parallel.stop()
+await serial.stop()
+bench.finish()
+
+interface Factorization {
+  readonly loop: Loop
+  readonly W: DistArray<number, readonly [number, number]>
+  readonly H: DistArray<number, readonly [number, number]>
 }
 
-const times: { readonly [name in keyof typeof contenders]: number[] } = { parallel: [], serial: [], plain: [] }
-for (let pass = 0; pass < passes + WARM_UP; pass++) {
-  for (const name of ['parallel', 'serial', 'plain'] as const) {
-    const milliseconds = await contenders[name]()
-    if (pass >= WARM_UP) times[name].push(milliseconds)
+async function whole(name: string, ratings: Ratings, ranks: readonly number[]): Promise<void> {
+  const matrices = { parallel: matrixIn(parallel, ratings), serial: matrixIn(serial, ratings) }
+  for (const K of ranks) {
+    const question = `${name}, rank ${K}`
+    if (!bench.wanted(question)) continue
+    const exact = { parallel: await sgd(parallel, matrices.parallel, K, 'exact'), serial: await sgd(serial, matrices.serial, K, 'exact') }
+    const fast = { parallel: await sgd(parallel, matrices.parallel, K, 'fast'), serial: await sgd(serial, matrices.serial, K, 'fast') }
+    const checked = await exact.parallel.loop.verify()
+    if (!checked.identical) throw new Error(`${question}: ${JSON.stringify(checked.firstDifference)}`)
+    await bench.ask({
+      name: question,
+      unit: 'rating',
+      units: ratings.stars.length,
+      contenders: {
+        [`exact, ${workers} workers`]: passOf(exact.parallel.loop),
+        'exact, 1 worker': passOf(exact.serial.loop),
+        [`fast, ${workers} workers`]: passOf(fast.parallel.loop),
+        'fast, 1 worker': passOf(fast.serial.loop),
+        plain: plainPass(ratings, K),
+      },
+      peers: ['exact, 1 worker', 'fast, 1 worker', 'plain'],
+    })
+    for (const both of [exact, fast]) {
+      for (const array of ['W', 'H'] as const) {
+        assertSame(question, await valuesOf(both.parallel[array]), await valuesOf(both.serial[array]))
+        await Promise.all([both.parallel[array].release(), both.serial[array].release()])
+      }
+    }
   }
 }
-await parallelSession.stop()
-await serialSession.stop()
 
-const ratioToSerial = median(times.parallel.map((time, i) => time / (times.serial[i] ?? Number.NaN)))
-const ratioToPlain = median(times.parallel.map((time, i) => time / (times.plain[i] ?? Number.NaN)))
-console.log(
-  `${rows} ratings, rank ${K}, ${passes} passes each, ${workers} workers, ${cpus()[0]?.model ?? 'unknown processor'}, Node ${process.version}`,
-)
-console.log(
-  table(
-    ['', 'median ms', 'fastest ms', 'ns per rating'],
-    Object.entries(times).map(([name, list]) => {
-      const middle = median(list)
-      return [name, middle.toFixed(1), Math.min(...list).toFixed(1), ((middle * 1e6) / rows).toFixed(1)]
-    }),
-  ),
-)
-console.log(`parallel / serial  ${ratioToSerial.toFixed(3)}  (median of ${passes} ratios)`)
-console.log(`parallel / plain   ${ratioToPlain.toFixed(3)}`)
-
-const folder = join(dirname(fileURLToPath(import.meta.url)), 'results')
-mkdirSync(folder, { recursive: true })
-const result = { rows, rank: K, passes, workers, node: process.version, milliseconds: times, ratioToSerial, ratioToPlain }
-writeFileSync(join(folder, 'recommender.json'), `${JSON.stringify(result, null, 2)}\n`)
-
-async function loopIn(session: Session, { user, movie, stars }: Ratings): Promise<Loop> {
-  const matrix = session
+function matrixIn(session: Session, { user, movie, stars }: Ratings) {
+  return session
     .fromColumns({ user, movie, stars })
     .index((r) => [r.user, r.movie])
     .map((r) => r.stars)
+}
+
+async function sgd(session: Session, matrix: ReturnType<typeof matrixIn>, K: number, precision: 'exact' | 'fast'): Promise<Factorization> {
   const [users, movies] = await matrix.shape()
   const W = session.random([users, K], { dtype: 'f32', scale: 0.1, seed: 1 })
   const H = session.random([movies, K], { dtype: 'f32', scale: 0.1, seed: 2 })
   const loss = session.accumulator('sum')
-  return session.loop(
+  const loop = session.loop(
     matrix,
     { W, H, loss },
     (stars, [u, m], { W, H, loss }) => {
@@ -97,36 +100,37 @@ async function loopIn(session: Session, { user, movie, stars }: Ratings): Promis
       }
       loss.add(error * error)
     },
-    { order: 'any' },
+    { order: 'any', precision },
   )
+  return { loop, W, H }
 }
 
-function passOf(loop: Loop): () => Promise<number> {
+function passOf(loop: Loop): Pass {
   return async () => (await loop.run()).passes[0]?.milliseconds ?? Number.NaN
 }
 
+async function valuesOf(array: Factorization['W']): Promise<Float32Array> {
+  return (await array.toTypedArray()) as Float32Array // made as f32
+}
+
 /** What one would write without the library. Generated ratings come user by user; movies are sorted for key order. */
-function plainPass({ user, movie, stars }: Ratings): () => Promise<number> {
+function plainPass({ user, movie, stars }: Ratings, K: number): Pass {
   const order = Int32Array.from(user.keys()).sort((a, b) => (user[a] ?? 0) - (user[b] ?? 0) || (movie[a] ?? 0) - (movie[b] ?? 0))
   const [us, ms, ss] = [order.map((i) => user[i] ?? 0), order.map((i) => movie[i] ?? 0), Float32Array.from(order, (i) => stars[i] ?? 0)]
   const start = (length: number, seed: number): Float32Array => Float32Array.from({ length }, (_, i) => 0.1 * Math.abs(Math.sin(i * seed)))
   const W = start((us.reduce((a, b) => Math.max(a, b), 0) + 1) * K, 12.9898)
   const H = start((ms.reduce((a, b) => Math.max(a, b), 0) + 1) * K, 78.233)
-  return async () => {
-    const started = performance.now()
-    trainPlain(us, ms, ss, W, H)
-    return performance.now() - started
-  }
+  return timed(() => trainPlain(K, { user: us, movie: ms, stars: ss }, W, H))
 }
 
-function trainPlain(us: Int32Array, ms: Int32Array, ss: Float32Array, W: Float32Array, H: Float32Array): number {
+function trainPlain(K: number, { user, movie, stars }: Ratings, W: Float32Array, H: Float32Array): number {
   let loss = 0
-  for (let i = 0; i < us.length; i++) {
-    const w = us[i]! * K
-    const h = ms[i]! * K
+  for (let i = 0; i < user.length; i++) {
+    const w = user[i]! * K
+    const h = movie[i]! * K
     let predicted = 0
     for (let k = 0; k < K; k++) predicted += W[w + k]! * H[h + k]!
-    const error = ss[i]! - predicted
+    const error = stars[i]! - predicted
     for (let k = 0; k < K; k++) {
       const wk = W[w + k]!
       const hk = H[h + k]!

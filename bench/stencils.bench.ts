@@ -1,5 +1,5 @@
 /**
- * Do stencils run faster on more workers, in key order? Two loops, three runs of each:
+ * Do stencils run faster on more workers, in key order?
  *
  *     gauss-seidel     20 sweeps over 2,000 x 2,000 in place, as range(20, n, n): a skewed schedule
  *     smith-waterman   scores of 8,000 x 8,000: a wavefront
@@ -8,109 +8,65 @@
  *     serial     the same session API with one worker
  *     plain      plain JavaScript over typed arrays, in key order
  *
- * Passes are interleaved, so that a slow minute of the machine hits all three; medians and the median ratio are printed and
- * kept as JSON in bench/results. Nothing is asserted.
+ * All three must end with the same bits.
  *
- *     npx tsx bench/stencils.bench.ts --side 2000 --sweeps 20 --letters 8000 --passes 7 --workers 2
+ *     npm run bench -- stencils --side 2000 --sweeps 20 --letters 8000 --workers 2
  */
-import { mkdirSync, writeFileSync } from 'node:fs'
-import { availableParallelism, cpus } from 'node:os'
-import { dirname, join } from 'node:path'
-import { fileURLToPath } from 'node:url'
-import { parseArgs } from 'node:util'
-import { type Loop, Session } from 'distarray'
-import { median, table } from './statistics.ts'
+import { availableParallelism } from 'node:os'
+import { type DistArray, type Loop, Session } from 'distarray'
+import { assertSame, type Pass, suite, timed } from './harness.ts'
 
-const text = { type: 'string' } as const
-const { values } = parseArgs({ options: { side: text, sweeps: text, letters: text, passes: text, workers: text } })
-const n = Number(values.side ?? 2000)
-const sweeps = Number(values.sweeps ?? 20)
-const letters = Number(values.letters ?? 8000)
-const passes = Number(values.passes ?? 7)
-const workers = Number(values.workers ?? availableParallelism())
-/** Passes before the clock counts: kernels are compiled, pages touched. */
-const WARM_UP = 1
+const bench = suite('stencils', { side: 0, sweeps: 0, letters: 0, workers: availableParallelism() })
+const n = bench.options.side || (bench.quick ? 1000 : 2000)
+const sweeps = bench.options.sweeps || (bench.quick ? 10 : 20)
+const letters = bench.options.letters || (bench.quick ? 3000 : 8000)
 
-type Contender = 'parallel' | 'serial' | 'plain'
-const NAMES: readonly Contender[] = ['parallel', 'serial', 'plain']
-
-const parallelSession = await Session.start({ workers, progress: false })
-const serialSession = await Session.start({ workers: 1, progress: false })
+const parallel = await Session.start({ workers: bench.options.workers, progress: false })
+const serial = await Session.start({ workers: 1, progress: false })
 const s = Uint8Array.from({ length: letters }, (_, i) => (i * 7919) % 4)
 const t = Uint8Array.from({ length: letters }, (_, i) => (i * 104_729 + (i >> 3)) % 4)
 
-console.log(`${workers} workers, ${cpus()[0]?.model ?? 'unknown processor'}, Node ${process.version}`)
-const results = {
-  'gauss-seidel': await measured({
-    parallel: passOf(await gaussSeidel(parallelSession)),
-    serial: passOf(await gaussSeidel(serialSession)),
-    plain: plainGaussSeidel(),
-  }),
-  'smith-waterman': await measured({
-    parallel: passOf(await smithWaterman(parallelSession)),
-    serial: passOf(await smithWaterman(serialSession)),
-    plain: plainSmithWaterman(),
-  }),
-}
-await parallelSession.stop()
-await serialSession.stop()
-for (const [name, { milliseconds, ratioToSerial, ratioToPlain }] of Object.entries(results)) {
-  console.log(`\n${name}`)
-  console.log(
-    table(
-      ['', 'median ms', 'fastest ms'],
-      NAMES.map((one) => [one, median(milliseconds[one]).toFixed(1), Math.min(...milliseconds[one]).toFixed(1)]),
-    ),
-  )
-  console.log(`parallel / serial  ${ratioToSerial.toFixed(3)}  (median of ${passes} ratios)`)
-  console.log(`parallel / plain   ${ratioToPlain.toFixed(3)}`)
+if (bench.wanted('gauss-seidel')) await compare('gauss-seidel', sweeps * n * n, gaussSeidel, plainGaussSeidel)
+if (bench.wanted('smith-waterman')) await compare('smith-waterman', letters * letters, smithWaterman, plainSmithWaterman)
+await parallel.stop()
+await serial.stop()
+bench.finish()
+
+interface Stencil {
+  readonly loop: Loop
+  /** What the loop writes. */
+  readonly array: DistArray<number, readonly [number, number]>
 }
 
-const folder = join(dirname(fileURLToPath(import.meta.url)), 'results')
-mkdirSync(folder, { recursive: true })
-const result = { side: n, sweeps, letters, passes, workers, node: process.version, results }
-writeFileSync(join(folder, 'stencils.json'), `${JSON.stringify(result, null, 2)}\n`)
-
-interface Measured {
-  readonly milliseconds: Readonly<Record<Contender, number[]>>
-  readonly ratioToSerial: number
-  readonly ratioToPlain: number
+async function compare(
+  name: string,
+  units: number,
+  stencil: (session: Session) => Stencil,
+  plain: (array: Float64Array | Int32Array) => void,
+) {
+  const [many, one] = [stencil(parallel), stencil(serial)]
+  const own = (await one.array.toTypedArray()) as Float64Array | Int32Array // the types that the stencils ask for
+  const contenders = { parallel: passOf(many.loop), serial: passOf(one.loop), plain: timed(() => plain(own)) }
+  await bench.ask({ name, unit: 'element', units, peers: ['serial', 'plain'], contenders, notes: [many.loop.plan.schedule.kind] })
+  assertSame(`${name}, parallel against plain`, (await many.array.toTypedArray()) as Float64Array | Int32Array, own)
+  assertSame(`${name}, serial against plain`, (await one.array.toTypedArray()) as Float64Array | Int32Array, own)
+  await Promise.all([many.array.release(), one.array.release()])
 }
 
-async function measured(contenders: Readonly<Record<Contender, () => Promise<number>>>): Promise<Measured> {
-  const milliseconds: Record<Contender, number[]> = { parallel: [], serial: [], plain: [] }
-  for (let pass = 0; pass < passes + WARM_UP; pass++) {
-    for (const name of NAMES) {
-      const time = await contenders[name]()
-      if (pass >= WARM_UP) milliseconds[name].push(time)
-    }
-  }
-  const ratioTo = (other: Contender) => median(milliseconds.parallel.map((time, i) => time / (milliseconds[other][i] ?? Number.NaN)))
-  return { milliseconds, ratioToSerial: ratioTo('serial'), ratioToPlain: ratioTo('plain') }
-}
-
-function passOf(loop: Loop): () => Promise<number> {
+function passOf(loop: Loop): Pass {
   return async () => (await loop.run()).passes[0]?.milliseconds ?? Number.NaN
 }
 
-async function gaussSeidel(session: Session): Promise<Loop> {
+function gaussSeidel(session: Session): Stencil {
   const A = session.random([n + 2, n + 2], { seed: 1 })
-  return session.loop(session.range(sweeps, n, n), { A }, ([_sweep, i, j], { A }) => {
+  const loop = session.loop(session.range(sweeps, n, n), { A }, ([_sweep, i, j], { A }) => {
     A.set(i + 1, j + 1, 0.25 * (A.get(i, j + 1) + A.get(i + 2, j + 1) + A.get(i + 1, j) + A.get(i + 1, j + 2)))
   })
+  return { loop, array: A }
 }
 
-function plainGaussSeidel(): () => Promise<number> {
+function plainGaussSeidel(A: Float64Array | Int32Array): void {
   const width = n + 2
-  const A = Float64Array.from({ length: width * width }, (_, i) => Math.abs(Math.sin(i)))
-  return async () => {
-    const started = performance.now()
-    sweepPlain(A, width)
-    return performance.now() - started
-  }
-}
-
-function sweepPlain(A: Float64Array, width: number): void {
   for (let sweep = 0; sweep < sweeps; sweep++) {
     for (let i = 1; i <= n; i++) {
       for (let p = i * width + 1, end = p + n; p < end; p++)
@@ -119,26 +75,18 @@ function sweepPlain(A: Float64Array, width: number): void {
   }
 }
 
-async function smithWaterman(session: Session): Promise<Loop> {
+function smithWaterman(session: Session): Stencil {
   const H = session.zeros([letters + 1, letters + 1], { dtype: 'i32' })
-  return session.loop(session.range(letters, letters), { H, s, t }, ([i, j], { H, s, t }) => {
+  const loop = session.loop(session.range(letters, letters), { H, s, t }, ([i, j], { H, s, t }) => {
     const match = H.get(i, j) + (s[i] === t[j] ? 3 : -3)
     const gap = Math.max(H.get(i, j + 1), H.get(i + 1, j)) - 2
     H.set(i + 1, j + 1, Math.max(0, match, gap))
   })
+  return { loop, array: H }
 }
 
-function plainSmithWaterman(): () => Promise<number> {
+function plainSmithWaterman(H: Float64Array | Int32Array): void {
   const width = letters + 1
-  const H = new Int32Array(width * width)
-  return async () => {
-    const started = performance.now()
-    scorePlain(H, width)
-    return performance.now() - started
-  }
-}
-
-function scorePlain(H: Int32Array, width: number): void {
   for (let i = 0; i < letters; i++) {
     for (let j = 0, p = i * width; j < letters; j++, p++) {
       const match = (H[p] as number) + (s[i] === t[j] ? 3 : -3) // inside, as the next two

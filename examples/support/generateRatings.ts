@@ -13,12 +13,15 @@ const TRUE_RANK = 6
 const NOISE = 0.75
 const SEED = 20_061_002
 
-/** `rows` ratings, user by user, no pair of user and movie twice. Ids start at 1. */
-export function generateRatings(rows: number): Ratings {
+/**
+ * `rows` ratings, user by user, no pair of user and movie twice. Ids start at 1. Where the numbers of users and movies are
+ * not given, they are in proportion to 1,000,000 ratings by 6,000 users of 4,000 movies.
+ */
+export function generateRatings(rows: number, extents?: { readonly users: number; readonly movies: number }): Ratings {
   const random = generator(SEED)
   const side = Math.sqrt(rows / 1_000_000)
-  const users = Math.max(10, Math.round(6000 * side))
-  const movies = Math.max(40, Math.round(4000 * side))
+  const users = extents?.users ?? Math.max(10, Math.round(6000 * side))
+  const movies = extents?.movies ?? Math.max(40, Math.round(4000 * side))
   const perUser = activity(rows, users, movies, random)
   const popularity = cumulative(Array.from({ length: movies }, (_, rank) => 1 / (rank + 10) ** 0.9))
   const tastes = normals(users * TRUE_RANK, 0.6, random)
