@@ -5,12 +5,17 @@ import { ARRAY_OF_DTYPE, type DenseStorage, paddedLength, type SparseStorage, st
 import { type PreparedLoop, prepareLoop } from '../src/exec/loops/loopRun.ts'
 import { createArena } from '../src/exec/memory/arena.ts'
 import { createPool } from '../src/exec/workers/pool.ts'
+import type { WorkerPool } from '../src/exec/workers/worker.ts'
 import { lowerFunction } from '../src/planner/function/userFunction.ts'
 import { analyzeLoop } from '../src/planner/loop/analyze.ts'
 
 export class KernelBench {
   readonly #arena = createArena({ budgetBytes: 2 ** 30 })
-  readonly #pool = createPool({ workers: 1, arena: this.#arena })
+  readonly #pool: WorkerPool
+
+  constructor(workers = 1) {
+    this.#pool = createPool({ workers, arena: this.#arena })
+  }
 
   dense(dtype: 'f32' | 'f64', shape: readonly number[], value: (position: number) => number): DenseStorage {
     const strides = stridesOf(shape, dtype)
@@ -43,7 +48,7 @@ export class KernelBench {
     over: SparseStorage | readonly number[],
     arrays: Readonly<Record<string, DenseStorage>>,
     body: (...args: never[]) => unknown,
-    how: { readonly kernel?: 'js'; readonly precision?: LoopOptions['precision'] },
+    how: { readonly kernel?: 'js'; readonly options?: LoopOptions; readonly worthThreadsMs?: number },
   ): PreparedLoop {
     const isRange = !('kind' in over)
     const shape = isRange ? over : over.shape
@@ -70,8 +75,8 @@ export class KernelBench {
         },
       ]),
     )
-    // One block: the kernel is the question, not how blocks are claimed.
-    const options: LoopOptions = { partitions: 1, ...(how.precision === undefined ? {} : { precision: how.precision }) }
+    // One block unless said otherwise: the kernel is the question, not how blocks are claimed.
+    const options: LoopOptions = { partitions: 1, ...how.options }
     const spaceOver = { kind: isRange ? ('range' as const) : ('sparse' as const), rank: shape.length, extents: shape, label: 'the bench' }
     const analyzed = analyzeLoop({ body: fn, over: isRange ? spaceOver : { ...spaceOver, array: 0, element: over.element }, env, options })
     if (fn.ir === undefined) throw new Error(`The body was refused: ${fn.refusals[0]?.message}`)
@@ -85,7 +90,12 @@ export class KernelBench {
         rngs: new Map(),
         envObject: {},
       },
-      { pool: this.#pool, arena: this.#arena, ...(how.kernel === undefined ? {} : { kernel: how.kernel }) },
+      {
+        pool: this.#pool,
+        arena: this.#arena,
+        ...(how.kernel === undefined ? {} : { kernel: how.kernel }),
+        ...(how.worthThreadsMs === undefined ? {} : { worthThreadsMs: how.worthThreadsMs }),
+      },
     )
   }
 

@@ -75,7 +75,7 @@ async function ask(question: Question) {
   const loops = {
     js: prepared(question, own(), { kernel: 'js' }),
     exact: prepared(question, own(), {}),
-    fast: prepared(question, own(), { precision: 'fast' }),
+    fast: prepared(question, own(), { options: { precision: 'fast' } }),
   }
   const plain = plainPass(question, own())
   const times: Record<string, number[]> = { plain: [], js: [], exact: [], fast: [], 'c++': [], 'c++ fast-math': [] }
@@ -109,7 +109,7 @@ function overOf({ over }: Question) {
 
 type Own = { readonly arrays: Readonly<Record<string, DenseStorage>>; readonly over: ReturnType<typeof overOf> }
 
-function prepared(question: Question, { arrays, over }: Own, how: { readonly kernel?: 'js'; readonly precision?: 'fast' }) {
+function prepared(question: Question, { arrays, over }: Own, how: Parameters<KernelBench['prepare']>[3]) {
   return bench.prepare(over, arrays, question.body, how)
 }
 

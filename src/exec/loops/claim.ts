@@ -1,8 +1,16 @@
 /**
- * Claiming blocks: workers find ready blocks themselves, through a few words in shared memory.
+ * Claiming blocks: workers find ready blocks themselves, through a few words in shared memory, without a lock.
  *
  * A block is ready when all blocks it waits for are done. Who claims it does not matter to the result: blocks fix
- * the bits, not workers. A worker that finds nothing ready spins a little, then sleeps until a block is finished.
+ * the bits, not workers. Each worker has a *home*: a queue of the ready blocks of its share of the lanes, so that what
+ * they touch stays in its cache. Whoever finishes the last block that another waits for puts that one into its home's
+ * queue; a worker whose queue is empty takes from the others', the oldest first.
+ *
+ *     words   control | a line per home: head, tail, first slot | waits for, per block | home, per block | slots of all homes
+ *
+ * A home has as many slots as it has blocks, and each block enters it once: heads and tails only grow, and a compare and
+ * exchange of the head claims. A worker that finds nothing ready looks again for a little, then sleeps until a block is
+ * finished.
  */
 import type { BlockSchedule } from './blockSchedule.ts'
 
@@ -11,100 +19,171 @@ export interface ClaimState {
   readonly words: Int32Array
   /** The smallest rank that failed; NO_FAILURE while none did. */
   readonly failure: BigInt64Array
+  readonly homes: number
   /** The pool's word that tells this worker to stop; see `WorkerContext`. */
   readonly abortFlag?: Int32Array
 }
 
 export const NO_FAILURE: bigint = 2n ** 62n
 
-// words
+// control words
 const ABORT = 0
+/** Changes when sleepers are to look again. */
 const WAKE = 1
-/** All blocks before this one are claimed. */
-const NEXT = 2
-const HEAD = 4
+const SLEEPERS = 2
+const FAILED = 3
 
-const SPINS = 1000
+/** Homes have a cache line each. */
+const LINE = 16
+// words of a home's line
+const HEAD = 0
+const TAIL = 1
+const FIRST = 2
+
+const SPINS = 200
 /** Sleepers look again after this long, should a wake-up be lost with its worker. */
 const SLEEP_MS = 50
 
-export function claimWords(blocks: number): number {
-  return HEAD + 2 * blocks
+const waitsAt = (homes: number): number => LINE * (1 + homes)
+
+export function claimWords(blocks: number, homes: number): number {
+  return waitsAt(homes) + 3 * blocks
+}
+
+/** The words as they are before a pass: blocks that wait for none are ready, in plan order. */
+export function startWords(schedule: BlockSchedule, homes: number): Int32Array {
+  const { count, lanes, laneCount, waitsFor } = schedule
+  const words = new Int32Array(claimWords(count, homes))
+  const waits = waitsAt(homes)
+  const homeOf = words.subarray(waits + count, waits + 2 * count)
+  words.set(waitsFor, waits)
+  for (let block = 0; block < count; block++) homeOf[block] = Math.floor(((lanes[block] as number) * homes) / laneCount)
+  let slot = waits + 2 * count
+  for (let home = 0; home < homes; home++) {
+    const line = LINE * (1 + home)
+    words[line + FIRST] = slot
+    for (let block = 0; block < count; block++) {
+      if (homeOf[block] !== home) continue
+      if (waitsFor[block] === 0) words[(words[line + FIRST] as number) + words[line + TAIL]!++] = block + 1
+      slot++
+    }
+  }
+  return words
 }
 
 /** Readies the state for another pass. */
-export function resetClaims(state: ClaimState, schedule: BlockSchedule): void {
-  state.words.fill(0)
-  state.words.set(schedule.waitsFor, HEAD)
+export function resetClaims(state: ClaimState, start: Int32Array): void {
+  state.words.set(start)
   state.failure[0] = NO_FAILURE
 }
 
-/** Who claims: worker number `worker` of `workers`. */
+/** Who claims: worker number `worker`; with fewer homes than workers some share one. */
 export interface Claimer {
   readonly worker: number
-  readonly workers: number
+  /** Milliseconds spent looking for ready blocks in vain. */
+  idleMs: number
 }
 
-export const ALONE: Claimer = { worker: 0, workers: 1 }
+export function createClaimer(worker: number): Claimer {
+  return { worker, idleMs: 0 }
+}
+
+/** A ready block, now the caller's own; -1 when no block is left to start or the pass is aborted. */
+export function claimBlock(state: ClaimState, claimer: Claimer): number {
+  if (isAborted(state)) return -1
+  const block = takeReady(state, claimer)
+  return block >= 0 ? block : waitForBlock(state, claimer)
+}
+
+/** A ready block of the claimer's home, or of another; -1 when there is none now. */
+export function takeReady({ words, homes }: ClaimState, { worker }: Claimer): number {
+  for (let i = 0; i < homes; i++) {
+    const block = takeFrom(words, LINE * (1 + ((worker + i) % homes)))
+    if (block >= 0) return block
+  }
+  return -1
+}
+
+function takeFrom(words: Int32Array, line: number): number {
+  for (;;) {
+    const head = Atomics.load(words, line + HEAD)
+    if (head >= Atomics.load(words, line + TAIL)) return -1
+    const block = Atomics.load(words, (words[line + FIRST] as number) + head) - 1
+    if (block < 0) return -1 // its slot was taken, but is not filled yet
+    if (tryClaim(words, line, head)) return block
+  }
+}
+
+function tryClaim(words: Int32Array, line: number, head: number): boolean {
+  return Atomics.compareExchange(words, line + HEAD, head, head + 1) === head
+}
+
+function waitForBlock(state: ClaimState, claimer: Claimer): number {
+  if (allClaimed(state)) return -1
+  const started = performance.now()
+  try {
+    for (let spin = 0; spin < SPINS; spin++) {
+      const block = takeReady(state, claimer)
+      if (block >= 0) return block
+    }
+    for (;;) {
+      const block = sleepForBlock(state, claimer)
+      if (block >= 0 || allClaimed(state) || isAborted(state)) return block
+    }
+  } finally {
+    claimer.idleMs += performance.now() - started
+  }
+}
 
 /**
- * A ready block, now the caller's own; -1 when no block is left to start or the pass is aborted. Blocks of the worker's
- * own share of the lanes come first, so that what they touch stays in its cache; then anybody's.
+ * No wake-up is missed: who fills a queue looks for sleepers afterwards, and a sleeper looks into the queues after it said
+ * so. Either it finds the block, or the one who filled it finds the sleeper, and then WAKE is no longer what it read.
  */
-export function claimBlock(state: ClaimState, schedule: BlockSchedule, claimer: Claimer = ALONE): number {
+function sleepForBlock(state: ClaimState, claimer: Claimer): number {
   const { words } = state
-  const { count, lanes, laneCount } = schedule
-  for (;;) {
-    if (isAborted(state)) return -1
+  Atomics.add(words, SLEEPERS, 1)
+  try {
     const wake = Atomics.load(words, WAKE)
-    let next = Atomics.load(words, NEXT)
-    while (next < count && Atomics.load(words, HEAD + count + next) === 1) next++
-    if (next >= count) return -1
-    Atomics.store(words, NEXT, next) // may step back behind another's store, which only costs a longer scan
-    let other = -1
-    for (let block = next; block < count; block++) {
-      if (!isReady(words, count, block)) continue
-      const own = Math.floor(((lanes[block] as number) * claimer.workers) / laneCount) === claimer.worker
-      if (own && tryClaim(words, count, block)) return block
-      if (!own && other < 0) other = block
-    }
-    if (other < 0) waitForChange(words, wake)
-    else if (tryClaim(words, count, other)) return other
+    const block = takeReady(state, claimer)
+    if (block >= 0 || allClaimed(state) || isAborted(state)) return block
+    Atomics.wait(words, WAKE, wake, SLEEP_MS)
+    return -1
+  } finally {
+    Atomics.sub(words, SLEEPERS, 1)
   }
 }
 
-function isReady(words: Int32Array, count: number, block: number): boolean {
-  return Atomics.load(words, HEAD + block) === 0 && Atomics.load(words, HEAD + count + block) === 0
-}
-
-function tryClaim(words: Int32Array, count: number, block: number): boolean {
-  return Atomics.compareExchange(words, HEAD + count + block, 0, 1) === 0
-}
-
-function waitForChange(words: Int32Array, wake: number): void {
-  for (let spin = 0; spin < SPINS; spin++) {
-    if (Atomics.load(words, WAKE) !== wake) return
-  }
-  Atomics.wait(words, WAKE, wake, SLEEP_MS)
+function allClaimed({ words, homes }: ClaimState): boolean {
+  const count = (words.length - waitsAt(homes)) / 3
+  let claimed = 0
+  for (let home = 0; home < homes; home++) claimed += Atomics.load(words, LINE * (1 + home) + HEAD)
+  return claimed >= count
 }
 
 /** Releases the blocks that waited for this one. */
 export function finishBlock(state: ClaimState, schedule: BlockSchedule, block: number): void {
-  const from = schedule.successorStart[block] ?? 0
-  const to = schedule.successorStart[block + 1] ?? 0
-  if (from === to) return
-  for (let i = from; i < to; i++) Atomics.sub(state.words, HEAD + (schedule.successors[i] ?? 0), 1)
-  wakeAll(state)
+  const { words, homes } = state
+  const { count, successors, successorStart } = schedule
+  const waits = waitsAt(homes)
+  const to = successorStart[block + 1] as number
+  for (let i = successorStart[block] as number; i < to; i++) {
+    const next = successors[i] as number
+    if (Atomics.sub(words, waits + next, 1) !== 1) continue
+    const line = LINE * (1 + (words[waits + count + next] as number))
+    const place = Atomics.add(words, line + TAIL, 1)
+    Atomics.store(words, (words[line + FIRST] as number) + place, next + 1)
+  }
+  if (Atomics.load(words, SLEEPERS) > 0) wakeAll(words)
 }
 
-function wakeAll(state: ClaimState): void {
-  Atomics.add(state.words, WAKE, 1)
-  Atomics.notify(state.words, WAKE)
+function wakeAll(words: Int32Array): void {
+  Atomics.add(words, WAKE, 1)
+  Atomics.notify(words, WAKE)
 }
 
-export function abortPass(state: ClaimState): void {
-  Atomics.store(state.words, ABORT, 1)
-  wakeAll(state)
+export function abortPass({ words }: ClaimState): void {
+  Atomics.store(words, ABORT, 1)
+  wakeAll(words)
 }
 
 export function isAborted(state: ClaimState): boolean {
@@ -116,9 +195,15 @@ export function reportFailure(state: ClaimState, rank: number): void {
   const mine = BigInt(rank)
   for (let known = Atomics.load(state.failure, 0); mine < known; ) {
     const before = Atomics.compareExchange(state.failure, 0, known, mine)
-    if (before === known) return
+    if (before === known) break
     known = before
   }
+  Atomics.store(state.words, FAILED, 1)
+}
+
+/** Whether any iteration has failed: far cheaper to ask than which. */
+export function hasFailed(state: ClaimState): boolean {
+  return Atomics.load(state.words, FAILED) !== 0
 }
 
 export function smallestFailure(state: ClaimState): number {

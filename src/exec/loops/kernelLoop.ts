@@ -10,8 +10,10 @@ import type { DType } from '../../core/schema.ts'
 import { ARRAY_OF_DTYPE, type Storage } from '../../core/storage.ts'
 import { scratchLength } from '../kernels/wasmBinding.ts'
 import { type AccumulatorPart, freePart, partOf } from './accumulatorLog.ts'
+import { type BoundLoop, bindLoop } from './bindLoop.ts'
+import type { BlockRun } from './blockRun.ts'
 import { type BlockSchedule, cutBlocks, type IterationSpace } from './blockSchedule.ts'
-import { abortPass, type ClaimState, claimBlock, claimWords, finishBlock, resetClaims } from './claim.ts'
+import { abortPass, type ClaimState, claimBlock, createClaimer, finishBlock, resetClaims, startWords } from './claim.ts'
 import { iterationNs } from './estimate.ts'
 import { bodyError, wireToError } from './failure.ts'
 import { formOf, type KernelMemory, type KernelPlan, planKernel, whyCallerOnly } from './kernelPlan.ts'
@@ -22,7 +24,7 @@ import type { LoopInputs } from './loopInputs.ts'
 import type { LoopTask, LoopTaskResult } from './loopTask.ts'
 import { copyStorage, PlainLoop, updateOptions } from './plainRun.ts'
 import { type LoopResources, otherTurn, type PassResult, Prepared, replacedBy, TURN_MS, type VerifyResult } from './preparedLoop.ts'
-import { type BoundLoop, bindLoop, blockSlices, type PassContext, startPass } from './runBlocks.ts'
+import { startPass } from './runBlocks.ts'
 import { visitSerially } from './space.ts'
 import { dtypeOfTable, extentOf, sameStructure } from './structure.ts'
 import { firstDifference } from './verify.ts'
@@ -48,6 +50,7 @@ export class KernelLoop extends Prepared {
   readonly #allocated: number[] = []
   readonly #plan: KernelPlan
   readonly #claims: ClaimState
+  readonly #startWords: Int32Array
   readonly #lanes: Lanes[] = []
   /** Captured tables in the IR's order; `copy` is undefined for those that travel with the task. */
   #tables: readonly { readonly copy: TypedArray | undefined; readonly original: ArrayLike<Primitive> }[] = []
@@ -70,9 +73,12 @@ export class KernelLoop extends Prepared {
     try {
       this.blocks = this.#cut()
       this.width = widthOf(this.blocks)
+      const homes = Math.max(1, Math.min(this.#resources.pool.size, this.width))
+      this.#startWords = startWords(this.blocks, homes)
       this.#claims = {
-        words: this.#allocate('i32', claimWords(this.blocks.count)) as Int32Array,
+        words: this.#allocate('i32', this.#startWords.length) as Int32Array,
         failure: this.#allocate('i64', 1) as BigInt64Array,
+        homes,
       }
       this.#plan = this.#planKernel()
     } catch (error) {
@@ -249,7 +255,7 @@ export class KernelLoop extends Prepared {
     const started = performance.now()
     for (const lanes of this.#lanes) resetLanes(lanes)
     for (const { copy, original } of this.#tables) copy?.set(original as never) // numbers of the copy's kind
-    resetClaims(this.#claims, this.blocks)
+    resetClaims(this.#claims, this.#startWords)
     const task = this.#task(pass)
     const workers = this.execution.where === 'workers' ? Math.min(this.#resources.pool.size, this.width) : 1
     const onAbort = (): void => abortPass(this.#claims)
@@ -322,30 +328,27 @@ export class KernelLoop extends Prepared {
     isEnough: () => boolean = () => false,
   ): Promise<readonly (LoopTaskResult & { readonly thrown?: unknown })[]> {
     this.#bound ??= bindLoop(task, this.#resources.arena, this.#combines())
-    const context = startPass(task, this.#bound)
+    const run = startPass(task, this.#bound, this.#flushEvery)
+    const claimer = createClaimer(task.share)
     let turn = performance.now()
     while (!isEnough()) {
-      const block = claimBlock(this.#claims, this.blocks)
+      const block = claimBlock(this.#claims, claimer)
       if (block < 0) break
-      for (const _ of this.#slices(context, block)) {
-        if (performance.now() - turn > TURN_MS) {
-          await otherTurn()
-          turn = performance.now()
-        }
+      run.start(block)
+      while (run.step()) {
+        this.#flushDue(run)
+        if (run.clock - turn > TURN_MS) turn = await nextTurn(run)
       }
       finishBlock(this.#claims, this.blocks, block)
+      if (run.clock - turn > TURN_MS) turn = await nextTurn(run)
     }
-    const { failure } = context
+    const { failure } = run
     if (failure === undefined) return [{ accumulators: this.#bound.logs.map((log) => partOf(log)) }]
     return [{ accumulators: [], failure: { ...failure, error: { name: '', message: '' } }, thrown: failure.error }]
   }
 
-  *#slices(context: PassContext, block: number): Generator<number, void, void> {
-    if (!Number.isFinite(this.#flushEvery)) return yield* blockSlices(context, block)
-    for (const place of blockSlices(context, block, this.#flushEvery)) {
-      if (place % this.#flushEvery === 0) flushDue(this.#lanes, place)
-      yield place
-    }
+  #flushDue({ place }: BlockRun): void {
+    if (Number.isFinite(this.#flushEvery) && place % this.#flushEvery === 0) flushDue(this.#lanes, place)
   }
 
   /** The user's own combine functions, by the array's place in the binding. */
@@ -412,6 +415,13 @@ export class KernelLoop extends Prepared {
   dispose(): void {
     for (const offset of this.#allocated.splice(0)) this.#resources.arena.free(offset)
   }
+}
+
+/** Lets others have their turn; when the next of the run's begins. */
+async function nextTurn(run: BlockRun): Promise<number> {
+  await otherTurn()
+  run.forgetClock()
+  return performance.now()
 }
 
 function msText(milliseconds: number): string {

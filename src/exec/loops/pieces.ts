@@ -10,6 +10,8 @@
  *
  * The outer axes are as few as leave at most one axis free in every form. Their keys come in order and a box is walked
  * in order, so the places of a block are in key order.
+ *
+ * Walks are objects that are opened again for each block: a pass of many small blocks allocates nothing for them.
  */
 import type { Form } from '../../core/loopSpec.ts'
 import type { BlockSchedule } from './blockSchedule.ts'
@@ -24,28 +26,74 @@ export interface Piece {
   readonly before: number
 }
 
-export function* piecesOf(schedule: BlockSchedule, extents: readonly number[], block: number): Generator<Piece, void, void> {
-  const { forms, boxes } = schedule
-  if (forms === undefined || schedule.order !== undefined) {
-    const width = 2 * extents.length
-    const box = boxes?.subarray(block * width, (block + 1) * width) ?? Float64Array.from(extents.flatMap((extent) => [0, extent]))
-    yield { box, from: schedule.from[block] as number, to: schedule.to[block] as number, before: 0 }
-    return
+/** The pieces of one block after another: `open` a block, then each `next` makes the fields those of its next piece. */
+export class PieceWalk implements Piece {
+  readonly box: Float64Array
+  from = 0
+  to = 0
+  before = 0
+  readonly #schedule: BlockSchedule
+  readonly #slanted: SlantedWalk | undefined
+  #isLast = true
+
+  constructor(schedule: BlockSchedule, extents: readonly number[]) {
+    const { forms, order } = schedule
+    this.#schedule = schedule
+    this.#slanted = forms === undefined || order !== undefined ? undefined : new SlantedWalk(forms, extents)
+    this.box = this.#slanted?.box ?? Float64Array.from(extents.flatMap((extent) => [0, extent]))
   }
-  let before = 0
-  for (const box of slantedBoxes(forms, boundsOf(schedule, block), extents)) {
-    let size = 1
-    for (let axis = 0; axis < extents.length; axis++) size *= (box[2 * axis + 1] as number) - (box[2 * axis] as number)
-    yield { box, from: 0, to: size, before }
-    before += size
+
+  open(block: number): void {
+    const { boxes, from, to, cuts } = this.#schedule
+    this.#isLast = false
+    this.before = 0
+    if (this.#slanted !== undefined) {
+      this.from = 0
+      this.to = 0
+      openBlock(this.#slanted, cuts, block)
+      return
+    }
+    this.from = from[block] as number
+    this.to = to[block] as number
+    if (boxes === undefined) return
+    const width = this.box.length
+    for (let i = 0; i < width; i++) this.box[i] = boxes[block * width + i] as number
+  }
+
+  next(): boolean {
+    if (this.#slanted !== undefined) {
+      this.before += this.to
+      if (!this.#slanted.next()) return false
+      this.to = sizeOf(this.box)
+      return true
+    }
+    if (this.#isLast) return false
+    this.#isLast = true
+    return true
   }
 }
 
-/** Lower and upper bounds of a block along each form. Blocks of a grid are numbered row by row. */
-function boundsOf({ cuts }: Pick<BlockSchedule, 'cuts'>, block: number): readonly (readonly [number, number])[] {
+/** The pieces of a block; the piece is the same object each time. */
+export function* piecesOf(schedule: BlockSchedule, extents: readonly number[], block: number): Generator<Piece, void, void> {
+  const walk = new PieceWalk(schedule, extents)
+  walk.open(block)
+  while (walk.next()) yield walk
+}
+
+/** Opens a walk for a block of a grid, numbered row by row. */
+function openBlock(walk: SlantedWalk, cuts: BlockSchedule['cuts'], block: number): void {
   const columns = cuts.length === 2 ? (cuts[1]?.length ?? 1) - 1 : 1
-  const cell = [Math.floor(block / columns), block % columns]
-  return cuts.map((cut, i) => [cut[cell[i] ?? 0] ?? 0, cut[(cell[i] ?? 0) + 1] ?? 0])
+  for (let form = 0; form < cuts.length; form++) {
+    const cell = form === 0 ? Math.floor(block / columns) : block % columns
+    walk.bound(form, cuts[form]?.[cell] ?? 0, cuts[form]?.[cell + 1] ?? 0)
+  }
+  walk.restart()
+}
+
+function sizeOf(box: Float64Array): number {
+  let size = 1
+  for (let i = 0; i < box.length; i += 2) size *= (box[i + 1] as number) - (box[i] as number)
+  return size
 }
 
 /** The boxes of the iterations whose forms lie within the bounds. One array is used for all of them. */
@@ -54,62 +102,118 @@ export function* slantedBoxes(
   bounds: readonly (readonly [number, number])[],
   extents: readonly number[],
 ): Generator<Float64Array, void, void> {
-  const rank = extents.length
-  const outer = outerAxes(forms, rank)
-  const box = new Float64Array(2 * rank)
-  const coefficient = (form: number, axis: number) => forms[form]?.[axis] ?? 0
+  const walk = new SlantedWalk(forms, extents)
+  for (const [form, [from, to]] of bounds.entries()) walk.bound(form, from, to)
+  walk.restart()
+  while (walk.next()) yield walk.box
+}
 
-  /** What the axes from `axis` on add to a form, at least and at most. */
-  const added = forms.map((_, form) => {
-    const ends: (readonly [number, number])[] = [[0, 0]]
-    for (let axis = rank - 1; axis >= 0; axis--) {
-      const end = coefficient(form, axis) * ((extents[axis] ?? 1) - 1)
-      const [least, greatest] = ends[0] ?? [0, 0]
-      ends.unshift([least + Math.min(0, end), greatest + Math.max(0, end)])
+class SlantedWalk {
+  readonly box: Float64Array
+  readonly #forms: readonly Form[]
+  readonly #extents: readonly number[]
+  readonly #outer: number
+  /** Bounds of each form. */
+  readonly #from: Float64Array
+  readonly #to: Float64Array
+  /** What the axes from an axis on add to a form, at least and at most. */
+  readonly #least: readonly Float64Array[]
+  readonly #greatest: readonly Float64Array[]
+  /** The value of each form over the axes before an axis, and where each outer axis ends. */
+  readonly #sums: readonly Float64Array[]
+  readonly #ends: Float64Array
+  #started = false
+
+  constructor(forms: readonly Form[], extents: readonly number[]) {
+    const rank = extents.length
+    this.#forms = forms
+    this.#extents = extents
+    this.#outer = outerAxes(forms, rank)
+    this.box = new Float64Array(2 * rank)
+    this.#from = new Float64Array(forms.length)
+    this.#to = new Float64Array(forms.length)
+    this.#ends = new Float64Array(rank)
+    this.#sums = Array.from({ length: rank + 1 }, () => new Float64Array(forms.length))
+    const end = (form: Form, axis: number): number => (form[axis] ?? 0) * ((extents[axis] ?? 1) - 1)
+    const added = (pick: (end: number) => number): Float64Array[] =>
+      Array.from({ length: rank + 1 }, (_, from) =>
+        Float64Array.from(forms, (form) => extents.reduce((sum, _, axis) => sum + (axis < from ? 0 : pick(end(form, axis))), 0)),
+      )
+    this.#least = added((value) => Math.min(0, value))
+    this.#greatest = added((value) => Math.max(0, value))
+  }
+
+  bound(form: number, from: number, to: number): void {
+    this.#from[form] = from
+    this.#to[form] = to
+  }
+
+  restart(): void {
+    this.#started = false
+  }
+
+  /** The outer axes count like the wheels of a clock; the inner ones are narrowed once their key is known. */
+  next(): boolean {
+    const { box } = this
+    let enters = !this.#started
+    let axis = enters ? 0 : this.#outer - 1
+    this.#started = true
+    while (axis >= 0) {
+      if (axis === this.#outer) {
+        if (this.#narrowInner()) return true
+        enters = false
+        axis--
+        continue
+      }
+      if (enters) {
+        enters = this.#narrow(axis, axis, true)
+        this.#ends[axis] = box[2 * axis + 1] as number
+      } else {
+        box[2 * axis]!++
+        enters = (box[2 * axis] as number) < (this.#ends[axis] as number)
+      }
+      if (!enters) {
+        axis--
+        continue
+      }
+      const k = box[2 * axis] as number
+      box[2 * axis + 1] = k + 1
+      this.#addUp(axis, k)
+      axis++
     }
-    return ends
-  })
+    return false
+  }
 
-  /** Bounds of one axis, when the forms have the values `sums` over the outer axes before it. */
-  const narrow = (axis: number, sums: readonly number[], isOuter: boolean): boolean => {
+  #addUp(axis: number, k: number): void {
+    const [before, after] = [this.#sums[axis], this.#sums[axis + 1]] as [Float64Array, Float64Array] // axis < rank
+    for (let form = 0; form < this.#forms.length; form++) after[form] = (before[form] as number) + (this.#forms[form]?.[axis] ?? 0) * k
+  }
+
+  #narrowInner(): boolean {
+    for (let axis = this.#outer; axis < this.#extents.length; axis++) if (!this.#narrow(axis, this.#outer, false)) return false
+    return true
+  }
+
+  /** Bounds of one axis, when the forms have their values over the axes before `known`; an outer axis leaves room for those behind it. */
+  #narrow(axis: number, known: number, isOuter: boolean): boolean {
+    const sums = this.#sums[known] as Float64Array // known <= rank
     let low = 0
-    let high = (extents[axis] ?? 0) - 1
-    for (let form = 0; form < forms.length; form++) {
-      const factor = coefficient(form, axis)
+    let high = (this.#extents[axis] ?? 0) - 1
+    for (let form = 0; form < this.#forms.length; form++) {
+      const factor = this.#forms[form]?.[axis] ?? 0
       if (factor === 0) continue
-      const [least, greatest] = (isOuter ? added[form]?.[axis + 1] : undefined) ?? [0, 0]
-      const [from, to] = bounds[form] ?? [0, 0]
-      const lowest = from - (sums[form] ?? 0) - greatest
-      const highest = to - 1 - (sums[form] ?? 0) - least
+      const sum = sums[form] as number
+      const least = isOuter ? (this.#least[axis + 1]?.[form] ?? 0) : 0
+      const greatest = isOuter ? (this.#greatest[axis + 1]?.[form] ?? 0) : 0
+      const lowest = (this.#from[form] as number) - sum - greatest
+      const highest = (this.#to[form] as number) - 1 - sum - least
       low = Math.max(low, Math.ceil((factor > 0 ? lowest : highest) / factor))
       high = Math.min(high, Math.floor((factor > 0 ? highest : lowest) / factor))
     }
-    box[2 * axis] = low
-    box[2 * axis + 1] = high + 1
+    this.box[2 * axis] = low
+    this.box[2 * axis + 1] = high + 1
     return low <= high
   }
-
-  function* walk(axis: number, sums: readonly number[]): Generator<Float64Array, void, void> {
-    if (axis === outer) {
-      for (let inner = outer; inner < rank; inner++) if (!narrow(inner, sums, false)) return
-      yield box
-      return
-    }
-    if (!narrow(axis, sums, true)) return
-    const end = box[2 * axis + 1] as number
-    for (let k = box[2 * axis] as number; k < end; k++) {
-      box[2 * axis] = k
-      box[2 * axis + 1] = k + 1
-      yield* walk(
-        axis + 1,
-        sums.map((sum, form) => sum + coefficient(form, axis) * k),
-      )
-    }
-  }
-  yield* walk(
-    0,
-    forms.map(() => 0),
-  )
 }
 
 /** The fewest outer axes that leave at most one axis free in every form. */

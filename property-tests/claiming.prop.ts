@@ -1,0 +1,72 @@
+/**
+ * However workers take turns, each block is claimed once, not before all blocks it waits for are done, and none is left
+ * over while a claim is possible. Any homes, any number of workers, several blocks under way at once.
+ */
+import fc from 'fast-check'
+import { test } from 'vitest'
+import { type BlockSchedule, cutBlocks } from '../src/exec/loops/blockSchedule.ts'
+import { type ClaimState, claimBlock, createClaimer, finishBlock, resetClaims, startWords, takeReady } from '../src/exec/loops/claim.ts'
+import { announcedRun } from './lawRuns.ts'
+
+const RUN = announcedRun('claiming.prop.ts')
+
+const blocks: fc.Arbitrary<BlockSchedule> = fc
+  .record({
+    schedule: fc.constantFrom(
+      { kind: 'independent' } as const,
+      { kind: '1d', axis: 1 } as const,
+      { kind: '2d', axes: [0, 1] } as const,
+      { kind: 'wavefront', axes: [0, 1] } as const,
+      { kind: 'skewed', forms: [[1, 0], [1, 1]] } as const, // biome-ignore format: two forms
+    ),
+    extents: fc.tuple(fc.integer({ min: 1, max: 9 }), fc.integer({ min: 1, max: 9 })),
+    partitions: fc.tuple(fc.integer({ min: 1, max: 9 }), fc.integer({ min: 1, max: 9 })),
+  })
+  .map(({ schedule, extents, partitions }) =>
+    cutBlocks(schedule, { kind: 'box', extents }, { order: schedule.kind === '2d' ? 'any' : 'serial', partitions }),
+  )
+
+/** What to do next: finish the oldest or the youngest block under way, or have a worker claim another. */
+const turns = fc.array(fc.record({ worker: fc.nat(8), finishes: fc.constantFrom('no', 'oldest', 'youngest') }), { minLength: 20 })
+
+function stateOf(schedule: BlockSchedule, homes: number): ClaimState {
+  const start = startWords(schedule, homes)
+  const state = { words: new Int32Array(new SharedArrayBuffer(4 * start.length)), failure: new BigInt64Array(1), homes }
+  resetClaims(state, start)
+  return state
+}
+
+test('each block is claimed once, after all it waits for, and none is left over', () => {
+  fc.assert(
+    fc.property(blocks, fc.integer({ min: 1, max: 9 }), turns, (schedule, homes, all) => {
+      const state = stateOf(schedule, homes)
+      const waits = Int32Array.from(schedule.waitsFor)
+      const claimed = new Set<number>()
+      const underWay: number[] = []
+      const finish = (block: number | undefined): void => {
+        if (block === undefined) return
+        finishBlock(state, schedule, block)
+        for (let i = schedule.successorStart[block] ?? 0; i < (schedule.successorStart[block + 1] ?? 0); i++) {
+          waits[schedule.successors[i] ?? 0]!--
+        }
+      }
+      for (let turn = 0; claimed.size < schedule.count || underWay.length > 0; turn++) {
+        const { worker, finishes } = all[turn % all.length] ?? { worker: 0, finishes: 'no' }
+        if (finishes !== 'no') finish(finishes === 'oldest' ? underWay.shift() : underWay.pop())
+        const block = takeReady(state, createClaimer(worker))
+        if (block < 0) {
+          const ready = [...waits.keys()].filter((one) => waits[one] === 0 && !claimed.has(one))
+          if (ready.length > 0) throw new Error(`Blocks ${ready.join()} are ready, and none can be claimed.`)
+          finish(underWay.shift())
+          continue
+        }
+        if (claimed.has(block)) throw new Error(`Block ${block} is claimed again.`)
+        if (waits[block] !== 0) throw new Error(`Block ${block} is claimed while it waits for ${waits[block]}.`)
+        claimed.add(block)
+        underWay.push(block)
+      }
+      if (claimBlock(state, createClaimer(0)) !== -1) throw new Error('More blocks can be claimed than there are.')
+    }),
+    RUN,
+  )
+})

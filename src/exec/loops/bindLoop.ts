@@ -1,0 +1,104 @@
+/** Binds a kernel to its arrays, accumulators and generators, once for each worker and loop. */
+
+import { valueReader } from '../../core/columnOps.ts'
+import { PlanError } from '../../core/errors.ts'
+import { outsideMessage } from '../../core/indexSpace.ts'
+import { IterationRng } from '../../core/random.ts'
+import { fieldsOf } from '../../core/schema.ts'
+import type { ArrayBinding, ElementBinding, KernelBinding, LoopKernel } from '../kernels/loopKernelShape.ts'
+import { bindWasm } from '../kernels/wasmBinding.ts'
+import type { Arena } from '../memory/arena.ts'
+import { type AccumulatorLog, createLog } from './accumulatorLog.ts'
+import { KeyedView } from './keyedArray.ts'
+import type { ArrayPlan, ElementPlan, LoopTask } from './loopTask.ts'
+
+/** A kernel bound to its arrays, with what it writes besides them. */
+export interface BoundLoop {
+  readonly kernel: LoopKernel
+  readonly logs: readonly AccumulatorLog[]
+  readonly rngs: readonly IterationRng[]
+  readonly at: { place: number }
+  /** Sparse arrays and tables by their place in the binding. */
+  readonly keyed: ReadonlyMap<number, KeyedView>
+  /** Places a call of the kernel runs; what passes found out about their time is kept. */
+  readonly slice: { places: number }
+  /** Tells a WebAssembly kernel whose scratch memory to use. */
+  readonly useShare?: (share: number) => void
+}
+
+/** Kernels are told apart for V8, which bakes arrays in only while one closure of a text exists. */
+let bound = 0
+
+const FIRST_SLICE = 1
+
+/** `combines` are the user's own functions, by the array's place, on the thread where they live. */
+export function bindLoop(
+  { text, wasm, binding: plan }: Pick<LoopTask, 'text' | 'wasm' | 'binding'>,
+  arena: Arena,
+  combines: ReadonlyMap<number, (a: number, b: number) => number> = new Map(),
+): BoundLoop {
+  const logs = plan.accumulators.map(createLog)
+  const rngs = plan.seeds.map((seed) => new IterationRng(seed))
+  const at = { place: 0 }
+  const keyed = new Map<number, KeyedView>()
+  const arrays = plan.arrays.map((array, i) => bindArray(array, i, keyed, combines.get(i)))
+  const binding: KernelBinding = {
+    arrays,
+    accumulators: logs.map((log) => log.sink),
+    rngs,
+    tables: plan.tables,
+    order: plan.order,
+    keys: plan.keys,
+    element: bindElement(plan.element),
+    at,
+    outside(array, key) {
+      const { label } = plan.arrays[array] as ArrayPlan
+      const shape = (arrays[array] as ArrayBinding).extents
+      throw new PlanError(outsideMessage(label, key as readonly number[], shape)) // printed, whatever it is
+    },
+  }
+  const slice = { places: FIRST_SLICE }
+  if (wasm !== undefined) return { ...bindWasm(wasm, binding, arena), logs, rngs, at, keyed, slice }
+  const factory = new Function('bind', `${text}\n// ${bound++}`) as (bind: KernelBinding) => LoopKernel // text of loopKernel.ts
+  return { kernel: factory(binding), logs, rngs, at, keyed, slice }
+}
+
+function bindArray(
+  array: ArrayPlan,
+  index: number,
+  keyed: Map<number, KeyedView>,
+  own: ((a: number, b: number) => number) | undefined,
+): ArrayBinding {
+  switch (array.kind) {
+    case 'dense': {
+      const { combine, ...rest } = array
+      const joined = own ?? (combine === undefined ? undefined : new Function('captures', combine.source)(combine.captures))
+      return joined === undefined ? rest : { ...rest, combine: joined }
+    }
+    case 'keyed': {
+      const view = new KeyedView(array.storage, array.label)
+      keyed.set(index, view)
+      return { kind: 'keyed', keyed: view, extents: array.storage.kind === 'table' ? [array.storage.length] : array.storage.shape }
+    }
+  }
+}
+
+function bindElement(plan: ElementPlan): ElementBinding {
+  switch (plan.kind) {
+    case 'none':
+      return { columns: [] }
+    case 'dense':
+      return { data: plan.data, strides: plan.strides, columns: [] }
+    case 'columns': {
+      const { storage } = plan
+      const columns = fieldsOf(storage.element).flatMap((_, i) => storage.columns[i] ?? [])
+      return {
+        columns: columns.map((column) => ({
+          ...(column.values === undefined ? {} : { values: column.values }),
+          ...(column.validity === undefined ? {} : { validity: column.validity }),
+          read: valueReader(column),
+        })),
+      }
+    }
+  }
+}
