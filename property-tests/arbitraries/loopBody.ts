@@ -4,7 +4,7 @@
  * A loop is drawn as a tree of small choices and then built, so that it shrinks well. What it can hold: one to four
  * axes; several arrays, some under two names, some of unknown shape; subscripts affine in loop indices, inner indices
  * and locals (`3 * i - k + 1`, `c - i` with c captured), clamped or chosen by a condition, and others (`i % 3`, `i * j`,
- * values read from an index array); sets, adds, accumulators, returned values; `if`, counted loops, labeled blocks, early
+ * values read from an index array); tests, also of a number for not being 0; sets, adds, accumulators, returned values; `if`, counted loops, labeled blocks, early
  * returns, `break` and `continue`.
  *
  *     randomLoop()                    anything; subscripts may leave the arrays
@@ -16,6 +16,7 @@ import type { Expr, FunctionIr, Stmt, UserFunction } from '../../src/core/functi
 import type { EnvBinding, LoopOptions, LoopSpec } from '../../src/core/loopSpec.ts'
 import { LoopBuilder } from './loopBuilder.ts'
 import { printFunction } from './loopSource.ts'
+import { WHOLE_OPERATIONS, type WholeOperation } from './wholeOperation.ts'
 
 /** An array of a random loop, with its values in row-major order. */
 export interface RandomArray {
@@ -61,8 +62,15 @@ export type RawIndex =
   | { readonly kind: 'captured'; readonly pick: number; readonly factor: number; readonly offset: number }
   | { readonly kind: 'clamp'; readonly end: 'min' | 'max'; readonly left: RawIndex; readonly right: RawIndex }
   | { readonly kind: 'choice'; readonly test: RawTest; readonly whenTrue: RawIndex; readonly whenFalse: RawIndex }
-  /** Not affine. */
-  | { readonly kind: 'odd'; readonly how: '%' | '>>' | 'floor' | 'product'; readonly pick: number; readonly offset: number }
+  /** A quotient, a remainder or bits of a loop index, or of the difference of two; a product of two is not affine. */
+  | {
+      readonly kind: 'odd'
+      readonly how: WholeOperation
+      readonly by: number
+      readonly signed: boolean
+      readonly pick: number
+      readonly offset: number
+    }
   | { readonly kind: 'data'; readonly pick: number; readonly offset: number }
   | { readonly kind: 'extent'; readonly pick: number; readonly offset: number }
 
@@ -80,6 +88,8 @@ export type RawTest = {
   readonly operator: '<' | '<=' | '>' | '>=' | '===' | '!=='
   readonly right: RawIndex
   readonly not: boolean
+  /** Whether `left` alone is the test: that it is not 0. */
+  readonly bare?: boolean
   /** A read instead of `left`: only the data can tell. */
   readonly data?: RawAccess
   readonly also?: { readonly operator: '&&' | '||'; readonly left: RawIndex; readonly right: RawIndex }
@@ -148,7 +158,18 @@ function rawIndex(shape: LoopShape): fc.Arbitrary<RawIndex> {
       arbitrary: fc.record({ kind: fc.constant('captured' as const), pick, factor: fc.constantFrom(0, -1, -1, 2), offset }),
     },
   ] as const
-  if (shape.exact === true) return fc.oneof(...affine, ...sums)
+  const odd = (operations: readonly WholeOperation[], signed: fc.Arbitrary<boolean>) =>
+    fc.record({
+      kind: fc.constant('odd' as const),
+      how: fc.constantFrom(...operations),
+      by: fc.integer({ min: 1, max: 5 }),
+      signed,
+      pick,
+      offset,
+    })
+  if (shape.exact === true) {
+    return fc.oneof(...affine, ...sums, { weight: 2, arbitrary: odd(['%', '>>', '&', 'floor', 'trunc', 'ceil'], fc.constant(false)) })
+  }
   const simple: fc.Arbitrary<RawIndex> = fc.oneof(...affine, ...sums)
   const operator = fc.constantFrom<RawTest['operator'][]>('<', '<=', '>', '>=', '===', '!==')
   return fc.oneof(
@@ -172,15 +193,7 @@ function rawIndex(shape: LoopShape): fc.Arbitrary<RawIndex> {
         whenFalse: simple,
       }),
     },
-    {
-      weight: 1,
-      arbitrary: fc.record({
-        kind: fc.constant('odd' as const),
-        how: fc.constantFrom('%' as const, '>>' as const, 'floor' as const, 'product' as const),
-        pick,
-        offset,
-      }),
-    },
+    { weight: 4, arbitrary: odd(WHOLE_OPERATIONS, fc.boolean()) },
     { weight: shape.distinct === true ? 14 : 1, arbitrary: fc.record({ kind: fc.constant('data' as const), pick, offset }) },
   )
 }
@@ -210,6 +223,7 @@ function rawStatements(shape: LoopShape): fc.Arbitrary<readonly RawStmt[]> {
             operator: comparison,
             right: index,
             not: fc.boolean(),
+            bare: fc.boolean(),
             data: access,
             also: fc.record({ operator: fc.constantFrom('&&' as const, '||' as const), left: index, right: index }),
           },

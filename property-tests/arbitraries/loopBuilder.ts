@@ -4,6 +4,7 @@ import type { EnvBinding } from '../../src/core/loopSpec.ts'
 import type { Span } from '../../src/core/span.ts'
 import type { RandomArray, RawAccess, RawIndex, RawLoop, RawStmt, RawTest, RawValue } from './loopBody.ts'
 import { printExpr, printStmt } from './loopSource.ts'
+import { boundsOf, writtenAs } from './wholeOperation.ts'
 
 /** An expression and the least and greatest value it can have. */
 interface Ranged {
@@ -194,7 +195,7 @@ export class LoopBuilder {
 
   private test(raw: RawTest, scope: Scope): Expr {
     const left = raw.data === undefined ? this.index(raw.left, scope).expr : this.read(raw.data, scope)
-    const comparison = this.binary(raw.operator, left, this.index(raw.right, scope).expr)
+    const comparison = raw.bare === true ? left : this.binary(raw.operator, left, this.index(raw.right, scope).expr)
     const positive = raw.not ? this.expr({ kind: 'Unary', operator: '!', operand: comparison }) : comparison
     if (raw.also === undefined) return positive
     const other = this.binary('<=', this.index(raw.also.left, scope).expr, this.index(raw.also.right, scope).expr)
@@ -286,7 +287,7 @@ export class LoopBuilder {
         return { expr, least: Math.min(one.least, other.least), greatest: Math.max(one.greatest, other.greatest) }
       }
       case 'odd':
-        return this.shifted(this.odd(raw.how, this.key(raw.pick), this.key(raw.pick + 1)), raw.offset)
+        return this.shifted(this.odd(raw), raw.offset)
       case 'data': {
         const extent = this.shapeOf('x')[0] ?? 1
         const key = this.key(raw.pick)
@@ -304,19 +305,23 @@ export class LoopBuilder {
     }
   }
 
-  /** What is no affine form; keys are not negative. */
-  private odd(how: '%' | '>>' | 'floor' | 'product', key: Ranged, other: Ranged): Ranged {
-    switch (how) {
-      case '%':
-        return { expr: this.binary('%', key.expr, this.literal(3)), least: 0, greatest: 2 }
-      case '>>':
-        return { expr: this.binary('>>', key.expr, this.literal(1)), least: 0, greatest: key.greatest >> 1 }
-      case 'floor': {
-        const half = this.binary('/', key.expr, this.literal(2))
-        return { expr: this.expr({ kind: 'Call', callee: 'Math.floor', args: [half] }), least: 0, greatest: key.greatest >> 1 }
+  private odd({ how, by, signed, pick }: Extract<RawIndex, { kind: 'odd' }>): Ranged {
+    const [key, other] = [this.key(pick), this.key(pick + 1)]
+    const x = signed ? this.plus(key, this.times(other, -1)) : key
+    const written = writtenAs(how)
+    if (how === 'product' || written.kind === 'product') {
+      return { expr: this.binary('*', key.expr, other.expr), least: 0, greatest: key.greatest * other.greatest }
+    }
+    const [least, greatest] = boundsOf(how, x.least, x.greatest, by)
+    switch (written.kind) {
+      case 'binary':
+        return { expr: this.binary(written.operator, x.expr, this.literal(by)), least, greatest }
+      case 'rounded': {
+        const quotient = this.binary('/', x.expr, this.literal(by))
+        return { expr: this.expr({ kind: 'Call', callee: written.callee, args: [quotient] }), least, greatest }
       }
-      case 'product':
-        return { expr: this.binary('*', key.expr, other.expr), least: 0, greatest: key.greatest * other.greatest }
+      case 'call':
+        return { expr: this.expr({ kind: 'Call', callee: written.callee, args: [x.expr] }), least, greatest }
     }
   }
 

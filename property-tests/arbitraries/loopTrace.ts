@@ -93,7 +93,7 @@ class Iteration {
         this.value(stmt.value)
         return undefined
       case 'If':
-        return this.statements(this.value(stmt.test) !== 0 ? stmt.then : stmt.else)
+        return this.statements(this.truth(stmt.test) ? stmt.then : stmt.else)
       case 'For':
         return this.repeat(stmt)
       case 'Labeled': {
@@ -117,7 +117,7 @@ class Iteration {
 
   private repeat(stmt: Extract<Stmt, { kind: 'For' }>): Exit {
     this.statements(stmt.init)
-    while (stmt.test === undefined || this.value(stmt.test) !== 0) {
+    while (stmt.test === undefined || this.truth(stmt.test)) {
       const exit = this.statements(stmt.body)
       if (exit?.kind === 'break' && exit.label === undefined) return undefined
       if (exit !== undefined && exit.kind !== 'continue') return exit
@@ -138,18 +138,18 @@ class Iteration {
       case 'Key':
         return this.key[expr.axis] ?? Number.NaN
       case 'Conditional':
-        return this.value(this.value(expr.test) !== 0 ? expr.then : expr.else)
+        return this.value(this.truth(expr.test) ? expr.then : expr.else)
       case 'Call': {
         const [a = Number.NaN, b = Number.NaN] = expr.args.map((argument) => this.value(argument))
-        return expr.callee === 'Math.min' ? Math.min(a, b) : expr.callee === 'Math.max' ? Math.max(a, b) : Math.floor(a)
+        return called(expr.callee, a, b)
       }
       case 'Input':
         return this.input
       case 'Unary':
-        return expr.operator === '!' ? Number(this.value(expr.operand) === 0) : -this.value(expr.operand)
+        return expr.operator === '!' ? Number(!this.truth(expr.operand)) : -this.value(expr.operand)
       case 'Logical': {
         const left = this.value(expr.left)
-        return (left !== 0) === (expr.operator === '&&') ? this.value(expr.right) : left
+        return Boolean(left) === (expr.operator === '&&') ? this.value(expr.right) : left
       }
       case 'Binary':
         return arithmetic(expr.operator, this.value(expr.left), this.value(expr.right))
@@ -162,6 +162,10 @@ class Iteration {
       default:
         throw new Error(`random loops have no ${expr.kind}`)
     }
+  }
+
+  private truth(expr: Expr): boolean {
+    return Boolean(this.value(expr))
   }
 
   private arrayNamed(name: string): RandomArray | undefined {
@@ -200,6 +204,25 @@ function inputLines(loop: RandomLoop): number[] {
   return lines
 }
 
+function called(callee: string, a: number, b: number): number {
+  switch (callee) {
+    case 'Math.min':
+      return Math.min(a, b)
+    case 'Math.max':
+      return Math.max(a, b)
+    case 'Math.floor':
+      return Math.floor(a)
+    case 'Math.ceil':
+      return Math.ceil(a)
+    case 'Math.trunc':
+      return Math.trunc(a)
+    case 'Math.abs':
+      return Math.abs(a)
+    default:
+      throw new Error(`random loops have no ${callee}`)
+  }
+}
+
 function arithmetic(operator: string, a: number, b: number): number {
   switch (operator) {
     case '+':
@@ -214,6 +237,12 @@ function arithmetic(operator: string, a: number, b: number): number {
       return a % b
     case '>>':
       return a >> b
+    case '&':
+      return a & b
+    case '|':
+      return a | b
+    case '^':
+      return a ^ b
     case '<':
       return Number(a < b)
     case '<=':

@@ -29,6 +29,7 @@ class Names {
   }
 
   private variable(variable: Variable): string {
+    if (variable.kind === 'quotient') return `(${this.form(variable.of)} by ${variable.by} toward ${variable.toward})`
     const id = variableId(variable)
     // Values read at two places are told apart; so are the places.
     if (variable.kind !== 'inner' && variable.kind !== 'choice') return id

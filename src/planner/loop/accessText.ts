@@ -41,13 +41,29 @@ export function symbolically(names: readonly string[]): Naming {
         return variable.name.includes(' ? ') ? `(${variable.name})` : variable.name
       case 'distinct':
         return `? ${variable.array}`
+      case 'quotient':
+        return `Math.floor(${formText(variable.of, symbolically(names))} / ${variable.by})`
     }
   }
 }
 
 /** Writes loop indices by their values in one iteration. */
 export function atIteration(key: Key, names: readonly string[]): Naming {
-  return (variable) => (variable.kind === 'key' ? (key[variable.axis] ?? 0) : symbolically(names)(variable))
+  const naming: Naming = (variable) => {
+    if (variable.kind === 'key') return key[variable.axis] ?? 0
+    const of = variable.kind === 'quotient' ? numberOf(variable.of, naming) : undefined
+    if (variable.kind !== 'quotient' || of === undefined) return symbolically(names)(variable)
+    return (variable.toward === 'floor' ? Math.floor(of / variable.by) : Math.trunc(of / variable.by)) + 0
+  }
+  return naming
+}
+
+/** What a form comes to, where all its variables are written as numbers. */
+function numberOf({ terms, offset }: Form, naming: Naming): number | undefined {
+  return terms.reduce<number | undefined>((value, { variable, factor }) => {
+    const named = value === undefined ? '' : naming(variable)
+    return value === undefined || typeof named === 'string' ? undefined : value + factor * named
+  }, offset)
 }
 
 /** `W[u, :]` */
@@ -62,7 +78,9 @@ export function subscriptTexts(spec: LoopSpec, access: Access, naming: Naming): 
 
 function subscriptText(spec: LoopSpec, access: Access, subscript: Subscript, axis: number, naming: Naming): string {
   if (subscript.kind === 'unknown') return `? ${subscript.text}`
-  const { form } = subscript
+  const { form, text } = subscript
+  // Quotients and remainders are as the body wrote them, unless the iteration decides them.
+  if (text !== undefined) return String(numberOf(form, naming) ?? text)
   const inner = form.terms.filter(({ variable }) => variable.kind === 'inner')
   const [index] = inner
   if (inner.length !== 1 || index?.factor !== 1) return formText(form, naming)

@@ -4,27 +4,26 @@
  * A walk over the IR in the order it runs, following locals (`const j = i + 1` leaves no trace) and guards. An access
  * that may not happen is reported as one that does; a subscript without affine form is unknown in its axis only.
  */
-import { childrenOf, type Expr, expressionsOf, type FunctionIr, type Stmt, visitExpr, visitStmts } from '../../core/functionIr.ts'
+import {
+  type Builtin,
+  childrenOf,
+  type Expr,
+  expressionsOf,
+  type FunctionIr,
+  type Stmt,
+  visitExpr,
+  visitStmts,
+} from '../../core/functionIr.ts'
 import type { EnvBinding, LoopSpec } from '../../core/loopSpec.ts'
 import type { Span } from '../../core/span.ts'
-import {
-  type Choice,
-  type Constraint,
-  constantForm,
-  type Form,
-  formOf,
-  isDecided,
-  LARGEST_KEY,
-  type Scope,
-  sizeOf,
-  sum,
-  variableForm,
-} from './affine.ts'
+import { type Constraint, constantForm, type Form, isDecided, LARGEST_KEY, rangeOf, sum, variableForm } from './affine.ts'
 import { assignedIn, joined, mayLeave, START, type State, under, withLocal, withoutLocals } from './flow.ts'
-import { below, equal, type Guard, guardOf, oneOf, wholeForm } from './guards.ts'
+import { type Choice, formOf, type Scope, wholeForm } from './formOf.ts'
+import { below, equal, type Guard, guardOf, oneOf } from './guards.ts'
 
 export type Subscript =
-  | { readonly kind: 'affine'; readonly form: Form }
+  /** `text` is how the body wrote it, where the form has quotients. */
+  | { readonly kind: 'affine'; readonly form: Form; readonly text?: string }
   /** Any integer. `reads` is the array in env whose value it is, as `next` in `A.set(next.get(i), x)`. */
   | { readonly kind: 'unknown'; readonly text: string; readonly reads?: string }
 
@@ -190,20 +189,21 @@ class BodyWalk {
     const from = wholeForm(counted.from, this.scope(started))
     if (from === undefined) return undefined
     const to = wholeForm(counted.to, this.scope(withoutLocals(started, assigned)))
-    const size = Math.max(sizeOf(from), to === undefined ? sizeOf(from) + Math.abs(step) * MOST_TURNS : sizeOf(to))
-    const index = this.inner(local, size)
     const up = step > 0
+    const [low, high] = rangeOf(from)
+    const [lowEnd, highEnd] = to === undefined ? [low + step * MOST_TURNS, high + step * MOST_TURNS] : rangeOf(to)
+    const index = this.inner(local, up ? [low, highEnd - 1] : [lowEnd + 1, high])
     const least = up ? below(from, index, 0) : below(index, from, 0)
     const end = to === undefined ? [] : up ? below(index, to, 1) : below(to, index, 1)
-    const steps = Math.abs(step) === 1 ? [] : stepped(index, from, this.inner(`turns of ${local}`, MOST_TURNS), step)
+    const steps = Math.abs(step) === 1 ? [] : stepped(index, from, this.inner(`turns of ${local}`, [0, MOST_TURNS]), step)
     const complete = least.length > 0 && end.length > 0 && (steps.length > 0 || Math.abs(step) === 1)
     const exact = complete && [from, to ?? from].every(isDecided) && !mayLeave(stmt.body)
     const constraints = [...least, ...end, ...steps]
     return withLocal(under(withoutLocals(started, assigned), { constraints, exact }), local, index)
   }
 
-  private inner(name: string, size: number): Form {
-    return variableForm({ kind: 'inner', id: this.variables++, name, size })
+  private inner(name: string, [low, high]: readonly [number, number]): Form {
+    return variableForm({ kind: 'inner', id: this.variables++, name, low, high })
   }
 
   /** Records the reads of an expression, in the order they happen. */
@@ -255,8 +255,11 @@ class BodyWalk {
 
   private subscript(expr: Expr, state: State): Subscript {
     const form = formOf(expr, this.scope(state))
-    if (form !== undefined) return { kind: 'affine', form }
     const source = this.sourceOf(expr)
+    if (form !== undefined) {
+      const hasQuotients = form.terms.some(({ variable }) => variable.kind === 'quotient')
+      return { kind: 'affine', form, ...(hasQuotients ? { text: source.span.text } : {}) }
+    }
     return { kind: 'unknown', text: source.span.text, ...(source.kind === 'Read' ? { reads: source.array } : {}) }
   }
 
@@ -277,28 +280,31 @@ class BodyWalk {
         if (!this.distinct.has(array)) return undefined
         const at = subscripts.map((subscript) => wholeForm(subscript, scope))
         // Values too large for exact sums lie outside every array.
-        return variableForm({ kind: 'distinct', id: this.variables++, array, at, size: 0 })
+        return variableForm({ kind: 'distinct', id: this.variables++, array, at, low: 0, high: 0 })
       },
       choiceOf: (expr) => this.choiceForm(expr, scope),
     }
     return scope
   }
 
-  /** `Math.min`, `Math.max` and `?:` of forms: a variable that is one of them. */
+  /** `Math.min`, `Math.max`, `Math.abs` and `?:` of forms: a variable that is one of them. */
   private choiceForm(expr: Choice, scope: Scope): Form | undefined {
-    if (expr.kind === 'Call' && expr.callee !== 'Math.min' && expr.callee !== 'Math.max') return undefined
+    const end = expr.kind === 'Conditional' ? 'any' : EXTREMES[expr.callee]
+    if (end === undefined) return undefined
     const parts = (expr.kind === 'Call' ? expr.args : [expr.then, expr.else]).map((part) => wholeForm(part, scope))
+    if (expr.kind === 'Call' && expr.callee === 'Math.abs') parts.push(parts[0] && sum(constantForm(0), parts[0], -1))
     const forms = parts.filter((part) => part !== undefined)
     if (forms.length === 0 || forms.length < parts.length) return undefined
-    const bare = { kind: 'choice', id: this.variables++, name: expr.span.text, size: Math.max(...forms.map(sizeOf)) } as const
+    const [lows, highs] = [forms.map((form) => rangeOf(form)[0]), forms.map((form) => rangeOf(form)[1])]
+    const low = end === 'greatest' ? Math.max(...lows) : Math.min(...lows)
+    const high = end === 'least' ? Math.min(...highs) : Math.max(...highs)
+    const bare = { kind: 'choice', id: this.variables++, name: expr.span.text, low, high } as const
     // What it means speaks of the variable itself, which is known by its id.
     const self = variableForm({ ...bare, means: [], exact: true })
     const cases = forms.map((form, i): Guard => {
       const others = forms.filter((_, j) => j !== i)
       const guard =
-        expr.kind === 'Conditional'
-          ? guardOf(expr.test, i === 0, scope)
-          : extreme(form, others, expr.callee === 'Math.min' ? 'least' : 'greatest')
+        expr.kind === 'Conditional' ? guardOf(expr.test, i === 0, scope) : extreme(form, others, end === 'least' ? 'least' : 'greatest')
       const is = equal(self, form)
       return { constraints: [...guard.constraints, ...is], exact: guard.exact && is.length > 0 && isDecided(form) }
     })
@@ -306,6 +312,9 @@ class BodyWalk {
     return variableForm({ ...bare, means: constraints, exact })
   }
 }
+
+/** Which of its arguments a function chooses; `Math.abs` has two, of opposite sign. */
+const EXTREMES: Partial<Record<Builtin, 'least' | 'greatest'>> = { 'Math.min': 'least', 'Math.max': 'greatest', 'Math.abs': 'greatest' }
 
 /** The form is at one end of the others. */
 function extreme(form: Form, others: readonly Form[], end: 'least' | 'greatest'): Guard {
@@ -324,7 +333,7 @@ const MOST_TURNS = 2 ** 40
 
 /** The loop index of an axis. */
 export function keyForm({ over }: LoopSpec, axis: number): Form {
-  return variableForm({ kind: 'key', axis, size: over.extents[axis] ?? LARGEST_KEY })
+  return variableForm({ kind: 'key', axis, low: 0, high: (over.extents[axis] ?? LARGEST_KEY) - 1 })
 }
 
 /** The initial values of the locals that keep them. */
@@ -342,7 +351,7 @@ export function extentForm(binding: EnvBinding | undefined, axis: number): Form 
   if (binding?.kind !== 'array' && binding?.kind !== 'buffer') return undefined
   const extent = binding.shape?.[axis]
   if (extent !== undefined) return constantForm(extent)
-  return variableForm({ kind: 'extent', array: binding.array, axis, name: `${binding.label}.shape[${axis}]`, size: LARGEST_KEY })
+  return variableForm({ kind: 'extent', array: binding.array, axis, name: `${binding.label}.shape[${axis}]`, low: 0, high: LARGEST_KEY })
 }
 
 /** Whether control may leave a labeled block other than by its end or by breaking out of it. */

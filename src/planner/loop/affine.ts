@@ -1,36 +1,60 @@
 /**
  * Subscripts as affine forms: whole multiples of variables plus a constant, `2 * i - j + 1`, `n - 1 - k`, `3`.
  *
- * Variables are the axes of the iteration space, the indices of counted inner loops, values chosen between forms
- * (`Math.max(0, i - 1)`), and symbols: extents that are not known yet but are the same in every iteration. Whatever
- * does not fit (`i % 4`, `i * j`, a value read from an array) has no form; the analysis takes it for any integer.
+ * Variables are the axes of the iteration space, the indices of counted inner loops, whole quotients
+ * (`Math.floor(i / 4)`, hence `i % 4` and `i & 3` too), values chosen between forms (`Math.max(0, i - 1)`), and symbols:
+ * extents that are not known yet but are the same in every iteration. Whatever does not fit (`i * j`, a value read from
+ * an array) has no form; the analysis takes it for any integer. `formOf.ts` has the forms of expressions.
  */
-import type { BinaryOperator, Expr, Primitive } from '../../core/functionIr.ts'
+/** What a variable surely lies between. */
+interface Bounded {
+  readonly low: number
+  readonly high: number
+}
 
-export type Variable =
-  /** A loop index: a component of the key. */
-  | { readonly kind: 'key'; readonly axis: number; readonly size: number }
-  /** The index of a counted loop inside the body, or its number of turns; `id` is unique in the body. */
-  | { readonly kind: 'inner'; readonly id: number; readonly name: string; readonly size: number }
-  /** One of several forms, as `means` says; `exact` where it says all. `id` is unique in the body. */
-  | {
-      readonly kind: 'choice'
-      readonly id: number
-      readonly name: string
-      readonly means: readonly Constraint[]
-      readonly exact: boolean
-      readonly size: number
-    }
-  /** The extent of an axis of an array, where it is not known yet. */
-  | { readonly kind: 'extent'; readonly array: number; readonly axis: number; readonly name: string; readonly size: number }
-  /** A value read from an array whose values `assume.distinct` says differ, and where it was read; `id` is unique in the body. */
-  | {
-      readonly kind: 'distinct'
-      readonly id: number
-      readonly array: string
-      readonly at: readonly (Form | undefined)[]
-      readonly size: number
-    }
+export type Variable = Bounded &
+  (
+    | {
+        /** A loop index: a component of the key. */
+        readonly kind: 'key'
+        readonly axis: number
+      }
+    | {
+        /** The index of a counted loop inside the body, or its number of turns; `id` is unique in the body. */
+        readonly kind: 'inner'
+        readonly id: number
+        readonly name: string
+      }
+    | {
+        /** One of several forms, as `means` says; `exact` where it says all. `id` is unique in the body. */
+        readonly kind: 'choice'
+        readonly id: number
+        readonly name: string
+        readonly means: readonly Constraint[]
+        readonly exact: boolean
+      }
+    | {
+        /** `of / by` as a whole number, rounded down or towards zero; `by` is positive. Equal quotients are one variable. */
+        readonly kind: 'quotient'
+        readonly of: Form
+        readonly by: number
+        readonly toward: 'floor' | 'zero'
+      }
+    | {
+        /** The extent of an axis of an array, where it is not known yet. */
+        readonly kind: 'extent'
+        readonly array: number
+        readonly axis: number
+        readonly name: string
+      }
+    | {
+        /** A value read from an array whose values `assume.distinct` says differ, and where it was read; `id` is unique in the body. */
+        readonly kind: 'distinct'
+        readonly id: number
+        readonly array: string
+        readonly at: readonly (Form | undefined)[]
+      }
+  )
 
 export interface Term {
   readonly variable: Variable
@@ -53,90 +77,11 @@ export type Constraint =
   /** All constraints of at least one of the cases hold. */
   | { readonly kind: 'either'; readonly cases: readonly (readonly Constraint[])[] }
 
-/** What is known where an expression stands. */
-export interface Scope {
-  /** The loop index of an axis, where the space has it. */
-  keyOf(axis: number): Form | undefined
-  /** Forms of the locals that have one. */
-  readonly locals: ReadonlyMap<string, Form>
-  readonly parameters: ReadonlyMap<string, Primitive>
-  extentOf(array: string, axis: number): Form | undefined
-  /** The form of a read, where it has one. */
-  readOf(array: string, subscripts: readonly Expr[]): Form | undefined
-  /** The form of `Math.min`, `Math.max` and `?:`, where their parts have forms. */
-  choiceOf(expr: Choice): Form | undefined
-}
-
-export type Choice = Extract<Expr, { kind: 'Conditional' | 'Call' }>
-
 /** Keys and extents are below this; see `checkShape`. */
 export const LARGEST_KEY: number = 2 ** 31
 
 /** Where a form could come to more than this it is none: a body computes in doubles, which are exact up to 2^53. */
-const LARGEST_SIZE = 2 ** 51
-
-/** Rounding a whole number gives the number. */
-const ROUNDINGS: ReadonlySet<string> = new Set(['Math.floor', 'Math.ceil', 'Math.round', 'Math.trunc'])
-
-/** The affine form of an expression, or undefined where it has none. */
-export function formOf(expr: Expr, scope: Scope): Form | undefined {
-  switch (expr.kind) {
-    case 'Literal':
-      return wholeConstant(expr.value)
-    case 'Parameter':
-      return wholeConstant(scope.parameters.get(expr.name))
-    case 'Local':
-      return scope.locals.get(expr.name)
-    case 'Key':
-      return scope.keyOf(expr.axis)
-    case 'Extent':
-      return scope.extentOf(expr.array, expr.axis)
-    case 'Unary': {
-      const operand = formOf(expr.operand, scope)
-      if (operand === undefined || expr.operator === '+') return operand
-      return expr.operator === '-' ? sum(constantForm(0), operand, -1) : undefined
-    }
-    case 'Binary': {
-      const left = formOf(expr.left, scope)
-      const right = left === undefined ? undefined : formOf(expr.right, scope)
-      return left === undefined || right === undefined ? undefined : combined(expr.operator, left, right)
-    }
-    case 'Call': {
-      const [argument] = expr.args
-      if (ROUNDINGS.has(expr.callee) && argument !== undefined && expr.args.length === 1) return formOf(argument, scope)
-      return scope.choiceOf(expr)
-    }
-    case 'Conditional':
-      return scope.choiceOf(expr)
-    case 'Read':
-      return scope.readOf(expr.array, expr.subscripts)
-    case 'Input':
-    case 'Field':
-    case 'Logical':
-    case 'MethodCall':
-    case 'Has':
-    case 'Lookup':
-    case 'LookupLength':
-    case 'Draw':
-    case 'ArrayLiteral':
-    case 'ObjectLiteral':
-      return undefined
-  }
-}
-
-function combined(operator: BinaryOperator, left: Form, right: Form): Form | undefined {
-  switch (operator) {
-    case '+':
-      return sum(left, right, 1)
-    case '-':
-      return sum(left, right, -1)
-    case '*':
-      if (left.terms.length === 0) return sum(constantForm(0), right, left.offset)
-      return right.terms.length === 0 ? sum(constantForm(0), left, right.offset) : undefined
-    default:
-      return undefined
-  }
-}
+export const LARGEST_SIZE: number = 2 ** 51
 
 export function constantForm(offset: number): Form {
   return { terms: [], offset }
@@ -145,11 +90,6 @@ export function constantForm(offset: number): Form {
 /** The form that is a variable. */
 export function variableForm(variable: Variable): Form {
   return { terms: [{ variable, factor: 1 }], offset: 0 }
-}
-
-function wholeConstant(value: Primitive): Form | undefined {
-  // Adding 0 turns -0 into 0.
-  return typeof value === 'number' && Number.isInteger(value) && Math.abs(value) <= LARGEST_SIZE ? constantForm(value + 0) : undefined
 }
 
 /** left + times * right; undefined where it could be too large. */
@@ -171,7 +111,10 @@ export function sum(left: Form, right: Form, times: number): Form | undefined {
 
 /** A bound of the absolute value of a form. */
 export function sizeOf({ terms, offset }: Form): number {
-  return terms.reduce((size, { variable, factor }) => size + Math.abs(factor) * variable.size, Math.abs(offset))
+  return terms.reduce(
+    (size, { variable, factor }) => size + Math.abs(factor) * Math.max(Math.abs(variable.low), Math.abs(variable.high)),
+    Math.abs(offset),
+  )
 }
 
 /** A text that is equal for equal variables. */
@@ -183,9 +126,47 @@ export function variableId(variable: Variable): string {
     case 'choice':
     case 'distinct':
       return `${variable.kind} ${variable.id}`
+    case 'quotient':
+      return `quotient ${formId(variable.of)} by ${variable.by} toward ${variable.toward}`
     case 'extent':
       return `extent ${variable.array} ${variable.axis}`
   }
+}
+
+function formId({ terms, offset }: Form): string {
+  return `(${terms.map(({ variable, factor }) => `${factor} ${variableId(variable)} + `).join('')}${offset})`
+}
+
+/** What a form surely lies between. */
+export function rangeOf(form: Form): readonly [low: number, high: number] {
+  const { terms, offset } = form
+  for (const { variable, factor } of terms) {
+    if (variable.kind !== 'quotient' || factor % variable.by !== 0) continue
+    // times * (of - by * quotient) is a multiple of the remainder.
+    const times = -factor / variable.by
+    const remainder = remainderForm(variable)
+    const rest = remainder && sum(form, remainder, -times)
+    if (rest === undefined || rest.terms.length >= terms.length) continue
+    const [low, high] = rangeOf(rest)
+    const [least, greatest] = scaled([variable.toward === 'floor' ? 0 : 1 - variable.by, variable.by - 1], times)
+    return [low + least, high + greatest]
+  }
+  return terms.reduce<readonly [number, number]>(
+    ([low, high], { variable, factor }) => {
+      const [least, greatest] = scaled([variable.low, variable.high], factor)
+      return [low + least, high + greatest]
+    },
+    [offset, offset],
+  )
+}
+
+function scaled([low, high]: readonly [number, number], times: number): readonly [number, number] {
+  return times >= 0 ? [times * low, times * high] : [times * high, times * low]
+}
+
+/** of - by * quotient */
+export function remainderForm(quotient: Extract<Variable, { kind: 'quotient' }>): Form | undefined {
+  return sum(quotient.of, variableForm(quotient), -quotient.by)
 }
 
 export function sameForm(a: Form | undefined, b: Form | undefined): boolean {
@@ -205,5 +186,20 @@ export function singleVariable({ terms }: Form): Variable | undefined {
 
 /** Whether the loop indices alone decide what a form comes to. */
 export function isDecided({ terms }: Form): boolean {
-  return terms.every(({ variable }) => variable.kind !== 'distinct' && (variable.kind !== 'choice' || variable.exact))
+  return terms.every(({ variable }) => isDecidedVariable(variable))
+}
+
+function isDecidedVariable(variable: Variable): boolean {
+  switch (variable.kind) {
+    case 'key':
+    case 'inner':
+    case 'extent':
+      return true
+    case 'choice':
+      return variable.exact
+    case 'quotient':
+      return isDecided(variable.of)
+    case 'distinct':
+      return false
+  }
 }

@@ -137,8 +137,27 @@ test.each<[string, string, TestLoop, string[]]>([
     { ...plane, captured: { k: 3 } },
     [],
   ],
-  ['a modulo is unknown in its axis only', '([i, j], { m }) => { m.set(i, j % 4, 1) }', plane, ['m output [0, +]']],
-  ['so is a product of indices', '([i, j], { m }) => { m.set(i, i * j, 1) }', plane, ['m output [0, +]']],
+  ['a remainder', '([i, j], { m }) => { m.set(i, j % 4, 1) }', plane, ['m output [0, +]']],
+  ['remainders that never meet', '([i], { a }) => { a.set(4 * i, a.get(4 * i + 1 + (i % 3))) }', { over: rangeOver(24), env }, []],
+  ['both quotient and remainder', '([i], { m }) => { m.set(Math.floor(i / 10), i % 10, m.get((i - (i % 10)) / 10, i % 10)) }', line, []],
+  ['a quotient alone', '([i], { a }) => { a.set(i >> 1, a.get(Math.floor(i / 2))) }', line, ['a anti [1]', 'a flow [1]', 'a output [1]']],
+  ['a quotient by what is not known', '([i, j], { m }) => { m.set(i, Math.floor(i / j), 1) }', plane, ['m output [0, +]']],
+  ['one colour', '([i, j], { m }) => { if ((i + j) % 2 === c) m.set(i, j, m.get(i - 1, j)) }', { ...plane, captured: { c: 1 } }, []],
+  ['the other colour', '([i, j], { m }) => { if (((i + j) & 1) === 0) m.set(i, j, m.get(i + 1, j)) }', plane, []],
+  ['odd ones, as a number', '([i], { a }) => { if (i & 1) a.set(i, a.get(i - 1)) }', line, []],
+  ['even ones, as no number', '([i], { a }) => { if (!(i % 2)) a.set(i, a.get(i + 1)) }', line, []],
+  ['both kinds', '([i], { a }) => { if (i % 2 === 0) a.set(i, 1); else a.set(i, a.get(i - 1)) }', line, ['a flow [1]']],
+  [
+    'a bitonic step',
+    '([i], { a }) => { const k = i ^ 8; if (k > i) { const t = a.get(i); a.set(i, a.get(k)); a.set(k, t) } }',
+    { over: rangeOver(64), env },
+    [],
+  ],
+  ['a torus, written as one must with negative numbers', '([i], { a, b }) => { a.set((((i - 1) % 100) + 100) % 100, b.get(i)) }', line, []],
+  ['negative remainders count as such', '([i], { a, b }) => { a.set((i - 50) % 50, b.get(i)) }', line, ['a output [50]']],
+  ['a distance to the middle', '([i], { a, b }) => { a.set(Math.abs(i - 50), b.get(i)) }', line, ['a output [+]']],
+  ['a fraction is not a number of an element', '([i], { a }) => { a.set(i, a.get(i / 2)) }', line, ['a anti [+]', 'a flow [+]']],
+  ['a product of indices is unknown in its axis only', '([i, j], { m }) => { m.set(i, i * j, 1) }', plane, ['m output [0, +]']],
   [
     'a shape that is not known',
     '([i], { o }) => { o.set(o.shape[0] - 1 - i, o.get(i)) }',
@@ -262,7 +281,7 @@ test('subscripts as text', () => {
   expect(texts('([i, j], { m }) => { m.set(0 - i, 1 * j + 0, 1) }')).toEqual(['-i, j'])
   expect(texts('([i, j], { m }) => { m.set(i + j - 2, 3, 1) }')).toEqual(['i + j - 2, 3'])
   expect(texts('([i, j], { m }) => { for (let k = 0; k < 4; k++) m.set(4 * i + k, k, 1) }')).toEqual(['4 * i:4 * i + 4, 0:4'])
-  expect(texts('([i, j], { m }) => { for (let k = j; k < 100; k++) m.set(2 * k, i % 4, 1) }')).toEqual(['2 * k, ? i % 4'])
+  expect(texts('([i, j], { m }) => { for (let k = j; k < 100; k++) m.set(2 * k, i % 4, 1) }')).toEqual(['2 * k, i % 4'])
   expect(texts('([i, j], { m }) => { m.set(Math.max(0, i - 1) + 1, i > 0 ? j : 0, 1) }')).toEqual([
     'Math.max(0, i - 1) + 1, (i > 0 ? j : 0)',
   ])

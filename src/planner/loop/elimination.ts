@@ -2,8 +2,8 @@
  * Projects inequalities over the integers, and searches their solutions.
  *
  * Parameters are eliminated one after another as Fourier and Motzkin did: each lower bound of a parameter is put below
- * each upper bound. Over the integers that is exact where one of the two coefficients is 1 (Pugh's Omega test), which
- * subscripts and their ranges nearly always are. Where it is not, solutions are searched: each parameter in turn runs
+ * each upper bound. Over the integers that is exact where one of the two coefficients is 1, or where the bounds are always
+ * far enough apart (Pugh's Omega test), which subscripts, quotients and their ranges nearly always are. Where it is not, solutions are searched: each parameter in turn runs
  * over the range that the projection leaves it. The search is complete, so its answer is exact too, unless the
  * budget ends; then the answer says so.
  */
@@ -125,10 +125,14 @@ export class Elimination {
     for (const low of lower) {
       for (const high of upper) {
         const [a, b] = [low[column] ?? 1, -(high[column] ?? -1)]
-        if (a !== 1 && b !== 1) this.exact = false
         // A bound that is left out only makes ranges wider.
-        if (this.budget.left-- <= 0) this.exact = false
-        else if (!insert(others, combined(low, b, high, a))) return undefined
+        if (this.budget.left-- <= 0) {
+          this.exact = false
+          continue
+        }
+        const row = combined(low, b, high, a)
+        if (a !== 1 && b !== 1 && !isWide(row, a, b)) this.exact = false
+        if (!insert(others, row)) return undefined
       }
     }
     return others
@@ -180,6 +184,12 @@ export class Elimination {
     }
     return value
   }
+}
+
+/** Whether there is a whole number between the two bounds that a row compares, wherever the row is not negative: the dark shadow. */
+function isWide(row: Row, a: number, b: number): boolean {
+  const last = row.length - 1
+  return row.every((factor, column) => (column === last ? factor >= (a - 1) * (b - 1) : factor === 0))
 }
 
 /** times * row + otherTimes * other */

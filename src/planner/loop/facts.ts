@@ -4,7 +4,7 @@
  * Variables, in this order: the axes of p; the axes of q; then, as they are met, inner loop indices, choices and values
  * read (of each side its own) and extents (shared, since they are the same in all iterations).
  */
-import { type Constraint, type Form, type Variable, variableForm, variableId } from './affine.ts'
+import { type Constraint, type Form, remainderForm, type Variable, variableForm, variableId } from './affine.ts'
 import { IntegerSystem } from './integerSystem.ts'
 import type { Row } from './rows.ts'
 
@@ -112,7 +112,7 @@ export class Facts {
     const number = this.count++
     this.numbers.set(id, number)
     // What a variable means holds wherever it is met.
-    if (variable.kind === 'choice') for (const constraint of variable.means) this.hold(side, constraint)
+    for (const constraint of meaningOf(variable)) this.hold(side, constraint)
     if (variable.kind !== 'extent') return number
     this.needsExtents = true
     this.within('p', variableForm(variable), undefined)
@@ -125,6 +125,32 @@ export class Facts {
     row[this.count] = offset
     return row
   }
+}
+
+/** What holds of a variable that other forms decide. */
+function meaningOf(variable: Variable): readonly Constraint[] {
+  if (variable.kind === 'choice') return variable.means
+  const rest = variable.kind === 'quotient' ? remainderForm(variable) : undefined
+  if (variable.kind !== 'quotient' || rest === undefined) return []
+  const { of, by, toward } = variable
+  const down = [atLeast(rest, 1, 0), atLeast(rest, -1, by - 1)]
+  if (toward === 'floor') return down
+  const up = [atLeast(rest, 1, by - 1), atLeast(rest, -1, 0)]
+  return [
+    {
+      kind: 'either',
+      cases: [
+        [atLeast(of, 1, 0), ...down],
+        [atLeast(of, -1, -1), ...up],
+      ],
+    },
+  ]
+}
+
+/** sign * form + constant >= 0 */
+function atLeast({ terms, offset }: Form, sign: 1 | -1, constant: number): Constraint {
+  const signed = terms.map(({ variable, factor }) => ({ variable, factor: sign * factor }))
+  return { kind: 'atLeast', form: { terms: signed, offset: sign * offset + constant } }
 }
 
 function emptyCase(): Case {

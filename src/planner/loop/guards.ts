@@ -5,7 +5,8 @@
  * way is dropped, which only makes the analysis more careful; `exact` tells whether anything was.
  */
 import type { BinaryOperator, Expr } from '../../core/functionIr.ts'
-import { type Constraint, constantForm, type Form, formOf, isDecided, type Scope, singleVariable, sum } from './affine.ts'
+import { type Constraint, constantForm, type Form, isDecided, rangeOf, sum } from './affine.ts'
+import { type Scope, wholeForm } from './formOf.ts'
 
 export interface Guard {
   readonly constraints: readonly Constraint[]
@@ -41,6 +42,9 @@ export function guardOf(test: Expr, truth: boolean, scope: Scope): Guard {
   }
   const constant = constantOf(test, scope)
   if (constant !== undefined) return constant === truth ? ALWAYS : NEVER
+  const number = wholeForm(test, scope)
+  // What is no comparison is asked whether it is 0.
+  if (number !== undefined) return truth ? different(number, constantForm(0)) : guard(equal(number, constantForm(0)))
   if (test.kind !== 'Binary') return UNKNOWN
   const operator = truth ? test.operator : NEGATED[test.operator]
   const left = wholeForm(test.left, scope)
@@ -101,12 +105,6 @@ function constantOf(test: Expr, scope: Scope): boolean | undefined {
   return test.kind === 'Parameter' && scope.parameters.has(test.name) ? Boolean(scope.parameters.get(test.name)) : undefined
 }
 
-/** The form of an expression whose value is surely a whole number; values read from arrays need not be. */
-export function wholeForm(expr: Expr, scope: Scope): Form | undefined {
-  const form = formOf(expr, scope)
-  return form?.terms.some(({ variable }) => variable.kind === 'distinct') === true ? undefined : form
-}
-
 /** a + gap <= b; nothing where the numbers could be too large. */
 export function below(a: Form, b: Form, gap: number): Constraint[] {
   const difference = sum(b, a, -1)
@@ -119,15 +117,11 @@ export function equal(a: Form, b: Form): Constraint[] {
   return difference === undefined ? [] : [{ kind: 'equal', form: difference }]
 }
 
-/** `i !== 0` for a loop index says i >= 1, since indices start at 0. Other inequalities leave both sides. */
+/** Where one side is surely not below the other, `i !== 0` says i >= 1. Other inequalities leave both sides. */
 function different(a: Form, b: Form): Guard {
-  for (const [index, other] of [
-    [a, b],
-    [b, a],
-  ] as const) {
-    if (singleVariable(index)?.kind === 'key' && other.terms.length === 0 && other.offset === index.offset) {
-      return guard(below(other, index, 1))
-    }
-  }
-  return oneOf([guard(below(a, b, 1)), guard(below(b, a, 1))])
+  const difference = sum(a, b, -1)
+  if (difference === undefined) return UNKNOWN
+  const [low, high] = rangeOf(difference)
+  if (low >= 0) return guard(below(b, a, 1))
+  return high <= 0 ? guard(below(a, b, 1)) : oneOf([guard(below(a, b, 1)), guard(below(b, a, 1))])
 }
