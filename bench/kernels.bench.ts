@@ -1,223 +1,178 @@
 /**
- * How fast are loop kernels on one thread? For each question:
+ * How fast are loops, against plain JavaScript and C++? Each question is a loop body as one would write it, run through the
+ * public API:
  *
- *     plain       the lambda as written, called with get and set on plain views of typed arrays
- *     js          the JavaScript kernel
- *     exact       the WebAssembly kernel, with the bits of plain JavaScript
- *     fast        the WebAssembly kernel in precision 'fast'
- *     c++         g++ -O3 -march=native; and with -ffast-math; absent where there is no compiler
+ *     exact, fast    the library with one worker, by precision; x2: with two workers
+ *     plain          the same written by hand as plain JavaScript over typed arrays
+ *     c++            bench/native/kernels.cpp, g++ -O3 -march=native; with -ffast-math; x2: with -fopenmp on two threads.
+ *                    Absent where there is no compiler, or no parallel form
  *
- * One pass of each again and again, so that a slow minute of the machine hits all; medians are printed, ratios are
- * medians of the ratios of passes that stood next to each other. As JSON in bench/results. Nothing is asserted.
+ * The first pass of all contenders is compared before anything is measured: `exact` must have the bits of plain JavaScript,
+ * or be verified where the order is free, all worker counts must have the same bits, and C++ and `fast` nearly the same sum.
  *
- *     npx tsx bench/kernels.bench.ts --passes 15
+ *     npm run bench -- kernels --only Jacobi --workers 2
  */
-import { spawnSync } from 'node:child_process'
-import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs'
-import { cpus, tmpdir } from 'node:os'
-import { dirname, join } from 'node:path'
-import { fileURLToPath } from 'node:url'
-import { parseArgs } from 'node:util'
-import type { DenseStorage } from '../src/core/storage.ts'
-import { KernelBench } from './kernelLoops.ts'
-import { type View, viewOf } from './plainViews.ts'
-import { median, table } from './statistics.ts'
+import { availableParallelism } from 'node:os'
+import { Session } from 'distarray'
+import { type Answer, assertSame, suite, timed } from './harness.ts'
+import { compiled, startNative } from './native.ts'
+import { gaussSeidel, jacobi, product, smithWaterman } from './questions/dense.ts'
+import { factorization } from './questions/factorization.ts'
+import { gibbs, kMeans, logisticRegression } from './questions/learning.ts'
+import type { KernelQuestion, Numbers, Program } from './questions/question.ts'
+import { bodies, pageRank } from './questions/simulation.ts'
+import { table } from './statistics.ts'
 
-type Views = Readonly<Record<string, View>>
-
-interface Question {
-  readonly name: string
-  /** Arguments of the C++ program. */
-  readonly native: readonly [question: string, size: number, count: number]
-  /** What one unit of the printed time is. */
-  readonly units: number
-  readonly unit: string
-  readonly arrays: () => Readonly<Record<string, DenseStorage>>
-  readonly over:
-    | readonly number[]
-    | { readonly shape: readonly number[]; readonly keys: readonly (readonly number[])[]; readonly values: readonly number[] }
-  readonly body: (...args: never[]) => unknown
+const bench = suite('kernels', { workers: availableParallelism() })
+const { workers } = bench.options
+/** Names of contenders: as many workers or threads as were asked for. */
+const [exactAll, fastAll, nativeAll] = [`exact x${workers}`, `fast x${workers}`, `c++ x${workers}`]
+const many = await Session.start({ workers, progress: false })
+const one = await Session.start({ workers: 1, progress: false })
+const programs = {
+  strict: compiled('kernels.cpp'),
+  fastMath: compiled('kernels.cpp', ['-ffast-math']),
+  parallel: compiled('kernels.cpp', ['-fopenmp']),
 }
+/** How far the sums of `fast` may be from those of `exact`, and of C++ from plain JavaScript's, as a part of them: orders differ. */
+const NEARLY = 1e-2
 
-const text = { type: 'string' } as const
-const { values: options } = parseArgs({ options: { passes: text, only: text } })
-const passes = Number(options.passes ?? 15)
-const WARM_UP = 4
-const folder = dirname(fileURLToPath(import.meta.url))
-const bench = new KernelBench()
-const compilers = { 'c++': compile([]), 'c++ fast-math': compile(['-ffast-math']) }
-
-const results = []
-for (const question of [16, 32, 128].flatMap((K) => [factorization('f32', K), factorization('f64', K)]).concat(product(200), jacobi(500))) {
-  if (!question.name.includes(options.only ?? '')) continue
-  results.push({ question: question.name, ...(await ask(question)) })
-}
-await bench.stop()
-const columns = ['plain', 'js', 'exact', 'fast', 'c++', 'c++ fast-math'] as const
-console.log(`${cpus()[0]?.model ?? 'unknown processor'}, Node ${process.version}, medians of ${passes} passes`)
-console.log(
-  table(
-    ['ns per', ...columns, 'plain / exact', 'js / exact', 'c++ / exact', 'c++ / fast', 'kernel'],
-    results.map(({ question, unit, ns, ratios, kernel }) => [
-      `${question}, ${unit}`,
-      ...columns.map((name) => numberText(ns[name])),
-      ...(['plain / exact', 'js / exact', 'c++ / exact', 'c++ / fast'] as const).map((name) => numberText(ratios[name], 2)),
-      kernel,
-    ]),
+const RESIDENT = { users: 200, movies: 200, perUser: 200 }
+const LARGE = { users: 200_000, movies: 200_000, perUser: 2 }
+const QUESTIONS: readonly (() => KernelQuestion)[] = [
+  ...[16, 32, 128].flatMap((K) =>
+    (['f32', 'f64'] as const).map((dtype) => () => factorization(`factorization ${dtype}, rank ${K}, in the cache`, dtype, K, RESIDENT)),
   ),
-)
-mkdirSync(join(folder, 'results'), { recursive: true })
-const machine = { processor: cpus()[0]?.model, cores: cpus().length, node: process.version, passes }
-writeFileSync(join(folder, 'results', 'kernels.json'), `${JSON.stringify({ machine, results }, null, 2)}\n`)
+  ...[32, 128].map((K) => () => factorization(`factorization f32, rank ${K}, 200,000 rows`, 'f32', K, LARGE)),
+  () => product(300),
+  () => jacobi(1000, 'rows'),
+  () => jacobi(1000, 'elements'),
+  () => gaussSeidel(1000),
+  () => smithWaterman(2000),
+  () => logisticRegression(20_000, 10_000),
+  () => kMeans(20_000),
+  () => bodies(1000),
+  () => pageRank(50_000),
+  () => gibbs(20_000, 2_000),
+]
+const answers: Answer[] = []
+for (const make of QUESTIONS) {
+  const question = make()
+  if (bench.wanted(question.name)) answers.push(await ask(question))
+}
+await many.stop()
+await one.stop()
+console.log(`\nthe peer's time / the library's\n${overview(answers)}`)
+bench.finish()
 
-async function ask(question: Question) {
-  const own = () => ({ arrays: question.arrays(), over: overOf(question) })
-  const loops = {
-    js: prepared(question, own(), { kernel: 'js' }),
-    exact: prepared(question, own(), {}),
-    fast: prepared(question, own(), { options: { precision: 'fast' } }),
+async function ask(question: KernelQuestion): Promise<Answer> {
+  const own: Readonly<Record<string, Program>> = {
+    exact: await question.program(one, 'exact'),
+    [exactAll]: await question.program(many, 'exact'),
+    fast: await question.program(one, 'fast'),
+    [fastAll]: await question.program(many, 'fast'),
   }
-  const plain = plainPass(question, own())
-  const times: Record<string, number[]> = { plain: [], js: [], exact: [], fast: [], 'c++': [], 'c++ fast-math': [] }
-  for (let pass = 0; pass < passes + WARM_UP; pass++) {
-    const taken: Record<string, number> = { plain: timed(plain) }
-    for (const name of ['js', 'exact', 'fast'] as const) taken[name] = (await loops[name].runPass(0)).milliseconds * 1e6
-    for (const name of ['c++', 'c++ fast-math'] as const) taken[name] = nativePass(compilers[name], question)
-    if (pass >= WARM_UP) for (const [name, list] of Object.entries(times)) list.push((taken[name] ?? Number.NaN) / question.units)
+  const plain = question.plain()
+  const peers = {
+    'c++': startNative(programs.strict, question.native),
+    'c++ fast-math': startNative(programs.fastMath, question.native),
+    [nativeAll]: question.isNativeParallel ? startNative(programs.parallel, question.native, workers) : undefined,
   }
-  const ratio = (a: string, b: string) => median((times[a] ?? []).map((time, i) => time / (times[b]?.[i] ?? Number.NaN)))
-  const ns = Object.fromEntries(Object.entries(times).map(([name, list]) => [name, median(list)]))
-  const pairs = [
-    ['plain', 'exact'],
-    ['js', 'exact'],
-    ['c++', 'exact'],
-    ['c++', 'fast'],
-    ['c++ fast-math', 'fast'],
-  ] as const
-  const ratios = Object.fromEntries(pairs.map(([a, b]) => [`${a} / ${b}`, ratio(a, b)]))
-  const kernel = loops.exact.kernel?.target ?? 'none'
-  for (const [name, loop] of Object.entries(loops)) {
-    for (const line of loop.innerLoops ?? []) console.log(`${question.name} ${name}: ${line}`)
-    loop.dispose()
+  const ownPasses = Object.entries(own).map(([name, program]) => [name, passOf(program)] as const)
+  const plainPass = timed(plain.pass)
+  await firstPass(question, own, plain.results, [...ownPasses.map(([, pass]) => pass), plainPass])
+  for (const [name, peer] of Object.entries(peers)) {
+    if (peer === undefined) continue
+    await peer.pass()
+    assertNear(
+      `${question.name}, ${name}`,
+      await peer.sum(),
+      plain.results.reduce((sum, values) => sum + sumOf(values), 0),
+    )
   }
-  return { unit: question.unit, ns, ratios, kernel }
-}
-
-function overOf({ over }: Question) {
-  return 'shape' in over ? bench.sparse(over.shape, over.keys, over.values) : over
-}
-
-type Own = { readonly arrays: Readonly<Record<string, DenseStorage>>; readonly over: ReturnType<typeof overOf> }
-
-function prepared(question: Question, { arrays, over }: Own, how: Parameters<KernelBench['prepare']>[3]) {
-  return bench.prepare(over, arrays, question.body, how)
-}
-
-/** The body as written, over views with get, set and row. */
-function plainPass(question: Question, { arrays }: Own): () => void {
-  const views = Object.fromEntries(Object.entries(arrays).map(([name, storage]) => [name, viewOf(storage)]))
-  const body = question.body as unknown as (...args: unknown[]) => void
-  const { over } = question
-  if ('shape' in over) return () => over.keys.forEach((key, i) => void body(over.values[i], key, views))
-  const [rows = 1, columns] = over
-  if (columns === undefined) return () => Array.from({ length: rows }).forEach((_, i) => void body([i], views))
-  return () => {
-    for (let i = 0; i < rows; i++) for (let j = 0; j < columns; j++) body([i, j], views)
-  }
-}
-
-function timed(run: () => void): number {
-  const started = performance.now()
-  run()
-  return (performance.now() - started) * 1e6
-}
-
-/** The fastest of five passes of a program of its own: the first ones touch its memory. */
-function nativePass(program: string | undefined, { native: [question, size, count] }: Question): number {
-  if (program === undefined) return Number.NaN
-  const { stdout } = spawnSync(program, [question, String(size), String(count), '5'], { encoding: 'utf8' })
-  return Math.min(...stdout.trim().split('\n').map(Number))
-}
-
-function compile(flags: readonly string[]): string | undefined {
-  const program = join(mkdtempSync(join(tmpdir(), 'kernels-')), 'kernels')
-  const source = join(folder, 'native', 'kernels.cpp')
-  const { status } = spawnSync('g++', ['-O3', '-march=native', ...flags, '-o', program, source])
-  return status === 0 ? program : undefined
-}
-
-function numberText(value: number | undefined, digits = 1): string {
-  return value === undefined || Number.isNaN(value) ? 'absent' : value.toFixed(digits)
-}
-
-// ------------------------------------------------------------------ questions
-
-function factorization(dtype: 'f32' | 'f64', K: number): Question {
-  const [count, side, rate, penalty] = [Math.round(1_600_000 / K), 100, 0.001, 0.08]
-  // Sorted by key, as sparse arrays are; the cache holds both matrices.
-  const keys = Array.from({ length: side * side }, (_, i) => [Math.floor(i / side), i % side])
-  const used = Array.from({ length: Math.min(count, keys.length) }, (_, i) => keys[i] as number[])
-  return {
-    name: `factorization ${dtype} rank ${K}`,
-    native: [dtype === 'f32' ? 'mf32' : 'mf64', K, used.length],
-    units: used.length,
-    unit: 'rating',
-    arrays: () => ({
-      W: bench.dense(dtype, [side, K], (i) => 0.01 * (i % 17)),
-      H: bench.dense(dtype, [side, K], (i) => 0.01 * (i % 13)),
-    }),
-    over: { shape: [side, side], keys: used, values: used.map((_, i) => i % 5) },
-    body: (stars: number, [u, m]: [number, number], { W, H }: { W: View; H: View }) => {
-      const w = W.row(u)
-      const h = H.row(m)
-      let predicted = 0
-      for (let k = 0; k < K; k++) predicted += w.get(k) * h.get(k)
-      const error = stars - predicted
-      for (let k = 0; k < K; k++) {
-        const wk = w.get(k)
-        const hk = h.get(k)
-        w.set(k, wk + rate * (error * hk - penalty * wk))
-        h.set(k, hk + rate * (error * wk - penalty * hk))
-      }
+  const answer = await bench.ask({
+    ...question,
+    contenders: {
+      ...Object.fromEntries(ownPasses),
+      plain: plainPass,
+      ...Object.fromEntries(Object.entries(peers).map(([name, peer]) => [name, peer?.pass])),
     },
+    peers: ['exact', 'plain', ...Object.keys(peers)],
+    notes: notesOf(own),
+  })
+  for (const peer of Object.values(peers)) peer?.stop()
+  for (const { arrays } of Object.values(own)) for (const array of arrays) await array.release()
+  return answer
+}
+
+function passOf({ loops }: Program) {
+  return timed(async () => {
+    for (const loop of loops) await loop.run()
+  })
+}
+
+/** Runs the first pass of the library and of plain JavaScript, and compares. */
+async function firstPass(
+  { name, order }: KernelQuestion,
+  own: Readonly<Record<string, Program>>,
+  plain: readonly Numbers[],
+  passes: readonly (() => number | Promise<number>)[],
+): Promise<void> {
+  if (order === 'any') {
+    for (const loop of own.exact?.loops ?? []) {
+      const { identical, firstDifference } = await loop.verify()
+      if (!identical) throw new Error(`${name}: ${JSON.stringify(firstDifference)}`)
+    }
+  }
+  for (const pass of passes) await pass()
+  const results = new Map<string, readonly Numbers[]>()
+  for (const [contender, program] of Object.entries(own)) results.set(contender, await valuesOf(program))
+  for (const [i, expected] of plain.entries()) {
+    const of = (contender: string) => results.get(contender)?.[i] ?? []
+    if (order === 'serial') assertSame(`${name}, exact against plain`, of('exact'), expected)
+    assertSame(`${name}, exact with 1 and ${workers} workers`, of('exact'), of(exactAll))
+    assertSame(`${name}, fast with 1 and ${workers} workers`, of('fast'), of(fastAll))
+    assertNear(`${name}, fast`, sumOf(of('fast')), sumOf(of('exact')))
   }
 }
 
-function product(n: number): Question {
-  return {
-    name: `matrix product ${n}`,
-    native: ['product', n, 1],
-    units: n * n * n,
-    unit: 'multiplication',
-    arrays: () => ({
-      A: bench.dense('f64', [n, n], (i) => 0.01 * (i % 17)),
-      B: bench.dense('f64', [n, n], (i) => 0.01 * (i % 13)),
-      C: bench.dense('f64', [n, n], () => 0),
-    }),
-    over: [n],
-    body: ([i]: [number], { A, B, C }: Views & { A: View; B: View; C: View }) => {
-      for (let k = 0; k < n; k++) {
-        const a = A.get(i, k)
-        for (let j = 0; j < n; j++) C.set(i, j, C.get(i, j) + a * B.get(k, j))
-      }
-    },
-  }
+async function valuesOf({ results }: Program): Promise<readonly Numbers[]> {
+  const values: Numbers[] = []
+  for (const array of results) values.push((await array.toTypedArray()) as Numbers) // of the dtypes that questions use
+  return values
 }
 
-function jacobi(n: number): Question {
-  return {
-    name: `jacobi ${n}`,
-    native: ['jacobi', n, 1],
-    units: (n - 2) * (n - 2),
-    unit: 'element',
-    arrays: () => ({
-      A: bench.dense('f64', [n, n], (i) => 0.01 * (i % 17)),
-      B: bench.dense('f64', [n, n], () => 0),
-    }),
-    over: [n],
-    body: ([i]: [number], { A, B }: Views & { A: View; B: View }) => {
-      if (i === 0 || i === n - 1) return
-      for (let j = 1; j < n - 1; j++) B.set(i, j, 0.25 * (A.get(i - 1, j) + A.get(i + 1, j) + A.get(i, j - 1) + A.get(i, j + 1)))
-    },
-  }
+function sumOf(values: ArrayLike<number> = []): number {
+  let sum = 0
+  for (let i = 0; i < values.length; i++) sum += values[i] ?? Number.NaN
+  return sum
+}
+
+function assertNear(what: string, sum: number, expected: number): void {
+  if (!(Math.abs(sum - expected) <= NEARLY * Math.abs(expected))) throw new Error(`${what}: its sum is ${sum}, not about ${expected}.`)
+}
+
+/** How each loop ran, with all workers. */
+function notesOf(own: Readonly<Record<string, Program>>): string[] {
+  return (own[exactAll]?.loops ?? []).map(({ plan }) => {
+    const because = plan.kernel.because?.[0]?.message
+    const kernel = because === undefined ? plan.kernel.target : `${plan.kernel.target} (${because})`
+    return `${plan.schedule.kind}, ${kernel}, on the ${plan.execution.where === 'workers' ? 'workers' : `caller: ${plan.execution.because}`}`
+  })
+}
+
+function overview(all: readonly Answer[]): string {
+  const columns: readonly (readonly [title: string, contender: string, peer: string])[] = [
+    ['plain / exact', 'exact', 'plain'],
+    ['c++ / exact', 'exact', 'c++'],
+    ['c++ / fast', 'fast', 'c++'],
+    ['fast-math / fast', 'fast', 'c++ fast-math'],
+    [`exact / ${exactAll}`, exactAll, 'exact'],
+    [`${nativeAll} / ${exactAll}`, exactAll, nativeAll],
+  ]
+  const text = (ratio: number | undefined) => (ratio === undefined || Number.isNaN(ratio) ? '' : ratio.toFixed(2))
+  return table(
+    ['', ...columns.map(([title]) => title)],
+    all.map(({ name, speed }) => [name, ...columns.map(([, contender, peer]) => text(speed[contender]?.[peer]))]),
+  )
 }
