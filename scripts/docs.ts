@@ -41,6 +41,8 @@ const COMPILER_OPTIONS = {
   skipLibCheck: true,
   outDir: 'out',
   rootDir: '.',
+  // places in what programs print are those of the documents
+  sourceMap: true,
 }
 
 const word = process.argv[2] ?? ''
@@ -96,7 +98,7 @@ async function compile(): Promise<ReadonlyMap<string, string>> {
 }
 
 async function complaintAboutRun({ name, document, output }: Program): Promise<string | undefined> {
-  const args = [join(folder, 'out', name, 'program.js')]
+  const args = ['--enable-source-maps', join(folder, 'out', name, 'program.js')]
   const { code, stdout, stderr, timedOut } = await run(process.execPath, args, { cwd: join(folder, name), timeoutMs: TIME_LIMIT_MS })
   if (timedOut) return `did not end within ${TIME_LIMIT_MS / 1000} s`
   if (code !== 0) return `ended with code ${code}:\n${stderr}${stdout}`

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { callSite } from './callSite.ts'
+import { callSite } from './core/callSite.ts'
 import { Session } from './session.ts'
 
 test('the place is in the program, not in the library', async () => {

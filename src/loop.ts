@@ -7,9 +7,9 @@
  * Captured values are read again by every run, as the plain loop would see them; when one has changed, the loop is
  * analysed again.
  */
-import { callSite } from './callSite.ts'
 import { Accumulator } from './core/accumulator.ts'
 import { checkBoolean, checkCount, checkFunction, checkOneOf } from './core/arguments.ts'
+import { callSite } from './core/callSite.ts'
 import { engineOf, isDistArray, planOf } from './core/distArray.ts'
 import { rankOf } from './core/elements.ts'
 import type { Engine } from './core/engine.ts'

@@ -5,9 +5,11 @@
  * error.
  */
 
-/** A place in the source of a function: line and column count from 1 within the function's own text. */
+/** A place in the user's code. */
 export interface Span {
+  /** Relative to the working directory. Where it is missing, line and column count within the function's own text. */
   readonly file?: string
+  /** From 1, as `column`. */
   readonly line: number
   readonly column: number
   /** The source excerpt, on one line. */
@@ -21,4 +23,9 @@ export interface Refusal {
   readonly message: string
   readonly cure: string
   readonly span?: Span
+}
+
+/** `train.ts:12:7`, or `12:7` where the file is unknown or the one that `within` names. */
+export function placeText({ file, line, column }: Span, within?: string): string {
+  return file === undefined || file === within ? `${line}:${column}` : `${file}:${line}:${column}`
 }

@@ -13,7 +13,7 @@ import { elementText, keysText, rankOf, thinned } from '../core/elements.ts'
 import type { UserFunction } from '../core/functionIr.ts'
 import { needsCaller } from '../core/functionUse.ts'
 import { inputsOf, type LogicalPlan } from '../core/logicalPlan.ts'
-import type { Refusal } from '../core/span.ts'
+import { placeText, type Refusal } from '../core/span.ts'
 import { type DenseStorage, stridesOf } from '../core/storage.ts'
 import { functionsOf, mapInputs, nodeText, planText } from '../core/tree.ts'
 import { optimize } from './optimize.ts'
@@ -127,7 +127,7 @@ function refusalLines(f: UserFunction): readonly string[] {
 }
 
 function refusalText({ message, cure, span }: Refusal): string {
-  const place = span === undefined ? '' : `${span.line}:${span.column} ${span.text}: `
+  const place = span === undefined ? '' : `${placeText(span)} ${span.text}: `
   return `${place}${message} ${cure}`.trim()
 }
 

@@ -5,7 +5,9 @@
  * never meet in one element, and statements keep their order within an iteration. In exact precision a sum keeps its
  * order and is no vector; in fast precision it has four accumulators of a vector each.
  */
+
 import { type Expr, expressionsOf, type Stmt, visitExpr } from '../../core/functionIr.ts'
+import { placeText } from '../../core/span.ts'
 import { LOG2_BYTES, loadOf } from './wasmCode.ts'
 import { type Code, I, OP, SIMD } from './wasmEncoder.ts'
 import { readsIn } from './wasmLocals.ts'
@@ -27,7 +29,7 @@ class Scalar extends Error {}
 
 /** Vector code for as many iterations as fill whole vectors; empty when the loop stays scalar. */
 export function vectorLoop(w: KernelWriter, stmt: For, context: Vectors): Code {
-  const name = `for ${stmt.counted?.local} at ${stmt.span.line}:${stmt.span.column}`
+  const name = `for ${stmt.counted?.local} at ${placeText(stmt.span)}`
   const declared = w.simd
   try {
     const writer = new VectorWriter(w, stmt, context)

@@ -8,7 +8,7 @@
 import { LoopError } from '../../core/errors.ts'
 import type { Key } from '../../core/indexSpace.ts'
 import type { Schedule } from '../../core/loopSpec.ts'
-import type { Span } from '../../core/span.ts'
+import { placeText, type Span } from '../../core/span.ts'
 
 export interface RaceAccess {
   /** The name by which the body touches the array. */
@@ -31,7 +31,7 @@ export interface Race {
 
 export function raceError({ loop, schedule, order, accesses, element, promised }: Race): LoopError {
   const heads = accesses.map(({ iteration, verb, name, span }) => {
-    return `  ${keyText(iteration)} ${verb} ${elementText(name, element)} at ${span.line}:${span.column}`
+    return `  ${keyText(iteration)} ${verb} ${elementText(name, element)} at ${placeText(span)}`
   })
   const width = Math.max(...heads.map((head) => head.length))
   const lines = heads.map((head, i) => `${head.padEnd(width)}  ${accesses[i]?.span.text ?? ''}`)

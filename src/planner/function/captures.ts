@@ -49,6 +49,22 @@ export function boundTarget(f: (...args: never[]) => unknown): ((...args: never[
   }
 }
 
+/** Line and column, from 0, of a function in its script; undefined where the inspector does not tell. */
+export function scriptPosition(f: (...args: never[]) => unknown): { readonly line: number; readonly column: number } | undefined {
+  try {
+    return withProbe(f, (post, id) => {
+      const internal = post('Runtime.getProperties', { objectId: id, ownProperties: true }).internalProperties ?? []
+      // the protocol's own form of a location
+      const at = internal.find((property) => property.name === '[[FunctionLocation]]')?.value?.value as
+        | { readonly lineNumber: number; readonly columnNumber?: number }
+        | undefined
+      return at === undefined ? undefined : { line: at.lineNumber, column: at.columnNumber ?? 0 }
+    })
+  } catch {
+    return undefined
+  }
+}
+
 interface Post {
   (method: 'Runtime.evaluate', params: Runtime.EvaluateParameterType): Runtime.EvaluateReturnType
   (method: 'Runtime.getProperties', params: Runtime.GetPropertiesParameterType): Runtime.GetPropertiesReturnType

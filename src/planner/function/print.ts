@@ -2,8 +2,8 @@
  * Normalized trees as text.
  */
 
-import type { AnyNode } from 'acorn'
-import { generate } from 'astring'
+import type { AnyNode, Identifier, Property } from 'acorn'
+import { GENERATOR, generate, type State } from 'astring'
 import type { Unit } from './unit.ts'
 
 const LONGEST_TEXT = 120
@@ -16,7 +16,17 @@ export function printNode(node: AnyNode): string {
 
 /** A function on one line, shortened, for plans and messages. */
 export function textOfUnit(unit: Unit): string {
-  const text = printNode(unit.node)
+  const { nameOf } = unit.source
+  const generator = {
+    ...GENERATOR,
+    Identifier: (node: Identifier, state: State) => state.write(nameOf(node)),
+    Property(node: Property, state: State) {
+      const { key, value } = node
+      const isShort = !node.computed && key.type === 'Identifier' && value.type === 'Identifier' && nameOf(value) === key.name
+      GENERATOR.Property.call(this, (isShort ? { ...node, shorthand: true } : node) as never, state)
+    },
+  }
+  const text = generate(unit.node as unknown as Parameters<typeof generate>[0], { generator } as never)
     .replace(/\s+/g, ' ')
     .replace(/;\s*\}/g, ' }')
     .replace(/;$/, '')

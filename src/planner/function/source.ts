@@ -2,17 +2,21 @@
  * A function's own text, parsed: `Function.prototype.toString` and acorn.
  *
  * Methods print as `m(r) { … }`, which is no expression, so text is parsed as `(text)` first and as `({text})` then.
- * Places count from 1 within the function's own text.
+ * Places are those of the user's file where it is found (see `location.ts`); otherwise they count from 1 within the
+ * function's own text.
  */
 import { type AnyNode, type Program, parse } from 'acorn'
 import type { Span } from '../../core/span.ts'
 import { type FunctionNode, isFunctionNode } from './ast.ts'
+import { lineOf, lineStarts, locationOf, withOwnNames } from './location.ts'
 
 export interface FunctionSource {
   readonly text: string
   readonly node: FunctionNode
   /** The place of a node of this function, with the excerpt on one line. */
   readonly spanOf: (node: { readonly start: number; readonly end: number }) => Span
+  /** What the user calls an identifier that a tool may have renamed. */
+  readonly nameOf: (node: { readonly name: string; readonly start: number }) => string
 }
 
 /** Why there is no tree: the code is not available, it is a class, or the parser does not know it. */
@@ -25,12 +29,12 @@ const parsed = new WeakMap<object, FunctionSource | NoSource>()
 export function sourceOf(f: (...args: never[]) => unknown): FunctionSource | NoSource {
   const known = parsed.get(f)
   if (known !== undefined) return known
-  const source = readSource(Function.prototype.toString.call(f))
+  const source = readSource(f, Function.prototype.toString.call(f))
   parsed.set(f, source)
   return source
 }
 
-function readSource(text: string): FunctionSource | NoSource {
+function readSource(f: (...args: never[]) => unknown, text: string): FunctionSource | NoSource {
   if (/\{\s*\[native code\]\s*\}\s*$/.test(text)) return 'native'
   if (/^class\b/.test(text)) return 'class'
   for (const [before, after] of [
@@ -39,7 +43,7 @@ function readSource(text: string): FunctionSource | NoSource {
   ] as const) {
     const program = parseText(before + text + after)
     const node = program === undefined ? undefined : functionIn(program)
-    if (node !== undefined) return { text, node, spanOf: spansOf(text, before.length) }
+    if (node !== undefined) return { text, node, ...placesOf(f, text, node, before.length) }
   }
   return 'unparsable'
 }
@@ -68,18 +72,26 @@ function functionIn(program: Program): FunctionNode | undefined {
   return isFunctionNode(node) ? node : undefined
 }
 
-function spansOf(text: string, offset: number): FunctionSource['spanOf'] {
-  const lines = [0]
-  for (let at = text.indexOf('\n'); at !== -1; at = text.indexOf('\n', at + 1)) lines.push(at + 1)
-  return (node) => {
+function placesOf(
+  f: (...args: never[]) => unknown,
+  text: string,
+  whole: FunctionNode,
+  offset: number,
+): Pick<FunctionSource, 'spanOf' | 'nameOf'> {
+  const lines = lineStarts(text)
+  const location = locationOf(f, text, whole.type === 'ArrowFunctionExpression')
+  const spanOf: FunctionSource['spanOf'] = (node) => {
     const start = Math.max(0, node.start - offset)
-    let line = lines.length - 1
-    while (line > 0 && (lines[line] ?? 0) > start) line--
-    const excerpt = text
-      .slice(start, node.end - offset)
+    const excerpt = withOwnNames(text, start, node.end - offset, location)
       .replace(/\s+/g, ' ')
       .trim()
     const short = excerpt.length > LONGEST_EXCERPT ? `${excerpt.slice(0, LONGEST_EXCERPT - 1)}…` : excerpt
+    const place = location?.placeOf(start)
+    if (location !== undefined && place !== undefined) return { file: location.file, ...place, text: short }
+    const line = lineOf(lines, start)
     return { line: line + 1, column: start - (lines[line] ?? 0) + 1, text: short }
   }
+  const nameOf: FunctionSource['nameOf'] = ({ name, start }) =>
+    location !== undefined && text.startsWith(name, start - offset) ? location.nameAt(start - offset, name) : name
+  return { spanOf, nameOf }
 }

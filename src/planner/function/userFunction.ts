@@ -7,7 +7,7 @@ import { PlanError } from '../../core/errors.ts'
 import type { UserFunction } from '../../core/functionIr.ts'
 import { missingColumnMessage } from '../../core/nearestNames.ts'
 import type { ElementType } from '../../core/schema.ts'
-import type { Refusal, Span } from '../../core/span.ts'
+import { placeText, type Refusal, type Span } from '../../core/span.ts'
 import type { LowerContext } from './context.ts'
 import { lowerUnit } from './lower.ts'
 import type { Missing } from './lowering.ts'
@@ -78,8 +78,7 @@ function isAsyncUnit(unit: Unit): boolean {
 function missingColumn(missing: Missing, context: LowerContext): PlanError {
   const elements = context.kind === 'loop' ? [context.overElement] : context.inputs
   const element = elements.find((one) => one?.kind === 'row' && !one.fields.some((field) => field.name === missing.name))
-  const { line, column, text } = missing.span
   const where = context.kind === 'loop' ? 'the rows of the loop' : `the rows of ${context.method}`
   const message = missingColumnMessage(missing.name, element?.kind === 'row' ? element.fields : [], where)
-  return new PlanError(`${message}\n  ${line}:${column}  ${text}`, { span: missing.span })
+  return new PlanError(`${message}\n  ${placeText(missing.span)}  ${missing.span.text}`, { span: missing.span })
 }

@@ -1,7 +1,7 @@
 /** The plan of a loop on one screen. */
 import type { Dependence, LoopPlan } from '../../core/loopPlan.ts'
 import type { AnalyzedLoop } from '../../core/loopSpec.ts'
-import type { Refusal, Span } from '../../core/span.ts'
+import { placeText, type Refusal } from '../../core/span.ts'
 
 /** What runs have shown, printed with the plan when there were any. */
 export interface MeasuredLoop {
@@ -16,14 +16,15 @@ export function explainLoop(
   analyzed: AnalyzedLoop,
   options: { readonly format?: 'text' | 'json'; readonly measured?: MeasuredLoop; readonly innerLoops?: readonly string[] } = {},
 ): string {
-  const { plan } = analyzed
+  const { plan, spec } = analyzed
+  const { file } = spec.body.span
   if (options.format === 'json') return JSON.stringify(plan, undefined, 2)
   return [
     ...header(analyzed),
     ...section('variables', variableLines(plan)),
-    ...section('accesses', accessLines(plan)),
+    ...section('accesses', accessLines(plan, file)),
     ...section('dependences', dependenceLines(analyzed)),
-    ...section('rejected', rejectedLines(plan)),
+    ...section('rejected', rejectedLines(plan, file)),
     ...footer(plan, options),
   ].join('\n')
 }
@@ -32,7 +33,7 @@ function header({ spec, plan }: AnalyzedLoop): string[] {
   const name = spec.options.name === undefined ? '' : `${spec.options.name}: `
   return [
     `${name}loop over ${spec.over.label}${spec.site === undefined ? '' : ` at ${spec.site}`}, order ${plan.order}`,
-    `  ${placeText(spec.body.span)}  ${shortened(spec.body.text, 100)}`,
+    `  ${placeText(spec.body.span, spec.site?.replace(/:\d+$/, ''))}  ${shortened(spec.body.text, 100)}`,
     `schedule ${scheduleText(plan)}: ${plan.schedule.reason}`,
   ]
 }
@@ -47,12 +48,12 @@ function variableLines({ variables }: LoopPlan): string[] {
   return table(variables.map((variable) => [variable.name, variable.class, variable.origin]))
 }
 
-function accessLines({ accesses }: LoopPlan): string[] {
-  return table(accesses.map(({ array, kind, subscripts, span }) => [placeText(span), kind, `${array}[${subscripts.join(', ')}]`]))
+function accessLines({ accesses }: LoopPlan, file: string | undefined): string[] {
+  return table(accesses.map(({ array, kind, subscripts, span }) => [placeText(span, file), kind, `${array}[${subscripts.join(', ')}]`]))
 }
 
 /** Dependences of one array with one vector are told once, by a flow dependence if there is one; of the others, the kind. */
-function dependenceLines({ plan, notes }: AnalyzedLoop): string[] {
+function dependenceLines({ plan, notes, spec }: AnalyzedLoop): string[] {
   const groups = new Map<string, number[]>()
   for (const [i, { array, vector }] of plan.dependences.entries()) {
     const id = JSON.stringify([array, vector])
@@ -64,21 +65,21 @@ function dependenceLines({ plan, notes }: AnalyzedLoop): string[] {
     const note = notes[shown]
     if (dependence === undefined || note === undefined) return []
     const kinds = [...new Set(group.map((i) => plan.dependences[i]?.kind))]
-    return [...dependenceText(dependence, kinds.join(', ')), `  ${note.sentence}`]
+    return [...dependenceText(dependence, kinds.join(', '), spec.body.span.file), `  ${note.sentence}`]
   })
 }
 
-function dependenceText({ array, vector, from, to }: Dependence, kinds: string): string[] {
+function dependenceText({ array, vector, from, to }: Dependence, kinds: string, file: string | undefined): string[] {
   const places = table([
-    [placeText(from), from.text],
-    [placeText(to), to.text],
+    [placeText(from, file), from.text],
+    [placeText(to, file), to.text],
   ])
   return [`${array} ${vectorText(vector)} ${kinds}`, ...places.map((line) => `  ${line}`)]
 }
 
-function rejectedLines({ rejected }: LoopPlan): string[] {
+function rejectedLines({ rejected }: LoopPlan, file: string | undefined): string[] {
   return rejected.flatMap(({ kind, because, edit }, i) => {
-    const reasons = because.map(reasonText)
+    const reasons = because.map((reason) => reasonText(reason, file))
     const more = reasons.length > 3 ? [`  and ${reasons.length - 3} more`] : []
     return [
       `${kind}: ${reasons.slice(0, 3).join('; ')}`,
@@ -88,9 +89,9 @@ function rejectedLines({ rejected }: LoopPlan): string[] {
   })
 }
 
-function reasonText(reason: Dependence | Refusal): string {
+function reasonText(reason: Dependence | Refusal, file: string | undefined): string {
   if ('vector' in reason) return `${reason.array} ${vectorText(reason.vector)}`
-  return reason.span === undefined ? reason.message : `${placeText(reason.span)} ${reason.message}`
+  return reason.span === undefined ? reason.message : `${placeText(reason.span, file)} ${reason.message}`
 }
 
 function footer(
@@ -139,11 +140,6 @@ function table(rows: readonly (readonly string[])[]): string[] {
 /** `[0, +]` */
 export function vectorText(vector: Dependence['vector']): string {
   return `[${vector.join(', ')}]`
-}
-
-/** `train.ts:12:5`, or `3:5` within the function where the file is not known. */
-export function placeText({ file, line, column }: Span): string {
-  return `${file === undefined ? '' : `${file}:`}${line}:${column}`
 }
 
 function shortened(text: string, length: number): string {

@@ -2,7 +2,7 @@
 import { LoopError } from '../../core/errors.ts'
 import type { Dependence, LoopPlan } from '../../core/loopPlan.ts'
 import type { AnalyzedLoop } from '../../core/loopSpec.ts'
-import type { Refusal } from '../../core/span.ts'
+import { placeText, type Refusal } from '../../core/span.ts'
 
 /** The LoopError, or undefined when the loop is parallel. */
 export function notParallelError({ plan, spec, notes }: AnalyzedLoop): LoopError | undefined {
@@ -37,7 +37,7 @@ function blockingDependence({ rejected, dependences }: LoopPlan): number {
 }
 
 function dependenceLines({ array, kind, vector, from, to }: Dependence, sentence: string | undefined): string[] {
-  const places = [from, to].map(({ line, column }) => `${line}:${column}`)
+  const places = [from, to].map((span) => placeText(span))
   const width = Math.max(...places.map((place) => place.length))
   const texts = [from.text, to.text].map((text, i) => `  ${(places[i] ?? '').padEnd(width)}  ${text}`)
   return [
@@ -48,5 +48,5 @@ function dependenceLines({ array, kind, vector, from, to }: Dependence, sentence
 }
 
 function placeOf({ span }: Refusal): string {
-  return span === undefined ? '' : `${span.line}:${span.column}  `
+  return span === undefined ? '' : `${placeText(span)}  `
 }

@@ -1,0 +1,46 @@
+/** Where a user's program called the library: the frames of the stack that are not the library's own. */
+import { fileURLToPath } from 'node:url'
+
+const OWN_FOLDER = fileURLToPath(new URL('..', import.meta.url))
+
+/** `train.ts:12` with the file's path as the stack has it, relative to the working directory; undefined where none is to be seen. */
+export function callSite(): string | undefined {
+  const lines = new Error().stack?.split('\n').slice(1) ?? []
+  for (const line of lines) {
+    const [, place, number] = /\(?((?:file:\/\/)?[^\s()]+):(\d+):\d+\)?$/.exec(line) ?? []
+    if (place !== undefined && isUserFile(place)) return `${relativePath(place)}:${number}`
+  }
+  return undefined
+}
+
+/** The scripts of the user's that are on the stack, by the names they were loaded under, innermost first. */
+export function callingScripts(): readonly string[] {
+  const { prepareStackTrace, stackTraceLimit } = Error
+  try {
+    Error.stackTraceLimit = 100 // the library's own frames come first
+    Error.prepareStackTrace = (_, sites) => sites.map((site) => site.getFileName())
+    // what prepareStackTrace returns is what `stack` gives
+    const names = new Error().stack as unknown as readonly (string | null | undefined)[]
+    return [...new Set(names.filter((name): name is string => typeof name === 'string' && isUserFile(name)))]
+  } finally {
+    Error.prepareStackTrace = prepareStackTrace
+    Error.stackTraceLimit = stackTraceLimit
+  }
+}
+
+/** A script's path from its name or URL, relative to the working directory where it is below it. */
+export function relativePath(script: string): string {
+  const path = pathOf(script)
+  const here = `${process.cwd()}/`
+  return path.startsWith(here) ? path.slice(here.length) : path
+}
+
+export function pathOf(script: string): string {
+  return script.startsWith('file://') ? fileURLToPath(script) : script
+}
+
+function isUserFile(script: string): boolean {
+  if (script.startsWith('node:')) return false
+  const path = pathOf(script)
+  return !path.startsWith(OWN_FOLDER) || /\.test\.ts$/.test(path)
+}
