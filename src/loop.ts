@@ -345,7 +345,7 @@ export class LoopHandle implements Loop {
       over:
         over === undefined
           ? { kind: 'range', extents: (this.#request.over as IndexSpace).extents }
-          : { kind: 'storage', storage: storageOf(over), array: store.identity(over) },
+          : { kind: 'storage', storage: storageOf(over), array: store.identity(over), version: () => store.version(over) },
       arrays: new Map([...arrays].map(([name, node]) => [name, { storage: storageOf(node), array: store.identity(node), label: name }])),
       buffers: new Map(
         [...buffers].map(([name, buffer]) => {

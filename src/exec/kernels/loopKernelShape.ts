@@ -42,7 +42,7 @@ export type ElementShape =
 export interface KernelShape {
   readonly space: 'box' | 'sparse' | 'rows'
   readonly extents: readonly number[]
-  /** Positions come from `order` (sparse data in block order). */
+  /** Elements are at the positions in `order`, not at their places. */
   readonly permuted: boolean
   readonly element: ElementShape
   readonly arrays: ReadonlyMap<string, ArrayShape>

@@ -22,6 +22,7 @@ import { laneChoice, reducedStorages } from './laneChoice.ts'
 import { createLanes, flushDue, flushLanes, type Lanes, resetLanes } from './lanes.ts'
 import type { LoopInputs } from './loopInputs.ts'
 import type { LoopTask, LoopTaskResult } from './loopTask.ts'
+import { placeElements } from './placedElements.ts'
 import { copyStorage, PlainLoop, updateOptions } from './plainRun.ts'
 import { type LoopResources, otherTurn, type PassResult, Prepared, replacedBy, TURN_MS, type VerifyResult } from './preparedLoop.ts'
 import { startPass } from './runBlocks.ts'
@@ -134,6 +135,7 @@ export class KernelLoop extends Prepared {
     this.#memory = {
       order,
       keys: this.#keys(),
+      placed: placeElements(this.inputs, order, this.#allocate),
       tables,
       reduced,
       buffered,
@@ -255,6 +257,7 @@ export class KernelLoop extends Prepared {
     const started = performance.now()
     for (const lanes of this.#lanes) resetLanes(lanes)
     for (const { copy, original } of this.#tables) copy?.set(original as never) // numbers of the copy's kind
+    this.#memory?.placed?.refresh(this.inputs.over)
     resetClaims(this.#claims, this.#startWords)
     const task = this.#task(pass)
     const workers = this.execution.where === 'workers' ? Math.min(this.#resources.pool.size, this.width) : 1

@@ -17,6 +17,7 @@ import { isWrittenInPlace } from './keyedArray.ts'
 import type { Lanes } from './lanes.ts'
 import type { AccumulatorInput, LoopInputs } from './loopInputs.ts'
 import type { ArrayPlan, BindingPlan, ElementPlan } from './loopTask.ts'
+import type { PlacedElements } from './placedElements.ts'
 
 /** Why no kernel can run the body over these storages; undefined when one can. */
 export function whyNoKernel(inputs: LoopInputs): string | undefined {
@@ -94,6 +95,8 @@ export interface KernelMemory {
   readonly order: Int32Array | undefined
   /** Key columns in the order of places. */
   readonly keys: readonly Int32Array[]
+  /** Elements in the order of places, where they can be kept so. */
+  readonly placed: PlacedElements | undefined
   /** Copies of captured tables, in the IR's order. */
   readonly tables: BindingPlan['tables']
   /** Private copies by array identity (add-only arrays) and by name (buffers). */
@@ -114,13 +117,13 @@ export function planKernel(
   const names = ir.uses.filter((use) => use.kind === 'array' || use.kind === 'buffer').map((use) => use.name)
   const accumulators = ir.uses.filter((use) => use.kind === 'accumulator').map((use) => use.name)
   const arrays = names.map((name) => arrayOf(inputs, name, memory))
-  const element = elementOf(inputs.over)
+  const element = elementOf(inputs.over, memory.placed)
   const extents = extentsOf(space)
   const forms = accumulators.map((name) => formOf(known(inputs.accumulators, name)))
   const shape: KernelShape = {
     space: space.kind,
     extents,
-    permuted: schedule.order !== undefined,
+    permuted: schedule.order !== undefined && memory.placed === undefined,
     element: element.shape,
     arrays: new Map(names.map((name, i) => [name, (arrays[i] as ArrayOf).shape])),
     accumulators: new Map(accumulators.map((name, i) => [name, forms[i] as AccumulatorForm])),
@@ -219,7 +222,10 @@ function denseArray(
   }
 }
 
-function elementOf(over: LoopInputs['over']): { readonly shape: ElementShape; readonly plan: ElementPlan } {
+function elementOf(
+  over: LoopInputs['over'],
+  placed: PlacedElements | undefined,
+): { readonly shape: ElementShape; readonly plan: ElementPlan } {
   if (over.kind === 'range') return { shape: { kind: 'none' }, plan: { kind: 'none' } }
   const { storage } = over
   if (storage.kind === 'dense') {
@@ -229,7 +235,7 @@ function elementOf(over: LoopInputs['over']): { readonly shape: ElementShape; re
       plan: { kind: 'dense', data: storage.data as TypedArray, strides: storage.strides },
     }
   }
-  return { shape: columnsShape(storage), plan: { kind: 'columns', storage } }
+  return { shape: columnsShape(storage), plan: { kind: 'columns', storage: placed?.storage ?? storage } }
 }
 
 const NUMBERS: ReadonlySet<string> = new Set(['f64', 'f32', 'i64', 'i32', 'u32', 'i16', 'u16', 'i8', 'u8', 'u64', 'time'])

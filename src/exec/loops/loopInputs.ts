@@ -33,7 +33,13 @@ export interface LoopInputs {
   readonly analyzed: AnalyzedLoop
   readonly over:
     | { readonly kind: 'range'; readonly extents: readonly number[] }
-    | { readonly kind: 'storage'; readonly storage: Storage; readonly array: number }
+    | {
+        readonly kind: 'storage'
+        readonly storage: Storage
+        readonly array: number
+        /** Changes with every write to the array; without it any pass may find other values. */
+        readonly version?: () => string
+      }
   /** By the name the body uses, captured ones included. */
   readonly arrays: ReadonlyMap<string, ArrayInput>
   readonly buffers: ReadonlyMap<string, BufferInput>
