@@ -31,8 +31,8 @@ const turns = fc.array(fc.record({ worker: fc.nat(8), finishes: fc.constantFrom(
 
 function stateOf(schedule: BlockSchedule, homes: number): ClaimState {
   const start = startWords(schedule, homes)
-  const state = { words: new Int32Array(new SharedArrayBuffer(4 * start.length)), failure: new BigInt64Array(1), homes }
-  resetClaims(state, start)
+  const state = { words: new Int32Array(new SharedArrayBuffer(4 * start.length)), failure: new BigInt64Array(1), homes, start }
+  resetClaims(state)
   return state
 }
 

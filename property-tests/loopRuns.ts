@@ -99,6 +99,36 @@ export interface Outcome {
 }
 
 export async function runRandomLoop(machine: Machine, workers: number, loop: RandomLoop, options: LoopOptions): Promise<Outcome> {
+  return await prepared(machine, workers, loop, options, async (prepared) => (await prepared.runPass(0)).accumulators)
+}
+
+/** As many passes: one by one, or in a row as far as the loop allows it. `total` has those of all passes that were completed. */
+export async function runSeveralPasses(
+  machine: Machine,
+  workers: number,
+  loop: RandomLoop,
+  options: LoopOptions & { readonly passes: number; readonly inARow: boolean },
+): Promise<Outcome> {
+  const { passes, inARow, ...own } = options
+  const totals: unknown[] = []
+  const outcome = await prepared(machine, workers, loop, own, async (prepared) => {
+    while (totals.length < passes) {
+      const run = await prepared.runPasses(totals.length, inARow ? passes - totals.length : 1)
+      totals.push(...run.passes.map(({ accumulators }) => accumulators.total))
+      if (run.failed !== undefined) throw run.failed.reason
+    }
+    return { total: 0 }
+  })
+  return { ...outcome, total: totals }
+}
+
+async function prepared(
+  machine: Machine,
+  workers: number,
+  loop: RandomLoop,
+  options: LoopOptions,
+  run: (prepared: PreparedLoop) => Promise<Readonly<Record<string, unknown>>>,
+): Promise<Outcome> {
   const holding = new Holding(machine.arena)
   const pool = machine.pools.get(workers)
   if (pool === undefined) throw new Error(`No pool of ${workers}.`)
@@ -108,8 +138,8 @@ export async function runRandomLoop(machine: Machine, workers: number, loop: Ran
     prepared = prepareLoop(inputs.inputs, { pool, arena: machine.arena, worthThreadsMs: 0 })
     const order = [...prepared.serialOrder()]
     try {
-      const { accumulators } = await prepared.runPass(0)
-      return { arrays: inputs.storages.map(elementsOf), total: accumulators.total, order }
+      const { total } = await run(prepared)
+      return { arrays: inputs.storages.map(elementsOf), total, order }
     } catch (error) {
       if (!(error instanceof TaskError)) throw error
       return { arrays: [], total: undefined, order, error: { key: error.key, message: (error.cause as Error).message } } // bodies throw Errors

@@ -335,3 +335,49 @@ test('what the arena lent is given back', () => {
   holding.free()
   expect(machine.arena.usedBytes).toBe(before)
 })
+
+test.for([0, 1, 2])('of passes in a row, those before the failing one are reported: %i', async (before) => {
+  const a = memory.dense([40, 50], 'f64', [])
+  const body = ([i, j]: [number, number], { a, sum, dice }: { a: A; sum: { add(x: number): void }; dice: { uniform(): number } }): void => {
+    a.set(i, j, a.get(i, j) + 1)
+    sum.add(dice.uniform())
+    if (i === 20 && a.get(i, j) > 2) throw new Error('three')
+  }
+  const run = async (workers: number) => {
+    ;(a.data as Float64Array).fill(2 - before)
+    const loop = prepare(inputsOf([40, 50], { a, sum: 'sum', dice: { seed: 3 } }, body), { workers, ...EAGER })
+    const { passes, failed } = await loop.runPasses(0, 5)
+    loop.dispose()
+    return { sums: passes.map(({ accumulators }) => accumulators.sum), failed: failed?.reason as TaskError | undefined }
+  }
+  const two = await run(2)
+  expect(two.sums.length).toBe(before)
+  expect(two.failed?.key).toEqual([20, 0])
+  expect(new Set(two.sums).size).toBe(before)
+})
+
+test('a worker that has forgotten a loop is told again', async () => {
+  const a = memory.dense([100], 'f64', [])
+  const body = ([i]: [number], { a }: { a: A }): void => {
+    a.set(i, a.get(i) + 1)
+  }
+  const loops = Array.from({ length: 40 }, () => prepare(inputsOf([100], { a }, body, { partitions: 4 }), { workers: 2, ...EAGER }))
+  for (let round = 0; round < 2; round++) for (const loop of loops) await loop.runPass(round)
+  for (const loop of loops) loop.dispose()
+  expect(new Set(elementsOf(a))).toEqual(new Set([80]))
+})
+
+test('an abort ends passes in a row', async () => {
+  const a = memory.dense([1000], 'f64', [])
+  const body = ([i]: [number], { a }: { a: A }): void => {
+    for (let k = 0; k < 1000; k++) a.set(i, a.get(i) + 1)
+  }
+  const loop = prepare(inputsOf([1000], { a }, body), { workers: 2, ...EAGER })
+  const controller = new AbortController()
+  const running = loop.runPasses(0, 64, { signal: controller.signal })
+  setTimeout(() => controller.abort(new Error('enough')), 20)
+  const { passes, failed } = await running
+  expect(failed?.reason).toEqual(new Error('enough'))
+  expect(passes.length).toBeLessThan(64)
+  loop.dispose()
+}, 60_000)

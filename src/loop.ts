@@ -27,7 +27,7 @@ import { UpdateBuffer } from './core/updateBuffer.ts'
 import type { Access } from './exec/arrayStore.ts'
 import { copyStorage } from './exec/arrays/storageBlocks.ts'
 import type { LoopInputs } from './exec/loops/loopInputs.ts'
-import { type PreparedLoop, prepareLoop } from './exec/loops/loopRun.ts'
+import { type PassResult, type PreparedLoop, prepareLoop } from './exec/loops/loopRun.ts'
 import type { EnvValue } from './planner/function/context.ts'
 import { lowerFunction } from './planner/function/userFunction.ts'
 import { analyzeLoop } from './planner/loop/analyze.ts'
@@ -138,7 +138,8 @@ export class LoopHandle implements Loop {
     const started = performance.now()
     const passes: PassReport[] = []
     this.#refresh()
-    for await (const pass of this.#eachPass(options.passes ?? 1, options.signal, () => {})) passes.push(pass)
+    const asked = options.passes ?? 1
+    for await (const pass of this.#eachPass(asked, options.signal, { atOnce: asked, refresh: () => {} })) passes.push(pass)
     const workers = this.#prepared?.loop.execution.where === 'workers' ? this.#workers() : 1
     return { passes, milliseconds: performance.now() - started, schedule: this.#analyzed.plan.schedule.kind, workers }
   }
@@ -147,22 +148,34 @@ export class LoopHandle implements Loop {
     this.#refresh()
     const captures = this.#analyzed.plan.variables.some(({ origin }) => origin === 'capture')
     // between two passes the program may change what the closure sees
-    yield* this.#eachPass(count, options.signal, captures ? () => this.#refresh() : () => {})
+    yield* this.#eachPass(count, options.signal, { atOnce: 1, refresh: captures ? () => this.#refresh() : () => {} })
   }
 
-  async *#eachPass(count: number, signal: AbortSignal | undefined, refresh: () => void): AsyncGenerator<PassReport, void, undefined> {
+  /** `atOnce`: how many passes may run before the first of them is reported. */
+  async *#eachPass(
+    count: number,
+    signal: AbortSignal | undefined,
+    { atOnce, refresh }: { readonly atOnce: number; readonly refresh: () => void },
+  ): AsyncGenerator<PassReport, void, undefined> {
     checkCount('The number of passes', count, 0)
     if (this.#asksForRaces() === true) this.#checkedRaces = undefined
     const name = this.#request.options.name ?? `loop over ${this.#over.label}`
     const { events } = this.#runtime
-    for (let number = 1; number <= count; number++) {
+    for (let number = 1; number <= count; ) {
       this.#runtime.checkOpen()
       if (number > 1) refresh()
       events.next({ kind: 'pass', phase: 'started', loop: name, pass: { number } })
-      const pass = await this.#withPrepared((prepared) => this.#runPass(prepared, number, signal))
-      events.next({ kind: 'pass', phase: 'finished', loop: name, pass })
-      events.next({ kind: 'progress', job: name, done: number, total: count })
-      yield pass
+      const first = number
+      const { reports, failed } = await this.#withPrepared((prepared) =>
+        this.#runPasses(prepared, first, Math.min(atOnce, count - first + 1), signal),
+      )
+      for (const pass of reports) {
+        if (number > first) events.next({ kind: 'pass', phase: 'started', loop: name, pass: { number } })
+        events.next({ kind: 'pass', phase: 'finished', loop: name, pass })
+        events.next({ kind: 'progress', job: name, done: number++, total: count })
+        yield pass
+      }
+      if (failed !== undefined) throw failed.reason
     }
   }
 
@@ -404,27 +417,44 @@ export class LoopHandle implements Loop {
     }
   }
 
-  async #runPass({ loop }: Prepared, number: number, signal: AbortSignal | undefined): Promise<PassReport> {
+  async #runPasses(
+    { loop }: Prepared,
+    number: number,
+    most: number,
+    signal: AbortSignal | undefined,
+  ): Promise<{ readonly reports: readonly PassReport[]; readonly failed?: { readonly reason: unknown } }> {
     await this.#checkRaces(loop, signal)
     signal?.throwIfAborted() // nothing was written yet
-    const restore = this.#request.options.atomic === true ? loop.snapshot() : undefined
+    const atomic = this.#request.options.atomic === true
+    const restore = atomic ? loop.snapshot() : undefined
     try {
-      const result = await loop.runPass(this.#passes, signal === undefined ? {} : { signal })
-      this.#passes++
-      for (const [array, storage] of result.replaced ?? []) this.#replaceStorage(array, storage)
-      const accumulators: Record<string, number> = {}
-      for (const [name, accumulator] of this.#bindings.accumulators) {
-        const value = result.accumulators[name]
-        accumulator.finishPass(value)
-        accumulators[name] = value as number // custom accumulators may hold something else: the user's own type
-      }
-      this.#measured = { passes: 1, milliseconds: result.milliseconds, workers: loop.execution.where === 'workers' ? this.#workers() : 1 }
-      return { number, milliseconds: result.milliseconds, iterations: result.iterations, accumulators }
+      const { passes, failed } = await loop.runPasses(this.#passes, atomic ? 1 : most, signal === undefined ? {} : { signal })
+      const reports = passes.map((result, i) => this.#finishPass(loop, number + i, result))
+      if (failed === undefined) return { reports }
+      this.#undo(restore, failed.reason)
+      return { reports, failed }
     } catch (error) {
-      if (restore === undefined) this.#markLost(error)
-      else restore()
+      this.#undo(restore, error)
       throw error
     }
+  }
+
+  #finishPass(loop: PreparedLoop, number: number, result: PassResult): PassReport {
+    this.#passes++
+    for (const [array, storage] of result.replaced ?? []) this.#replaceStorage(array, storage)
+    const accumulators: Record<string, number> = {}
+    for (const [name, accumulator] of this.#bindings.accumulators) {
+      const value = result.accumulators[name]
+      accumulator.finishPass(value)
+      accumulators[name] = value as number // custom accumulators may hold something else: the user's own type
+    }
+    this.#measured = { passes: 1, milliseconds: result.milliseconds, workers: loop.execution.where === 'workers' ? this.#workers() : 1 }
+    return { number, milliseconds: result.milliseconds, iterations: result.iterations, accumulators }
+  }
+
+  #undo(restore: (() => void) | undefined, error: unknown): void {
+    if (restore === undefined) this.#markLost(error)
+    else restore()
   }
 
   /** Storage that a pass made anew, because it got keys: into the arena, where workers see it. */

@@ -25,6 +25,9 @@ export interface WasmKernelPlan {
   readonly scratch: number
 }
 
+/** Fewer values than this are copied faster one by one. */
+const FEW_VALUES = 64
+
 /** Doubles of one worker's scratch block. */
 export function scratchLength(forms: WasmKernelPlan['forms']): number {
   return forms.length + LOG_CAPACITY * forms.filter((form) => form === 'sum').length
@@ -54,7 +57,8 @@ export function bindWasm(plan: WasmKernelPlan, binding: KernelBinding, arena: Ar
     const log = binding.accumulators[i] as SumLog // of a sum
     while (log.values.length < log.length + count) log.grow()
     const start = starts[i] ?? 0
-    log.values.set(scratch.subarray(start, start + count), log.length)
+    if (count > FEW_VALUES) log.values.set(scratch.subarray(start, start + count), log.length)
+    else for (let k = 0; k < count; k++) log.values[log.length + k] = scratch[start + k] as number // inside: the log was grown
     log.length += count
   }
   const imports: Record<string, WebAssembly.ImportValue> = { memory: arena.memory, ...plan.globals }
@@ -62,23 +66,43 @@ export function bindWasm(plan: WasmKernelPlan, binding: KernelBinding, arena: Ar
   const { run } = new WebAssembly.Instance(plan.module, { k: imports }).exports as { run: (...args: number[]) => void } // what wasmKernel exports
   const rank = plan.boxRank ?? 0
   const args: number[] = []
+  let call: Caller | undefined
+  let given: readonly Primitive[] | undefined
   const kernel: LoopKernel = (box, from, to, lane, parameters) => {
     args[0] = from
     args[1] = to
     args[2] = address
     args[3] = lane
     if (rank > 0) putBox(args, box, from, rank)
-    for (let i = 0; i < parameters.length; i++) args[4 + 3 * rank + i] = argumentOf(parameters[i])
+    if (given !== parameters) {
+      for (let i = 0; i < parameters.length; i++) args[4 + 3 * rank + i] = argumentOf(parameters[i])
+      given = parameters
+    }
+    call ??= callerOf(args.length)
     for (let i = 0; i < forms.length; i++) {
       if (forms[i] !== 'sum') scratch[i] = (binding.accumulators[i] as { value: number }).value // of min, max, count
     }
-    run(...args)
+    call(run, args)
     for (let i = 0; i < forms.length; i++) {
       if (forms[i] === 'sum') handOver(i, ((words[2 * i] ?? 0) - address) / 8 - (starts[i] ?? 0))
       else (binding.accumulators[i] as { value: number }).value = scratch[i] ?? 0 // as above
     }
   }
   return { kernel, useShare }
+}
+
+type Caller = (run: (...args: number[]) => void, args: readonly number[]) => void
+
+const callers = new Map<number, Caller>()
+
+/** Calls with so many arguments, written out: V8 makes a call with a spread array several times dearer. */
+function callerOf(count: number): Caller {
+  const known = callers.get(count)
+  if (known !== undefined) return known
+  const list = Array.from({ length: count }, (_, i) => `args[${i}]`).join(', ')
+  const caller = new Function('run', 'args', `run(${list})`) as Caller // of the text above
+  callers.set(count, caller)
+  return caller
 }
 
 /** Where the logs of sums start in the scratch block, in doubles. */
@@ -99,8 +123,8 @@ function putBox(args: number[], box: ArrayLike<number>, from: number, rank: numb
     const high = box[2 * axis + 1] ?? 0
     args[4 + 3 * axis] = low
     args[5 + 3 * axis] = high
-    args[6 + 3 * axis] = low + (rest % (high - low))
-    rest = Math.floor(rest / (high - low))
+    args[6 + 3 * axis] = rest === 0 ? low : low + (rest % (high - low))
+    if (rest > 0) rest = Math.floor(rest / (high - low))
   }
 }
 

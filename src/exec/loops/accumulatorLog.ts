@@ -133,7 +133,7 @@ export function partOf(log: AccumulatorLog, arena?: Arena): AccumulatorPart {
       return { kind: 'sum', ...columns, values: arena === undefined ? values : moveToArena(arena, values.subarray(0, length)) }
     }
     case 'custom':
-      return { kind: 'custom', fragments: log.fragments }
+      return { kind: 'custom', fragments: [...log.fragments] }
     case 'count':
     case 'min':
     case 'max':

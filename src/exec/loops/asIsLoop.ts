@@ -7,7 +7,7 @@ import { type BlockSchedule, cutBlocks, type IterationSpace } from './blockSched
 import { bodyError } from './failure.ts'
 import type { LoopInputs } from './loopInputs.ts'
 import { PlainLoop } from './plainRun.ts'
-import { otherTurn, type PassResult, Prepared, replacedBy, TURN_MS, type VerifyResult } from './preparedLoop.ts'
+import { otherTurn, type PassesResult, type PassResult, Prepared, replacedBy, TURN_MS, type VerifyResult } from './preparedLoop.ts'
 import { keyAtPosition } from './space.ts'
 
 export class AsIsLoop extends Prepared {
@@ -22,6 +22,14 @@ export class AsIsLoop extends Prepared {
     this.#arena = arena
     this.blocks = cutBlocks({ kind: 'serial' }, space, { order: 'serial' })
     this.execution = { where: 'caller', because: `${because[0]?.toUpperCase()}${because.slice(1)}.` }
+  }
+
+  async runPasses(pass: number, _most: number, options: { readonly signal?: AbortSignal } = {}): Promise<PassesResult> {
+    try {
+      return { passes: [await this.runPass(pass, options)] }
+    } catch (reason) {
+      return { passes: [], failed: { reason } }
+    }
   }
 
   async runPass(pass: number, { signal }: { readonly signal?: AbortSignal } = {}): Promise<PassResult> {

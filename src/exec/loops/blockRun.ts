@@ -3,10 +3,11 @@
  * for an abort, for a failure elsewhere, for the caller's event loop. Nothing is allocated for a block.
  */
 import { CHUNK } from '../../core/fixedTree.ts'
+import type { Primitive } from '../../core/functionIr.ts'
 import { closeFragment, isOrdered } from './accumulatorLog.ts'
 import type { BoundLoop } from './bindLoop.ts'
 import { hasFailed, isAborted, reportFailure, smallestFailure } from './claim.ts'
-import type { LoopTask } from './loopTask.ts'
+import type { LoopTask, PassTurn } from './loopTask.ts'
 import { type Piece, PieceWalk } from './pieces.ts'
 
 /** The smallest failing iteration of a worker. */
@@ -29,6 +30,7 @@ export class BlockRun {
   /** When the clock was last read; NaN when that does not count any more. */
   clock: number = Number.NaN
   readonly #task: LoopTask
+  readonly #parameters: readonly Primitive[]
   readonly #walk: PieceWalk
   /** Whether ranks matter: some accumulator takes values in their order. */
   readonly #isOrdered: boolean
@@ -48,9 +50,10 @@ export class BlockRun {
   #places = 0
   #steps = 0
 
-  constructor(task: LoopTask, bound: BoundLoop, stopEvery: number = Number.POSITIVE_INFINITY) {
+  constructor(task: LoopTask, { parameters }: PassTurn, bound: BoundLoop, stopEvery: number = Number.POSITIVE_INFINITY) {
     this.bound = bound
     this.#task = task
+    this.#parameters = parameters
     this.#walk = new PieceWalk(task.schedule, task.extents)
     this.#isOrdered = bound.logs.some((log) => isOrdered(log.form))
     this.#stopEvery = stopEvery
@@ -79,7 +82,7 @@ export class BlockRun {
 
   /** Runs a slice of the block; false when there is no more of it to run. With `stopEvery`, whether anything was run. */
   step(): boolean {
-    const { claims, parameters } = this.#task
+    const { claims } = this.#task
     const { bound } = this
     if (isAborted(claims) || (hasFailed(claims) && !this.#precedesFailure())) return false
     if (Number.isNaN(this.clock)) this.clock = performance.now()
@@ -90,7 +93,7 @@ export class BlockRun {
       const place = this.#place
       const end = this.#endOfCall(place + left)
       try {
-        bound.kernel(this.#walk.box, place, end, this.#lane, parameters)
+        bound.kernel(this.#walk.box, place, end, this.#lane, this.#parameters)
       } catch (error) {
         this.#noteFailure(bound.at.place, error)
         return false

@@ -20,6 +20,8 @@ export interface ClaimState {
   /** The smallest rank that failed; NO_FAILURE while none did. */
   readonly failure: BigInt64Array
   readonly homes: number
+  /** The words as they are before a pass; shared, for workers that run several passes. */
+  readonly start: Int32Array
   /** The pool's word that tells this worker to stop; see `WorkerContext`. */
   readonly abortFlag?: Int32Array
 }
@@ -32,6 +34,11 @@ const ABORT = 0
 const WAKE = 1
 const SLEEPERS = 2
 const FAILED = 3
+/** Workers that are through with the pass, and passes that all are through with. */
+const ARRIVED = 4
+const ROUND = 5
+/** Set by who came last when there is no further pass. */
+const ENDED = 6
 
 /** Homes have a cache line each. */
 const LINE = 16
@@ -72,9 +79,31 @@ export function startWords(schedule: BlockSchedule, homes: number): Int32Array {
 }
 
 /** Readies the state for another pass. */
-export function resetClaims(state: ClaimState, start: Int32Array): void {
-  state.words.set(start)
-  state.failure[0] = NO_FAILURE
+export function resetClaims({ words, start, failure }: ClaimState): void {
+  words.set(start)
+  failure[0] = NO_FAILURE
+}
+
+/**
+ * Waits until all workers are through with the pass; who comes last readies the words for the next one. False when there
+ * is to be none: an iteration failed, or the pass was aborted. Who comes last decides that for all: when the others look,
+ * an iteration of the next pass may have failed already.
+ */
+export function awaitOthers(state: ClaimState, workers: number): boolean {
+  const { words, start } = state
+  const round = Atomics.load(words, ROUND)
+  if (Atomics.add(words, ARRIVED, 1) === workers - 1) {
+    words.set(start.subarray(LINE), LINE) // nobody claims now; the control words stay
+    Atomics.store(words, ENDED, hasFailed(state) || isAborted(state) ? 1 : 0)
+    Atomics.store(words, ARRIVED, 0)
+    Atomics.add(words, ROUND, 1)
+    Atomics.notify(words, ROUND)
+  }
+  for (let spin = 0; Atomics.load(words, ROUND) === round; spin++) {
+    if (isAborted(state)) return false
+    if (spin >= SPINS) Atomics.wait(words, ROUND, round, SLEEP_MS)
+  }
+  return Atomics.load(words, ENDED) === 0
 }
 
 /** Who claims: worker number `worker`; with fewer homes than workers some share one. */

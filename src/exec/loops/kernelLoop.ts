@@ -21,15 +21,25 @@ import type { mergeInserted } from './keyedArray.ts'
 import { laneChoice, reducedStorages } from './laneChoice.ts'
 import { createLanes, flushDue, flushLanes, type Lanes, resetLanes } from './lanes.ts'
 import type { LoopInputs } from './loopInputs.ts'
-import type { LoopTask, LoopTaskResult } from './loopTask.ts'
+import type { LoopTask, LoopTaskResult, PassTurn } from './loopTask.ts'
 import { placeElements } from './placedElements.ts'
 import { copyStorage, PlainLoop, updateOptions } from './plainRun.ts'
-import { type LoopResources, otherTurn, type PassResult, Prepared, replacedBy, TURN_MS, type VerifyResult } from './preparedLoop.ts'
+import {
+  type LoopResources,
+  otherTurn,
+  type PassesResult,
+  type PassResult,
+  Prepared,
+  replacedBy,
+  TURN_MS,
+  type VerifyResult,
+} from './preparedLoop.ts'
 import { startPass } from './runBlocks.ts'
 import { visitSerially } from './space.ts'
 import { dtypeOfTable, extentOf, sameStructure } from './structure.ts'
 import { firstDifference } from './verify.ts'
 import { isWarm, warmUp } from './warmUp.ts'
+import { WorkerPasses } from './workerPasses.ts'
 
 /** Below this estimate a pass is over before threads are awake. */
 const WORTH_THREADS_MS = 8
@@ -38,6 +48,13 @@ const MEASURED_WORTH_THREADS_MS = 4
 const MEASURED_NOT_WORTH_MS = 0.5
 /** An iteration of this or less is light: see `blockCounts`. */
 const LIGHT_ITERATION_NS = 50
+
+/** Passes that end within this time are run in a row. */
+const IN_A_ROW_MS = 8
+const MOST_IN_A_ROW = 64
+
+/** A worker's result, or this thread's, with the error itself. */
+type ShareResult = LoopTaskResult & { readonly thrown?: unknown }
 
 let lastId = 0
 
@@ -51,7 +68,6 @@ export class KernelLoop extends Prepared {
   readonly #allocated: number[] = []
   readonly #plan: KernelPlan
   readonly #claims: ClaimState
-  readonly #startWords: Int32Array
   readonly #lanes: Lanes[] = []
   /** Captured tables in the IR's order; `copy` is undefined for those that travel with the task. */
   #tables: readonly { readonly copy: TypedArray | undefined; readonly original: ArrayLike<Primitive> }[] = []
@@ -61,13 +77,17 @@ export class KernelLoop extends Prepared {
   readonly #flushEvery: number
   readonly #decided: string | undefined
   readonly #weight: number
+  readonly #workerPasses: WorkerPasses
   #bound: BoundLoop | undefined
+  /** What the last pass took. */
+  #lastMs: number | undefined
   #stale = false
 
   constructor(inputs: LoopInputs, ir: FunctionIr, space: IterationSpace, resources: LoopResources) {
     super(inputs, space)
     this.#ir = ir
     this.#resources = resources
+    this.#workerPasses = new WorkerPasses(resources.pool)
     const delays = [...inputs.buffers.values()].flatMap(({ maxDelay }) => (maxDelay === undefined ? [] : maxDelay))
     this.#flushEvery = delays.length === 0 ? Number.POSITIVE_INFINITY : delays.reduce(greatestDivisor)
     this.#weight = this.#weightOf(inputs, ir)
@@ -75,11 +95,14 @@ export class KernelLoop extends Prepared {
       this.blocks = this.#cut()
       this.width = widthOf(this.blocks)
       const homes = Math.max(1, Math.min(this.#resources.pool.size, this.width))
-      this.#startWords = startWords(this.blocks, homes)
+      const words = startWords(this.blocks, homes)
+      const start = this.#allocate('i32', words.length) as Int32Array
+      start.set(words)
       this.#claims = {
-        words: this.#allocate('i32', this.#startWords.length) as Int32Array,
+        words: this.#allocate('i32', words.length) as Int32Array,
         failure: this.#allocate('i64', 1) as BigInt64Array,
         homes,
+        start,
       }
       this.#plan = this.#planKernel()
     } catch (error) {
@@ -251,103 +274,116 @@ export class KernelLoop extends Prepared {
       : this.execution
   }
 
-  async runPass(pass: number, { signal }: { readonly signal?: AbortSignal } = {}): Promise<PassResult> {
-    signal?.throwIfAborted()
+  async runPass(pass: number, options: { readonly signal?: AbortSignal } = {}): Promise<PassResult> {
+    const { passes, failed } = await this.runPasses(pass, 1, options)
+    if (failed !== undefined) throw failed.reason
+    return passes[0] as PassResult // one pass, which did not fail
+  }
+
+  async runPasses(pass: number, most: number, { signal }: { readonly signal?: AbortSignal } = {}): Promise<PassesResult> {
+    if (signal?.aborted) return { passes: [], failed: { reason: signal.reason } }
     if (this.#stale) throw new Bug('A loop ran on after a pass had replaced the storage of one of its arrays.')
     const started = performance.now()
     for (const lanes of this.#lanes) resetLanes(lanes)
     for (const { copy, original } of this.#tables) copy?.set(original as never) // numbers of the copy's kind
     this.#memory?.placed?.refresh(this.inputs.over)
-    resetClaims(this.#claims, this.#startWords)
-    const task = this.#task(pass)
-    const workers = this.execution.where === 'workers' ? Math.min(this.#resources.pool.size, this.width) : 1
+    resetClaims(this.#claims)
     const onAbort = (): void => abortPass(this.#claims)
     signal?.addEventListener('abort', onAbort, { once: true })
-    let results: readonly (LoopTaskResult & { readonly thrown?: unknown })[] = []
+    let results: readonly ShareResult[] = []
     try {
-      results =
-        workers === 1
-          ? await this.#runHere(task)
-          : isWarm(this.#resources.pool) || this.#resources.worthThreadsMs === 0
-            ? await this.#runOnWorkers(task, workers)
-            : await this.#runWhileStarting(task, workers)
-      signal?.throwIfAborted()
-      this.#throwFailure(results)
-      for (const lanes of this.#lanes) flushLanes(lanes)
-      const parts = results.map(
-        (result) => new Map(this.#plan.accumulators.map((name, i) => [name, result.accumulators[i] as AccumulatorPart])),
-      )
-      const accumulators = this.combine(parts, this.#resources.arena)
-      const replaced = this.#replaced()
-      this.#stale = replaced.replaced !== undefined
-      const milliseconds = performance.now() - started
-      this.execution = this.#decide({ milliseconds, workers })
-      return { iterations: this.blocks.iterations, milliseconds, accumulators, ...replaced }
+      const workers = this.execution.where === 'workers' ? Math.min(this.#resources.pool.size, this.width) : 1
+      const turn = { parameters: this.#ir.parameters.map((parameter) => parameter.value), pass, passes: this.#inARow(most, workers) }
+      results = await this.#run(turn, workers)
+      const failed = signal?.aborted ? { reason: signal.reason } : this.#failureOf(results)
+      const attended = Math.max(...results.map(({ passes }) => passes.length))
+      const completed = failed === undefined ? attended : Math.min(...results.map(({ passes }) => passes.length)) - 1
+      if (failed === undefined) for (const lanes of this.#lanes) flushLanes(lanes)
+      const wallMs = performance.now() - started
+      const passes = Array.from({ length: completed }, (_, i) => this.#passResult(results, i, attended > 1 ? undefined : wallMs))
+      return { passes, ...(failed === undefined ? {} : { failed }) }
     } finally {
       signal?.removeEventListener('abort', onAbort)
-      for (const part of results.flatMap((result) => result.accumulators)) freePart(part, this.#resources.arena)
+      for (const part of results.flatMap(({ passes }) => passes.flatMap(({ accumulators }) => accumulators)))
+        freePart(part, this.#resources.arena)
     }
   }
 
-  #task(pass: number): LoopTask {
+  /** How many passes to run in a row: short ones, if there is nothing to do on this thread between them. */
+  #inARow(most: number, workers: number): number {
+    if (workers === 1 || this.#lanes.length > 0 || this.#tables.length > 0) return 1
+    if (this.#plan.binding.arrays.some((array) => array.kind === 'keyed')) return 1
+    if (this.#resources.worthThreadsMs === 0) return Math.min(most, MOST_IN_A_ROW)
+    return Math.max(1, Math.min(most, MOST_IN_A_ROW, Math.floor(IN_A_ROW_MS / (this.#lastMs ?? IN_A_ROW_MS))))
+  }
+
+  /** What one of the passes of all workers comes to; without `wallMs` it took as long as the worker that was longest at it. */
+  #passResult(results: readonly ShareResult[], index: number, wallMs: number | undefined): PassResult {
+    const shares = results.flatMap(({ passes }) => passes[index] ?? [])
+    const parts = shares.map(
+      ({ accumulators }) => new Map(this.#plan.accumulators.map((name, i) => [name, accumulators[i] as AccumulatorPart])),
+    )
+    const accumulators = this.combine(parts, this.#resources.arena)
+    const replaced = this.#replaced()
+    this.#stale = replaced.replaced !== undefined
+    const milliseconds = wallMs ?? Math.max(...shares.map((share) => share.milliseconds))
+    this.#lastMs = milliseconds
+    this.execution = this.#decide({ milliseconds, workers: shares.length })
+    return { iterations: this.blocks.iterations, milliseconds, accumulators, ...replaced }
+  }
+
+  #task(): LoopTask {
     const { text, binding, extents, wasm } = this.#plan
-    const parameters = this.#ir.parameters.map((parameter) => parameter.value)
-    const task = {
-      id: this.#id,
-      text,
-      binding,
-      extents,
-      schedule: this.blocks,
-      claims: this.#claims,
-      parameters,
-      pass,
-      share: 0,
-      shares: 1,
-    }
+    const task = { id: this.#id, text, binding, extents, schedule: this.blocks, claims: this.#claims }
     return 'because' in wasm || this.#resources.kernel === 'js' ? task : { ...task, wasm: wasm.plan }
   }
 
-  async #runOnWorkers(task: LoopTask, workers: number): Promise<readonly (LoopTaskResult & { readonly thrown?: unknown })[]> {
-    const payloads = Array.from({ length: workers }, (_, share) => ({ ...task, share, shares: workers }))
-    return (await this.#resources.pool.runTogether('loop', payloads)) as LoopTaskResult[] // what runLoopTask gives
+  async #run(turn: Omit<PassTurn, 'share' | 'shares'>, workers: number): Promise<readonly ShareResult[]> {
+    if (workers === 1) return await this.#runHere(turn)
+    return isWarm(this.#resources.pool) || this.#resources.worthThreadsMs === 0
+      ? await this.#workerPasses.run(this.#task(), turn, workers)
+      : await this.#runWhileStarting(turn, workers)
   }
 
   /** The first pass of a session does not wait for its threads: the caller works on the blocks until they are there. */
-  async #runWhileStarting(task: LoopTask, workers: number): Promise<readonly (LoopTaskResult & { readonly thrown?: unknown })[]> {
+  async #runWhileStarting(turn: Omit<PassTurn, 'share' | 'shares'>, workers: number): Promise<readonly ShareResult[]> {
     let isStarted = false
     const started = warmUp(this.#resources.pool).then(() => {
       isStarted = true
     })
     started.catch(() => undefined) // awaited below
-    const here = await this.#runHere(task, () => isStarted)
+    const here = await this.#runHere(turn, () => isStarted)
     if (!isStarted) return here
     await started
-    return [...here, ...(await this.#runOnWorkers(task, workers))]
+    return [...here, ...(await this.#workerPasses.run(this.#task(), turn, workers))]
   }
 
-  /** The same blocks with the same kernel, in plan order, letting others have their turn between slices. */
-  async #runHere(
-    task: LoopTask,
-    isEnough: () => boolean = () => false,
-  ): Promise<readonly (LoopTaskResult & { readonly thrown?: unknown })[]> {
+  /** The same blocks with the same kernel, letting others have their turn between slices. */
+  async #runHere(turn: Omit<PassTurn, 'share' | 'shares'>, isEnough: () => boolean = () => false): Promise<readonly ShareResult[]> {
+    const task = this.#task()
     this.#bound ??= bindLoop(task, this.#resources.arena, this.#combines())
-    const run = startPass(task, this.#bound, this.#flushEvery)
-    const claimer = createClaimer(task.share)
-    let turn = performance.now()
+    const run = startPass(task, { ...turn, share: 0, shares: 1 }, this.#bound, this.#flushEvery)
+    const claimer = createClaimer(0)
+    const started = performance.now()
+    let turnStarted = started
     while (!isEnough()) {
       const block = claimBlock(this.#claims, claimer)
       if (block < 0) break
       run.start(block)
       while (run.step()) {
         this.#flushDue(run)
-        if (run.clock - turn > TURN_MS) turn = await nextTurn(run)
+        if (run.clock - turnStarted > TURN_MS) turnStarted = await nextTurn(run)
       }
       finishBlock(this.#claims, this.blocks, block)
-      if (run.clock - turn > TURN_MS) turn = await nextTurn(run)
+      if (run.clock - turnStarted > TURN_MS) turnStarted = await nextTurn(run)
     }
+    const milliseconds = performance.now() - started
     const { failure } = run
-    if (failure === undefined) return [{ accumulators: this.#bound.logs.map((log) => partOf(log)) }]
-    return [{ accumulators: [], failure: { ...failure, error: { name: '', message: '' } }, thrown: failure.error }]
+    const accumulators = failure === undefined ? this.#bound.logs.map((log) => partOf(log)) : []
+    const passes = [{ accumulators, milliseconds, busyMs: milliseconds }]
+    return failure === undefined
+      ? [{ passes }]
+      : [{ passes, failure: { ...failure, error: { name: '', message: '' } }, thrown: failure.error }]
   }
 
   #flushDue({ place }: BlockRun): void {
@@ -364,12 +400,12 @@ export class KernelLoop extends Prepared {
     return found
   }
 
-  #throwFailure(results: readonly (LoopTaskResult & { readonly thrown?: unknown })[]): void {
+  #failureOf(results: readonly ShareResult[]): { readonly reason: unknown } | undefined {
     const failed = results.filter((result) => result.failure !== undefined)
     const [first] = failed.sort((a, b) => (a.failure?.rank ?? 0) - (b.failure?.rank ?? 0))
-    if (first?.failure === undefined) return
+    if (first?.failure === undefined) return undefined
     const cause = 'thrown' in first ? first.thrown : wireToError(first.failure.error)
-    throw bodyError(this.name, first.failure.key, cause)
+    return { reason: bodyError(this.name, first.failure.key, cause) }
   }
 
   #replaced(): { readonly replaced?: ReadonlyMap<number, Storage> } {

@@ -12,6 +12,7 @@ import type { BlockSchedule, IterationSpace } from './blockSchedule.ts'
 import type { ClaimState } from './claim.ts'
 import type { WireError } from './failure.ts'
 
+/** What stays the same for all passes of a prepared loop. */
 export interface LoopTask {
   /** Two tasks of one id have the same kernel, bound to the same arrays. */
   readonly id: string
@@ -23,11 +24,24 @@ export interface LoopTask {
   readonly extents: readonly number[]
   readonly schedule: BlockSchedule
   readonly claims: ClaimState
+}
+
+/** One worker's part in passes that it runs together with others. */
+export interface PassTurn {
   readonly parameters: readonly Primitive[]
+  /** The first pass, and how many are run one after another; the workers wait for each other in between. */
   readonly pass: number
-  /** This task is number `share` of `shares` that run the pass together. */
+  readonly passes: number
+  /** This is number `share` of `shares` that run the passes together. */
   readonly share: number
   readonly shares: number
+}
+
+/** The task that is sent: `loop` only to workers that may not know it yet. One that does not answers with undefined. */
+export interface LoopMessage {
+  readonly id: string
+  readonly turn: PassTurn
+  readonly loop?: LoopTask
 }
 
 export type ArrayPlan =
@@ -59,8 +73,18 @@ export type ElementPlan =
   | { readonly kind: 'dense'; readonly data: TypedArray; readonly strides: readonly number[] }
   | { readonly kind: 'columns'; readonly storage: SparseStorage | TableStorage }
 
-export interface LoopTaskResult {
+/** What a worker did in one pass. */
+export interface SharePass {
   readonly accumulators: readonly AccumulatorPart[]
+  /** From its first look for a block to its last. */
+  readonly milliseconds: number
+  /** Of these, spent on blocks. */
+  readonly busyMs: number
+}
+
+export interface LoopTaskResult {
+  /** In order; the last is not complete after a failure or an abort. */
+  readonly passes: readonly SharePass[]
   /** The failing iteration of smallest rank that this worker met. */
   readonly failure?: { readonly rank: number; readonly key: readonly number[]; readonly error: WireError }
 }

@@ -35,6 +35,14 @@ export interface PassResult {
   readonly replaced?: ReadonlyMap<number, Storage>
 }
 
+/** Passes that were run one after another. */
+export interface PassesResult {
+  /** Those that were completed, in order. */
+  readonly passes: readonly PassResult[]
+  /** Why the one after them was not: a TaskError when the body threw, the signal's reason when it was aborted. */
+  readonly failed?: { readonly reason: unknown }
+}
+
 export interface VerifyResult {
   readonly identical: boolean
   readonly iterations: number
@@ -52,6 +60,8 @@ export interface PreparedLoop {
   readonly width: number
   /** Passes count from 0. Rejects with a TaskError when the body threw, with the signal's reason when aborted; arrays then hold what was written. */
   runPass(pass: number, options?: { readonly signal?: AbortSignal }): Promise<PassResult>
+  /** Runs the pass, and where passes are short and have nothing in between for the driver to do, some that follow: at most `most`. */
+  runPasses(pass: number, most: number, options?: { readonly signal?: AbortSignal }): Promise<PassesResult>
   /** The keys of all iterations in the serial order the run is equivalent to. */
   serialOrder(): Int32Array
   /** Runs a pass and the serial program on copies, compares bit for bit, and puts the arrays back as they were. */
@@ -79,6 +89,7 @@ export abstract class Prepared implements PreparedLoop {
   }
 
   abstract runPass(pass: number, options?: { readonly signal?: AbortSignal }): Promise<PassResult>
+  abstract runPasses(pass: number, most: number, options?: { readonly signal?: AbortSignal }): Promise<PassesResult>
   abstract verify(pass: number, options?: { readonly signal?: AbortSignal }): Promise<VerifyResult>
   abstract dispose(): void
 

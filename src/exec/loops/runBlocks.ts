@@ -11,23 +11,23 @@ import type { TaskHandler } from '../workers/worker.ts'
 import { partOf, resetLog } from './accumulatorLog.ts'
 import { type BoundLoop, bindLoop } from './bindLoop.ts'
 import { BlockRun } from './blockRun.ts'
-import { abortPass, claimBlock, createClaimer, finishBlock } from './claim.ts'
+import { abortPass, awaitOthers, claimBlock, createClaimer, finishBlock } from './claim.ts'
 import { errorToWire } from './failure.ts'
-import type { LoopTask, LoopTaskResult } from './loopTask.ts'
+import type { LoopMessage, LoopTask, LoopTaskResult, PassTurn, SharePass } from './loopTask.ts'
 
 /** Readies a bound kernel for a pass; `stopEvery` as `BlockRun` takes it. */
-export function startPass(task: LoopTask, bound: BoundLoop, stopEvery?: number): BlockRun {
+export function startPass(task: LoopTask, turn: PassTurn, bound: BoundLoop, stopEvery?: number): BlockRun {
   for (const log of bound.logs) resetLog(log)
-  bound.useShare?.(task.share)
-  for (const rng of bound.rngs) rng.startPass(task.pass)
+  bound.useShare?.(turn.share)
+  for (const rng of bound.rngs) rng.startPass(turn.pass)
   for (const view of bound.keyed.values()) view.overlay.clear()
-  return new BlockRun(task, bound, stopEvery)
+  return new BlockRun(task, turn, bound, stopEvery)
 }
 
 /** Claims and runs blocks until none is left: one worker's share of a pass. */
-export function runShare(task: LoopTask, run: BlockRun): void {
-  const { claims, schedule } = task
-  const claimer = createClaimer(task.share)
+export function runShare({ claims, schedule }: LoopTask, run: BlockRun, share: number): Pick<SharePass, 'milliseconds' | 'busyMs'> {
+  const claimer = createClaimer(share)
+  const started = performance.now()
   try {
     for (let idleMs = 0, block = claimBlock(claims, claimer); block >= 0; block = claimBlock(claims, claimer)) {
       if (claimer.idleMs !== idleMs) run.forgetClock()
@@ -40,27 +40,54 @@ export function runShare(task: LoopTask, run: BlockRun): void {
     abortPass(claims) // the others must not wait for blocks that nobody runs
     throw error
   }
+  const milliseconds = performance.now() - started
+  return { milliseconds, busyMs: milliseconds - claimer.idleMs }
 }
 
-export function resultOf({ bound, failure }: BlockRun, arena: Arena): LoopTaskResult {
-  if (failure === undefined) return { accumulators: bound.logs.map((log) => partOf(log, arena)) }
-  return { accumulators: [], failure: { ...failure, error: errorToWire(failure.error) } }
+/** Passes one after another, without a word to the driver in between. */
+function runPasses(task: LoopTask, turn: PassTurn, bound: BoundLoop, arena: Arena): LoopTaskResult {
+  const passes: SharePass[] = []
+  for (let i = 0; i < turn.passes; i++) {
+    if (i > 0 && !awaitOthers(task.claims, turn.shares)) break
+    const run = startPass(task, { ...turn, pass: turn.pass + i }, bound)
+    const times = runShare(task, run, turn.share)
+    const { failure } = run
+    passes.push({ ...times, accumulators: failure === undefined ? bound.logs.map((log) => partOf(log, arena)) : [] })
+    if (failure !== undefined) return leaveFailed(task, turn, { passes, failure: { ...failure, error: errorToWire(failure.error) } }, i)
+  }
+  return { passes }
+}
+
+/** The others are told by the words that there is no further pass, once all are through with this one. */
+function leaveFailed({ claims }: LoopTask, { passes, shares }: PassTurn, result: LoopTaskResult, pass: number): LoopTaskResult {
+  if (pass + 1 < passes) awaitOthers(claims, shares)
+  return result
 }
 
 /** Kernels a worker keeps bound. */
 const KEPT_KERNELS = 32
 
+interface KnownLoop {
+  readonly task: LoopTask
+  readonly bound: BoundLoop
+}
+
 /** The handler of `loop` tasks. */
 export const runLoopTask: TaskHandler = (payload, { cache, abortFlag, arena }) => {
-  const sent = payload as LoopTask // sent by kernelLoop.ts
-  const task = { ...sent, claims: { ...sent.claims, abortFlag } }
-  const key = `loop ${task.id}`
-  const bound = (cache.get(key) as BoundLoop | undefined) ?? bindLoop(task, arena)
+  const { id, turn, loop } = payload as LoopMessage // sent by workerPasses.ts
+  const key = `loop ${id}`
+  const known = (cache.get(key) as KnownLoop | undefined) ?? learn(loop, abortFlag, arena)
+  if (known === undefined) return undefined
   cache.delete(key)
-  cache.set(key, bound)
-  const kernels = [...cache.keys()].filter((name) => name.startsWith('loop '))
-  for (const old of kernels.slice(0, Math.max(0, kernels.length - KEPT_KERNELS))) cache.delete(old)
-  const run = startPass(task, bound)
-  runShare(task, run)
-  return resultOf(run, arena)
+  cache.set(key, known)
+  if (loop !== undefined) {
+    const kernels = [...cache.keys()].filter((name) => name.startsWith('loop '))
+    for (const old of kernels.slice(0, Math.max(0, kernels.length - KEPT_KERNELS))) cache.delete(old)
+  }
+  return runPasses(known.task, turn, known.bound, arena)
+}
+
+function learn(loop: LoopTask | undefined, abortFlag: Int32Array, arena: Arena): KnownLoop | undefined {
+  if (loop === undefined) return undefined
+  return { task: { ...loop, claims: { ...loop.claims, abortFlag } }, bound: bindLoop(loop, arena) }
 }
