@@ -5,27 +5,24 @@
  *     wavefront     iteration (i, j) reads what (i - 1, j) and (i, j - 1) wrote
  *     independent   256 runs of the whole space
  *
- *     1 worker, 2 workers   microseconds of a pass, median
+ *     2 workers, 1 worker   256 blocks; passes of one run, as `run({ passes })` has them
  *     serial                the same body in one block on the caller's thread: the iterations themselves
- *     overhead              pass - serial, for the pass and for a block
  *
- * Contestants take turns, a batch of passes each; medians of the batches are printed. Nothing is asserted.
+ * A note says what is left of a pass, and of a block, without the time of `serial`.
  *
- *     npx tsx bench/overhead.bench.ts --rounds 15 --passes 200
+ *     npm run bench -- overhead --passes 200
  */
-import { parseArgs } from 'node:util'
+import type { LoopOptions } from '../src/core/loopSpec.ts'
 import type { PreparedLoop } from '../src/exec/loops/loopRun.ts'
+import { type Pass, suite } from './harness.ts'
 import { KernelBench } from './kernelLoops.ts'
-import { median, table } from './statistics.ts'
+import { median } from './statistics.ts'
 
-const text = { type: 'string' } as const
-const { values } = parseArgs({ options: { rounds: text, passes: text } })
-const rounds = Number(values.rounds ?? 15)
-const passes = Number(values.passes ?? 200)
+const bench = suite('overhead', { passes: 200 })
+const { passes } = bench.options
 const SIDE = 64
 const PER_AXIS = 16
 const BLOCKS = PER_AXIS * PER_AXIS
-const WARM_UP = 3
 
 type View = { get(...key: number[]): number; set(...keyAndValue: number[]): void }
 
@@ -34,7 +31,7 @@ interface Case {
   readonly arrays: Readonly<Record<string, readonly number[]>>
   readonly body: (...args: never[]) => unknown
   readonly over: readonly number[]
-  readonly options: Parameters<KernelBench['prepare']>[3]['options']
+  readonly options: LoopOptions
 }
 
 const CASES: readonly Case[] = [
@@ -70,40 +67,33 @@ const CASES: readonly Case[] = [
 
 const alone = new KernelBench(1)
 const both = new KernelBench(2)
-const rows: string[][] = []
-for (const one of CASES) {
-  const contestants = [
-    prepared(alone, one, { ...one.options, partitions: 1 }),
-    prepared(alone, one, one.options ?? {}),
-    prepared(both, one, one.options ?? {}),
-  ]
-  const times = contestants.map((): number[] => [])
-  for (let round = 0; round < rounds + WARM_UP; round++) {
-    for (const [i, loop] of contestants.entries()) {
-      const started = performance.now()
-      for (let pass = 0; pass < passes; ) pass += (await loop.runPasses(pass, passes - pass)).passes.length
-      const micros = ((performance.now() - started) * 1000) / passes
-      if (round >= WARM_UP) times[i]?.push(micros)
-    }
+for (const one of CASES.filter(({ name }) => bench.wanted(name))) {
+  const contenders = {
+    '2 workers': passOf(prepared(both, one, one.options)),
+    '1 worker': passOf(prepared(alone, one, one.options)),
+    serial: passOf(prepared(alone, one, { ...one.options, partitions: 1 })),
   }
-  const [serial = Number.NaN, ...parallel] = times.map(median)
-  for (const [i, micros] of parallel.entries()) {
-    rows.push([
-      `${one.name}, ${i === 0 ? '1 worker' : `${i + 1} workers`}`,
-      micros.toFixed(1),
-      serial.toFixed(1),
-      (micros / serial).toFixed(1),
-      (micros - serial).toFixed(1),
-      ((micros - serial) / BLOCKS).toFixed(2),
-    ])
+  const { milliseconds } = await bench.ask({ name: one.name, unit: 'pass', units: passes, peers: ['serial'], contenders })
+  for (const name of ['2 workers', '1 worker'] as const) {
+    const micros = (times: readonly number[] | undefined) => (median(times ?? []) * 1000) / passes
+    const overhead = micros(milliseconds[name]) - micros(milliseconds.serial)
+    console.log(`  ${name}: ${overhead.toFixed(1)} µs a pass besides its iterations, ${(overhead / BLOCKS).toFixed(2)} µs a block`)
   }
 }
 await alone.stop()
 await both.stop()
-console.log(`${BLOCKS} blocks, µs; Node ${process.version}`)
-console.log(table(['', 'a pass', 'serial', 'ratio', 'overhead', 'of a block'], rows))
+bench.finish()
 
-function prepared(bench: KernelBench, { arrays, over, body }: Case, options: NonNullable<Case['options']>): PreparedLoop {
+function prepared(bench: KernelBench, { arrays, over, body }: Case, options: LoopOptions): PreparedLoop {
   const storages = Object.fromEntries(Object.entries(arrays).map(([name, shape]) => [name, bench.dense('f64', shape, () => 0)]))
   return bench.prepare(over, storages, body, { options, worthThreadsMs: 0 })
+}
+
+/** All passes of a run. */
+function passOf(loop: PreparedLoop): Pass {
+  return async () => {
+    const started = performance.now()
+    for (let pass = 0; pass < passes; ) pass += (await loop.runPasses(pass, passes - pass)).passes.length
+    return performance.now() - started
+  }
 }
