@@ -20,6 +20,7 @@ export const planEngine: Engine = {
   lowerRowLambda: (f, context) => lowerFunction(f, { kind: 'row', ...context }).fn,
   returnedElement: (f, context) => returnedElement(f, { kind: 'row', ...context }),
   execute: never,
+  fold: never,
   stream: never,
   explain: never,
   shape: never,

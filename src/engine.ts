@@ -6,7 +6,7 @@
  *     set()        storage that the array owns from then on -> write
  */
 import type { Batch, Column, TypedArray } from './core/column.ts'
-import type { Engine, RowLambdaContext, WriteForm } from './core/engine.ts'
+import type { Engine, Folded, FoldKind, RowLambdaContext, WriteForm } from './core/engine.ts'
 import type { UserFunction } from './core/functionIr.ts'
 import type { Key, Selector, Shape } from './core/indexSpace.ts'
 import { inputsOf, type LogicalPlan } from './core/logicalPlan.ts'
@@ -63,6 +63,11 @@ export class SessionEngine implements Engine {
     }
     // the consumer may write between two batches what the plan reads: it must not have to wait for itself
     yield* await this.execute(plan, options)
+  }
+
+  async fold(plan: LogicalPlan, kind: FoldKind): Promise<Folded | undefined> {
+    const { store, executor } = this.#open()
+    return await store.use(plan, async (resolved) => await executor.fold(optimize(resolved).plan, kind))
   }
 
   explain(plan: LogicalPlan, options: { readonly verbose: boolean; readonly format: 'text' | 'json' }): string {

@@ -15,7 +15,7 @@ import type { ArrayInit, LogicalPlan } from './core/logicalPlan.ts'
 import type { LoopReport } from './core/loopReport.ts'
 import type { LoopOptions } from './core/loopSpec.ts'
 import type { LoopEnv, LoopViews, Rng } from './core/loopViews.ts'
-import type { ArraySource } from './core/ports.ts'
+import type { ArraySource, TableMemory } from './core/ports.ts'
 import type { DType, ElementType } from './core/schema.ts'
 import { ARRAY_OF_DTYPE } from './core/storage.ts'
 import { SessionEngine } from './engine.ts'
@@ -23,6 +23,7 @@ import { ArrayStore } from './exec/arrayStore.ts'
 import { storedObject, storedValue } from './exec/arrays/fit.ts'
 import { Executor } from './exec/executor.ts'
 import { createArena } from './exec/memory/arena.ts'
+import { tableMemory } from './exec/memory/tableMemory.ts'
 import { createPool, stoppedError } from './exec/workers/pool.ts'
 import { openArrow } from './io/arrowFile.ts'
 import { type CsvOptions, openCsv } from './io/csv.ts'
@@ -68,6 +69,7 @@ export class Session implements AsyncDisposable {
   readonly #runtime: Runtime
   readonly #engine: SessionEngine
   readonly #hideProgress: () => void
+  readonly #tables: TableMemory
   #stopping: Promise<void> | undefined
 
   private constructor(options: SessionOptions) {
@@ -88,7 +90,12 @@ export class Session implements AsyncDisposable {
       },
     })
     const executor = new Executor({ pool, arena, readSplit, lower, onEvent: (event) => events.next(event) })
-    const store = new ArrayStore({ arena, execute: async (plan) => await executor.execute(optimize(plan).plan) })
+    const store = new ArrayStore({
+      arena,
+      execute: async (plan) => await executor.execute(optimize(plan).plan),
+      table: async (plan) => await executor.table(optimize(plan).plan),
+    })
+    this.#tables = tableMemory(arena)
     const { checkRaces } = options
     this.#runtime = { arena, pool, store, executor, events, checkRaces, checkOpen: () => this.#checkOpen() }
     this.#engine = new SessionEngine(this.#runtime, seed)
@@ -153,19 +160,19 @@ export class Session implements AsyncDisposable {
   /** A table of objects, or of values: number → f64, bigint → i64, boolean, string → utf8, Date → timestamp(ms), Uint8Array → binary. */
   fromRows<Row>(rows: Iterable<Row>, options: { readonly schema?: ArrowSchema } = {}): DistArray<Row> {
     this.#checkOpen()
-    return this.#scan(sourceFromRows(rows, options))
+    return this.#scan(sourceFromRows(rows, { ...options, memory: this.#tables }))
   }
 
   /** A table of columns, which are copied. */
   fromColumns<C extends Readonly<Record<string, ColumnValues>>>(columns: C): DistArray<RowOfColumns<C>> {
     this.#checkOpen()
-    return this.#scan(sourceFromColumns(columns))
+    return this.#scan(sourceFromColumns(columns, { memory: this.#tables }))
   }
 
   /** The rows of an Arrow table. */
   fromArrow<Row = Record<string, unknown>>(table: Table | RecordBatch): DistArray<Row> {
     this.#checkOpen()
-    return this.#scan(sourceFromArrow(table))
+    return this.#scan(sourceFromArrow(table, { memory: this.#tables }))
   }
 
   // ------------------------------------------------------------------ arrays

@@ -12,7 +12,7 @@ import { valueText } from './columnBuilder.ts'
 import { rowReader } from './columnOps.ts'
 import { joinPlan, unionPlan } from './combinations.ts'
 import { elementText, isKnown, rankOf, UNKNOWN_ELEMENT, valueClassOf } from './elements.ts'
-import type { Engine, WriteForm } from './engine.ts'
+import type { Engine, Folded, FoldKind, WriteForm } from './engine.ts'
 import { PlanError } from './errors.ts'
 import { extremeOf, NumberSum, requireNumbers, TreeFold } from './folds.ts'
 import { type Grouped, groupedOf } from './grouped.ts'
@@ -294,8 +294,11 @@ export class DistArray<T, K extends Key = readonly [number]> implements AsyncIte
 
   /** How many elements there are. */
   async count(): Promise<number> {
+    const plan = countPlan(this.#plan)
+    const folded = await this.#engine.fold(plan, 'count')
+    if (folded !== undefined) return folded.count
     let count = 0
-    for await (const batch of this.#engine.stream(countPlan(this.#plan))) count += batch.length
+    for await (const batch of this.#engine.stream(plan)) count += batch.length
     return count
   }
 
@@ -320,7 +323,7 @@ export class DistArray<T, K extends Key = readonly [number]> implements AsyncIte
 
   /** The sum by the fixed tree of reductions: the same bits for any number of workers. 0 of nothing; nulls are skipped. */
   async sum(this: DistArray<number, K>): Promise<number> {
-    return (await this.#summed('sum')).finish() as number // i64 elements are bigints, and so is their sum
+    return (await this.#summed('sum')).total as number // i64 elements are bigints, and so is their sum
   }
 
   /** `Math.min` of all elements: NaN wins, -0 < 0; undefined of nothing, nulls are skipped. */
@@ -335,8 +338,8 @@ export class DistArray<T, K extends Key = readonly [number]> implements AsyncIte
 
   /** The sum divided by the number of elements that are not null; undefined of nothing. */
   async mean(this: DistArray<number, K>): Promise<number | undefined> {
-    const total = await this.#summed('mean')
-    return total.count === 0 ? undefined : Number(total.finish()) / total.count
+    const { total, count } = await this.#summed('mean')
+    return count === 0 ? undefined : Number(total) / count
   }
 
   /** Calls `f` on the caller's thread for every element in order. What it throws comes as a TaskError with the key. */
@@ -470,13 +473,22 @@ export class DistArray<T, K extends Key = readonly [number]> implements AsyncIte
     }
   }
 
-  async #summed(method: string): Promise<NumberSum> {
-    const total = new NumberSum()
-    await this.#numberBatches(method, (batch) => batch.columns[0] !== undefined && total.addColumn(batch.columns[0]))
-    return total
+  async #summed(method: string): Promise<{ readonly total: number | bigint; readonly count: number }> {
+    const folded = await this.#folded(method, 'sum')
+    if (folded?.value !== undefined) return { total: folded.value, count: folded.count }
+    const sum = new NumberSum()
+    await this.#numberBatches(method, (batch) => batch.columns[0] !== undefined && sum.addColumn(batch.columns[0]))
+    return { total: sum.finish(), count: sum.count }
+  }
+
+  async #folded(method: string, kind: FoldKind): Promise<Folded | undefined> {
+    requireNumbers(method, this.#plan.element)
+    return await this.#engine.fold(this.#plan, kind)
   }
 
   async #extreme(which: 'min' | 'max'): Promise<number | undefined> {
+    const folded = await this.#folded(which, which)
+    if (folded !== undefined) return folded.value
     let result: number | bigint | undefined
     await this.#numberBatches(which, (batch) => {
       if (batch.columns[0] !== undefined) result = extremeOf(batch.columns[0], which, result)

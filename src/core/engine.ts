@@ -18,6 +18,14 @@ export interface RowLambdaContext {
   readonly key?: { readonly argument: number; readonly rank: number }
 }
 
+export type FoldKind = 'sum' | 'min' | 'max' | 'count'
+
+/** `count` values that are not null; `value` is undefined of nothing but a sum. */
+export interface Folded {
+  readonly value: number | undefined
+  readonly count: number
+}
+
 export interface Engine {
   readonly seed: number
   /** Source, captures, IR or refusals. Throws PlanError for a column that does not exist and for async functions. */
@@ -28,6 +36,8 @@ export interface Engine {
   execute(plan: LogicalPlan, options?: { readonly signal?: AbortSignal }): Promise<readonly Batch[]>
   /** The same, one partition after another as they are asked for. */
   stream(plan: LogicalPlan, options?: { readonly signal?: AbortSignal }): AsyncIterable<Batch>
+  /** A reduction of the plan's numbers (`count`: of its elements) in one pass over columns; undefined where batches are needed. */
+  fold(plan: LogicalPlan, kind: FoldKind): Promise<Folded | undefined>
   explain(plan: LogicalPlan, options: { readonly verbose: boolean; readonly format: 'text' | 'json' }): string
   /** Columns of a plan whose element is not known before it runs: runs it once. */
   shape(plan: LogicalPlan): Promise<readonly number[]>

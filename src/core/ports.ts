@@ -1,7 +1,7 @@
 /**
  * What the layers ask of each other: interfaces that `core` names and `io` or `exec` implement.
  */
-import type { Batch } from './column.ts'
+import type { Batch, Column } from './column.ts'
 import type { ColumnPredicate } from './predicate.ts'
 import type { ElementType } from './schema.ts'
 
@@ -19,6 +19,20 @@ export interface ArraySource {
   readonly rows?: number
   /** Pieces that can be read alone, in row order; cut by the data (row groups, record batches, byte ranges), never by the worker count. */
   readonly splits: readonly SourceSplit[]
+  /** Of tables in memory: the whole columns of which the splits are slices. */
+  readonly columns?: readonly Column[]
+}
+
+/** Where tables in memory are put, so that kernels reach them. */
+export interface TableMemory {
+  /** The columns copied there, whole; undefined when they stay in memory of their own. */
+  place(columns: readonly Column[], rows: number): PlacedColumns | undefined
+}
+
+export interface PlacedColumns {
+  readonly columns: readonly Column[]
+  /** Ties their memory to the object that all users of the columns hold on to. */
+  hold(owner: object): void
 }
 
 /** One piece of a source. `detail` is the reader's own, structured-cloneable. */

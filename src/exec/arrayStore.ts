@@ -18,13 +18,15 @@ import { storageFromBatches } from './arrays/fromBatches.ts'
 import { makeArray } from './arrays/makeArray.ts'
 import type { LockMode } from './arrays/rwLock.ts'
 import { storageAskedFor } from './arrays/storageAskedFor.ts'
-import { copyStorage, freeStorage, overwriteDense } from './arrays/storageBlocks.ts'
+import { copyStorage, freeStorage, overwriteDense, ownBlocks } from './arrays/storageBlocks.ts'
 import type { Arena } from './memory/arena.ts'
 
 export interface ArrayStoreOptions {
   readonly arena: Arena
   /** Runs a plan whose stored arrays have been put in place; batches in element order. */
   readonly execute: (plan: LogicalPlan) => Promise<readonly Batch[]>
+  /** The same for a table, in blocks of the arena that nothing else uses; undefined where that cannot be done at once. */
+  readonly table?: (plan: LogicalPlan) => Promise<Batch | undefined>
 }
 
 /** One array of a loop or a query. */
@@ -46,6 +48,7 @@ export interface StoreStats {
 export class ArrayStore {
   private readonly arena: Arena
   private readonly execute: ArrayStoreOptions['execute']
+  private readonly table: ArrayStoreOptions['table']
   private readonly cells = new WeakMap<LogicalPlan, Cell>()
   private lastId = 0
   /** What runs hold on to: neither it nor the storage below it is garbage. */
@@ -54,6 +57,7 @@ export class ArrayStore {
   constructor(options: ArrayStoreOptions) {
     this.arena = options.arena
     this.execute = options.execute
+    this.table = options.table
   }
 
   /** A number for the array that is the same as long as the node lives: two names with one identity are one array. */
@@ -378,7 +382,9 @@ export class ArrayStore {
     const resolved = await this.resolved(source, node.kind === 'Materialize' ? [source] : inputsOf(node))
     // an array's storage as it is, but not the same: the copy is written independently
     if (resolved.kind === 'Stored') return copyStorage(resolved.storage, this.arena, form.name)
-    return storageFromBatches(await this.execute(resolved), form, this.arena)
+    const table = node.keys.kind === 'rowNumber' ? await this.table?.(resolved) : undefined
+    if (table === undefined) return storageFromBatches(await this.execute(resolved), form, this.arena)
+    return ownBlocks({ kind: 'table', element: table.element, length: table.length, columns: table.columns }, this.arena)
   }
 
   private replace(cell: Cell, storage: Storage): void {

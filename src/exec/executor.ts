@@ -10,13 +10,18 @@
  */
 import type { Batch } from '../core/column.ts'
 import { isKnown } from '../core/elements.ts'
-import { TaskError } from '../core/errors.ts'
+import type { Folded, FoldKind } from '../core/engine.ts'
+import { MemoryError, TaskError } from '../core/errors.ts'
 import type { LogicalPlan } from '../core/logicalPlan.ts'
 import type { ReadSplit } from '../core/ports.ts'
 import { mapInputs } from '../core/tree.ts'
 import type { PhysicalPlan } from '../planner/physical/physicalPlan.ts'
+import { foldColumns } from './columns/columnFold.ts'
+import { columnProgramOf, isProgram } from './columns/columnProgram.ts'
+import { ColumnRun } from './columns/columnRun.ts'
+import { programTable } from './columns/columnTable.ts'
 import type { Arena } from './memory/arena.ts'
-import { Run } from './run.ts'
+import { Run, SMALL_ROWS } from './run.ts'
 import type { WorkerPool } from './workers/worker.ts'
 
 export type ExecutorEvent =
@@ -67,6 +72,39 @@ export class Executor {
       if (exact === plan || !(error instanceof TaskError)) throw error
       // rows that the source skipped were not counted: run again without skipping for the number of the row
       return await this.execute(exact, options)
+    } finally {
+      run.end()
+    }
+  }
+
+  /** The fold in one pass over columns, without the elements in between; undefined where that cannot be done. */
+  async fold(plan: LogicalPlan, kind: FoldKind, options: RunOptions = {}): Promise<Folded | undefined> {
+    return await this.overColumns(plan, options, (run) => foldColumns(run, kind))
+  }
+
+  /** A table in blocks of the arena, which are the caller's, written there by the workers; undefined where that cannot be done. */
+  async table(plan: LogicalPlan): Promise<Batch | undefined> {
+    return await this.overColumns(plan, {}, (run) => programTable(run, this.options.arena))
+  }
+
+  private async overColumns<T>(
+    plan: LogicalPlan,
+    options: RunOptions,
+    work: (run: ColumnRun) => Promise<T | undefined>,
+  ): Promise<T | undefined> {
+    const { pool, arena, onEvent, smallRows = SMALL_ROWS } = this.options
+    const program = columnProgramOf(this.options.lower(plan))
+    if (!isProgram(program) || program.rows < smallRows) return undefined
+    const run = new ColumnRun(program, { pool, arena, ...options })
+    const started = performance.now()
+    onEvent?.({ kind: 'stage', phase: 'started', stage: program.name })
+    try {
+      const result = await work(run)
+      onEvent?.({ kind: 'stage', phase: 'finished', stage: program.name, rows: program.rows, milliseconds: performance.now() - started })
+      return result
+    } catch (error) {
+      if (error instanceof MemoryError) return undefined // rows by rows there may be enough
+      throw error
     } finally {
       run.end()
     }

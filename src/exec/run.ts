@@ -29,7 +29,7 @@ interface Dataset {
 }
 
 /** Below this many elements a thread's round trip and its copies cost more than the work. */
-const SMALL_ROWS = 20_000
+export const SMALL_ROWS = 20_000
 
 export class Run {
   private readonly options: ExecutorOptions

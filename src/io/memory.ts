@@ -9,7 +9,7 @@ import type { Batch, Column, TypedArray } from '../core/column.ts'
 import { columnFromValues, createBuilder, kindOfValue, valueText } from '../core/columnBuilder.ts'
 import { castColumn, concatColumns, emptyColumn, sliceColumn } from '../core/columnOps.ts'
 import { PlanError } from '../core/errors.ts'
-import type { ArraySource, ReadSplit, SourceSplit } from '../core/ports.ts'
+import type { ArraySource, ReadSplit, SourceSplit, TableMemory } from '../core/ports.ts'
 import { type ColumnType, type ElementType, type Field, fieldsOf, VALUE_COLUMN } from '../core/schema.ts'
 import { batchesOfTable } from './arrowColumns.ts'
 import { columnTypeOfArrow, elementOfArrowSchema } from './arrowTypes.ts'
@@ -19,6 +19,8 @@ export const MEMORY_SPLIT_ROWS = 65_536
 
 export interface MemoryOptions {
   readonly schema?: Schema
+  /** Default: shared buffers of the table's own. */
+  readonly memory?: TableMemory
 }
 
 /** A table of rows: plain objects, or single values. Fields are those of all rows in order of appearance; what a row lacks is null. */
@@ -27,13 +29,13 @@ export function sourceFromRows(rows: Iterable<unknown>, options: MemoryOptions =
   const values = [...rows]
   const first = values.find((value) => value !== null && value !== undefined)
   if (wanted !== undefined ? first === undefined || isRow(first) : isRow(first))
-    return sourceOfColumns('fromRows', rowColumns(values, wanted))
+    return sourceOfColumns('fromRows', rowColumns(values, wanted), options)
   if (wanted !== undefined && wanted.length !== 1) {
     throw new PlanError(`{ schema } has ${wanted.length} fields, and the elements of fromRows are single values. Give one field, or rows.`)
   }
   const column = builtColumn(VALUE_COLUMN, values, wanted?.[0]?.type)
   const element: ElementType = { kind: 'scalar', type: column.type, nullable: column.validity !== undefined || column.type.kind === 'null' }
-  return sourceOf('fromRows', element, [column], values.length)
+  return sourceOf('fromRows', element, [column], values.length, options)
 }
 
 function rowColumns(rows: readonly unknown[], wanted: readonly Field[] | undefined): Map<string, Column> {
@@ -117,7 +119,7 @@ export function sourceFromColumns(columns: Readonly<Record<string, ColumnValues>
     if (field?.nullable === false) checkNotNull(name, column)
     built.set(name, column)
   }
-  return sourceOfColumns('fromColumns', built)
+  return sourceOfColumns('fromColumns', built, options)
 }
 
 function isValues(values: unknown): values is ColumnValues {
@@ -152,7 +154,7 @@ function kindOfArray(values: ColumnValues): 'f64' | 'f32' | 'i64' | 'u64' | 'i32
 }
 
 /** A table of an Arrow table or record batch. */
-export function sourceFromArrow(table: Table | RecordBatch): ArraySource {
+export function sourceFromArrow(table: Table | RecordBatch, options: Pick<MemoryOptions, 'memory'> = {}): ArraySource {
   const whole = isTable(table) ? table : new Table([table])
   const element = elementOfArrowSchema(whole.schema, 'fromArrow')
   const batches = batchesOfTable(whole, element, 'fromArrow')
@@ -161,7 +163,7 @@ export function sourceFromArrow(table: Table | RecordBatch): ArraySource {
     const [first] = parts
     return first === undefined ? emptyColumn(field.type) : parts.length === 1 ? first : concatColumns(parts, field.name)
   })
-  return sourceOf('fromArrow', element, columns, whole.numRows)
+  return sourceOf('fromArrow', element, columns, whole.numRows, options)
 }
 
 function isTable(table: Table | RecordBatch): table is Table {
@@ -176,7 +178,7 @@ function wantedFields(schema: Schema, source: string): Field[] {
   }))
 }
 
-function sourceOfColumns(name: string, columns: ReadonlyMap<string, Column>): ArraySource {
+function sourceOfColumns(name: string, columns: ReadonlyMap<string, Column>, options: Pick<MemoryOptions, 'memory'>): ArraySource {
   const fields = [...columns].map(
     ([field, column]): Field => ({
       name: field,
@@ -185,18 +187,27 @@ function sourceOfColumns(name: string, columns: ReadonlyMap<string, Column>): Ar
     }),
   )
   const [first] = columns.values()
-  return sourceOf(name, { kind: 'row', fields }, [...columns.values()], first?.length ?? 0)
+  return sourceOf(name, { kind: 'row', fields }, [...columns.values()], first?.length ?? 0, options)
 }
 
-function sourceOf(name: string, element: ElementType, columns: readonly Column[], rows: number): ArraySource {
-  const shared = columns.map(sharedColumn)
+function sourceOf(
+  name: string,
+  element: ElementType,
+  columns: readonly Column[],
+  rows: number,
+  { memory }: Pick<MemoryOptions, 'memory'>,
+): ArraySource {
+  const placed = memory?.place(columns, rows)
+  const shared = placed?.columns ?? columns.map(sharedColumn)
   const splits: SourceSplit[] = []
   for (let from = 0; from < rows; from += MEMORY_SPLIT_ROWS) {
     const to = Math.min(rows, from + MEMORY_SPLIT_ROWS)
     const detail: readonly Column[] = shared.map((column) => sliceColumn(column, from, to))
     splits.push({ rows: to - from, detail })
   }
-  return { kind: 'memory', name, element, rows, splits }
+  const source: ArraySource = { kind: 'memory', name, element, rows, splits, columns: shared }
+  placed?.hold(source)
+  return source
 }
 
 /** A copy of a column in shared buffers, of exactly its length. */

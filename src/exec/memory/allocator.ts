@@ -79,8 +79,8 @@ export class Allocator {
     return Atomics.load(this.words, USED)
   }
 
-  /** The offset of a zeroed block of at least `bytes`, or why there is none. */
-  allocate(bytes: number, owner: number): number | Refused {
+  /** The offset of a zeroed block of at least `bytes`, or why there is none. `zeroed: false` leaves in it what was there. */
+  allocate(bytes: number, owner: number, { zeroed }: { readonly zeroed: boolean } = { zeroed: true }): number | Refused {
     const units = Math.max(1, Math.ceil(bytes / UNIT_BYTES)) + 1
     this.enter()
     let block: number
@@ -97,7 +97,7 @@ export class Allocator {
       this.leave()
     }
     const offset = (block + 1) * UNIT_BYTES
-    if (dirtyUnits > 0) new Float64Array(this.words.buffer, offset, (dirtyUnits * UNIT_BYTES) / 8).fill(0)
+    if (zeroed && dirtyUnits > 0) new Float64Array(this.words.buffer, offset, (dirtyUnits * UNIT_BYTES) / 8).fill(0)
     return offset
   }
 

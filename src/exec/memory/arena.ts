@@ -21,6 +21,8 @@ export interface Arena {
   readonly usedBytes: number
   /** Reserves a zeroed block, aligned to 64 bytes; from any thread. Throws MemoryError naming `operator` when over the budget. */
   allocate(bytes: number, operator: string): number
+  /** The same with whatever the block held before, for who writes all of it. */
+  reserve(bytes: number, operator: string): number
   /** Gives a block back; `offset` is what `allocate` returned. */
   free(offset: number): void
   /** A typed array over a block. */
@@ -82,11 +84,19 @@ export class SharedArena implements Arena {
   }
 
   allocate(bytes: number, operator: string): number {
+    return this.block(bytes, operator, { zeroed: true })
+  }
+
+  reserve(bytes: number, operator: string): number {
+    return this.block(bytes, operator, { zeroed: false })
+  }
+
+  private block(bytes: number, operator: string, options: { readonly zeroed: boolean }): number {
     if (!(bytes >= 0)) throw new Bug(`${operator} asked the arena for ${bytes} bytes.`)
-    const first = this.allocator.allocate(bytes, this.owner)
+    const first = this.allocator.allocate(bytes, this.owner, options)
     if (typeof first === 'number') return first
     if (this.onPressure?.() === true) {
-      const second = this.allocator.allocate(bytes, this.owner)
+      const second = this.allocator.allocate(bytes, this.owner, options)
       if (typeof second === 'number') return second
     }
     throw new MemoryError(this.refusalText(bytes, operator, first.refused), { operator, bytes })

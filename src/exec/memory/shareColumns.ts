@@ -41,7 +41,7 @@ export function shareBatch(batch: Batch, arena: Arena, operator: string): Batch 
 
 /** A copy of a buffer in a block of its own; of the same class. */
 export function copyInto<B extends Buffer>(arena: Arena, buffer: B, operator: string): B {
-  const offset = arena.allocate(buffer.byteLength, operator)
+  const offset = arena.reserve(buffer.byteLength, operator)
   const bytes = arena.view('u8', offset, buffer.byteLength) as Uint8Array
   bytes.set(new Uint8Array(buffer.buffer, buffer.byteOffset, buffer.byteLength))
   return viewLike(buffer, bytes)

@@ -1,9 +1,11 @@
 /** The table of task kinds: everything a worker can be asked to do. */
+import { columnTask } from '../columns/columnTask.ts'
 import { runLoopTask } from '../loops/runBlocks.ts'
 import { readyTask } from '../loops/warmUp.ts'
 import type { TaskHandler } from './worker.ts'
 
 export const HANDLERS: Readonly<Record<string, TaskHandler>> = {
+  columns: columnTask,
   loop: runLoopTask,
   ready: readyTask,
 }

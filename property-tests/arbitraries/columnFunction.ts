@@ -1,0 +1,172 @@
+/**
+ * Random row functions over columns of every number type, of truth, of 64-bit integers and of text, some of them with
+ * nulls: what column kernels compile, and now and then what they must leave to JavaScript.
+ */
+import fc from 'fast-check'
+import type { BinaryOperator, Builtin, Expr, FunctionIr, Primitive, Stmt } from '../../src/core/functionIr.ts'
+import { SPECIAL_NUMBERS } from './kernelBody.ts'
+
+/** Columns by name; those that end in `0` have nulls. */
+export const COLUMN_TYPES = {
+  f64: 'f64',
+  f640: 'f64',
+  f32: 'f32',
+  i32: 'i32',
+  i320: 'i32',
+  u32: 'u32',
+  i16: 'i16',
+  u16: 'u16',
+  i8: 'i8',
+  u80: 'u8',
+  ok: 'bool',
+  ok0: 'bool',
+  big: 'i64',
+  big0: 'i64',
+  text: 'utf8',
+  text0: 'utf8',
+  none: 'null',
+} as const
+export const TEXTS: readonly string[] = ['', 'a', 'ab', 'žlutý kůň', 'eight by', 'nine byte', 'twenty-three bytes long', '😀', '\u0000']
+
+const span = { line: 1, column: 1, text: '' }
+const literal = (value: Primitive): Expr => ({ kind: 'Literal', value, span })
+const column = (name: keyof typeof COLUMN_TYPES): Expr => ({
+  kind: 'Field',
+  of: { kind: 'Input', argument: 0, span },
+  name,
+  optional: false,
+  span,
+})
+const binary = (operator: BinaryOperator, left: Expr, right: Expr): Expr => ({ kind: 'Binary', operator, left, right, span })
+const call = (callee: Builtin, ...args: Expr[]): Expr => ({ kind: 'Call', callee, args, span })
+
+const special = fc.constantFrom(...SPECIAL_NUMBERS, 7, 10, -3, 100, 2 ** 31 - 1, 65535)
+const NUMBERS = ['f64', 'f640', 'f32', 'i32', 'i320', 'u32', 'i16', 'u16', 'i8', 'u80'] as const
+const ONE = [
+  ...(['Math.abs', 'Math.ceil', 'Math.floor', 'Math.round', 'Math.trunc', 'Math.sqrt', 'Math.fround', 'Math.sign'] as const),
+  ...(['Math.exp', 'Math.log', 'Math.cbrt', 'Number'] as const),
+] as const
+const TWO = ['Math.min', 'Math.max', 'Math.min', 'Math.max', 'Math.pow', 'Math.atan2', 'Math.imul'] as const
+const TESTS = ['Number.isNaN', 'isNaN', 'Number.isFinite', 'isFinite', 'Number.isInteger', 'Number.isSafeInteger', 'Boolean'] as const
+
+const leaf: fc.Arbitrary<Expr> = fc.oneof(
+  { weight: 5, arbitrary: fc.constantFrom(...NUMBERS).map(column) },
+  { weight: 2, arbitrary: special.map(literal) },
+  { weight: 1, arbitrary: fc.constantFrom('p', 'q').map((name): Expr => ({ kind: 'Parameter', name, span })) },
+)
+
+const { number, truth } = fc.letrec<{ number: Expr; truth: Expr }>((tie) => ({
+  number: fc.oneof(
+    { depthSize: 'small', withCrossShrink: true },
+    leaf,
+    fc
+      .tuple(fc.constantFrom('+', '-', '*', '/', '+', '-', '*', '%', '**'), tie('number'), tie('number'))
+      .map(([o, a, b]) => binary(o as BinaryOperator, a, b)),
+    fc
+      .tuple(
+        fc.constantFrom('&', '|', '^', '%'),
+        fc.constantFrom('i32', 'i320', 'u16', 'i8').map(column),
+        fc.constantFrom(7, -2, 255).map(literal),
+      )
+      .map(([o, a, b]) => binary(o as BinaryOperator, a, b)),
+    fc
+      .tuple(
+        fc.constantFrom('<<', '>>', '>>>'),
+        fc.constantFrom('i32', 'u16', 'u80').map(column),
+        fc.constantFrom(0, 1, 31, 33).map(literal),
+      )
+      .map(([o, a, b]) => binary(o as BinaryOperator, a, b)),
+    fc
+      .tuple(fc.constantFrom('-', '+', '~'), tie('number'))
+      .map(([operator, operand]): Expr => ({ kind: 'Unary', operator: operator as '-', operand, span })),
+    fc.tuple(fc.constantFrom(...ONE), tie('number')).map(([callee, x]) => call(callee, x)),
+    fc.tuple(fc.constantFrom(...TWO), tie('number'), tie('number')).map(([callee, x, y]) => call(callee, x, y)),
+    fc.constantFrom('big', 'big0').map((name) => call('Number', column(name as 'big'))),
+    tie('truth').map((operand): Expr => ({ kind: 'Unary', operator: '+', operand, span })),
+    fc
+      .tuple(tie('truth'), tie('number'), tie('number'))
+      .map(([test, then, other]): Expr => ({ kind: 'Conditional', test, then, else: other, span })),
+    fc.tuple(tie('truth'), tie('number')).map(([test, then]): Expr => ({ kind: 'Conditional', test, then, else: literal(null), span })),
+    fc
+      .tuple(fc.constantFrom('&&', '||', '??'), tie('number'), tie('number'))
+      .map(([operator, left, right]): Expr => ({ kind: 'Logical', operator: operator as '&&', left, right, span })),
+  ),
+  truth: fc.oneof(
+    { depthSize: 'small', withCrossShrink: true },
+    fc.constantFrom('ok', 'ok0').map((name) => column(name as 'ok')),
+    fc.tuple(fc.constantFrom('<', '<=', '>', '>='), tie('number'), tie('number')).map(([o, a, b]) => binary(o as BinaryOperator, a, b)),
+    fc.tuple(fc.constantFrom('==', '!=', '===', '!=='), tie('number'), tie('number')).map(([o, a, b]) => binary(o as BinaryOperator, a, b)),
+    fc
+      .tuple(fc.constantFrom('==', '!=', '===', '!=='), tie('truth'), fc.oneof(tie('truth'), tie('number')))
+      .map(([o, a, b]) => binary(o as BinaryOperator, a, b)),
+    fc
+      .tuple(
+        fc.constantFrom('==', '!=', '===', '!=='),
+        fc.constantFrom('f640', 'i320', 'ok0', 'big0', 'text0', 'none', 'i32').map((name) => column(name as 'ok0')),
+      )
+      .map(([o, a]) => binary(o as BinaryOperator, a, literal(null))),
+    fc
+      .tuple(
+        fc.constantFrom('===', '!==', '=='),
+        fc.constantFrom('text', 'text0').map((name) => column(name as 'text')),
+        fc.constantFrom(...TEXTS).map(literal),
+      )
+      .map(([o, a, b]) => binary(o as BinaryOperator, a, b)),
+    fc
+      .tuple(
+        fc.constantFrom('<', '<=', '>', '>=', '===', '!==', '=='),
+        fc.constantFrom('big', 'big0').map((name) => column(name as 'big')),
+        fc.oneof(
+          fc.constantFrom(0n, 5n, -(2n ** 63n), 2n ** 63n - 1n, 2n ** 53n + 1n).map(literal),
+          fc.constant(column('big0')),
+          fc.constantFrom(0, 5, -1).map(literal),
+        ),
+      )
+      .map(([o, a, b]) =>
+        binary(o as BinaryOperator, a, o === '==' && b.kind === 'Literal' && typeof b.value === 'number' ? literal(5n) : b),
+      ),
+    fc.tuple(fc.constantFrom(...TESTS), tie('number')).map(([callee, x]) => call(callee, x)),
+    tie('truth').map((operand): Expr => ({ kind: 'Unary', operator: '!', operand, span })),
+    fc
+      .tuple(fc.constantFrom('&&', '||', '??'), tie('truth'), tie('truth'))
+      .map(([operator, left, right]): Expr => ({ kind: 'Logical', operator: operator as '&&', left, right, span })),
+    fc
+      .tuple(tie('truth'), tie('truth'), tie('truth'))
+      .map(([test, then, other]): Expr => ({ kind: 'Conditional', test, then, else: other, span })),
+  ),
+}))
+
+const parameters = fc.tuple(special, special)
+
+function functionOf(body: readonly Stmt[], [p, q]: readonly [number, number]): FunctionIr {
+  const captured = (name: string, value: number) => ({ name, value, origin: 'capture' as const })
+  return { name: 'f', span, keyRank: 0, body, parameters: [captured('p', p), captured('q', q)], tables: [], uses: [] }
+}
+
+const returned = (value: Expr): Stmt => ({ kind: 'Return', value, span })
+const local: Expr = { kind: 'Local', name: 't', span }
+
+/** Bodies: an expression; a variable that one side of a condition assigns; a return from one side. */
+function bodyOf(result: fc.Arbitrary<Expr>): fc.Arbitrary<readonly Stmt[]> {
+  return fc.oneof(
+    { weight: 4, arbitrary: result.map((value) => [returned(value)]) },
+    {
+      weight: 1,
+      arbitrary: fc.tuple(number, truth, number, result).map(([init, test, other, value]): readonly Stmt[] => [
+        { kind: 'Let', local: 't', init, span },
+        // biome-ignore lint/suspicious/noThenProperty: the IR's own word
+        { kind: 'If', test, then: [{ kind: 'Assign', local: 't', value: other, span }], else: [], span },
+        // biome-ignore lint/suspicious/noThenProperty: the IR's own word
+        { kind: 'If', test: binary('<', local, literal(10)), then: [returned(value)], else: [], span },
+        returned(value.kind === 'Unary' || value.kind === 'Call' ? value : result === truth ? binary('>', local, literal(0)) : local),
+      ]),
+    },
+  )
+}
+
+/** A function that returns a number or null. */
+export const numberFunction: fc.Arbitrary<FunctionIr> = fc
+  .tuple(bodyOf(number), parameters)
+  .map(([body, values]) => functionOf(body, values))
+/** A function that returns a truth value, or what passes for one. */
+export const truthFunction: fc.Arbitrary<FunctionIr> = fc.tuple(bodyOf(truth), parameters).map(([body, values]) => functionOf(body, values))

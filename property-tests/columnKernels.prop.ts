@@ -1,0 +1,190 @@
+/**
+ * Law 5 for columns: a column kernel gives what the JavaScript kernel gives and what the function gives as it stands, by
+ * Object.is, with nulls, -0, infinities and extremes of every type; and law 9 for its folds: sums have the bits of the
+ * fixed tree over the values kept, whatever the number of workers.
+ */
+import { Bool, Field, Float32, Float64, Int8, Int16, Int32, Int64, Null, Schema, Uint8, Uint16, Uint32, Utf8 } from 'apache-arrow'
+import fc from 'fast-check'
+import { afterAll, expect, test } from 'vitest'
+import { rowReader } from '../src/core/columnOps.ts'
+import type { FunctionIr, UserFunction } from '../src/core/functionIr.ts'
+import type { LogicalPlan } from '../src/core/logicalPlan.ts'
+import type { ElementType } from '../src/core/schema.ts'
+import { Executor } from '../src/exec/executor.ts'
+import { createArena } from '../src/exec/memory/arena.ts'
+import { freeColumn } from '../src/exec/memory/shareColumns.ts'
+import { tableMemory } from '../src/exec/memory/tableMemory.ts'
+import { createPool } from '../src/exec/workers/pool.ts'
+import { sourceFromRows } from '../src/io/memory.ts'
+import { readSplit } from '../src/io/readSplit.ts'
+import { returnedElement } from '../src/planner/function/userFunction.ts'
+import { lower } from '../src/planner/physical/lower.ts'
+import { HANDLERS } from '../src/taskHandlers.ts'
+import { COLUMN_TYPES, numberFunction, TEXTS, truthFunction } from './arbitraries/columnFunction.ts'
+import { SPECIAL_NUMBERS } from './arbitraries/kernelBody.ts'
+import { interpretIr } from './functions/interpretIr.ts'
+import { irText } from './kernelText.ts'
+import { announcedRun } from './lawRuns.ts'
+
+const run = announcedRun('columnKernels.prop.ts')
+const arena = createArena({ budgetBytes: 2 ** 28 })
+const handlers = { url: new URL('../src/taskHandlers.ts', import.meta.url).href, table: HANDLERS }
+const pools = [1, 2, 3].map((workers) => createPool({ workers, arena, handlers }))
+afterAll(async () => {
+  for (const pool of pools) await pool.stop()
+})
+
+type Row = Readonly<Record<string, unknown>>
+interface Table {
+  readonly rows: readonly Row[]
+  readonly scan: Extract<LogicalPlan, { kind: 'Scan' }>
+}
+
+const ARROW = {
+  ...{ f64: new Float64(), f32: new Float32(), i32: new Int32(), u32: new Uint32(), i16: new Int16(), u16: new Uint16() },
+  ...{ i8: new Int8(), u8: new Uint8(), bool: new Bool(), i64: new Int64(), utf8: new Utf8(), null: new Null() },
+}
+const LIMITS: Readonly<Record<string, readonly number[]>> = {
+  ...{ i32: [0, 1, -1, 7, 2 ** 31 - 1, -(2 ** 31)], u32: [0, 1, 2 ** 31, 2 ** 32 - 1], i16: [0, 5, -(2 ** 15), 2 ** 15 - 1] },
+  ...{ u16: [0, 3, 2 ** 16 - 1], i8: [0, 2, -128, 127], u8: [0, 9, 255] },
+}
+
+function elementOf(type: string, pick: number): unknown {
+  const of = <T>(values: readonly T[]): T => values[pick % values.length] as T
+  switch (type) {
+    case 'f64':
+      return pick % 3 === 0 ? of(SPECIAL_NUMBERS) : (pick % 1009) / 7 - 50
+    case 'f32':
+      return Math.fround(pick % 3 === 0 ? of(SPECIAL_NUMBERS) : (pick % 1009) / 7 - 50)
+    case 'bool':
+      return pick % 2 === 0
+    case 'i64':
+      return of([0n, 5n, -1n, 2n ** 63n - 1n, -(2n ** 63n), 2n ** 53n + 1n, 5n])
+    case 'utf8':
+      return of(TEXTS)
+    case 'null':
+      return null
+    default:
+      return of(LIMITS[type] ?? [])
+  }
+}
+
+/** Tables of sizes around vectors, words, blocks and units. */
+const tables = [1, 3, 4, 31, 33, 64, 100, 130, 4095, 4097, 9000, 70_001].map((length, t): Table => {
+  const names = Object.entries(COLUMN_TYPES)
+  const rows = Array.from({ length }, (_, i): Row => {
+    const entries = names.map(([name, type], c) => {
+      const pick = (Math.imul(i * 31 + c * 17 + t, 0x9e3779b1) >>> 7) % 100_003
+      return [name, name.endsWith('0') && pick % 4 === 1 ? null : elementOf(type, pick)] as const
+    })
+    return Object.fromEntries(entries)
+  })
+  const schema = new Schema(names.map(([name, type]) => new Field(name, ARROW[type], name.endsWith('0') || type === 'null')))
+  const source = sourceFromRows(rows, { schema, memory: tableMemory(arena, 0) })
+  return {
+    rows,
+    scan: { kind: 'Scan', source, columns: names.map(([name]) => name), element: source.element, keys: { kind: 'rowNumber' } },
+  }
+})
+const table = fc.oneof(
+  { weight: 40, arbitrary: fc.constantFrom(...tables.slice(0, 8)) },
+  { weight: 4, arbitrary: fc.constantFrom(...tables.slice(8, 11)) },
+  { weight: 2, arbitrary: fc.constantFrom(...tables.slice(11)) },
+)
+
+function userFunction(ir: FunctionIr): UserFunction {
+  return { original: () => undefined, text: 'f', span: ir.span, ir, refusals: [] }
+}
+
+function planOf({ scan }: Table, filter: FunctionIr | undefined, map: FunctionIr): LogicalPlan {
+  const input: LogicalPlan = filter === undefined ? scan : { ...scan, kind: 'Filter', input: scan, f: userFunction(filter) }
+  const f = userFunction(map)
+  const element: ElementType = returnedElement(f, { kind: 'row', method: 'map', inputs: [scan.element] })
+  return { kind: 'Map', input, f, element, keys: { kind: 'rowNumber' } }
+}
+
+function expectedOf({ rows }: Table, filter: FunctionIr | undefined, map: FunctionIr): readonly unknown[] {
+  const kept = filter === undefined ? rows : rows.filter((row) => interpretIr(filter, { inputs: [row], key: [0] }))
+  return kept.map((row) => interpretIr(map, { inputs: [row], key: [0] }) ?? null)
+}
+
+/** Chunks of 4,096 left to right, then pairwise: written out once more. */
+function sumOf(values: readonly number[]): number {
+  let sums: number[] = []
+  for (let i = 0; i < values.length; i += 4096) sums.push(values.slice(i, i + 4096).reduce((a, b) => a + b, 0))
+  while (sums.length > 1) {
+    sums = Array.from({ length: Math.ceil(sums.length / 2) }, (_, i) => {
+      const [left, right] = [sums[2 * i] ?? 0, sums[2 * i + 1]]
+      return right === undefined ? left : left + right
+    })
+  }
+  return sums[0] ?? 0
+}
+
+function firstDifference(expected: readonly unknown[], actual: readonly unknown[]): string | undefined {
+  if (expected.length !== actual.length) return `${actual.length} elements, not ${expected.length}`
+  const at = expected.findIndex((value, i) => !Object.is(value, actual[i]))
+  return at < 0 ? undefined : `element ${at} is ${shown(actual[at])}, not ${shown(expected[at])}`
+}
+
+function shown(value: unknown): string {
+  return Object.is(value, -0) ? '-0' : String(value)
+}
+
+const drawn = fc.record({
+  table,
+  filter: fc.option(truthFunction, { freq: 3, nil: undefined }),
+  map: fc.oneof({ weight: 4, arbitrary: numberFunction }, { weight: 1, arbitrary: truthFunction }),
+  workers: fc.constantFrom(0, 0, 0, 0, 0, 0, 0, 0, 1, 2),
+})
+
+test('a column kernel does what the JavaScript kernel and the function do', { timeout: 60 * run.numRuns + 60_000 }, async () => {
+  const counts = { compiled: 0, filtered: 0, threads: 0, left: 0 }
+  const held = arena.usedBytes
+  await fc.assert(
+    fc.asyncProperty(drawn, async ({ table, filter, map, workers }) => {
+      const pool = pools[workers] as (typeof pools)[number]
+      const executor = new Executor({ pool, arena, readSplit, lower, smallRows: 0 })
+      const plan = planOf(table, filter, map)
+      const expected = expectedOf(table, filter, map)
+      const made = await executor.table(plan)
+      const text = () => `${filter === undefined ? '' : `filter ${irText(filter)}\n`}map ${irText(map)}`
+      const check = (what: string, actual: readonly unknown[], wanted: readonly unknown[] = expected): void => {
+        const difference = firstDifference(wanted, actual)
+        if (difference !== undefined) throw new Error(`${what}: ${difference}\n${text()}`)
+      }
+      if (made === undefined) counts.left++
+      else {
+        counts.compiled++
+        if (filter !== undefined) counts.filtered++
+        if (workers > 0) counts.threads++
+        const read = rowReader(made)
+        check(
+          'the column kernel',
+          Array.from({ length: made.length }, (_, i) => read(i)),
+        )
+        for (const column of made.columns) freeColumn(column, arena)
+      }
+      const values = expected.filter((value) => value !== null).map(Number)
+      for (const [kind, wanted] of [
+        ['count', expected.length],
+        ['sum', sumOf(values)],
+        ['min', values.length === 0 ? undefined : values.reduce((a, b) => Math.min(a, b))],
+        ['max', values.length === 0 ? undefined : values.reduce((a, b) => Math.max(a, b))],
+      ] as const) {
+        const folded = await executor.fold(plan, kind)
+        if (folded === undefined) continue
+        check(kind, [folded.value, folded.count], [wanted, kind === 'count' ? expected.length : values.length])
+      }
+      if (table.rows.length <= 130) {
+        const batches = await new Executor({ pool: pools[0] as (typeof pools)[number], arena, readSplit, lower }).execute(plan)
+        const actual = batches.flatMap((batch) => Array.from({ length: batch.length }, (_, i) => rowReader(batch)(i)))
+        check('the JavaScript kernel', actual)
+      }
+      expect(arena.usedBytes).toBe(held)
+    }),
+    run,
+  )
+  console.log(`column kernels: ${JSON.stringify(counts)}`)
+  expect(counts.compiled).toBeGreaterThan(run.numRuns * 0.3)
+})

@@ -1,0 +1,91 @@
+/**
+ * Which pipelines are column programs: narrow steps that can be compiled, over a table whose columns lie in the arena.
+ *
+ *     PipelineExec [FilterExec, MapExec]  over  ScanExec of a table in memory, or StoredExec of a table
+ */
+import type { Column } from '../../core/column.ts'
+import { type ColumnType, type ElementType, fieldsOf, sameType, typeText } from '../../core/schema.ts'
+import type { PhysicalPlan, Step } from '../../planner/physical/physicalPlan.ts'
+import type { KernelColumn } from '../kernels/columnWriter.ts'
+import { compiled, kernelColumns, type NotColumns, type ProgramShape, programShape } from '../kernels/wasmColumns.ts'
+
+/** A table in the arena, and what is done with its rows. */
+export interface ColumnProgram {
+  readonly element: ElementType
+  readonly columns: readonly Column[]
+  readonly kernelColumns: readonly KernelColumn[]
+  readonly rows: number
+  readonly steps: readonly Step[]
+  readonly shape: ProgramShape
+  /** For events, as `ScanExec fromColumns -> FilterExec`. */
+  readonly name: string
+}
+
+export function isProgram(program: ColumnProgram | NotColumns): program is ColumnProgram {
+  return 'shape' in program
+}
+
+/** The program, or why the plan is none. */
+export function columnProgramOf(plan: PhysicalPlan): ColumnProgram | NotColumns {
+  if (plan.keys.kind !== 'rowNumber') return no('its elements have explicit keys')
+  if (plan.kind === 'PipelineExec') {
+    if (plan.where === 'caller') return no('a function runs on the caller’s thread')
+    if (plan.numbered) return no('a function reads row numbers')
+    const table = tableOf(plan.input)
+    return table === undefined ? no('its rows do not come from a table in memory') : programOver(table, plan.steps, plan.element)
+  }
+  const table = tableOf(plan)
+  return table === undefined ? no('its rows do not come from a table in memory') : programOver(table, [], plan.element)
+}
+
+const UNKNOWN: ColumnType = { kind: 'unknown' }
+
+function no(because: string): NotColumns {
+  return { because, span: undefined }
+}
+
+interface Table {
+  readonly name: string
+  readonly element: ElementType
+  readonly columns: readonly Column[]
+  readonly rows: number
+}
+
+function tableOf(plan: PhysicalPlan): Table | undefined {
+  if (plan.kind === 'StoredExec') {
+    const { storage, name } = plan
+    if (storage.kind !== 'table' || plan.keys.kind !== 'rowNumber') return undefined
+    return { name: `StoredExec ${name}`, element: storage.element, columns: storage.columns, rows: storage.length }
+  }
+  if (plan.kind !== 'ScanExec' || plan.source.columns === undefined) return undefined
+  const { source, columns } = plan
+  const fields = fieldsOf(source.element)
+  const positions = columns.map((name) => fields.findIndex((field) => field.name === name))
+  if (positions.includes(-1)) return undefined
+  const picked = positions.map((position) => source.columns?.[position] as Column) // a column for each field
+  const element: ElementType =
+    source.element.kind === 'row'
+      ? { kind: 'row', fields: positions.map((position) => fields[position] as (typeof fields)[number]) }
+      : source.element
+  return { name: `ScanExec ${source.name}`, element, columns: picked, rows: source.rows ?? picked[0]?.length ?? 0 }
+}
+
+function programOver(table: Table, steps: readonly Step[], declared: ElementType): ColumnProgram | NotColumns {
+  const { element, columns, rows } = table
+  if (element.kind === 'unknown') return no('the types of its columns are not known')
+  const kinds = kernelColumns(columns)
+  const shape = compiled(() => programShape(element, kinds, steps))
+  if ('because' in shape) return shape
+  const wanted = fieldsOf(declared)
+  const outputs =
+    declared.kind === 'unknown' ? shape.outputs : wanted.flatMap((field) => shape.outputs.filter(({ name }) => name === field.name))
+  if (outputs.length !== shape.outputs.length) return no('its columns are not those of the plan')
+  for (const [i, output] of outputs.entries()) {
+    const planned = wanted[i]?.type ?? UNKNOWN
+    const actual = output.kind === 'computed' ? { kind: output.type } : (columns[output.column]?.type ?? UNKNOWN)
+    if (planned.kind !== 'unknown' && !sameType(planned, actual))
+      return no(`the plan has ${typeText(planned)} where it has ${typeText(actual)}`)
+  }
+  const name = [table.name, ...steps.map((step) => step.kind)].join(' -> ')
+  return { element, columns, kernelColumns: kinds, rows, steps, shape: { ...shape, outputs }, name }
+}

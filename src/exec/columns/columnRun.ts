@@ -1,0 +1,169 @@
+/**
+ * Runs a column program on all workers, in one pass over the rows or two:
+ *
+ *     1  select     only where rows may be dropped: a bit a row, and counts of blocks, which give every row its place
+ *     2  sum, extreme, or columns that are to stay
+ *
+ * Workers claim units of 16 blocks, of 4 where there are few. Everything lies in the arena and is freed at the end, but for the result.
+ */
+import type { Column } from '../../core/column.ts'
+import { CHUNK, combinePairwise } from '../../core/fixedTree.ts'
+import type { FoldName } from '../kernels/foldKernels.ts'
+import { BLOCK_ROWS, type ColumnKernel, compiled, selectKernel, valuesKernel } from '../kernels/wasmColumns.ts'
+import type { Arena } from '../memory/arena.ts'
+import type { WorkerPool } from '../workers/worker.ts'
+import type { ColumnProgram } from './columnProgram.ts'
+import {
+  type BoundKernel,
+  type ColumnResult,
+  type ColumnTask,
+  type ColumnWork,
+  type Selection,
+  scratchBytes,
+  type Values,
+} from './columnTask.ts'
+import { addressOf, boundKernel, type Places, sentFold } from './kernelBinding.ts'
+
+export interface ColumnServices {
+  readonly pool: WorkerPool
+  readonly arena: Arena
+  readonly signal?: AbortSignal
+}
+
+/** From so many blocks on, units are larger. */
+const MANY_BLOCKS = 64
+
+/** Units a task on the caller's thread takes before the event loop gets a turn. */
+const INLINE_UNITS = 16
+
+/** Rows that a program keeps, and how many. */
+export interface Selected extends Selection {
+  readonly total: number
+}
+
+export class ColumnRun {
+  readonly program: ColumnProgram
+  private readonly services: ColumnServices
+  private readonly blocks: number
+  private readonly unitRows: number
+  private readonly held: number[] = []
+
+  constructor(program: ColumnProgram, services: ColumnServices) {
+    this.program = program
+    this.services = services
+    this.blocks = Math.ceil(program.rows / BLOCK_ROWS)
+    this.unitRows = (this.blocks < MANY_BLOCKS ? 4 : 16) * BLOCK_ROWS
+  }
+
+  /** Frees what the run holds. */
+  end(): void {
+    for (const offset of this.held.splice(0)) this.services.arena.free(offset)
+  }
+
+  /** The rows that are kept; 'all' when none can be dropped (unless `evenAll`), undefined when a column cannot be reached. */
+  async select(options: { readonly skipsNulls: boolean; readonly evenAll?: boolean }): Promise<Selected | 'all' | undefined> {
+    const { element, kernelColumns, steps, shape, rows } = this.program
+    const drops = options.evenAll === true || shape.filters || (options.skipsNulls && shape.outputs[0]?.nullable === true)
+    if (!drops) return 'all'
+    const bitmap = this.allocate(4 * Math.ceil(rows / 32))
+    const counts = this.allocate(4 * (this.blocks + 1))
+    const kernel = this.bound(compiledKernel(selectKernel, element, kernelColumns, steps, options), { bitmap, counts })
+    if (kernel === undefined) return undefined
+    await this.together({ kind: 'blocks', kernel }, this.units(rows), [])
+    // counts become what lies before each block
+    const words = this.services.arena.view('i32', counts, this.blocks + 1)
+    let total = 0
+    for (let block = 0; block <= this.blocks; block++) {
+      const count = block < this.blocks ? (words[block] as number) : 0
+      words[block] = total
+      total += count
+    }
+    return { bitmap, prefix: counts, total }
+  }
+
+  /** The sum by the fixed tree; undefined when a column cannot be reached. */
+  async sum(selected: Selected | 'all'): Promise<number | undefined> {
+    const total = selected === 'all' ? this.program.rows : selected.total
+    if (total === 0) return 0
+    const values = this.values(selected)
+    if (values === undefined) return undefined
+    const chunks = Math.ceil(total / CHUNK)
+    const sums = this.allocate(8 * chunks)
+    const selection = selected === 'all' ? {} : { selection: selected }
+    await this.together({ kind: 'sum', values, sums, ...selection }, this.units(total), [selected === 'all' ? 'sum4' : 'sum'])
+    const parts = Array.from(this.services.arena.view('f64', sums, chunks) as Float64Array)
+    return combinePairwise(parts, (a, b) => a + b) ?? 0
+  }
+
+  /** `Math.min` or `Math.max` of the selected values, of which there are some; undefined when a column cannot be reached. */
+  async extreme(which: 'min' | 'max', selection: Selected): Promise<number | undefined> {
+    const values = this.values(selection)
+    if (values === undefined) return undefined
+    const fold = which === 'min' ? 'least' : 'most'
+    const found = await this.together({ kind: 'extreme', which: fold, values, selection }, this.units(this.program.rows), [fold])
+    return Math[which](...found.flatMap((value) => value ?? []))
+  }
+
+  /** The program's one output as doubles. */
+  private values(selected: Selected | 'all'): Values | undefined {
+    const [output] = this.program.shape.outputs
+    if (output?.kind === 'column' && this.program.columns[output.column]?.type.kind === 'f64') {
+      const address = addressOf(this.program.columns[output.column]?.values, this.services.arena)
+      return address === undefined ? undefined : { address }
+    }
+    const { element, kernelColumns, steps } = this.program
+    const options = { outputs: [output?.name ?? 'value'], asDoubles: true, sparse: selected !== 'all' }
+    const kernel = compiledKernel(valuesKernel, element, kernelColumns, steps, options)
+    const places = selected === 'all' ? {} : { bitmap: selected.bitmap }
+    const bound = this.bound(kernel, places)
+    return bound === undefined ? undefined : { kernel: bound }
+  }
+
+  bound(kernel: ColumnKernel | undefined, places: Places): BoundKernel | undefined {
+    return kernel === undefined ? undefined : boundKernel(kernel, this.program.columns, places, this.services.arena)
+  }
+
+  /** A block that lives as long as the run. */
+  allocate(bytes: number): number {
+    const offset = this.services.arena.allocate(bytes, this.program.name)
+    this.held.push(offset)
+    return offset
+  }
+
+  units(rows: number): number {
+    return Math.ceil(rows / this.unitRows)
+  }
+
+  /** The work on as many workers as it has units for; what each of them gave. */
+  async together(work: ColumnWork, units: number, names: readonly FoldName[]): Promise<readonly ColumnResult[]> {
+    const { pool, signal } = this.services
+    const folds = Object.fromEntries(names.map((name) => [name, sentFold(name)]))
+    const claims = this.allocate(4)
+    const workers = Math.min(pool.size, units)
+    const kernel =
+      work.kind === 'blocks' || work.kind === 'compact' ? work.kernel : 'kernel' in work.values ? work.values.kernel : undefined
+    const bytes = scratchBytes(kernel?.frame.length ?? 0, kernel?.outputs.length ?? 0)
+    const inline = pool.size === 1
+    const tasks = Array.from({ length: workers }, (): ColumnTask => {
+      const task = { work, folds, rows: this.program.rows, unitRows: this.unitRows, units, claims, scratch: this.allocate(bytes) }
+      return { ...task, most: inline ? INLINE_UNITS : units }
+    })
+    const results: ColumnResult[] = []
+    // on the caller's thread the event loop gets a turn between tasks
+    for (let done = 0; done < units; done += inline ? INLINE_UNITS : units) {
+      results.push(...((await pool.runTogether('columns', tasks, signal === undefined ? {} : { signal })) as ColumnResult[])) // what `columnTask` returns
+    }
+    return results
+  }
+}
+
+/** The kernel; undefined when it cannot be compiled after all. */
+export function compiledKernel<A extends readonly unknown[]>(compile: (...args: A) => ColumnKernel, ...args: A): ColumnKernel | undefined {
+  const kernel = compiled(() => compile(...args))
+  return 'because' in kernel ? undefined : kernel
+}
+
+/** A column whose values kernels can reach. */
+export function isReachable(column: Column | undefined, arena: Arena): boolean {
+  return column !== undefined && addressOf(column.values, arena) !== undefined
+}

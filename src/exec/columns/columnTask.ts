@@ -1,0 +1,281 @@
+/**
+ * A worker's part of a column program: it claims units of rows until none is left and runs kernels over them.
+ *
+ *     blocks     a kernel over blocks of rows: it selects, or puts values where they are to stay
+ *     sum        values of selected rows added by the fixed tree: a unit is some chunks of selected values
+ *     extreme    the least or the most of the selected values
+ *     compact    values of selected rows end to end
+ *
+ * What a unit gives does not depend on who runs it: sums go to the place of their chunk, compacted values to the place
+ * the counts of the blocks before say.
+ */
+import { CHUNK } from '../../core/fixedTree.ts'
+import { FOLD_STATE_BYTES, type FoldName } from '../kernels/foldKernels.ts'
+import { BLOCK_ROWS } from '../kernels/wasmColumns.ts'
+import type { TaskHandler, WorkerContext } from '../workers/worker.ts'
+import { rowAfter } from './bitmap.ts'
+
+/** A compiled kernel as it travels. */
+export interface SentKernel {
+  /** Tells modules apart, so that a worker instantiates each once. */
+  readonly key: string
+  readonly module: WebAssembly.Module
+  readonly functions: readonly string[]
+}
+
+/** A kernel with what its frame holds; `outputs` are the slots of addresses that change from block to block. */
+export interface BoundKernel extends SentKernel {
+  readonly frame: Float64Array
+  readonly outputs: readonly number[]
+}
+
+/** Rows kept: a bit a row, and how many were kept before each block, and in all. Addresses. */
+export interface Selection {
+  readonly bitmap: number
+  readonly prefix: number
+}
+
+/** Doubles: those of a column at an address, or computed block by block. */
+export type Values = { readonly address: number } | { readonly kernel: BoundKernel }
+
+/** Where values of `log2Bytes` go; `from` is a column, or the kernel's output of that number. */
+export interface Compacted {
+  readonly from: { readonly address: number } | { readonly output: number }
+  readonly log2Bytes: number
+  readonly to: number
+}
+
+export type ColumnWork =
+  | { readonly kind: 'blocks'; readonly kernel: BoundKernel }
+  | { readonly kind: 'sum'; readonly values: Values; readonly selection?: Selection; readonly sums: number }
+  | { readonly kind: 'extreme'; readonly which: 'least' | 'most'; readonly values: Values; readonly selection: Selection }
+  | { readonly kind: 'compact'; readonly kernel?: BoundKernel; readonly columns: readonly Compacted[]; readonly selection: Selection }
+
+export interface ColumnTask {
+  readonly work: ColumnWork
+  readonly folds: Readonly<Partial<Record<FoldName, SentKernel>>>
+  readonly rows: number
+  /** Rows, or selected values, of a unit: a multiple of four blocks. */
+  readonly unitRows: number
+  readonly units: number
+  /** The address of the word from which units are claimed. */
+  readonly claims: number
+  /** The address of this worker's own memory: see `scratchBytes`. */
+  readonly scratch: number
+  /** Units after which the task returns though some are left: where it runs on the caller's thread. */
+  readonly most: number
+}
+
+/** Blocks whose values are computed before they are added: `sum4` takes four. */
+const BLOCKS_AT_ONCE = 4
+
+/** A worker's memory: the state of a fold, a frame, and for each output the values of a block, of four for a sum. */
+export function scratchBytes(frameSlots: number, outputs: number): number {
+  return FOLD_STATE_BYTES + 8 * (frameSlots + (frameSlots % 2)) + 8 * BLOCK_ROWS * (outputs === 1 ? BLOCKS_AT_ONCE : outputs)
+}
+
+type Run = (...args: number[]) => void
+
+/** What `extreme` found: an infinity of nothing. */
+export type ColumnResult = number | undefined
+
+export const columnTask: TaskHandler = (payload, context) => new ColumnWorker(payload as ColumnTask, context).run() // the driver sends nothing else
+
+class ColumnWorker {
+  private readonly task: ColumnTask
+  private readonly context: WorkerContext
+  private readonly frame: number
+  private readonly buffers: number
+  private readonly kernel: Run
+  private readonly outputs: readonly number[]
+  private readonly slots: Int32Array
+  private readonly folds = new Map<FoldName, Run>()
+
+  constructor(task: ColumnTask, context: WorkerContext) {
+    this.task = task
+    this.context = context
+    const { work } = task
+    const kernel =
+      work.kind === 'blocks' || work.kind === 'compact' ? work.kernel : 'kernel' in work.values ? work.values.kernel : undefined
+    const length = kernel?.frame.length ?? 0
+    this.frame = task.scratch + FOLD_STATE_BYTES
+    this.buffers = this.frame + 8 * (length + (length % 2))
+    this.slots = context.arena.view('i32', this.frame, 2 * length) as Int32Array
+    if (kernel !== undefined) (context.arena.view('f64', this.frame, length) as Float64Array).set(kernel.frame)
+    this.outputs = kernel?.outputs ?? []
+    this.kernel = kernel === undefined ? () => undefined : instance(kernel, context)
+    for (const [name, fold] of Object.entries(task.folds)) this.folds.set(name as FoldName, instance(fold, context))
+  }
+
+  run(): ColumnResult {
+    const { task, context } = this
+    const { work } = task
+    const claims = context.arena.view('i32', task.claims, 1) as Int32Array
+    if (work.kind === 'extreme') this.state().value[0] = work.which === 'least' ? Number.POSITIVE_INFINITY : Number.NEGATIVE_INFINITY
+    for (let done = 0; done < task.most; done++) {
+      if (Atomics.load(context.abortFlag, 0) !== 0) return undefined
+      const unit = Atomics.add(claims, 0, 1)
+      if (unit >= task.units) break
+      this.unit(unit)
+    }
+    return work.kind === 'extreme' ? this.state().value[0] : undefined
+  }
+
+  private unit(unit: number): void {
+    const { work } = this.task
+    switch (work.kind) {
+      case 'blocks':
+        this.eachBlock(unit, (from, to) => this.kernel(this.frame, from, to))
+        break
+      case 'sum':
+        if (work.selection === undefined) this.sumAll(unit, work.values, work.sums)
+        else this.sumSelected(unit, work.values, work.selection, work.sums)
+        break
+      case 'extreme':
+        this.eachBlock(unit, (from, to) => {
+          this.fold(work.which)(this.valuesOf(work.values, from, to), work.selection.bitmap, from, to, this.task.scratch)
+        })
+        break
+      case 'compact':
+        this.compact(unit, work.columns, work.selection)
+    }
+  }
+
+  private eachBlock(unit: number, run: (from: number, to: number) => void): void {
+    const end = Math.min((unit + 1) * this.task.unitRows, this.task.rows)
+    for (let from = unit * this.task.unitRows; from < end; from += BLOCK_ROWS) run(from, Math.min(from + BLOCK_ROWS, end))
+  }
+
+  /** Where row 0 of the values would lie, after those of the rows have been computed. */
+  private valuesOf(values: Values, from: number, to: number, into = 0): number {
+    if ('address' in values) return values.address
+    const first = from - (from % BLOCK_ROWS)
+    const origin = (this.buffers + 8 * BLOCK_ROWS * into - 8 * first) | 0
+    this.slots[2 * (this.outputs[0] ?? 0)] = origin
+    this.kernel(this.frame, from - (from % 32), to)
+    return origin
+  }
+
+  /** Whole chunks four at a time, the rest one by one. */
+  private sumAll(unit: number, values: Values, sums: number): void {
+    const from = unit * this.task.unitRows
+    const end = Math.min(from + this.task.unitRows, this.task.rows)
+    for (let row = from; row < end; row += BLOCKS_AT_ONCE * BLOCK_ROWS) {
+      const out = sums + 8 * (row / CHUNK)
+      const blocks = Math.ceil(Math.min(end - row, BLOCKS_AT_ONCE * BLOCK_ROWS) / BLOCK_ROWS)
+      for (let i = 0; i < blocks; i++) {
+        const at = row + i * BLOCK_ROWS
+        this.valuesOf(values, at, Math.min(at + BLOCK_ROWS, end), i)
+      }
+      const base = 'address' in values ? values.address + 8 * row : this.buffers
+      if (end - row >= BLOCKS_AT_ONCE * BLOCK_ROWS) this.fold('sum4')(base, out)
+      else this.sumRest(base, Math.min(end, row + BLOCKS_AT_ONCE * BLOCK_ROWS) - row, out)
+    }
+  }
+
+  private sumRest(base: number, count: number, out: number): void {
+    const values = this.context.arena.view('f64', base, count)
+    const sums = this.context.arena.view('f64', out, Math.ceil(count / CHUNK))
+    for (let from = 0; from < count; from += CHUNK) {
+      let sum = 0
+      for (let i = from; i < Math.min(from + CHUNK, count); i++) sum += values[i] as number // i < count
+      sums[from / CHUNK] = sum
+    }
+  }
+
+  private sumSelected(unit: number, values: Values, { bitmap, prefix }: Selection, sums: number): void {
+    const { arena } = this.context
+    const { rows, scratch } = this.task
+    const blocks = Math.ceil(rows / BLOCK_ROWS)
+    const before = arena.view('i32', prefix, blocks + 1) as Int32Array
+    const words = arena.view('u32', bitmap, Math.ceil(rows / 32)) as Uint32Array
+    let at = unit * this.task.unitRows
+    const end = Math.min(at + this.task.unitRows, before[blocks] as number)
+    const { value, counts } = this.state()
+    value[0] = 0
+    counts[0] = 0
+    counts[1] = sums + 8 * (at / CHUNK)
+    for (let block = blockOf(before, at); at < end; block++) {
+      const first = block * BLOCK_ROWS
+      const inBlock = (before[block + 1] as number) - at // block < blocks while values are missing
+      if (inBlock === 0) continue
+      const taken = Math.min(inBlock, end - at)
+      const skipped = at - (before[block] as number)
+      const from = skipped === 0 ? first : rowAfter(words, first, skipped)
+      const to = taken === inBlock ? Math.min(first + BLOCK_ROWS, rows) : rowAfter(words, first, skipped + taken)
+      this.fold('sum')(this.valuesOf(values, from, to), bitmap, from, to, scratch)
+      at += taken
+    }
+    // the last chunk of all may not be whole
+    if (counts[0] !== 0) arena.view('f64', counts[1], 1)[0] = value[0] as number
+  }
+
+  private compact(unit: number, columns: readonly Compacted[], { bitmap, prefix }: Selection): void {
+    const before = this.context.arena.view('i32', prefix, Math.ceil(this.task.rows / BLOCK_ROWS) + 1) as Int32Array
+    this.eachBlock(unit, (from, to) => {
+      const block = from / BLOCK_ROWS
+      if (before[block] === before[block + 1]) return
+      for (const [output, slot] of this.outputs.entries()) this.slots[2 * slot] = this.origin(columns, output, from)
+      this.kernel(this.frame, from, to)
+      for (const { from: source, log2Bytes, to: target } of columns) {
+        const base = 'address' in source ? source.address : this.origin(columns, source.output, from)
+        const place = target + (before[block] as number) * 2 ** log2Bytes
+        this.fold(COMPACT[log2Bytes] ?? 'compact8')(base, bitmap, from, to, place)
+      }
+    })
+  }
+
+  /** Where row 0 of an output's values would lie when those of the block at `from` are in its buffer. */
+  private origin(columns: readonly Compacted[], output: number, from: number): number {
+    const bytes = 2 ** (columns.find((column) => 'output' in column.from && column.from.output === output)?.log2Bytes ?? 3)
+    return (this.buffers + 8 * BLOCK_ROWS * output - bytes * from) | 0
+  }
+
+  private fold(name: FoldName): Run {
+    return this.folds.get(name) as Run // the driver sends those its work needs
+  }
+
+  /** The value, and the count and the place beside it. */
+  private state(): { readonly value: Float64Array; readonly counts: Int32Array } {
+    const { arena } = this.context
+    const { scratch } = this.task
+    return { value: arena.view('f64', scratch, 1) as Float64Array, counts: arena.view('i32', scratch + 8, 2) as Int32Array }
+  }
+}
+
+const COMPACT: readonly FoldName[] = ['compact1', 'compact2', 'compact4', 'compact8']
+
+/** The block of the value that has `at` before it. */
+function blockOf(before: Int32Array, at: number): number {
+  let low = 0
+  let high = before.length - 1
+  while (high - low > 1) {
+    const middle = (low + high) >> 1
+    if ((before[middle] as number) <= at) low = middle
+    else high = middle
+  }
+  return low
+}
+
+const KEPT_INSTANCES = 256
+
+function instance({ key, module, functions }: SentKernel, { cache, arena }: WorkerContext): Run {
+  const name = `columns ${key}`
+  let run = cache.get(name) as Run | undefined // nothing else has such a name
+  if (run === undefined) {
+    const imports: Record<string, WebAssembly.ImportValue> = { memory: arena.memory }
+    for (const imported of functions) imports[imported] = importedFunction(imported)
+    run = new WebAssembly.Instance(module, { k: imports }).exports.run as Run // what every kernel exports
+    const old = [...cache.keys()].filter((other) => other.startsWith('columns '))
+    if (old.length >= KEPT_INSTANCES) cache.delete(old[0] as string)
+    cache.set(name, run)
+  }
+  return run
+}
+
+/** JavaScript's own: `%`, or a function of Math. */
+function importedFunction(name: string): (...args: number[]) => number {
+  const source = name.slice(0, name.lastIndexOf('/'))
+  if (source === '%') return (a, b) => (a as number) % (b as number)
+  return (Math as unknown as Record<string, (...args: number[]) => number>)[source.slice('Math.'.length)] as (...args: number[]) => number // itself
+}

@@ -1,0 +1,97 @@
+/** Column kernels bound to a table: modules compiled once, frames filled with addresses and captured numbers. */
+import type { Column } from '../../core/column.ts'
+import type { FrameSlot } from '../kernels/columnWriter.ts'
+import { type FoldName, foldKernel } from '../kernels/foldKernels.ts'
+import type { ColumnKernel } from '../kernels/wasmColumns.ts'
+import type { Arena } from '../memory/arena.ts'
+import type { BoundKernel, SentKernel } from './columnTask.ts'
+
+const KEPT_MODULES = 128
+const modules = new Map<string, WebAssembly.Module>()
+let compiledModules = 0
+
+/** The module of these bytes; the same bytes are compiled once. */
+function moduleOf(bytes: Uint8Array<ArrayBuffer>): { readonly key: string; readonly module: WebAssembly.Module } {
+  const key = Array.from(bytes, (byte) => String.fromCharCode(byte)).join('')
+  let module = modules.get(key)
+  if (module === undefined) {
+    module = new WebAssembly.Module(bytes)
+    compiledModules++
+  }
+  modules.delete(key)
+  modules.set(key, module)
+  for (const old of modules.keys()) {
+    if (modules.size <= KEPT_MODULES) break
+    modules.delete(old)
+  }
+  return { key, module }
+}
+
+/** How many modules of column programs this thread has compiled. */
+export function columnModulesCompiled(): number {
+  return compiledModules
+}
+
+const folds = new Map<FoldName, SentKernel>()
+
+export function sentFold(name: FoldName): SentKernel {
+  let fold = folds.get(name)
+  if (fold === undefined) folds.set(name, (fold = { key: name, module: new WebAssembly.Module(foldKernel(name)), functions: [] }))
+  return fold
+}
+
+/** A buffer's address, if kernels can reach it: it begins a block of the arena, which ends at a multiple of 64 bytes. */
+export function addressOf(buffer: ArrayBufferView | undefined, arena: Arena): number | undefined {
+  if (buffer === undefined) return undefined
+  if (buffer.byteLength === 0) return 0
+  return arena.owns(buffer) && buffer.byteOffset % 64 === 0 ? buffer.byteOffset : undefined
+}
+
+/** Addresses the driver decides on. */
+export interface Places {
+  readonly bitmap?: number
+  readonly counts?: number
+  /** Where an output's values, its validity and its counts of values that are not null go; values elsewhere for each block if undefined. */
+  readonly outputs?: readonly ({ readonly values?: number; readonly validity?: number; readonly counts?: number } | undefined)[]
+}
+
+/** The kernel over these columns; undefined when a buffer lies outside of the arena. */
+export function boundKernel(kernel: ColumnKernel, columns: readonly Column[], places: Places, arena: Arena): BoundKernel | undefined {
+  const frame = new Float64Array(kernel.slots.length)
+  const words = new Int32Array(frame.buffer)
+  const outputs: number[] = []
+  for (const [i, slot] of kernel.slots.entries()) {
+    if (slot.kind === 'number') {
+      frame[i] = slot.value
+      continue
+    }
+    if (slot.kind === 'output') outputs[slot.output] = i
+    const address = placeOf(slot, columns, places, arena)
+    if (address === undefined) return undefined
+    words[2 * i] = address
+  }
+  return { ...moduleOf(kernel.bytes), functions: kernel.functions, frame, outputs }
+}
+
+function placeOf(
+  slot: Exclude<FrameSlot, { kind: 'number' }>,
+  columns: readonly Column[],
+  places: Places,
+  arena: Arena,
+): number | undefined {
+  switch (slot.kind) {
+    case 'values':
+    case 'validity':
+    case 'offsets':
+      return addressOf(columns[slot.column]?.[slot.kind], arena)
+    case 'bitmap':
+    case 'counts':
+      return places[slot.kind]
+    case 'output':
+      return places.outputs?.[slot.output]?.values ?? 0
+    case 'outputValidity':
+      return places.outputs?.[slot.output]?.validity
+    case 'outputCounts':
+      return places.outputs?.[slot.output]?.counts
+  }
+}

@@ -1,0 +1,339 @@
+/**
+ * JavaScript's operators on what a column kernel computes four rows at a time, bit for bit.
+ *
+ * Integers are kept as integers while 32 bits surely hold them; whatever these operators cannot say exactly is not
+ * compiled.
+ */
+import type { BinaryOperator } from '../../core/functionIr.ts'
+import type { ColumnValue, ColumnWriter } from './columnWriter.ts'
+import { i64Const, lanesConst, SCALAR, shuffle32, simd, V } from './simd.ts'
+import { textEquals } from './textEquals.ts'
+import { type Code, I, OP } from './wasmEncoder.ts'
+import { HIGHEST, integerResult, LOWEST, NotCompiled, type WasmType } from './wasmTypes.ts'
+
+type Doubles = Extract<ColumnValue, { kind: 'f64' | 'i64' }>
+type Integers = Extract<ColumnValue, { kind: 'i32' }>
+
+/** ToNumber: null is 0, true is 1. */
+export function numeric(w: ColumnWriter, value: ColumnValue): Doubles | Integers {
+  switch (value.kind) {
+    case 'f64':
+      return { kind: 'f64', lo: value.lo, hi: value.hi }
+    case 'i32':
+      return { kind: 'i32', at: value.at, low: value.low, high: value.high }
+    case 'bool': {
+      const one = w.constant(lanesConst([1, 1, 1, 1]))
+      return { kind: 'i32', at: w.keep([...I.localGet(value.at), ...I.localGet(one), ...simd(V.and)]), low: 0, high: 1 }
+    }
+    case 'constant':
+      if (value.value === null) return w.number(0) as Integers
+      throw new NotCompiled(`it computes with a ${typeof value.value}`)
+    case 'i64':
+      throw new NotCompiled('it computes with bigints')
+    case 'other':
+      throw new NotCompiled(`it computes with a column of ${w.typeOf(value.column)}`)
+    case 'row':
+      throw new NotCompiled('it computes with a row')
+  }
+}
+
+/** The same number as doubles. */
+export function doubles(w: ColumnWriter, value: ColumnValue): Doubles {
+  const number = numeric(w, value)
+  if (number.kind !== 'i32') return number
+  const { at } = number
+  const high = [...I.localGet(at), ...I.localGet(at), ...shuffle32([2, 3, 2, 3])]
+  return { kind: 'f64', lo: w.keep([...I.localGet(at), ...simd(V.f64FromI32S)]), hi: w.keep([...high, ...simd(V.f64FromI32S)]) }
+}
+
+/** Each half of doubles by the code. */
+export function both(w: ColumnWriter, values: readonly Doubles[], ...code: Code): Doubles {
+  const half = (part: 'lo' | 'hi'): number => w.keep([...values.flatMap((value) => I.localGet(value[part])), ...code])
+  return { kind: 'f64', lo: half('lo'), hi: half('hi') }
+}
+
+/** Truth of each lane: null, 0 and NaN are false. */
+export function truth(w: ColumnWriter, value: ColumnValue): number {
+  switch (value.kind) {
+    case 'bool':
+      return value.at
+    case 'i32':
+      return w.keep([...I.localGet(value.at), ...lanesConst([0, 0, 0, 0]), ...simd(V.i32Ne)])
+    case 'f64': {
+      const isTrue = (at: number): Code => [...I.localGet(at), ...simd(V.f64Abs), ...lanesConst([0, 0, 0, 0]), ...simd(V.f64Gt)]
+      return w.joined(isTrue(value.lo), isTrue(value.hi))
+    }
+    case 'i64': {
+      const isTrue = (at: number): Code => [...I.localGet(at), ...lanesConst([0, 0, 0, 0]), ...simd(V.i64Ne)]
+      return w.joined(isTrue(value.lo), isTrue(value.hi))
+    }
+    case 'constant':
+      return bool(w.truth(Boolean(value.value)))
+    case 'row':
+      return bool(w.truth(true))
+    case 'other':
+      throw new NotCompiled(`it asks for the truth of a column of ${w.typeOf(value.column)}`)
+  }
+}
+
+function bool(value: ColumnValue): number {
+  if (value.kind !== 'bool') throw new NotCompiled('it is no truth value')
+  return value.at
+}
+
+export function not(w: ColumnWriter, mask: number): number {
+  return w.keep([...I.localGet(mask), ...simd(V.not)])
+}
+
+export function and(w: ColumnWriter, a: number | undefined, b: number | undefined): number | undefined {
+  if (a === undefined || b === undefined || a === b) return a ?? b
+  return w.keep([...I.localGet(a), ...I.localGet(b), ...simd(V.and)])
+}
+
+export function or(w: ColumnWriter, a: number, b: number): number {
+  return w.keep([...I.localGet(a), ...I.localGet(b), ...simd(V.or)])
+}
+
+/** Lanes where the value is not null; undefined when it never is. */
+export function validOf(w: ColumnWriter, value: ColumnValue): number | undefined {
+  switch (value.kind) {
+    case 'constant':
+      return value.value === null ? bool(w.truth(false)) : undefined
+    case 'other':
+      return w.validity(value.column)
+    case 'row':
+      return undefined
+    case 'f64':
+    case 'i64':
+    case 'i32':
+    case 'bool':
+      return value.valid
+  }
+}
+
+/** `test ? a : b`, both computed. */
+export function choose(w: ColumnWriter, test: number, a: ColumnValue, b: ColumnValue): ColumnValue {
+  if (a === b) return a
+  if (a.kind === 'row' && b.kind === 'row') {
+    if (a.names.join() !== b.names.join()) throw new NotCompiled('it returns objects of different columns')
+    return { kind: 'row', names: a.names, of: (name) => choose(w, test, a.of(name), b.of(name)) }
+  }
+  const select = (mask: number, x: number, y: number): number =>
+    w.keep([...I.localGet(x), ...I.localGet(y), ...I.localGet(mask), ...simd(V.bitselect)])
+  const valid = chosenValid(w, test, a, b)
+  const nulls = valid === undefined ? {} : { valid }
+  const [x, y] = [nullAs(w, a, b), nullAs(w, b, a)]
+  if (x.kind === 'bool' && y.kind === 'bool') return { kind: 'bool', at: select(test, x.at, y.at), ...nulls }
+  if (x.kind === 'i32' && y.kind === 'i32') {
+    return { kind: 'i32', at: select(test, x.at, y.at), low: Math.min(x.low, y.low), high: Math.max(x.high, y.high), ...nulls }
+  }
+  const isNumber = (value: ColumnValue): boolean => value.kind === 'i32' || value.kind === 'f64'
+  if (!(isNumber(x) && isNumber(y))) throw new NotCompiled('a value is of one kind or another')
+  const { lo, hi } = w.halves(test)
+  const [p, q] = [doubles(w, x), doubles(w, y)]
+  return { kind: 'f64', lo: select(lo, p.lo, q.lo), hi: select(hi, p.hi, q.hi), ...nulls }
+}
+
+function chosenValid(w: ColumnWriter, test: number, a: ColumnValue, b: ColumnValue): number | undefined {
+  const [x, y] = [validOf(w, a), validOf(w, b)]
+  if (x === undefined && y === undefined) return undefined
+  const always = bool(w.truth(true))
+  return w.keep([...I.localGet(x ?? always), ...I.localGet(y ?? always), ...I.localGet(test), ...simd(V.bitselect)])
+}
+
+/** Null beside a value of some kind is of that kind. */
+function nullAs(w: ColumnWriter, value: ColumnValue, other: ColumnValue): ColumnValue {
+  if (value.kind !== 'constant' || value.value !== null) return value
+  return other.kind === 'bool' ? w.truth(false) : w.number(0)
+}
+
+const INTEGER = { '+': V.i32Add, '-': V.i32Sub, '*': V.i32Mul } as const
+const DOUBLE = { '+': V.f64Add, '-': V.f64Sub, '*': V.f64Mul, '/': V.f64Div } as const
+const BITS = { '&': V.and, '|': V.or, '^': V.xor } as const
+
+export function binary(w: ColumnWriter, operator: BinaryOperator, left: ColumnValue, right: ColumnValue): ColumnValue {
+  switch (operator) {
+    case '+':
+    case '-':
+    case '*':
+    case '/': {
+      const [a, b] = [numeric(w, left), numeric(w, right)]
+      const type = operator === '/' ? undefined : rangeOf(operator, a, b)
+      if (type === undefined || operator === '/') return both(w, [doubles(w, a), doubles(w, b)], ...simd(DOUBLE[operator]))
+      return integers(w, a, b, simd(INTEGER[operator]), type)
+    }
+    case '%':
+      return remainder(w, numeric(w, left), numeric(w, right))
+    case '**': {
+      const [a, b] = [doubles(w, left), numeric(w, right)]
+      // x ** 2 is x * x to the last bit in every tier of the engine
+      if (b.kind === 'i32' && b.low === 2 && b.high === 2) return both(w, [a, a], ...simd(V.f64Mul))
+      return called(w, 'Math.pow', [a, doubles(w, b)])
+    }
+    case '&':
+    case '|':
+    case '^': {
+      const [a, b] = [asInteger(w, left), asInteger(w, right)]
+      const highs = operator === '&' ? [a, b].flatMap(({ low, high }) => (low >= 0 ? [high] : [])) : []
+      const range = highs.length > 0 ? { low: 0, high: Math.min(...highs) } : { low: LOWEST, high: HIGHEST }
+      return { ...integers(w, a, b, simd(BITS[operator]), range) }
+    }
+    case '<<':
+    case '>>':
+    case '>>>':
+      return shifted(w, operator, asInteger(w, left), asInteger(w, right))
+    case '<':
+    case '<=':
+    case '>':
+    case '>=':
+      return { kind: 'bool', at: compared(w, operator, left, right) }
+    case '==':
+    case '!=':
+    case '===':
+    case '!==': {
+      const equal = isEqual(w, left, right, operator.length === 3)
+      return { kind: 'bool', at: operator.startsWith('!') ? not(w, equal) : equal }
+    }
+  }
+}
+
+function integers(
+  w: ColumnWriter,
+  a: Doubles | Integers,
+  b: Doubles | Integers,
+  code: Code,
+  range: { low: number; high: number },
+): ColumnValue {
+  if (a.kind !== 'i32' || b.kind !== 'i32') throw new NotCompiled('it needs integers')
+  return { kind: 'i32', at: w.keep([...I.localGet(a.at), ...I.localGet(b.at), ...code]), low: range.low, high: range.high }
+}
+
+function rangeOf(operator: string, a: Doubles | Integers, b: Doubles | Integers): { low: number; high: number } | undefined {
+  const typeOf = (value: Doubles | Integers): WasmType =>
+    value.kind === 'i32' ? { kind: 'i32', low: value.low, high: value.high } : { kind: 'f64', maybe: false }
+  const type = integerResult(operator, typeOf(a), typeOf(b))
+  return type?.kind === 'i32' ? type : undefined
+}
+
+function remainder(w: ColumnWriter, a: Doubles | Integers, b: Doubles | Integers): ColumnValue {
+  const range = rangeOf('%', a, b)
+  if (range === undefined || a.kind !== 'i32' || b.kind !== 'i32') return called(w, '%', [doubles(w, a), doubles(w, b)])
+  const lane = (at: number, i: number): Code => [...I.localGet(at), ...I.simdLane(V.i32Extract, i)]
+  return { kind: 'i32', at: w.eachInteger((i) => [...lane(a.at, i), ...lane(b.at, i), OP.i32RemU]), ...range }
+}
+
+function asInteger(w: ColumnWriter, value: ColumnValue): Integers {
+  const number = numeric(w, value)
+  if (number.kind !== 'i32') throw new NotCompiled('it takes the bits of a number that need not be an integer')
+  return number
+}
+
+function shifted(w: ColumnWriter, operator: '<<' | '>>' | '>>>', a: Integers, by: Integers): ColumnValue {
+  if (by.low !== by.high) throw new NotCompiled('it shifts by a number that varies')
+  const count = by.low & 31
+  const result = (opcode: number, low: number, high: number): ColumnValue => ({
+    kind: 'i32',
+    at: w.keep([...I.localGet(a.at), ...I.i32Const(count), ...simd(opcode)]),
+    low,
+    high,
+  })
+  if (operator === '<<') return result(V.i32Shl, LOWEST, HIGHEST)
+  if (operator === '>>') return result(V.i32ShrS, a.low >> count, a.high >> count)
+  if (count > 0) return result(V.i32ShrU, 0, HIGHEST)
+  if (a.low >= 0) return a
+  throw new NotCompiled('an unsigned shift may exceed 32 bits')
+}
+
+const COMPARE = {
+  '<': { i32: V.i32LtS, f64: V.f64Lt, i64: V.i64LtS },
+  '<=': { i32: V.i32LeS, f64: V.f64Le, i64: V.i64LeS },
+  '>': { i32: V.i32GtS, f64: V.f64Gt, i64: V.i64GtS },
+  '>=': { i32: V.i32GeS, f64: V.f64Ge, i64: V.i64GeS },
+  '=': { i32: V.i32Eq, f64: V.f64Eq, i64: V.i64Eq },
+} as const
+
+/** Lanes where the comparison of the values as numbers, or as bigints, holds. */
+function compared(w: ColumnWriter, operator: keyof typeof COMPARE, left: ColumnValue, right: ColumnValue): number {
+  const opcodes = COMPARE[operator]
+  const halves = (a: Doubles, b: Doubles, opcode: number): number => {
+    const half = (part: 'lo' | 'hi'): Code => [...I.localGet(a[part]), ...I.localGet(b[part]), ...simd(opcode)]
+    return w.joined(half('lo'), half('hi'))
+  }
+  if (left.kind === 'i64' || right.kind === 'i64') return halves(bigints(w, left), bigints(w, right), opcodes.i64)
+  const [a, b] = [numeric(w, left), numeric(w, right)]
+  if (a.kind === 'i32' && b.kind === 'i32') return w.keep([...I.localGet(a.at), ...I.localGet(b.at), ...simd(opcodes.i32)])
+  return halves(doubles(w, a), doubles(w, b), opcodes.f64)
+}
+
+/** 64-bit integers for a comparison with some: bigints, and integers of 32 bits. */
+function bigints(w: ColumnWriter, value: ColumnValue): Doubles {
+  if (value.kind === 'i64') return value
+  if (value.kind === 'constant' && typeof value.value === 'bigint' && BigInt.asIntN(64, value.value) === value.value) {
+    const lanes = w.constant([...i64Const(value.value), ...simd(V.i64Splat)])
+    return { kind: 'i64', lo: lanes, hi: lanes }
+  }
+  const number = numeric(w, value)
+  if (number.kind !== 'i32') throw new NotCompiled('it compares a bigint with a number that need not be an integer')
+  const { lo, hi } = w.halves(number.at)
+  return { kind: 'i64', lo, hi }
+}
+
+type Sort = 'number' | 'bool' | 'bigint' | 'text' | 'null' | 'row'
+
+function sortOf(w: ColumnWriter, value: ColumnValue): Sort {
+  switch (value.kind) {
+    case 'f64':
+    case 'i32':
+      return 'number'
+    case 'i64':
+      return 'bigint'
+    case 'bool':
+      return 'bool'
+    case 'row':
+      return 'row'
+    case 'constant':
+      return value.value === null ? 'null' : typeof value.value === 'string' ? 'text' : 'bigint'
+    case 'other':
+      if (w.typeOf(value.column) === 'utf8') return 'text'
+      throw new NotCompiled(`it compares a column of ${w.typeOf(value.column)}`)
+  }
+}
+
+/** `===`, or `==`. Null equals null only. */
+function isEqual(w: ColumnWriter, left: ColumnValue, right: ColumnValue, strict: boolean): number {
+  if ([left, right].some((value) => value.kind === 'constant' && value.value === null)) return areNull(w, left, right)
+  const [a, b] = [sortOf(w, left), sortOf(w, right)]
+  if (a === 'row' || b === 'row') throw new NotCompiled('it compares rows')
+  if (a !== b && !(strict || [a, b].every((sort) => sort === 'number' || sort === 'bool'))) {
+    throw new NotCompiled(`it compares a ${a} with a ${b}`)
+  }
+  const [x, y] = [validOf(w, left), validOf(w, right)]
+  const bothNull = x === undefined || y === undefined ? undefined : and(w, not(w, x), not(w, y))
+  const same = a !== b && strict ? bool(w.truth(false)) : a === 'text' ? textEquals(w, left, right) : compared(w, '=', left, right)
+  const present = and(w, and(w, same, x), y) ?? same
+  return bothNull === undefined ? present : or(w, present, bothNull)
+}
+
+function areNull(w: ColumnWriter, left: ColumnValue, right: ColumnValue): number {
+  const isNull = (value: ColumnValue): number => {
+    const valid = validOf(w, value)
+    return valid === undefined ? bool(w.truth(false)) : not(w, valid)
+  }
+  return and(w, isNull(left), isNull(right)) ?? bool(w.truth(false))
+}
+
+/** JavaScript's own function, a row at a time. */
+export function called(w: ColumnWriter, name: string, args: readonly ColumnValue[]): ColumnValue {
+  const numbers = args.map((arg) => doubles(w, arg))
+  const number = w.imported(name, args.length)
+  return w.eachDouble((lane) => [...numbers.flatMap(lane), ...I.call(number)])
+}
+
+/** `Number(bigint)`: rounded to the nearest double. */
+export function numberOfBigint(w: ColumnWriter, value: Doubles): ColumnValue {
+  const half = (at: number): number => {
+    const lane = (i: number): Code => [...I.localGet(at), ...I.simdLane(V.i64Extract, i), SCALAR.f64FromI64S]
+    return w.keep([...lane(0), ...simd(V.f64Splat), ...lane(1), ...I.simdLane(V.f64Replace, 1)])
+  }
+  return { kind: 'f64', lo: half(value.lo), hi: half(value.hi) }
+}

@@ -1,0 +1,325 @@
+/**
+ * Writes the loop of a column kernel: straight-line SIMD code that computes four rows a turn, each result in a local.
+ *
+ *     run(frame, from, to)      from a multiple of 4; addresses and captured numbers lie in the frame, 8 bytes a slot
+ *
+ * Nothing in such code can fail or has an effect, so both sides of a condition are computed and one is taken. Rows
+ * behind `to`, up to the next multiple of 4, are read and computed too: buffers end at multiples of 64 bytes.
+ */
+import type { ColumnType } from '../../core/schema.ts'
+import { lanesConst, SCALAR, shuffle32, simd, V } from './simd.ts'
+import { type Code, I, type Import, moduleBytes, OP, type ValueType } from './wasmEncoder.ts'
+import { HIGHEST, LOWEST, NotCompiled } from './wasmTypes.ts'
+
+/** What the kernel finds in a slot of its frame. */
+export type FrameSlot =
+  | { readonly kind: 'values' | 'validity' | 'offsets'; readonly column: number }
+  | { readonly kind: 'number'; readonly value: number }
+  | { readonly kind: 'bitmap' | 'counts' }
+  | { readonly kind: 'output' | 'outputValidity' | 'outputCounts'; readonly output: number }
+
+/** A column as kernels see it. */
+export interface KernelColumn {
+  readonly type: ColumnType
+  readonly nullable: boolean
+}
+
+/**
+ * What an expression is for four rows. Numbers in the fields are wasm locals. `valid` has ones where the value is not
+ * null; where it is null the value itself is 0 or false, which is what JavaScript makes of null in arithmetic.
+ * `column` is set when the value is that column and nothing else.
+ */
+export type ColumnValue =
+  | { readonly kind: 'f64' | 'i64'; readonly lo: number; readonly hi: number; readonly valid?: number; readonly column?: number }
+  | {
+      readonly kind: 'i32'
+      readonly at: number
+      readonly low: number
+      readonly high: number
+      readonly valid?: number
+      readonly column?: number
+    }
+  | { readonly kind: 'bool'; readonly at: number; readonly valid?: number; readonly column?: number }
+  /** A column that is only passed on, or compared as text. */
+  | { readonly kind: 'other'; readonly column: number }
+  | { readonly kind: 'constant'; readonly value: string | bigint | null }
+  | { readonly kind: 'row'; readonly names: readonly string[]; readonly of: (name: string) => ColumnValue }
+
+/** Both sides of a condition continue with what follows it, so code may grow with every condition. */
+const MOST_LOCALS = 5_000
+
+const FRAME = 0
+const FROM = 1
+const TO = 2
+
+export class ColumnWriter {
+  readonly slots: FrameSlot[] = []
+  readonly row: number
+  private readonly columns: readonly KernelColumn[]
+  private readonly declared: ValueType[] = []
+  private readonly imports: Import[] = []
+  private readonly prologue: number[] = []
+  private body: number[] = []
+  private readonly kept = new Map<string, number>()
+  private readonly loaded = new Map<number, ColumnValue>()
+
+  constructor(columns: readonly KernelColumn[]) {
+    this.columns = columns
+    this.row = this.declare('i32')
+    this.prologue.push(...I.localGet(FROM), ...I.localSet(this.row))
+  }
+
+  /** The module. `after` runs when the loop has ended; `skip` before each turn. */
+  module({ skip = [], after = [] }: { readonly skip?: Code; readonly after?: Code }): Uint8Array<ArrayBuffer> {
+    const { row } = this
+    const code = [
+      ...this.prologue,
+      ...[...I.block(), ...I.loop, ...I.localGet(row), ...I.localGet(TO), SCALAR.i32GeU, ...I.brIf(1)],
+      ...skip,
+      ...this.body,
+      ...[...I.localGet(row), ...I.i32Const(4), OP.i32Add, ...I.localSet(row), ...I.br(0), OP.end, OP.end],
+      ...after,
+    ]
+    return moduleBytes({ imports: this.imports, parameters: ['i32', 'i32', 'i32'], locals: this.declared, body: code })
+  }
+
+  /** Names of imported functions, in order. */
+  get functions(): readonly string[] {
+    return this.imports.map((entry) => entry.name)
+  }
+
+  declare(type: ValueType): number {
+    if (this.declared.length === MOST_LOCALS) throw new NotCompiled('it is too large')
+    this.declared.push(type)
+    return 2 + this.declared.length
+  }
+
+  /** Appends code of the turn that leaves nothing. */
+  write(...code: readonly Code[]): void {
+    for (const part of code) for (const byte of part) this.body.push(byte)
+  }
+
+  /** A new local with what the code leaves. */
+  keep(code: Code, type: ValueType = 'v128'): number {
+    const local = this.declare(type)
+    this.write(code, I.localSet(local))
+    return local
+  }
+
+  /** A local with what the code leaves before the loop; the same one for the same code. */
+  constant(code: Code, type: ValueType = 'v128'): number {
+    return this.once(`${type} ${code.join()}`, () => {
+      const local = this.declare(type)
+      for (const byte of code) this.prologue.push(byte)
+      this.prologue.push(...I.localSet(local))
+      return local
+    })
+  }
+
+  private once(key: string, make: () => number): number {
+    let local = this.kept.get(key)
+    if (local === undefined) this.kept.set(key, (local = make()))
+    return local
+  }
+
+  /** The address in a slot of the frame. */
+  address(slot: Exclude<FrameSlot, { kind: 'number' }>): number {
+    const key = JSON.stringify(slot)
+    return this.once(key, () => {
+      this.slots.push(slot)
+      return this.constant([...I.localGet(FRAME), ...I.memory(OP.i32Load, 8 * (this.slots.length - 1))], 'i32')
+    })
+  }
+
+  /** A captured number, in every lane. */
+  parameter(value: number): ColumnValue {
+    this.slots.push({ kind: 'number', value })
+    const at = [...I.localGet(FRAME), ...I.memory(OP.f64Load, 8 * (this.slots.length - 1))]
+    if (isInt32(value)) {
+      // which kind of number it is is part of the code, its value is not
+      const lanes = this.constant([...at, ...TRUNCATE, ...simd(V.i32Splat)])
+      return { kind: 'i32', at: lanes, low: LOWEST, high: HIGHEST }
+    }
+    const lanes = this.constant([...at, ...simd(V.f64Splat)])
+    return { kind: 'f64', lo: lanes, hi: lanes }
+  }
+
+  number(value: number): ColumnValue {
+    if (isInt32(value)) return { kind: 'i32', at: this.constant(lanesConst([value, value, value, value])), low: value, high: value }
+    const lanes = this.constant([...I.f64Const(value), ...simd(V.f64Splat)])
+    return { kind: 'f64', lo: lanes, hi: lanes }
+  }
+
+  truth(value: boolean): ColumnValue {
+    const lane = value ? -1 : 0
+    return { kind: 'bool', at: this.constant(lanesConst([lane, lane, lane, lane])) }
+  }
+
+  /** Where row `row` of a buffer of elements of this size lies. */
+  place(base: number, log2Bytes: number): Code {
+    if (log2Bytes === 0) return [...I.localGet(base), ...I.localGet(this.row), OP.i32Add]
+    const offset = this.once(`row ${log2Bytes}`, () => this.keep([...I.localGet(this.row), ...I.i32Const(log2Bytes), OP.i32Shl], 'i32'))
+    return [...I.localGet(base), ...I.localGet(offset), OP.i32Add]
+  }
+
+  /** Four bits of a bitmap as lanes. */
+  bits(base: number): number {
+    const byte = [...I.localGet(base), ...I.localGet(this.row), ...I.i32Const(3), OP.i32ShrU, OP.i32Add, ...I.memory(OP.i32Load8U)]
+    const nibble = [...byte, ...I.localGet(this.row), ...I.i32Const(4), OP.i32And, OP.i32ShrU]
+    const each = this.constant(lanesConst([1, 2, 4, 8]))
+    return this.keep([...nibble, ...simd(V.i32Splat), ...I.localGet(each), ...simd(V.and), ...I.localGet(each), ...simd(V.i32Eq)])
+  }
+
+  column(index: number): ColumnValue {
+    let value = this.loaded.get(index)
+    if (value === undefined) this.loaded.set(index, (value = this.load(index)))
+    return value
+  }
+
+  private load(index: number): ColumnValue {
+    const column = this.columns[index]
+    if (column === undefined) throw new NotCompiled('it reads a column that is not there')
+    const { kind } = column.type
+    if (kind === 'null') return { kind: 'constant', value: null }
+    const loads = LOADS.get(kind)
+    if (loads === undefined) return { kind: 'other', column: index }
+    const valid = this.validity(index)
+    const base = this.address({ kind: 'values', column: index })
+    const from = this.place(base, loads.log2Bytes)
+    const locals = loads.vectors(from).map((code) => this.keep(code))
+    const present = valid === undefined ? {} : { valid }
+    const [lo = 0, hi = lo] = locals
+    const halves = valid === undefined ? undefined : this.halves(valid)
+    const clear = (at: number, mask: number | undefined): number =>
+      mask === undefined ? at : this.keep([...I.localGet(at), ...I.localGet(mask), ...simd(V.and)])
+    switch (loads.as) {
+      case 'f64':
+      case 'i64':
+        return { kind: loads.as, lo: clear(lo, halves?.lo), hi: clear(hi, halves?.hi), ...present, column: index }
+      case 'i32':
+        return { kind: 'i32', at: clear(lo, valid), low: loads.low, high: loads.high, ...present, column: index }
+      case 'bool':
+        return { kind: 'bool', at: clear(lo, valid), ...present, column: index }
+    }
+  }
+
+  /** Lanes of a column that are not null; undefined when none can be. */
+  validity(index: number): number | undefined {
+    if (this.columns[index]?.nullable !== true) return undefined
+    return this.once(`valid ${index}`, () => this.bits(this.address({ kind: 'validity', column: index })))
+  }
+
+  typeOf(index: number): ColumnType['kind'] {
+    return this.columns[index]?.type.kind ?? 'unknown'
+  }
+
+  /** Lanes of four rows as lanes of the two vectors of doubles. */
+  halves(mask: number): { readonly lo: number; readonly hi: number } {
+    const half = (opcode: number): number => this.once(`half ${opcode} ${mask}`, () => this.keep([...I.localGet(mask), ...simd(opcode)]))
+    return { lo: half(V.i64WidenLow), hi: half(V.i64WidenHigh) }
+  }
+
+  /** Two vectors of 64-bit lanes, all ones or zeros, as four lanes. */
+  joined(lo: Code, hi: Code): number {
+    return this.keep([...lo, ...hi, ...shuffle32([0, 2, 4, 6])])
+  }
+
+  /** A double a row, computed a row at a time. */
+  eachDouble(of: (lane: (value: { readonly lo: number; readonly hi: number }) => Code) => Code): ColumnValue {
+    const half = (part: 'lo' | 'hi'): number => {
+      const lane = (at: number): Code => of((value) => [...I.localGet(value[part]), ...I.simdLane(V.f64Extract, at)])
+      return this.keep([...lane(0), ...simd(V.f64Splat), ...lane(1), ...I.simdLane(V.f64Replace, 1)])
+    }
+    return { kind: 'f64', lo: half('lo'), hi: half('hi') }
+  }
+
+  /** A 32-bit integer a row, computed a row at a time; `code` is told the lane. */
+  eachInteger(code: (lane: number) => Code): number {
+    return this.keep([
+      ...[...code(0), ...simd(V.i32Splat)],
+      ...[1, 2, 3].flatMap((lane) => [...code(lane), ...I.simdLane(V.i32Replace, lane)]),
+    ])
+  }
+
+  /** The number of an imported function of doubles. */
+  imported(name: string, count: number): number {
+    const full = `${name}/${count}`
+    const known = this.imports.findIndex((entry) => entry.name === full)
+    if (known >= 0) return known
+    this.imports.push({ kind: 'function', name: full, parameters: new Array<'f64'>(count).fill('f64'), results: ['f64'] })
+    return this.imports.length - 1
+  }
+
+  /** Row number `lane` of the turn is one of the rows asked for. */
+  isRow(lane: number): Code {
+    return [...I.localGet(this.row), ...I.i32Const(lane), OP.i32Add, ...I.localGet(TO), OP.i32LtU]
+  }
+
+  /** How many rows are left, this turn's included. */
+  rowsLeft(): Code {
+    return [...I.localGet(TO), ...I.localGet(this.row), OP.i32Sub]
+  }
+}
+
+/** The local that holds the first row, for code behind the loop. */
+export const FIRST_ROW: number = FROM
+
+/** A double that is an integer of 32 bits, as one. */
+const TRUNCATE: Code = [0xaa]
+
+function isInt32(value: number): boolean {
+  return Number.isInteger(value) && !Object.is(value, -0) && value >= LOWEST && value <= HIGHEST
+}
+
+type Loads = { readonly log2Bytes: number; readonly vectors: (from: Code) => readonly Code[] } & (
+  | { readonly as: 'f64' | 'i64' | 'bool' }
+  | { readonly as: 'i32'; readonly low: number; readonly high: number }
+)
+
+const whole = (from: Code): Code => [...from, ...I.simdMemory(V.load)]
+const pair = (from: Code): readonly Code[] => [whole(from), [...from, ...I.simdMemory(V.load, 16)]]
+const bytes = (from: Code): Code => [...from, ...I.simdMemory(V.load32Zero)]
+
+/** How four rows of a column are read, by the column's type. */
+const LOADS: ReadonlyMap<ColumnType['kind'], Loads> = new Map<ColumnType['kind'], Loads>([
+  ['f64', { as: 'f64', log2Bytes: 3, vectors: pair }],
+  [
+    'f32',
+    {
+      as: 'f64',
+      log2Bytes: 2,
+      vectors: (from) => [
+        [...whole(from), ...simd(V.promote)],
+        [...from, ...I.simdMemory(V.load64Zero, 8), ...simd(V.promote)],
+      ],
+    },
+  ],
+  ['i64', { as: 'i64', log2Bytes: 3, vectors: pair }],
+  ['i32', { as: 'i32', log2Bytes: 2, vectors: (from) => [whole(from)], low: LOWEST, high: HIGHEST }],
+  [
+    'u32',
+    {
+      as: 'f64',
+      log2Bytes: 2,
+      vectors: (from) => [
+        [...whole(from), ...simd(V.f64FromI32U)],
+        [...from, ...I.simdMemory(V.load64Zero, 8), ...simd(V.f64FromI32U)],
+      ],
+    },
+  ],
+  ['i16', { as: 'i32', log2Bytes: 1, vectors: (from) => [[...from, ...I.simdMemory(V.load16x4S)]], low: -(2 ** 15), high: 2 ** 15 - 1 }],
+  ['u16', { as: 'i32', log2Bytes: 1, vectors: (from) => [[...from, ...I.simdMemory(V.load16x4U)]], low: 0, high: 2 ** 16 - 1 }],
+  [
+    'i8',
+    { as: 'i32', log2Bytes: 0, vectors: (from) => [[...bytes(from), ...simd(V.i16WidenS), ...simd(V.i32WidenS)]], low: -128, high: 127 },
+  ],
+  ['u8', { as: 'i32', log2Bytes: 0, vectors: (from) => [[...bytes(from), ...simd(V.i16WidenU), ...simd(V.i32WidenU)]], low: 0, high: 255 }],
+  [
+    'bool',
+    {
+      as: 'bool',
+      log2Bytes: 0,
+      vectors: (from) => [[...bytes(from), ...simd(V.i16WidenU), ...simd(V.i32WidenU), ...lanesConst([0, 0, 0, 0]), ...simd(V.i32Ne)]],
+    },
+  ],
+])

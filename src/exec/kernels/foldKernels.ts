@@ -1,0 +1,165 @@
+/**
+ * Kernels that are the same for every question: they take values a column kernel left, or a column itself, in row order.
+ *
+ *     sum        adds the selected rows from left to right, and begins anew with every chunk of 4,096 of them
+ *     sum4       four whole chunks side by side, each in its own lane: the additions of one chunk stay in their order
+ *     least, most    of the selected rows
+ *     compact    the selected rows end to end
+ *
+ * A bitmap has a bit a row; `values` is where row 0 would lie, so it may lie outside of what is read.
+ */
+import { CHUNK } from '../../core/fixedTree.ts'
+import { SCALAR, shuffle32, simd, V } from './simd.ts'
+import { type Code, I, moduleBytes, OP, type ValueType } from './wasmEncoder.ts'
+
+/** Of `sum`: the sum so far (f64), how many values it has (i32), where the next whole sum goes (i32). Of extremes: the value. */
+export const FOLD_STATE_BYTES = 16
+
+export type FoldName = 'sum' | 'sum4' | 'least' | 'most' | 'compact8' | 'compact4' | 'compact2' | 'compact1'
+
+export function foldKernel(name: FoldName): Uint8Array<ArrayBuffer> {
+  switch (name) {
+    case 'sum':
+      return sumKernel()
+    case 'sum4':
+      return sum4Kernel()
+    case 'least':
+      return extremeKernel(OP.f64Min)
+    case 'most':
+      return extremeKernel(OP.f64Max)
+    case 'compact8':
+      return compactKernel(3)
+    case 'compact4':
+      return compactKernel(2)
+    case 'compact2':
+      return compactKernel(1)
+    case 'compact1':
+      return compactKernel(0)
+  }
+}
+
+// run(values, bitmap, from, to, state or destination)
+const [VALUES, BITMAP, ROW, TO, STATE] = [0, 1, 2, 3, 4]
+const PARAMETERS: readonly ValueType[] = ['i32', 'i32', 'i32', 'i32', 'i32']
+const [WORD, SPAN, AT] = [5, 6, 7]
+
+/** `each` runs for every selected row, whose address is in local AT; rows begin and end anywhere. */
+function eachSelected(log2Bytes: number, each: Code): Code {
+  const word = [...I.localGet(BITMAP), ...I.localGet(ROW), ...I.i32Const(5), OP.i32ShrU, ...I.i32Const(2), OP.i32Shl, OP.i32Add]
+  const inWord = [...I.localGet(ROW), ...I.i32Const(31), OP.i32And]
+  const left = [...I.localGet(TO), ...I.localGet(ROW), OP.i32Sub]
+  const cut = [...I.localGet(WORD), ...I.i32Const(1), ...left, OP.i32Shl, ...I.i32Const(1), OP.i32Sub, OP.i32And, ...I.localSet(WORD)]
+  const place = [
+    ...I.localGet(VALUES),
+    ...I.localGet(ROW),
+    ...I.localGet(WORD),
+    SCALAR.i32Ctz,
+    OP.i32Add,
+    ...I.i32Const(log2Bytes),
+    OP.i32Shl,
+  ]
+  return [
+    ...[...I.block(), ...I.loop, ...I.localGet(ROW), ...I.localGet(TO), SCALAR.i32GeU, ...I.brIf(1)],
+    ...[...word, ...I.memory(OP.i32Load), ...inWord, OP.i32ShrU, ...I.localSet(WORD)],
+    ...[...I.i32Const(32), ...inWord, OP.i32Sub, ...I.localSet(SPAN)],
+    ...[...left, ...I.i32Const(32), OP.i32LtU, ...I.if(), ...cut, OP.end],
+    ...[...I.block(), ...I.loop, ...I.localGet(WORD), OP.i32Eqz, ...I.brIf(1)],
+    ...[...place, OP.i32Add, ...I.localSet(AT), ...each],
+    ...[...I.localGet(WORD), ...I.localGet(WORD), ...I.i32Const(1), OP.i32Sub, OP.i32And, ...I.localSet(WORD), ...I.br(0), OP.end, OP.end],
+    ...[...I.localGet(ROW), ...I.localGet(SPAN), OP.i32Add, ...I.localSet(ROW), ...I.br(0), OP.end, OP.end],
+  ]
+}
+
+function sumKernel(): Uint8Array<ArrayBuffer> {
+  const [sum, filled, out] = [8, 9, 10]
+  const whole = [
+    ...[
+      ...I.localGet(out),
+      ...I.localGet(sum),
+      ...I.memory(OP.f64Store),
+      ...I.localGet(out),
+      ...I.i32Const(8),
+      OP.i32Add,
+      ...I.localSet(out),
+    ],
+    ...[...I.f64Const(0), ...I.localSet(sum), ...I.i32Const(0), ...I.localSet(filled)],
+  ]
+  const each = [
+    ...[...I.localGet(sum), ...I.localGet(AT), ...I.memory(OP.f64Load), OP.f64Add, ...I.localSet(sum)],
+    ...[
+      ...I.localGet(filled),
+      ...I.i32Const(1),
+      OP.i32Add,
+      ...I.localTee(filled),
+      ...I.i32Const(CHUNK),
+      OP.i32Eq,
+      ...I.if(),
+      ...whole,
+      OP.end,
+    ],
+  ]
+  const body = [
+    ...[...I.localGet(STATE), ...I.memory(OP.f64Load), ...I.localSet(sum)],
+    ...[...I.localGet(STATE), ...I.memory(OP.i32Load, 8), ...I.localSet(filled)],
+    ...[...I.localGet(STATE), ...I.memory(OP.i32Load, 12), ...I.localSet(out)],
+    ...eachSelected(3, each),
+    ...[...I.localGet(STATE), ...I.localGet(sum), ...I.memory(OP.f64Store)],
+    ...[...I.localGet(STATE), ...I.localGet(filled), ...I.memory(OP.i32Store, 8)],
+    ...[...I.localGet(STATE), ...I.localGet(out), ...I.memory(OP.i32Store, 12)],
+  ]
+  return moduleBytes({ imports: [], parameters: PARAMETERS, locals: ['i32', 'i32', 'i32', 'f64', 'i32', 'i32'], body })
+}
+
+/** run(values of the first chunk, where the four sums go) */
+function sum4Kernel(): Uint8Array<ArrayBuffer> {
+  const [values, out, end, low, high] = [0, 1, 2, 3, 4]
+  const chunkBytes = 8 * CHUNK
+  const load = (chunk: number): Code => [...I.localGet(values), ...I.simdMemory(V.load, chunk * chunkBytes)]
+  const [a, b] = [5, 6]
+  /** Two rows of two chunks: the first rows, then the second rows, each in the lane of its chunk. */
+  const add = (sum: number, first: number): Code => [
+    ...[...load(first), ...I.localSet(a), ...load(first + 1), ...I.localSet(b)],
+    ...[...I.localGet(sum), ...I.localGet(a), ...I.localGet(b), ...shuffle32([0, 1, 4, 5]), ...simd(V.f64Add)],
+    ...[...I.localGet(a), ...I.localGet(b), ...shuffle32([2, 3, 6, 7]), ...simd(V.f64Add), ...I.localSet(sum)],
+  ]
+  const body = [
+    ...[...I.localGet(values), ...I.i32Const(chunkBytes), OP.i32Add, ...I.localSet(end)],
+    ...[...I.loop, ...add(low, 0), ...add(high, 2)],
+    ...[...I.localGet(values), ...I.i32Const(16), OP.i32Add, ...I.localTee(values), ...I.localGet(end), OP.i32Ne, ...I.brIf(0), OP.end],
+    ...[
+      ...I.localGet(out),
+      ...I.localGet(low),
+      ...I.simdMemory(V.store),
+      ...I.localGet(out),
+      ...I.localGet(high),
+      ...I.simdMemory(V.store, 16),
+    ],
+  ]
+  return moduleBytes({ imports: [], parameters: ['i32', 'i32'], locals: ['i32', 'v128', 'v128', 'v128', 'v128'], body })
+}
+
+function extremeKernel(operation: number): Uint8Array<ArrayBuffer> {
+  const best = 8
+  const each = [...I.localGet(best), ...I.localGet(AT), ...I.memory(OP.f64Load), operation, ...I.localSet(best)]
+  const body = [
+    ...[...I.localGet(STATE), ...I.memory(OP.f64Load), ...I.localSet(best), ...eachSelected(3, each)],
+    ...[...I.localGet(STATE), ...I.localGet(best), ...I.memory(OP.f64Store)],
+  ]
+  return moduleBytes({ imports: [], parameters: PARAMETERS, locals: ['i32', 'i32', 'i32', 'f64'], body })
+}
+
+function compactKernel(log2Bytes: 0 | 1 | 2 | 3): Uint8Array<ArrayBuffer> {
+  const [load, store] = (
+    [
+      [OP.i32Load8U, OP.i32Store8],
+      [OP.i32Load16U, OP.i32Store16],
+      [OP.i32Load, OP.i32Store],
+      [OP.f64Load, OP.f64Store],
+    ] as const
+  )[log2Bytes]
+  const each = [
+    ...[...I.localGet(STATE), ...I.localGet(AT), ...I.memory(load), ...I.memory(store)],
+    ...[...I.localGet(STATE), ...I.i32Const(1 << log2Bytes), OP.i32Add, ...I.localSet(STATE)],
+  ]
+  return moduleBytes({ imports: [], parameters: PARAMETERS, locals: ['i32', 'i32', 'i32'], body: eachSelected(log2Bytes, each) })
+}

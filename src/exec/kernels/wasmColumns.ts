@@ -1,0 +1,241 @@
+/**
+ * Column programs as WebAssembly: the narrow steps of a pipeline over a table in memory as one pass over its columns,
+ * with no column in between.
+ *
+ *     select     steps -> a bit a row (1: it is kept, and what is asked for is not null), and how many there are in each block
+ *     values     steps -> columns of values, a value for each row, kept or not
+ *
+ * A module holds no address and no captured number, so that the same question about other data compiles nothing.
+ */
+import { rowIrOf } from '../../core/functionUse.ts'
+import { type ColumnType, type ElementType, fieldsOf } from '../../core/schema.ts'
+import type { Span } from '../../core/span.ts'
+import type { Step } from '../../planner/physical/physicalPlan.ts'
+import { lowerColumns } from './columnLower.ts'
+import { and, doubles, truth, validOf } from './columnValues.ts'
+import { type ColumnValue, ColumnWriter, FIRST_ROW, type FrameSlot, type KernelColumn } from './columnWriter.ts'
+import { lanesConst, SCALAR, simd, V } from './simd.ts'
+import { type Code, I, OP } from './wasmEncoder.ts'
+import { NotCompiled } from './wasmTypes.ts'
+
+/** Rows that are counted, claimed and selected together; as many as a reduction has in a chunk. */
+export const BLOCK_ROWS = 4096
+const LOG2_BLOCK = 12
+
+export interface ColumnKernel {
+  readonly bytes: Uint8Array<ArrayBuffer>
+  readonly slots: readonly FrameSlot[]
+  /** Imported functions by name, as `Math.exp/1`. */
+  readonly functions: readonly string[]
+}
+
+/** What a program's steps make of the source's element. */
+export type ProgramOutput =
+  /** Computed as doubles, or as truth in a byte. */
+  | { readonly kind: 'computed'; readonly name: string; readonly type: 'f64' | 'bool'; readonly nullable: boolean }
+  /** A column of the source as it is. */
+  | { readonly kind: 'column'; readonly name: string; readonly column: number; readonly nullable: boolean }
+
+export interface ProgramShape {
+  readonly outputs: readonly ProgramOutput[]
+  readonly scalar: boolean
+  /** Whether a step drops rows. */
+  readonly filters: boolean
+}
+
+export type NotColumns = { readonly because: string; readonly span: Span | undefined }
+
+/** Runs something that compiles; what it cannot say becomes a reason. */
+export function compiled<T>(compile: () => T): T | NotColumns {
+  try {
+    return compile()
+  } catch (error) {
+    if (error instanceof NotCompiled) return { because: error.message, span: error.span }
+    throw error
+  }
+}
+
+interface Traced {
+  readonly writer: ColumnWriter
+  readonly result: ColumnValue
+  /** Lanes that every filter keeps; undefined when there is none. */
+  readonly kept: number | undefined
+}
+
+/** The element after the steps, for four rows. */
+function trace(element: ElementType, columns: readonly KernelColumn[], steps: readonly Step[]): Traced {
+  const writer = new ColumnWriter(columns)
+  const names = fieldsOf(element).map((field) => field.name)
+  let value: ColumnValue =
+    element.kind === 'scalar' ? writer.column(0) : { kind: 'row', names, of: (name) => writer.column(names.indexOf(name)) }
+  let kept: number | undefined
+  for (const step of steps) {
+    switch (step.kind) {
+      case 'FilterExec':
+        kept = and(writer, kept, truth(writer, returned(writer, step.f, value)))
+        break
+      case 'MapExec':
+        value = returned(writer, step.f, value)
+        break
+      case 'WithColumnsExec':
+        value = extended(value, returned(writer, step.f, value))
+        break
+      case 'ProjectExec': {
+        const row = value
+        if (row.kind !== 'row') throw new NotCompiled('it takes columns of what is no row')
+        value = { kind: 'row', names: step.columns, of: row.of }
+        break
+      }
+      default:
+        throw new NotCompiled(`${step.kind} is no column program`)
+    }
+  }
+  return { writer, result: value, kept }
+}
+
+function returned(writer: ColumnWriter, f: Extract<Step, { kind: 'MapExec' }>['f'], element: ColumnValue): ColumnValue {
+  const ir = rowIrOf(f)
+  if (ir === undefined) throw new NotCompiled('it could not be analysed', f.span)
+  return lowerColumns(writer, ir, element)
+}
+
+function extended(row: ColumnValue, added: ColumnValue): ColumnValue {
+  if (row.kind !== 'row' || added.kind !== 'row') throw new NotCompiled('it adds columns to what is no row')
+  const names = [...row.names, ...added.names.filter((name) => !row.names.includes(name))]
+  return { kind: 'row', names, of: (name) => (added.names.includes(name) ? added.of(name) : row.of(name)) }
+}
+
+/** What the steps yield. Throws NotCompiled when some step is not compiled. */
+export function programShape(element: ElementType, columns: readonly KernelColumn[], steps: readonly Step[]): ProgramShape {
+  const { writer, result, kept } = trace(element, columns, steps)
+  const outputs =
+    result.kind === 'row' ? result.names.map((name) => outputOf(writer, name, result.of(name))) : [outputOf(writer, 'value', result)]
+  return { outputs, scalar: result.kind !== 'row', filters: kept !== undefined }
+}
+
+function outputOf(writer: ColumnWriter, name: string, value: ColumnValue): ProgramOutput {
+  const nullable = validOf(writer, value) !== undefined
+  switch (value.kind) {
+    case 'f64':
+    case 'i32':
+      if (value.column !== undefined) return { kind: 'column', name, column: value.column, nullable }
+      return { kind: 'computed', name, type: 'f64', nullable }
+    case 'bool':
+      if (value.column !== undefined) return { kind: 'column', name, column: value.column, nullable }
+      return { kind: 'computed', name, type: 'bool', nullable }
+    case 'i64':
+      if (value.column !== undefined) return { kind: 'column', name, column: value.column, nullable }
+      throw new NotCompiled('it computes bigints')
+    case 'other':
+      return { kind: 'column', name, column: value.column, nullable }
+    case 'constant':
+      throw new NotCompiled(`it returns ${value.value === null ? 'null' : `a ${typeof value.value}`}`)
+    case 'row':
+      throw new NotCompiled('it returns an object in an object')
+  }
+}
+
+/** A bit a row and a count a block. `skipsNulls`: only rows whose value is not null; the element is then no row. */
+export function selectKernel(
+  element: ElementType,
+  columns: readonly KernelColumn[],
+  steps: readonly Step[],
+  { skipsNulls }: { readonly skipsNulls: boolean },
+): ColumnKernel {
+  const { writer, result, kept } = trace(element, columns, steps)
+  const mask = and(writer, kept, skipsNulls ? validOf(writer, result) : undefined) ?? writer.constant(lanesConst([-1, -1, -1, -1]))
+  const { write, count } = bitWriter(writer, writer.address({ kind: 'bitmap' }))
+  write(mask)
+  return kernelOf(writer, { after: storeCount(writer.address({ kind: 'counts' }), count) })
+}
+
+/** Values of outputs for each row. `asDoubles`: truth too. `sparse`: the rows of 32 without a bit in the bitmap are left out. */
+export function valuesKernel(
+  element: ElementType,
+  columns: readonly KernelColumn[],
+  steps: readonly Step[],
+  { outputs, asDoubles, sparse }: { readonly outputs: readonly string[]; readonly asDoubles: boolean; readonly sparse: boolean },
+): ColumnKernel {
+  const { writer, result } = trace(element, columns, steps)
+  let after: Code = []
+  for (const [output, name] of outputs.entries()) {
+    const value = result.kind === 'row' ? result.of(name) : result
+    storeValue(writer, asDoubles ? doubles(writer, value) : value, output)
+    const valid = validOf(writer, value)
+    if (valid === undefined) continue
+    const { write, count } = bitWriter(writer, writer.address({ kind: 'outputValidity', output }))
+    write(valid)
+    after = [...after, ...storeCount(writer.address({ kind: 'outputCounts', output }), count)]
+  }
+  return kernelOf(writer, { after, ...(sparse ? { skip: skipEmpty(writer) } : {}) })
+}
+
+function kernelOf(writer: ColumnWriter, parts: { readonly after: Code; readonly skip?: Code }): ColumnKernel {
+  return { bytes: writer.module(parts), slots: writer.slots, functions: writer.functions }
+}
+
+function storeValue(writer: ColumnWriter, value: ColumnValue, output: number): void {
+  const base = writer.address({ kind: 'output', output })
+  if (value.kind === 'bool') {
+    const lanes = I.localGet(value.at)
+    const bytes = [...lanes, ...lanes, ...simd(V.i16Narrow32), ...lanes, ...lanes, ...simd(V.i16Narrow32), ...simd(V.i8Narrow16)]
+    const ones = lanesConst([0x01010101, 0x01010101, 0x01010101, 0x01010101])
+    writer.write(writer.place(base, 0), bytes, ones, simd(V.and), [...I.simdMemory(V.store32Lane), 0])
+    return
+  }
+  const { lo, hi } = doubles(writer, value)
+  const place = writer.place(base, 3)
+  writer.write(place, I.localGet(lo), I.simdMemory(V.store), place, I.localGet(hi), I.simdMemory(V.store, 16))
+}
+
+/** Collects bits of lanes into words of a bitmap, and counts those set; bits behind the last row are 0. */
+function bitWriter(writer: ColumnWriter, bitmap: number): { write: (mask: number) => void; count: number } {
+  const [word, bits, count] = [writer.declare('i32'), writer.declare('i32'), writer.declare('i32')]
+  const { row } = writer
+  const write = (mask: number): void => {
+    const inWord = [...I.localGet(row), ...I.i32Const(31), OP.i32And]
+    const left = writer.rowsLeft()
+    const tail = [...left, ...I.i32Const(4), OP.i32LtU, ...I.if(), ...I.localGet(bits)]
+    const below = [...I.i32Const(1), ...left, OP.i32Shl, ...I.i32Const(1), OP.i32Sub, OP.i32And, ...I.localSet(bits), OP.end]
+    const isFull = [...inWord, ...I.i32Const(28), OP.i32Eq, ...left, ...I.i32Const(5), OP.i32LtU, OP.i32Or]
+    const place = [...I.localGet(bitmap), ...I.localGet(row), ...I.i32Const(5), OP.i32ShrU, ...I.i32Const(2), OP.i32Shl, OP.i32Add]
+    writer.write(
+      [...I.localGet(mask), ...simd(V.i32Bitmask), ...I.localSet(bits), ...tail, ...below],
+      [...I.localGet(word), ...I.localGet(bits), ...inWord, OP.i32Shl, OP.i32Or, ...I.localSet(word)],
+      [...isFull, ...I.if(), ...place, ...I.localGet(word), ...I.memory(OP.i32Store)],
+      [
+        ...I.localGet(count),
+        ...I.localGet(word),
+        SCALAR.i32Popcnt,
+        OP.i32Add,
+        ...I.localSet(count),
+        ...I.i32Const(0),
+        ...I.localSet(word),
+        OP.end,
+      ],
+    )
+  }
+  return { write, count }
+}
+
+/** The count goes to the block of the first row. */
+function storeCount(counts: number, count: number): Code {
+  const block = [...I.localGet(FIRST_ROW), ...I.i32Const(LOG2_BLOCK), OP.i32ShrU, ...I.i32Const(2), OP.i32Shl]
+  return [...I.localGet(counts), ...block, OP.i32Add, ...I.localGet(count), ...I.memory(OP.i32Store)]
+}
+
+/** Before a turn: where the next 32 rows have no bit, go on behind them. */
+function skipEmpty(writer: ColumnWriter): Code {
+  const bitmap = writer.address({ kind: 'bitmap' })
+  const { row } = writer
+  const word = [...I.localGet(bitmap), ...I.localGet(row), ...I.i32Const(3), OP.i32ShrU, OP.i32Add, ...I.memory(OP.i32Load)]
+  return [
+    ...[...I.localGet(row), ...I.i32Const(31), OP.i32And, OP.i32Eqz, ...I.if()],
+    ...[...word, OP.i32Eqz, ...I.if(), ...I.localGet(row), ...I.i32Const(32), OP.i32Add, ...I.localSet(row), ...I.br(2), OP.end, OP.end],
+  ]
+}
+
+/** Columns of a source as kernels see them. */
+export function kernelColumns(columns: readonly { readonly type: ColumnType; readonly validity?: Uint8Array }[]): readonly KernelColumn[] {
+  return columns.map(({ type, validity }) => ({ type, nullable: validity !== undefined }))
+}
