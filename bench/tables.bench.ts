@@ -4,82 +4,59 @@
  *     distarray   a chain as a user writes it: building the plan, running it, and the answer on the caller's thread
  *     duckdb      the same as SQL through @duckdb/node-api: parsing it, running it, and the answer as JavaScript values
  *
- * One run of each again and again, so that a slow minute of the machine hits both; medians are printed, the ratio is
- * the median of the ratios of runs that stood next to each other: above 1 means faster than DuckDB. Answers are
- * compared. As JSON in bench/results. Nothing is asserted about time.
+ * Answers are compared in every round, not counted in its time. An answer may be a function that gives it: what only
+ * the comparison needs is then not timed either.
  *
- *     npx tsx bench/tables.bench.ts --rows 10000000 --passes 15 --workers 2 --only product
+ *     npm run bench -- tables --rows 10000000 --threads 2 --only product
  */
-import { mkdirSync, writeFileSync } from 'node:fs'
-import { cpus } from 'node:os'
-import { dirname, join } from 'node:path'
-import { fileURLToPath } from 'node:url'
-import { parseArgs } from 'node:util'
 import { DuckDBInstance } from '@duckdb/node-api'
 import { Session } from 'distarray'
-import { median, table } from './statistics.ts'
-import { createDuckTable, type Sales, salesOf, sameAnswer } from './tablesData.ts'
+import { type Pass, suite } from './harness.ts'
+import { createDuckTable, salesOf, sameAnswer } from './tablesData.ts'
 import { questions } from './tablesQuestions.ts'
 
-const text = { type: 'string' } as const
-const { values: options } = parseArgs({ options: { rows: text, passes: text, workers: text, only: text } })
-const rows = Number(options.rows ?? 10_000_000)
-const passes = Number(options.passes ?? 15)
-const workers = Number(options.workers ?? 2)
-/** Passes before the clock counts: threads start, kernels are compiled, pages touched. */
-const WARM_UP = 4
+const bench = suite('tables', { rows: 0, threads: 2 })
+const { threads } = bench.options
+const rows = bench.options.rows || (bench.quick ? 1_000_000 : 10_000_000)
 
-const session = await Session.start({ workers, progress: false, memory: '3GB' })
-const instance = await DuckDBInstance.create(':memory:', { threads: String(workers) })
+const session = await Session.start({ workers: threads, progress: false, memory: '3GB' })
+const instance = await DuckDBInstance.create(':memory:', { threads: String(threads) })
 const duckdb = await instance.connect()
-const sales: Sales = salesOf(rows)
 await createDuckTable(duckdb, rows)
-const results = []
-for (const question of questions(session, sales, duckdb)) {
-  if (!question.name.includes(options.only ?? '')) continue
-  const times: { readonly distarray: number[]; readonly duckdb: number[] } = { distarray: [], duckdb: [] }
-  for (let pass = 0; pass < passes + WARM_UP; pass++) {
-    const [ours, oursMs] = await timed(question.distarray)
-    const [theirs, theirsMs] = await timed(question.duckdb)
-    if (!sameAnswer(ours, theirs)) throw new Error(`${question.name}: distarray says ${shown(ours)}, duckdb ${shown(theirs)}`)
-    if (pass < WARM_UP) continue
-    times.distarray.push(oursMs)
-    times.duckdb.push(theirsMs)
-  }
-  const ratio = median(times.duckdb.map((time, i) => time / (times.distarray[i] ?? Number.NaN)))
-  results.push({ question: question.name, milliseconds: times, ratio })
+const ratios: number[] = []
+for (const question of questions(session, salesOf(rows), duckdb)) {
+  if (!bench.wanted(question.name)) continue
+  const answers = new Map<string, unknown>()
+  const pass =
+    (name: 'distarray' | 'duckdb'): Pass =>
+    async () => {
+      const start = performance.now()
+      const answer = await question[name]()
+      const milliseconds = performance.now() - start
+      answers.set(name, typeof answer === 'function' ? answer() : answer)
+      const [ours, theirs] = [answers.get('distarray'), answers.get('duckdb')]
+      if (answers.size === 2 && !sameAnswer(ours, theirs)) {
+        throw new Error(`${question.name}: distarray says ${shown(ours)}, duckdb ${shown(theirs)}`)
+      }
+      return milliseconds
+    }
+  const { speed } = await bench.ask({
+    name: question.name,
+    unit: 'row',
+    units: rows,
+    contenders: { distarray: pass('distarray'), duckdb: pass('duckdb') },
+    peers: ['duckdb'],
+  })
+  ratios.push(speed.distarray?.duckdb ?? Number.NaN)
 }
 await session.stop()
 duckdb.closeSync()
 instance.closeSync()
-
+const mean = Math.exp(ratios.reduce((sum, ratio) => sum + Math.log(ratio), 0) / ratios.length)
 console.log(
-  `${rows} rows, ${workers} threads each, medians of ${passes} passes, ${cpus()[0]?.model ?? 'unknown processor'}, Node ${process.version}`,
+  `\n${rows} rows, ${threads} threads: ${mean.toFixed(2)} times as fast as DuckDB in the geometric mean of ${ratios.length} questions`,
 )
-const mean = Math.exp(results.reduce((sum, { ratio }) => sum + Math.log(ratio), 0) / results.length)
-console.log(
-  table(
-    ['question', 'distarray ms', 'duckdb ms', 'duckdb / distarray'],
-    [
-      ...results.map(({ question, milliseconds, ratio }) => [
-        question,
-        median(milliseconds.distarray).toFixed(1),
-        median(milliseconds.duckdb).toFixed(1),
-        ratio.toFixed(2),
-      ]),
-      ['geometric mean', '', '', mean.toFixed(2)],
-    ],
-  ),
-)
-const folder = join(dirname(fileURLToPath(import.meta.url)), 'results')
-mkdirSync(folder, { recursive: true })
-writeFileSync(join(folder, 'tables.json'), `${JSON.stringify({ rows, workers, passes, node: process.version, results }, null, 2)}\n`)
-
-async function timed(ask: () => Promise<unknown>): Promise<[answer: unknown, milliseconds: number]> {
-  const start = performance.now()
-  const answer = await ask()
-  return [answer, performance.now() - start]
-}
+bench.finish()
 
 function shown(answer: unknown): string {
   return JSON.stringify(answer, (_, value: unknown) => (typeof value === 'bigint' ? `${value}n` : value)).slice(0, 300)
