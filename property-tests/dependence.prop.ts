@@ -204,6 +204,7 @@ function blockOf(schedule: Schedule, key: readonly number[], position: number, c
       return schedule.axes.map((axis) => part(key[axis] ?? 0, axis))
     case 'skewed':
       return schedule.forms.map((form, i) => partAlong(form, key, cuts[i] ?? []))
+    case 'colored':
     case 'serial':
       return []
   }
@@ -230,6 +231,7 @@ function firstOf(schedule: Schedule, p: readonly number[], q: readonly number[])
     case 'wavefront':
     case 'skewed':
       return s <= u && t <= v ? 'p' : u <= s && v <= t ? 'q' : 'together'
+    case 'colored':
     case 'serial':
       return 'p'
   }

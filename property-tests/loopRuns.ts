@@ -5,6 +5,7 @@ import { CHUNK, combinePairwise } from '../src/core/fixedTree.ts'
 import type { AnalyzedLoop, LoopOptions } from '../src/core/loopSpec.ts'
 import type { DType } from '../src/core/schema.ts'
 import { ARRAY_OF_DTYPE, type DenseStorage, paddedLength, type SparseStorage, type Storage, stridesOf } from '../src/core/storage.ts'
+import { inspect, type Turns } from '../src/exec/loops/inspector/inspect.ts'
 import type { LoopInputs } from '../src/exec/loops/loopInputs.ts'
 import { type PreparedLoop, prepareLoop } from '../src/exec/loops/loopRun.ts'
 import { createArena, type SharedArena } from '../src/exec/memory/arena.ts'
@@ -12,6 +13,9 @@ import { createPool } from '../src/exec/workers/pool.ts'
 import type { WorkerPool } from '../src/exec/workers/worker.ts'
 import { analyzeLoop } from '../src/planner/loop/analyze.ts'
 import type { RandomArray, RandomLoop } from './arbitraries/loopBody.ts'
+
+/** Nobody else wants a turn. */
+export const TURNS: Turns = { everyMs: Number.POSITIVE_INFINITY, other: async () => {} }
 
 /** Pools that are used over and over: starting threads is dear. */
 export interface Machine {
@@ -135,7 +139,12 @@ async function prepared(
   let prepared: PreparedLoop | undefined
   try {
     const inputs = inputsOf(loop, options, holding)
-    prepared = prepareLoop(inputs.inputs, { pool, arena: machine.arena, worthThreadsMs: 0 })
+    const finding = inputs.inputs.analyzed.schedule.kind === 'colored' ? await inspect(inputs.inputs, TURNS) : undefined
+    prepared = prepareLoop(finding === undefined ? inputs.inputs : { ...inputs.inputs, finding }, {
+      pool,
+      arena: machine.arena,
+      worthThreadsMs: 0,
+    })
     const order = [...prepared.serialOrder()]
     try {
       const { total } = await run(prepared)

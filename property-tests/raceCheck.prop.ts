@@ -276,6 +276,7 @@ function inOrder(schedule: Schedule, order: 'serial' | 'any', p: readonly number
       const [a, b] = steps as [number, number]
       return (a >= 0 && b >= 0) || (order === 'any' && a <= 0 && b <= 0)
     }
+    case 'colored':
     case 'serial':
       return true
   }

@@ -26,13 +26,16 @@ import { ARRAY_OF_DTYPE, type DenseStorage, type Storage } from './core/storage.
 import { UpdateBuffer } from './core/updateBuffer.ts'
 import type { Access } from './exec/arrayStore.ts'
 import { copyStorage } from './exec/arrays/storageBlocks.ts'
+import type { Finding } from './exec/loops/inspector/finding.ts'
+import { Inspector } from './exec/loops/inspector/inspector.ts'
 import type { LoopInputs } from './exec/loops/loopInputs.ts'
 import { type PassResult, type PreparedLoop, prepareLoop } from './exec/loops/loopRun.ts'
+import { otherTurn, TURN_MS } from './exec/loops/preparedLoop.ts'
 import type { EnvValue } from './planner/function/context.ts'
 import { lowerFunction } from './planner/function/userFunction.ts'
 import { analyzeLoop } from './planner/loop/analyze.ts'
 import { explainLoop, type MeasuredLoop } from './planner/loop/explain.ts'
-import { notParallelError } from './planner/loop/requireParallel.ts'
+import { nothingFoundError, notParallelError } from './planner/loop/requireParallel.ts'
 import type { Runtime } from './runtime.ts'
 
 export type { LoopReport, PassReport, VerifyReport } from './core/loopReport.ts'
@@ -80,6 +83,7 @@ interface Bindings {
 interface Prepared {
   readonly analyzed: AnalyzedLoop
   readonly storages: readonly Storage[]
+  readonly finding: Finding | undefined
   readonly loop: PreparedLoop
 }
 
@@ -93,6 +97,7 @@ export class LoopHandle implements Loop {
   #analyzed: AnalyzedLoop
   #bindings: Bindings
   #prepared: Prepared | undefined
+  readonly #inspector = new Inspector()
   #measured: MeasuredLoop | undefined
   /** The pass under way: a loop has one set of blocks, so its own passes wait for one another, whatever they only read. */
   #turn: Promise<unknown> = Promise.resolve()
@@ -123,8 +128,11 @@ export class LoopHandle implements Loop {
     const { plan } = this.#analyzed
     const prepared = this.#prepared?.loop
     if (prepared === undefined) return plan
+    const finding = this.#prepared?.finding
     const blocks = plan.schedule.kind === 'serial' ? [] : prepared.blocks.cuts.map((cut) => cut.length - 1)
-    return { ...plan, schedule: { ...plan.schedule, blocks }, kernel: prepared.kernel ?? plan.kernel, execution: prepared.execution }
+    const reason = finding === undefined || finding.kind === 'nothing' ? plan.schedule.reason : `${plan.schedule.reason}: ${finding.text}`
+    const schedule = { ...plan.schedule, blocks, reason }
+    return { ...plan, schedule, kernel: prepared.kernel ?? plan.kernel, execution: prepared.execution }
   }
 
   explain(options: { readonly format?: 'text' | 'json'; readonly kernel?: boolean } = {}): string {
@@ -166,8 +174,9 @@ export class LoopHandle implements Loop {
       if (number > 1) refresh()
       events.next({ kind: 'pass', phase: 'started', loop: name, pass: { number } })
       const first = number
-      const { reports, failed } = await this.#withPrepared((prepared) =>
-        this.#runPasses(prepared, first, Math.min(atOnce, count - first + 1), signal),
+      const { reports, failed } = await this.#withPrepared(
+        (prepared) => this.#runPasses(prepared, first, Math.min(atOnce, count - first + 1), signal),
+        signal,
       )
       for (const pass of reports) {
         if (number > first) events.next({ kind: 'pass', phase: 'started', loop: name, pass: { number } })
@@ -313,13 +322,13 @@ export class LoopHandle implements Loop {
   // ------------------------------------------------------------------ runs
 
   /** Every array the loop touches, each once, with the storage it holds while `run` runs. */
-  async #withPrepared<T>(run: (prepared: Prepared) => Promise<T>): Promise<T> {
-    const turn = this.#turn.then(() => this.#withArrays(run))
+  async #withPrepared<T>(run: (prepared: Prepared) => Promise<T>, signal?: AbortSignal): Promise<T> {
+    const turn = this.#turn.then(() => this.#withArrays(run, signal))
     this.#turn = turn.catch(() => undefined) // the next pass does not fail of this one
     return await turn
   }
 
-  async #withArrays<T>(run: (prepared: Prepared) => Promise<T>): Promise<T> {
+  async #withArrays<T>(run: (prepared: Prepared) => Promise<T>, signal: AbortSignal | undefined): Promise<T> {
     const { store } = this.#runtime
     const written = new Set(this.#analyzed.writtenArrays)
     const buffered = [...this.#bindings.buffers.values()].map((buffer) => this.#planOf(buffer.target, 'a buffer in env'))
@@ -331,17 +340,37 @@ export class LoopHandle implements Loop {
     return await store.withArrays(accesses, async (found) => {
       const storages = found.map(asDense)
       const byNode = new Map(accesses.map(({ node }, i) => [node, storages[i] as Storage]))
-      return await run(this.#prepare(byNode, storages))
+      return await run(await this.#prepare(byNode, storages, signal))
     })
   }
 
-  #prepare(byNode: ReadonlyMap<LogicalPlan, Storage>, storages: readonly Storage[]): Prepared {
+  async #prepare(
+    byNode: ReadonlyMap<LogicalPlan, Storage>,
+    storages: readonly Storage[],
+    signal: AbortSignal | undefined,
+  ): Promise<Prepared> {
     const old = this.#prepared
-    if (old !== undefined && old.analyzed === this.#analyzed && sameItems(old.storages, storages)) return old
+    const isSame = old?.analyzed === this.#analyzed && sameItems(old.storages, storages)
+    const isColored = this.#analyzed.schedule.kind === 'colored'
+    if (old !== undefined && isSame && !isColored) return old
+    const inputs = this.#inputs(byNode)
+    const finding = isColored ? await this.#inspect(inputs, signal) : undefined
+    if (old !== undefined && isSame && old.finding === finding) return old
     this.#prepared = undefined // the runtime disposes of it, or uses it again
-    const loop = prepareLoop(this.#inputs(byNode), { pool: this.#runtime.pool, arena: this.#runtime.arena }, old?.loop)
-    this.#prepared = { analyzed: this.#analyzed, storages, loop }
+    const resources = { pool: this.#runtime.pool, arena: this.#runtime.arena }
+    const loop = prepareLoop(finding === undefined ? inputs : { ...inputs, finding }, resources, old?.loop)
+    this.#prepared = { analyzed: this.#analyzed, storages, finding, loop }
     return this.#prepared
+  }
+
+  /** What the data of a colored loop says, which may be that nothing can run in parallel. */
+  async #inspect(inputs: LoopInputs, signal: AbortSignal | undefined): Promise<Finding | undefined> {
+    const { store } = this.#runtime
+    const versions = new Map([...this.#nodes()].map((node) => [store.identity(node), store.version(node)]))
+    const turns = { everyMs: TURN_MS, other: otherTurn, signal }
+    const finding = await this.#inspector.finding(inputs, (array) => versions.get(array) ?? '', turns)
+    if (finding?.kind === 'nothing' && this.#request.options.require === 'parallel') throw nothingFoundError(this.#analyzed, finding.text)
+    return finding
   }
 
   #inputs(byNode: ReadonlyMap<LogicalPlan, Storage>): LoopInputs {

@@ -50,6 +50,6 @@ export interface LoopPlan {
   readonly kernel: { readonly target: 'wasm-simd' | 'wasm' | 'js' | 'as-is'; readonly because?: readonly Refusal[] }
   /** Where passes run; decided by the first run. */
   readonly execution: { readonly where: 'workers' | 'caller'; readonly because: string }
-  /** What a block reads of arrays that are served, as slices. */
+  /** What is known ahead of a block: its reads of arrays that are served, and what the inspector lists, as slices. */
   readonly prefetch: readonly { readonly array: string; readonly slice: string }[]
 }

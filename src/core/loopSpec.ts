@@ -87,6 +87,7 @@ export interface LoopSpec {
  *     2d            cut along both axes; blocks in one row or column in plan order (diagonal by diagonal), never together
  *     wavefront     cut along both axes; block (s, t) after (s - 1, t) and (s, t - 1)
  *     skewed        the same, cut along two forms
+ *     colored       as the inspector finds at the first run, from the elements that the subscript slice lists
  *     serial        one block
  */
 export type Schedule =
@@ -96,6 +97,7 @@ export type Schedule =
   | { readonly kind: '2d'; readonly axes: readonly [number, number] }
   | { readonly kind: 'wavefront'; readonly axes: readonly [number, number] }
   | { readonly kind: 'skewed'; readonly forms: readonly [Form, Form] }
+  | { readonly kind: 'colored' }
   | { readonly kind: 'serial' }
 
 /** A whole-number combination of the loop indices, one coefficient per axis: [1, 1] is i + j. Its lines are cut into bands. */
@@ -107,6 +109,8 @@ export interface AnalyzedLoop {
   readonly schedule: Schedule
   /** Absent when the body was refused and runs as it stands. */
   readonly ir?: FunctionIr
+  /** For colored schedules: what the inspector runs. */
+  readonly slice?: SubscriptSlice
   /** Identities of arrays the loop only adds to: each block adds to a copy of its own, copies are combined by the fixed tree. */
   readonly reducedArrays: readonly number[]
   /** Identities of all arrays the loop may write or add to, the iterated one included. */
@@ -115,6 +119,19 @@ export interface AnalyzedLoop {
   readonly writesElement: boolean
   /** One for each entry of `plan.dependences`. */
   readonly notes: readonly DependenceNote[]
+}
+
+/**
+ * The part of a body that decides which elements of some arrays an iteration touches: as IR, in which the accesses are left
+ * as reads without a use (`Evaluate`) and writes of 0.
+ */
+export interface SubscriptSlice {
+  readonly kind: 'slice'
+  readonly ir: FunctionIr
+  /** Identities of the arrays whose elements it lists, by the names that its accesses have. */
+  readonly touched: ReadonlyMap<string, number>
+  /** Whether it touches just what the body touches, for iterations that do not throw; otherwise it may touch more. */
+  readonly exact: boolean
 }
 
 /** What `explain()` says about a dependence beyond its plain data. */

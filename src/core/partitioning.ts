@@ -27,6 +27,7 @@ export function blockCounts(
   const wanted = (axis: number): number | undefined => (typeof partitions === 'number' ? partitions : partitions?.[axis])
   switch (schedule.kind) {
     case 'serial':
+    case 'colored': // the inspector's finding says how many
       return []
     case 'independent':
       return [clampCount(wanted(0) ?? MOST_ON_ONE_AXIS, iterations)]

@@ -10,7 +10,7 @@ import { bindWasm } from '../kernels/wasmBinding.ts'
 import type { Arena } from '../memory/arena.ts'
 import { type AccumulatorLog, createLog } from './accumulatorLog.ts'
 import { KeyedView } from './keyedArray.ts'
-import type { ArrayPlan, ElementPlan, LoopTask } from './loopTask.ts'
+import type { ArrayPlan, BindingPlan, ElementPlan, LoopTask } from './loopTask.ts'
 
 /** A kernel bound to its arrays, with what it writes besides them. */
 export interface BoundLoop {
@@ -39,28 +39,40 @@ export function bindLoop(
 ): BoundLoop {
   const logs = plan.accumulators.map(createLog)
   const rngs = plan.seeds.map((seed) => new IterationRng(seed))
-  const at = { place: 0 }
+  const sinks = logs.map((log) => log.sink)
+  const { binding, keyed } = kernelBinding(plan, sinks, rngs, combines)
+  const { at } = binding
+  const slice = { places: FIRST_SLICE }
+  if (wasm !== undefined) return { ...bindWasm(wasm, binding, arena), logs, rngs, at, keyed, slice }
+  const factory = new Function('bind', `${text}\n// ${bound++}`) as (bind: KernelBinding) => LoopKernel // text of loopKernel.ts
+  return { kernel: factory(binding), logs, rngs, at, keyed, slice }
+}
+
+/** What a kernel is bound to, and its sparse arrays and tables by their place in the binding. */
+export function kernelBinding(
+  plan: BindingPlan,
+  accumulators: KernelBinding['accumulators'],
+  rngs: readonly IterationRng[],
+  combines: ReadonlyMap<number, (a: number, b: number) => number>,
+): { readonly binding: KernelBinding; readonly keyed: ReadonlyMap<number, KeyedView> } {
   const keyed = new Map<number, KeyedView>()
   const arrays = plan.arrays.map((array, i) => bindArray(array, i, keyed, combines.get(i)))
   const binding: KernelBinding = {
     arrays,
-    accumulators: logs.map((log) => log.sink),
+    accumulators,
     rngs,
     tables: plan.tables,
     order: plan.order,
     keys: plan.keys,
     element: bindElement(plan.element),
-    at,
+    at: { place: 0 },
     outside(array, key) {
       const { label } = plan.arrays[array] as ArrayPlan
       const shape = (arrays[array] as ArrayBinding).extents
       throw new PlanError(outsideMessage(label, key as readonly number[], shape)) // printed, whatever it is
     },
   }
-  const slice = { places: FIRST_SLICE }
-  if (wasm !== undefined) return { ...bindWasm(wasm, binding, arena), logs, rngs, at, keyed, slice }
-  const factory = new Function('bind', `${text}\n// ${bound++}`) as (bind: KernelBinding) => LoopKernel // text of loopKernel.ts
-  return { kernel: factory(binding), logs, rngs, at, keyed, slice }
+  return { binding, keyed }
 }
 
 function bindArray(

@@ -30,6 +30,8 @@ export type IterationSpace =
 export interface BlockSchedule {
   readonly kind: Schedule['kind']
   readonly iterations: number
+  /** How many blocks can run at the same time at most; absent where `cuts` say it. */
+  readonly width?: number
   /** Blocks in plan order. */
   readonly count: number
   /** Bounds along each cut axis. */
@@ -71,7 +73,10 @@ export interface CutOptions {
   readonly weight?: number
 }
 
-export function cutBlocks(schedule: Schedule, space: IterationSpace, options: CutOptions): BlockSchedule {
+/** A schedule that needs no inspector. */
+export type StaticSchedule = Exclude<Schedule, { kind: 'colored' }>
+
+export function cutBlocks(schedule: StaticSchedule, space: IterationSpace, options: CutOptions): BlockSchedule {
   const iterations = iterationsOf(space)
   const partitions = options.partitions
   const counts = blockCounts(schedule, extentsOf(space), partitions, iterations, options.weight)
@@ -196,7 +201,7 @@ function previousInRowAndColumn(cells: readonly Cell[], block: number): number[]
   return found
 }
 
-function releases(
+export function releases(
   count: number,
   predecessorsOf: (block: number) => readonly number[],
 ): Pick<BlockSchedule, 'waitsFor' | 'successorStart' | 'successors'> {
@@ -351,19 +356,23 @@ function bucketed(
   const blockOfCell = new Int32Array(cells.length)
   for (const [block, cell] of cells.entries()) blockOfCell[(cell[0] ?? 0) * columns + (cell[1] ?? 0)] = block
   const blockOf = new Int32Array(iterations)
-  const sizes = new Int32Array(cells.length)
   for (let position = 0; position < iterations; position++) {
     let cell = 0
     for (let i = 0; i < cuts.length; i++) cell = cell * (i === 0 ? 1 : columns) + partOf[i]![values[i]![position]! - lows[i]!]!
-    const block = blockOfCell[cell]!
-    blockOf[position] = block
-    sizes[block]!++
+    blockOf[position] = blockOfCell[cell]!
   }
-  const base = new Float64Array(cells.length)
-  for (let block = 1; block < cells.length; block++) base[block] = base[block - 1]! + sizes[block - 1]!
+  return byBlock(blockOf, cells.length)
+}
+
+/** The positions block after block, those of a block in key order, given the block of each. */
+export function byBlock(blockOf: Int32Array, count: number): Required<Pick<BlockSchedule, 'order' | 'from' | 'to' | 'base'>> {
+  const sizes = new Int32Array(count)
+  for (let position = 0; position < blockOf.length; position++) sizes[blockOf[position]!]!++
+  const base = new Float64Array(count)
+  for (let block = 1; block < count; block++) base[block] = base[block - 1]! + sizes[block - 1]!
   const next = Float64Array.from(base)
-  const order = new Int32Array(iterations)
-  for (let position = 0; position < iterations; position++) order[next[blockOf[position]!]!++] = position
+  const order = new Int32Array(blockOf.length)
+  for (let position = 0; position < blockOf.length; position++) order[next[blockOf[position]!]!++] = position
   return { order, from: base, to: next, base }
 }
 

@@ -14,6 +14,7 @@ import { type BoundLoop, bindLoop } from './bindLoop.ts'
 import type { BlockRun } from './blockRun.ts'
 import { type BlockSchedule, cutBlocks, type IterationSpace } from './blockSchedule.ts'
 import { abortPass, type ClaimState, claimBlock, createClaimer, finishBlock, resetClaims, startWords } from './claim.ts'
+import { cutColored } from './coloredBlocks.ts'
 import { iterationNs } from './estimate.ts'
 import { bodyError, wireToError } from './failure.ts'
 import { formOf, type KernelMemory, type KernelPlan, planKernel, whyCallerOnly } from './kernelPlan.ts'
@@ -55,6 +56,11 @@ const MOST_IN_A_ROW = 64
 
 /** A worker's result, or this thread's, with the error itself. */
 type ShareResult = LoopTaskResult & { readonly thrown?: unknown }
+/** A colored schedule that would take more than this share of the serial time, in the model, is not worth it. */
+const MOST_SHARE = 0.8
+/** Shorter passes run on the caller's thread anyway. */
+const LEAST_TO_JUDGE_NS = 1e6
+const NS_TO_PLACE_A_VALUE = 150
 
 let lastId = 0
 
@@ -78,6 +84,8 @@ export class KernelLoop extends Prepared {
   readonly #decided: string | undefined
   readonly #weight: number
   readonly #workerPasses: WorkerPasses
+  /** Why the inspector's finding is not used. */
+  #notWorth: string | undefined
   #bound: BoundLoop | undefined
   /** What the last pass took. */
   #lastMs: number | undefined
@@ -127,12 +135,51 @@ export class KernelLoop extends Prepared {
     // With maxDelay every iteration sees the flushes before it in the serial order, and on the caller's thread nothing is
     // gained by another order than that of keys.
     const isSerial = Number.isFinite(this.#flushEvery) || whyCallerOnly(this.inputs, this.#ir) !== undefined
+    if (analyzed.schedule.kind === 'colored')
+      return isSerial ? cutBlocks({ kind: 'serial' }, this.space, { order }) : this.#cutColored(lanes)
     const schedule = isSerial ? ({ kind: 'serial' } as const) : analyzed.schedule
     // The bits of added floats follow from where lanes are cut: then `partitions` has no say, but over two axes.
     const isFree =
       lanes === undefined || lanes.exact || schedule.kind === '2d' || schedule.kind === 'wavefront' || schedule.kind === 'skewed'
     const { partitions, balance } = isFree ? options : { ...options, partitions: undefined }
     const cut = cutBlocks(schedule, this.space, { order, partitions, balance, mostLanes: lanes?.most, weight: this.#weight })
+    return this.#shared(cut)
+  }
+
+  /** As the inspector found; in one block where that is not worth it. */
+  #cutColored(lanes: ReturnType<typeof laneChoice>): BlockSchedule {
+    const { finding, analyzed } = this.inputs
+    const { order = 'serial', partitions } = analyzed.spec.options
+    const serial = () => cutBlocks({ kind: 'serial' }, this.space, { order })
+    if (finding === undefined || finding.kind === 'nothing') {
+      this.#notWorth = finding?.text
+      return serial()
+    }
+    if (lanes !== undefined && lanes.most < 2) return serial()
+    const isFree = lanes === undefined || lanes.exact
+    const { blocks, share } = cutColored(finding, {
+      order,
+      partitions: isFree ? partitions : undefined,
+      mostLanes: lanes?.most,
+      iterationNs: this.#coloredIterationNs(),
+    })
+    const totalNs = blocks.iterations * this.#coloredIterationNs()
+    if (partitions === undefined && share > MOST_SHARE && totalNs > LEAST_TO_JUDGE_NS) {
+      this.#notWorth = `${finding.text}: too little at a time to be worth the barriers between.`
+      return serial()
+    }
+    return this.#shared(blocks)
+  }
+
+  /** In key order each value of a sum is put in its place on its own, where neighbours run in different blocks. */
+  #coloredIterationNs(): number {
+    const sums = [...this.inputs.accumulators.values()].some((input) => input === 'sum' || typeof input !== 'string')
+    const placing = sums && this.inputs.analyzed.spec.options.order !== 'any' ? NS_TO_PLACE_A_VALUE : 0
+    return iterationNs(this.#ir, (name, axis) => extentOf(this.inputs, name, axis)) + placing
+  }
+
+  /** The order of places where every worker sees it. */
+  #shared(cut: BlockSchedule): BlockSchedule {
     if (cut.order === undefined) return cut
     const shared = this.#allocate('i32', cut.order.length) as Int32Array
     shared.set(cut.order)
@@ -191,7 +238,8 @@ export class KernelLoop extends Prepared {
     const memory = this.#memory
     if (memory === undefined || this.#stale || this.#allocated.length === 0) return false
     if (resources.pool !== this.#resources.pool || resources.arena !== this.#resources.arena) return false
-    if (!sameStructure(this.inputs, inputs) || this.#weightOf(inputs, ir) !== this.#weight) return false
+    if (inputs.finding !== this.inputs.finding || !sameStructure(this.inputs, inputs) || this.#weightOf(inputs, ir) !== this.#weight)
+      return false
     const tables = ir.tables.map((table, i) => ({ copy: this.#tables[i]?.copy, original: table.value }))
     const fits = tables.every(({ copy, original }, i) =>
       copy === undefined
@@ -210,13 +258,24 @@ export class KernelLoop extends Prepared {
   /** Key columns in the order of places. */
   #keys(): readonly Int32Array[] {
     const { space, blocks } = this
-    if (space.kind !== 'sparse') return []
     const { order } = blocks
+    if (space.kind === 'box' && order !== undefined && space.extents.length > 1) return this.#boxKeys(space.extents, order)
+    if (space.kind !== 'sparse') return []
     if (order === undefined) return space.keys
     return space.keys.map((column) => {
       const sorted = this.#allocate('i32', order.length) as Int32Array
       for (let place = 0; place < order.length; place++) sorted[place] = column[order[place] as number] as number // places and positions are inside
       return sorted
+    })
+  }
+
+  #boxKeys(extents: readonly number[], order: Int32Array): readonly Int32Array[] {
+    let inner = extents.reduce((size, extent) => size * extent, 1)
+    return extents.map((extent) => {
+      inner /= Math.max(1, extent)
+      const column = this.#allocate('i32', order.length) as Int32Array
+      for (let place = 0; place < order.length; place++) column[place] = Math.floor((order[place] as number) / inner) % extent // inside
+      return column
     })
   }
 
@@ -240,6 +299,7 @@ export class KernelLoop extends Prepared {
       if (buffer.combine !== 'sum' && buffer.combine.portable === undefined)
         return `The combine function of ${buffer.label} cannot be sent to a worker.`
     }
+    if (this.#notWorth !== undefined) return this.#notWorth
     if (this.blocks.count < 2 || this.width < 2)
       return `The ${this.blocks.kind} schedule of this loop leaves nothing to run at the same time.`
     return undefined
@@ -473,6 +533,7 @@ function greatestDivisor(a: number, b: number): number {
 
 /** The most blocks that could run at once: those of one diagonal, or all when they do not wait for each other. */
 function widthOf(blocks: BlockSchedule): number {
+  if (blocks.width !== undefined) return blocks.width
   if (blocks.successors.length === 0) return blocks.count
   return Math.min(...blocks.cuts.map((cut) => cut.length - 1))
 }

@@ -114,6 +114,20 @@ export function planKernel(
   schedule: BlockSchedule,
   memory: KernelMemory,
 ): KernelPlan {
+  const { shape, binding } = kernelShape(inputs, ir, space, { permuted: schedule.order !== undefined && memory.placed === undefined }, memory)
+  const wasm = decideWasm(inputs, ir, shape, binding, memory)
+  const { extents, arrays, accumulators } = shape
+  return { text: loopKernelText(ir, shape), wasm, binding, extents, arrays: [...arrays.keys()], accumulators: [...accumulators.keys()] }
+}
+
+/** What the kernel's text depends on, and what it is bound to. */
+export function kernelShape(
+  inputs: LoopInputs,
+  ir: FunctionIr,
+  space: IterationSpace,
+  { permuted }: Pick<KernelShape, 'permuted'>,
+  memory: KernelMemory,
+): { readonly shape: KernelShape; readonly binding: BindingPlan } {
   const names = ir.uses.filter((use) => use.kind === 'array' || use.kind === 'buffer').map((use) => use.name)
   const accumulators = ir.uses.filter((use) => use.kind === 'accumulator').map((use) => use.name)
   const arrays = names.map((name) => arrayOf(inputs, name, memory))
@@ -121,9 +135,9 @@ export function planKernel(
   const extents = extentsOf(space)
   const forms = accumulators.map((name) => formOf(known(inputs.accumulators, name)))
   const shape: KernelShape = {
-    space: space.kind,
+    space: walkOf(space, permuted),
     extents,
-    permuted: schedule.order !== undefined && memory.placed === undefined,
+    permuted,
     element: element.shape,
     arrays: new Map(names.map((name, i) => [name, (arrays[i] as ArrayOf).shape])),
     accumulators: new Map(accumulators.map((name, i) => [name, forms[i] as AccumulatorForm])),
@@ -138,8 +152,13 @@ export function planKernel(
     keys: memory.keys,
     element: element.plan,
   }
-  const wasm = decideWasm(inputs, ir, shape, binding, memory)
-  return { text: loopKernelText(ir, shape), wasm, binding, extents, arrays: names, accumulators }
+  return { shape, binding }
+}
+
+/** A box whose places are in an order of their own is walked place by place: by positions, or by columns of keys. */
+function walkOf(space: IterationSpace, permuted: boolean): KernelShape['space'] {
+  if (space.kind !== 'box' || !permuted) return space.kind
+  return space.extents.length === 1 ? 'rows' : 'sparse'
 }
 
 function decideWasm(

@@ -3,6 +3,7 @@ import type { AccumulatorKind } from '../../core/accumulator.ts'
 import type { PortableFunction } from '../../core/functionIr.ts'
 import type { AnalyzedLoop } from '../../core/loopSpec.ts'
 import type { DenseStorage, Storage } from '../../core/storage.ts'
+import type { Finding } from './inspector/finding.ts'
 
 /** A user's helper function; every `UserFunction` is one. */
 export interface HelperFunction {
@@ -48,4 +49,6 @@ export interface LoopInputs {
   readonly rngs: ReadonlyMap<string, number>
   /** Everything else in `env`, as the user gave it, for bodies that run as they stand. */
   readonly envObject: Readonly<Record<string, unknown>>
+  /** What the inspector found, for colored schedules. Without it they run serially. */
+  readonly finding?: Finding
 }

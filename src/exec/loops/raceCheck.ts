@@ -63,7 +63,7 @@ export async function checkRaces(request: RaceCheckRequest): Promise<RaceCheck> 
   if (ir === undefined || whyNoKernel(inputs) !== undefined) {
     return { kind: 'skipped', because: `the body of ${loop} runs as it stands, one iteration after another` }
   }
-  const order = blocks.kind === 'serial' ? undefined : raceOrderOf(schedule, space, spec.options.order ?? 'serial')
+  const order = blocks.kind === 'serial' ? undefined : raceOrderOf(schedule, space, spec.options.order ?? 'serial', inputs.finding)
   const promises = promisedArrays(inputs, ir)
   if (order === undefined && (automatic || promises.length === 0)) {
     return { kind: 'skipped', because: `${loop} runs serially` }

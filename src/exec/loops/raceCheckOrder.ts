@@ -6,6 +6,7 @@
  *     2d on a, b    p[a] = q[a] or p[b] = q[b]: in one row or column of blocks, so one after the other
  *     wavefront     order 'serial': p[a] <= q[a] and p[b] <= q[b], where p is first in key order
  *     on a, b       order 'any': the same, either way round
+ *     colored       as the inspector found: p and q of one component; p of a lower level or color than q
  *     skewed        as a wavefront, with the values of the two forms in place of p[a] and p[b]
  *
  * Statement: blocks are cut along the axes or forms of the schedule, monotonely. Iterations that are in order here run in that
@@ -14,6 +15,7 @@
  */
 import type { Form, Schedule } from '../../core/loopSpec.ts'
 import { extentsOf, type IterationSpace } from './blockSchedule.ts'
+import type { Finding } from './inspector/finding.ts'
 
 /** Iterations by position: row-major in a box, the element's otherwise. */
 export interface RaceOrder {
@@ -31,8 +33,13 @@ export interface RaceOrder {
 type Along = (position: number) => number
 
 /** The order of a schedule; undefined where everything is in order. */
-export function raceOrderOf(schedule: Schedule, space: IterationSpace, order: 'serial' | 'any'): RaceOrder | undefined {
+export function raceOrderOf(schedule: Schedule, space: IterationSpace, order: 'serial' | 'any', finding?: Finding): RaceOrder | undefined {
   switch (schedule.kind) {
+    case 'colored': {
+      if (finding === undefined || finding.kind === 'nothing') return undefined
+      const of = (position: number): number => finding.of[position] as number
+      return finding.kind === 'components' ? inOneCell(of) : inSteps(of)
+    }
     case 'serial':
       return undefined
     case 'independent':
@@ -85,6 +92,15 @@ function inOneCell(cell: Along): RaceOrder {
     ordered: (p, q) => cell(p) === cell(q),
     transitive: true,
     keep: (kept, next) => (kept.length > 1 || kept.some((p) => cell(p) === cell(next)) ? kept : [...kept, next]),
+  }
+}
+
+/** Whoever comes after the highest step so far comes after all. */
+function inSteps(step: Along): RaceOrder {
+  return {
+    ordered: (p, q) => step(p) < step(q),
+    transitive: true,
+    keep: (kept, next) => (kept.some((p) => step(p) >= step(next)) ? kept : [next]),
   }
 }
 

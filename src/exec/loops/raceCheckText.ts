@@ -81,6 +81,7 @@ export function brokenPromiseError({ loop, array, value, iterations, elements, s
 function scheduleText(schedule: Schedule): string {
   switch (schedule.kind) {
     case 'independent':
+    case 'colored':
     case 'serial':
       return `${schedule.kind} schedule`
     case '1d':

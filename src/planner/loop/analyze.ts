@@ -7,18 +7,20 @@
  */
 import { sizeOfShape } from '../../core/indexSpace.ts'
 import type { LoopPlan } from '../../core/loopPlan.ts'
-import type { AnalyzedLoop, Form, LoopSpec, Schedule } from '../../core/loopSpec.ts'
+import type { AnalyzedLoop, Form, LoopSpec, Schedule, SubscriptSlice } from '../../core/loopSpec.ts'
 import { blockCounts } from '../../core/partitioning.ts'
 import type { Refusal } from '../../core/span.ts'
 import { type Access, accessesOf, returnsValue } from './accesses.ts'
 import { axisNames, subscriptTexts, symbolically } from './accessText.ts'
 import { type Conflict, conflictsOf, dependenceOf } from './dependence.ts'
 import { formText, skewOf } from './forms.ts'
+import { inspectionOf } from './inspection.ts'
 import { kernelOf } from './kernelTarget.ts'
 import { prefetchOf, variablesOf } from './placement.ts'
 import { rejectedOf } from './rejected.ts'
 import { axesOf, chooseSchedule, distinctVectors } from './schedule.ts'
 import { delayedBuffers, orderedAccesses, reducedArraysOf } from './sharing.ts'
+import type { NoSlice } from './slice.ts'
 import { conflictSentence } from './witnessText.ts'
 
 /** The plan of a loop and what its runtime needs to know. Never throws for what a body does: a refused one is serial. */
@@ -36,7 +38,9 @@ export function analyzeLoop(spec: LoopSpec): AnalyzedLoop {
   const asIs = kernel.target === 'as-is'
   const choice = chooseSchedule(vectors, { extents: spec.over.extents, order })
   const obstacles = asIs ? (kernel.because ?? []) : delayedBuffers(spec, accesses)
-  const schedule: Schedule = obstacles.length > 0 ? { kind: 'serial' } : choice.schedule
+  const isOpen = obstacles.length === 0 && choice.schedule.kind === 'serial'
+  const inspection = isOpen ? inspectionOf(spec, ir, conflicts) : undefined
+  const schedule: Schedule = obstacles.length > 0 ? { kind: 'serial' } : scheduleWith(inspection, choice.schedule)
   const reported = reportedConflicts(conflicts)
   const placement = { spec, ir, accesses, schedule, reducedArrays: asIs ? [] : reducedArrays }
   const variables = variablesOf(placement)
@@ -52,24 +56,38 @@ export function analyzeLoop(spec: LoopSpec): AnalyzedLoop {
     rejected:
       obstacles.length > 0
         ? refusedKinds(obstacles)
-        : rejectedOf(choice.rejected, { spec, ir, conflicts, parallel: schedule.kind !== 'serial' }),
+        : [
+            ...rejectedOf(choice.rejected, { spec, ir, conflicts, parallel: schedule.kind !== 'serial' && schedule.kind !== 'colored' }),
+            ...rejectedInspection(inspection),
+          ],
     dependences: reported.map(dependenceOf),
     variables,
     accesses: accessTable(spec, accesses, names),
     kernel,
     execution: { where: 'caller', because: 'decided by run()' },
-    prefetch: prefetchOf(placement, variables, names),
+    prefetch: prefetchOf(placement, { variables, names, inspected: inspection?.kind === 'slice' ? inspection.touched : new Map() }),
   }
   return {
     spec,
     plan,
     schedule,
     ir,
+    ...(inspection?.kind === 'slice' ? { slice: inspection } : {}),
     reducedArrays: asIs ? [] : reducedArrays,
     writtenArrays: writtenArraysOf(accesses),
     writesElement: returnsValue(ir),
     notes: reported.map((conflict) => ({ sentence: conflictSentence(spec, conflict, names), certain: conflict.certain })),
   }
+}
+
+/** With a slice, the first run finds out what no static schedule could know. */
+function scheduleWith(inspection: SubscriptSlice | NoSlice | undefined, schedule: Schedule): Schedule {
+  return inspection?.kind === 'slice' ? { kind: 'colored' } : schedule
+}
+
+/** Chains have nothing to inspect, and no refusal: their dependences say it all. */
+function rejectedInspection(inspection: SubscriptSlice | NoSlice | undefined): LoopPlan['rejected'] {
+  return inspection?.kind === 'none' ? [{ kind: 'colored', because: [inspection.because], edit: inspection.because.cure }] : []
 }
 
 /** A body that could not be lowered runs as it stands: what it touches is unknown, so it may write every array it is given. */
@@ -117,9 +135,15 @@ function reasonOf(schedule: Schedule, names: readonly string[], conflicts: reado
       return `every dependence points forward, or nowhere, along ${schedule.axes.map(nameOf).join(' and ')}`
     case 'skewed':
       return `${skewReason(schedule.forms, names)}every dependence points forward, or nowhere, along ${schedule.forms.map((form) => formText(form, names)).join(' and ')}`
+    case 'colored':
+      return `${throughText(conflicts)}; the first run inspects which`
     case 'serial':
-      return `iterations depend on each other through ${[...new Set(conflicts.map((conflict) => conflict.from.name))].join(', ') || 'nothing'}`
+      return throughText(conflicts)
   }
+}
+
+function throughText(conflicts: readonly Conflict[]): string {
+  return `iterations depend on each other through ${[...new Set(conflicts.map((conflict) => conflict.from.name))].join(', ') || 'nothing'}`
 }
 
 /** "i by i + t: ": which index is replaced by what. */

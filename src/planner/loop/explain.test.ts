@@ -98,7 +98,7 @@ test('subscripts that only the data can tell', () => {
   expect(explainLoop(analyzeLoop(spec))).toMatchInlineSnapshot(`
     "loop over range(100), order serial
       1:1  ([i], { a, x, W }) => { const j = x.get(i); a.set(j, W.get(j, 0)) }
-    schedule serial: iterations depend on each other through a
+    schedule colored: iterations depend on each other through a; the first run inspects which
     variables
       x  broadcast  env
       W  served     env
@@ -115,7 +115,11 @@ test('subscripts that only the data can tell', () => {
     rejected
       independent: a [+]
         edit: promise { assume: { distinct: ['x'] } } if the values of x differ between iterations
-    prefetch W[x.get(i), 0]
+    inspected
+      let j = x[i]
+      a[j] = …
+    blocks cut when the data is known
+    prefetch W[x.get(i), 0], a[x.get(i)]
     kernel js
     execution caller: decided by run()"
   `)

@@ -2,6 +2,8 @@
 import type { Dependence, LoopPlan } from '../../core/loopPlan.ts'
 import type { AnalyzedLoop } from '../../core/loopSpec.ts'
 import { placeText, type Refusal } from '../../core/span.ts'
+import { irText } from '../function/irText.ts'
+import { axisNames } from './accessText.ts'
 
 /** What runs have shown, printed with the plan when there were any. */
 export interface MeasuredLoop {
@@ -25,6 +27,7 @@ export function explainLoop(
     ...section('accesses', accessLines(plan, file)),
     ...section('dependences', dependenceLines(analyzed)),
     ...section('rejected', rejectedLines(plan, file)),
+    ...section('inspected', inspectedLines(analyzed)),
     ...footer(plan, options),
   ].join('\n')
 }
@@ -67,6 +70,17 @@ function dependenceLines({ plan, notes, spec }: AnalyzedLoop): string[] {
     const kinds = [...new Set(group.map((i) => plan.dependences[i]?.kind))]
     return [...dependenceText(dependence, kinds.join(', '), spec.body.span.file), `  ${note.sentence}`]
   })
+}
+
+/** What the first run lists for each iteration: the slice of the body. */
+function inspectedLines({ slice, spec }: AnalyzedLoop): string[] {
+  if (slice === undefined) return []
+  const names = axisNames(spec.over.rank, spec.body.ir, spec.body.text)
+  return irText(slice.ir)
+    .replaceAll(/\bevaluate /g, '')
+    .replaceAll(/@(\d+)/g, (_, axis: string) => names[Number(axis)] ?? `i${axis}`)
+    .replaceAll(/\] = 0$/gm, '] = …')
+    .split('\n')
 }
 
 function dependenceText({ array, vector, from, to }: Dependence, kinds: string, file: string | undefined): string[] {

@@ -83,11 +83,19 @@ function hasUnknown({ subscripts }: Access): boolean {
   return subscripts.some((subscript) => subscript.kind === 'unknown' || !isDecided(subscript.form))
 }
 
-/** What would be fetched ahead of a block: the reads of served arrays. */
-export function prefetchOf(placement: Placement, variables: LoopPlan['variables'], names: readonly string[]): LoopPlan['prefetch'] {
+/** What is known ahead of a block: the reads of served arrays, and all that the inspector lists, by the arrays' names. */
+export function prefetchOf(
+  placement: Placement,
+  known: {
+    readonly variables: LoopPlan['variables']
+    readonly names: readonly string[]
+    readonly inspected: ReadonlyMap<string, number>
+  },
+): LoopPlan['prefetch'] {
+  const { variables, names, inspected } = known
   const served = new Set(variables.filter((variable) => variable.class === 'served').map((variable) => variable.name))
   const slices = placement.accesses
-    .filter((access) => served.has(access.name))
+    .filter((access) => served.has(access.name) || inspected.has(access.name))
     .map((access) => ({ array: access.name, slice: elementText(placement.spec, access, symbolically(names)).replaceAll('? ', '') }))
   return slices.filter(({ slice }, i) => slices.findIndex((other) => other.slice === slice) === i)
 }

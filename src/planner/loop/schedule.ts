@@ -34,6 +34,9 @@
  *                   Vectors point forward in time, so enough of the outer axes makes up for any step back of known length;
  *                   a `*`, or a `-` of unknown length, it cannot make up for.
  *
+ *     colored       No static schedule is legal, and a slice tells what each iteration touches (`slice.ts`). The first run finds
+ *                   out which iterations are in conflict; see `exec/loops/inspector`.
+ *
  *     serial        One block.
  *
  * `*` may be any integer, `+` any positive one, `-` any negative one.
@@ -54,7 +57,7 @@ export const KINDS = ['independent', '1d', '2d', 'wavefront', 'skewed', 'serial'
 export type PlannedKind = (typeof KINDS)[number]
 
 export interface Choice {
-  readonly schedule: Schedule
+  readonly schedule: Exclude<Schedule, { kind: 'colored' }>
   /** The freer kinds that were tried in vain, in that order. */
   readonly rejected: readonly PlannedKind[]
 }
@@ -73,7 +76,7 @@ export function chooseSchedule(vectors: readonly Vector[], space: Space): Choice
   return { schedule: { kind: 'serial' }, rejected }
 }
 
-function scheduleOf(kind: PlannedKind, forms: readonly Form[]): Schedule {
+function scheduleOf(kind: PlannedKind, forms: readonly Form[]): Choice['schedule'] {
   const [a = [], b = []] = forms
   switch (kind) {
     case 'independent':
@@ -220,6 +223,7 @@ export function axesOf(schedule: Schedule): readonly number[] {
       return schedule.axes
     case 'skewed':
       return axesIn(schedule.forms)
+    case 'colored':
     case 'serial':
       return []
   }
