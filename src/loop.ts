@@ -130,7 +130,7 @@ export class LoopHandle implements Loop {
     if (prepared === undefined) return plan
     const finding = this.#prepared?.finding
     const blocks = plan.schedule.kind === 'serial' ? [] : prepared.blocks.cuts.map((cut) => cut.length - 1)
-    const reason = finding === undefined || finding.kind === 'nothing' ? plan.schedule.reason : `${plan.schedule.reason}: ${finding.text}`
+    const reason = `${plan.schedule.reason}${finding === undefined ? '' : `${finding.kind === 'nothing' ? '. ' : ': '}${finding.text}`}`
     const schedule = { ...plan.schedule, blocks, reason }
     return { ...plan, schedule, kernel: prepared.kernel ?? plan.kernel, execution: prepared.execution }
   }

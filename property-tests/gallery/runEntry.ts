@@ -12,6 +12,8 @@ export interface Verdict {
   readonly reason: string
   /** For serial loops. */
   readonly blocking?: string
+  /** Why the first run cannot inspect the loop. */
+  readonly uninspected?: string
   readonly edits: readonly string[]
 }
 
@@ -105,16 +107,28 @@ function firstDifference(plain: Numbers, got: Numbers): string | undefined {
 
 function verdictOf({ name, what }: Entry, loop: string, plan: LoopPlan): Verdict {
   const { kind, axes, reason } = plan.schedule
-  const schedule = kind === 'serial' || kind === 'independent' ? kind : `${kind} on ${axes.length > 1 ? 'axes' : 'axis'} ${axes.join(', ')}`
+  const schedule = axes.length === 0 || kind === 'independent' ? kind : `${kind} on ${axes.length > 1 ? 'axes' : 'axis'} ${axes.join(', ')}`
   const isSerial = kind === 'serial'
   const blocking = isSerial ? blockingOf(plan) : undefined
+  const uninspected = plan.rejected
+    .flatMap((one) => (one.kind === 'colored' ? one.because : []))
+    .flatMap((one) => ('code' in one ? [oneLine(one.message)] : []))
   const edits = isSerial ? [...new Set(plan.rejected.flatMap(({ edit }) => (edit === undefined ? [] : [edit])))] : []
-  return { entry: name, what, loop, schedule, reason: oneLine(reason), edits, ...(blocking === undefined ? {} : { blocking }) }
+  return {
+    entry: name,
+    what,
+    loop,
+    schedule,
+    reason: oneLine(reason),
+    edits,
+    ...(blocking === undefined ? {} : { blocking }),
+    ...(uninspected[0] === undefined ? {} : { uninspected: uninspected[0] }),
+  }
 }
 
 /** What is in the way of the most ordered schedule that was tried. */
 function blockingOf({ rejected, kernel }: LoopPlan): string | undefined {
-  const first = rejected.at(-1)?.because[0] ?? kernel.because?.[0]
+  const first = rejected.findLast(({ kind }) => kind !== 'colored')?.because[0] ?? kernel.because?.[0]
   if (first === undefined) return undefined
   if ('code' in first) return `${first.message} ${first.cure}`
   const places = [...new Set([first.from.text, first.to.text])].map(oneLine)
@@ -126,10 +140,11 @@ const oneLine = (text: string): string => text.replace(/\s+/g, ' ').replace(/__v
 /** The golden text of some verdicts. */
 export function verdictText(verdicts: readonly Verdict[]): string {
   const blocks = new Map<string, string[]>()
-  for (const { entry, what, loop, schedule, reason, blocking, edits } of verdicts) {
+  for (const { entry, what, loop, schedule, reason, blocking, uninspected, edits } of verdicts) {
     const lines = blocks.get(entry) ?? [`${entry}: ${what}`]
     lines.push(`  ${loop === '' ? '' : `${loop}: `}${schedule}: ${reason}`)
     if (blocking !== undefined) lines.push(`    in the way: ${blocking}`)
+    if (uninspected !== undefined) lines.push(`    not inspected: ${uninspected}`)
     lines.push(...edits.map((edit) => `    edit: ${edit}`))
     blocks.set(entry, lines)
   }

@@ -114,7 +114,13 @@ export function planKernel(
   schedule: BlockSchedule,
   memory: KernelMemory,
 ): KernelPlan {
-  const { shape, binding } = kernelShape(inputs, ir, space, { permuted: schedule.order !== undefined && memory.placed === undefined }, memory)
+  const { shape, binding } = kernelShape(
+    inputs,
+    ir,
+    space,
+    { permuted: schedule.order !== undefined && memory.placed === undefined },
+    memory,
+  )
   const wasm = decideWasm(inputs, ir, shape, binding, memory)
   const { extents, arrays, accumulators } = shape
   return { text: loopKernelText(ir, shape), wasm, binding, extents, arrays: [...arrays.keys()], accumulators: [...accumulators.keys()] }

@@ -95,7 +95,7 @@ export function prefetchOf(
   const { variables, names, inspected } = known
   const served = new Set(variables.filter((variable) => variable.class === 'served').map((variable) => variable.name))
   const slices = placement.accesses
-    .filter((access) => served.has(access.name) || inspected.has(access.name))
+    .filter((access) => served.has(access.name) || (inspected.has(access.name) && hasUnknown(access)))
     .map((access) => ({ array: access.name, slice: elementText(placement.spec, access, symbolically(names)).replaceAll('? ', '') }))
   return slices.filter(({ slice }, i) => slices.findIndex((other) => other.slice === slice) === i)
 }
