@@ -133,7 +133,7 @@ class Inspection {
     const { iterations } = this.#work
     const best = found.reduce((a, b) => (widthOf(b, iterations) > widthOf(a, iterations) ? b : a))
     if (iterations > 0 && widthOf(best, iterations) >= LEAST_WIDTH) return best
-    return nothing(`What the iterations touch leaves almost nothing to run at the same time: ${found.map(({ text }) => text).join('; ')}.`)
+    return nothing(`Almost nothing can run at the same time: ${found.map(({ text }) => text).join('; ')}.`)
   }
 
   /** Reads the touches of all iterations, chunk by chunk; gives the iterations read when it was told to stop early. */
