@@ -1,8 +1,10 @@
 /** The questions of `tables.bench.ts`: each as a chain and as SQL, with answers that can be compared. */
 import type { DuckDBConnection } from '@duckdb/node-api'
-import type { Session } from 'distarray'
+import type { Table as ArrowTable } from 'apache-arrow'
+import { type Session, sum } from 'distarray'
 import type { Sales } from './tablesData.ts'
 
+/** What is asked; an answer that is a function is called when the clock has stopped, to bring it into a form that can be compared. */
 export interface Question {
   readonly name: string
   readonly distarray: () => Promise<unknown>
@@ -11,6 +13,7 @@ export interface Question {
 
 export function questions(session: Session, columns: Sales, duckdb: DuckDBConnection): readonly Question[] {
   const sales = session.fromColumns({ ...columns })
+  const chosen = session.fromColumns({ product: Int32Array.from({ length: 10_000 }, (_, i) => 10 * i) })
   const first = async (sql: string): Promise<unknown> => (await duckdb.runAndReadAll(sql)).getRows()[0]?.[0]
   return [
     {
@@ -35,5 +38,54 @@ export function questions(session: Session, columns: Sales, duckdb: DuckDBConnec
         return await first('SELECT p FROM products LIMIT 1 OFFSET 12345')
       },
     },
+    {
+      name: 'sums of 2 columns by 100 keys',
+      distarray: async () =>
+        byKey(
+          await sales
+            .groupBy((s) => s.shop)
+            .agg({ a: sum((s) => s.price), b: sum((s) => s.discount) })
+            .toArrow(),
+        ),
+      duckdb: async () => {
+        const reader = await duckdb.runAndReadAll('SELECT shop, sum(price) AS a, sum(discount) AS b FROM sales GROUP BY shop')
+        return () => sortedByKey(reader.getColumns())
+      },
+    },
+    {
+      name: 'sums of 2 columns by 100,000 keys',
+      distarray: async () =>
+        byKey(
+          await sales
+            .groupBy((s) => s.product)
+            .agg({ a: sum((s) => s.price), b: sum((s) => s.discount) })
+            .toArrow(),
+        ),
+      duckdb: async () => {
+        const reader = await duckdb.runAndReadAll('SELECT product, sum(price) AS a, sum(discount) AS b FROM sales GROUP BY product')
+        return () => sortedByKey(reader.getColumns())
+      },
+    },
+    {
+      name: 'semi-join to 10,000 keys, sum',
+      distarray: () =>
+        sales
+          .join(chosen, 'product', { how: 'semi' })
+          .map((s) => s.price)
+          .sum(),
+      duckdb: () => first('SELECT sum(price) FROM sales SEMI JOIN chosen USING (product)'),
+    },
   ]
+}
+
+/** Columns key, a, b of an Arrow table, later: when the clock has stopped. */
+function byKey(table: ArrowTable): () => unknown {
+  return () => sortedByKey(['key', 'a', 'b'].map((name) => Array.from(table.getChild(name)?.toArray() as Float64Array))) // columns of numbers
+}
+
+/** The columns with their rows in the order of the first: engines may give groups in any order. */
+function sortedByKey(columns: readonly (readonly unknown[])[]): unknown {
+  const [keys = []] = columns
+  const order = keys.map((_, i) => i).sort((a, b) => Number(keys[a]) - Number(keys[b]))
+  return columns.map((column) => order.map((i) => column[i]))
 }

@@ -308,6 +308,8 @@ export function concatColumns(columns: readonly Column[], name = 'value'): Colum
     }
     case 'utf8':
     case 'binary': {
+      const whole = adjoiningTexts(parts)
+      if (whole !== undefined) return { ...base, ...whole }
       const offsets = joinedOffsets(parts, length)
       const values = new Uint8Array(offsets[length] ?? 0)
       let at = 0
@@ -320,6 +322,8 @@ export function concatColumns(columns: readonly Column[], name = 'value'): Colum
     }
     default: {
       if (!isFixedKind(type.kind)) return { type, length }
+      const whole = adjoining(parts.map((part) => part.values))
+      if (whole?.length === length) return { ...base, values: whole }
       const values = new FIXED_FORMS[type.kind].array(length)
       let at = 0
       for (const part of parts) {
@@ -330,6 +334,34 @@ export function concatColumns(columns: readonly Column[], name = 'value'): Colum
       return { ...base, values }
     }
   }
+}
+
+/** The views as one, where each begins at the end of the one before: slices of one buffer. `overlap`: elements that neighbours share. */
+function adjoining<A extends NonNullable<Column['values']>>(views: readonly (A | undefined)[], overlap = 0): A | undefined {
+  const [first] = views
+  if (first === undefined || first.buffer.byteLength === first.byteLength) return undefined
+  let end = first.byteOffset
+  let length = overlap
+  for (const view of views) {
+    if (view === undefined || view.buffer !== first.buffer || view.byteOffset !== end) return undefined
+    length += view.length - overlap
+    end = view.byteOffset + view.byteLength - overlap * view.BYTES_PER_ELEMENT
+  }
+  const ArrayOfFirst = first.constructor as new (buffer: ArrayBufferLike, byteOffset: number, length: number) => A // its own class
+  return new ArrayOfFirst(first.buffer, first.byteOffset, length)
+}
+
+function adjoiningTexts(parts: readonly Column[]): { readonly values: Uint8Array; readonly offsets: Int32Array } | undefined {
+  const [first] = parts
+  const bytes = first === undefined ? undefined : bytesOf(first)
+  const same = (part: Column): boolean =>
+    part.values?.buffer === bytes?.buffer && part.values?.byteOffset === bytes?.byteOffset && part.values?.length === bytes?.length
+  if (bytes === undefined || !parts.every(same) || parts.some((part) => part.offsets?.length !== part.length + 1)) return undefined
+  const offsets = adjoining(
+    parts.map((part) => part.offsets),
+    1,
+  )
+  return offsets === undefined ? undefined : { values: bytes, offsets }
 }
 
 function joinedValidity(parts: readonly Column[], length: number): Uint8Array | undefined {

@@ -47,6 +47,8 @@ export interface ExecutorOptions {
   readonly smallRows?: number
   /** Elements per partition of data in memory. */
   readonly partitionRows?: number
+  /** See `GroupServices`. */
+  readonly rowsPerGroup?: number
 }
 
 export interface RunOptions {

@@ -4,8 +4,10 @@ import { TaskError } from '../core/errors.ts'
 import type { PhysicalPlan, WideOperator } from '../planner/physical/physicalPlan.ts'
 import { Blocks } from './blocks.ts'
 import type { ExecutorOptions } from './executor.ts'
+import { groupedRows } from './groupRun.ts'
 import { asRowFailure, taskErrorOf } from './kernels/rowFailure.ts'
 import { asDeclared, batchAs, type ExecBatch, emptyBatch, sliceBatch, unifyElements } from './operators/batches.ts'
+import { isFree } from './operators/freeSteps.ts'
 import { withoutKeys } from './operators/operator.ts'
 import { cutPartitions, PARTITION_ROWS } from './operators/partitions.ts'
 import { inOrder } from './scheduler.ts'
@@ -126,6 +128,7 @@ export class Run {
   private async collected(plan: Pipeline, input: Dataset, limit: number = Number.POSITIVE_INFINITY): Promise<Dataset> {
     const partitions: Partition[] = []
     const blocks: Block[] = []
+    const together = runsTogether(plan, input.partitions)
     let rows = 0
     for await (const result of this.pipeline(plan, input)) {
       const batches = result.batches.map((batch) => {
@@ -133,7 +136,8 @@ export class Run {
         rows += taken.length
         return plan.keys.kind === 'rowNumber' ? withoutKeys(taken) : taken
       })
-      partitions.push({ kind: 'batches', batches })
+      if (together) partitions.push(...batches.map((batch): Partition => ({ kind: 'batches', batches: [batch] })))
+      else partitions.push({ kind: 'batches', batches })
       blocks.push(...result.blocks)
       if (rows >= limit) break
     }
@@ -147,8 +151,9 @@ export class Run {
       plan.numbered && !given.partitions.slice(0, -1).every((one) => rowsOf(one) !== undefined)
         ? await this.materialized(given, plan.input)
         : given
-    const { partitions } = input
-    const inline = plan.where === 'caller' || this.isSmall(partitions)
+    const together = runsTogether(plan, input.partitions)
+    const partitions: readonly Partition[] = together ? [{ kind: 'batches', batches: batchesOf(input.partitions) }] : input.partitions
+    const inline = plan.where === 'caller' || together || this.isSmall(partitions)
     const rowsBefore = new Array<number>(plan.steps.length).fill(0)
     const firstRows: number[] = []
     let total = 0
@@ -196,7 +201,7 @@ export class Run {
       return all.length > 0 ? all : [emptyBatch(plan.inputs[i]?.element ?? { kind: 'unknown' })]
     })
     const inline = plan.where === 'caller' || inputs.every(({ partitions }) => this.isSmall(partitions))
-    const result = await this.wideTask({ kind: 'wide', inputs: batches, operator: plan.operator }, inline)
+    const result = await this.wideResult(plan.operator, batches, inline)
     const out = plan.keys.kind === 'rowNumber' ? result.batches.map(withoutKeys) : result.batches
     const used = inputs.flatMap(({ blocks }) => this.blocks.keep(blocks, out))
     const rows = out.reduce((sum, batch) => sum + batch.length, 0)
@@ -205,6 +210,30 @@ export class Run {
       ? out.map((batch) => [batch])
       : cutPartitions(out, this.options.partitionRows ?? PARTITION_ROWS)
     return { partitions: pieces.map((piece) => ({ kind: 'batches', batches: piece })), blocks: [...result.blocks, ...used] }
+  }
+
+  /** By the tasks of the operator's own where it has some that share the work, else by one. */
+  private async wideResult(
+    operator: WideOperator,
+    inputs: readonly (readonly ExecBatch[])[],
+    inline: boolean,
+  ): Promise<Pick<StageResult, 'batches' | 'blocks'>> {
+    const [only = []] = inputs
+    if (operator.kind !== 'HashAggregateExec' || inline || !only.some((batch) => batch.length > 0)) {
+      return await this.wideTask({ kind: 'wide', inputs, operator }, inline)
+    }
+    const { pool, rowsPerGroup } = this.options
+    const blocks: Block[] = []
+    const grouped = await groupedRows(operator, only, {
+      workers: pool.size,
+      ...(rowsPerGroup === undefined ? {} : { rowsPerGroup }),
+      run: async (task) => {
+        const result = await this.task(task, false)
+        blocks.push(...result.blocks)
+        return result.batches
+      },
+    })
+    return { batches: [grouped], blocks: this.blocks.keep(blocks, [grouped]) }
   }
 
   private async wideTask(task: StageTask, inline: boolean): Promise<StageResult> {
@@ -245,6 +274,18 @@ export class Run {
   private emit(event: Parameters<NonNullable<ExecutorOptions['onEvent']>>[0]): void {
     this.options.onEvent?.(event)
   }
+}
+
+/**
+ * Whether all partitions are one task on the caller's thread: the steps only hand columns on. Every partition is one
+ * batch with elements in it, so that the batches of the result are the partitions again.
+ */
+function runsTogether(plan: Pipeline, partitions: readonly Partition[]): boolean {
+  return (
+    plan.steps.length > 0 &&
+    plan.steps.every(isFree) &&
+    partitions.every((one) => one.kind === 'batches' && one.batches.length === 1 && (one.batches[0]?.length ?? 0) > 0)
+  )
 }
 
 /** Row numbers count every row of the source: a pipeline that reads them lets it skip none. */

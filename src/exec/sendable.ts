@@ -15,6 +15,11 @@ export function sendable(task: StageTask): StageTask {
     }
     case 'wide':
       return { ...task, inputs: task.inputs.map((batches) => batches.map(compact)), operator: sendableOperator(task.operator) }
+    case 'groupCodes':
+      return { ...task, batches: task.batches.map(compact) }
+    case 'groupFold':
+    case 'groupValues':
+      return { ...task, ranges: task.ranges.map((range) => ({ ...range, batches: range.batches.map(compact) })) }
   }
 }
 

@@ -12,6 +12,7 @@ import { RowFailure } from './kernels/rowFailure.ts'
 import type { Arena } from './memory/arena.ts'
 import { copyInto, mapBuffers } from './memory/shareColumns.ts'
 import { concatBatches, type ExecBatch } from './operators/batches.ts'
+import { type GroupTask, runGroupTask } from './operators/groupTasks.ts'
 import { openNarrow, runWide } from './operators/index.ts'
 import type { Narrow } from './operators/operator.ts'
 import type { TaskHandler } from './workers/worker.ts'
@@ -35,6 +36,7 @@ export type StageTask =
       readonly firstRow: number
     }
   | { readonly kind: 'wide'; readonly inputs: readonly (readonly ExecBatch[])[]; readonly operator: WideOperator }
+  | GroupTask
 
 /** A block of the arena that a result lies in. */
 export interface Block {
@@ -77,6 +79,10 @@ export async function runStageTask(task: StageTask, services: StageServices): Pr
       )
       return { rowsIn: [], ...share(out, services.arena, task.operator.kind) }
     }
+    case 'groupCodes':
+    case 'groupFold':
+    case 'groupValues':
+      return { rowsIn: [], ...share(runGroupTask(task, services.arena), services.arena, 'HashAggregateExec') }
   }
 }
 

@@ -4,35 +4,66 @@
  *
  *     encode ['b', 'a', 'b', null]   gives   [0, 1, 0, 2]
  *
- * A struct's id is found from its fields' ids, a list's from its items'; no value is printed or compared deeply.
+ * Numbers and texts are hashed as they are stored; a struct's id is found from its fields' ids, a list's from its items'.
  */
 import { type Column, isValid } from '../../core/column.ts'
 import { valueText } from '../../core/columnBuilder.ts'
 import { emptyColumn, valueReader } from '../../core/columnOps.ts'
 import { Bug } from '../../core/errors.ts'
 import { type ColumnType, sameType, typeText } from '../../core/schema.ts'
+import { ByteTable, type Piece, type Unknown, type Words, WordTable } from './keyTable.ts'
+import { wordsOf } from './typedLoops.ts'
 
 /** Encodes columns of one type; ids go on from column to column. */
 export class KeyIds {
-  size = 0
   private readonly type: ColumnType
-  private readonly ids = new Map<unknown, number>()
   private readonly children: readonly KeyIds[]
+  private readonly table: WordTable | ByteTable | Map<unknown, number>
+  /** For a struct: the tables of its first parts together. */
+  private readonly pairs: readonly WordTable[]
+  /** The id of null, once there was one. */
+  private nullId = -1
 
   constructor(type: ColumnType) {
     this.type = type
     this.children =
       type.kind === 'struct' ? type.fields.map((field) => new KeyIds(field.type)) : type.kind === 'list' ? [new KeyIds(type.item)] : []
+    this.pairs = type.kind === 'struct' ? type.fields.slice(2).map(() => new WordTable()) : []
+    this.table = tableFor(type)
   }
 
+  get size(): number {
+    return this.table.size
+  }
+
+  /** The ids of the column's values; those not seen before get the next ones. */
   encode(column: Column): Int32Array {
+    return this.ids(column, 'add')
+  }
+
+  /** The ids of the column's values, -1 for those not seen before. */
+  lookUp(column: Column): Int32Array {
+    return this.ids(column, 'missing')
+  }
+
+  private ids(column: Column, unknown: Unknown): Int32Array {
     if (!this.takes(column)) throw new Bug(`Keys of type ${typeText(column.type)} met keys of type ${typeText(this.type)}.`)
     const out = new Int32Array(column.length)
-    const { validity } = column
-    const present = this.presentIds(column)
-    for (let i = 0; i < out.length; i++) {
-      out[i] = validity === undefined || ((validity[i >> 3] as number) & (1 << (i & 7))) !== 0 ? present(i) : this.idOf(null)
+    if (column.type.kind === 'null' || column.type.kind === 'unknown') {
+      if (column.length > 0 && this.nullId < 0 && unknown === 'add') this.nullId = this.addNull()
+      return out.fill(this.nullId)
     }
+    const { length, validity } = column
+    const encode = this.encoderOf(column, out, unknown)
+    const first = validity === undefined ? -1 : firstNull(validity, length)
+    if (validity === undefined || first < 0) {
+      encode({ begin: 0, end: length, unknown })
+      return out
+    }
+    encode({ begin: 0, end: first, unknown })
+    if (this.nullId < 0 && unknown === 'add') this.nullId = this.addNull()
+    encode({ begin: first, end: length, unknown, validity })
+    for (let i = first; i < length; i++) if (((validity[i >> 3] as number) & (1 << (i & 7))) === 0) out[i] = this.nullId
     return out
   }
 
@@ -45,76 +76,117 @@ export class KeyIds {
     return nested || sameType(type, this.type)
   }
 
-  private presentIds(column: Column): (index: number) => number {
-    const { type, values } = column
-    switch (type.kind) {
-      case 'struct':
-        return this.structIds(column)
-      case 'list': {
-        const items = this.children[0]?.encode(column.children?.[0] ?? emptyColumn(type.item)) ?? new Int32Array(0)
-        const offsets = column.offsets ?? new Int32Array(1)
-        return (i) => this.idOf(items.subarray(offsets[i], offsets[i + 1]).join(' '))
+  private addNull(): number {
+    return this.table instanceof Map ? idIn(this.table, null, 'add') : this.table.addOutside()
+  }
+
+  /** Writes the ids of a piece of the column's values that are not null. */
+  private encoderOf(column: Column, out: Int32Array, unknown: Unknown): (piece: Piece) => void {
+    const { table } = this
+    if (table instanceof WordTable) {
+      const words = column.type.kind === 'struct' ? this.pairsOf(column, unknown) : wordsOfColumn(column)
+      return (piece) => table.encode(words, out, piece)
+    }
+    if (table instanceof ByteTable) {
+      const values = column.values instanceof Uint8Array ? column.values : new Uint8Array(0)
+      const offsets = column.offsets ?? new Int32Array(column.length + 1)
+      return (piece) => table.encode(values, offsets, out, piece)
+    }
+    const contents = this.contentsOf(column, unknown)
+    return ({ begin, end, validity }) => {
+      for (let i = begin; i < end; i++) {
+        if (validity === undefined || ((validity[i >> 3] as number) & (1 << (i & 7))) !== 0) out[i] = idIn(table, contents(i), unknown)
       }
-      case 'binary': {
-        const read = valueReader(column)
-        return (i) => this.idOf((read(i) as Uint8Array).join(' ')) // a binary column reads as bytes
-      }
-      case 'object': {
-        const read = valueReader(column)
-        return (i) => this.idOf(contentOf(read(i)))
-      }
-      case 'utf8':
-      case 'null':
-      case 'unknown': {
-        const read = valueReader(column)
-        return (i) => this.idOf(read(i))
-      }
-      case 'timestamp':
-      case 'date':
-      case 'f64':
-      case 'f32':
-      case 'i32':
-      case 'u32':
-      case 'i16':
-      case 'u16':
-      case 'i8':
-      case 'u8':
-      case 'i64':
-      case 'u64':
-      case 'time':
-      case 'bool':
-        // what is stored is equal exactly when the values are; Map keys are compared by SameValueZero
-        return (i) => this.idOf(values?.[i])
     }
   }
 
-  /** Field by field: the ids of the first fields together, then with the next. */
-  private structIds(column: Column): (index: number) => number {
-    const parts = this.children.map((child, i) => child.encode(column.children?.[i] ?? emptyColumn({ kind: 'null' })))
-    const [only] = parts
-    if (only === undefined) return () => this.idOf('')
-    if (parts.length === 1) return (i) => this.idOf(only[i])
-    const key = new Array<number>(parts.length)
-    if (parts.length === 2) {
-      const second = parts[1] as Int32Array // two parts
-      // exact below 2^53: 2^21 first ids times 2^32; strings beyond, which no number equals
-      return (i) =>
-        this.idOf((only[i] as number) < 2 ** 21 ? (only[i] as number) * 2 ** 32 + (second[i] as number) : `${only[i]} ${second[i]}`)
-    }
-    return (i) => {
-      for (let p = 0; p < parts.length; p++) key[p] = parts[p]?.[i] as number
-      return this.idOf(key.join(' '))
-    }
+  /** Field by field: the ids of the first fields together, with those of the last. */
+  private pairsOf(column: Column, unknown: Unknown): Words {
+    const none = (): Int32Array => new Int32Array(column.length)
+    const parts = this.children.map((child, i) => child.ids(column.children?.[i] ?? nullsOf(column.length), unknown))
+    const last = parts.length < 2 ? none() : (parts.pop() as Int32Array) // two at least
+    const first = parts.reduce((together, part, i) => {
+      if (i === 0) return part
+      const ids = none()
+      this.pairs[i - 1]?.encode({ kind: 'pair', first: together, second: part }, ids, { begin: 0, end: ids.length, unknown })
+      return ids
+    }, none())
+    return { kind: 'pair', first, second: last }
   }
 
-  private idOf(key: unknown): number {
-    let id = this.ids.get(key)
-    if (id === undefined) {
-      id = this.size++
-      this.ids.set(key, id)
+  /** Of a list or an object: something that equal contents share. */
+  private contentsOf(column: Column, unknown: Unknown): (index: number) => unknown {
+    if (column.type.kind === 'list') {
+      const items = this.children[0]?.ids(column.children?.[0] ?? emptyColumn(column.type.item), unknown) ?? new Int32Array(0)
+      const offsets = column.offsets ?? new Int32Array(column.length + 1)
+      return (i) => items.subarray(offsets[i], offsets[i + 1]).join(' ')
     }
-    return id
+    const read = valueReader(column)
+    return (i) => contentOf(read(i))
   }
+}
+
+function tableFor(type: ColumnType): WordTable | ByteTable | Map<unknown, number> {
+  switch (type.kind) {
+    case 'utf8':
+    case 'binary':
+      return new ByteTable()
+    case 'list':
+    case 'object':
+      return new Map()
+    case 'null':
+    case 'unknown':
+    case 'struct':
+    case 'timestamp':
+    case 'date':
+    case 'f64':
+    case 'f32':
+    case 'i32':
+    case 'u32':
+    case 'i16':
+    case 'u16':
+    case 'i8':
+    case 'u8':
+    case 'i64':
+    case 'u64':
+    case 'time':
+    case 'bool':
+      return new WordTable()
+  }
+}
+
+/** What is stored of a fixed-width value is equal exactly when the value is. */
+function wordsOfColumn({ type, length, values }: Column): Words {
+  const kind = wordsOf(type.kind)
+  switch (kind) {
+    case 'integer':
+      return { kind, values: (values ?? new Int32Array(length)) as Int32Array } // the arrays of these types hold numbers
+    case 'float':
+      return { kind, values: (values ?? new Float64Array(length)) as Float64Array }
+    case 'long':
+      return { kind, values: (values ?? new BigInt64Array(length)) as BigInt64Array }
+    case undefined:
+      throw new Bug(`Keys of type ${typeText(type)} are not of a fixed width.`)
+  }
+}
+
+function idIn(ids: Map<unknown, number>, content: unknown, unknown: Unknown): number {
+  let id = ids.get(content)
+  if (id === undefined) {
+    if (unknown === 'missing') return -1
+    id = ids.size
+    ids.set(content, id)
+  }
+  return id
+}
+
+function nullsOf(length: number): Column {
+  return { type: { kind: 'null' }, length }
+}
+
+function firstNull(validity: Uint8Array, length: number): number {
+  for (let i = 0; i < length; i++) if (((validity[i >> 3] as number) & (1 << (i & 7))) === 0) return i
+  return -1
 }
 
 /** A text that two cloneable values share exactly when their contents are equal. */

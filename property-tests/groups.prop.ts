@@ -1,0 +1,245 @@
+/**
+ * Laws 1 and 9 for groups: ids of keys, and group-by shared by workers in every way there is, give what the dullest
+ * grouping gives; sums with the bits of the fixed tree.
+ */
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import type { Column } from '../src/core/column.ts'
+import { columnFromValues } from '../src/core/columnBuilder.ts'
+import { rowReader, sliceColumn } from '../src/core/columnOps.ts'
+import type { ColumnType } from '../src/core/schema.ts'
+import { groupedRows } from '../src/exec/groupRun.ts'
+import { createArena } from '../src/exec/memory/arena.ts'
+import type { ExecBatch } from '../src/exec/operators/batches.ts'
+import { type GroupTask, hiddenBatch, runGroupTask } from '../src/exec/operators/groupTasks.ts'
+import { KeyIds } from '../src/exec/operators/keyIds.ts'
+import type { Aggregate } from '../src/planner/physical/physicalPlan.ts'
+import { announcedRun } from './lawRuns.ts'
+import { equal, treeSum } from './reference.ts'
+
+const LAW = announcedRun('groups.prop.ts')
+
+/** Kinds of keys, each with values that are easily taken for each other. */
+const KEYS: readonly { readonly type: ColumnType; readonly values: fc.Arbitrary<unknown> }[] = [
+  {
+    type: { kind: 'i32' },
+    values: fc.oneof(fc.integer({ min: -3, max: 3 }), fc.integer({ min: 0, max: 2 ** 16 }), fc.constantFrom(-(2 ** 31), 2 ** 31 - 1)),
+  },
+  { type: { kind: 'u32' }, values: fc.oneof(fc.integer({ min: 0, max: 3 }), fc.integer({ min: 2 ** 32 - 9, max: 2 ** 32 - 1 })) },
+  { type: { kind: 'u8' }, values: fc.integer({ min: 0, max: 255 }) },
+  { type: { kind: 'f64' }, values: fc.constantFrom(0, -0, 1, 0.5, NaN, Infinity, -Infinity, 2 ** 31, 2 ** 32, 5e-324, -1) },
+  { type: { kind: 'f64' }, values: fc.oneof(fc.integer({ min: -20, max: 20 }), fc.constant(-0)) },
+  { type: { kind: 'f32' }, values: fc.constantFrom(0, -0, 1, 0.5, NaN, Infinity, 2 ** 25) },
+  {
+    type: { kind: 'i64' },
+    values: fc.oneof(fc.bigInt({ min: -4n, max: 4n }), fc.constantFrom(2n ** 32n, 2n ** 32n + 1n, -(2n ** 63n), 2n ** 31n)),
+  },
+  { type: { kind: 'utf8' }, values: fc.oneof(fc.constantFrom('', 'a', 'b', 'ab', 'ba', '\0', 'ž'), fc.string({ maxLength: 3 })) },
+  { type: { kind: 'bool' }, values: fc.boolean() },
+  {
+    type: { kind: 'struct', fields: ['x', 'y', 'z'].map((name) => ({ name, type: { kind: 'f64' }, nullable: true })) },
+    values: fc.record({ x: fc.constantFrom(0, 1, null), y: fc.constantFrom(0, 1, NaN), z: fc.integer({ min: 0, max: 2 }) }),
+  },
+  { type: { kind: 'list', item: { kind: 'f64' } }, values: fc.array(fc.constantFrom(0, 1, null), { maxLength: 2 }) },
+]
+
+/** A column of many values out of few drawn ones, with nulls or without, and how it is cut. */
+const keys = fc.constantFrom(...KEYS).chain(({ type, values }) =>
+  fc
+    .record({
+      drawn: fc.array(fc.option(values, { freq: 12, nil: null }), { minLength: 1, maxLength: 40 }),
+      nulls: fc.boolean(),
+      step: fc.integer({ min: 1, max: 39 }),
+    })
+    .map(({ drawn, nulls, step }) => {
+      const kept = nulls ? drawn : drawn.filter((value) => value !== null)
+      return { type, at: (i: number): unknown => (kept.length === 0 ? null : kept[((i * step) ^ (i >> 5)) % kept.length]) }
+    }),
+)
+
+const cuts = fc.array(fc.integer({ min: 1, max: 6_000 }), { minLength: 1, maxLength: 6 })
+
+function pieces(length: number, sizes: readonly number[]): readonly (readonly [number, number])[] {
+  const out: [number, number][] = []
+  for (let from = 0, p = 0; from < length; p++) {
+    const to = Math.min(length, from + (sizes[p % sizes.length] as number))
+    out.push([from, to])
+    from = to
+  }
+  return out
+}
+
+test('ids count up in order of first appearance, one for equal keys; what was not seen has none', () => {
+  fc.assert(
+    fc.property(keys, fc.integer({ min: 0, max: 300 }), cuts, ({ type, at }, length, sizes) => {
+      const values = Array.from({ length }, (_, i) => at(i))
+      const column = columnFromValues(values, type)
+      const seen: unknown[] = []
+      const expected = values.map((value) => {
+        const known = seen.findIndex((other) => equal(other, value))
+        return known >= 0 ? known : seen.push(value) - 1
+      })
+      const half = Math.floor(length / 2)
+      const ids = new KeyIds(type)
+      const firstHalf = pieces(half, sizes).flatMap(([from, to]) => [...ids.encode(sliceColumn(column, from, to))])
+      expect(firstHalf).toEqual(expected.slice(0, half))
+      const size = ids.size
+      expect([...ids.lookUp(column)]).toEqual(expected.map((id) => (id < size ? id : -1)))
+      expect(ids.size).toBe(size)
+      expect([...ids.encode(column)]).toEqual(expected)
+    }),
+    LAW,
+  )
+})
+
+test('a table of keys grows, and whole numbers beyond its window are told apart', () => {
+  fc.assert(
+    fc.property(
+      fc.integer({ min: 1, max: 30_000 }),
+      fc.constantFrom(1, 3, 65_537, 2 ** 20 + 7),
+      fc.integer({ min: -9, max: 9 }),
+      (length, stride, first) => {
+        const values = Int32Array.from({ length }, (_, i) => Math.imul(i, stride) + first)
+        const ids = new KeyIds({ kind: 'i32' })
+        const known = new Map<number, number>()
+        const expected = values.map((value) => {
+          const id = known.get(value) ?? known.size
+          known.set(value, id)
+          return id
+        })
+        expect(
+          Buffer.compare(Buffer.from(ids.encode({ type: { kind: 'i32' }, length, values }).buffer), Buffer.from(expected.buffer)),
+        ).toBe(0)
+      },
+    ),
+    { ...LAW, numRuns: Math.ceil(LAW.numRuns / 10) },
+  )
+})
+
+const arena = createArena({ budgetBytes: 2 ** 28 })
+
+const numbers = fc.array(
+  fc.oneof(fc.double({ noNaN: true, min: -1e6, max: 1e6 }), fc.constantFrom(0.1, 1e16, -1e16, -0, 1e-300, NaN, Infinity)),
+  { minLength: 1, maxLength: 50 },
+)
+const lengths = fc.oneof(
+  { weight: 4, arbitrary: fc.integer({ min: 1, max: 400 }) },
+  { weight: 2, arbitrary: fc.integer({ min: 4_000, max: 9_000 }) },
+  { weight: 1, arbitrary: fc.integer({ min: 12_000, max: 40_000 }) },
+)
+
+const AGGREGATES: readonly Aggregate[] = [
+  { name: 'sum', kind: 'sum', column: 0 },
+  { name: 'mean', kind: 'mean', column: 0 },
+  { name: 'min', kind: 'min', column: 0 },
+  { name: 'max', kind: 'max', column: 0 },
+  { name: 'count', kind: 'count', column: 0 },
+  { name: 'rows', kind: 'count' },
+  { name: 'other', kind: 'sum', column: 1 },
+  { name: 'least', kind: 'min', column: 1 },
+  { name: 'last', kind: 'last', column: 1 },
+]
+
+/** The dullest grouping. */
+function expectedRows(
+  keysOf: readonly unknown[],
+  x: readonly (number | null)[],
+  y: readonly number[],
+  aggregates: readonly Aggregate[],
+): unknown[] {
+  const groups: { readonly key: unknown; readonly rows: number[] }[] = []
+  for (const [row, key] of keysOf.entries()) {
+    const group = groups.find((one) => equal(one.key, key))
+    if (group === undefined) groups.push({ key, rows: [row] })
+    else group.rows.push(row)
+  }
+  return groups.map(({ key, rows }) => {
+    const of = ({ kind, column }: Aggregate): unknown => {
+      const values = rows.map((row) => (column === 0 ? x[row] : y[row]) ?? null)
+      const present = values.filter((value) => value !== null)
+      if (kind === 'count') return column === undefined ? rows.length : present.length
+      if (kind === 'last') return values.at(-1)
+      if (kind === 'sum') return treeSum(present)
+      if (present.length === 0) return null
+      return kind === 'mean'
+        ? treeSum(present) / present.length
+        : present.reduce((a, b) => (kind === 'min' ? Math.min(a, b) : Math.max(a, b)))
+    }
+    // a key that is an object gives its columns, unless it is null for a row
+    const named = typeof key === 'object' && key !== null && !Array.isArray(key) && !keysOf.includes(null) ? key : { key }
+    return { ...named, ...Object.fromEntries(aggregates.map((one) => [one.name, of(one)])) }
+  })
+}
+
+const reached = new Map<string, number>()
+
+function note(task: GroupTask): void {
+  const how =
+    task.kind === 'groupFold'
+      ? `fold ${task.part.kind}`
+      : task.kind === 'groupCodes'
+        ? `codes ${task.window === undefined ? 'hashed' : 'direct'}`
+        : task.kind
+  reached.set(how, (reached.get(how) ?? 0) + 1)
+}
+
+test('groups, however many workers share them, and in whichever way', { timeout: 600_000 }, async () => {
+  await fc.assert(
+    fc.asyncProperty(
+      keys,
+      lengths,
+      cuts,
+      fc.record({
+        drawn: numbers,
+        nulls: fc.constantFrom(0, 0, 7),
+        f32: fc.boolean(),
+        workers: fc.integer({ min: 1, max: 3 }),
+        rowsPerGroup: fc.constantFrom(0, 0, Number.POSITIVE_INFINITY),
+        aggregates: fc.subarray([...AGGREGATES], { minLength: 1 }),
+        shared: fc.boolean(),
+      }),
+      async ({ type, at }, length, sizes, { drawn, nulls, f32, workers, rowsPerGroup, aggregates, shared }) => {
+        const keyValues = Array.from({ length }, (_, i) => at(i))
+        const round = (value: number): number => (f32 ? Math.fround(value) : value)
+        const x = keyValues.map((_, i) =>
+          nulls > 0 && i % nulls === 3 ? null : round((drawn[i % drawn.length] as number) * (1 + (i % 97) / 3)),
+        )
+        const y = keyValues.map((_, i) => ((i * 7919) % 1001) - 500)
+        const columns = [
+          columnFromValues(keyValues, type),
+          columnFromValues(x, { kind: f32 ? 'f32' : 'f64' }),
+          columnFromValues(y, { kind: 'i16' }),
+        ].map((column) => (shared ? inShared(column) : column))
+        const batches = pieces(length, sizes).map(
+          ([from, to]): ExecBatch => hiddenBatch(columns.map((column) => sliceColumn(column, from, to))),
+        )
+        const grouped = await groupedRows({ kind: 'HashAggregateExec', aggregates, element: { kind: 'unknown' } }, batches, {
+          workers,
+          rowsPerGroup,
+          run: async (task) => {
+            note(task)
+            return runGroupTask(structuredClone(task), arena)
+          },
+        })
+        const read = rowReader(grouped)
+        expect(Array.from({ length: grouped.length }, (_, i) => read(i))).toEqual(expectedRows(keyValues, x, y, aggregates))
+        expect(arena.usedBytes).toBe(0)
+      },
+    ),
+    LAW,
+  )
+  // the law means nothing for a way that no case took
+  for (const how of ['codes direct', 'codes hashed', 'fold all', 'fold slots', 'fold rows', 'groupValues']) {
+    expect(reached.get(how) ?? 0, how).toBeGreaterThan(LAW.numRuns / 100)
+  }
+})
+
+/** The values in shared memory, so that slices of them lie end to end. */
+function inShared(column: Column): Column {
+  const { values, ...rest } = column
+  if (values === undefined) return column
+  const bytes = new Uint8Array(new SharedArrayBuffer(values.byteLength + 64))
+  bytes.set(new Uint8Array(values.buffer, values.byteOffset, values.byteLength))
+  const ArrayOfValues = values.constructor as new (buffer: ArrayBufferLike, offset: number, length: number) => NonNullable<Column['values']> // its own class
+  return { ...rest, values: new ArrayOfValues(bytes.buffer, 0, values.length) }
+}

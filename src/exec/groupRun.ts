@@ -1,0 +1,380 @@
+/**
+ * A group-by on all workers.
+ *
+ *     codes    each worker: a range of the rows; every row gets the code of its group, groups are counted
+ *     merge    here: one numbering of the ranges' groups, in order of first appearance
+ *     folds    each worker: sums, extremes and counts of a range of the rows, or of a part of the groups
+ *
+ * Few groups with many rows each are shared by rows, many groups by group (`operators/groupFolds.ts` says why both
+ * have the bits of the fixed tree). How many workers there are decides who does what, never what comes out.
+ */
+import type { Column } from '../core/column.ts'
+import { concatColumns, takeColumn, unifyTypes } from '../core/columnOps.ts'
+import { valueClassOf } from '../core/elements.ts'
+import { CHUNK, combinePairwise } from '../core/fixedTree.ts'
+import type { ColumnType } from '../core/schema.ts'
+import type { Aggregate, WideOperator } from '../planner/physical/physicalPlan.ts'
+import { type ExecBatch, rowBatch } from './operators/batches.ts'
+import { type RangeGroups, type Window, windowOf } from './operators/groupCodes.ts'
+import {
+  type CodedRange,
+  type Coding,
+  chunksBySlot,
+  extremesColumn,
+  type Fold,
+  numbersColumn,
+  type PartialFolds,
+} from './operators/groupFolds.ts'
+import { type GroupTask, groupsFrom, hiddenBatch, partialFrom } from './operators/groupTasks.ts'
+import { keyColumns } from './operators/hashAggregate.ts'
+import { KeyIds } from './operators/keyIds.ts'
+
+export interface GroupServices {
+  /** Tasks worth running at once. */
+  readonly workers: number
+  /** Rows a group must have for each worker before workers share the rows rather than the groups. */
+  readonly rowsPerGroup?: number
+  readonly run: (task: GroupTask) => Promise<readonly ExecBatch[]>
+}
+
+/** A worker that shares rows reads on behind its range until the chunks it began are full: some chunks' worth for each group. */
+const ROWS_PER_GROUP = 4 * CHUNK
+
+/** The groups in order of first appearance, with their aggregates. There is at least one batch that is not empty. */
+export async function groupedRows(
+  { aggregates }: Extract<WideOperator, { kind: 'HashAggregateExec' }>,
+  batches: readonly ExecBatch[],
+  services: GroupServices,
+): Promise<ExecBatch> {
+  const filled = batches.filter((batch) => batch.length > 0)
+  const types = (filled[0]?.hidden ?? []).map((_, i) =>
+    filled.map((batch) => batch.hidden?.[i]?.type ?? NULL_TYPE).reduce((a, b) => unifyTypes(a, b, 'key')),
+  )
+  const ranges = rangesOf(filled, services.workers)
+  const merged = await mergedGroups(ranges, types[0] ?? NULL_TYPE, services)
+  const results = await aggregated(aggregates, { ranges, types, merged, services })
+  const keys = keyColumns(merged.key)
+  return rowBatch(
+    [...keys.map(([name]) => name), ...aggregates.map((call) => call.name)],
+    [...keys.map(([, column]) => column), ...results],
+    merged.key.length,
+  )
+}
+
+const NULL_TYPE: ColumnType = { kind: 'null' }
+
+/** Batches in order, in as many ranges of about equal length as there are workers; neighbours in memory become one batch. */
+function rangesOf(batches: readonly ExecBatch[], workers: number): readonly (readonly ExecBatch[])[] {
+  const rows = batches.reduce((sum, batch) => sum + batch.length, 0)
+  const ranges: ExecBatch[][] = [[]]
+  let taken = 0
+  for (const batch of batches) {
+    if (taken * workers >= rows * ranges.length) ranges.push([])
+    ranges.at(-1)?.push(batch)
+    taken += batch.length
+  }
+  return ranges.map(joinedNeighbours)
+}
+
+/** One batch where all columns lie end to end in their buffers, so that joining them copies nothing; else the batches as they are. */
+function joinedNeighbours(batches: readonly ExecBatch[]): readonly ExecBatch[] {
+  const [first] = batches
+  const columns = first?.hidden?.map((_, i) => batches.map((batch) => batch.hidden?.[i] ?? { type: NULL_TYPE, length: batch.length }))
+  if (first === undefined || columns === undefined || batches.length === 1 || !columns.every(isOneBuffer)) return batches
+  return [hiddenBatch(columns.map((parts) => concatColumns(parts, 'key')))]
+}
+
+function isOneBuffer(parts: readonly Column[]): boolean {
+  const [first] = parts
+  let end = first?.values?.byteOffset
+  return parts.every(({ type, values, validity, offsets }) => {
+    const follows =
+      values !== undefined &&
+      offsets === undefined &&
+      validity === undefined &&
+      type.kind === first?.type.kind &&
+      values.buffer === first.values?.buffer &&
+      values.byteOffset === end &&
+      values.byteLength < values.buffer.byteLength
+    if (follows) end = values.byteOffset + values.byteLength
+    return follows
+  })
+}
+
+interface Merged {
+  /** The groups' keys, in order of first appearance. */
+  readonly key: Column
+  readonly coding: Coding
+  /** What the ranges are folded from: their batches with codes instead of keys where those are hashed. */
+  readonly coded: readonly CodedRange[]
+  /** Rows by slot, for each range. */
+  readonly counts: readonly Int32Array[]
+  /** The slot of each group, unless slots are groups. */
+  readonly slotOf?: Int32Array
+}
+
+async function mergedGroups(ranges: readonly (readonly ExecBatch[])[], type: ColumnType, services: GroupServices): Promise<Merged> {
+  const key = ranges[0]?.[0]?.hidden?.[0]
+  const window = key === undefined || key.type.kind !== type.kind ? undefined : windowOf(key)
+  if (window !== undefined) {
+    const found = await rangeGroupsOf(ranges, type, services, window)
+    if (found.every((one) => one !== undefined)) return mergedSlots(ranges, type, found, window)
+  }
+  const found = await rangeGroupsOf(ranges, type, services)
+  return mergedIds(
+    ranges,
+    type,
+    found.filter((one) => one !== undefined), // without a window there is none
+  )
+}
+
+async function rangeGroupsOf(
+  ranges: readonly (readonly ExecBatch[])[],
+  type: ColumnType,
+  { run }: GroupServices,
+  window?: Window,
+): Promise<readonly (RangeGroups | undefined)[]> {
+  const tasks = ranges.map((batches): GroupTask => {
+    const keys = batches.map((batch) => hiddenBatch((batch.hidden ?? []).slice(0, 1)))
+    return { kind: 'groupCodes', batches: keys, type, ...(window === undefined ? {} : { window }) }
+  })
+  return (await allOf(tasks.map(run))).map(groupsFrom)
+}
+
+/** All results, or the first failure in order once nothing runs any more. */
+async function allOf<T>(running: readonly Promise<T>[]): Promise<T[]> {
+  const outcomes = await Promise.allSettled(running)
+  return outcomes.map((outcome) => {
+    if (outcome.status === 'rejected') throw outcome.reason
+    return outcome.value
+  })
+}
+
+/** Direct codes: the slots that any range used, trimmed to those. */
+function mergedSlots(
+  ranges: readonly (readonly ExecBatch[])[],
+  type: ColumnType,
+  found: readonly RangeGroups[],
+  { base, span }: Window,
+): Merged {
+  let least = span
+  let most = -1
+  for (const { slots } of found) {
+    for (const slot of slots ?? []) {
+      if (slot === span) continue // null
+      if (slot < least) least = slot
+      if (slot > most) most = slot
+    }
+  }
+  const nullSlot = Math.max(0, most - least + 1)
+  const seen = new Uint8Array(nullSlot + 1)
+  const order: number[] = []
+  const firsts: number[] = []
+  let offset = 0
+  const counts = found.map(({ slots, counts: rows }) => {
+    const bySlot = new Int32Array(nullSlot + 1)
+    for (const [i, wide] of (slots ?? new Int32Array(0)).entries()) {
+      const slot = wide === span ? nullSlot : wide - least
+      bySlot[slot] = rows[i] as number // a count per slot
+      if (seen[slot] === 1) continue
+      seen[slot] = 1
+      order.push(slot)
+      firsts.push(offset + i)
+    }
+    offset += rows.length
+    return bySlot
+  })
+  return {
+    key: takeColumn(keysOf(found), Int32Array.from(firsts)),
+    coding: { slots: nullSlot + 1, base: base + least, nullSlot, type },
+    coded: ranges.map((batches) => ({ batches })),
+    counts,
+    slotOf: Int32Array.from(order),
+  }
+}
+
+function keysOf(found: readonly RangeGroups[]): Column {
+  return concatColumns(
+    found.map(({ key }) => key),
+    'key',
+  )
+}
+
+/** Hashed codes: ids of the ranges' groups, which come in the order of the ranges. */
+function mergedIds(ranges: readonly (readonly ExecBatch[])[], type: ColumnType, found: readonly RangeGroups[]): Merged {
+  const ids = new KeyIds(type)
+  const maps = found.map(({ key }) => ids.encode(key))
+  const firsts = new Int32Array(ids.size)
+  let offset = 0
+  let next = 0
+  for (const map of maps) {
+    for (let i = 0; i < map.length; i++) if (map[i] === next) firsts[next++] = offset + i
+    offset += map.length
+  }
+  const counts = found.map((one, r) => {
+    const bySlot = new Int32Array(ids.size)
+    const map = maps[r] as Int32Array // one per range
+    for (let i = 0; i < map.length; i++) bySlot[map[i] as number] = one.counts[i] as number // a count per id
+    return bySlot
+  })
+  const coded = ranges.map((batches, r) => ({
+    batches: batches.map((batch, b) => {
+      const codes = found[r]?.codes?.[b] ?? new Int32Array(0)
+      return hiddenBatch([{ type: { kind: 'i32' }, length: codes.length, values: codes }, ...(batch.hidden ?? []).slice(1)])
+    }),
+    ...(found.length === 1 ? {} : { map: maps[r] as Int32Array }),
+  }))
+  return { key: takeColumn(keysOf(found), firsts), coding: { slots: ids.size, type }, coded, counts }
+}
+
+interface Work {
+  readonly ranges: readonly (readonly ExecBatch[])[]
+  /** Of the hidden columns. */
+  readonly types: readonly ColumnType[]
+  readonly merged: Merged
+  readonly services: GroupServices
+}
+
+async function aggregated(aggregates: readonly Aggregate[], work: Work): Promise<readonly Column[]> {
+  const folds = aggregates.map((call) => foldOf(call, work))
+  const wanted = folds.filter((fold) => fold !== undefined)
+  const folding = folded(wanted, work)
+  const others = aggregates.map((call, i) => (folds[i] === undefined ? valuesOf(call, work) : undefined))
+  const [columns, values] = await allOf<readonly (Column | undefined)[]>([folding, allOf(others.map(async (one) => await one))])
+  let next = 0
+  return aggregates.map((_, i) => (folds[i] === undefined ? values?.[i] : columns?.[next++]) as Column) // one of the two, by construction
+}
+
+/** The fold that computes an aggregate of numbers; undefined for those that need the group's rows. */
+function foldOf({ kind, column }: Aggregate, { types, ranges }: Work): Fold | undefined {
+  if (kind !== 'sum' && kind !== 'mean' && kind !== 'min' && kind !== 'max' && kind !== 'count') return undefined
+  if (column === undefined) return { kind: 'count', column: 0, type: NULL_TYPE, nullable: false }
+  const hidden = column + 1
+  const type = types[hidden] ?? NULL_TYPE
+  const isNumber = valueClassOf(type) === 'number' || type.kind === 'bool'
+  if (!isNumber) return undefined
+  const nullable = ranges.some((batches) =>
+    batches.some((batch) => batch.hidden?.[hidden]?.validity !== undefined || batch.hidden?.[hidden]?.type.kind === 'null'),
+  )
+  return { kind, column: hidden, type, nullable }
+}
+
+async function valuesOf(call: Aggregate, { types, merged, services }: Work): Promise<Column> {
+  const { coded, coding, key, slotOf } = merged
+  const hidden = call.column === undefined ? undefined : call.column + 1
+  const ranges = coded.map((range) => ({
+    ...range,
+    batches: range.batches.map((batch) => withArguments(batch, hidden === undefined ? [] : [hidden])),
+  }))
+  const groupOf = slotOf === undefined ? {} : { groupOf: inverse(slotOf, coding.slots) }
+  const type = hidden === undefined ? undefined : types[hidden]
+  const [batch] = await services.run({ kind: 'groupValues', ranges, coding, call, type, groups: key.length, ...groupOf })
+  return batch?.hidden?.[0] as Column // a task of this kind gives one column
+}
+
+function inverse(slotOf: Int32Array, slots: number): Int32Array {
+  const groupOf = new Int32Array(slots)
+  for (const [group, slot] of slotOf.entries()) groupOf[slot] = group
+  return groupOf
+}
+
+function withArguments(batch: ExecBatch, hidden: readonly number[]): ExecBatch {
+  return { ...batch, hidden: [0, ...hidden].map((i) => batch.hidden?.[i] ?? { type: NULL_TYPE, length: batch.length }) }
+}
+
+/** A column per fold, in the order of the groups. */
+async function folded(folds: readonly Fold[], work: Work): Promise<readonly Column[]> {
+  const { merged } = work
+  const { coding, slotOf } = merged
+  if (folds.length === 0) return []
+  const counts = sumOf(merged.counts, coding.slots)
+  const bySlot = folds.every((fold) => fold.kind === 'count' && !fold.nullable)
+    ? folds.map(() => numbersColumn(Float64Array.from(counts)))
+    : await foldedBySlot(folds, counts, work)
+  return slotOf === undefined ? bySlot : bySlot.map((column) => takeColumn(column, slotOf))
+}
+
+function sumOf(counts: readonly Int32Array[], slots: number): Int32Array {
+  const sums = new Int32Array(slots)
+  for (const one of counts) for (let slot = 0; slot < slots; slot++) sums[slot] = (sums[slot] as number) + (one[slot] as number) // slot < slots
+  return sums
+}
+
+async function foldedBySlot(folds: readonly Fold[], counts: Int32Array, { merged, services }: Work): Promise<readonly Column[]> {
+  const { coding, coded } = merged
+  const used = [...new Set(folds.filter((fold) => fold.column > 0).map((fold) => fold.column))]
+  const narrow = folds.map((fold) => ({ ...fold, column: used.indexOf(fold.column) + 1 }))
+  const ranges = coded.map((range) => ({ ...range, batches: range.batches.map((batch) => withArguments(batch, used)) }))
+  const task = { kind: 'groupFold', ranges, coding, folds: narrow } as const
+  const workers = Math.min(services.workers, coding.slots)
+  if (services.workers === 1) return columnsFrom(await services.run({ ...task, counts, part: { kind: 'all' } }))
+  const rows = counts.reduce((sum, count) => sum + count, 0)
+  const byRows = !folds.some((fold) => fold.nullable) && rows >= coding.slots * services.workers * (services.rowsPerGroup ?? ROWS_PER_GROUP)
+  if (byRows) {
+    const before = beforeEach(merged.counts, coding.slots)
+    const parts = await allOf(before.map((starts, range) => services.run({ ...task, part: { kind: 'rows', range, before: starts } })))
+    const partials = parts.map((batches) => partialFrom(batches, folds.length))
+    return folds.map((fold, f) => joined(fold, f, partials, counts))
+  }
+  const cuts = evenCuts(counts, workers)
+  const parts = await allOf(
+    cuts.slice(1).map((to, i) => services.run({ ...task, counts, part: { kind: 'slots', from: cuts[i] as number, to } })), // one cut more than parts
+  )
+  const columns = parts.map(columnsFrom)
+  return folds.map((_, f) =>
+    concatColumns(
+      columns.map((one) => one[f] as Column), // a column per fold
+      'value',
+    ),
+  )
+}
+
+function columnsFrom(batches: readonly ExecBatch[]): readonly Column[] {
+  return batches[0]?.hidden ?? []
+}
+
+/** Rows of each slot in the ranges before each. */
+function beforeEach(counts: readonly Int32Array[], slots: number): readonly Int32Array[] {
+  const sums = new Int32Array(slots)
+  return counts.map((one) => {
+    const before = sums.slice()
+    for (let slot = 0; slot < slots; slot++) sums[slot] = (sums[slot] as number) + (one[slot] as number) // slot < slots
+    return before
+  })
+}
+
+/** Cuts of the slots into parts with about equally many rows. */
+function evenCuts(counts: Int32Array, parts: number): readonly number[] {
+  const rows = counts.reduce((sum, count) => sum + count, 0)
+  const cuts = [0]
+  let before = 0
+  for (let slot = 0; slot < counts.length && cuts.length < parts; slot++) {
+    before += counts[slot] as number // slot < length
+    if (before * parts >= rows * cuts.length) cuts.push(slot + 1)
+  }
+  return cuts.at(-1) === counts.length ? cuts : [...cuts, counts.length]
+}
+
+/** What the ranges of the rows left, as one: chunks pairwise, in the order of the ranges. */
+function joined({ kind, type }: Fold, f: number, parts: readonly PartialFolds[], counts: Int32Array): Column {
+  switch (kind) {
+    case 'count':
+      return numbersColumn(Float64Array.from(counts))
+    case 'sum':
+    case 'mean': {
+      const chunks = new Map<number, number[]>()
+      for (const part of parts) chunksBySlot(part.slots, part.sums[f] as Float64Array, chunks) // a list per fold
+      const sums = new Float64Array(counts.length)
+      for (const [slot, list] of chunks) sums[slot] = combinePairwise(list, (a, b) => a + b) ?? 0
+      return numbersColumn(kind === 'sum' ? sums : sums.map((sum, slot) => sum / (counts[slot] as number)))
+    }
+    case 'min':
+    case 'max': {
+      const better = kind === 'min' ? Math.min : Math.max
+      const best = parts
+        .map((part) => part.extremes[f] as Float64Array)
+        .reduce((a, b) => a.map((value, slot) => better(value, b[slot] as number)))
+      return extremesColumn(best, type)
+    }
+  }
+}

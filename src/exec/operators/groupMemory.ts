@@ -1,0 +1,122 @@
+/** What the kernels of a group-by need of the arena while a task runs: places for what they read, and for what they write. */
+import type { Column } from '../../core/column.ts'
+import type { ColumnType } from '../../core/schema.ts'
+import { FRAME, frameBytes, type KernelType } from '../kernels/groupKernels.ts'
+import type { Arena } from '../memory/arena.ts'
+import { copyInto } from '../memory/shareColumns.ts'
+
+export type Kernel = (frame: number, from: number, to: number) => void
+
+const OPERATOR = 'HashAggregateExec'
+
+export class GroupMemory {
+  private readonly arena: Arena
+  private readonly held: number[] = []
+  private readonly copies = new Map<ArrayBufferView, number>()
+  constructor(arena: Arena) {
+    this.arena = arena
+  }
+
+  /** A zeroed block until `end`. */
+  block(bytes: number): number {
+    const offset = this.arena.allocate(bytes, OPERATOR)
+    this.held.push(offset)
+    return offset
+  }
+
+  frame(folds: number): { readonly at: number; readonly words: Int32Array } {
+    const at = this.block(frameBytes(folds))
+    return { at, words: this.integers(at, frameBytes(folds) / 4) }
+  }
+
+  /** Where a buffer lies; one outside of the arena is copied there until `end`. */
+  addressOf(buffer: NonNullable<Column['values']> | undefined): number {
+    if (buffer === undefined || buffer.length === 0) return 0
+    if (this.arena.owns(buffer)) return buffer.byteOffset
+    let copy = this.copies.get(buffer)
+    if (copy === undefined) {
+      copy = copyInto(this.arena, buffer, OPERATOR).byteOffset
+      this.held.push(copy)
+      this.copies.set(buffer, copy)
+    }
+    return copy
+  }
+
+  integers(offset: number, length: number): Int32Array {
+    return this.arena.view('i32', offset, length) as Int32Array
+  }
+
+  floats(offset: number, length: number): Float64Array {
+    return this.arena.view('f64', offset, length) as Float64Array
+  }
+
+  /** The kernel by these bytes over the arena; the same key is the same kernel. */
+  kernel(key: string, bytes: () => Uint8Array<ArrayBuffer>): Kernel {
+    const known = kernels.get(this.arena.memory) ?? new Map<string, Kernel>()
+    kernels.set(this.arena.memory, known)
+    let kernel = known.get(key)
+    if (kernel === undefined) {
+      const { exports } = new WebAssembly.Instance(moduleOf(key, bytes), { k: { memory: this.arena.memory } })
+      kernel = exports.run as Kernel // what every module exports
+      if (known.size >= MOST_KERNELS) known.clear()
+      known.set(key, kernel)
+    }
+    return kernel
+  }
+
+  end(): void {
+    for (const offset of this.held.splice(0)) this.arena.free(offset)
+    this.copies.clear()
+  }
+}
+
+const MOST_KERNELS = 256
+const kernels = new WeakMap<WebAssembly.Memory, Map<string, Kernel>>()
+const modules = new Map<string, WebAssembly.Module>()
+
+function moduleOf(key: string, bytes: () => Uint8Array<ArrayBuffer>): WebAssembly.Module {
+  let module = modules.get(key)
+  if (module === undefined) {
+    if (modules.size >= MOST_KERNELS) modules.clear()
+    module = new WebAssembly.Module(bytes())
+    modules.set(key, module)
+  }
+  return module
+}
+
+/** How kernels read a type; undefined for what they do not. */
+export function kernelType(kind: ColumnType['kind']): KernelType | undefined {
+  switch (kind) {
+    case 'f64':
+    case 'f32':
+    case 'i64':
+    case 'i32':
+    case 'u32':
+    case 'i16':
+    case 'u16':
+    case 'i8':
+    case 'u8':
+      return kind
+    case 'bool':
+      return 'u8'
+    case 'date':
+      return 'i32'
+    case 'u64':
+    case 'time':
+    case 'timestamp':
+      return 'i64'
+    case 'utf8':
+    case 'binary':
+    case 'null':
+    case 'list':
+    case 'struct':
+    case 'object':
+    case 'unknown':
+      return undefined
+  }
+}
+
+/** Writes the words of a frame. */
+export function fill(words: Int32Array, values: Readonly<Partial<Record<keyof typeof FRAME, number>>>): void {
+  for (const [name, value] of Object.entries(values)) words[FRAME[name as keyof typeof FRAME] / 4] = value // names of FRAME, by type
+}
