@@ -28,6 +28,7 @@ import {
 import { type GroupTask, groupsFrom, hiddenBatch, partialFrom } from './operators/groupTasks.ts'
 import { keyColumns } from './operators/hashAggregate.ts'
 import { KeyIds } from './operators/keyIds.ts'
+import { rangesOf } from './operators/partitions.ts'
 
 export interface GroupServices {
   /** Tasks worth running at once. */
@@ -50,7 +51,7 @@ export async function groupedRows(
   const types = (filled[0]?.hidden ?? []).map((_, i) =>
     filled.map((batch) => batch.hidden?.[i]?.type ?? NULL_TYPE).reduce((a, b) => unifyTypes(a, b, 'key')),
   )
-  const ranges = rangesOf(filled, services.workers)
+  const ranges = rangesOf(filled, services.workers).map(joinedNeighbours)
   const merged = await mergedGroups(ranges, types[0] ?? NULL_TYPE, services)
   const results = await aggregated(aggregates, { ranges, types, merged, services })
   const keys = keyColumns(merged.key)
@@ -62,19 +63,6 @@ export async function groupedRows(
 }
 
 const NULL_TYPE: ColumnType = { kind: 'null' }
-
-/** Batches in order, in as many ranges of about equal length as there are workers; neighbours in memory become one batch. */
-function rangesOf(batches: readonly ExecBatch[], workers: number): readonly (readonly ExecBatch[])[] {
-  const rows = batches.reduce((sum, batch) => sum + batch.length, 0)
-  const ranges: ExecBatch[][] = [[]]
-  let taken = 0
-  for (const batch of batches) {
-    if (taken * workers >= rows * ranges.length) ranges.push([])
-    ranges.at(-1)?.push(batch)
-    taken += batch.length
-  }
-  return ranges.map(joinedNeighbours)
-}
 
 /** One batch where all columns lie end to end in their buffers, so that joining them copies nothing; else the batches as they are. */
 function joinedNeighbours(batches: readonly ExecBatch[]): readonly ExecBatch[] {

@@ -5,6 +5,7 @@ import type { PhysicalPlan, WideOperator } from '../planner/physical/physicalPla
 import { Blocks } from './blocks.ts'
 import type { ExecutorOptions } from './executor.ts'
 import { groupedRows } from './groupRun.ts'
+import { joinedRows } from './joinRun.ts'
 import { asRowFailure, taskErrorOf } from './kernels/rowFailure.ts'
 import { asDeclared, batchAs, type ExecBatch, emptyBatch, sliceBatch, unifyElements } from './operators/batches.ts'
 import { isFree } from './operators/freeSteps.ts'
@@ -209,31 +210,30 @@ export class Run {
     const pieces = keepsPieces(plan.operator)
       ? out.map((batch) => [batch])
       : cutPartitions(out, this.options.partitionRows ?? PARTITION_ROWS)
-    return { partitions: pieces.map((piece) => ({ kind: 'batches', batches: piece })), blocks: [...result.blocks, ...used] }
+    return { partitions: agreed(pieces.map((piece) => ({ kind: 'batches', batches: piece }))), blocks: [...result.blocks, ...used] }
   }
 
-  /** By the tasks of the operator's own where it has some that share the work, else by one. */
+  /** By tasks that share the work where the operator has such, else by one. */
   private async wideResult(
     operator: WideOperator,
     inputs: readonly (readonly ExecBatch[])[],
     inline: boolean,
   ): Promise<Pick<StageResult, 'batches' | 'blocks'>> {
-    const [only = []] = inputs
-    if (operator.kind !== 'HashAggregateExec' || inline || !only.some((batch) => batch.length > 0)) {
-      return await this.wideTask({ kind: 'wide', inputs, operator }, inline)
-    }
     const { pool, rowsPerGroup } = this.options
     const blocks: Block[] = []
-    const grouped = await groupedRows(operator, only, {
-      workers: pool.size,
-      ...(rowsPerGroup === undefined ? {} : { rowsPerGroup }),
-      run: async (task) => {
-        const result = await this.task(task, false)
-        blocks.push(...result.blocks)
-        return result.batches
-      },
-    })
-    return { batches: [grouped], blocks: this.blocks.keep(blocks, [grouped]) }
+    const run = async (task: StageTask): Promise<readonly ExecBatch[]> => {
+      const result = await this.task(task, false)
+      blocks.push(...result.blocks)
+      return result.batches
+    }
+    const services = { workers: pool.size, run, ...(rowsPerGroup === undefined ? {} : { rowsPerGroup }) }
+    const [first = [], second = []] = inputs
+    if (operator.kind === 'HashAggregateExec' && !inline && first.some((batch) => batch.length > 0)) {
+      const grouped = await groupedRows(operator, first, services)
+      return { batches: [grouped], blocks: this.blocks.keep(blocks, [grouped]) }
+    }
+    if (operator.kind === 'HashJoinExec' && !inline) return { batches: await joinedRows(operator, first, second, services), blocks }
+    return await this.wideTask({ kind: 'wide', inputs, operator }, inline)
   }
 
   private async wideTask(task: StageTask, inline: boolean): Promise<StageResult> {

@@ -14,6 +14,7 @@ import { copyInto, mapBuffers } from './memory/shareColumns.ts'
 import { concatBatches, type ExecBatch } from './operators/batches.ts'
 import { type GroupTask, runGroupTask } from './operators/groupTasks.ts'
 import { openNarrow, runWide } from './operators/index.ts'
+import { type JoinTask, runJoinTask } from './operators/joinTask.ts'
 import type { Narrow } from './operators/operator.ts'
 import type { TaskHandler } from './workers/worker.ts'
 
@@ -37,6 +38,7 @@ export type StageTask =
     }
   | { readonly kind: 'wide'; readonly inputs: readonly (readonly ExecBatch[])[]; readonly operator: WideOperator }
   | GroupTask
+  | JoinTask
 
 /** A block of the arena that a result lies in. */
 export interface Block {
@@ -83,6 +85,8 @@ export async function runStageTask(task: StageTask, services: StageServices): Pr
     case 'groupFold':
     case 'groupValues':
       return { rowsIn: [], ...share(runGroupTask(task, services.arena), services.arena, 'HashAggregateExec') }
+    case 'join':
+      return { rowsIn: [], ...share(runJoinTask(task), services.arena, task.join.kind) }
   }
 }
 

@@ -2,26 +2,66 @@
  * Joins by equal keys: a table of the right side's rows by key, probed by the left side in its order.
  *
  * Matches of a left row come in the right side's order; right rows without a match (right, full) come last, in
- * theirs. A key that is null, or has a null part, matches nothing.
+ * theirs. A key that is null, or has a null part, matches nothing. Pieces of the left side are joined apart from each
+ * other, in any thread; one after another they are the join.
  */
 import type { Column } from '../../core/column.ts'
-import { concatColumns, convertColumn, takeColumn, unifyTypes } from '../../core/columnOps.ts'
+import { concatColumns, convertColumn, sliceColumn, takeColumn, unifyTypes } from '../../core/columnOps.ts'
 import { PlanError } from '../../core/errors.ts'
-import { fieldsOf, typeText } from '../../core/schema.ts'
+import { type ColumnType, fieldsOf, typeText } from '../../core/schema.ts'
 import type { WideOperator } from '../../planner/physical/physicalPlan.ts'
 import { type ExecBatch, rowBatch, takeBatch } from './batches.ts'
-import { KeyIds, nullMask, rowsById } from './keyIds.ts'
+import { KeyIds, nullMask, type RowsById, rowsById } from './keyIds.ts'
 import { type RunWide, withoutKeys } from './operator.ts'
 
 type Join = Extract<WideOperator, { kind: 'HashJoinExec' }>
 
+/** Whole inputs. */
 export const hashJoinExec: RunWide<'HashJoinExec'> = (join, inputs) => {
-  const left = withoutKeys(inputs[0] as ExecBatch)
-  const right = withoutKeys(inputs[1] as ExecBatch)
-  const pairs = join.how === 'cross' ? crossPairs(left.length, right.length) : matchedPairs(join, left, right)
-  const { hidden: _, ...payload } = left
-  if (join.how === 'semi' || join.how === 'anti') return takeBatch(payload, pairs.left)
-  return joined(join, left, right, pairs)
+  const [left, right] = [inputs[0] as ExecBatch, inputs[1] as ExecBatch] // a join has two
+  const { batch, matched } = joinPiece(join, left, right, keyTypeOf(join, [left], [right]))
+  if (matched === undefined) return batch
+  return [batch, unmatchedPiece(join, left, right, matched)]
+}
+
+/** A piece of the left side, whose rows keep their order, and which rows of the right side it matched, where that matters. */
+export interface JoinedPiece {
+  readonly batch: ExecBatch
+  readonly matched?: Uint8Array
+}
+
+/** Joins a piece of the left side with the whole right side. `type`: of the keys of both. */
+export function joinPiece(join: Join, leftPiece: ExecBatch, wholeRight: ExecBatch, type: ColumnType): JoinedPiece {
+  const left = withoutKeys(leftPiece)
+  const right = withoutKeys(wholeRight)
+  if (join.how === 'cross') return { batch: joined(join, left, right, crossPairs(left.length, right.length)) }
+  const ids = new KeyIds(type)
+  const rightIds = idsOf(keyColumn(join, right, 1), type, (key) => ids.encode(key))
+  const leftKey = keyColumn(join, left, 0)
+  if (join.how === 'semi' || join.how === 'anti') {
+    const { hidden: _, ...payload } = left
+    return { batch: takeBatch(payload, keptRows(leftKey, { ids, type, present: presentIds(rightIds, ids.size), how: join.how })) }
+  }
+  const leftIds = idsOf(leftKey, type, (key) => ids.lookUp(key))
+  const batch = joined(join, left, right, expanded(join, leftIds, rowsById(rightIds, ids.size)))
+  return join.how === 'right' || join.how === 'full' ? { batch, matched: matchedRows(leftIds, rightIds, ids.size) } : { batch }
+}
+
+/** The rows of the right side that no piece of the left side matched, with nulls for the left. */
+export function unmatchedPiece(join: Join, leftPiece: ExecBatch, wholeRight: ExecBatch, matched: Uint8Array): ExecBatch {
+  const left = withoutKeys(leftPiece)
+  const right = withoutKeys(wholeRight)
+  const rows = Int32Array.from(matched.keys()).filter((r) => matched[r] === 0)
+  return joined(join, left, right, { left: new Int32Array(rows.length).fill(-1), right: rows })
+}
+
+/** The type of the keys of both sides. PlanError when they have none in common, or there is no such column. */
+export function keyTypeOf(join: Join, left: readonly ExecBatch[], right: readonly ExecBatch[]): ColumnType {
+  if (join.how === 'cross') return { kind: 'null' }
+  const [a, b] = [left, right].map((batches, side) =>
+    batches.map((batch) => keyColumn(join, batch, side === 0 ? 0 : 1).type).reduce((x, y) => unifyTypes(x, y, 'key')),
+  ) as [ColumnType, ColumnType]
+  return commonType(join, a, b)
 }
 
 interface Pairs {
@@ -31,7 +71,7 @@ interface Pairs {
 }
 
 /** More rows than an index can name. */
-const MOST_ROWS = 2 ** 31 - 1
+export const MOST_ROWS: number = 2 ** 31 - 1
 
 function crossPairs(left: number, right: number): Pairs {
   if (left * right > MOST_ROWS) throw tooMany(left * right)
@@ -42,87 +82,86 @@ function crossPairs(left: number, right: number): Pairs {
   }
 }
 
-function tooMany(rows: number): PlanError {
+export function tooMany(rows: number): PlanError {
   return new PlanError(
     `The join would have ${rows} rows; ${MOST_ROWS} is the most. Filter before joining, or join on a key with fewer matches.`,
   )
 }
 
-function matchedPairs(join: Join, left: ExecBatch, right: ExecBatch): Pairs {
-  const [leftIds, rightIds, size] = keyIdsOf(join, left, right)
-  const table = rowsById(rightIds, size)
-  const counts = new Int32Array(left.length)
-  for (let l = 0; l < left.length; l++) {
-    const id = leftIds[l] as number
-    counts[l] = id < 0 ? 0 : (table.starts[id + 1] as number) - (table.starts[id] as number)
-  }
-  switch (join.how) {
-    case 'semi':
-    case 'anti': {
-      const kept = Int32Array.from({ length: left.length }, (_, l) => l).filter((l) => (counts[l] as number) > 0 === (join.how === 'semi'))
-      return { left: kept, right: new Int32Array(0) }
-    }
-    case 'inner':
-    case 'left':
-    case 'right':
-    case 'full':
-    case 'cross':
-      return expanded(join, leftIds, rightIds, table, counts)
-  }
+/** Ids of a side's keys; -1 for a null. */
+function idsOf(key: Column, type: ColumnType, encode: (key: Column) => Int32Array): Int32Array {
+  const column = convertColumn(key, type)
+  const encoded = encode(column)
+  const nulls = nullMask(column)
+  if (nulls !== undefined) for (let i = 0; i < encoded.length; i++) if (nulls[i] === 1) encoded[i] = -1
+  return encoded
 }
 
-function expanded(join: Join, leftIds: Int32Array, rightIds: Int32Array, table: ReturnType<typeof rowsById>, counts: Int32Array): Pairs {
+/** 1 at id + 1 for the ids that a row of the right side has: a null has an id in the table, but matches nothing. */
+function presentIds(rightIds: Int32Array, size: number): Uint8Array {
+  const present = new Uint8Array(size + 1)
+  for (const id of rightIds) if (id >= 0) present[id + 1] = 1
+  return present
+}
+
+/** Rows looked up at a time: their ids stay in the near caches. */
+const PROBE_ROWS = 16_384
+
+interface Probe {
+  readonly ids: KeyIds
+  readonly type: ColumnType
+  readonly present: Uint8Array
+  readonly how: 'semi' | 'anti'
+}
+
+function keptRows(key: Column, { ids, type, present, how }: Probe): Int32Array {
+  const kept = new Int32Array(key.length)
+  const other = how === 'semi' ? 0 : 1
+  let count = 0
+  for (let from = 0; from < key.length; from += PROBE_ROWS) {
+    const found = idsOf(sliceColumn(key, from, Math.min(from + PROBE_ROWS, key.length)), type, (piece) => ids.lookUp(piece))
+    for (let i = 0; i < found.length; i++) {
+      kept[count] = from + i
+      // ids are -1 or more; without a branch that no processor could guess
+      count += (present[(found[i] as number) + 1] as number) ^ other
+    }
+  }
+  return kept.slice(0, count)
+}
+
+function expanded(join: Join, leftIds: Int32Array, table: RowsById): Pairs {
   const keepLeft = join.how === 'left' || join.how === 'full'
-  const unmatched =
-    join.how === 'right' || join.how === 'full' ? unmatchedRows(leftIds, rightIds, table.starts.length - 1) : new Int32Array(0)
-  let length = unmatched.length
-  for (const count of counts) length += count === 0 && keepLeft ? 1 : count
+  const { starts, rows } = table
+  let length = 0
+  for (const id of leftIds) {
+    const count = id < 0 ? 0 : (starts[id + 1] as number) - (starts[id] as number) // ids are below the size of the table
+    length += count === 0 && keepLeft ? 1 : count
+  }
   if (length > MOST_ROWS) throw tooMany(length)
   const left = new Int32Array(length)
   const right = new Int32Array(length)
   let at = 0
-  for (let l = 0; l < counts.length; l++) {
-    const count = counts[l] as number // l < length
-    if (count === 0) {
-      if (!keepLeft) continue
+  for (let l = 0; l < leftIds.length; l++) {
+    const id = leftIds[l] as number // l < length
+    const from = id < 0 ? 0 : (starts[id] as number)
+    const to = id < 0 ? 0 : (starts[id + 1] as number)
+    if (from === to && keepLeft) {
       left[at] = l
       right[at++] = -1
-      continue
     }
-    const from = table.starts[leftIds[l] as number] as number
-    for (let k = 0; k < count; k++) {
+    for (let k = from; k < to; k++) {
       left[at] = l
-      right[at++] = table.rows[from + k] as number
+      right[at++] = rows[k] as number
     }
   }
-  left.fill(-1, at)
-  right.set(unmatched, at)
   return { left, right }
 }
 
-function unmatchedRows(leftIds: Int32Array, rightIds: Int32Array, size: number): Int32Array {
+/** 1 for the rows of the right side that a row of the left side matches. */
+function matchedRows(leftIds: Int32Array, rightIds: Int32Array, size: number): Uint8Array {
   const matched = new Uint8Array(size)
   for (const id of leftIds) if (id >= 0) matched[id] = 1
-  return Int32Array.from({ length: rightIds.length }, (_, r) => r).filter((r) => {
-    const id = rightIds[r] as number
-    return id < 0 || matched[id] === 0
-  })
-}
-
-/** Ids of both sides' keys in one numbering; -1 for a null. */
-function keyIdsOf(join: Join, left: ExecBatch, right: ExecBatch): readonly [Int32Array, Int32Array, number] {
-  const leftKey = keyColumn(join, left, 0)
-  const rightKey = keyColumn(join, right, 1)
-  const type = commonType(join, leftKey, rightKey)
-  const ids = new KeyIds(type)
-  const [a, b] = [leftKey, rightKey].map((key) => {
-    const column = convertColumn(key, type)
-    const encoded = ids.encode(column)
-    const nulls = nullMask(column)
-    if (nulls !== undefined) for (let i = 0; i < encoded.length; i++) if (nulls[i] === 1) encoded[i] = -1
-    return encoded
-  })
-  return [a as Int32Array, b as Int32Array, ids.size]
+  return Uint8Array.from(rightIds, (id) => (id < 0 || matched[id] === 0 ? 0 : 1))
 }
 
 function keyColumn(join: Join, side: ExecBatch, which: 0 | 1): Column {
@@ -133,13 +172,13 @@ function keyColumn(join: Join, side: ExecBatch, which: 0 | 1): Column {
   throw new PlanError(`Cannot join ${join.names[0]} and ${join.names[1]} on "${join.on}": ${join.names[which]} has no such column.`)
 }
 
-function commonType(join: Join, left: Column, right: Column) {
+function commonType(join: Join, left: ColumnType, right: ColumnType): ColumnType {
   try {
-    return unifyTypes(left.type, right.type, join.on ?? 'key')
+    return unifyTypes(left, right, join.on ?? 'key')
   } catch {
     const on = join.on === undefined ? 'those keys' : `"${join.on}"`
     throw new PlanError(
-      `Cannot join ${join.names[0]} and ${join.names[1]} on ${on}: ${typeText(left.type)} on the left, ${typeText(right.type)} on the right.\nConvert one side, for example with withColumns.`,
+      `Cannot join ${join.names[0]} and ${join.names[1]} on ${on}: ${typeText(left)} on the left, ${typeText(right)} on the right.\nConvert one side, for example with withColumns.`,
     )
   }
 }

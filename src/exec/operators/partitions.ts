@@ -14,3 +14,16 @@ export function cutPartitions(batches: readonly ExecBatch[], rows: number = PART
   }
   return partitions.length === 0 && batches[0] !== undefined ? [[batches[0]]] : partitions
 }
+
+/** The batches in order, in as many ranges of about equal length as there are workers: what comes out must not depend on them. */
+export function rangesOf(batches: readonly ExecBatch[], workers: number): readonly (readonly ExecBatch[])[] {
+  const rows = batches.reduce((sum, batch) => sum + batch.length, 0)
+  const ranges: ExecBatch[][] = [[]]
+  let taken = 0
+  for (const batch of batches) {
+    if (taken * workers >= rows * ranges.length && taken > 0) ranges.push([])
+    ranges.at(-1)?.push(batch)
+    taken += batch.length
+  }
+  return ranges
+}

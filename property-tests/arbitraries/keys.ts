@@ -1,0 +1,59 @@
+/** Columns of keys of every kind, and ways to cut them into pieces. */
+import fc from 'fast-check'
+import type { ColumnType } from '../../src/core/schema.ts'
+
+/** Kinds of keys, each with values that are easily taken for each other. */
+const KEYS: readonly { readonly type: ColumnType; readonly values: fc.Arbitrary<unknown> }[] = [
+  {
+    type: { kind: 'i32' },
+    values: fc.oneof(fc.integer({ min: -3, max: 3 }), fc.integer({ min: 0, max: 2 ** 16 }), fc.constantFrom(-(2 ** 31), 2 ** 31 - 1)),
+  },
+  { type: { kind: 'u32' }, values: fc.oneof(fc.integer({ min: 0, max: 3 }), fc.integer({ min: 2 ** 32 - 9, max: 2 ** 32 - 1 })) },
+  { type: { kind: 'u8' }, values: fc.integer({ min: 0, max: 255 }) },
+  { type: { kind: 'f64' }, values: fc.constantFrom(0, -0, 1, 0.5, NaN, Infinity, -Infinity, 2 ** 31, 2 ** 32, 5e-324, -1) },
+  { type: { kind: 'f64' }, values: fc.oneof(fc.integer({ min: -20, max: 20 }), fc.constant(-0)) },
+  { type: { kind: 'f32' }, values: fc.constantFrom(0, -0, 1, 0.5, NaN, Infinity, 2 ** 25) },
+  {
+    type: { kind: 'i64' },
+    values: fc.oneof(fc.bigInt({ min: -4n, max: 4n }), fc.constantFrom(2n ** 32n, 2n ** 32n + 1n, -(2n ** 63n), 2n ** 31n)),
+  },
+  { type: { kind: 'utf8' }, values: fc.oneof(fc.constantFrom('', 'a', 'b', 'ab', 'ba', '\0', 'ž'), fc.string({ maxLength: 3 })) },
+  { type: { kind: 'bool' }, values: fc.boolean() },
+  {
+    type: { kind: 'struct', fields: ['x', 'y', 'z'].map((name) => ({ name, type: { kind: 'f64' }, nullable: true })) },
+    values: fc.record({ x: fc.constantFrom(0, 1, null), y: fc.constantFrom(0, 1, NaN), z: fc.integer({ min: 0, max: 2 }) }),
+  },
+  { type: { kind: 'list', item: { kind: 'f64' } }, values: fc.array(fc.constantFrom(0, 1, null), { maxLength: 2 }) },
+]
+
+export interface Keys {
+  readonly type: ColumnType
+  readonly at: (i: number) => unknown
+}
+
+/** Many values out of few drawn ones, with nulls or without. */
+export const keys: fc.Arbitrary<Keys> = fc.constantFrom(...KEYS).chain(({ type, values }) =>
+  fc
+    .record({
+      drawn: fc.array(fc.option(values, { freq: 12, nil: null }), { minLength: 1, maxLength: 40 }),
+      nulls: fc.boolean(),
+      step: fc.integer({ min: 1, max: 39 }),
+    })
+    .map(({ drawn, nulls, step }) => {
+      const kept = nulls ? drawn : drawn.filter((value) => value !== null)
+      return { type, at: (i: number): unknown => (kept.length === 0 ? null : kept[((i * step) ^ (i >> 5)) % kept.length]) }
+    }),
+)
+
+/** Sizes of pieces, again and again. */
+export const cuts: fc.Arbitrary<readonly number[]> = fc.array(fc.integer({ min: 1, max: 6_000 }), { minLength: 1, maxLength: 6 })
+
+export function pieces(length: number, sizes: readonly number[]): readonly (readonly [number, number])[] {
+  const out: [number, number][] = []
+  for (let from = 0, p = 0; from < length; p++) {
+    const to = Math.min(length, from + (sizes[p % sizes.length] as number))
+    out.push([from, to])
+    from = to
+  }
+  return out
+}
