@@ -71,7 +71,10 @@ export class SessionEngine implements Engine {
   }
 
   explain(plan: LogicalPlan, options: { readonly verbose: boolean; readonly format: 'text' | 'json' }): string {
-    return explainPlan(plan, { ...options, index: this.#runtime.store.stats(plan) })
+    const columns = options.verbose
+      ? this.#runtime.executor.explainColumns(optimize(plan.kind === 'Materialize' ? plan.input : plan).plan)
+      : undefined
+    return explainPlan(plan, { ...options, index: this.#runtime.store.stats(plan), ...(columns === undefined ? {} : { columns }) })
   }
 
   async shape(plan: LogicalPlan): Promise<readonly number[]> {

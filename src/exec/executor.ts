@@ -12,14 +12,16 @@ import type { Batch } from '../core/column.ts'
 import { isKnown } from '../core/elements.ts'
 import type { Folded, FoldKind } from '../core/engine.ts'
 import { MemoryError, TaskError } from '../core/errors.ts'
-import type { LogicalPlan } from '../core/logicalPlan.ts'
+import { inputsOf, type LogicalPlan } from '../core/logicalPlan.ts'
 import type { ReadSplit } from '../core/ports.ts'
+import type { Span } from '../core/span.ts'
 import { mapInputs } from '../core/tree.ts'
 import type { PhysicalPlan } from '../planner/physical/physicalPlan.ts'
 import { foldColumns } from './columns/columnFold.ts'
 import { columnProgramOf, isProgram } from './columns/columnProgram.ts'
 import { ColumnRun } from './columns/columnRun.ts'
 import { programTable } from './columns/columnTable.ts'
+import { addressOf } from './columns/kernelBinding.ts'
 import type { Arena } from './memory/arena.ts'
 import { Run, SMALL_ROWS } from './run.ts'
 import type { WorkerPool } from './workers/worker.ts'
@@ -66,6 +68,8 @@ export class Executor {
    * storage itself, all others lie in ordinary buffers.
    */
   async execute(plan: LogicalPlan, options: RunOptions = {}): Promise<readonly Batch[]> {
+    const columns = await this.overColumns(plan, options, ordinaryTable)
+    if (columns !== undefined) return [columns]
     const run = new Run(this.options, options.signal)
     try {
       return await run.batches(this.options.lower(plan))
@@ -86,7 +90,19 @@ export class Executor {
 
   /** A table in blocks of the arena, which are the caller's, written there by the workers; undefined where that cannot be done. */
   async table(plan: LogicalPlan): Promise<Batch | undefined> {
-    return await this.overColumns(plan, {}, (run) => programTable(run, this.options.arena))
+    return (await this.overColumns(plan, {}, (run) => programTable(run, 'copied')))?.batch
+  }
+
+  /** Whether `fold` and `table` run the plan over columns, or why not; undefined for what is no pipeline over a table in memory. */
+  explainColumns(plan: LogicalPlan): { readonly compiled: true } | { readonly because: string; readonly span?: Span } | undefined {
+    if (!isChainOverTable(plan)) return undefined
+    const program = columnProgramOf(this.options.lower(plan))
+    if (!isProgram(program))
+      return program.span === undefined ? { because: program.because } : { because: program.because, span: program.span }
+    const { smallRows = SMALL_ROWS, arena } = this.options
+    if (program.rows < smallRows) return { because: `the table has only ${program.rows} rows` }
+    const outside = program.columns.some((column) => column.values !== undefined && addressOf(column.values, arena) === undefined)
+    return outside ? { because: 'there was no room for the table in the session’s memory' } : { compiled: true }
   }
 
   private async overColumns<T>(
@@ -124,6 +140,32 @@ export class Executor {
       yield* run.stream(this.options.lower(plan))
     } finally {
       run.end()
+    }
+  }
+}
+
+/** The program's table in ordinary memory, but for columns that it only passes on. */
+async function ordinaryTable(run: ColumnRun): Promise<Batch | undefined> {
+  const { steps, shape } = run.program
+  if (steps.length === 0 || !(shape.filters || shape.outputs.some((output) => output.kind === 'computed'))) return undefined
+  const table = await programTable(run, 'shared')
+  if (table === undefined) return undefined
+  try {
+    return table.blocks.copiedOut(table.batch)
+  } finally {
+    table.blocks.freeAll()
+  }
+}
+
+function isChainOverTable(plan: LogicalPlan): boolean {
+  switch (plan.kind) {
+    case 'Scan':
+      return plan.source.columns !== undefined
+    case 'Stored':
+      return plan.storage.kind === 'table'
+    default: {
+      const [input, other] = inputsOf(plan)
+      return input !== undefined && other === undefined && isChainOverTable(input)
     }
   }
 }

@@ -13,7 +13,7 @@ import { elementText, keysText, rankOf, thinned } from '../core/elements.ts'
 import type { UserFunction } from '../core/functionIr.ts'
 import { needsCaller } from '../core/functionUse.ts'
 import { inputsOf, type LogicalPlan } from '../core/logicalPlan.ts'
-import { placeText, type Refusal } from '../core/span.ts'
+import { placeText, type Refusal, type Span } from '../core/span.ts'
 import { type DenseStorage, stridesOf } from '../core/storage.ts'
 import { functionsOf, mapInputs, nodeText, planText } from '../core/tree.ts'
 import { optimize } from './optimize.ts'
@@ -30,6 +30,8 @@ export interface ExplainOptions {
   readonly rules?: readonly Rule[]
   /** What the session knows of the array's index. */
   readonly index?: IndexFacts
+  /** Of a pipeline over a table in memory: why it is no column program; `compiled` when it is one. */
+  readonly columns?: { readonly compiled: true } | { readonly because: string; readonly span?: Span }
 }
 
 /** Whether there is storage sorted by key, how often it was made, and how many queries it answered. */
@@ -90,6 +92,7 @@ export function explainPlan(plan: LogicalPlan, options: ExplainOptions = {}): st
     'Stages',
     ...indented(stagesText(physical)),
     ...indexLines(plan, options.index),
+    ...(options.verbose === true ? columnLines(options.columns) : []),
   ].join('\n')
 }
 
@@ -104,6 +107,15 @@ function indexLines(plan: LogicalPlan, index: IndexFacts | undefined): readonly 
   const times = index.built === 1 ? 'once' : `${index.built} times, after writes below it`
   const asked = index.queries === 1 ? '1 query' : `${index.queries} queries`
   return ['Queries', `  IndexLookup over IndexBuild: the index was built ${times} and answered ${asked}`]
+}
+
+/** What folds and `materialize()` run; everything else runs the stages. */
+function columnLines(columns: ExplainOptions['columns']): readonly string[] {
+  if (columns === undefined) return []
+  const of = 'Kernel of sum(), mean(), min(), max(), count() and materialize()'
+  if ('compiled' in columns) return [of, '  WebAssembly: one pass over the columns, four rows at a time']
+  const { because, span } = columns
+  return [of, `  JavaScript, because ${because}${span === undefined ? '' : ` (${placeText(span)} ${span.text})`}`]
 }
 
 function indented(text: string): readonly string[] {

@@ -6,7 +6,6 @@
  *
  * Workers claim units of 16 blocks, of 4 where there are few. Everything lies in the arena and is freed at the end, but for the result.
  */
-import type { Column } from '../../core/column.ts'
 import { CHUNK, combinePairwise } from '../../core/fixedTree.ts'
 import type { FoldName } from '../kernels/foldKernels.ts'
 import { BLOCK_ROWS, type ColumnKernel, compiled, selectKernel, valuesKernel } from '../kernels/wasmColumns.ts'
@@ -53,6 +52,10 @@ export class ColumnRun {
     this.services = services
     this.blocks = Math.ceil(program.rows / BLOCK_ROWS)
     this.unitRows = (this.blocks < MANY_BLOCKS ? 4 : 16) * BLOCK_ROWS
+  }
+
+  get arena(): Arena {
+    return this.services.arena
   }
 
   /** Frees what the run holds. */
@@ -161,9 +164,4 @@ export class ColumnRun {
 export function compiledKernel<A extends readonly unknown[]>(compile: (...args: A) => ColumnKernel, ...args: A): ColumnKernel | undefined {
   const kernel = compiled(() => compile(...args))
   return 'because' in kernel ? undefined : kernel
-}
-
-/** A column whose values kernels can reach. */
-export function isReachable(column: Column | undefined, arena: Arena): boolean {
-  return column !== undefined && addressOf(column.values, arena) !== undefined
 }

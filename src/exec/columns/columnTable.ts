@@ -1,106 +1,125 @@
-/** The columns that a program yields, in blocks of the arena: written by the workers where they are to stay. */
+/** The table that a program yields, in blocks of the arena: written by the workers where it is to stay. */
 import type { Batch, Column } from '../../core/column.ts'
 import type { ColumnType } from '../../core/schema.ts'
 import { BLOCK_ROWS, type ProgramOutput, valuesKernel } from '../kernels/wasmColumns.ts'
-import type { Arena } from '../memory/arena.ts'
-import { copyInto, freeColumn, mapBuffers } from '../memory/shareColumns.ts'
 import { rowBatch, scalarBatch } from '../operators/batches.ts'
+import type { ColumnProgram } from './columnProgram.ts'
 import { type ColumnRun, compiledKernel, type Selected } from './columnRun.ts'
 import type { Compacted } from './columnTask.ts'
 import { addressOf } from './kernelBinding.ts'
+import { ResultBlocks } from './resultBlocks.ts'
 
-/** The result, whose columns own all their blocks; undefined when the program's kernels cannot make it. */
-export async function programTable(run: ColumnRun, arena: Arena): Promise<Batch | undefined> {
-  const { outputs, scalar } = run.program.shape
+/** Columns of the source that the result has as they are: copied, or the very same ones. */
+export type SameColumns = 'copied' | 'shared'
+
+export interface ProgramTable {
+  readonly batch: Batch
+  /** What the result lies in, but for shared columns: the caller's from now on. */
+  readonly blocks: ResultBlocks
+}
+
+/** The result; undefined when the program's kernels cannot make it. */
+export async function programTable(run: ColumnRun, same: SameColumns): Promise<ProgramTable | undefined> {
+  const { program } = run
+  if (program.shape.filters && !program.shape.outputs.every((output) => widthOf(output, program) !== undefined)) return undefined
   const selected = await run.select({ skipsNulls: false })
-  if (selected === undefined) return undefined
-  const made = new Map<string, Column>()
+  if (selected === undefined || (selected !== 'all' && selected.total === 0)) return undefined
+  const blocks = new ResultBlocks(run.arena, program.name)
   try {
-    const isDone = selected === 'all' ? await allRows(run, arena, made) : await selectedRows(run, arena, selected, made)
-    const columns = outputs.flatMap(({ name }) => made.get(name) ?? [])
-    const [first] = columns
-    if (isDone && first !== undefined) {
-      const names = outputs.map(({ name }) => name)
-      return scalar ? scalarBatch(first) : rowBatch(names, columns, first.length)
+    const columns = selected === 'all' ? await allRows(run, blocks, same) : await selectedRows(run, blocks, selected)
+    const [first] = columns ?? []
+    if (columns !== undefined && first !== undefined) {
+      const names = program.shape.outputs.map(({ name }) => name)
+      return { batch: program.shape.scalar ? scalarBatch(first) : rowBatch(names, columns, first.length), blocks }
     }
-    for (const column of made.values()) freeColumn(column, arena)
+    blocks.freeAll()
     return undefined
   } catch (error) {
-    for (const column of made.values()) freeColumn(column, arena)
+    blocks.freeAll()
     throw error
   }
 }
 
-async function allRows(run: ColumnRun, arena: Arena, made: Map<string, Column>): Promise<boolean> {
-  const { element, kernelColumns, steps, shape, columns, rows, name } = run.program
-  const computed = shape.outputs.filter((output) => output.kind === 'computed')
-  for (const output of shape.outputs) {
-    if (output.kind === 'column')
-      made.set(output.name, copied(columns[output.column] as Column, arena, name)) // of the program
-    else made.set(output.name, emptyOutput(output, rows, arena, name))
+type Computed = Extract<ProgramOutput, { kind: 'computed' }>
+
+function computedOf({ shape }: ColumnProgram): readonly Computed[] {
+  return shape.outputs.flatMap((output) => (output.kind === 'computed' ? [output] : []))
+}
+
+async function allRows(run: ColumnRun, blocks: ResultBlocks, same: SameColumns): Promise<readonly Column[] | undefined> {
+  const { element, kernelColumns, steps, shape, columns, rows } = run.program
+  const computed = computedOf(run.program)
+  const made = new Map(computed.map((output) => [output.name, blocks.column(output.type, rows, output)]))
+  const kept = made.size
+  if (kept > 0) {
+    const options = { outputs: computed.map((output) => output.name), asDoubles: false, sparse: false }
+    const kernel = compiledKernel(valuesKernel, element, kernelColumns, steps, options)
+    const places = computed.map(({ name, nullable }) => {
+      const column = made.get(name)
+      const counts = nullable ? run.allocate(4 * Math.ceil(rows / BLOCK_ROWS)) : undefined
+      const validity = addressOf(column?.validity, run.arena)
+      const values = addressOf(column?.values, run.arena) ?? 0
+      return counts === undefined || validity === undefined ? { values } : { values, validity, counts }
+    })
+    const bound = run.bound(kernel, { outputs: places })
+    if (bound === undefined) return undefined
+    await run.together({ kind: 'blocks', kernel: bound }, run.units(rows), [])
+    for (const [i, { name }] of computed.entries()) {
+      const column = made.get(name)
+      const counts = places[i]?.counts
+      // as in columns made row by row, there is no bitmap where there is no null
+      if (column !== undefined && counts !== undefined && presentIn(run, counts) === rows) made.set(name, blocks.withoutValidity(column))
+    }
   }
-  if (computed.length === 0) return true
-  const kernel = compiledKernel(valuesKernel, element, kernelColumns, steps, {
-    outputs: computed.map((output) => output.name),
-    asDoubles: false,
-    sparse: false,
+  return shape.outputs.map((output) => {
+    if (output.kind === 'computed') return made.get(output.name) as Column // made above
+    const column = columns[output.column] as Column // of the program
+    return same === 'shared' ? column : blocks.copy(column)
   })
-  const counts = computed.map((output) => (output.nullable ? run.allocate(4 * (Math.ceil(rows / BLOCK_ROWS) + 1)) : undefined))
-  const outputs = computed.map((output, i) => {
-    const column = made.get(output.name)
-    const validity = addressOf(column?.validity, arena)
-    return { values: addressOf(column?.values, arena) ?? 0, ...(validity === undefined ? {} : { validity, counts: counts[i] ?? 0 }) }
-  })
-  const bound = run.bound(kernel, { outputs })
-  if (bound === undefined) return false
-  await run.together({ kind: 'blocks', kernel: bound }, run.units(rows), [])
-  for (const [i, output] of computed.entries()) dropFullValidity(output.name, counts[i], rows, arena, made)
-  return true
 }
 
-/** Without nulls there is no bitmap, as in columns made row by row. */
-function dropFullValidity(name: string, counts: number | undefined, rows: number, arena: Arena, made: Map<string, Column>): void {
-  const column = made.get(name)
-  if (counts === undefined || column?.validity === undefined) return
-  const present = (arena.view('i32', counts, Math.ceil(rows / BLOCK_ROWS)) as Int32Array).reduce((a, b) => a + b, 0)
-  if (present < rows) return
-  arena.free(column.validity.byteOffset)
-  const { validity: _, ...rest } = column
-  made.set(name, rest)
+/** How many values of a column are not null, by the counts of its blocks. */
+function presentIn({ program, arena }: ColumnRun, counts: number): number {
+  return (arena.view('i32', counts, Math.ceil(program.rows / BLOCK_ROWS)) as Int32Array).reduce((a, b) => a + b, 0)
 }
 
-async function selectedRows(run: ColumnRun, arena: Arena, selected: Selected, made: Map<string, Column>): Promise<boolean> {
-  const { element, kernelColumns, steps, shape, columns, rows, name } = run.program
-  if (selected.total === 0 || shape.outputs.some((output) => output.nullable)) return false
-  const computed = shape.outputs.filter((output) => output.kind === 'computed')
+async function selectedRows(run: ColumnRun, blocks: ResultBlocks, selected: Selected): Promise<readonly Column[] | undefined> {
+  const { program } = run
+  const { element, kernelColumns, steps, shape, rows } = program
+  const computed = computedOf(program)
   const compacted: Compacted[] = []
+  const made: Column[] = []
   for (const output of shape.outputs) {
-    const source = output.kind === 'column' ? (columns[output.column] as Column) : undefined // of the program
-    const log2Bytes =
-      source === undefined ? (output.kind === 'computed' && output.type === 'bool' ? 0 : 3) : LOG2_BYTES.get(source.type.kind)
-    const address = source === undefined ? 0 : addressOf(source.values, arena)
-    if (log2Bytes === undefined || address === undefined) return false
+    const source = output.kind === 'column' ? program.columns[output.column] : undefined
+    const address = source === undefined ? 0 : addressOf(source.values, run.arena)
+    const log2Bytes = widthOf(output, program)
+    if (log2Bytes === undefined || address === undefined) return undefined
     const column =
-      source === undefined
-        ? emptyOutput(output, selected.total, arena, name)
-        : { type: source.type, length: selected.total, values: reserved(source.values as Values, selected.total, arena, name) }
-    made.set(output.name, column)
-    const from = source === undefined ? { output: computed.indexOf(output as (typeof computed)[number]) } : { address }
-    compacted.push({ from, log2Bytes, to: (column.values as Values).byteOffset })
+      source?.values === undefined
+        ? blocks.column(output.kind === 'computed' ? output.type : 'f64', selected.total, { nullable: false })
+        : { type: source.type, length: selected.total, values: blocks.like(source.values, selected.total) }
+    made.push(column)
+    const from = output.kind === 'computed' ? { output: computed.indexOf(output) } : { address }
+    compacted.push({ from, log2Bytes, to: column.values?.byteOffset ?? 0 })
   }
   const options = { outputs: computed.map((output) => output.name), asDoubles: false, sparse: true }
   const kernel =
     computed.length === 0 ? undefined : run.bound(compiledKernel(valuesKernel, element, kernelColumns, steps, options), selected)
-  if (computed.length > 0 && kernel === undefined) return false
+  if (computed.length > 0 && kernel === undefined) return undefined
   const folds = [...new Set(compacted.map(({ log2Bytes }) => COMPACT[log2Bytes] ?? 'compact8'))]
   const work = { kind: 'compact', columns: compacted, selection: selected, ...(kernel === undefined ? {} : { kernel }) } as const
   await run.together(work, run.units(rows), folds)
-  return true
+  return made
 }
 
 const COMPACT = ['compact1', 'compact2', 'compact4', 'compact8'] as const
 
-type Values = NonNullable<Column['values']>
+/** Of a column whose values can be put end to end, the bytes of one as a power of two. */
+function widthOf(output: ProgramOutput, { columns }: ColumnProgram): number | undefined {
+  if (output.nullable) return undefined
+  if (output.kind === 'computed') return output.type === 'bool' ? 0 : 3
+  return LOG2_BYTES.get(columns[output.column]?.type.kind ?? 'unknown')
+}
 
 /** Types of a value in a fixed number of bytes. */
 const LOG2_BYTES: ReadonlyMap<ColumnType['kind'], number> = new Map([
@@ -109,25 +128,3 @@ const LOG2_BYTES: ReadonlyMap<ColumnType['kind'], number> = new Map([
   ...(['i16', 'u16'] as const).map((kind) => [kind, 1] as const),
   ...(['i8', 'u8', 'bool'] as const).map((kind) => [kind, 0] as const),
 ])
-
-/** A buffer of the same class for so many values, which are all going to be written. */
-function reserved(like: Values, length: number, arena: Arena, operator: string): Values {
-  const offset = arena.reserve(length * like.BYTES_PER_ELEMENT, operator)
-  const bytes = arena.view('u8', offset, length * like.BYTES_PER_ELEMENT)
-  const ArrayOfLike = like.constructor as new (buffer: ArrayBufferLike, byteOffset: number, length: number) => Values // a typed array's own class
-  return new ArrayOfLike(bytes.buffer, offset, length)
-}
-
-function emptyOutput(output: ProgramOutput, rows: number, arena: Arena, operator: string): Column {
-  const isBool = output.kind === 'computed' && output.type === 'bool'
-  const values = reserved(isBool ? new Uint8Array() : new Float64Array(), rows, arena, operator)
-  const type: ColumnType = { kind: isBool ? 'bool' : 'f64' }
-  if (!output.nullable) return { type, length: rows, values }
-  // kernels write the bitmap in words
-  const validity = reserved(new Uint8Array(), (rows + 7) >> 3, arena, operator) as Uint8Array
-  return { type, length: rows, values, validity }
-}
-
-function copied(column: Column, arena: Arena, operator: string): Column {
-  return mapBuffers(column, (buffer) => copyInto(arena, buffer, operator))
-}

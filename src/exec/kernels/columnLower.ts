@@ -7,13 +7,14 @@
  *
  * Only functions that cannot fail are compiled: numbers, truth values, null, comparisons of bigints and of text.
  */
-import type { Builtin, Expr, FunctionIr, Stmt } from '../../core/functionIr.ts'
+import type { Expr, FunctionIr, Stmt } from '../../core/functionIr.ts'
 import type { Span } from '../../core/span.ts'
-import { and, binary, both, called, choose, doubles, not, numberOfBigint, numeric, truth, validOf } from './columnValues.ts'
+import { calledColumn } from './columnCalls.ts'
+import { binary } from './columnCompare.ts'
+import { both, choose, doubles, not, numeric, truth, validOf } from './columnValues.ts'
 import type { ColumnValue, ColumnWriter } from './columnWriter.ts'
-import { lanesConst, simd, V } from './simd.ts'
-import { I } from './wasmEncoder.ts'
-import { HIGHEST, LOWEST, NotCompiled } from './wasmTypes.ts'
+import { simd, V } from './simd.ts'
+import { LOWEST, NotCompiled } from './wasmTypes.ts'
 
 /** What the function returns for the element. Throws NotCompiled where the code cannot say it. */
 export function lowerColumns(w: ColumnWriter, ir: FunctionIr, element: ColumnValue): ColumnValue {
@@ -118,7 +119,8 @@ class Lowering {
         return choose(w, test, this.expr(expr.then, locals), this.expr(expr.else, locals))
       }
       case 'Call':
-        return this.call(
+        return calledColumn(
+          w,
           expr.callee,
           expr.args.map((arg) => this.expr(arg, locals)),
           expr.span,
@@ -177,121 +179,7 @@ class Lowering {
         throw new NotCompiled('it asks for a type', expr.span)
     }
   }
-
-  private call(callee: Builtin, args: readonly ColumnValue[], span: Span): ColumnValue {
-    const { w } = this
-    const [x] = args
-    if (x === undefined) throw new NotCompiled(`${callee} is called without an argument`, span)
-    switch (callee) {
-      case 'Math.abs':
-        return both(w, [doubles(w, x)], ...simd(V.f64Abs))
-      case 'Math.sqrt':
-        return both(w, [doubles(w, x)], ...simd(V.f64Sqrt))
-      case 'Math.ceil':
-      case 'Math.floor':
-      case 'Math.trunc': {
-        const value = numeric(w, x)
-        return value.kind === 'i32' ? value : both(w, [value], ...simd(ROUND[callee]))
-      }
-      case 'Math.round':
-        return this.rounded(x)
-      case 'Math.fround':
-        return both(w, [doubles(w, x)], ...simd(V.demote), ...simd(V.promote))
-      case 'Math.min':
-      case 'Math.max': {
-        const opcode = callee === 'Math.min' ? V.f64Min : V.f64Max
-        return args.map((arg) => doubles(w, arg)).reduce((a, b) => doubles(w, both(w, [a, b], ...simd(opcode))))
-      }
-      case 'Math.imul': {
-        const [a, b] = [numeric(w, x), numeric(w, args[1] ?? w.number(0))]
-        if (a.kind !== 'i32' || b.kind !== 'i32') throw new NotCompiled('it takes the bits of a number that need not be an integer', span)
-        return { kind: 'i32', at: w.keep([...I.localGet(a.at), ...I.localGet(b.at), ...simd(V.i32Mul)]), low: LOWEST, high: HIGHEST }
-      }
-      case 'Number':
-        return x.kind === 'i64' ? numberOfBigint(w, x) : numeric(w, x)
-      case 'Boolean':
-        return { kind: 'bool', at: truth(w, x) }
-      case 'isNaN': {
-        const value = numeric(w, x)
-        return value.kind === 'i32' ? w.truth(false) : { kind: 'bool', at: this.isNotItself(value) }
-      }
-      case 'Number.isNaN':
-        return x.kind === 'f64' ? { kind: 'bool', at: this.isNotItself(x) } : w.truth(false)
-      case 'isFinite':
-        return { kind: 'bool', at: this.isFinite(x) }
-      case 'Number.isFinite':
-      case 'Number.isInteger':
-      case 'Number.isSafeInteger': {
-        if (x.kind !== 'f64' && x.kind !== 'i32') return w.truth(false)
-        const tests = [this.isFinite(x), validOf(w, x)]
-        if (callee !== 'Number.isFinite') tests.push(truth(w, binary(w, '===', x, this.call('Math.trunc', [x], span))))
-        if (callee === 'Number.isSafeInteger') {
-          tests.push(truth(w, binary(w, '<=', this.call('Math.abs', [x], span), w.number(Number.MAX_SAFE_INTEGER))))
-        }
-        return { kind: 'bool', at: tests.reduce((a, b) => and(w, a, b)) as number }
-      }
-      case 'Math.acos':
-      case 'Math.acosh':
-      case 'Math.asin':
-      case 'Math.asinh':
-      case 'Math.atan':
-      case 'Math.atan2':
-      case 'Math.atanh':
-      case 'Math.cbrt':
-      case 'Math.cos':
-      case 'Math.cosh':
-      case 'Math.exp':
-      case 'Math.expm1':
-      case 'Math.hypot':
-      case 'Math.log':
-      case 'Math.log10':
-      case 'Math.log1p':
-      case 'Math.log2':
-      case 'Math.pow':
-      case 'Math.sign':
-      case 'Math.sin':
-      case 'Math.sinh':
-      case 'Math.tan':
-      case 'Math.tanh':
-        return called(w, callee, args)
-      case 'Math.clz32':
-      case 'String':
-      case 'BigInt':
-      case 'BigInt.asIntN':
-      case 'BigInt.asUintN':
-      case 'Number.parseFloat':
-      case 'Number.parseInt':
-      case 'parseFloat':
-      case 'parseInt':
-      case 'Object.is':
-      case 'Date.UTC':
-        throw new NotCompiled(`it calls ${callee}`, span)
-    }
-  }
-
-  /** The integer above unless it is more than a half away: `Math.round`, -0 included. */
-  private rounded(x: ColumnValue): ColumnValue {
-    const { w } = this
-    const value = numeric(w, x)
-    if (value.kind === 'i32') return value
-    const up = doubles(w, both(w, [value], ...simd(V.f64Ceil)))
-    const below = doubles(w, binary(w, '-', up, w.number(1)))
-    return choose(w, truth(w, binary(w, '>', binary(w, '-', up, w.number(0.5)), value)), below, up)
-  }
-
-  private isNotItself(value: Extract<ColumnValue, { kind: 'f64' | 'i64' }>): number {
-    return truth(this.w, binary(this.w, '!==', value, value))
-  }
-
-  private isFinite(x: ColumnValue): number {
-    const { w } = this
-    const value = numeric(w, x)
-    if (value.kind === 'i32') return w.constant(lanesConst([-1, -1, -1, -1]))
-    return truth(w, binary(w, '<', both(w, [value], ...simd(V.f64Abs)), w.number(Number.POSITIVE_INFINITY)))
-  }
 }
-
-const ROUND = { 'Math.ceil': V.f64Ceil, 'Math.floor': V.f64Floor, 'Math.trunc': V.f64Trunc } as const
 
 const NOT_COLUMNS = {
   For: 'it contains a loop',

@@ -1,0 +1,108 @@
+/** Column programs through the public API: what runs as one, what it gives, and what `explain` says of it. */
+import { afterAll, expect, test } from 'vitest'
+import { columnModulesCompiled } from './exec/columns/kernelBinding.ts'
+import { Session } from './session.ts'
+
+const session = await Session.start({ workers: 2, progress: false })
+afterAll(() => session.stop())
+
+const N = 50_000
+const price = Float64Array.from({ length: N }, (_, i) => (i % 997) / 7)
+const count = Int32Array.from({ length: N }, (_, i) => i % 13)
+const name = Array.from({ length: N }, (_, i) => (i % 5 === 0 ? null : ['a', 'b', 'c'][i % 3]))
+const table = session.fromColumns({ price, count, name: name as string[] })
+const kernelOf = (explained: string) => explained.slice(explained.indexOf('Kernel of')).split('\n')[1]?.trim()
+
+/** By the tree: chunks of 4,096 kept values. */
+function treeSum(values: readonly number[]): number {
+  let sums: number[] = []
+  for (let i = 0; i < values.length; i += 4096) sums.push(values.slice(i, i + 4096).reduce((a, b) => a + b, 0))
+  while (sums.length > 1) sums = sums.flatMap((sum, i) => (i % 2 === 1 ? [] : [i + 1 < sums.length ? sum + (sums[i + 1] ?? 0) : sum]))
+  return sums[0] ?? 0
+}
+
+test('folds of filters and maps have the values and bits of the fixed tree', async () => {
+  const least = 3
+  const chain = table.filter((r) => r.count > least && r.name !== 'b').map((r) => r.price * r.count)
+  expect(kernelOf(chain.explain({ verbose: true }))).toBe('WebAssembly: one pass over the columns, four rows at a time')
+  const values = [...price].flatMap((x, i) => ((count[i] ?? 0) > least && name[i] !== 'b' ? [x * (count[i] ?? 0)] : []))
+  expect(await chain.sum()).toBe(treeSum(values))
+  expect(await chain.count()).toBe(values.length)
+  expect(await chain.mean()).toBe(treeSum(values) / values.length)
+  expect(await chain.min()).toBe(values.reduce((a, b) => Math.min(a, b)))
+  expect(await chain.max()).toBe(values.reduce((a, b) => Math.max(a, b)))
+})
+
+test('a fold of nothing, and of nulls', async () => {
+  const nothing = table.filter((r) => r.count > 100).map((r) => r.price)
+  expect([await nothing.sum(), await nothing.count(), await nothing.mean(), await nothing.min()]).toEqual([0, 0, undefined, undefined])
+  const few = table.map((r) => (r.count === 12 ? r.price : null)).filter((x) => x === null || x >= 0)
+  expect(await few.count()).toBe(N)
+  expect(await (few as typeof nothing).max()).toBe(Math.max(...price.filter((_, i) => count[i] === 12)))
+})
+
+test('materialised columns are those of the function, in storage of their own', async () => {
+  const rows = table.withColumns((r) => ({ total: r.price * r.count, cheap: r.price < 10 })).materialize()
+  expect(await rows.at(12_345)).toEqual({
+    ...{ price: price[12_345], count: count[12_345], name: name[12_345] },
+    ...{ total: (price[12_345] ?? 0) * (count[12_345] ?? 0), cheap: (price[12_345] ?? 0) < 10 },
+  })
+  const kept = table
+    .filter((r) => r.count === 5)
+    .map((r) => ({ price: r.price, half: r.count / 2 }))
+    .materialize()
+  expect(await kept.count()).toBe(count.filter((x) => x === 5).length)
+  expect(await kept.at(100)).toEqual({ price: price[5 + 13 * 100], half: 2.5 })
+  await rows.release()
+  expect(await table.map((r) => r.price).sum()).toBe(treeSum([...price]))
+})
+
+test('a captured number is read at the call, and another one compiles nothing', async () => {
+  const above = async (limit: number) => await table.filter((r) => r.price > limit).count()
+  await above(0.5)
+  const before = columnModulesCompiled()
+  for (const limit of [10.5, 99.25, -0]) expect(await above(limit)).toBe(price.filter((x) => x > limit).length)
+  expect(columnModulesCompiled()).toBe(before)
+  // whether a number is an integer of 32 bits is part of the code
+  for (const limit of [20, 21, -5]) expect(await above(limit)).toBe(price.filter((x) => x > limit).length)
+  expect(columnModulesCompiled()).toBe(before + 1)
+})
+
+test('what is collected of a large table is computed over columns too', async () => {
+  const rows = await table
+    .filter((r) => r.count === 7)
+    .map((r) => ({ at: r.price, big: r.count > 6 }))
+    .collect()
+  expect(rows.length).toBe(count.filter((x) => x === 7).length)
+  expect(rows[9]).toEqual({ at: price[7 + 13 * 9], big: true })
+  const texts = await table.filter((r) => r.name === 'a').collect()
+  expect(texts.every((row) => row.name === 'a')).toBe(true)
+  expect(texts.length).toBe(name.filter((x) => x === 'a').length)
+})
+
+test('explain says why a chain is no column program', () => {
+  const because = (array: { explain(options: { verbose: boolean }): string }) => kernelOf(array.explain({ verbose: true }))
+  const weights = [1, 2, 3]
+  expect(because(table.map((r) => (weights[r.count] ?? 0) * r.price))).toMatchInlineSnapshot(
+    `"JavaScript, because it reads the captured weights (1:9 weights[r.count])"`,
+  )
+  expect(because(table.filter((r) => r.name.startsWith('a')))).toMatchInlineSnapshot(
+    `"JavaScript, because it calls startsWith (1:8 r.name.startsWith("a"))"`,
+  )
+  expect(because(table.filter((r, [i]) => r.price > i))).toMatchInlineSnapshot(`"JavaScript, because a function reads row numbers"`)
+  expect(because(session.fromColumns({ x: [1, 2, 3] }).map((r) => r.x + 1))).toMatchInlineSnapshot(
+    `"JavaScript, because the table has only 3 rows"`,
+  )
+  expect(because(table.sortBy((r) => r.price).map((r) => r.price))).toMatchInlineSnapshot(
+    `"JavaScript, because its rows do not come from a table in memory"`,
+  )
+})
+
+test('a table that would take more than half of the memory stays outside of it', async () => {
+  await using small = await Session.start({ workers: 1, memory: '2MB', progress: false })
+  const column = small.fromColumns({ x: price, y: price, z: price }).map((r) => r.x + r.y + r.z)
+  expect(kernelOf(column.explain({ verbose: true }))).toMatchInlineSnapshot(
+    `"JavaScript, because there was no room for the table in the session’s memory"`,
+  )
+  expect(await column.sum()).toBe(treeSum([...price].map((x) => x + x + x)))
+})

@@ -1,0 +1,61 @@
+/** The blocks of the arena that a result is written to: all kept, or all freed when it cannot be finished. */
+import type { Batch, Column } from '../../core/column.ts'
+import type { ColumnType } from '../../core/schema.ts'
+import type { Arena } from '../memory/arena.ts'
+import { mapBuffers } from '../memory/shareColumns.ts'
+
+type Buffer = NonNullable<Column['values']>
+
+export class ResultBlocks {
+  readonly arena: Arena
+  private readonly operator: string
+  private readonly offsets = new Set<number>()
+
+  constructor(arena: Arena, operator: string) {
+    this.arena = arena
+    this.operator = operator
+  }
+
+  /** A buffer of the same class for so many elements, which are all going to be written. */
+  like<B extends Buffer>(buffer: B, length: number): B {
+    const bytes = length * buffer.BYTES_PER_ELEMENT
+    const offset = this.arena.reserve(bytes, this.operator)
+    this.offsets.add(offset)
+    const ArrayOfLike = buffer.constructor as new (memory: ArrayBufferLike, byteOffset: number, length: number) => B // a typed array's own class
+    return new ArrayOfLike(this.arena.view('u8', offset, bytes).buffer, offset, length)
+  }
+
+  /** A column of doubles, or of truth in bytes, with room for its nulls. */
+  column(kind: 'f64' | 'bool', length: number, { nullable }: { readonly nullable: boolean }): Column {
+    const type: ColumnType = { kind }
+    const values = this.like<Buffer>(kind === 'bool' ? new Uint8Array() : new Float64Array(), length)
+    // kernels write bitmaps in words, which blocks are made of
+    return { type, length, values, ...(nullable ? { validity: this.like(new Uint8Array(), (length + 7) >> 3) } : {}) }
+  }
+
+  copy(column: Column): Column {
+    return mapBuffers(column, (buffer) => {
+      const copy = this.like(buffer, buffer.length)
+      copy.set(buffer as never) // of one class
+      return copy
+    })
+  }
+
+  /** The column without its bitmap, in which all bits are set. */
+  withoutValidity({ validity, ...column }: Column): Column {
+    if (validity !== undefined && this.offsets.delete(validity.byteOffset)) this.arena.free(validity.byteOffset)
+    return column
+  }
+
+  /** The batch with what lies in these blocks copied into ordinary buffers. */
+  copiedOut(batch: Batch): Batch {
+    const out = <B extends Buffer>(buffer: B): B =>
+      this.offsets.has(buffer.byteOffset) && this.arena.owns(buffer) ? (buffer.slice() as B) : buffer // of one class
+    return { ...batch, columns: batch.columns.map((column) => mapBuffers(column, out)) }
+  }
+
+  freeAll(): void {
+    for (const offset of this.offsets) this.arena.free(offset)
+    this.offsets.clear()
+  }
+}
