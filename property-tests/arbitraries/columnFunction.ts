@@ -170,3 +170,7 @@ export const numberFunction: fc.Arbitrary<FunctionIr> = fc
   .map(([body, values]) => functionOf(body, values))
 /** A function that returns a truth value, or what passes for one. */
 export const truthFunction: fc.Arbitrary<FunctionIr> = fc.tuple(bodyOf(truth), parameters).map(([body, values]) => functionOf(body, values))
+/** A function that returns a column: of 64-bit integers or text, as a rule. */
+export const columnFunction: fc.Arbitrary<FunctionIr> = fc
+  .tuple(fc.constantFrom('big', 'big0', 'big', 'big0', 'text', 'text0', 'f640', 'u32'), parameters)
+  .map(([name, values]) => functionOf([returned(column(name as 'big'))], values))

@@ -14,7 +14,7 @@ import { joinPlan, unionPlan } from './combinations.ts'
 import { elementText, isKnown, rankOf, UNKNOWN_ELEMENT, valueClassOf } from './elements.ts'
 import type { Engine, Folded, FoldKind, WriteForm } from './engine.ts'
 import { PlanError } from './errors.ts'
-import { extremeOf, NumberSum, requireNumbers, TreeFold } from './folds.ts'
+import { checkedSum, extremeOf, NumberSum, requireNumbers, TreeFold } from './folds.ts'
 import { type Grouped, groupedOf } from './grouped.ts'
 import { groupingOf } from './groupPlan.ts'
 import type { Key, Selector, Shape } from './indexSpace.ts'
@@ -475,7 +475,7 @@ export class DistArray<T, K extends Key = readonly [number]> implements AsyncIte
 
   async #summed(method: string): Promise<{ readonly total: number | bigint; readonly count: number }> {
     const folded = await this.#folded(method, 'sum')
-    if (folded?.value !== undefined) return { total: folded.value, count: folded.count }
+    if (folded?.value !== undefined) return { total: checkedSum(folded.value), count: folded.count }
     const sum = new NumberSum()
     await this.#numberBatches(method, (batch) => batch.columns[0] !== undefined && sum.addColumn(batch.columns[0]))
     return { total: sum.finish(), count: sum.count }
@@ -488,7 +488,7 @@ export class DistArray<T, K extends Key = readonly [number]> implements AsyncIte
 
   async #extreme(which: 'min' | 'max'): Promise<number | undefined> {
     const folded = await this.#folded(which, which)
-    if (folded !== undefined) return folded.value
+    if (folded !== undefined) return folded.value as number | undefined // i64 elements are bigints
     let result: number | bigint | undefined
     await this.#numberBatches(which, (batch) => {
       if (batch.columns[0] !== undefined) result = extremeOf(batch.columns[0], which, result)

@@ -20,9 +20,9 @@ export interface RowLambdaContext {
 
 export type FoldKind = 'sum' | 'min' | 'max' | 'count'
 
-/** `count` values that are not null; `value` is undefined of nothing but a sum. */
+/** `count` values that are not null; `value` is undefined of nothing but a sum, and a bigint of 64-bit integers, of any size for a sum. */
 export interface Folded {
-  readonly value: number | undefined
+  readonly value: number | bigint | undefined
   readonly count: number
 }
 

@@ -74,13 +74,16 @@ export class NumberSum {
 
   /** A bigint for columns of bigints; PlanError when it does not fit 64 bits. */
   finish(): number | bigint {
-    if (this.#hasBigints) {
-      if (BigInt.asIntN(64, this.#bigints) === this.#bigints) return this.#bigints
-      throw new PlanError(`The sum ${this.#bigints} does not fit i64. Convert the values first, as in map((value) => Number(value)).`)
-    }
+    if (this.#hasBigints) return checkedSum(this.#bigints)
     if (this.#filled > 0) this.#chunks.push(this.#current)
     return combinePairwise(this.#chunks, (a, b) => a + b) ?? 0
   }
+}
+
+/** The sum; PlanError for a bigint that does not fit 64 bits. */
+export function checkedSum(sum: number | bigint): number | bigint {
+  if (typeof sum === 'number' || BigInt.asIntN(64, sum) === sum) return sum
+  throw new PlanError(`The sum ${sum} does not fit i64. Convert the values first, as in map((value) => Number(value)).`)
 }
 
 /** `Math.min` or `Math.max` of the numbers of a column and `so far`; bigints by `<`. Nulls are skipped. */

@@ -136,6 +136,8 @@ export class ArrayStore {
     const cell = this.cellOf(node)
     if (options.keep === false && !cell.owned && !this.hasStorage(node)) {
       const unlock = await this.lock((locks) => this.askBelow(node, locks))
+      const use = { node }
+      this.inUse.add(use)
       try {
         const storage = await this.materialized(node)
         try {
@@ -144,6 +146,7 @@ export class ArrayStore {
           freeStorage(storage)
         }
       } finally {
+        this.inUse.delete(use)
         unlock()
       }
     }

@@ -59,6 +59,8 @@ export interface RunOptions {
 
 export class Executor {
   private readonly options: ExecutorOptions
+  /** Plans that run: the memory of a table goes with its source, which the plan holds. */
+  private readonly running = new Set<object>()
   constructor(options: ExecutorOptions) {
     this.options = options
   }
@@ -71,6 +73,7 @@ export class Executor {
     const columns = await this.overColumns(plan, options, ordinaryTable)
     if (columns !== undefined) return [columns]
     const run = new Run(this.options, options.signal)
+    this.running.add(plan)
     try {
       return await run.batches(this.options.lower(plan))
     } catch (error) {
@@ -79,6 +82,7 @@ export class Executor {
       // rows that the source skipped were not counted: run again without skipping for the number of the row
       return await this.execute(exact, options)
     } finally {
+      this.running.delete(plan)
       run.end()
     }
   }
@@ -113,17 +117,25 @@ export class Executor {
     const { pool, arena, onEvent, smallRows = SMALL_ROWS } = this.options
     const program = columnProgramOf(this.options.lower(plan))
     if (!isProgram(program) || program.rows < smallRows) return undefined
-    const run = new ColumnRun(program, { pool, arena, ...options })
-    const started = performance.now()
-    onEvent?.({ kind: 'stage', phase: 'started', stage: program.name })
+    let started: number | undefined
+    const onStart = (): void => {
+      started = performance.now()
+      onEvent?.({ kind: 'stage', phase: 'started', stage: program.name })
+    }
+    const run = new ColumnRun(program, { pool, arena, onStart, ...options })
+    this.running.add(plan)
     try {
       const result = await work(run)
-      onEvent?.({ kind: 'stage', phase: 'finished', stage: program.name, rows: program.rows, milliseconds: performance.now() - started })
+      if (started !== undefined) {
+        const milliseconds = performance.now() - started
+        onEvent?.({ kind: 'stage', phase: 'finished', stage: program.name, rows: program.rows, milliseconds })
+      }
       return result
     } catch (error) {
       if (error instanceof MemoryError) return undefined // rows by rows there may be enough
       throw error
     } finally {
+      this.running.delete(plan)
       run.end()
     }
   }

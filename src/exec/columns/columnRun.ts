@@ -2,7 +2,7 @@
  * Runs a column program on all workers, in one pass over the rows or two:
  *
  *     1  select     only where rows may be dropped: a bit a row, and counts of blocks, which give every row its place
- *     2  sum, extreme, or columns that are to stay
+ *     2  a sum, a reduction, or columns that are to stay
  *
  * Workers claim units of 16 blocks, of 4 where there are few. Everything lies in the arena and is freed at the end, but for the result.
  */
@@ -17,6 +17,7 @@ import {
   type ColumnResult,
   type ColumnTask,
   type ColumnWork,
+  type Reduction,
   type Selection,
   scratchBytes,
   type Values,
@@ -27,6 +28,8 @@ export interface ColumnServices {
   readonly pool: WorkerPool
   readonly arena: Arena
   readonly signal?: AbortSignal
+  /** Called before the first work. */
+  readonly onStart?: () => void
 }
 
 /** From so many blocks on, units are larger. */
@@ -46,6 +49,7 @@ export class ColumnRun {
   private readonly blocks: number
   private readonly unitRows: number
   private readonly held: number[] = []
+  private started = false
 
   constructor(program: ColumnProgram, services: ColumnServices) {
     this.program = program
@@ -99,18 +103,39 @@ export class ColumnRun {
   }
 
   /** `Math.min` or `Math.max` of the selected values, of which there are some; undefined when a column cannot be reached. */
-  async extreme(which: 'min' | 'max', selection: Selected): Promise<number | undefined> {
+  async extreme(which: 'min' | 'max', selection: Selected): Promise<number | bigint | undefined> {
     const values = this.values(selection)
     if (values === undefined) return undefined
     const fold = which === 'min' ? 'least' : 'most'
-    const found = await this.together({ kind: 'extreme', which: fold, values, selection }, this.units(this.program.rows), [fold])
-    return Math[which](...found.flatMap((value) => value ?? []))
+    const found = await this.reduced(this.isBig ? `${fold}64` : fold, values, selection)
+    return found.reduce((a, b) => {
+      if (typeof a === 'number' && typeof b === 'number') return Math[which](a, b)
+      return (which === 'min' ? b < a : b > a) ? b : a
+    })
   }
 
-  /** The program's one output as doubles. */
+  /** The exact sum of the selected 64-bit integers, of which there are some; undefined when a column cannot be reached. */
+  async bigSum(selection: Selected): Promise<bigint | undefined> {
+    const values = this.values(selection)
+    if (values === undefined) return undefined
+    return (await this.reduced('sum64', values, selection)).reduce<bigint>((a, b) => a + BigInt(b), 0n)
+  }
+
+  private async reduced(which: Reduction, values: Values, selection: Selected): Promise<readonly (number | bigint)[]> {
+    const found = await this.together({ kind: 'reduce', which, values, selection }, this.units(this.program.rows), [which])
+    return found.flatMap((value) => value ?? [])
+  }
+
+  /** Whether the program's one output is a column of 64-bit integers. */
+  get isBig(): boolean {
+    const [output] = this.program.shape.outputs
+    return output?.kind === 'column' && this.program.columns[output.column]?.type.kind === 'i64'
+  }
+
+  /** The program's one output: doubles, or the 64-bit integers of a column. */
   private values(selected: Selected | 'all'): Values | undefined {
     const [output] = this.program.shape.outputs
-    if (output?.kind === 'column' && this.program.columns[output.column]?.type.kind === 'f64') {
+    if (output?.kind === 'column' && (this.isBig || this.program.columns[output.column]?.type.kind === 'f64')) {
       const address = addressOf(this.program.columns[output.column]?.values, this.services.arena)
       return address === undefined ? undefined : { address }
     }
@@ -139,7 +164,9 @@ export class ColumnRun {
 
   /** The work on as many workers as it has units for; what each of them gave. */
   async together(work: ColumnWork, units: number, names: readonly FoldName[]): Promise<readonly ColumnResult[]> {
-    const { pool, signal } = this.services
+    const { pool, signal, onStart } = this.services
+    if (!this.started) onStart?.()
+    this.started = true
     const folds = Object.fromEntries(names.map((name) => [name, sentFold(name)]))
     const claims = this.allocate(4)
     const workers = Math.min(pool.size, units)

@@ -3,7 +3,7 @@
  *
  *     blocks     a kernel over blocks of rows: it selects, or puts values where they are to stay
  *     sum        values of selected rows added by the fixed tree: a unit is some chunks of selected values
- *     extreme    the least or the most of the selected values
+ *     reduce     the least or the most of the selected values, or the sum of integers: in any order
  *     compact    values of selected rows end to end
  *
  * What a unit gives does not depend on who runs it: sums go to the place of their chunk, compacted values to the place
@@ -45,10 +45,13 @@ export interface Compacted {
   readonly to: number
 }
 
+/** Folds that any order of the values gives the same result of. */
+export type Reduction = 'least' | 'most' | 'least64' | 'most64' | 'sum64'
+
 export type ColumnWork =
   | { readonly kind: 'blocks'; readonly kernel: BoundKernel }
   | { readonly kind: 'sum'; readonly values: Values; readonly selection?: Selection; readonly sums: number }
-  | { readonly kind: 'extreme'; readonly which: 'least' | 'most'; readonly values: Values; readonly selection: Selection }
+  | { readonly kind: 'reduce'; readonly which: Reduction; readonly values: Values; readonly selection: Selection }
   | { readonly kind: 'compact'; readonly kernel?: BoundKernel; readonly columns: readonly Compacted[]; readonly selection: Selection }
 
 export interface ColumnTask {
@@ -76,8 +79,8 @@ export function scratchBytes(frameSlots: number, outputs: number): number {
 
 type Run = (...args: number[]) => void
 
-/** What `extreme` found: an infinity of nothing. */
-export type ColumnResult = number | undefined
+/** What `reduce` found among this worker's values: a double, or a 64-bit integer, of any size for a sum. */
+export type ColumnResult = number | bigint | undefined
 
 export const columnTask: TaskHandler = (payload, context) => new ColumnWorker(payload as ColumnTask, context).run() // the driver sends nothing else
 
@@ -111,14 +114,36 @@ class ColumnWorker {
     const { task, context } = this
     const { work } = task
     const claims = context.arena.view('i32', task.claims, 1) as Int32Array
-    if (work.kind === 'extreme') this.state().value[0] = work.which === 'least' ? Number.POSITIVE_INFINITY : Number.NEGATIVE_INFINITY
+    if (work.kind === 'reduce') this.start(work.which)
     for (let done = 0; done < task.most; done++) {
       if (Atomics.load(context.abortFlag, 0) !== 0) return undefined
       const unit = Atomics.add(claims, 0, 1)
       if (unit >= task.units) break
       this.unit(unit)
     }
-    return work.kind === 'extreme' ? this.state().value[0] : undefined
+    return work.kind === 'reduce' ? this.found(work.which) : undefined
+  }
+
+  private start(which: Reduction): void {
+    const big = this.context.arena.view('i64', this.task.scratch, 2) as BigInt64Array
+    switch (which) {
+      case 'least':
+      case 'most':
+        this.state().value[0] = which === 'least' ? Number.POSITIVE_INFINITY : Number.NEGATIVE_INFINITY
+        break
+      case 'least64':
+      case 'most64':
+        big[0] = which === 'least64' ? 2n ** 63n - 1n : -(2n ** 63n)
+        break
+      case 'sum64':
+        big.fill(0n)
+    }
+  }
+
+  private found(which: Reduction): ColumnResult {
+    const [low = 0n, high = 0n] = this.context.arena.view('i64', this.task.scratch, 2) as BigInt64Array
+    if (which === 'sum64') return (high << 32n) + low
+    return which === 'least64' || which === 'most64' ? low : this.state().value[0]
   }
 
   private unit(unit: number): void {
@@ -131,7 +156,7 @@ class ColumnWorker {
         if (work.selection === undefined) this.sumAll(unit, work.values, work.sums)
         else this.sumSelected(unit, work.values, work.selection, work.sums)
         break
-      case 'extreme':
+      case 'reduce':
         this.eachBlock(unit, (from, to) => {
           this.fold(work.which)(this.valuesOf(work.values, from, to), work.selection.bitmap, from, to, this.task.scratch)
         })

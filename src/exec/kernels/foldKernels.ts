@@ -3,19 +3,31 @@
  *
  *     sum        adds the selected rows from left to right, and begins anew with every chunk of 4,096 of them
  *     sum4       four whole chunks side by side, each in its own lane: the additions of one chunk stay in their order
- *     least, most    of the selected rows
+ *     least, most    of the selected rows; least64, most64 of 64-bit integers
+ *     sum64      of 64-bit integers, exactly: the sum of their low halves, and of their high halves
  *     compact    the selected rows end to end
  *
  * A bitmap has a bit a row; `values` is where row 0 would lie, so it may lie outside of what is read.
  */
 import { CHUNK } from '../../core/fixedTree.ts'
-import { SCALAR, shuffle32, simd, V } from './simd.ts'
+import { i64Const, SCALAR, shuffle32, simd, V } from './simd.ts'
 import { type Code, I, moduleBytes, OP, type ValueType } from './wasmEncoder.ts'
 
-/** Of `sum`: the sum so far (f64), how many values it has (i32), where the next whole sum goes (i32). Of extremes: the value. */
+/** Of `sum`: the sum so far (f64), how many values it has (i32), where the next whole sum goes (i32). Of `sum64`: two i64. Of extremes: the value. */
 export const FOLD_STATE_BYTES = 16
 
-export type FoldName = 'sum' | 'sum4' | 'least' | 'most' | 'compact8' | 'compact4' | 'compact2' | 'compact1'
+export type FoldName =
+  | 'sum'
+  | 'sum4'
+  | 'least'
+  | 'most'
+  | 'sum64'
+  | 'least64'
+  | 'most64'
+  | 'compact8'
+  | 'compact4'
+  | 'compact2'
+  | 'compact1'
 
 export function foldKernel(name: FoldName): Uint8Array<ArrayBuffer> {
   switch (name) {
@@ -27,6 +39,12 @@ export function foldKernel(name: FoldName): Uint8Array<ArrayBuffer> {
       return extremeKernel(OP.f64Min)
     case 'most':
       return extremeKernel(OP.f64Max)
+    case 'sum64':
+      return sum64Kernel()
+    case 'least64':
+      return extreme64Kernel(SCALAR.i64LtS)
+    case 'most64':
+      return extreme64Kernel(SCALAR.i64GtS)
     case 'compact8':
       return compactKernel(3)
     case 'compact4':
@@ -146,6 +164,35 @@ function extremeKernel(operation: number): Uint8Array<ArrayBuffer> {
     ...[...I.localGet(STATE), ...I.localGet(best), ...I.memory(OP.f64Store)],
   ]
   return moduleBytes({ imports: [], parameters: PARAMETERS, locals: ['i32', 'i32', 'i32', 'f64'], body })
+}
+
+function sum64Kernel(): Uint8Array<ArrayBuffer> {
+  const [low, high, value] = [8, 9, 10]
+  const each = [
+    ...[...I.localGet(AT), ...I.memory(SCALAR.i64Load), ...I.localSet(value)],
+    ...[...I.localGet(low), ...I.localGet(value), ...i64Const(0xffffffffn), SCALAR.i64And, SCALAR.i64Add, ...I.localSet(low)],
+    ...[...I.localGet(high), ...I.localGet(value), ...i64Const(32n), SCALAR.i64ShrS, SCALAR.i64Add, ...I.localSet(high)],
+  ]
+  const body = [
+    ...[...I.localGet(STATE), ...I.memory(SCALAR.i64Load), ...I.localSet(low)],
+    ...[...I.localGet(STATE), ...I.memory(SCALAR.i64Load, 8), ...I.localSet(high), ...eachSelected(3, each)],
+    ...[...I.localGet(STATE), ...I.localGet(low), ...I.memory(SCALAR.i64Store)],
+    ...[...I.localGet(STATE), ...I.localGet(high), ...I.memory(SCALAR.i64Store, 8)],
+  ]
+  return moduleBytes({ imports: [], parameters: PARAMETERS, locals: ['i32', 'i32', 'i32', 'i64', 'i64', 'i64'], body })
+}
+
+function extreme64Kernel(isBetter: number): Uint8Array<ArrayBuffer> {
+  const [best, value] = [8, 9]
+  const each = [
+    ...[...I.localGet(AT), ...I.memory(SCALAR.i64Load), ...I.localTee(value), ...I.localGet(best)],
+    ...[...I.localGet(value), ...I.localGet(best), isBetter, OP.select, ...I.localSet(best)],
+  ]
+  const body = [
+    ...[...I.localGet(STATE), ...I.memory(SCALAR.i64Load), ...I.localSet(best), ...eachSelected(3, each)],
+    ...[...I.localGet(STATE), ...I.localGet(best), ...I.memory(SCALAR.i64Store)],
+  ]
+  return moduleBytes({ imports: [], parameters: PARAMETERS, locals: ['i32', 'i32', 'i32', 'i64', 'i64'], body })
 }
 
 function compactKernel(log2Bytes: 0 | 1 | 2 | 3): Uint8Array<ArrayBuffer> {

@@ -82,7 +82,21 @@ export const V = {
 } as const
 
 /** One-byte instructions that loops do not use. */
-export const SCALAR = { i32GtU: 0x4b, i32GeU: 0x4f, i64Eq: 0x51, i32Ctz: 0x68, i32Popcnt: 0x69, f64FromI64S: 0xb9, i64Load: 0x29 } as const
+export const SCALAR = {
+  i64Load: 0x29,
+  i64Store: 0x37,
+  i32GtU: 0x4b,
+  i32GeU: 0x4f,
+  i64Eq: 0x51,
+  i64LtS: 0x53,
+  i64GtS: 0x55,
+  i32Ctz: 0x68,
+  i32Popcnt: 0x69,
+  i64Add: 0x7c,
+  i64And: 0x83,
+  i64ShrS: 0x87,
+  f64FromI64S: 0xb9,
+} as const
 
 export function vectorConst(bytes: ArrayLike<number>): Code {
   return [0xfd, ...unsigned(V.const), ...Array.from(bytes)]
