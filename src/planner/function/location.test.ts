@@ -29,6 +29,7 @@ const functions = {
   declared,
   method: model.step,
   expression: function (i) { return x.get(i) },
+  names: (v) => { visit(v, functions) },
   elsewhere,
 }
 function declared(i) {
@@ -53,9 +54,10 @@ const PLACES = [
   'arrow FILE 12:5 x.set(i+1,x.get(i))',
   'arrow FILE 12:18 x.get(i)',
   'async FILE 14:23 x.get(i)',
-  'declared FILE 21:10 x.get(i)',
+  'declared FILE 22:10 x.get(i)',
   'method FILE 6:20 x.get(i)',
   'expression FILE 17:37 x.get(i)',
+  'names FILE 18:19 visit(v,functions)',
   'elsewhere - 1:8 Math.abs(i)', // no frame of its file was on the stack
 ]
 
@@ -83,16 +85,19 @@ test('of a minified bundle with a source map; without one, of the bundle', () =>
     buildSync({ ...options, entryPoints: [join(folder, 'written.mjs')], outfile: join(folder, 'bundled.mjs') })
     const places = placesIn('bundled.mjs', sourcemap === false ? [] : ['--enable-source-maps'])
     if (sourcemap === false) expect(places[0]).toMatch(/^arrow bundled\.mjs 1:\d+ \w\.set\(\w\+1,\w\.get\(\w\)\)$/)
-    else expect(places).toEqual(PLACES.map((line) => line.replace('FILE', 'written.mjs')))
+    // all names of `names` are other ones there, so nothing shows that it is the same function
+    else expect(places.filter(isKnown)).toEqual(PLACES.filter(isKnown).map((line) => line.replace('FILE', 'written.mjs')))
   }
 })
 
 test('a text that is not where V8 says gives places within the function', () => {
   const moved = PROGRAM.replace('for (const [name, f]', `Function.prototype.toString = () => '(i) => i.get(i)'\nfor (const [name, f]`)
   writeFileSync(join(folder, 'moved.mjs'), moved)
-  const names = ['arrow', 'async', 'declared', 'method', 'expression', 'elsewhere']
+  const names = ['arrow', 'async', 'declared', 'method', 'expression', 'names', 'elsewhere']
   expect(placesIn('moved.mjs')).toEqual(names.map((name) => `${name} - 1:8 i.get(i)`))
 })
+
+const isKnown = (line: string) => !line.startsWith('names ')
 
 function placesIn(file: string, flags: readonly string[] = []): readonly string[] {
   const args = [...flags, '--import', import.meta.resolve('tsx'), file]

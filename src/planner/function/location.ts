@@ -62,10 +62,15 @@ function inFile(script: string, text: string, inScript: (offset: number) => Posi
   return { file: relativePath(script), placeOf, nameAt: (_, name) => name }
 }
 
-/** Every property name that the map knows must stand in the original where the map says, and one at least. */
+/**
+ * Every property name that the map knows must stand in the original where the map says, since tools keep them; in a
+ * function without any, most names must be the same.
+ */
 function behindMap(map: SourceMap, text: string, inScript: (offset: number) => Position): Location | undefined {
   let source: string | undefined
-  let found = 0
+  let properties = 0
+  let same = 0
+  let other = 0
   const originalOf = (offset: number): (Position & { readonly source: string }) | undefined => {
     const { line, column } = inScript(offset)
     const entry = map.findEntry(line, column)
@@ -73,15 +78,18 @@ function behindMap(map: SourceMap, text: string, inScript: (offset: number) => P
     return { source: entry.originalSource, line: entry.originalLine, column: entry.originalColumn }
   }
   for (const { 0: name, index } of text.matchAll(NAME)) {
+    if (KEYWORDS.has(name)) continue
     const original = originalOf(index)
-    if (original === undefined) continue
-    if (source !== undefined && original.source !== source) return undefined
-    source = original.source
-    if (text[index - 1] !== '.') continue
-    if (nameIn(fileOf(pathOf(source)), original) !== name) return undefined
-    found++
+    if (original !== undefined && source !== undefined && original.source !== source) return undefined
+    source ??= original?.source
+    const isSame = original !== undefined && nameIn(fileOf(pathOf(original.source)), original) === name
+    if (isSame) same++
+    else other++
+    if (text[index - 1] !== '.' || original === undefined) continue
+    if (!isSame) return undefined
+    properties++
   }
-  if (source === undefined || found === 0) return undefined
+  if (source === undefined || (properties === 0 && same <= other)) return undefined
   const file = fileOf(pathOf(source))
   return {
     file: relativePath(source),
@@ -97,6 +105,8 @@ function behindMap(map: SourceMap, text: string, inScript: (offset: number) => P
 }
 
 const NAME = /[A-Za-z_$][\w$]*/g
+/** Words that the map need not know. */
+const KEYWORDS: ReadonlySet<string> = new Set('async await const else for function if let new return var while yield'.split(' '))
 const NAME_HERE = /[A-Za-z_$][\w$]*/y
 
 interface SourceFile {
