@@ -4,22 +4,26 @@
  */
 import fc from 'fast-check'
 import { test } from 'vitest'
-import { type BlockSchedule, cutBlocks } from '../src/exec/loops/blockSchedule.ts'
+import type { BlockSchedule, StaticSchedule } from '../src/exec/loops/blockSchedule.ts'
 import { type ClaimState, claimBlock, createClaimer, finishBlock, resetClaims, startWords, takeReady } from '../src/exec/loops/claim.ts'
+import { cutBlocks } from '../src/exec/loops/cutBlocks.ts'
 import { announcedRun } from './lawRuns.ts'
 
 const RUN = announcedRun('claiming.prop.ts')
 
 const blocks: fc.Arbitrary<BlockSchedule> = fc
   .record({
-    schedule: fc.constantFrom(
-      { kind: 'independent' } as const,
-      { kind: '1d', axis: 1 } as const,
-      { kind: '2d', axes: [0, 1] } as const,
-      { kind: 'wavefront', axes: [0, 1] } as const,
-      { kind: 'skewed', forms: [[1, 0], [1, 1]] } as const, // biome-ignore format: two forms
+    schedule: fc.constantFrom<StaticSchedule[]>(
+      { kind: 'independent' },
+      { kind: '1d', axis: 1 },
+      { kind: '2d', axes: [0, 1] },
+      { kind: 'wavefront', axes: [0, 1] },
+      { kind: 'skewed', forms: [[1, 0, 0], [1, 1, 0]] }, // biome-ignore format: two forms
+      { kind: 'stepped', outer: 1, inner: { kind: 'independent' } },
+      { kind: 'stepped', outer: 1, inner: { kind: 'wavefront', axes: [1, 2] } },
+      { kind: 'stepped', outer: 2, inner: { kind: '1d', axis: 2 } },
     ),
-    extents: fc.tuple(fc.integer({ min: 1, max: 9 }), fc.integer({ min: 1, max: 9 })),
+    extents: fc.tuple(fc.integer({ min: 1, max: 9 }), fc.integer({ min: 1, max: 9 }), fc.integer({ min: 1, max: 4 })),
     partitions: fc.tuple(fc.integer({ min: 1, max: 9 }), fc.integer({ min: 1, max: 9 })),
   })
   .map(({ schedule, extents, partitions }) =>
@@ -40,15 +44,21 @@ test('each block is claimed once, after all it waits for, and none is left over'
   fc.assert(
     fc.property(blocks, fc.integer({ min: 1, max: 9 }), turns, (schedule, homes, all) => {
       const state = stateOf(schedule, homes)
-      const waits = Int32Array.from(schedule.waitsFor)
+      const inStep = schedule.steps?.blocks ?? schedule.count
+      const waits = Int32Array.from(
+        { length: schedule.count },
+        (_, block) => (schedule.waitsFor[block % inStep] ?? 0) + (block < inStep ? 0 : inStep),
+      )
       const claimed = new Set<number>()
       const underWay: number[] = []
       const finish = (block: number | undefined): void => {
         if (block === undefined) return
         finishBlock(state, schedule, block)
-        for (let i = schedule.successorStart[block] ?? 0; i < (schedule.successorStart[block + 1] ?? 0); i++) {
-          waits[schedule.successors[i] ?? 0]!--
+        const first = block - (block % inStep)
+        for (let i = schedule.successorStart[block - first] ?? 0; i < (schedule.successorStart[block - first + 1] ?? 0); i++) {
+          waits[first + (schedule.successors[i] ?? 0)]!--
         }
+        for (let next = first + inStep; next < Math.min(schedule.count, first + 2 * inStep); next++) waits[next]!--
       }
       for (let turn = 0; claimed.size < schedule.count || underWay.length > 0; turn++) {
         const { worker, finishes } = all[turn % all.length] ?? { worker: 0, finishes: 'no' }

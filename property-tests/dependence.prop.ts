@@ -9,7 +9,7 @@
 import fc from 'fast-check'
 import { expect, test, vi } from 'vitest'
 import type { Distance } from '../src/core/loopPlan.ts'
-import type { AnalyzedLoop, Schedule } from '../src/core/loopSpec.ts'
+import type { AnalyzedLoop, InnerSchedule, Schedule } from '../src/core/loopSpec.ts'
 import { lowerFunction } from '../src/planner/function/userFunction.ts'
 import { analyzeLoop } from '../src/planner/loop/analyze.ts'
 import { chooseSchedule } from '../src/planner/loop/schedule.ts'
@@ -204,6 +204,8 @@ function blockOf(schedule: Schedule, key: readonly number[], position: number, c
       return schedule.axes.map((axis) => part(key[axis] ?? 0, axis))
     case 'skewed':
       return schedule.forms.map((form, i) => partAlong(form, key, cuts[i] ?? []))
+    case 'stepped':
+      return [...key.slice(0, schedule.outer), ...blockOf(schedule.inner, key, position, cuts)]
     case 'colored':
     case 'serial':
       return []
@@ -218,6 +220,11 @@ function partAlong(form: readonly number[], key: readonly number[], cuts: readon
 
 /** Which of two iterations surely runs first, p being first in key order; `together` when their blocks may overlap. */
 function firstOf(schedule: Schedule, p: readonly number[], q: readonly number[]): 'p' | 'q' | 'together' {
+  if (schedule.kind === 'stepped') {
+    const axis = p.findIndex((k, i) => i < schedule.outer && k !== q[i])
+    if (axis >= 0) return (p[axis] ?? 0) < (q[axis] ?? 0) ? 'p' : 'q'
+    return firstOf(schedule.inner, p.slice(schedule.outer), q.slice(schedule.outer))
+  }
   const [s = 0, t = 0] = p
   const [u = 0, v = 0] = q
   if (s === u && t === v) return 'p'
@@ -268,17 +275,26 @@ function choosesTheFreest(vectors: readonly (readonly Distance[])[], order: 'ser
   // Cut before every index, a schedule that is not legal shows it.
   const everywhere = extents.map(() => [1, 2, 3])
   const all = schedulesOf(rank)
-  const kinds = ['1d', '2d', 'wavefront', 'skewed', 'serial']
+  const kinds = ['independent', '1d', '2d', 'wavefront', 'skewed', 'stepped', 'serial']
   for (const freer of all.filter((other) => kinds.indexOf(other.kind) < kinds.indexOf(schedule.kind))) {
     // A 2d schedule runs blocks in an order of its own.
-    if (freer.kind === '2d' && order === 'serial') continue
+    if ((freer.kind === 'stepped' ? freer.inner : freer).kind === '2d' && order === 'serial') continue
     if (orders(freer, everywhere))
       throw new Error(`${JSON.stringify(freer)} would do for ${JSON.stringify(vectors)}, not only ${JSON.stringify(schedule)}`)
   }
 }
 
+/** Those without forms; `independent` is 1d along any axis, as far as vectors go. */
 function schedulesOf(rank: number): Schedule[] {
-  const axes = Array.from({ length: rank }, (_, axis) => axis)
+  const outers = Array.from({ length: rank - 1 }, (_, i) => i + 1)
+  return [
+    ...schedulesFrom(0, rank),
+    ...outers.flatMap((outer) => schedulesFrom(outer, rank).map((inner) => ({ kind: 'stepped', outer, inner }) as const)),
+  ]
+}
+
+function schedulesFrom(first: number, rank: number): InnerSchedule[] {
+  const axes = Array.from({ length: rank - first }, (_, i) => first + i)
   const pairs = axes.flatMap((a) => axes.filter((b) => b > a).map((b) => [a, b] as const))
   return [
     ...axes.map((axis) => ({ kind: '1d', axis }) as const),

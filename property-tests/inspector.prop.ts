@@ -5,8 +5,9 @@
  */
 import fc from 'fast-check'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { type BlockSchedule, cutBlocks } from '../src/exec/loops/blockSchedule.ts'
+import type { BlockSchedule } from '../src/exec/loops/blockSchedule.ts'
 import { cutColored } from '../src/exec/loops/coloredBlocks.ts'
+import { cutBlocks } from '../src/exec/loops/cutBlocks.ts'
 import { inspect } from '../src/exec/loops/inspector/inspect.ts'
 import { serialOrderOf, spaceOf } from '../src/exec/loops/space.ts'
 import { Session } from '../src/index.ts'

@@ -10,6 +10,7 @@ import type { AnalyzedLoop, Schedule } from '../src/core/loopSpec.ts'
 import type { DType } from '../src/core/schema.ts'
 import type { AccumulatorInput, BufferInput, LoopInputs } from '../src/exec/loops/loopInputs.ts'
 import { prepareLoop } from '../src/exec/loops/loopRun.ts'
+import { plannedKind } from '../src/planner/loop/schedule.ts'
 import { announcedRun } from './lawRuns.ts'
 import { elementsOf, Holding, type Machine, startMachine } from './loopRuns.ts'
 
@@ -47,6 +48,8 @@ const schedules = fc.constantFrom<Schedule[]>(
   { kind: '1d', axis: 1 },
   { kind: '2d', axes: [0, 1] },
   { kind: 'wavefront', axes: [0, 1] },
+  { kind: 'stepped', outer: 1, inner: { kind: '1d', axis: 1 } },
+  { kind: 'stepped', outer: 1, inner: { kind: 'independent' } },
   { kind: 'serial' },
 )
 const extents = fc.oneof(
@@ -127,7 +130,7 @@ function inputsOf(loop: Reduction, partitions: number, holding: Holding): LoopIn
     },
     plan: {
       order: loop.order,
-      schedule: { kind: loop.schedule.kind, axes: [], blocks: [], reason: '' },
+      schedule: { kind: plannedKind(loop.schedule.kind), axes: [], blocks: [], reason: '' },
       rejected: [],
       dependences: [],
       variables: [],

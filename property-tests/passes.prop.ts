@@ -6,6 +6,7 @@ import fc from 'fast-check'
 import { afterAll, beforeAll, test } from 'vitest'
 import { randomLoop } from './arbitraries/loopBody.ts'
 import { scheduledLoop } from './arbitraries/scheduledLoop.ts'
+import { steppedLoop } from './arbitraries/steppedLoop.ts'
 import { announcedRun } from './lawRuns.ts'
 import { type Machine, type Outcome, runSeveralPasses, startMachine } from './loopRuns.ts'
 
@@ -25,6 +26,7 @@ test(
     const loops = fc.oneof(
       { weight: 2, arbitrary: scheduledLoop() },
       { weight: 1, arbitrary: scheduledLoop({ throws: true }) },
+      { weight: 1, arbitrary: steppedLoop() },
       { weight: 1, arbitrary: randomLoop({ inside: true }) },
     )
     await fc.assert(

@@ -8,7 +8,7 @@ import fc from 'fast-check'
 import { afterAll, beforeAll, test, vi } from 'vitest'
 import { LoopError } from '../src/core/errors.ts'
 import { type Expr, expressionsOf, visitExpr, visitStmts } from '../src/core/functionIr.ts'
-import type { LoopOptions, Schedule } from '../src/core/loopSpec.ts'
+import type { InnerSchedule, LoopOptions, Schedule } from '../src/core/loopSpec.ts'
 import type { BlockSchedule } from '../src/exec/loops/blockSchedule.ts'
 import { prepareLoop } from '../src/exec/loops/loopRun.ts'
 import { type RandomArray, type RandomLoop, randomLoop } from './arbitraries/loopBody.ts'
@@ -31,7 +31,7 @@ const loops = fc.oneof(randomLoop({ inside: true }), scheduledLoop({ largest: 8 
 const partitions = fc.tuple(fc.integer({ min: 1, max: 5 }), fc.integer({ min: 1, max: 5 }))
 /** Axes and slants by number, modulo how many there are. */
 interface Claim {
-  readonly kind: 'independent' | '1d' | '2d' | 'wavefront' | 'slanted' | 'skewed'
+  readonly kind: 'independent' | '1d' | '2d' | 'wavefront' | 'slanted' | 'skewed' | 'stepped'
   readonly first: number
   readonly second: number
 }
@@ -39,7 +39,7 @@ const wrongSchedule = (...kinds: Claim['kind'][]): fc.Arbitrary<Claim> =>
   fc.record({ kind: fc.constantFrom(...kinds), first: fc.nat(5), second: fc.nat(5) })
 
 test('a conflict is reported exactly where a pair of iterations is in no order under the schedule claimed', async () => {
-  const claims = wrongSchedule('independent', '1d', '2d', 'wavefront', 'slanted', 'skewed')
+  const claims = wrongSchedule('independent', '1d', '2d', 'wavefront', 'slanted', 'skewed', 'stepped')
   await fc.assert(
     fc.asyncProperty(loops, claims, partitions, (loop, claim, parts) => reportsOpenPairs(loop, scheduleOf(loop, claim), parts)),
     RUN,
@@ -47,7 +47,19 @@ test('a conflict is reported exactly where a pair of iterations is in no order u
 })
 
 test('the same for conflicts that are planted one by one', async () => {
-  const claims = wrongSchedule('independent', '1d', '2d', '2d', 'wavefront', 'wavefront', 'wavefront', 'slanted', 'skewed')
+  const claims = wrongSchedule(
+    'independent',
+    '1d',
+    '2d',
+    '2d',
+    'wavefront',
+    'wavefront',
+    'wavefront',
+    'slanted',
+    'skewed',
+    'stepped',
+    'stepped',
+  )
   await fc.assert(
     fc.asyncProperty(plantedLoop(), claims, partitions, (loop, claim, parts) => reportsOpenPairs(loop, scheduleOf(loop, claim), parts)),
     { ...RUN, numRuns: 2 * RUNS },
@@ -159,7 +171,7 @@ function contents({ arrays, over }: ReturnType<typeof inputsOf>['inputs'], index
 
 /** A report where a pair is open under the schedule, and none where all are in order. */
 async function reportsOpenPairs(loop: RandomLoop, schedule: Schedule, parts: readonly number[]): Promise<void> {
-  const order = schedule.kind === '2d' ? 'any' : (loop.spec.options.order ?? 'serial')
+  const order = (schedule.kind === 'stepped' ? schedule.inner : schedule).kind === '2d' ? 'any' : (loop.spec.options.order ?? 'serial')
   const seen = await checked(loop, { order, partitions: parts }, schedule)
   const { report, blocks, iterations } = seen
   if (blocks.kind === 'serial') return expectNone(seen, loop)
@@ -216,8 +228,25 @@ function scheduleOf(loop: RandomLoop, claim: Claim): Schedule {
   if (claim.kind === 'independent' || rank === 1) return { kind: 'independent' }
   if (claim.kind === 'slanted') return { kind: '1d', form: slant(claim.first, rank) }
   if (claim.kind === 'skewed') return { kind: 'skewed', forms: [slant(claim.first, rank), slant(claim.second, rank)] }
+  if (claim.kind === 'stepped') return steppedOf(claim, rank)
   const second = (first + 1 + (claim.second % (rank - 1))) % rank
   return { kind: claim.kind, axes: [Math.min(first, second), Math.max(first, second)] }
+}
+
+/** Some axes in order, and a schedule of those that remain. */
+function steppedOf({ first, second }: Claim, rank: number): Schedule {
+  const outer = 1 + (first % (rank - 1))
+  const inner = rank - outer
+  const choices: InnerSchedule[] = [{ kind: 'independent' }, { kind: '1d', axis: outer + (second % inner) }]
+  if (inner > 1) {
+    const [a, b] = [[0, 1, 1].slice(0, rank), [0, 0, 1].slice(0, rank)]
+    choices.push(
+      { kind: '2d', axes: [outer, outer + 1] },
+      { kind: 'wavefront', axes: [outer, outer + 1] },
+      { kind: 'skewed', forms: [a, b] },
+    )
+  }
+  return { kind: 'stepped', outer, inner: choices[second % choices.length] as InnerSchedule } // one of those listed
 }
 
 const SLANTS = [
@@ -276,6 +305,8 @@ function inOrder(schedule: Schedule, order: 'serial' | 'any', p: readonly number
       const [a, b] = steps as [number, number]
       return (a >= 0 && b >= 0) || (order === 'any' && a <= 0 && b <= 0)
     }
+    case 'stepped':
+      return p.slice(0, schedule.outer).join() !== q.slice(0, schedule.outer).join() || inOrder(schedule.inner, order, p, q)
     case 'colored':
     case 'serial':
       return true
@@ -284,7 +315,11 @@ function inOrder(schedule: Schedule, order: 'serial' | 'any', p: readonly number
 
 /** Whether the blocks of p and q are one, or that of q waits for that of p, through any number of blocks. */
 function blocksInOrder({ blocks, iterations }: Seen, p: number, q: number): boolean {
-  const [from, to] = [p, q].map((rank) => blockOf(blocks, iterations, rank)) as [number, number]
+  const inStep = blocks.steps?.blocks ?? blocks.count
+  const [earlier, later] = [p, q].map((rank) => blockOf(blocks, iterations, rank)) as [number, number]
+  if (Math.floor(earlier / inStep) < Math.floor(later / inStep)) return true
+  if (Math.floor(earlier / inStep) > Math.floor(later / inStep)) return false
+  const [from, to] = [earlier % inStep, later % inStep]
   const reached = new Set([from])
   for (const block of reached) {
     for (let i = blocks.successorStart[block] ?? 0; i < (blocks.successorStart[block + 1] ?? 0); i++)
@@ -293,9 +328,19 @@ function blocksInOrder({ blocks, iterations }: Seen, p: number, q: number): bool
   return reached.has(to)
 }
 
-function blockOf(blocks: BlockSchedule, iterations: readonly (readonly number[])[], rank: number): number {
-  const all = Array.from({ length: blocks.count }, (_, block) => block)
+/** Of a box in steps: the block of the first step, and how many steps later. */
+function blockOf(all: BlockSchedule, iterations: readonly (readonly number[])[], rank: number): number {
+  const { steps, ...blocks } = all
+  if (steps === undefined || blocks.order !== undefined) return blockWithin(blocks, iterations[rank] ?? [], rank)
   const key = iterations[rank] ?? []
+  const step = steps.extents.reduce((number, extent, axis) => number * extent + (key[axis] ?? 0), 0)
+  const first = key.map((k, axis) => (axis < steps.extents.length ? 0 : k))
+  const inStep = (blocks.iterations * steps.blocks) / blocks.count
+  return step * steps.blocks + blockWithin({ ...blocks, count: steps.blocks }, first, rank % inStep)
+}
+
+function blockWithin(blocks: BlockSchedule, key: readonly number[], rank: number): number {
+  const all = Array.from({ length: blocks.count }, (_, block) => block)
   const { boxes, order, keyOrder, forms, cuts } = blocks
   if (forms !== undefined && order === undefined) {
     const [row = 0, column = 0] = forms.map((form, i) => {

@@ -26,6 +26,7 @@ import { ARRAY_OF_DTYPE, type DenseStorage, type Storage } from './core/storage.
 import { UpdateBuffer } from './core/updateBuffer.ts'
 import type { Access } from './exec/arrayStore.ts'
 import { copyStorage } from './exec/arrays/storageBlocks.ts'
+import { blocksAlong } from './exec/loops/cutBlocks.ts'
 import type { Finding } from './exec/loops/inspector/finding.ts'
 import { Inspector } from './exec/loops/inspector/inspector.ts'
 import type { LoopInputs } from './exec/loops/loopInputs.ts'
@@ -129,7 +130,7 @@ export class LoopHandle implements Loop {
     const prepared = this.#prepared?.loop
     if (prepared === undefined) return plan
     const finding = this.#prepared?.finding
-    const blocks = plan.schedule.kind === 'serial' ? [] : prepared.blocks.cuts.map((cut) => cut.length - 1)
+    const blocks = plan.schedule.kind === 'serial' ? [] : blocksAlong(prepared.blocks)
     const reason = `${plan.schedule.reason}${finding === undefined ? '' : `${finding.kind === 'nothing' ? '. ' : ': '}${finding.text}`}`
     const schedule = { ...plan.schedule, blocks, reason }
     return { ...plan, schedule, kernel: prepared.kernel ?? plan.kernel, execution: prepared.execution }

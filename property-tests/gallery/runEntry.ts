@@ -106,8 +106,10 @@ function firstDifference(plain: Numbers, got: Numbers): string | undefined {
 // ------------------------------------------------------------------ verdicts
 
 function verdictOf({ name, what }: Entry, loop: string, plan: LoopPlan): Verdict {
-  const { kind, axes, reason } = plan.schedule
-  const schedule = axes.length === 0 || kind === 'independent' ? kind : `${kind} on ${axes.length > 1 ? 'axes' : 'axis'} ${axes.join(', ')}`
+  const { kind, axes, reason, steps } = plan.schedule
+  const on = (some: readonly number[]) => `${some.length > 1 ? 'axes' : 'axis'} ${some.join(', ')}`
+  const cut = axes.length === 0 || kind === 'independent' ? kind : `${kind} on ${on(axes)}`
+  const schedule = steps === undefined ? cut : `${kind} in steps of ${on(steps.axes)}, ${steps.inside} inside`
   const isSerial = kind === 'serial'
   const blocking = isSerial ? blockingOf(plan) : undefined
   const uninspected = plan.rejected

@@ -22,6 +22,14 @@ export interface Dependence {
 
 export type VariableClass = 'iterated' | 'local' | 'pipelined' | 'served' | 'broadcast' | 'reduction' | 'buffer' | 'constant'
 
+/** Outer axes that run in order: all blocks of one of their indices before any of the next. */
+export interface Steps {
+  /** The first of `axes`. */
+  readonly axes: readonly number[]
+  /** How the blocks of one step run: the schedule of the axes that remain. */
+  readonly inside: ScheduleKind
+}
+
 /** What the analysis decided and why; plain data, the same on every machine. */
 export interface LoopPlan {
   /** As asked for in the options. */
@@ -32,9 +40,17 @@ export interface LoopPlan {
     readonly axes: readonly number[]
     readonly blocks: readonly number[]
     readonly reason: string
+    /** Of a wavefront whose outer axes run in order, a step for each of their indices; absent otherwise. */
+    readonly steps?: Steps
   }
   /** The freer schedules that were not taken, with what is in the way and the smallest edit that would allow each. */
-  readonly rejected: readonly { readonly kind: ScheduleKind; readonly because: readonly (Dependence | Refusal)[]; readonly edit?: string }[]
+  readonly rejected: readonly {
+    readonly kind: ScheduleKind
+    readonly because: readonly (Dependence | Refusal)[]
+    readonly edit?: string
+    /** Of a wavefront that was tried in steps: of the outermost axis, or of more. */
+    readonly inSteps?: true
+  }[]
   /** Every dependence between different iterations. */
   readonly dependences: readonly Dependence[]
   /** What each name of the body is to the schedule. */

@@ -87,6 +87,8 @@ export interface LoopSpec {
  *     2d            cut along both axes; blocks in one row or column in plan order (diagonal by diagonal), never together
  *     wavefront     cut along both axes; block (s, t) after (s - 1, t) and (s, t - 1)
  *     skewed        the same, cut along two forms
+ *     stepped       the first `outer` axes run in order, a step for each of their keys; all blocks of a step before any of the
+ *                   next, and inside a step as `inner` says, whose axes and forms are of the others. A wavefront in the plan.
  *     colored       as the inspector finds at the first run, from the elements that the subscript slice lists
  *     serial        one block
  */
@@ -97,8 +99,12 @@ export type Schedule =
   | { readonly kind: '2d'; readonly axes: readonly [number, number] }
   | { readonly kind: 'wavefront'; readonly axes: readonly [number, number] }
   | { readonly kind: 'skewed'; readonly forms: readonly [Form, Form] }
+  | { readonly kind: 'stepped'; readonly outer: number; readonly inner: InnerSchedule }
   | { readonly kind: 'colored' }
   | { readonly kind: 'serial' }
+
+/** How the blocks of one step run. */
+export type InnerSchedule = Exclude<Schedule, { readonly kind: 'stepped' | 'colored' | 'serial' }>
 
 /** A whole-number combination of the loop indices, one coefficient per axis: [1, 1] is i + j. Its lines are cut into bands. */
 export type Form = readonly number[]

@@ -4,7 +4,7 @@
  *     equal       |    |    |    |    |      the same number of indices in each part
  *     histogram   | |  |       |      |      about the same number of elements in each part
  */
-import type { Form, Schedule } from './loopSpec.ts'
+import type { Form, InnerSchedule, Schedule } from './loopSpec.ts'
 
 /** Most blocks along one axis of two: 16 x 16 keep 8 workers busy and a block far above the cost of claiming it. */
 const MOST_PER_AXIS = 16
@@ -12,10 +12,18 @@ const MOST_PER_AXIS = 16
 const MOST_ON_ONE_AXIS = 64
 /** Iterations that make a further block along each of two axes worth its claim. */
 const LEAST_ITERATIONS_2D = 256
+/** Most blocks of a step, along one axis and along each of two: workers wait for one another after every step, and what they wait for is a block. */
+const MOST_OF_STEP = 16
+const MOST_OF_STEP_2D = 6
+/**
+ * Light iterations that make a further block of a step worth its claim and its share of the wait. Estimates are high: a block of
+ * so many takes 10 microseconds, and its claim 2.
+ */
+const LEAST_ITERATIONS_OF_STEP = 3000
 
 /**
  * Blocks per cut axis, in the order of the schedule's axes: one number, two, or none for a serial loop. An iteration
- * counts as `weight` light ones.
+ * counts as `weight` light ones, in a schedule of steps as less than one too. Axes that run in order come first, each index a block of its own; `partitions` is about the others.
  */
 export function blockCounts(
   schedule: Schedule,
@@ -24,6 +32,7 @@ export function blockCounts(
   iterations: number,
   weight = 1,
 ): number[] {
+  const heavy = Math.max(1, weight)
   const wanted = (axis: number): number | undefined => (typeof partitions === 'number' ? partitions : partitions?.[axis])
   switch (schedule.kind) {
     case 'serial':
@@ -38,13 +47,39 @@ export function blockCounts(
     case '2d':
     case 'wavefront':
     case 'skewed': {
-      const side = Math.min(MOST_PER_AXIS, Math.floor(Math.sqrt((iterations * weight) / LEAST_ITERATIONS_2D)))
+      const side = Math.min(MOST_PER_AXIS, Math.floor(Math.sqrt((iterations * heavy) / LEAST_ITERATIONS_2D)))
       const widths =
         schedule.kind === 'skewed'
           ? schedule.forms.map((form) => widthAlong(form, extents))
           : schedule.axes.map((axis) => extents[axis] ?? 1)
       return widths.map((width, i) => clampCount(wanted(i) ?? side, width))
     }
+    case 'stepped': {
+      const outer = extents.slice(0, schedule.outer)
+      const steps = outer.reduce((count, extent) => count * extent, 1)
+      const work = steps === 0 ? 0 : (iterations * weight) / steps
+      const widths = widthsOf(schedule.inner, schedule.outer, extents)
+      const most =
+        widths.length === 1
+          ? Math.min(MOST_OF_STEP, work / LEAST_ITERATIONS_OF_STEP)
+          : Math.min(MOST_OF_STEP_2D, Math.sqrt(work / LEAST_ITERATIONS_OF_STEP))
+      return [...outer, ...widths.map((width, i) => clampCount(wanted(i) ?? most, width))]
+    }
+  }
+}
+
+/** How many blocks there could be along each cut of a step. */
+function widthsOf(inner: InnerSchedule, outer: number, extents: readonly number[]): readonly number[] {
+  switch (inner.kind) {
+    case 'independent':
+      return [extents.slice(outer).reduce((size, extent) => size * extent, 1)]
+    case '1d':
+      return ['form' in inner ? widthAlong(inner.form, extents) : (extents[inner.axis] ?? 1)]
+    case '2d':
+    case 'wavefront':
+      return inner.axes.map((axis) => extents[axis] ?? 1)
+    case 'skewed':
+      return inner.forms.map((form) => widthAlong(form, extents))
   }
 }
 

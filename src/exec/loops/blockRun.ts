@@ -8,7 +8,7 @@ import { closeFragment, isOrdered } from './accumulatorLog.ts'
 import type { BoundLoop } from './bindLoop.ts'
 import { hasFailed, isAborted, reportFailure, smallestFailure } from './claim.ts'
 import type { LoopTask, PassTurn } from './loopTask.ts'
-import { type Piece, PieceWalk } from './pieces.ts'
+import { iterationsBefore, type Piece, PieceWalk, placeInStep, placeOfBounds } from './pieces.ts'
 
 /** The smallest failing iteration of a worker. */
 export interface BlockFailure {
@@ -66,7 +66,7 @@ export class BlockRun {
 
   start(block: number): void {
     this.#block = block
-    this.#lane = this.#task.schedule.lanes[block] as number
+    this.#lane = this.#task.schedule.lanes[placeInStep(this.#task.schedule, block)] as number
     this.#walk.open(block)
     this.#isFresh = true
     this.#place = 0
@@ -170,9 +170,10 @@ export class BlockRun {
 /** The rank of a place of a block; see `blockSchedule.ts`. */
 function rankOf(task: LoopTask, block: number, piece: Piece, place: number): number {
   const { schedule, extents, binding } = task
-  if (!schedule.keyOrder) return (schedule.base[block] as number) + piece.before + (place - piece.from)
+  const before = iterationsBefore(schedule, block)
+  if (!schedule.keyOrder) return before + (schedule.base[placeOfBounds(schedule, block)] as number) + piece.before + (place - piece.from)
   if (binding.order !== undefined) return binding.order[place] as number
-  if (schedule.boxes === undefined && schedule.forms === undefined) return place
+  if (schedule.boxes === undefined && schedule.forms === undefined) return before + place
   return keyOfPlace(task, piece, place).reduce((rank, k, axis) => rank * (extents[axis] ?? 1) + k, 0)
 }
 

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
-import { cutBlocks, type IterationSpace } from './blockSchedule.ts'
+import type { IterationSpace } from './blockSchedule.ts'
+import { cutBlocks } from './cutBlocks.ts'
 import { serialOrderOf } from './space.ts'
 
 const box = (...extents: number[]): IterationSpace => ({ kind: 'box', extents })

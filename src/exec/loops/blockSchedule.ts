@@ -13,7 +13,7 @@
  * column ever run together, and their order is fixed. Inside a block iterations run in key order.
  *
  * The *rank* of an iteration is its place in the serial order the run is equivalent to: key order for `order:
- * 'serial'`, plan order for 'any'.
+ * 'serial'`, plan order for 'any'. Schedules that run in steps are cut by `cutBlocks.ts`.
  */
 
 import { CHUNK } from '../../core/fixedTree.ts'
@@ -32,8 +32,10 @@ export interface BlockSchedule {
   readonly iterations: number
   /** How many blocks can run at the same time at most; absent where `cuts` say it. */
   readonly width?: number
-  /** Blocks in plan order. */
+  /** Blocks in plan order, of all steps. */
   readonly count: number
+  /** Absent where nothing runs in steps. Otherwise `lanes`, `waitsFor`, `successors` and, in a box, bounds are those of the blocks of one step. */
+  readonly steps?: Steps
   /** Bounds along each cut axis. */
   readonly cuts: readonly (readonly number[])[]
   /**
@@ -63,6 +65,14 @@ export interface BlockSchedule {
   readonly laneCount: number
 }
 
+/** Steps run one after another: all blocks of one before any of the next. */
+export interface Steps {
+  /** Of the outer axes: a step for each of their keys. */
+  readonly extents: readonly number[]
+  /** Blocks of one step. */
+  readonly blocks: number
+}
+
 export interface CutOptions {
   readonly order: 'serial' | 'any'
   readonly partitions?: number | readonly number[] | undefined
@@ -76,7 +86,12 @@ export interface CutOptions {
 /** A schedule that needs no inspector. */
 export type StaticSchedule = Exclude<Schedule, { kind: 'colored' }>
 
-export function cutBlocks(schedule: StaticSchedule, space: IterationSpace, options: CutOptions): BlockSchedule {
+/** The blocks of a schedule without steps. */
+export function cutUnstepped(
+  schedule: Exclude<StaticSchedule, { readonly kind: 'stepped' }>,
+  space: IterationSpace,
+  options: CutOptions,
+): BlockSchedule {
   const iterations = iterationsOf(space)
   const partitions = options.partitions
   const counts = blockCounts(schedule, extentsOf(space), partitions, iterations, options.weight)
@@ -157,7 +172,12 @@ export function lowerBound(keys: Int32Array, key: number, from = 0, to: number =
 }
 
 /** Blocks that are runs of the whole space in key order, with no order among them. */
-function runs(kind: Schedule['kind'], iterations: number, bounds: readonly number[], cut: readonly number[] = bounds): BlockSchedule {
+export function runs(
+  kind: Schedule['kind'],
+  iterations: number,
+  bounds: readonly number[],
+  cut: readonly number[] = bounds,
+): BlockSchedule {
   const count = bounds.length - 1
   return {
     kind,
@@ -341,8 +361,7 @@ function sparseCells(
 }
 
 /**
- * Buckets the positions by cell, given what each position has along each cut: a stable counting sort, so that each bucket
- * is in key order.
+ * Buckets the positions by cell, given what each position has along each cut; each bucket is in key order.
  */
 function bucketed(
   values: readonly Int32Array[],

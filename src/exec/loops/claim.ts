@@ -11,6 +11,10 @@
  * A home has as many slots as it has blocks, and each block enters it once: heads and tails only grow, and a compare and
  * exchange of the head claims. A worker that finds nothing ready looks again for a little, then sleeps until a block is
  * finished.
+ *
+ * In a schedule of steps a block also waits for all blocks of the step before. Whoever finishes the last block of a step
+ * opens the next one: queues are empty then, and are filled anew. Nothing is cleared for it. Heads and tails grow on, a slot
+ * comes round with each step, and what is in it is numbered through all steps, so that a block of another step is known.
  */
 import type { BlockSchedule } from './blockSchedule.ts'
 
@@ -39,6 +43,9 @@ const ARRIVED = 4
 const ROUND = 5
 /** Set by who came last when there is no further pass. */
 const ENDED = 6
+/** Blocks of all steps, and how many of them are done. */
+const COUNT = 7
+const DONE = 8
 
 /** Homes have a cache line each. */
 const LINE = 16
@@ -46,6 +53,8 @@ const LINE = 16
 const HEAD = 0
 const TAIL = 1
 const FIRST = 2
+/** How many slots there are. */
+const SLOTS = 3
 
 const SPINS = 200
 /** Sleepers look again after this long, should a wake-up be lost with its worker. */
@@ -53,15 +62,22 @@ const SLEEP_MS = 50
 
 const waitsAt = (homes: number): number => LINE * (1 + homes)
 
+/** For so many blocks of one step. */
 export function claimWords(blocks: number, homes: number): number {
   return waitsAt(homes) + 3 * blocks
 }
 
+function blocksOfStep({ steps, count }: BlockSchedule): number {
+  return steps?.blocks ?? count
+}
+
 /** The words as they are before a pass: blocks that wait for none are ready, in plan order. */
 export function startWords(schedule: BlockSchedule, homes: number): Int32Array {
-  const { count, lanes, laneCount, waitsFor } = schedule
+  const { lanes, laneCount, waitsFor } = schedule
+  const count = blocksOfStep(schedule)
   const words = new Int32Array(claimWords(count, homes))
   const waits = waitsAt(homes)
+  words[COUNT] = schedule.count
   const homeOf = words.subarray(waits + count, waits + 2 * count)
   words.set(waitsFor, waits)
   for (let block = 0; block < count; block++) homeOf[block] = Math.floor(((lanes[block] as number) * homes) / laneCount)
@@ -74,6 +90,7 @@ export function startWords(schedule: BlockSchedule, homes: number): Int32Array {
       if (waitsFor[block] === 0) words[(words[line + FIRST] as number) + words[line + TAIL]!++] = block + 1
       slot++
     }
+    words[line + SLOTS] = slot - (words[line + FIRST] as number)
   }
   return words
 }
@@ -93,7 +110,8 @@ export function awaitOthers(state: ClaimState, workers: number): boolean {
   const { words, start } = state
   const round = Atomics.load(words, ROUND)
   if (Atomics.add(words, ARRIVED, 1) === workers - 1) {
-    words.set(start.subarray(LINE), LINE) // nobody claims now; the control words stay
+    words.set(start.subarray(LINE), LINE) // nobody claims now; the control words stay, but for one
+    Atomics.store(words, DONE, 0)
     Atomics.store(words, ENDED, hasFailed(state) || isAborted(state) ? 1 : 0)
     Atomics.store(words, ARRIVED, 0)
     Atomics.add(words, ROUND, 1)
@@ -127,18 +145,21 @@ export function claimBlock(state: ClaimState, claimer: Claimer): number {
 /** A ready block of the claimer's home, or of another; -1 when there is none now. */
 export function takeReady({ words, homes }: ClaimState, { worker }: Claimer): number {
   for (let i = 0; i < homes; i++) {
-    const block = takeFrom(words, LINE * (1 + ((worker + i) % homes)))
+    const block = takeFrom(words, LINE * (1 + ((worker + i) % homes)), (words.length - waitsAt(homes)) / 3)
     if (block >= 0) return block
   }
   return -1
 }
 
-function takeFrom(words: Int32Array, line: number): number {
+function takeFrom(words: Int32Array, line: number, blocksOfStep: number): number {
   for (;;) {
     const head = Atomics.load(words, line + HEAD)
     if (head >= Atomics.load(words, line + TAIL)) return -1
-    const block = Atomics.load(words, (words[line + FIRST] as number) + head) - 1
-    if (block < 0) return -1 // its slot was taken, but is not filled yet
+    const slots = words[line + SLOTS] as number
+    const place = head % slots
+    const block = Atomics.load(words, (words[line + FIRST] as number) + place) - 1
+    // its slot was taken, but holds nothing yet, or still a block of the step before
+    if (block < ((head - place) / slots) * blocksOfStep) return -1
     if (tryClaim(words, line, head)) return block
   }
 }
@@ -183,26 +204,37 @@ function sleepForBlock(state: ClaimState, claimer: Claimer): number {
 }
 
 function allClaimed({ words, homes }: ClaimState): boolean {
-  const count = (words.length - waitsAt(homes)) / 3
   let claimed = 0
   for (let home = 0; home < homes; home++) claimed += Atomics.load(words, LINE * (1 + home) + HEAD)
-  return claimed >= count
+  return claimed >= (words[COUNT] as number)
 }
 
-/** Releases the blocks that waited for this one. */
+/** Releases the blocks that waited for this one; the last block of a step, those of the next one that wait for no other. */
 export function finishBlock(state: ClaimState, schedule: BlockSchedule, block: number): void {
   const { words, homes } = state
-  const { count, successors, successorStart } = schedule
+  const { successors, successorStart, waitsFor } = schedule
+  const count = blocksOfStep(schedule)
   const waits = waitsAt(homes)
-  const to = successorStart[block + 1] as number
-  for (let i = successorStart[block] as number; i < to; i++) {
+  const at = block % count
+  const first = block - at
+  const to = successorStart[at + 1] as number
+  for (let i = successorStart[at] as number; i < to; i++) {
     const next = successors[i] as number
     if (Atomics.sub(words, waits + next, 1) !== 1) continue
-    const line = LINE * (1 + (words[waits + count + next] as number))
-    const place = Atomics.add(words, line + TAIL, 1)
-    Atomics.store(words, (words[line + FIRST] as number) + place, next + 1)
+    Atomics.store(words, waits + next, waitsFor[next] as number) // for the next step, which nobody has begun
+    enqueue(words, waits + count, next, first)
+  }
+  if (count < schedule.count && (Atomics.add(words, DONE, 1) + 1) % count === 0 && first + count < schedule.count) {
+    for (let next = 0; next < count; next++) if (waitsFor[next] === 0) enqueue(words, waits + count, next, first + count)
   }
   if (Atomics.load(words, SLEEPERS) > 0) wakeAll(words)
+}
+
+/** Puts a block of the step that starts at `first` into the queue of its home. */
+function enqueue(words: Int32Array, homeOf: number, at: number, first: number): void {
+  const line = LINE * (1 + (words[homeOf + at] as number))
+  const place = Atomics.add(words, line + TAIL, 1) % (words[line + SLOTS] as number)
+  Atomics.store(words, (words[line + FIRST] as number) + place, first + at + 1)
 }
 
 function wakeAll(words: Int32Array): void {

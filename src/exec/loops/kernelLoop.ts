@@ -6,15 +6,17 @@ import type { TypedArray } from '../../core/column.ts'
 import { Bug } from '../../core/errors.ts'
 import type { FunctionIr, Primitive } from '../../core/functionIr.ts'
 import type { LoopPlan } from '../../core/loopPlan.ts'
+import type { Schedule } from '../../core/loopSpec.ts'
 import type { DType } from '../../core/schema.ts'
 import { ARRAY_OF_DTYPE, type Storage } from '../../core/storage.ts'
 import { scratchLength } from '../kernels/wasmBinding.ts'
 import { type AccumulatorPart, freePart, partOf } from './accumulatorLog.ts'
 import { type BoundLoop, bindLoop } from './bindLoop.ts'
 import type { BlockRun } from './blockRun.ts'
-import { type BlockSchedule, cutBlocks, type IterationSpace } from './blockSchedule.ts'
+import { type BlockSchedule, extentsOf, type IterationSpace } from './blockSchedule.ts'
 import { abortPass, type ClaimState, claimBlock, createClaimer, finishBlock, resetClaims, startWords } from './claim.ts'
 import { cutColored } from './coloredBlocks.ts'
+import { cutBlocks } from './cutBlocks.ts'
 import { iterationNs } from './estimate.ts'
 import { bodyError, wireToError } from './failure.ts'
 import { formOf, type KernelMemory, type KernelPlan, planKernel, whyCallerOnly } from './kernelPlan.ts'
@@ -47,6 +49,9 @@ const WORTH_THREADS_MS = 8
 /** Measured passes decide better than the estimate. */
 const MEASURED_WORTH_THREADS_MS = 4
 const MEASURED_NOT_WORTH_MS = 0.5
+/** Below these a step is over before the workers have waited for one another at its end: as estimated, and as measured. */
+const WORTH_STEP_MS = 0.15
+const MEASURED_WORTH_STEP_MS = 0.01
 /** An iteration of this or less is light: see `blockCounts`. */
 const LIGHT_ITERATION_NS = 50
 
@@ -139,8 +144,7 @@ export class KernelLoop extends Prepared {
       return isSerial ? cutBlocks({ kind: 'serial' }, this.space, { order }) : this.#cutColored(lanes)
     const schedule = isSerial ? ({ kind: 'serial' } as const) : analyzed.schedule
     // The bits of added floats follow from where lanes are cut: then `partitions` has no say, but over two axes.
-    const isFree =
-      lanes === undefined || lanes.exact || schedule.kind === '2d' || schedule.kind === 'wavefront' || schedule.kind === 'skewed'
+    const isFree = lanes === undefined || lanes.exact || cutsTwice(schedule.kind === 'stepped' ? schedule.inner : schedule)
     const { partitions, balance } = isFree ? options : { ...options, partitions: undefined }
     const cut = cutBlocks(schedule, this.space, { order, partitions, balance, mostLanes: lanes?.most, weight: this.#weight })
     return this.#shared(cut)
@@ -285,9 +289,10 @@ export class KernelLoop extends Prepared {
     return { copy: dtype === undefined ? undefined : this.#allocate(dtype, original.length), original }
   }
 
-  /** How much dearer an iteration is than one of some dozen operations: dear ones are worth smaller blocks. */
+  /** How much dearer an iteration is than one of some dozen operations: dear ones are worth smaller blocks. Steps may be of cheap ones. */
   #weightOf(inputs: LoopInputs, ir: FunctionIr): number {
-    return Math.max(1, iterationNs(ir, (name, axis) => extentOf(inputs, name, axis)) / LIGHT_ITERATION_NS)
+    const weight = iterationNs(ir, (name, axis) => extentOf(inputs, name, axis)) / LIGHT_ITERATION_NS
+    return inputs.analyzed.schedule.kind === 'stepped' ? weight : Math.max(1, weight)
   }
 
   #whyCaller(): string | undefined {
@@ -300,9 +305,25 @@ export class KernelLoop extends Prepared {
         return `The combine function of ${buffer.label} cannot be sent to a worker.`
     }
     if (this.#notWorth !== undefined) return this.#notWorth
+    if (this.blocks.kind === 'stepped' && this.blocks.count < 2) return this.#whyNoSteps()
     if (this.blocks.count < 2 || this.width < 2)
       return `The ${this.blocks.kind} schedule of this loop leaves nothing to run at the same time.`
     return undefined
+  }
+
+  /** A step that is not worth cutting: its end, where all wait for all, would cost more than is gained. */
+  #whyNoSteps(): string {
+    const step = `A step of ${Math.ceil(this.blocks.iterations / this.#steps)} iterations`
+    return `${step} is less than workers waiting for one another after each of ${this.#steps} steps is worth.`
+  }
+
+  get #steps(): number {
+    const { schedule } = this.inputs.analyzed
+    const outer = schedule.kind === 'stepped' ? extentsOf(this.space).slice(0, schedule.outer) : []
+    return Math.max(
+      1,
+      outer.reduce((steps, extent) => steps * extent, 1),
+    )
   }
 
   #shortestDelay(): number {
@@ -316,6 +337,7 @@ export class KernelLoop extends Prepared {
     if (worthThreadsMs === 0) return { where: 'workers', because: 'It was asked for.' }
     if (measured === undefined) {
       const estimate = (iterations * iterationNs(this.#ir, (name, axis) => extentOf(this.inputs, name, axis))) / 1e6
+      if (this.blocks.kind === 'stepped' && estimate < WORTH_STEP_MS * this.#steps) return { where: 'caller', because: this.#whyNoSteps() }
       return estimate < worthThreadsMs
         ? {
             where: 'caller',
@@ -325,7 +347,8 @@ export class KernelLoop extends Prepared {
     }
     const alone = measured.milliseconds * measured.workers
     if (this.execution.where === 'caller') {
-      return alone > MEASURED_WORTH_THREADS_MS
+      const isLong = this.blocks.kind !== 'stepped' || alone > MEASURED_WORTH_STEP_MS * this.#steps
+      return alone > MEASURED_WORTH_THREADS_MS && isLong
         ? { where: 'workers', because: `A pass took ${msText(alone)} on one thread.` }
         : this.execution
     }
@@ -534,8 +557,13 @@ function greatestDivisor(a: number, b: number): number {
 /** The most blocks that could run at once: those of one diagonal, or all when they do not wait for each other. */
 function widthOf(blocks: BlockSchedule): number {
   if (blocks.width !== undefined) return blocks.width
-  if (blocks.successors.length === 0) return blocks.count
+  if (blocks.successors.length === 0) return blocks.steps?.blocks ?? blocks.count
   return Math.min(...blocks.cuts.map((cut) => cut.length - 1))
+}
+
+/** Whether blocks are cells of a grid, so that `partitions` tells where lanes are cut. */
+function cutsTwice({ kind }: Schedule): boolean {
+  return kind === '2d' || kind === 'wavefront' || kind === 'skewed'
 }
 
 /** What tells WebAssembly kernels apart. */

@@ -81,7 +81,7 @@ function asIs({ over, arrays = {}, body, rest = {}, schedule = { kind: 'serial' 
     },
     plan: {
       order: 'serial',
-      schedule: { kind: schedule.kind, axes: [], blocks: [], reason: '' },
+      schedule: { kind: 'serial', axes: [], blocks: [], reason: '' },
       rejected: [],
       dependences: [],
       variables: [],

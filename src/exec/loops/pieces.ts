@@ -11,6 +11,8 @@
  * The outer axes are as few as leave at most one axis free in every form. Their keys come in order and a box is walked
  * in order, so the places of a block are in key order.
  *
+ * Of a schedule in steps the boxes of a block are those of the same block of the first step, moved to the step's own keys.
+ *
  * Walks are objects that are opened again for each block: a pass of many small blocks allocates nothing for them.
  */
 import type { Form } from '../../core/loopSpec.ts'
@@ -26,6 +28,21 @@ export interface Piece {
   readonly before: number
 }
 
+/** Which block of its step a block is: the place in `boxes`, `lanes`, `waitsFor` and `successors`. */
+export function placeInStep({ steps }: BlockSchedule, block: number): number {
+  return steps === undefined ? block : block % steps.blocks
+}
+
+/** The place of a block in `from`, `to` and `base`: sparse elements have bounds of their own in every step. */
+export function placeOfBounds(schedule: BlockSchedule, block: number): number {
+  return schedule.order === undefined ? placeInStep(schedule, block) : block
+}
+
+/** Iterations of the steps before that of a block, where bounds are those of the first step. */
+export function iterationsBefore({ steps, order, iterations, count }: BlockSchedule, block: number): number {
+  return steps === undefined || order !== undefined ? 0 : Math.floor(block / steps.blocks) * (iterations / (count / steps.blocks))
+}
+
 /** The pieces of one block after another: `open` a block, then each `next` makes the fields those of its next piece. */
 export class PieceWalk implements Piece {
   readonly box: Float64Array
@@ -34,42 +51,69 @@ export class PieceWalk implements Piece {
   before = 0
   readonly #schedule: BlockSchedule
   readonly #slanted: SlantedWalk | undefined
+  /** Extents of the outer axes, where boxes are moved along them. */
+  readonly #outer: readonly number[]
+  #step = 0
   #isLast = true
 
   constructor(schedule: BlockSchedule, extents: readonly number[]) {
-    const { forms, order } = schedule
+    const { forms, order, steps } = schedule
+    const outer = (order === undefined ? steps?.extents : undefined) ?? []
+    const step = extents.map((extent, axis) => (axis < outer.length ? 1 : extent))
     this.#schedule = schedule
-    this.#slanted = forms === undefined || order !== undefined ? undefined : new SlantedWalk(forms, extents)
-    this.box = this.#slanted?.box ?? Float64Array.from(extents.flatMap((extent) => [0, extent]))
+    this.#outer = outer
+    this.#slanted = forms === undefined || order !== undefined ? undefined : new SlantedWalk(forms, step)
+    const own = outer.length === 0 ? this.#slanted?.box : undefined
+    this.box = own ?? Float64Array.from(step.flatMap((extent) => [0, extent]))
   }
 
   open(block: number): void {
-    const { boxes, from, to, cuts } = this.#schedule
+    const { boxes, from, to, cuts, steps } = this.#schedule
+    const at = placeInStep(this.#schedule, block)
+    if (steps !== undefined) this.#step = (block - at) / steps.blocks
     this.#isLast = false
     this.before = 0
     if (this.#slanted !== undefined) {
       this.from = 0
       this.to = 0
-      openBlock(this.#slanted, cuts, block)
+      openBlock(this.#slanted, cuts, at)
       return
     }
-    this.from = from[block] as number
-    this.to = to[block] as number
-    if (boxes === undefined) return
-    const width = this.box.length
-    for (let i = 0; i < width; i++) this.box[i] = boxes[block * width + i] as number
+    const bounds = placeOfBounds(this.#schedule, block)
+    this.from = from[bounds] as number
+    this.to = to[bounds] as number
+    if (boxes !== undefined) this.#place(boxes, at * this.box.length)
+    else this.#moveToStep()
   }
 
   next(): boolean {
     if (this.#slanted !== undefined) {
       this.before += this.to
       if (!this.#slanted.next()) return false
+      if (this.box !== this.#slanted.box) this.#place(this.#slanted.box, 0)
       this.to = sizeOf(this.box)
       return true
     }
     if (this.#isLast) return false
     this.#isLast = true
     return true
+  }
+
+  /** The box of the first step, at its place in this one. */
+  #place(boxes: Float64Array, from: number): void {
+    for (let i = 0; i < this.box.length; i++) this.box[i] = boxes[from + i] as number
+    this.#moveToStep()
+  }
+
+  #moveToStep(): void {
+    let rest = this.#step
+    for (let axis = this.#outer.length - 1; axis >= 0; axis--) {
+      const extent = this.#outer[axis] as number
+      const k = rest % extent
+      rest = (rest - k) / extent
+      this.box[2 * axis] = k
+      this.box[2 * axis + 1] = k + 1
+    }
   }
 }
 

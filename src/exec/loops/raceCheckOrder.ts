@@ -8,6 +8,7 @@
  *     on a, b       order 'any': the same, either way round
  *     colored       as the inspector found: p and q of one component; p of a lower level or color than q
  *     skewed        as a wavefront, with the values of the two forms in place of p[a] and p[b]
+ *     stepped       p and q of different steps, and those of one step that the inner schedule keeps in order
  *
  * Statement: blocks are cut along the axes or forms of the schedule, monotonely. Iterations that are in order here run in that
  * order under every cut, and those that are not run together, or the wrong way round, under some cut. So a conflict is
@@ -59,6 +60,31 @@ export function raceOrderOf(schedule: Schedule, space: IterationSpace, order: 's
       const forward = (p: number, q: number): boolean => a(p) <= a(q) && b(p) <= b(q)
       return order === 'serial' ? furthest(a, b, forward) : onLines(a, b, (p, q) => forward(p, q) || forward(q, p))
     }
+    case 'stepped': {
+      const inner = raceOrderOf(schedule.inner, space, order)
+      return inner === undefined ? undefined : stepByStep(stepAlong(space, schedule.outer), inner)
+    }
+  }
+}
+
+/** The step of an iteration, steps being counted in their order. */
+function stepAlong(space: IterationSpace, outer: number): Along {
+  const axes = extentsOf(space)
+    .slice(0, outer)
+    .map((extent, axis) => ({ extent, along: indexAlong(space, axis) }))
+  return (position) => axes.reduce((step, { extent, along }) => step * extent + along(position), 0)
+}
+
+/** Iterations come step by step: those of earlier steps are in order with all that is to come. */
+function stepByStep(step: Along, inner: RaceOrder): RaceOrder {
+  return {
+    ordered: (p, q) => step(p) < step(q) || (step(p) === step(q) && inner.ordered(p, q)),
+    transitive: inner.transitive,
+    keep: (kept, next) =>
+      inner.keep(
+        kept.filter((p) => step(p) === step(next)),
+        next,
+      ),
   }
 }
 

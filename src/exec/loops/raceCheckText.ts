@@ -91,6 +91,10 @@ function scheduleText(schedule: Schedule): string {
       return `${schedule.kind} schedule on axes ${schedule.axes.join(' and ')}`
     case 'skewed':
       return `skewed schedule along ${schedule.forms.map((form) => `[${form.join(', ')}]`).join(' and ')}`
+    case 'stepped': {
+      const axes = Array.from({ length: schedule.outer }, (_, axis) => axis)
+      return `${scheduleText(schedule.inner)} inside the steps of ${axes.length === 1 ? 'axis' : 'axes'} ${axes.join(', ')}`
+    }
   }
 }
 

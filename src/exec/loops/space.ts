@@ -2,7 +2,7 @@
 import type { Storage } from '../../core/storage.ts'
 import { type BlockSchedule, extentsOf, type IterationSpace } from './blockSchedule.ts'
 import type { LoopInputs } from './loopInputs.ts'
-import { piecesOf } from './pieces.ts'
+import { iterationsBefore, piecesOf, placeInStep } from './pieces.ts'
 
 export function spaceOf(over: LoopInputs['over']): IterationSpace {
   return over.kind === 'range' ? { kind: 'box', extents: over.extents } : spaceOfStorage(over.storage)
@@ -27,7 +27,8 @@ export function visitSerially(
 ): void {
   if (!schedule.keyOrder) {
     for (let block = 0; block < schedule.count; block++) {
-      visitBlock(space, schedule, block, (position, key) => visit(position, key, schedule.lanes[block] as number))
+      const lane = schedule.lanes[placeInStep(schedule, block)] as number
+      visitBlock(space, schedule, block, (position, key) => visit(position, key, lane))
     }
     return
   }
@@ -74,10 +75,11 @@ function nextKey(key: number[], extents: readonly number[]): number[] {
 /** Positions of a block in its order: row-major in the space for a box, the element's position for sparse data. */
 function visitBlock(space: IterationSpace, schedule: BlockSchedule, block: number, visit: (position: number, key: number[]) => void): void {
   const isRun = schedule.boxes === undefined && schedule.forms === undefined
+  const before = iterationsBefore(schedule, block)
   for (const { box, from, to } of piecesOf(schedule, extentsOf(space), block)) {
     if (isRun || space.kind !== 'box') {
       for (let place = from; place < to; place++) {
-        const position = schedule.order === undefined ? place : (schedule.order[place] as number)
+        const position = schedule.order === undefined ? before + place : (schedule.order[place] as number)
         visit(position, keyAtPosition(space, position))
       }
       continue
@@ -98,8 +100,9 @@ function lanesInKeyOrder(space: IterationSpace, schedule: BlockSchedule): (posit
   if (schedule.laneCount === 1) return () => 0
   const lanes = new Int32Array(schedule.iterations)
   for (let block = 0; block < schedule.count; block++) {
+    const lane = schedule.lanes[placeInStep(schedule, block)] as number
     visitBlock(space, schedule, block, (position) => {
-      lanes[position] = schedule.lanes[block] as number
+      lanes[position] = lane
     })
   }
   return (position) => lanes[position] as number

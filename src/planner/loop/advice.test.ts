@@ -56,6 +56,7 @@ test.each<[string, string, TestLoop, string[]]>([
       '2d: write to another array than m, if reads may see its values from before the loop',
       'wavefront: write to another array than m, if reads may see its values from before the loop',
       'skewed: write to another array than m, if reads may see its values from before the loop',
+      'wavefront: write to another array than m, if reads may see its values from before the loop',
     ],
   ],
   [
@@ -73,10 +74,10 @@ test('the error of a loop that must be parallel names the dependence in the way,
   const error = notParallelError(analyzeLoop(parseLoop(source, plane)))
   expect(`${error}`).toMatchInlineSnapshot(`
     "LoopError: The loop over range(100, 100) cannot run in parallel.
-      m has a flow dependence [1, *] between
+      m has a flow dependence [0, 1] between
       1:25  m.set(i, j, m.get(i, j - 1) + m.get(i - 1, x.get(j)))
-      1:55  m.get(i - 1, x.get(j))
-      m[i, j] and m[i - 1, ? x.get(j)] can be one element in different iterations: only the data can tell
+      1:37  m.get(i, j - 1)
+      (0, 0) writes m[0, 0] which (0, 1) reads
       1:68  The first run cannot inspect which iterations depend on each other: a subscript of m depends on x.get(j), and the loop changes x.
            Compute what decides it before the loop, into an array that the loop only reads.
     To free it: use m.buffer() in env and add to it, if reads may see the last flush, and use x.buffer() in env and add to it, if reads may see the last flush; or write to another array than m, if reads may see its values from before the loop."

@@ -5,6 +5,7 @@
  *
  * Everything here follows from the body, the options and the known extents, never from the number of workers.
  */
+import type { FunctionIr } from '../../core/functionIr.ts'
 import { sizeOfShape } from '../../core/indexSpace.ts'
 import type { LoopPlan } from '../../core/loopPlan.ts'
 import type { AnalyzedLoop, Form, LoopSpec, Schedule, SubscriptSlice } from '../../core/loopSpec.ts'
@@ -18,7 +19,7 @@ import { inspectionOf } from './inspection.ts'
 import { kernelOf } from './kernelTarget.ts'
 import { prefetchOf, variablesOf } from './placement.ts'
 import { rejectedOf } from './rejected.ts'
-import { axesOf, chooseSchedule, distinctVectors } from './schedule.ts'
+import { axesOf, chooseSchedule, distinctVectors, plannedKind, stepAxes } from './schedule.ts'
 import { delayedBuffers, orderedAccesses, reducedArraysOf } from './sharing.ts'
 import type { NoSlice } from './slice.ts'
 import { conflictSentence } from './witnessText.ts'
@@ -38,8 +39,7 @@ export function analyzeLoop(spec: LoopSpec): AnalyzedLoop {
   const asIs = kernel.target === 'as-is'
   const choice = chooseSchedule(vectors, { extents: spec.over.extents, order })
   const obstacles = asIs ? (kernel.because ?? []) : delayedBuffers(spec, accesses)
-  const isOpen = obstacles.length === 0 && choice.schedule.kind === 'serial'
-  const inspection = isOpen ? inspectionOf(spec, ir, conflicts) : undefined
+  const inspection = obstacles.length === 0 ? openInspection(spec, ir, conflicts, choice.schedule) : undefined
   const schedule: Schedule = obstacles.length > 0 ? { kind: 'serial' } : scheduleWith(inspection, choice.schedule)
   const reported = reportedConflicts(conflicts)
   const placement = { spec, ir, accesses, schedule, reducedArrays: asIs ? [] : reducedArrays }
@@ -48,10 +48,11 @@ export function analyzeLoop(spec: LoopSpec): AnalyzedLoop {
   const plan: LoopPlan = {
     order,
     schedule: {
-      kind: schedule.kind,
+      kind: plannedKind(schedule.kind),
       axes: axesOf(schedule),
       blocks: blocksOf(spec, schedule),
       reason: asIs ? asIsReason(obstacles) : (obstacles[0]?.message ?? reasonOf(schedule, names, conflicts)),
+      ...(schedule.kind === 'stepped' ? { steps: { axes: stepAxes(schedule), inside: schedule.inner.kind } } : {}),
     },
     rejected:
       obstacles.length > 0
@@ -78,6 +79,23 @@ export function analyzeLoop(spec: LoopSpec): AnalyzedLoop {
     writesElement: returnsValue(ir),
     notes: reported.map((conflict) => ({ sentence: conflictSentence(spec, conflict, names), certain: conflict.certain })),
   }
+}
+
+/** Iterations of a step that leave something to cut. */
+const LEAST_IN_STEP = 8
+
+/** For loops without a static schedule; of those whose steps have a handful of iterations, only if there is something to inspect. */
+function openInspection(
+  spec: LoopSpec,
+  ir: FunctionIr,
+  conflicts: readonly Conflict[],
+  schedule: Schedule,
+): SubscriptSlice | NoSlice | undefined {
+  if (schedule.kind === 'serial') return inspectionOf(spec, ir, conflicts)
+  if (schedule.kind !== 'stepped') return undefined
+  const inStep = spec.over.extents.slice(schedule.outer).reduce<number>((size, extent) => size * (extent ?? LEAST_IN_STEP), 1)
+  const inspection = inStep < LEAST_IN_STEP ? inspectionOf(spec, ir, conflicts) : undefined
+  return inspection?.kind === 'slice' ? inspection : undefined
 }
 
 /** With a slice, the first run finds out what no static schedule could know. */
@@ -135,6 +153,8 @@ function reasonOf(schedule: Schedule, names: readonly string[], conflicts: reado
       return `every dependence points forward, or nowhere, along ${schedule.axes.map(nameOf).join(' and ')}`
     case 'skewed':
       return `${skewReason(schedule.forms, names)}every dependence points forward, or nowhere, along ${schedule.forms.map((form) => formText(form, names)).join(' and ')}`
+    case 'stepped':
+      return `${stepsReason(stepAxes(schedule).map(nameOf))} ${reasonOf(schedule.inner, names, conflicts)}`
     case 'colored':
       return `${throughText(conflicts)}; the first run inspects which`
     case 'serial':
@@ -144,6 +164,12 @@ function reasonOf(schedule: Schedule, names: readonly string[], conflicts: reado
 
 function throughText(conflicts: readonly Conflict[]): string {
   return `iterations depend on each other through ${[...new Set(conflicts.map((conflict) => conflict.from.name))].join(', ') || 'nothing'}`
+}
+
+/** "t runs in order, and within one t": what comes before the reason of the schedule inside. */
+function stepsReason(names: readonly string[]): string {
+  const [name] = names
+  return names.length === 1 ? `${name} runs in order; within one ${name}` : `${names.join(' and ')} run in order; within one of each`
 }
 
 /** "i by i + t: ": which index is replaced by what. */

@@ -42,9 +42,15 @@ function header({ spec, plan }: AnalyzedLoop): string[] {
 }
 
 function scheduleText({ schedule }: LoopPlan): string {
-  return schedule.axes.length === 0
-    ? schedule.kind
-    : `${schedule.kind} on ${schedule.axes.length === 1 ? 'axis' : 'axes'} ${schedule.axes.join(', ')}`
+  const { kind, axes, steps } = schedule
+  if (axes.length === 0) return kind
+  if (steps === undefined) return `${kind} on ${axesText(axes)}`
+  const inside = steps.inside === 'independent' ? '' : ` on ${axesText(axes.slice(steps.axes.length))}`
+  return `${kind} in steps of ${axesText(steps.axes)}, ${steps.inside}${inside} inside`
+}
+
+function axesText(axes: readonly number[]): string {
+  return `${axes.length === 1 ? 'axis' : 'axes'} ${axes.join(', ')}`
 }
 
 function variableLines({ variables }: LoopPlan): string[] {
@@ -92,11 +98,11 @@ function dependenceText({ array, vector, from, to }: Dependence, kinds: string, 
 }
 
 function rejectedLines({ rejected }: LoopPlan, file: string | undefined): string[] {
-  return rejected.flatMap(({ kind, because, edit }, i) => {
+  return rejected.flatMap(({ kind, because, edit, inSteps }, i) => {
     const reasons = because.map((reason) => reasonText(reason, file))
     const more = reasons.length > 3 ? [`  and ${reasons.length - 3} more`] : []
     return [
-      `${kind}: ${reasons.slice(0, 3).join('; ')}`,
+      `${kind}${inSteps === undefined ? '' : ' in steps'}: ${reasons.slice(0, 3).join('; ')}`,
       ...more,
       ...(edit === undefined || edit === rejected[i + 1]?.edit ? [] : [`  edit: ${edit}`]),
     ]

@@ -16,7 +16,7 @@ import type { EnvBinding, LoopSpec, Schedule } from '../../core/loopSpec.ts'
 import type { Access } from './accesses.ts'
 import { elementText, symbolically } from './accessText.ts'
 import { isDecided, singleVariable } from './affine.ts'
-import { axesOf } from './schedule.ts'
+import { cutAxes } from './schedule.ts'
 
 export interface Placement {
   readonly spec: LoopSpec
@@ -64,7 +64,7 @@ function arrayClass({ ir, accesses, schedule, reducedArrays }: Placement, name: 
   if (ir === undefined) return 'local'
   if (reducedArrays.includes(array)) return 'reduction'
   const own = accesses.filter((access) => access.array === array && !access.buffered)
-  const [first, second] = axesOf(schedule)
+  const [first, second] = cutAxes(schedule)
   if (first !== undefined && own.length > 0 && own.every((access) => followsAxis(access, first))) return 'local'
   if (second !== undefined && own.length > 0 && own.every((access) => followsAxis(access, second))) return 'pipelined'
   if (own.some((access) => access.mode !== 'read')) return 'local'

@@ -4,14 +4,15 @@ import type { LoopSpec } from '../../core/loopSpec.ts'
 import type { Refusal } from '../../core/span.ts'
 import { type AdviceContext, advisor } from './advice.ts'
 import { type Conflict, dependenceOf } from './dependence.ts'
-import { allowsVector, cutChoices, distinctVectors, type PlannedKind } from './schedule.ts'
+import { allowsVector, cutChoices, distinctVectors, type PlannedKind, plannedKind } from './schedule.ts'
 
 export function rejectedOf(kinds: readonly PlannedKind[], context: AdviceContext): LoopPlan['rejected'] {
   const { spec, conflicts } = context
   const editFor = advisor(context)
   return kinds.map((kind) => {
     const edit = editFor(kind)
-    return { kind, because: becauseOf(kind, spec, conflicts), ...(edit === undefined ? {} : { edit }) }
+    const entry = { kind: plannedKind(kind), because: becauseOf(kind, spec, conflicts), ...(edit === undefined ? {} : { edit }) }
+    return kind === 'stepped' ? { ...entry, inSteps: true as const } : entry
   })
 }
 

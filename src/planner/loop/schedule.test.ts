@@ -18,8 +18,8 @@ const plane: TestLoop = { over: rangeOver(100, 100), env }
 const space: TestLoop = { over: rangeOver(100, 100, 100), env }
 
 function schedule(source: string, loop: TestLoop): string {
-  const { kind, axes } = analyzeLoop(parseLoop(source, loop)).plan.schedule
-  return `${kind} ${axes.join(',')}`
+  const { kind, axes, steps } = analyzeLoop(parseLoop(source, loop)).plan.schedule
+  return `${kind}${steps === undefined ? '' : ' in steps'} ${axes.join(',')}`
 }
 
 const FACTORS = '([u, v], { a, b }) => { const e = a.get(u) * b.get(v); a.set(u, e); b.set(v, e) }'
@@ -42,7 +42,26 @@ test.each<[string, string, TestLoop, string]>([
   ['the same in any order', '([i, j], { m }) => { m.set(i, j, m.get(i - 1, j + 1)) }', { ...plane, ...any }, '1d 0,1'],
   ['both diagonals', '([i, j], { m }) => { m.set(i, j, m.get(i - 1, j + 1) + m.get(i - 1, j - 1)) }', plane, 'skewed 0,1'],
   ['one array over time', '([t, i], { a }) => { a.set(i, a.get(i - 1) + a.get(i + 1)) }', plane, 'skewed 0,1'],
-  ['a whole row over time', '([t, i], { m, x }) => { m.set(t, i, m.get(t - 1, x.get(i))) }', plane, 'colored '],
+  ['a whole row over time', '([t, i], { m, x }) => { m.set(t, i, m.get(t - 1, x.get(i))) }', plane, 'wavefront in steps 0,1'],
+  ['a chain in every row over time', '([t, i], { m, x }) => { m.set(t, i, m.get(t - 1, x.get(i)) + m.get(t, i - 1)) }', plane, 'colored '],
+  [
+    'whole rows over two axes',
+    '([s, t, i], { c, x }) => { c.set(s, t, i, c.get(s, t - 1, x.get(i)) + c.get(s - 1, x.get(t), i)) }',
+    space,
+    'wavefront in steps 0,1,2',
+  ],
+  [
+    'a chain in every plane over time',
+    '([t, i, j], { c, x }) => { c.set(t, i, j, c.get(t - 1, x.get(i), x.get(j)) + c.get(t, i, j - 1)) }',
+    space,
+    'wavefront in steps 0,1',
+  ],
+  [
+    'one index in order is none',
+    '([t, i], { m, x }) => { m.set(t, i, m.get(t - 1, x.get(i)) + m.get(t, i - 1)) }',
+    { ...plane, over: rangeOver(1, 100) },
+    'serial ',
+  ],
   ['in three axes', '([i, j, k], { c }) => { c.set(i, j, k, c.get(i - 1, j + 1, k)) }', space, '1d 2'],
   ['unknown subscripts', '([i], { a, x }) => { a.set(x.get(i), 1) }', { ...line, ...any }, 'colored '],
   ['a chain', '([i], { a, x }) => { if (i > 0) a.set(i, a.get(i - 1) + x.get(i)) }', line, 'serial '],
@@ -158,12 +177,60 @@ test.each<[string, readonly Vector[], readonly number[], string]>([
       ['+', '*', '*'],
     ],
     [99, 99, 99],
-    'serial',
+    't in order, i and j + i',
   ],
 ])('the skew of %s', (_, vectors, extents, expected) => {
   const { schedule } = chooseSchedule(vectors, { extents, order: 'serial' })
   const names = ['t', 'i', 'j']
-  expect(schedule.kind === 'skewed' ? schedule.forms.map((form) => formText(form, names)).join(' and ') : schedule.kind).toBe(expected)
+  const inner = schedule.kind === 'stepped' ? schedule.inner : schedule
+  const forms = inner.kind === 'skewed' ? inner.forms.map((form) => formText(form, names)).join(' and ') : inner.kind
+  expect(`${schedule.kind === 'stepped' ? 't in order, ' : ''}${forms}`).toBe(expected)
+})
+
+test('the plan names the axes that run in order, and what is inside a step', () => {
+  const source = '([t, i], { m, x }) => { m.set(t, i, m.get(t - 1, x.get(i))) }'
+  const analyzed = analyzeLoop(parseLoop(source, { ...plane, over: rangeOver(50, 6000) }))
+  expect(analyzed.schedule).toEqual({ kind: 'stepped', outer: 1, inner: { kind: 'independent' } })
+  expect(analyzed.plan.schedule).toEqual({
+    kind: 'wavefront',
+    axes: [0, 1],
+    blocks: [50, 2],
+    reason: 't runs in order; within one t no two iterations depend on each other',
+    steps: { axes: [0], inside: 'independent' },
+  })
+  expect(analyzed.plan.rejected.map(({ kind }) => kind)).toEqual(['independent', '1d', '2d', 'wavefront', 'skewed'])
+  const chain = analyzeLoop(parseLoop('([t, i], { m, x }) => { m.set(t, i, m.get(t - 1, x.get(i)) + m.get(t, i - 1)) }', plane))
+  const { kind, inSteps, because } = chain.plan.rejected.at(-1) ?? {}
+  expect({ kind, inSteps, vectors: because?.flatMap((reason) => ('vector' in reason ? [reason.vector] : [])) }).toEqual({
+    kind: 'wavefront',
+    inSteps: true,
+    vectors: [[0, 1]],
+  })
+})
+
+test('an axis runs in order only if nothing steps back along it', () => {
+  const space = { extents: [9, 9, 9], order: 'serial' } as const
+  expect(chooseSchedule([['*', 1, 0]], space).schedule).toEqual({ kind: '1d', axis: 2 })
+  expect(chooseSchedule([['*', '*', '*']], space).schedule).toEqual({ kind: 'serial' })
+  expect(chooseSchedule([[0, '*', '*']], space).schedule).toEqual({ kind: '1d', axis: 0 })
+  expect(
+    chooseSchedule(
+      [
+        ['+', '*', '*'],
+        [0, '*', '*'],
+      ],
+      space,
+    ).schedule,
+  ).toEqual({ kind: 'serial' })
+  expect(
+    chooseSchedule(
+      [
+        ['+', '*', '*'],
+        [0, '+', '*'],
+      ],
+      space,
+    ).schedule,
+  ).toEqual({ kind: 'stepped', outer: 2, inner: { kind: 'independent' } })
 })
 
 test('the plan names the skew', () => {

@@ -34,6 +34,16 @@
  *                   Vectors point forward in time, so enough of the outer axes makes up for any step back of known length;
  *                   a `*`, or a `-` of unknown length, it cannot make up for.
  *
+ *     stepped       The first n axes, mostly one, run in order: all blocks of a step, a key of those axes, before any block of the
+ *     on n axes     next, and inside a step as an inner schedule of the other axes has it. In every vector the first of the
+ *                   first n entries that is not 0, if there is one, is positive: as in Lamport's hyperplane method (The parallel
+ *                   execution of DO loops, 1974), where h = (1, 0, ...). Then either p's step is before q's, and so is p; or
+ *                   p and q are in one step, and d is in one of the vectors whose first n entries are all 0. Those, and no
+ *                   others, hold for the iterations of a step, so that a schedule is legal inside it that is legal for them.
+ *                   (A vector with `*` or `-` in front could send q's step before p's.) Iterations of different steps
+ *                   are in key order, so order 'serial' and 'any' differ inside the steps only.
+ *                   Gaussian elimination over (k, i, j) has (+, *, *), and inside one k nothing depends on anything.
+ *
  *     colored       No static schedule is legal, and a slice tells what each iteration touches (`slice.ts`). The first run finds
  *                   out which iterations are in conflict; see `exec/loops/inspector`.
  *
@@ -41,8 +51,8 @@
  *
  * `*` may be any integer, `+` any positive one, `-` any negative one.
  */
-import type { Distance } from '../../core/loopPlan.ts'
-import type { Form, Schedule } from '../../core/loopSpec.ts'
+import type { Distance, ScheduleKind } from '../../core/loopPlan.ts'
+import type { Form, InnerSchedule, Schedule } from '../../core/loopSpec.ts'
 import { areUnimodular, axesIn, axisForm, candidateForms, normalForms, skewOf, stepAlong } from './forms.ts'
 
 export type Vector = readonly Distance[]
@@ -53,7 +63,7 @@ export interface Space {
 }
 
 /** From the freest to the most ordered; the first legal one is taken. */
-export const KINDS = ['independent', '1d', '2d', 'wavefront', 'skewed', 'serial'] as const
+export const KINDS = ['independent', '1d', '2d', 'wavefront', 'skewed', 'stepped', 'serial'] as const
 export type PlannedKind = (typeof KINDS)[number]
 
 export interface Choice {
@@ -69,14 +79,47 @@ export function chooseSchedule(vectors: readonly Vector[], space: Space): Choice
     let tried = false
     for (const forms of cutChoices(kind, vectors, space)) {
       tried = true
-      if (vectors.every((vector) => allowsVector(kind, vector, forms, space.order))) return { schedule: scheduleOf(kind, forms), rejected }
+      const schedule = kind === 'stepped' ? stepped(forms.length, vectors, space) : unstepped(kind, forms, vectors, space)
+      if (schedule !== undefined) return { schedule, rejected }
     }
     if (tried) rejected.push(kind)
   }
   return { schedule: { kind: 'serial' }, rejected }
 }
 
-function scheduleOf(kind: PlannedKind, forms: readonly Form[]): Choice['schedule'] {
+/** The schedule of a kind cut along some forms, if all vectors allow it. */
+function unstepped(
+  kind: Exclude<PlannedKind, 'stepped'>,
+  forms: readonly Form[],
+  vectors: readonly Vector[],
+  { order }: Space,
+): InnerSchedule | { readonly kind: 'serial' } | undefined {
+  return vectors.every((vector) => allowsVector(kind, vector, forms, order)) ? scheduleOf(kind, forms) : undefined
+}
+
+/** The first `outer` axes in order, and inside a step the freest schedule that the vectors within one step allow. */
+function stepped(outer: number, vectors: readonly Vector[], space: Space): Choice['schedule'] | undefined {
+  const inside = vectors.filter((vector) => !isCarried(vector, outer))
+  if (!inside.every((vector) => vector.slice(0, outer).every((distance) => distance === 0))) return undefined
+  // Inside a step the outer axes have one index, and nothing is cut along an axis of one index.
+  const step = { ...space, extents: space.extents.map((extent, axis) => (axis < outer ? 1 : extent)) }
+  for (const kind of KINDS) {
+    if (kind === 'stepped' || kind === 'serial') continue
+    for (const forms of cutChoices(kind, inside, step)) {
+      const inner = unstepped(kind, forms, inside, step)
+      if (inner !== undefined && inner.kind !== 'serial') return { kind: 'stepped', outer, inner }
+    }
+  }
+  return undefined
+}
+
+/** Whether the first `outer` axes alone tell that p comes before q: their first entry that is not 0 is surely positive. */
+function isCarried(vector: Vector, outer: number): boolean {
+  const first = vector.slice(0, outer).find((distance) => distance !== 0)
+  return first === '+' || (typeof first === 'number' && first > 0)
+}
+
+function scheduleOf(kind: Exclude<PlannedKind, 'stepped'>, forms: readonly Form[]): InnerSchedule | { readonly kind: 'serial' } {
   const [a = [], b = []] = forms
   switch (kind) {
     case 'independent':
@@ -94,7 +137,10 @@ function scheduleOf(kind: PlannedKind, forms: readonly Form[]): Choice['schedule
 
 const axisOf = (form: Form): number => form.indexOf(1)
 
-/** Whether a vector allows the kind, cut along these forms: the statement at the head of the file. */
+/**
+ * Whether a vector allows the kind, cut along these forms: the statement at the head of the file. A stepped schedule has as
+ * many forms as axes in order, and any vector is in its way that they do not carry: others may be allowed inside a step.
+ */
 export function allowsVector(kind: PlannedKind, vector: Vector, forms: readonly Form[], order: Space['order']): boolean {
   const steps = forms.map((form) => stepAlong(form, vector))
   const isStill = steps.map(([least, greatest]) => least === 0 && greatest === 0)
@@ -109,6 +155,8 @@ export function allowsVector(kind: PlannedKind, vector: Vector, forms: readonly 
     case 'skewed':
       if (steps.every(([least]) => least >= 0)) return true
       return order === 'any' && (isStill.some((still) => still) || steps.every(([, greatest]) => greatest <= 0))
+    case 'stepped':
+      return isCarried(vector, forms.length)
     case 'serial':
       return true
   }
@@ -139,6 +187,10 @@ export function* cutChoices(kind: PlannedKind, vectors: readonly Vector[], space
       return
     case 'skewed':
       if (axes.length > 1) yield* skewedPairs(vectors, space)
+      return
+    case 'stepped':
+      // As few axes as will do: a step is the longer for it.
+      for (const axis of axes.slice(0, -1)) yield extents.slice(0, axis + 1).map((_, outer) => axisForm(outer, rank))
   }
 }
 
@@ -211,11 +263,21 @@ export function distinctVectors(conflicts: readonly { readonly vector: Vector }[
   return [...new Map(conflicts.map(({ vector }) => [vector.join(), vector])).values()]
 }
 
-/** The axes a schedule cuts, alone or in a form. */
+/** The axes a schedule cuts, alone or in a form; those that it runs in order come first. */
 export function axesOf(schedule: Schedule): readonly number[] {
+  return schedule.kind === 'stepped' ? [...stepAxes(schedule), ...cutAxes(schedule, schedule.outer)] : cutAxes(schedule)
+}
+
+/** The axes that a schedule runs in order, step by step. */
+export function stepAxes(schedule: Schedule): readonly number[] {
+  return schedule.kind === 'stepped' ? Array.from({ length: schedule.outer }, (_, axis) => axis) : []
+}
+
+/** The axes along which blocks that may run together are cut. */
+export function cutAxes(schedule: Schedule, outer = 0): readonly number[] {
   switch (schedule.kind) {
     case 'independent':
-      return [0]
+      return [outer]
     case '1d':
       return 'form' in schedule ? axesIn([schedule.form]) : [schedule.axis]
     case '2d':
@@ -223,8 +285,15 @@ export function axesOf(schedule: Schedule): readonly number[] {
       return schedule.axes
     case 'skewed':
       return axesIn(schedule.forms)
+    case 'stepped':
+      return cutAxes(schedule.inner, schedule.outer)
     case 'colored':
     case 'serial':
       return []
   }
+}
+
+/** A schedule as the plan names it: one that runs in steps is a wavefront along its outer axes. */
+export function plannedKind(kind: Schedule['kind']): ScheduleKind {
+  return kind === 'stepped' ? 'wavefront' : kind
 }
