@@ -1,16 +1,25 @@
 /** Law 1 for joins: however many workers share the left side, the rows are those of two nested loops, in their order. */
 import fc from 'fast-check'
-import { expect, test } from 'vitest'
+import { afterAll, expect, test } from 'vitest'
+import type { Batch, Column } from '../src/core/column.ts'
 import { columnFromValues } from '../src/core/columnBuilder.ts'
 import { rowReader, sliceColumn } from '../src/core/columnOps.ts'
-import type { JoinHow } from '../src/core/logicalPlan.ts'
+import type { UserFunction } from '../src/core/functionIr.ts'
+import type { JoinHow, LogicalPlan } from '../src/core/logicalPlan.ts'
 import type { ColumnType } from '../src/core/schema.ts'
+import { Executor } from '../src/exec/executor.ts'
 import { joinedRows } from '../src/exec/joinRun.ts'
+import { createArena } from '../src/exec/memory/arena.ts'
+import { freeColumn, shareColumn } from '../src/exec/memory/shareColumns.ts'
 import { type ExecBatch, rowBatch } from '../src/exec/operators/batches.ts'
 import { runJoinTask } from '../src/exec/operators/joinTask.ts'
+import { createPool } from '../src/exec/workers/pool.ts'
+import { lowerFunction } from '../src/planner/function/userFunction.ts'
+import { lower } from '../src/planner/physical/lower.ts'
+import { HANDLERS } from '../src/taskHandlers.ts'
 import { cuts, keys, pieces } from './arbitraries/keys.ts'
 import { announcedRun } from './lawRuns.ts'
-import { equal } from './reference.ts'
+import { equal, treeSum } from './reference.ts'
 
 const LAW = announcedRun('joins.prop.ts')
 const HOWS: readonly JoinHow[] = ['inner', 'left', 'right', 'full', 'semi', 'anti', 'cross']
@@ -100,4 +109,111 @@ test('joins, however many workers share them', { timeout: 600_000 }, async () =>
     LAW,
   )
   expect(shared).toBeGreaterThan(LAW.numRuns / 10)
+})
+
+const arena = createArena({ budgetBytes: 2 ** 28 })
+const handlers = { url: new URL('../src/taskHandlers.ts', import.meta.url).href, table: HANDLERS }
+const pools = [1, 2, 3].map((workers) => createPool({ workers, arena, handlers }))
+afterAll(async () => {
+  for (const pool of pools) await pool.stop()
+})
+
+const TABLE = { kind: 'rowNumber' } as const
+
+function scanOf(batch: Batch, columns: readonly Column[]): LogicalPlan {
+  const source = {
+    kind: 'memory',
+    name: 'table',
+    element: batch.element,
+    rows: batch.length,
+    columns,
+    splits: [{ rows: batch.length, detail: batch }],
+  } as const
+  return { kind: 'Scan', source, columns: ['key', 'x'], element: batch.element, keys: TABLE }
+}
+
+const isPositive: UserFunction = lowerFunction((r: { readonly x: number }) => r.x > 0, {
+  kind: 'row',
+  method: 'filter',
+  inputs: [rowBatch(['x'], [columnFromValues([], { kind: 'f64' })], 0).element],
+}).fn
+
+test('folds of semi-joins and anti-joins, with filters on both sides of the join', { timeout: 600_000 }, async () => {
+  let folded = 0
+  await fc.assert(
+    fc.asyncProperty(
+      keys,
+      fc.record({
+        left: fc.oneof(fc.integer({ min: 1, max: 200 }), fc.integer({ min: 4_000, max: 13_000 })),
+        right: fc.nat(40),
+        offset: fc.nat(60),
+      }),
+      fc.record({ anti: fc.boolean(), below: fc.boolean(), above: fc.boolean(), workers: fc.constantFrom(0, 0, 0, 0, 0, 1, 2) }),
+      async ({ type, at }, { left, right, offset }, { anti, below, above, workers }) => {
+        const leftKeys = Array.from({ length: left }, (_, i) => at(i))
+        const rightKeys = Array.from({ length: right }, (_, i) => at(i * 3 + offset))
+        const x = leftKeys.map((_, i) => ((i * 7919) % 1013) / 7 - 60)
+        const leftColumns = [columnFromValues(leftKeys, type), columnFromValues(x, { kind: 'f64' })].map((column) =>
+          shareColumn(column, arena, 'law'),
+        )
+        const rightColumn = columnFromValues(rightKeys, type)
+        const leftBatch = rowBatch(['key', 'x'], leftColumns, left)
+        const rightBatch = rowBatch(['key', 'x'], [rightColumn, columnFromValues(rightKeys.map(() => 0))], right)
+        const filtered = (input: LogicalPlan): LogicalPlan => ({
+          kind: 'Filter',
+          input,
+          f: isPositive,
+          element: input.element,
+          keys: TABLE,
+        })
+        const scan = scanOf(leftBatch, leftColumns)
+        const join: LogicalPlan = {
+          kind: 'Join',
+          left: below ? filtered(scan) : scan,
+          right: scanOf(rightBatch, rightBatch.columns),
+          on: { kind: 'column', column: 'key' },
+          how: anti ? 'anti' : 'semi',
+          suffix: '',
+          element: leftBatch.element,
+          keys: TABLE,
+        }
+        const kept = above ? filtered(join) : join
+        const f = lowerFunction((r: { readonly x: number }) => r.x, { kind: 'row', method: 'map', inputs: [leftBatch.element] }).fn
+        const plan: LogicalPlan = {
+          kind: 'Map',
+          input: kept,
+          f,
+          element: { kind: 'scalar', type: { kind: 'f64' }, nullable: false },
+          keys: TABLE,
+        }
+        const executor = new Executor({
+          pool: pools[workers] as (typeof pools)[number],
+          arena,
+          lower,
+          smallRows: 0,
+          readSplit: async (_, split) => [split.detail as Batch],
+        })
+        const values = leftKeys.flatMap((key, i) => {
+          const found = !hasNull(key) && rightKeys.some((other) => !hasNull(other) && equal(key, other))
+          const value = x[i] as number
+          return found === anti || ((below || above) && !(value > 0)) ? [] : [value]
+        })
+        try {
+          const sum = await executor.fold(plan, 'sum')
+          const count = await executor.fold(plan, 'count')
+          const least = await executor.fold(plan, 'min')
+          if (sum === undefined || count === undefined || least === undefined) return
+          folded++
+          expect(sum).toEqual({ value: treeSum(values), count: values.length })
+          expect(count.count).toBe(values.length)
+          expect(least.value).toBe(values.length === 0 ? undefined : Math.min(...values))
+        } finally {
+          for (const column of leftColumns) freeColumn(column, arena)
+          expect(arena.usedBytes).toBe(0)
+        }
+      },
+    ),
+    LAW,
+  )
+  expect(folded).toBeGreaterThan(LAW.numRuns / 4)
 })

@@ -14,6 +14,7 @@ import type { Folded, FoldKind } from '../core/engine.ts'
 import { MemoryError, TaskError } from '../core/errors.ts'
 import { inputsOf, type LogicalPlan } from '../core/logicalPlan.ts'
 import type { ReadSplit } from '../core/ports.ts'
+import { fieldsOf } from '../core/schema.ts'
 import type { Span } from '../core/span.ts'
 import { mapInputs } from '../core/tree.ts'
 import type { PhysicalPlan } from '../planner/physical/physicalPlan.ts'
@@ -22,6 +23,7 @@ import { columnProgramOf, isProgram } from './columns/columnProgram.ts'
 import { ColumnRun } from './columns/columnRun.ts'
 import { programTable } from './columns/columnTable.ts'
 import { addressOf } from './columns/kernelBinding.ts'
+import { type KeySet, keySetOf, type SemiJoin, semiJoinOf } from './columns/semiJoin.ts'
 import type { Arena } from './memory/arena.ts'
 import { Run, SMALL_ROWS } from './run.ts'
 import type { WorkerPool } from './workers/worker.ts'
@@ -70,17 +72,24 @@ export class Executor {
    * storage itself, all others lie in ordinary buffers.
    */
   async execute(plan: LogicalPlan, options: RunOptions = {}): Promise<readonly Batch[]> {
-    const columns = await this.overColumns(plan, options, ordinaryTable)
+    const physical = this.options.lower(plan)
+    const columns = await this.overColumns(physical, options, ordinaryTable)
     if (columns !== undefined) return [columns]
-    const run = new Run(this.options, options.signal)
-    this.running.add(plan)
     try {
-      return await run.batches(this.options.lower(plan))
+      return await this.batchesOf(physical, options)
     } catch (error) {
       const exact = withoutPredicates(plan)
       if (exact === plan || !(error instanceof TaskError)) throw error
       // rows that the source skipped were not counted: run again without skipping for the number of the row
       return await this.execute(exact, options)
+    }
+  }
+
+  private async batchesOf(plan: PhysicalPlan, options: RunOptions): Promise<readonly Batch[]> {
+    const run = new Run(this.options, options.signal)
+    this.running.add(plan)
+    try {
+      return await run.batches(plan)
     } finally {
       this.running.delete(plan)
       run.end()
@@ -89,12 +98,30 @@ export class Executor {
 
   /** The fold in one pass over columns, without the elements in between; undefined where that cannot be done. */
   async fold(plan: LogicalPlan, kind: FoldKind, options: RunOptions = {}): Promise<Folded | undefined> {
-    return await this.overColumns(plan, options, (run) => foldColumns(run, kind))
+    const physical = this.options.lower(plan)
+    const semi = semiJoinOf(physical)
+    if (semi === undefined) return await this.overColumns(physical, options, (run) => foldColumns(run, kind))
+    const keySet = await this.keySet(semi, options)
+    return keySet === undefined ? undefined : await this.overColumns(semi.plan, options, (run) => foldColumns(run, kind), keySet)
+  }
+
+  /** The keys of the right side, where the left side is a table whose rows can be looked up as they are. */
+  private async keySet(semi: SemiJoin, options: RunOptions): Promise<KeySet | undefined> {
+    const program = columnProgramOf(semi.plan)
+    if (!isProgram(program) || program.rows < (this.options.smallRows ?? SMALL_ROWS)) return undefined
+    const type = program.columns[fieldsOf(program.element).findIndex((field) => field.name === semi.on)]?.type
+    if (type === undefined) return undefined
+    try {
+      return keySetOf(semi, await this.batchesOf(semi.right, options), type)
+    } catch (error) {
+      if (error instanceof TaskError) return undefined // the join itself knows the row
+      throw error
+    }
   }
 
   /** A table in blocks of the arena, which are the caller's, written there by the workers; undefined where that cannot be done. */
   async table(plan: LogicalPlan): Promise<Batch | undefined> {
-    return (await this.overColumns(plan, {}, (run) => programTable(run, 'copied')))?.batch
+    return (await this.overColumns(this.options.lower(plan), {}, (run) => programTable(run, 'copied')))?.batch
   }
 
   /** Whether `fold` and `table` run the plan over columns, or why not; undefined for what is no pipeline over a table in memory. */
@@ -110,19 +137,20 @@ export class Executor {
   }
 
   private async overColumns<T>(
-    plan: LogicalPlan,
+    plan: PhysicalPlan,
     options: RunOptions,
     work: (run: ColumnRun) => Promise<T | undefined>,
+    keySet?: KeySet,
   ): Promise<T | undefined> {
     const { pool, arena, onEvent, smallRows = SMALL_ROWS } = this.options
-    const program = columnProgramOf(this.options.lower(plan))
+    const program = columnProgramOf(plan)
     if (!isProgram(program) || program.rows < smallRows) return undefined
     let started: number | undefined
     const onStart = (): void => {
       started = performance.now()
       onEvent?.({ kind: 'stage', phase: 'started', stage: program.name })
     }
-    const run = new ColumnRun(program, { pool, arena, onStart, ...options })
+    const run = new ColumnRun(program, { pool, arena, onStart, ...options }, keySet)
     this.running.add(plan)
     try {
       const result = await work(run)

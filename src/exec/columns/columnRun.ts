@@ -7,6 +7,7 @@
  * Workers claim units of 16 blocks, of 4 where there are few. Everything lies in the arena and is freed at the end, but for the result.
  */
 import { CHUNK, combinePairwise } from '../../core/fixedTree.ts'
+import { fieldsOf } from '../../core/schema.ts'
 import type { FoldName } from '../kernels/foldKernels.ts'
 import { BLOCK_ROWS, type ColumnKernel, compiled, selectKernel, valuesKernel } from '../kernels/wasmColumns.ts'
 import type { Arena } from '../memory/arena.ts'
@@ -23,6 +24,7 @@ import {
   type Values,
 } from './columnTask.ts'
 import { addressOf, boundKernel, type Places, sentFold } from './kernelBinding.ts'
+import { boundSemi, type KeySet } from './semiJoin.ts'
 
 export interface ColumnServices {
   readonly pool: WorkerPool
@@ -51,8 +53,12 @@ export class ColumnRun {
   private readonly held: number[] = []
   private started = false
 
-  constructor(program: ColumnProgram, services: ColumnServices) {
+  /** Keeps only rows whose key is in the set (or is not, as it says). */
+  private readonly keySet: KeySet | undefined
+
+  constructor(program: ColumnProgram, services: ColumnServices, keySet?: KeySet) {
     this.program = program
+    this.keySet = keySet
     this.services = services
     this.blocks = Math.ceil(program.rows / BLOCK_ROWS)
     this.unitRows = (this.blocks < MANY_BLOCKS ? 4 : 16) * BLOCK_ROWS
@@ -70,13 +76,21 @@ export class ColumnRun {
   /** The rows that are kept; 'all' when none can be dropped (unless `evenAll`), undefined when a column cannot be reached. */
   async select(options: { readonly skipsNulls: boolean; readonly evenAll?: boolean }): Promise<Selected | 'all' | undefined> {
     const { element, kernelColumns, steps, shape, rows } = this.program
-    const drops = options.evenAll === true || shape.filters || (options.skipsNulls && shape.outputs[0]?.nullable === true)
-    if (!drops) return 'all'
+    const { keySet } = this
+    const drops = shape.filters || (options.skipsNulls && shape.outputs[0]?.nullable === true)
+    if (!drops && options.evenAll !== true && keySet === undefined) return 'all'
     const bitmap = this.allocate(4 * Math.ceil(rows / 32))
     const counts = this.allocate(4 * (this.blocks + 1))
-    const kernel = this.bound(compiledKernel(selectKernel, element, kernelColumns, steps, options), { bitmap, counts })
-    if (kernel === undefined) return undefined
-    await this.together({ kind: 'blocks', kernel }, this.units(rows), [])
+    if (drops || keySet === undefined) {
+      const kernel = this.bound(compiledKernel(selectKernel, element, kernelColumns, steps, options), { bitmap, counts })
+      if (kernel === undefined) return undefined
+      await this.together({ kind: 'blocks', kernel }, this.units(rows), [])
+    }
+    if (keySet !== undefined) {
+      const kernel = this.boundSet(keySet, { bitmap, counts, narrows: drops })
+      if (kernel === undefined) return undefined
+      await this.together({ kind: 'blocks', kernel }, this.units(rows), [])
+    }
     // counts become what lies before each block
     const words = this.services.arena.view('i32', counts, this.blocks + 1)
     let total = 0
@@ -145,6 +159,18 @@ export class ColumnRun {
     const places = selected === 'all' ? {} : { bitmap: selected.bitmap }
     const bound = this.bound(kernel, places)
     return bound === undefined ? undefined : { kernel: bound }
+  }
+
+  private boundSet(
+    set: KeySet,
+    places: { readonly bitmap: number; readonly counts: number; readonly narrows: boolean },
+  ): BoundKernel | undefined {
+    const { arena } = this.services
+    const key = this.program.columns[fieldsOf(this.program.element).findIndex((field) => field.name === set.on)]
+    if (key === undefined) return undefined
+    const present = this.allocate(set.present.length)
+    ;(arena.view('u8', present, set.present.length) as Uint8Array).set(set.present)
+    return boundSemi(set, key, { ...places, present }, arena)
   }
 
   bound(kernel: ColumnKernel | undefined, places: Places): BoundKernel | undefined {

@@ -32,6 +32,11 @@ export function columnModulesCompiled(): number {
   return compiledModules
 }
 
+/** A kernel that needs nothing but memory. */
+export function sentModule(bytes: Uint8Array<ArrayBuffer>): SentKernel {
+  return { ...moduleOf(bytes), functions: [] }
+}
+
 const folds = new Map<FoldName, SentKernel>()
 
 export function sentFold(name: FoldName): SentKernel {

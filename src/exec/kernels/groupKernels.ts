@@ -113,12 +113,12 @@ function word(offset: number): Code {
   return [...get(FRAME_AT), ...I.memory(OP.i32Load, offset)]
 }
 
-function element(base: number, row: number, log2: number): Code {
+export function element(base: number, row: number, log2: number): Code {
   return [...get(base), ...get(row), ...(log2 === 0 ? [] : [...num(log2), OP.i32Shl]), OP.i32Add]
 }
 
 /** 1 where the bit of the row is set. */
-function bitOf(bits: number, row: number): Code {
+export function bitOf(bits: number, row: number): Code {
   const byte = [...get(bits), ...get(row), ...num(3), OP.i32ShrU, OP.i32Add, ...I.memory(OP.i32Load8U)]
   return [...byte, ...get(row), ...num(7), OP.i32And, OP.i32ShrU, ...num(1), OP.i32And]
 }
@@ -128,13 +128,33 @@ const PROLOGUE: Code = [
   ...[...word(FRAME.base), ...set(BASE), ...word(FRAME.nullSlot), ...set(NULL_SLOT), ...word(FRAME.selection), ...set(SELECTION)],
 ]
 
-/** The key of the row as a 32-bit integer. */
-function keyOf(type: KernelType, row: number): Code {
+/** The key of the row in column `column` as a 32-bit integer. */
+export function keyOf(type: KernelType, row: number, column: number = KEY): Code {
   const { opcode, log2 } = LOAD[type]
-  const loaded = [...element(KEY, row, log2), ...I.memory(opcode)]
+  const loaded = [...element(column, row, log2), ...I.memory(opcode)]
   if (type === 'f64') return [...loaded, ...TRUNCATE_F64]
   if (type === 'f32') return [...loaded, OP.f64PromoteF32, ...TRUNCATE_F64]
   return loaded
+}
+
+/** Whether the key of the row is the 32-bit integer in local `whole`, which `keyOf` gave; undefined where it always is. */
+export function isWhole(type: KernelType, row: number, whole: number, column: number = KEY): Code | undefined {
+  const at = element(column, row, LOAD[type].log2)
+  switch (type) {
+    case 'f64':
+      return [...at, ...I.memory(OP.f64Load), ...get(whole), OP.f64ConvertI32S, OP.f64Eq]
+    case 'f32':
+      return [...at, ...I.memory(OP.f32Load), OP.f64PromoteF32, ...get(whole), OP.f64ConvertI32S, OP.f64Eq]
+    case 'i64':
+      return [...at, ...I.memory(OP.i32Load, 4), ...get(whole), ...num(31), OP.i32ShrS, OP.i32Eq]
+    case 'i32':
+    case 'u32':
+    case 'i16':
+    case 'u16':
+    case 'i8':
+    case 'u8':
+      return undefined
+  }
 }
 
 /** Sets SLOT from the row; keys lie in the window. */
@@ -168,27 +188,10 @@ export function countKernel(key: Pick<KernelKey, 'type' | 'nullable'>): Uint8Arr
   const [counts, slots, rows, size, span] = [FIRST_OWN, FIRST_OWN + 1, FIRST_OWN + 2, FIRST_OWN + 3, FIRST_OWN + 4]
   const load = (offset: number, local: number): Code => [...word(offset), ...set(local)]
   const outside = [...get(FRAME_AT), ...num(-1), ...I.memory(OP.i32Store, FRAME.size), 0x0f]
-  const { log2 } = LOAD[key.type]
-  const isWhole = ((): Code => {
-    switch (key.type) {
-      case 'f64':
-        return [...element(KEY, ROW, log2), ...I.memory(OP.f64Load), ...get(A), OP.f64ConvertI32S, OP.f64Eq]
-      case 'f32':
-        return [...element(KEY, ROW, log2), ...I.memory(OP.f32Load), OP.f64PromoteF32, ...get(A), OP.f64ConvertI32S, OP.f64Eq]
-      case 'i64':
-        return [...element(KEY, ROW, log2), ...I.memory(OP.i32Load, 4), ...get(A), ...num(31), OP.i32ShrS, OP.i32Eq]
-      case 'i32':
-      case 'u32':
-      case 'i16':
-      case 'u16':
-      case 'i8':
-      case 'u8':
-        return num(1)
-    }
-  })()
+  const whole = isWhole(key.type, ROW, A)
   const inside = [
     ...[...keyOf(key.type, ROW), ...I.localTee(A), ...get(BASE), OP.i32Sub, ...I.localTee(SLOT), ...get(span), OP.i32LtU],
-    ...[...isWhole, OP.i32And, OP.i32Eqz, ...I.if(), ...outside, OP.end],
+    ...[...(whole === undefined ? [] : [...whole, OP.i32And]), OP.i32Eqz, ...I.if(), ...outside, OP.end],
   ]
   const placed = key.nullable ? [...bitOf(KEY_BITS, ROW), ...I.if(), ...inside, OP.else, ...get(span), ...set(SLOT), OP.end] : inside
   const isNew = [

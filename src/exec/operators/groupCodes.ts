@@ -49,6 +49,18 @@ const LOOKED_AT = 65_536
 
 /** A window around the first keys, where they are whole numbers that lie together; keys outside of it show when codes are made. */
 export function windowOf(key: Column): Window | undefined {
+  const found = wholeRange(key, Math.min(key.length, LOOKED_AT))
+  if (found === undefined || found[1] < found[0]) return undefined
+  const width = found[1] - found[0] + 1
+  if (width > WIDEST / 2) return undefined
+  // later keys often go a little further
+  const span = Math.min(WIDEST, 3 * width + 1024)
+  const least = key.type.kind === 'u32' ? 0 : -(2 ** 31)
+  return { base: Math.max(least, found[0] - Math.floor((span - width) / 2)), span }
+}
+
+/** The least and the most of the first keys when all are whole numbers of 32 bits; the first is greater where there are none. */
+export function wholeRange(key: Column, length: number): readonly [number, number] | undefined {
   const form = codeForm(key)
   if (form === undefined || key.values === undefined) return undefined
   const loop = typedLoop<(key: unknown, validity: unknown, length: number) => readonly [number, number] | undefined>(
@@ -61,16 +73,23 @@ if (!(${form.small})) return undefined;
 if (value < least) least = value;
 if (value > most) most = value;
 }
-return least <= most ? [least, most] : undefined;`,
+return [least, most];`,
   )
-  const found = loop(form.array, key.validity, Math.min(key.length, LOOKED_AT))
-  if (found === undefined) return undefined
-  const width = found[1] - found[0] + 1
-  if (width > WIDEST / 2) return undefined
-  // later keys often go a little further
-  const span = Math.min(WIDEST, 3 * width + 1024)
-  const least = key.type.kind === 'u32' ? 0 : -(2 ** 31)
-  return { base: Math.max(least, found[0] - Math.floor((span - width) / 2)), span }
+  return loop(form.array, key.validity, length)
+}
+
+/** Marks the places of whole keys, which lie in the window. */
+export function markPlaces(key: Column, { base }: Window, marks: Uint8Array): void {
+  const form = codeForm(key)
+  if (form === undefined) return
+  const loop = typedLoop<(key: unknown, validity: unknown, length: number, base: number, marks: Uint8Array) => void>(
+    ['k', 'validity', 'length', 'base', 'marks'],
+    `for (let i = 0; i < length; i++) { // ${key.type.kind}
+${key.validity === undefined ? '' : 'if ((validity[i >> 3] & (1 << (i & 7))) === 0) continue;'}
+marks[${form.value} - base] = 1;
+}`,
+  )
+  loop(form.array, key.validity, key.length, base, marks)
 }
 
 /** How the number in key `i` is read, for keys that can be codes. */

@@ -1,0 +1,108 @@
+/**
+ * Semi-joins and anti-joins under a fold: a filter of the left side's rows by a set of keys, in the pass over its columns.
+ *
+ *     fold of PipelineExec [above] over HashJoinExec semi (PipelineExec [below] over a table, right)
+ *       is the fold of PipelineExec [below, above] over the table, of the rows whose key is one of the right side's
+ *
+ * The key is a column of the table, and the right side's keys are whole numbers that lie together.
+ */
+import type { Batch, Column } from '../../core/column.ts'
+import { fieldsOf, sameType } from '../../core/schema.ts'
+import type { PhysicalPlan, Step } from '../../planner/physical/physicalPlan.ts'
+import { SEMI_FRAME, type SemiShape, semiKernel } from '../kernels/semiKernel.ts'
+import type { Arena } from '../memory/arena.ts'
+import { markPlaces, type Window, wholeRange } from '../operators/groupCodes.ts'
+import { kernelType } from '../operators/groupMemory.ts'
+import type { BoundKernel } from './columnTask.ts'
+import { addressOf, sentModule } from './kernelBinding.ts'
+
+export interface SemiJoin {
+  /** The plan without the join, over its left side. */
+  readonly plan: PhysicalPlan
+  readonly right: PhysicalPlan
+  readonly on: string
+  readonly anti: boolean
+}
+
+/** Numbers that are keys: a byte for every number of the window, and a last one for all others. */
+export interface KeySet {
+  readonly on: string
+  readonly anti: boolean
+  readonly window: Window
+  readonly present: Uint8Array
+}
+
+/** Bytes of the widest set: more would not stay in the caches of a core. */
+const WIDEST_SET = 2 ** 22
+
+/** The join as a filter; undefined where it is none. */
+export function semiJoinOf(plan: PhysicalPlan): SemiJoin | undefined {
+  const above = plan.kind === 'PipelineExec' ? plan : undefined
+  const join = above?.input ?? plan
+  if (join.kind !== 'WideExec' || join.operator.kind !== 'HashJoinExec' || above?.where === 'caller' || above?.numbered === true)
+    return undefined
+  const { how, on } = join.operator
+  const [left, right] = join.inputs
+  if ((how !== 'semi' && how !== 'anti') || on === undefined || left === undefined || right === undefined) return undefined
+  const below = left.kind === 'PipelineExec' ? left : undefined
+  if (below !== undefined && !below.steps.every(keepsColumns)) return undefined
+  const { element, keys } = plan
+  const steps = [...(below?.steps ?? []), ...(above?.steps ?? [])]
+  const numbered = below?.numbered ?? false
+  const fused: PhysicalPlan = {
+    kind: 'PipelineExec',
+    input: below?.input ?? left,
+    steps,
+    where: below?.where ?? 'workers',
+    numbered,
+    element,
+    keys,
+  }
+  return { plan: fused, right, on, anti: how === 'anti' }
+}
+
+/** Steps under which a name means the table's own column of that name. */
+function keepsColumns(step: Step): boolean {
+  return step.kind === 'FilterExec' || step.kind === 'ProjectExec'
+}
+
+/** The set of the right side's keys; undefined where keys of this type do not make one. */
+export function keySetOf({ on, anti }: SemiJoin, right: readonly Batch[], type: Column['type']): KeySet | undefined {
+  const keys: Column[] = []
+  for (const batch of right) {
+    const column = batch.columns[fieldsOf(batch.element).findIndex((field) => field.name === on)]
+    if (column === undefined || !sameType(column.type, type)) return undefined
+    if (column.length > 0) keys.push(column)
+  }
+  const ranges = keys.map((key) => wholeRange(key, key.length))
+  let [least, most] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY]
+  for (const range of ranges) {
+    if (range === undefined) return undefined
+    least = Math.min(least, range[0])
+    most = Math.max(most, range[1])
+  }
+  const window = most < least ? { base: 0, span: 0 } : { base: least, span: most - least + 1 }
+  if (window.span > WIDEST_SET) return undefined
+  const present = new Uint8Array(window.span + 1)
+  for (const key of keys) markPlaces(key, window, present)
+  return { on, anti, window, present }
+}
+
+/** The kernel that looks keys up, over a table's column; undefined where it cannot be reached. */
+export function boundSemi(
+  set: KeySet,
+  key: Column,
+  places: { readonly bitmap: number; readonly counts: number; readonly present: number; readonly narrows: boolean },
+  arena: Arena,
+): BoundKernel | undefined {
+  const type = kernelType(key.type.kind)
+  const address = addressOf(key.values, arena)
+  const bits = key.validity === undefined ? 0 : addressOf(key.validity, arena)
+  if (type === undefined || address === undefined || bits === undefined) return undefined
+  const shape: SemiShape = { type, nullable: key.validity !== undefined, anti: set.anti, narrows: places.narrows }
+  const values = { ...set.window, ...places, key: address, keyBits: bits }
+  const frame = new Float64Array(SEMI_FRAME.length)
+  const words = new Int32Array(frame.buffer)
+  for (const [i, name] of SEMI_FRAME.entries()) words[2 * i] = values[name]
+  return { ...sentModule(semiKernel(shape)), functions: [], frame, outputs: [] }
+}
