@@ -179,11 +179,12 @@ function skewReason(forms: readonly Form[], names: readonly string[]): string {
   return `skewed by ${skewed.map((form) => formText(form, names)).join(' and by ')}, `
 }
 
-/** Block counts where all extents are known; otherwise they are known from the first run on. */
+/** Block counts where all extents are known; otherwise, and where they follow from what a step costs, they are known from the first run on. */
 function blocksOf(spec: LoopSpec, schedule: Schedule): number[] {
   const extents = spec.over.extents.filter((extent) => extent !== undefined)
   const isBox = spec.over.kind === 'range' || spec.over.kind === 'dense'
   if (!isBox || extents.length < spec.over.extents.length) return []
+  if (schedule.kind === 'stepped' && spec.options.partitions === undefined) return []
   return blockCounts(schedule, extents, spec.options.partitions, sizeOfShape(extents))
 }
 

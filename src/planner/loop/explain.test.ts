@@ -125,6 +125,35 @@ test('subscripts that only the data can tell', () => {
   `)
 })
 
+test('axes that run in order', () => {
+  const W = { kind: 'array', array: 3, dtype: 'f64', storage: 'dense', rank: 2, shape: [100, 400], label: 'W' } as const
+  const source = '([t, s], { W }) => { let sum = 0; for (let r = 0; r < 400; r++) sum += W.get(t - 1, r); W.set(t, s, sum) }'
+  expect(explainLoop(analyzeLoop(parseLoop(source, { over: rangeOver(100, 400), env: { W } })))).toMatchInlineSnapshot(`
+    "loop over range(100, 400), order serial
+      1:1  ([t, s], { W }) => { let sum = 0; for (let r = 0; r < 400; r++) sum += W.get(t - 1, r); W.set(t, s,…
+    schedule wavefront in steps of axis 0, independent inside: t runs in order; within one t no two iterations depend on each other
+    variables
+      W  local  env
+    accesses
+      1:72  read   W[t - 1, :]
+      1:89  write  W[t, s]
+    dependences
+      W [1, *] flow
+        1:89  W.set(t, s, sum)
+        1:72  W.get(t - 1, r)
+        (0, 0) writes W[0, 0] which (1, 0) reads
+    rejected
+      independent: W [1, *]
+      1d: W [1, *]
+      2d: W [1, *]
+      wavefront: W [1, *]
+      skewed: W [1, *]
+    blocks cut when the data is known
+    kernel js
+    execution caller: decided by run()"
+  `)
+})
+
 test('a refused body', () => {
   const refusal = {
     code: 'assigns-captured-variable',
