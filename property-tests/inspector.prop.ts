@@ -5,11 +5,15 @@
  */
 import fc from 'fast-check'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { LoopError } from '../src/core/errors.ts'
 import type { BlockSchedule } from '../src/exec/loops/blockSchedule.ts'
 import { cutColored } from '../src/exec/loops/coloredBlocks.ts'
 import { cutBlocks } from '../src/exec/loops/cutBlocks.ts'
+import type { Finding } from '../src/exec/loops/inspector/finding.ts'
 import { inspect } from '../src/exec/loops/inspector/inspect.ts'
+import { prepareLoop } from '../src/exec/loops/loopRun.ts'
 import { serialOrderOf, spaceOf } from '../src/exec/loops/space.ts'
+import type { WorkerPool } from '../src/exec/workers/worker.ts'
 import { Session } from '../src/index.ts'
 import { indexedLoop } from './arbitraries/indexedLoop.ts'
 import type { RandomLoop } from './arbitraries/loopBody.ts'
@@ -129,6 +133,45 @@ function conflictsOf(loop: RandomLoop, reduced: readonly number[]): [number, num
 test('iterations in conflict run one after the other, in the order that is stated', async () => {
   await fc.assert(fc.asyncProperty(indexedLoop(), partitions, iterationNs, ordersConflicts), RUN)
   for (const kind of ['components', 'levels', 'colors', 'nothing']) expect(found.get(kind) ?? 0, kind).toBeGreaterThan(RUN.numRuns / 100)
+}, 120_000)
+
+test('the race check holds a run to what was found', async () => {
+  let reported = 0
+  const findings = fc.constantFrom('sound' as const, 'one level' as const, 'a component each' as const)
+  await fc.assert(
+    fc.asyncProperty(indexedLoop(), findings, async (loop, how) => {
+      const holding = new Holding(machine.arena)
+      try {
+        const { inputs } = inputsOf(loop, { partitions: 3, order: 'serial' }, holding)
+        if (inputs.analyzed.schedule.kind !== 'colored') return
+        const found = await inspect(inputs, TURNS)
+        if (found.kind === 'nothing') return
+        const n = loop.iterations.length
+        const each = Int32Array.from({ length: n }, (_, position) => position)
+        const finding: Finding =
+          how === 'sound'
+            ? found
+            : how === 'one level'
+              ? { kind: 'levels', of: new Int32Array(n), sizes: Int32Array.of(n), text: '' }
+              : { kind: 'components', of: each, sizes: new Int32Array(n).fill(1), text: '' }
+        const pool = machine.pools.get(1) as WorkerPool // started with one
+        const prepared = prepareLoop({ ...inputs, finding }, { pool, arena: machine.arena, worthThreadsMs: 0 })
+        const report = await prepared.checkRaces(0, { automatic: false }).then(
+          () => undefined,
+          (error: unknown) => error,
+        )
+        prepared.dispose()
+        const conflicts = how === 'sound' || prepared.blocks.kind === 'serial' ? [] : conflictsOf(loop, inputs.analyzed.reducedArrays)
+        if (report !== undefined && !(report instanceof LoopError)) throw report
+        expect(report === undefined, `${how}: ${report}`).toBe(conflicts.length === 0)
+        if (report !== undefined) reported++
+      } finally {
+        holding.free()
+      }
+    }),
+    RUN,
+  )
+  expect(reported).toBeGreaterThan(RUN.numRuns / 10)
 }, 120_000)
 
 /** What may change between two runs of a loop. */

@@ -4,6 +4,7 @@
  *
  *     w[idx[p]] = f(w[idx[p]], v[p])          w[map[idx[p]]] = f(w[idx[p]], …)         if (flag[p] === 1) …
  *     for (e of row p) s += w[cols[e]]        w[p] = f(w[p - 4])                       if (w[idx[p]] > 2) v[map[p]] = …
+ *     c[idx[p]] += 1   w[c[p] % n] = …        out: { if (w[idx[p]] > 1) break out; … } (no slice; a slice that lists more)
  *
  * p is the number of the iteration: i, or i * m + j where there are two axes.
  */
@@ -13,8 +14,9 @@ import type { EnvBinding, LoopOptions, LoopSpec } from '../../src/core/loopSpec.
 import { keysOf, type RandomArray, type RandomLoop } from './loopBody.ts'
 import { printFunction } from './loopSource.ts'
 
-const PARTS = ['update', 'chain', 'gather', 'guard', 'valueGuard', 'skip', 'rows', 'apart', 'mirror', 'total', 'add', 'return'] as const
-type Part = (typeof PARTS)[number] | 'throw'
+const PARTS = ['update', 'chain', 'gather', 'guard', 'valueGuard', 'skip', 'rows', 'apart', 'mirror', 'jump', 'turns', 'moved'] as const
+const ENDS = ['total', 'add', 'return'] as const
+type Part = (typeof PARTS)[number] | (typeof ENDS)[number] | 'throw'
 
 export interface IndexedRaw {
   readonly extents: readonly number[]
@@ -32,7 +34,7 @@ export function indexedLoop(options: { readonly throws?: boolean } = {}): fc.Arb
     { weight: 1, arbitrary: fc.tuple(fc.integer({ min: 200, max: 400 })) },
     { weight: 3, arbitrary: fc.tuple(fc.integer({ min: 1, max: 7 }), fc.integer({ min: 1, max: 7 })) },
   )
-  const parts = fc.array(fc.constantFrom<Part[]>(...PARTS), { minLength: 1, maxLength: 3 })
+  const parts = fc.array(fc.constantFrom<Part[]>(...PARTS, ...ENDS), { minLength: 1, maxLength: 3 })
   return fc
     .record({
       extents,
@@ -88,7 +90,47 @@ function stmtsOf(part: Part, at: number, place: Expr, { over, seed, size }: Inde
         ),
       ]
     case 'valueGuard':
-      return [when(binary('>', read('w', index), number(2)), [write('v', read('map', place), mix(own, read('w', index)))])]
+      return [
+        when(
+          binary('>', read('w', index), number(2)),
+          [write('v', read('map', place), mix(own, read('w', index)))],
+          [write('w', read('map', place), mix(read('w', index), own))],
+        ),
+      ]
+    case 'jump': {
+      const label = `out${at}`
+      const leave: Stmt = { kind: 'Break', label, span }
+      return [
+        {
+          kind: 'Labeled',
+          label,
+          body: [when(binary('>', read('w', index), number(1)), [leave]), write('v', read('map', place), mix(own, read('w', index)))],
+          span,
+        },
+      ]
+    }
+    case 'turns': {
+      const k = `k${at}`
+      const next = binary('%', binary('+', place, local(k)), number(size))
+      const loop: Stmt = {
+        kind: 'For',
+        init: [declare(k, number(0))],
+        test: binary('<', local(k), number(3)),
+        update: [assign(k, binary('+', local(k), number(1)))],
+        body: [
+          when(binary('>', read('v', read('idx', next)), number(1)), [{ kind: 'Continue', span }]),
+          write('v', read('map', next), mix(read('v', next), own)),
+        ],
+        doWhile: false,
+        counted: { local: k, from: number(0), to: number(3), step: 1 },
+        span,
+      }
+      return [loop]
+    }
+    case 'moved': {
+      const add: Stmt = { kind: 'Add', array: 'c', subscripts: [index], value: binary('+', read('flag', place), number(1)), span }
+      return [add, write('w', binary('%', read('c', place), number(size)), mix(read('w', index), own))]
+    }
     case 'skip':
       return [when(binary('===', read('flag', place), number(0)), [{ kind: 'Return', span }])]
     case 'rows': {

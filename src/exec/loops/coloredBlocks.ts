@@ -16,26 +16,22 @@
  */
 import { cutByHistogram, cutEqual } from '../../core/partitioning.ts'
 import { type BlockSchedule, byBlock, type CutOptions, releases } from './blockSchedule.ts'
-import { type Finding, sizesOf } from './inspector/finding.ts'
+import type { Finding } from './inspector/finding.ts'
 
 type Parallel = Exclude<Finding, { kind: 'nothing' }>
 
 /** The nominal machine. */
 const WORKERS = 4
 /** Claiming a block and waking who waits for it. */
-const BLOCK_NS = 2_000
+const BLOCK_NS = 3_000
 /** Work that is worth a block. */
 const WORTH_A_BLOCK_NS = 10_000
 const MOST_COMPONENT_BLOCKS = 64
 const MOST_STRIPS = 16
 const MOST_BLOCKS = 2_048
-/** Bands and strips that are tried. */
-const TILINGS = [
-  [8, 8],
-  [16, 16],
-  [32, 16],
-  [64, 16],
-] as const
+/** The finest tiles that are tried; coarser ones are made of two or three of each. */
+const FINEST: readonly [number, number] = [24, 24]
+const COARSER = [1, 2, 3]
 
 export interface ColoredOptions extends Pick<CutOptions, 'order' | 'partitions' | 'mostLanes'> {
   /** What an iteration costs. */
@@ -52,11 +48,22 @@ export function cutColored(finding: Parallel, options: ColoredOptions): Cut {
   const iterations = finding.of.length
   const { iterationNs } = options
   const best = plansOf(finding, options)
-    .map((plan) => ({ ...plan, ...releases(plan.count, plan.predecessorsOf) }))
-    .map((plan) => ({ plan, ns: estimatedNs(plan, iterationNs) }))
+    .map((plan) => ({ plan, released: releases(plan.sizes.length, plan.predecessorsOf) }))
+    .map((one) => ({ ...one, ns: estimatedNs(one.plan.sizes, one.released, iterationNs) }))
     .reduce((best, one) => (one.ns < best.ns ? one : best))
-  const { blockOf, predecessorsOf, ...plan } = best.plan
-  const blocks = { kind: 'colored', iterations, keyOrder: options.order === 'serial', ...plan, ...byBlock(blockOf, plan.count) } as const
+  const { blockOf, cuts, width, lanes, laneCount, sizes } = best.plan
+  const blocks: BlockSchedule = {
+    kind: 'colored',
+    iterations,
+    keyOrder: options.order === 'serial',
+    count: sizes.length,
+    cuts,
+    width,
+    lanes,
+    laneCount,
+    ...best.released,
+    ...byBlock(blockOf(), sizes.length),
+  }
   return { blocks, share: best.ns / Math.max(1, iterations * iterationNs) }
 }
 
@@ -69,40 +76,43 @@ function plansOf(finding: Parallel, { partitions, mostLanes = Number.POSITIVE_IN
     return [byComponents(finding, Math.max(1, Math.min(most, mostLanes)))]
   }
   const strips = Math.max(1, Math.min(mostLanes, wanted?.[0] ?? MOST_STRIPS))
-  const tiles = ([bands, columns]: readonly [number, number]) =>
-    byTiles(finding, Math.min(bands, sizes.length), Math.max(1, Math.min(columns, mostLanes)))
   if (wanted !== undefined) {
-    const [rows = 1, columns] = wanted
-    return [columns === undefined || finding.kind === 'colors' ? bySteps(finding, strips, undefined) : tiles([rows, columns])]
+    const [bands = 1, columns] = wanted
+    if (columns === undefined || finding.kind === 'colors') return [bySteps(finding, strips, undefined)]
+    return byTiles(finding, [bands, Math.max(1, Math.min(columns, mostLanes))], [1])
   }
   const steps = sizes.length <= MOST_BLOCKS || finding.kind === 'colors' ? [bySteps(finding, strips, iterationNs)] : []
-  return [...steps, ...(finding.kind === 'levels' ? TILINGS.map(tiles) : [])]
+  const [bands, columns] = FINEST
+  return [...steps, ...(finding.kind === 'levels' ? byTiles(finding, [bands, Math.min(columns, mostLanes)], COARSER) : [])]
 }
 
-/** Blocks before their order is written down. */
+/** Blocks before the iterations are put in their order. */
 interface Plan {
-  readonly blockOf: Int32Array
+  /** Iterations of each block. */
+  readonly sizes: Int32Array
   readonly cuts: readonly (readonly number[])[]
-  readonly count: number
   readonly width: number
   readonly lanes: Int32Array
   readonly laneCount: number
   readonly predecessorsOf: (block: number) => readonly number[]
+  /** The block of each iteration. */
+  readonly blockOf: () => Int32Array
 }
 
 function byComponents({ of, sizes }: Parallel, most: number): Plan {
   const bounds = cutByHistogram(sizes, Math.min(most, sizes.length)).filter((bound, i, all) => i === 0 || bound > (all[i - 1] ?? 0))
   const count = bounds.length - 1
-  const blockOfComponent = new Int32Array(sizes.length)
-  for (let block = 0; block < count; block++) blockOfComponent.fill(block, bounds[block], bounds[block + 1])
+  const blockOfComponent = partTable(bounds)
+  const blockSizes = new Int32Array(count)
+  for (let component = 0; component < sizes.length; component++) blockSizes[blockOfComponent[component]!]! += sizes[component]!
   return {
-    blockOf: of.map((component) => blockOfComponent[component]!),
+    sizes: blockSizes,
     cuts: [bounds],
-    count,
     width: count,
     lanes: Int32Array.from({ length: count }, (_, block) => block),
     laneCount: count,
     predecessorsOf: () => [],
+    blockOf: () => of.map((component) => blockOfComponent[component]!),
   }
 }
 
@@ -116,19 +126,20 @@ function bySteps({ of, sizes }: Parallel, strips: number, iterationNs: number | 
   const count = firsts[sizes.length] ?? 0
   const lanes = new Int32Array(count)
   const stepOf = new Int32Array(count)
+  const blockSizes = new Int32Array(count)
   for (const [step, width] of widths.entries()) {
+    const size = sizes[step]!
     for (let strip = 0; strip < width; strip++) {
-      lanes[firsts[step]! + strip] = strip
-      stepOf[firsts[step]! + strip] = step
+      const block = firsts[step]! + strip
+      lanes[block] = strip
+      stepOf[block] = step
+      blockSizes[block] = Math.ceil((size * (strip + 1)) / width) - Math.ceil((size * strip) / width)
     }
   }
-  const met = new Int32Array(sizes.length)
-  const blockOf = of.map((step) => firsts[step]! + Math.floor((met[step]!++ * widths[step]!) / sizes[step]!))
   const width = widths.reduce((most, one) => Math.max(most, one), 1)
   return {
-    blockOf,
+    sizes: blockSizes,
     cuts: [Array.from({ length: count + 1 }, (_, block) => block)],
-    count,
     width,
     lanes,
     laneCount: width,
@@ -137,42 +148,76 @@ function bySteps({ of, sizes }: Parallel, strips: number, iterationNs: number | 
       if (step === 0) return []
       return Array.from({ length: widths[step - 1]! }, (_, strip) => firsts[step - 1]! + strip)
     },
+    blockOf: () => {
+      const met = new Int32Array(sizes.length)
+      return of.map((step) => firsts[step]! + Math.floor((met[step]!++ * widths[step]!) / sizes[step]!))
+    },
   }
 }
 
-function byTiles({ of, sizes }: Parallel, bands: number, strips: number): Plan {
-  const levelCuts = cutByHistogram(sizes, bands)
+/** Tiles of these bands and strips, and coarser ones of some of them each. */
+function byTiles({ of, sizes }: Parallel, [bands, strips]: readonly [number, number], coarser: readonly number[]): Plan[] {
+  const levelCuts = cutByHistogram(sizes, Math.min(bands, sizes.length))
   const positionCuts = cutEqual(of.length, strips)
-  const bandOf = new Int32Array(sizes.length)
-  for (let band = 0; band + 1 < levelCuts.length; band++) bandOf.fill(band, levelCuts[band], levelCuts[band + 1])
-  const rows = levelCuts.length - 1
-  const columns = positionCuts.length - 1
-  const blockOf = new Int32Array(of.length)
-  for (let strip = 0; strip < columns; strip++) {
-    const end = positionCuts[strip + 1] ?? of.length
-    for (let position = positionCuts[strip] ?? 0; position < end; position++) blockOf[position] = bandOf[of[position]!]! * columns + strip
+  const finest = new Int32Array((levelCuts.length - 1) * strips)
+  const bandOf = partTable(levelCuts)
+  for (let strip = 0; strip < strips; strip++) {
+    const end = positionCuts[strip + 1]!
+    for (let position = positionCuts[strip]!; position < end; position++) finest[bandOf[of[position]!]! * strips + strip]!++
+  }
+  return coarser.map((by) => tiles(of, finest, { levelCuts, positionCuts, by }))
+}
+
+function tiles(
+  of: Int32Array,
+  finest: Int32Array,
+  { levelCuts, positionCuts, by }: { readonly levelCuts: readonly number[]; readonly positionCuts: readonly number[]; readonly by: number },
+): Plan {
+  const [rowCuts, columnCuts] = [levelCuts, positionCuts].map((cuts) => cuts.filter((_, i) => i % by === 0 || i === cuts.length - 1))
+  const rows = (rowCuts?.length ?? 1) - 1
+  const columns = (columnCuts?.length ?? 1) - 1
+  const strips = positionCuts.length - 1
+  const sizes = new Int32Array(rows * columns)
+  for (let cell = 0; cell < finest.length; cell++) {
+    sizes[Math.floor(Math.floor(cell / strips) / by) * columns + Math.floor((cell % strips) / by)]! += finest[cell]!
   }
   return {
-    blockOf,
-    cuts: [levelCuts, positionCuts],
-    count: rows * columns,
+    sizes,
+    cuts: [rowCuts ?? [], columnCuts ?? []],
     width: Math.min(rows, columns),
     lanes: Int32Array.from({ length: rows * columns }, (_, block) => block % columns),
     laneCount: columns,
     predecessorsOf: (block) => [...(block >= columns ? [block - columns] : []), ...(block % columns > 0 ? [block - 1] : [])],
+    blockOf: () => {
+      const rowOf = partTable(rowCuts ?? [])
+      const blocks = new Int32Array(of.length)
+      for (let column = 0; column < columns; column++) {
+        const end = columnCuts?.[column + 1] ?? of.length
+        for (let position = columnCuts?.[column] ?? 0; position < end; position++)
+          blocks[position] = rowOf[of[position]!]! * columns + column
+      }
+      return blocks
+    },
   }
+}
+
+/** The part of each number from 0 to the last bound. */
+function partTable(bounds: readonly number[]): Int32Array {
+  const table = new Int32Array(bounds.at(-1) ?? 0)
+  for (let part = 0; part + 1 < bounds.length; part++) table.fill(part, bounds[part], bounds[part + 1])
+  return table
 }
 
 /** Brent's bound: the longest chain of blocks, and the rest of the work spread over the workers. */
 function estimatedNs(
-  { blockOf, count, successorStart, successors }: Plan & Pick<BlockSchedule, 'successorStart' | 'successors'>,
+  sizes: Int32Array,
+  { successorStart, successors }: Pick<BlockSchedule, 'successorStart' | 'successors'>,
   iterationNs: number,
 ): number {
-  const sizes = sizesOf(blockOf, count)
-  const start = new Float64Array(count)
+  const start = new Float64Array(sizes.length)
   let work = 0
   let longest = 0
-  for (let block = 0; block < count; block++) {
+  for (let block = 0; block < sizes.length; block++) {
     const cost = BLOCK_NS + sizes[block]! * iterationNs
     const end = start[block]! + cost
     work += cost

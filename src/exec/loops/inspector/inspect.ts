@@ -111,7 +111,7 @@ class Inspection {
   }
 
   #leveled(levels: Levels): Finding {
-    const of = levels.of.map((level) => level - 1)
+    const { of } = levels
     const sizes = sizesOf(of, levels.count)
     return { kind: 'levels', of, sizes, text: countsText('levels', sizes, of.length) }
   }

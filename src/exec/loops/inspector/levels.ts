@@ -12,7 +12,7 @@
  */
 
 export class Levels {
-  /** From 1; 0 where an iteration was not met yet. */
+  /** From 0. */
   readonly of: Int32Array
   /** By element: the highest level that wrote it, 0 where nobody did. */
   readonly wrote: Int32Array
@@ -49,7 +49,7 @@ export class Levels {
         if ((touch & 1) === 1) wrote[element] = level
         else if (read[element]! < level) read[element] = level
       }
-      of[position] = level
+      of[position] = below
       if (level > this.count) this.count = level
     }
   }
