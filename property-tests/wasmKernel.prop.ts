@@ -10,10 +10,10 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { columnFromValues } from '../src/core/columnBuilder.ts'
 import { TaskError } from '../src/core/errors.ts'
 import type { FunctionIr } from '../src/core/functionIr.ts'
-import type { AnalyzedLoop, LoopOptions } from '../src/core/loopSpec.ts'
+import type { AnalyzedLoop, EnvBinding, LoopOptions, LoopSpec } from '../src/core/loopSpec.ts'
 import type { DType } from '../src/core/schema.ts'
 import type { Storage, TableStorage } from '../src/core/storage.ts'
-
+import { kernelForecast, type UnpreparedLoop } from '../src/exec/loops/kernelForecast.ts'
 import type { LoopInputs } from '../src/exec/loops/loopInputs.ts'
 import { prepareLoop } from '../src/exec/loops/loopRun.ts'
 import { PlainLoop } from '../src/exec/loops/plainRun.ts'
@@ -113,11 +113,40 @@ async function runKernel(
   if (pool === undefined) throw new Error('No pool of 1.')
   const loop = prepareLoop(inputs, { pool, arena: machine.arena, ...(how === 'js' ? { kernel: 'js' } : {}) })
   note(loop.kernel?.target ?? 'none')
+  // what a plan says of the kernel before the first run is what the run finds
+  if (how === 'wasm') expect(kernelForecast(unprepared(inputs))?.kernel).toEqual(loop.kernel)
   try {
     return (await loop.runPass(3)).accumulators
   } finally {
     loop.dispose()
   }
+}
+
+/** The loop as the analysis knows it. */
+function unprepared(inputs: LoopInputs): UnpreparedLoop {
+  const { over, analyzed } = inputs
+  const env = [...inputs.arrays].map(([name, { storage, array, label }]): [string, EnvBinding] => {
+    if (storage.kind !== 'dense') throw new Error('The arrays of these loops are dense.')
+    return [name, { kind: 'array', array, dtype: storage.dtype, storage: 'dense', rank: storage.shape.length, shape: storage.shape, label }]
+  })
+  const element =
+    over.kind === 'range'
+      ? undefined
+      : over.storage.kind === 'dense'
+        ? ({ kind: 'scalar', type: { kind: over.storage.dtype }, nullable: false } as const)
+        : over.storage.element
+  const space = spaceOf(over)
+  const spec: LoopSpec = {
+    ...analyzed.spec,
+    env: Object.fromEntries(env),
+    over: {
+      ...analyzed.spec.over,
+      kind: over.kind === 'range' ? 'range' : over.storage.kind,
+      extents: space.kind === 'rows' ? [space.length] : space.extents,
+      ...(element === undefined ? {} : { element, array: 0 }),
+    },
+  }
+  return { ...inputs, analyzed: { ...analyzed, spec }, buffers: new Map() }
 }
 
 function runPlain(inputs: LoopInputs): Record<string, unknown> {

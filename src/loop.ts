@@ -29,6 +29,7 @@ import { copyStorage } from './exec/arrays/storageBlocks.ts'
 import { blocksAlong } from './exec/loops/cutBlocks.ts'
 import type { Finding } from './exec/loops/inspector/finding.ts'
 import { Inspector } from './exec/loops/inspector/inspector.ts'
+import { type KernelForecast, kernelForecast } from './exec/loops/kernelForecast.ts'
 import type { LoopInputs } from './exec/loops/loopInputs.ts'
 import { type PassResult, type PreparedLoop, prepareLoop } from './exec/loops/loopRun.ts'
 import { otherTurn, TURN_MS } from './exec/loops/preparedLoop.ts'
@@ -100,6 +101,7 @@ export class LoopHandle implements Loop {
   #prepared: Prepared | undefined
   readonly #inspector = new Inspector()
   #measured: MeasuredLoop | undefined
+  #forecasted: { readonly analyzed: AnalyzedLoop; readonly forecast: KernelForecast | undefined } | undefined
   /** The pass under way: a loop has one set of blocks, so its own passes wait for one another, whatever they only read. */
   #turn: Promise<unknown> = Promise.resolve()
   /** Passes of this handle so far: what its generators are keyed by. */
@@ -128,7 +130,7 @@ export class LoopHandle implements Loop {
   get plan(): LoopPlan {
     const { plan } = this.#analyzed
     const prepared = this.#prepared?.loop
-    if (prepared === undefined) return plan
+    if (prepared === undefined) return { ...plan, kernel: this.#forecast()?.kernel ?? plan.kernel }
     const finding = this.#prepared?.finding
     const blocks = plan.schedule.kind === 'serial' ? [] : blocksAlong(prepared.blocks)
     const reason = `${plan.schedule.reason}${finding === undefined ? '' : `${finding.kind === 'nothing' ? '. ' : ': '}${finding.text}`}`
@@ -139,8 +141,25 @@ export class LoopHandle implements Loop {
   explain(options: { readonly format?: 'text' | 'json'; readonly kernel?: boolean } = {}): string {
     const analyzed = { ...this.#analyzed, plan: this.plan }
     const format = options.format === undefined ? {} : { format: options.format }
-    const innerLoops = options.kernel === true ? (this.#prepared?.loop.innerLoops ?? []) : []
+    const known = this.#prepared?.loop ?? this.#forecast()
+    const innerLoops = options.kernel === true ? (known?.innerLoops ?? []) : []
     return explainLoop(analyzed, { ...format, innerLoops, ...(this.#measured === undefined ? {} : { measured: this.#measured }) })
+  }
+
+  /** The kernel as far as it is known before a run. */
+  #forecast(): KernelForecast | undefined {
+    const analyzed = this.#analyzed
+    if (this.#forecasted?.analyzed !== analyzed) {
+      const { accumulators, rngs, buffers } = this.#bindings
+      const forecast = kernelForecast({
+        analyzed,
+        accumulators: accumulatorInputs(accumulators),
+        rngs,
+        buffers: new Map([...buffers].map(([name, buffer]) => [name, this.#bufferFunctions(buffer)])),
+      })
+      this.#forecasted = { analyzed, forecast }
+    }
+    return this.#forecasted.forecast
   }
 
   async run(options: RunOptions = {}): Promise<LoopReport> {
@@ -398,12 +417,7 @@ export class LoopHandle implements Loop {
           return [name, { storage, array: store.identity(node), label: name, ...this.#bufferFunctions(buffer) }]
         }),
       ),
-      accumulators: new Map(
-        [...accumulators].map(([name, { spec }]) => [
-          name,
-          typeof spec === 'string' ? spec : { init: spec.init, combine: { original: spec.combine as (...args: never[]) => unknown } },
-        ]),
-      ),
+      accumulators: accumulatorInputs(accumulators),
       rngs,
       envObject: this.#request.env,
     }
@@ -512,6 +526,15 @@ export class LoopHandle implements Loop {
   #nodes(): Set<LogicalPlan> {
     return new Set([...(this.#overPlan === undefined ? [] : [this.#overPlan]), ...this.#bindings.arrays.values()])
   }
+}
+
+function accumulatorInputs(accumulators: Bindings['accumulators']): LoopInputs['accumulators'] {
+  return new Map(
+    [...accumulators].map(([name, { spec }]) => [
+      name,
+      typeof spec === 'string' ? spec : { init: spec.init, combine: { original: spec.combine as (...args: never[]) => unknown } },
+    ]),
+  )
 }
 
 function checkRequest({ over, env, body, options }: LoopRequest): void {

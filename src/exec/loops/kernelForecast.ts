@@ -1,0 +1,180 @@
+/**
+ * How a loop's body will run, told before its arrays are there: the kernel is planned over stand-ins, storages of the
+ * dtypes and shapes that the analysis knows, with nothing in them. An extent that is not known yet is taken for a
+ * thousand, and a column for one without nulls; the first run knows better, and then the plan says what it found.
+ */
+import type { Column, TypedArray } from '../../core/column.ts'
+import { PlanError } from '../../core/errors.ts'
+import type { FunctionIr } from '../../core/functionIr.ts'
+import type { LoopPlan } from '../../core/loopPlan.ts'
+import type { AnalyzedLoop, EnvBinding, LoopOver } from '../../core/loopSpec.ts'
+import { type ColumnType, type DType, type ElementType, fieldsOf } from '../../core/schema.ts'
+import { ARRAY_OF_DTYPE, type DenseStorage, type Storage, stridesOf } from '../../core/storage.ts'
+import { cutBlocks } from './blockSchedule.ts'
+import { planKernel, whyNoKernel } from './kernelPlan.ts'
+import { reducedStorages } from './laneChoice.ts'
+import { allocatePlain, createLanes } from './lanes.ts'
+import type { ArrayInput, BufferInput, LoopInputs } from './loopInputs.ts'
+import { updateOptions } from './plainRun.ts'
+import { spaceOf } from './space.ts'
+import { dtypeOfTable } from './structure.ts'
+
+/** What is known of a loop before it runs. */
+export interface UnpreparedLoop extends Pick<LoopInputs, 'accumulators' | 'rngs'> {
+  readonly analyzed: AnalyzedLoop
+  /** How buffers combine, by name. */
+  readonly buffers: ReadonlyMap<string, Pick<BufferInput, 'combine' | 'apply' | 'maxDelay'>>
+}
+
+export interface KernelForecast {
+  readonly kernel: LoopPlan['kernel']
+  /** What became of the innermost loops, one line each. */
+  readonly innerLoops: readonly string[]
+}
+
+/** The kernel as the plan names it; undefined when only the data can tell. */
+export function kernelForecast(loop: UnpreparedLoop): KernelForecast | undefined {
+  const { ir } = loop.analyzed
+  const inputs = standIns(loop)
+  if (ir === undefined || inputs === undefined || whyNoKernel(inputs) !== undefined) return undefined
+  try {
+    const { wasm } = planOver(inputs, ir)
+    if ('because' in wasm) return { kernel: { target: 'js', because: [wasm.because] }, innerLoops: [] }
+    return { kernel: { target: wasm.target }, innerLoops: wasm.loops }
+  } catch (error) {
+    if (error instanceof PlanError) return undefined // the run says what is wrong, with the arrays at hand
+    throw error
+  }
+}
+
+function planOver(inputs: LoopInputs, ir: FunctionIr): ReturnType<typeof planKernel> {
+  const space = spaceOf(inputs.over)
+  const isCut = inputs.analyzed.schedule.kind !== 'serial'
+  const lanesOf = (storage: DenseStorage, options: Parameters<typeof createLanes>[2]) => createLanes(storage, isCut ? 2 : 1, options)
+  const reduced = [...(isCut ? reducedStorages(inputs) : [])].map(([array, storage]) => {
+    const dtype = storage.dtype as DType // objects have no kernel
+    return [array, lanesOf(storage, { dtype, touched: false, allocate: allocatePlain })] as const
+  })
+  const buffered = [...inputs.buffers].map(([name, buffer]) => {
+    return [name, lanesOf(buffer.storage, { ...updateOptions(buffer), allocate: allocatePlain })] as const
+  })
+  const tables = ir.tables.map(({ value }) => {
+    const dtype = dtypeOfTable(value)
+    return dtype === undefined || ARRAY_OF_DTYPE[dtype] === value.constructor ? value : new ARRAY_OF_DTYPE[dtype](value.length)
+  })
+  return planKernel(inputs, ir, space, cutBlocks({ kind: 'serial' }, space, { order: 'serial' }), {
+    order: undefined,
+    keys: space.kind === 'sparse' ? space.keys : [],
+    placed: undefined,
+    tables,
+    reduced: new Map(reduced),
+    buffered: new Map(buffered),
+    scratch: 0,
+    owns: () => true,
+  })
+}
+
+/** The loop over storages with nothing in them; undefined when it is not known what kind of storage an array will have. */
+function standIns({ analyzed, buffers, accumulators, rngs }: UnpreparedLoop): LoopInputs | undefined {
+  const { env, over } = analyzed.spec
+  const memory = new ArrayBuffer(16 * (Object.keys(env).length + 1))
+  const identities = new Map<number, Storage>()
+  const standIn = (array: number, make: (at: ArrayBuffer, offset: number) => Storage | undefined): Storage | undefined => {
+    const storage = identities.get(array) ?? make(memory, 16 * identities.size)
+    if (storage !== undefined) identities.set(array, storage)
+    return storage
+  }
+  const element = over.array === undefined ? undefined : standIn(over.array, (at, offset) => storageOfOver(over, at, offset))
+  if (over.array !== undefined && element === undefined) return undefined
+  const arrays = new Map<string, ArrayInput>()
+  const buffered = new Map<string, BufferInput>()
+  for (const [name, binding] of Object.entries(env)) {
+    if (binding.kind !== 'array' && binding.kind !== 'buffer') continue
+    const storage = standIn(binding.array, (at, offset) => storageOfBinding(binding, at, offset))
+    if (storage === undefined) return undefined
+    const input = { array: binding.array, label: name }
+    const buffer = buffers.get(name)
+    if (buffer === undefined) arrays.set(name, { storage, ...input })
+    else if (storage.kind === 'dense') buffered.set(name, { storage, ...input, ...buffer })
+    else return undefined
+  }
+  return {
+    analyzed,
+    over:
+      element === undefined
+        ? { kind: 'range', extents: knownExtents(over.extents) }
+        : { kind: 'storage', storage: element, array: over.array ?? 0 },
+    arrays,
+    buffers: buffered,
+    accumulators,
+    rngs,
+    envObject: {},
+  }
+}
+
+function storageOfOver({ kind, element, extents }: LoopOver, at: ArrayBuffer, offset: number): Storage | undefined {
+  if (element === undefined || element.kind === 'unknown') return undefined
+  const type = element.kind === 'scalar' ? element.type.kind : undefined
+  const shape = knownExtents(extents)
+  switch (kind) {
+    case 'range':
+      return undefined
+    case 'dense':
+      return type !== undefined && isDtype(type) ? denseStandIn(shape, type, at, offset) : undefined
+    case 'table':
+      // a table of plain numbers is a dense array of one axis
+      return type !== undefined && isDtype(type)
+        ? denseStandIn(shape, type, at, offset)
+        : { kind: 'table', element, length: 0, columns: columnsOf(element) }
+    case 'sparse':
+    case 'unknown':
+      return { kind: 'sparse', shape, element, length: 0, keys: shape.map(() => new Int32Array(0)), columns: columnsOf(element) }
+  }
+}
+
+function storageOfBinding(
+  binding: EnvBinding & { readonly kind: 'array' | 'buffer' },
+  at: ArrayBuffer,
+  offset: number,
+): Storage | undefined {
+  const { dtype, rank, shape } = binding
+  const storage = binding.kind === 'array' ? binding.storage : 'dense'
+  if (!isDtype(dtype)) return undefined
+  const extents = knownExtents(shape ?? new Array<undefined>(rank ?? 1).fill(undefined))
+  switch (storage) {
+    case 'dense':
+    case 'table':
+      return denseStandIn(extents, dtype, at, offset)
+    case 'sparse': {
+      const element = { kind: 'scalar', type: { kind: dtype }, nullable: false } as const
+      return { kind: 'sparse', shape: extents, element, length: 0, keys: extents.map(() => new Int32Array(0)), columns: columnsOf(element) }
+    }
+    case 'unknown':
+      return undefined
+  }
+}
+
+const USUAL_EXTENT = 1000
+
+function knownExtents(extents: readonly (number | undefined)[]): number[] {
+  return extents.map((extent) => extent ?? USUAL_EXTENT)
+}
+
+/** Arrays are told apart by where they lie. */
+function denseStandIn(shape: readonly number[], dtype: DType, at: ArrayBuffer, offset: number): DenseStorage {
+  const data = new ARRAY_OF_DTYPE[dtype](at, offset, 0)
+  return { kind: 'dense', shape, dtype, strides: stridesOf(shape, dtype), data }
+}
+
+function columnsOf(element: ElementType): Column[] {
+  return fieldsOf(element).map(({ type }) => ({ type, length: 0, ...valuesOf(type) }))
+}
+
+function valuesOf({ kind }: ColumnType): { readonly values?: TypedArray } {
+  if (isDtype(kind)) return { values: new ARRAY_OF_DTYPE[kind](0) }
+  return kind === 'time' || kind === 'u64' ? { values: new BigInt64Array(0) } : {}
+}
+
+function isDtype(kind: string): kind is DType {
+  return Object.hasOwn(ARRAY_OF_DTYPE, kind)
+}
