@@ -16,7 +16,7 @@ import type { Engine } from './core/engine.ts'
 import { Bug, LoopError, PlanError } from './core/errors.ts'
 import type { IndexSpace } from './core/indexSpace.ts'
 import type { LogicalPlan } from './core/logicalPlan.ts'
-import type { LoopPlan } from './core/loopPlan.ts'
+import type { LoopPlan, MeasuredPass } from './core/loopPlan.ts'
 import type { LoopReport, PassReport, VerifyReport } from './core/loopReport.ts'
 import type { AnalyzedLoop, EnvBinding, LoopOptions, LoopOver } from './core/loopSpec.ts'
 import type { Rng } from './core/loopViews.ts'
@@ -36,7 +36,7 @@ import { otherTurn, TURN_MS } from './exec/loops/preparedLoop.ts'
 import type { EnvValue } from './planner/function/context.ts'
 import { lowerFunction } from './planner/function/userFunction.ts'
 import { analyzeLoop } from './planner/loop/analyze.ts'
-import { explainLoop, type MeasuredLoop } from './planner/loop/explain.ts'
+import { explainLoop } from './planner/loop/explain.ts'
 import { nothingFoundError, notParallelError } from './planner/loop/requireParallel.ts'
 import type { Runtime } from './runtime.ts'
 
@@ -100,7 +100,7 @@ export class LoopHandle implements Loop {
   #bindings: Bindings
   #prepared: Prepared | undefined
   readonly #inspector = new Inspector()
-  #measured: MeasuredLoop | undefined
+  #measured: MeasuredPass | undefined
   #forecasted: { readonly analyzed: AnalyzedLoop; readonly forecast: KernelForecast | undefined } | undefined
   /** The pass under way: a loop has one set of blocks, so its own passes wait for one another, whatever they only read. */
   #turn: Promise<unknown> = Promise.resolve()
@@ -130,12 +130,16 @@ export class LoopHandle implements Loop {
   get plan(): LoopPlan {
     const { plan } = this.#analyzed
     const prepared = this.#prepared?.loop
-    if (prepared === undefined) return { ...plan, kernel: this.#forecast()?.kernel ?? plan.kernel }
+    if (prepared === undefined) {
+      const { kernel = plan.kernel, predictedMilliseconds } = this.#forecast() ?? {}
+      return { ...plan, kernel, ...(predictedMilliseconds === undefined ? {} : { cost: { predictedMilliseconds } }) }
+    }
     const finding = this.#prepared?.finding
     const blocks = plan.schedule.kind === 'serial' ? [] : blocksAlong(prepared.blocks)
     const reason = `${plan.schedule.reason}${finding === undefined ? '' : `${finding.kind === 'nothing' ? '. ' : ': '}${finding.text}`}`
-    const schedule = { ...plan.schedule, blocks, reason }
-    return { ...plan, schedule, kernel: prepared.kernel ?? plan.kernel, execution: prepared.execution }
+    const { kernel = plan.kernel, execution, predictedMilliseconds } = prepared
+    const cost = defined({ predictedMilliseconds, measured: this.#measured })
+    return { ...plan, schedule: { ...plan.schedule, blocks, reason }, kernel, execution, cost }
   }
 
   explain(options: { readonly format?: 'text' | 'json'; readonly kernel?: boolean } = {}): string {
@@ -143,7 +147,7 @@ export class LoopHandle implements Loop {
     const format = options.format === undefined ? {} : { format: options.format }
     const known = this.#prepared?.loop ?? this.#forecast()
     const innerLoops = options.kernel === true ? (known?.innerLoops ?? []) : []
-    return explainLoop(analyzed, { ...format, innerLoops, ...(this.#measured === undefined ? {} : { measured: this.#measured }) })
+    return explainLoop(analyzed, { ...format, innerLoops })
   }
 
   /** The kernel as far as it is known before a run. */
@@ -168,8 +172,14 @@ export class LoopHandle implements Loop {
     this.#refresh()
     const asked = options.passes ?? 1
     for await (const pass of this.#eachPass(asked, options.signal, { atOnce: asked, refresh: () => {} })) passes.push(pass)
-    const workers = this.#prepared?.loop.execution.where === 'workers' ? this.#workers() : 1
-    return { passes, milliseconds: performance.now() - started, schedule: this.#analyzed.plan.schedule.kind, workers }
+    const predictions = passes.flatMap(({ predictedMilliseconds }) => predictedMilliseconds ?? [])
+    return {
+      passes,
+      milliseconds: performance.now() - started,
+      ...(predictions.length < passes.length || asked === 0 ? {} : { predictedMilliseconds: predictions.reduce((sum, ms) => sum + ms, 0) }),
+      schedule: this.#analyzed.plan.schedule.kind,
+      workers: asked === 0 ? 1 : (this.#measured?.workers ?? 1),
+    }
   }
 
   async *passes(count: number, options: { readonly signal?: AbortSignal } = {}): AsyncGenerator<PassReport, void, undefined> {
@@ -218,10 +228,6 @@ export class LoopHandle implements Loop {
     this.#runtime.checkOpen()
     this.#refresh()
     return await this.#withPrepared(async ({ loop }) => await loop.verify(this.#passes))
-  }
-
-  #workers(): number {
-    return Math.min(this.#runtime.pool.size, this.#prepared?.loop.width ?? 1)
   }
 
   // ------------------------------------------------------------------ analysis
@@ -473,7 +479,7 @@ export class LoopHandle implements Loop {
     const restore = atomic ? loop.snapshot() : undefined
     try {
       const { passes, failed } = await loop.runPasses(this.#passes, atomic ? 1 : most, signal === undefined ? {} : { signal })
-      const reports = passes.map((result, i) => this.#finishPass(loop, number + i, result))
+      const reports = passes.map((result, i) => this.#finishPass(number + i, result))
       if (failed === undefined) return { reports }
       this.#undo(restore, failed.reason)
       return { reports, failed }
@@ -483,7 +489,7 @@ export class LoopHandle implements Loop {
     }
   }
 
-  #finishPass(loop: PreparedLoop, number: number, result: PassResult): PassReport {
+  #finishPass(number: number, result: PassResult): PassReport {
     this.#passes++
     for (const [array, storage] of result.replaced ?? []) this.#replaceStorage(array, storage)
     const accumulators: Record<string, number> = {}
@@ -492,8 +498,9 @@ export class LoopHandle implements Loop {
       accumulator.finishPass(value)
       accumulators[name] = value as number // custom accumulators may hold something else: the user's own type
     }
-    this.#measured = { passes: 1, milliseconds: result.milliseconds, workers: loop.execution.where === 'workers' ? this.#workers() : 1 }
-    return { number, milliseconds: result.milliseconds, iterations: result.iterations, accumulators }
+    const { milliseconds, predictedMilliseconds, workers, balance, iterations } = result
+    this.#measured = { milliseconds, ...defined({ predictedMilliseconds }), workers, balance }
+    return { number, milliseconds, ...defined({ predictedMilliseconds }), balance, iterations, accumulators }
   }
 
   #undo(restore: (() => void) | undefined, error: unknown): void {

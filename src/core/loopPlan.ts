@@ -30,6 +30,15 @@ export interface Steps {
   readonly inside: ScheduleKind
 }
 
+export interface MeasuredPass {
+  readonly milliseconds: number
+  /** What it was expected to take. */
+  readonly predictedMilliseconds?: number
+  readonly workers: number
+  /** How much longer the busiest worker was on its blocks than the mean of all: 1 is perfect. */
+  readonly balance: number
+}
+
 /** What the analysis decided and why; plain data, the same on every machine. */
 export interface LoopPlan {
   /** As asked for in the options. */
@@ -66,6 +75,11 @@ export interface LoopPlan {
   readonly kernel: { readonly target: 'wasm-simd' | 'wasm' | 'js' | 'as-is'; readonly because?: readonly Refusal[] }
   /** Where passes run; decided by the first run. */
   readonly execution: { readonly where: 'workers' | 'caller'; readonly because: string }
+  /**
+   * What a pass costs. Predicted: the next one, from the last; before the first from the body, on one thread, where all
+   * extents are known. Measured: the last one. It decides nothing but `execution`.
+   */
+  readonly cost?: { readonly predictedMilliseconds?: number; readonly measured?: MeasuredPass }
   /** What is known ahead of a block: its reads of arrays that are served, and what the inspector lists, as slices. */
   readonly prefetch: readonly { readonly array: string; readonly slice: string }[]
 }

@@ -8,6 +8,10 @@ export interface PassReport {
   readonly number: number
   /** Wall time, overheads included. */
   readonly milliseconds: number
+  /** What the pass was expected to take, from the one before it or from the body; absent where the body runs as it stands. */
+  readonly predictedMilliseconds?: number
+  /** How much longer the busiest worker was on its blocks than the mean of all: 1 is perfect, 2 of two workers means that one did everything. */
+  readonly balance: number
   /** Iterations that ran. */
   readonly iterations: number
   /** Results by the name in `env`. */
@@ -19,6 +23,8 @@ export interface LoopReport {
   /** In order. */
   readonly passes: readonly PassReport[]
   readonly milliseconds: number
+  /** What all passes were expected to take; see `PassReport`. */
+  readonly predictedMilliseconds?: number
   /** As `plan.schedule.kind`. */
   readonly schedule: ScheduleKind
   /** Worker threads that took part; 1 when the loop ran on the caller's thread. */

@@ -58,7 +58,8 @@ export class AsIsLoop extends Prepared {
     loop.flush()
     const accumulators = this.combine([loop.parts()], this.#arena)
     const replaced = replacedBy(loop.keyed)
-    return { iterations: this.blocks.iterations, milliseconds: performance.now() - started, accumulators, ...replaced }
+    const milliseconds = performance.now() - started
+    return { iterations: this.blocks.iterations, milliseconds, workers: 1, balance: 1, accumulators, ...replaced }
   }
 
   /** The body runs serially, as plain JavaScript, and cannot be run twice without its effects: there is nothing to compare. */

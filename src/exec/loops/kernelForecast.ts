@@ -6,18 +6,20 @@
 import type { Column, TypedArray } from '../../core/column.ts'
 import { PlanError } from '../../core/errors.ts'
 import type { FunctionIr } from '../../core/functionIr.ts'
+import { sizeOfShape } from '../../core/indexSpace.ts'
 import type { LoopPlan } from '../../core/loopPlan.ts'
 import type { AnalyzedLoop, EnvBinding, LoopOver } from '../../core/loopSpec.ts'
 import { type ColumnType, type DType, type ElementType, fieldsOf } from '../../core/schema.ts'
 import { ARRAY_OF_DTYPE, type DenseStorage, type Storage, stridesOf } from '../../core/storage.ts'
-import { cutBlocks } from './blockSchedule.ts'
+import { cutBlocks } from './cutBlocks.ts'
+import { iterationNs } from './estimate.ts'
 import { planKernel, whyNoKernel } from './kernelPlan.ts'
 import { reducedStorages } from './laneChoice.ts'
 import { allocatePlain, createLanes } from './lanes.ts'
 import type { ArrayInput, BufferInput, LoopInputs } from './loopInputs.ts'
 import { updateOptions } from './plainRun.ts'
 import { spaceOf } from './space.ts'
-import { dtypeOfTable } from './structure.ts'
+import { dtypeOfTable, extentOf } from './structure.ts'
 
 /** What is known of a loop before it runs. */
 export interface UnpreparedLoop extends Pick<LoopInputs, 'accumulators' | 'rngs'> {
@@ -30,6 +32,8 @@ export interface KernelForecast {
   readonly kernel: LoopPlan['kernel']
   /** What became of the innermost loops, one line each. */
   readonly innerLoops: readonly string[]
+  /** A pass on one thread, estimated from the body; absent where an extent of the iteration space is not known. */
+  readonly predictedMilliseconds?: number
 }
 
 /** The kernel as the plan names it; undefined when only the data can tell. */
@@ -39,12 +43,21 @@ export function kernelForecast(loop: UnpreparedLoop): KernelForecast | undefined
   if (ir === undefined || inputs === undefined || whyNoKernel(inputs) !== undefined) return undefined
   try {
     const { wasm } = planOver(inputs, ir)
-    if ('because' in wasm) return { kernel: { target: 'js', because: [wasm.because] }, innerLoops: [] }
-    return { kernel: { target: wasm.target }, innerLoops: wasm.loops }
+    const time = predictedTime(inputs, ir)
+    if ('because' in wasm) return { kernel: { target: 'js', because: [wasm.because] }, innerLoops: [], ...time }
+    return { kernel: { target: wasm.target }, innerLoops: wasm.loops, ...time }
   } catch (error) {
     if (error instanceof PlanError) return undefined // the run says what is wrong, with the arrays at hand
     throw error
   }
+}
+
+function predictedTime(inputs: LoopInputs, ir: FunctionIr): Pick<KernelForecast, 'predictedMilliseconds'> {
+  if (inputs.analyzed.spec.over.extents.includes(undefined)) return {}
+  // of keys that only the data knows, a box has at most as many; how many, the first run tells
+  if (inputs.over.kind === 'storage' && inputs.over.storage.kind === 'sparse') return {}
+  const iterations = sizeOfShape(inputs.analyzed.spec.over.extents.map((extent) => extent ?? 0))
+  return { predictedMilliseconds: (iterations * iterationNs(ir, (name, axis) => extentOf(inputs, name, axis))) / 1e6 }
 }
 
 function planOver(inputs: LoopInputs, ir: FunctionIr): ReturnType<typeof planKernel> {

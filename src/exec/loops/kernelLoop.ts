@@ -25,6 +25,7 @@ import { laneChoice, reducedStorages } from './laneChoice.ts'
 import { createLanes, flushDue, flushLanes, type Lanes, resetLanes } from './lanes.ts'
 import type { LoopInputs } from './loopInputs.ts'
 import type { LoopTask, LoopTaskResult, PassTurn } from './loopTask.ts'
+import { balanceOf, chooseWhere, type PassTimes, predictedMs } from './passCost.ts'
 import { placeElements } from './placedElements.ts'
 import { copyStorage, PlainLoop, updateOptions } from './plainRun.ts'
 import {
@@ -44,11 +45,6 @@ import { firstDifference } from './verify.ts'
 import { isWarm, warmUp } from './warmUp.ts'
 import { WorkerPasses } from './workerPasses.ts'
 
-/** Below this estimate a pass is over before threads are awake. */
-const WORTH_THREADS_MS = 8
-/** Measured passes decide better than the estimate. */
-const MEASURED_WORTH_THREADS_MS = 4
-const MEASURED_NOT_WORTH_MS = 0.5
 /** Below these a step is over before the workers have waited for one another at its end: as estimated, and as measured. */
 const WORTH_STEP_MS = 0.15
 const MEASURED_WORTH_STEP_MS = 0.01
@@ -92,8 +88,7 @@ export class KernelLoop extends Prepared {
   /** Why the inspector's finding is not used. */
   #notWorth: string | undefined
   #bound: BoundLoop | undefined
-  /** What the last pass took. */
-  #lastMs: number | undefined
+  #last: PassTimes['last']
   #stale = false
 
   constructor(inputs: LoopInputs, ir: FunctionIr, space: IterationSpace, resources: LoopResources) {
@@ -123,7 +118,7 @@ export class KernelLoop extends Prepared {
       throw error
     }
     this.#decided = this.#whyCaller()
-    this.execution = this.#decide(undefined)
+    this.execution = this.#choose()
   }
 
   #allocate = (dtype: DType, length: number): TypedArray => {
@@ -330,31 +325,29 @@ export class KernelLoop extends Prepared {
     return Math.min(...[...this.inputs.buffers.values()].map(({ maxDelay }) => maxDelay ?? Number.POSITIVE_INFINITY))
   }
 
-  #decide(measured: { readonly milliseconds: number; readonly workers: number } | undefined): LoopPlan['execution'] {
+  #choose(last?: PassTimes['last']): LoopPlan['execution'] {
     if (this.#decided !== undefined) return { where: 'caller', because: this.#decided }
-    const { iterations } = this.blocks
-    const worthThreadsMs = this.#resources.worthThreadsMs ?? WORTH_THREADS_MS
-    if (worthThreadsMs === 0) return { where: 'workers', because: 'It was asked for.' }
-    if (measured === undefined) {
-      const estimate = (iterations * iterationNs(this.#ir, (name, axis) => extentOf(this.inputs, name, axis))) / 1e6
-      if (this.blocks.kind === 'stepped' && estimate < WORTH_STEP_MS * this.#steps) return { where: 'caller', because: this.#whyNoSteps() }
-      return estimate < worthThreadsMs
-        ? {
-            where: 'caller',
-            because: `A pass of ${iterations} iterations takes about ${msText(estimate)}, less than waking threads is worth.`,
-          }
-        : { where: 'workers', because: `A pass takes about ${msText(estimate)} on one thread.` }
+    const { pool, worthThreadsMs } = this.#resources
+    const times = { blocks: this.blocks, workers: this.#workers, isWarm: isWarm(pool), estimatedMs: this.#estimatedMs(), worthThreadsMs }
+    if (worthThreadsMs !== 0 && this.blocks.kind === 'stepped') {
+      const isShort =
+        last === undefined ? times.estimatedMs < WORTH_STEP_MS * this.#steps : last.aloneMs <= MEASURED_WORTH_STEP_MS * this.#steps
+      if (isShort && last?.where !== 'workers') return { where: 'caller', because: this.#whyNoSteps() }
     }
-    const alone = measured.milliseconds * measured.workers
-    if (this.execution.where === 'caller') {
-      const isLong = this.blocks.kind !== 'stepped' || alone > MEASURED_WORTH_STEP_MS * this.#steps
-      return alone > MEASURED_WORTH_THREADS_MS && isLong
-        ? { where: 'workers', because: `A pass took ${msText(alone)} on one thread.` }
-        : this.execution
-    }
-    return measured.milliseconds < MEASURED_NOT_WORTH_MS
-      ? { where: 'caller', because: `A pass took ${msText(measured.milliseconds)}, less than waking threads is worth.` }
-      : this.execution
+    return chooseWhere(last === undefined ? times : { ...times, last }, this.execution)
+  }
+
+  get #workers(): number {
+    return Math.min(this.#resources.pool.size, this.width)
+  }
+
+  #estimatedMs(): number {
+    return (this.blocks.iterations * iterationNs(this.#ir, (name, axis) => extentOf(this.inputs, name, axis))) / 1e6
+  }
+
+  /** What the next pass will take: from the last one's work, or the body. */
+  get predictedMilliseconds(): number {
+    return predictedMs(this.#last?.aloneMs ?? this.#estimatedMs(), this.blocks, this.execution.where === 'workers' ? this.#workers : 1)
   }
 
   async runPass(pass: number, options: { readonly signal?: AbortSignal } = {}): Promise<PassResult> {
@@ -375,7 +368,7 @@ export class KernelLoop extends Prepared {
     signal?.addEventListener('abort', onAbort, { once: true })
     let results: readonly ShareResult[] = []
     try {
-      const workers = this.execution.where === 'workers' ? Math.min(this.#resources.pool.size, this.width) : 1
+      const workers = this.execution.where === 'workers' ? this.#workers : 1
       const turn = { parameters: this.#ir.parameters.map((parameter) => parameter.value), pass, passes: this.#inARow(most, workers) }
       results = await this.#run(turn, workers)
       const failed = signal?.aborted ? { reason: signal.reason } : this.#failureOf(results)
@@ -397,7 +390,7 @@ export class KernelLoop extends Prepared {
     if (workers === 1 || this.#lanes.length > 0 || this.#tables.length > 0) return 1
     if (this.#plan.binding.arrays.some((array) => array.kind === 'keyed')) return 1
     if (this.#resources.worthThreadsMs === 0) return Math.min(most, MOST_IN_A_ROW)
-    return Math.max(1, Math.min(most, MOST_IN_A_ROW, Math.floor(IN_A_ROW_MS / (this.#lastMs ?? IN_A_ROW_MS))))
+    return Math.max(1, Math.min(most, MOST_IN_A_ROW, Math.floor(IN_A_ROW_MS / (this.#last?.milliseconds ?? IN_A_ROW_MS))))
   }
 
   /** What one of the passes of all workers comes to; without `wallMs` it took as long as the worker that was longest at it. */
@@ -410,9 +403,14 @@ export class KernelLoop extends Prepared {
     const replaced = this.#replaced()
     this.#stale = replaced.replaced !== undefined
     const milliseconds = wallMs ?? Math.max(...shares.map((share) => share.milliseconds))
-    this.#lastMs = milliseconds
-    this.execution = this.#decide({ milliseconds, workers: shares.length })
-    return { iterations: this.blocks.iterations, milliseconds, accumulators, ...replaced }
+    const busyMs = shares.map((share) => share.busyMs)
+    const workers = Math.min(shares.length, this.#workers)
+    // while threads start, this one works: its share comes first, and is no worker's
+    const balance = balanceOf(busyMs.slice(-workers))
+    const measured = { predictedMilliseconds: this.predictedMilliseconds, workers, balance }
+    this.#last = { milliseconds, aloneMs: busyMs.reduce((sum, ms) => sum + ms, 0), where: shares.length > 1 ? 'workers' : 'caller' }
+    this.execution = this.#choose(this.#last)
+    return { iterations: this.blocks.iterations, milliseconds, accumulators, ...measured, ...replaced }
   }
 
   #task(): LoopTask {
@@ -544,10 +542,6 @@ async function nextTurn(run: BlockRun): Promise<number> {
   await otherTurn()
   run.forgetClock()
   return performance.now()
-}
-
-function msText(milliseconds: number): string {
-  return milliseconds < 1 ? 'a fraction of a millisecond' : `${Math.round(milliseconds)} ms`
 }
 
 function greatestDivisor(a: number, b: number): number {

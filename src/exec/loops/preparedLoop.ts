@@ -29,6 +29,11 @@ export interface LoopResources {
 export interface PassResult {
   readonly iterations: number
   readonly milliseconds: number
+  /** What it was expected to take; absent where nothing is known of the body. */
+  readonly predictedMilliseconds?: number
+  readonly workers: number
+  /** How much longer the busiest worker was on blocks than the mean. */
+  readonly balance: number
   /** Results by the accumulators' names. */
   readonly accumulators: Readonly<Record<string, unknown>>
   /** New storages, by array identity, of arrays that got new keys or elements no buffer holds in place. */
@@ -58,6 +63,8 @@ export interface PreparedLoop {
   readonly innerLoops?: readonly string[]
   /** How many blocks can run at the same time at most. */
   readonly width: number
+  /** What the next pass will take; absent where nothing is known of the body. */
+  readonly predictedMilliseconds?: number
   /** Passes count from 0. Rejects with a TaskError when the body threw, with the signal's reason when aborted; arrays then hold what was written. */
   runPass(pass: number, options?: { readonly signal?: AbortSignal }): Promise<PassResult>
   /** Runs the pass, and where passes are short and have nothing in between for the driver to do, some that follow: at most `most`. */

@@ -22,7 +22,9 @@ test('a matrix factorization', () => {
 }`
   const over = { kind: 'sparse', array: 1, rank: 2, extents: [100, 50], label: 'ratings' } as const
   const spec = parseLoop(source, { over, env: { W, H, loss }, options: { order: 'any' }, captured: { K: 8, rate: 0.1 } })
-  const text = explainLoop(analyzeLoop(spec), { measured: { passes: 2, milliseconds: 12.34, workers: 2 } })
+  const measured = { milliseconds: 12.34, predictedMilliseconds: 9.87, workers: 2, balance: 1.049 }
+  const analyzed = analyzeLoop(spec)
+  const text = explainLoop({ ...analyzed, plan: { ...analyzed.plan, cost: { predictedMilliseconds: 9, measured } } })
   expect(text).toMatchInlineSnapshot(`
     "loop over ratings, order any
       1:1  (stars, [u, m], { W, H, loss }) => { let predicted = 0 for (let k = 0; k < K; k++) predicted = pred…
@@ -59,7 +61,7 @@ test('a matrix factorization', () => {
     blocks cut when the data is known
     kernel js
     execution caller: decided by run()
-    measured 2 passes, 12.3 ms, 2 workers"
+    measured 12 ms a pass, predicted 9.9 ms, 2 workers, balance 1.05"
   `)
 })
 

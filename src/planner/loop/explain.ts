@@ -5,18 +5,10 @@ import { placeText, type Refusal } from '../../core/span.ts'
 import { irText } from '../function/irText.ts'
 import { axisNames } from './accessText.ts'
 
-/** What runs have shown, printed with the plan when there were any. */
-export interface MeasuredLoop {
-  readonly passes?: number
-  readonly milliseconds?: number
-  readonly workers?: number
-  readonly predictedMilliseconds?: number
-}
-
 /** The plan as text for people, or as JSON: the same as `JSON.stringify(loop.plan)`, indented. `innerLoops` is printed under the kernel. */
 export function explainLoop(
   analyzed: AnalyzedLoop,
-  options: { readonly format?: 'text' | 'json'; readonly measured?: MeasuredLoop; readonly innerLoops?: readonly string[] } = {},
+  options: { readonly format?: 'text' | 'json'; readonly innerLoops?: readonly string[] } = {},
 ): string {
   const { plan, spec } = analyzed
   const { file } = spec.body.span
@@ -114,10 +106,7 @@ function reasonText(reason: Dependence | Refusal, file: string | undefined): str
   return reason.span === undefined ? reason.message : `${placeText(reason.span, file)} ${reason.message}`
 }
 
-function footer(
-  plan: LoopPlan,
-  { measured, innerLoops = [] }: { readonly measured?: MeasuredLoop; readonly innerLoops?: readonly string[] },
-): string[] {
+function footer(plan: LoopPlan, { innerLoops = [] }: { readonly innerLoops?: readonly string[] }): string[] {
   const { schedule, execution, kernel, prefetch } = plan
   const because = kernel.because?.[0]
   return [
@@ -128,18 +117,26 @@ function footer(
     `kernel ${kernel.target}${because === undefined ? '' : `: ${because.message}`}`,
     ...innerLoops.map((line) => `  ${line}`),
     `execution ${execution.where}: ${execution.because}`,
-    ...(measured === undefined ? [] : [measuredText(measured)]),
+    ...costLines(plan),
   ]
 }
 
-function measuredText({ passes, milliseconds, workers, predictedMilliseconds }: MeasuredLoop): string {
+function costLines({ cost }: LoopPlan): string[] {
+  const { predictedMilliseconds, measured } = cost ?? {}
+  if (measured === undefined)
+    return predictedMilliseconds === undefined ? [] : [`predicted ${timeText(predictedMilliseconds)} a pass on one thread`]
+  const { milliseconds, workers, balance, predictedMilliseconds: before } = measured
   const parts = [
-    ...(passes === undefined ? [] : [`${passes} ${passes === 1 ? 'pass' : 'passes'}`]),
-    ...(milliseconds === undefined ? [] : [`${milliseconds.toFixed(1)} ms`]),
-    ...(predictedMilliseconds === undefined ? [] : [`predicted ${predictedMilliseconds.toFixed(1)} ms`]),
-    ...(workers === undefined ? [] : [`${workers} ${workers === 1 ? 'worker' : 'workers'}`]),
+    `${timeText(milliseconds)} a pass`,
+    ...(before === undefined ? [] : [`predicted ${timeText(before)}`]),
+    workers === 1 ? '1 worker' : `${workers} workers, balance ${balance.toFixed(2)}`,
   ]
-  return `measured ${parts.join(', ')}`
+  return [`measured ${parts.join(', ')}`]
+}
+
+/** Two digits say enough of a time. */
+function timeText(milliseconds: number): string {
+  return `${milliseconds < 100 ? Number(milliseconds.toPrecision(2)) : Math.round(milliseconds)} ms`
 }
 
 function section(title: string, lines: readonly string[]): string[] {

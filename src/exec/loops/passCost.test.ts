@@ -1,0 +1,61 @@
+import { expect, test } from 'vitest'
+import { cutBlocks } from './cutBlocks.ts'
+import { balanceOf, busiestShare, chooseWhere, predictedMs } from './passCost.ts'
+
+const box = { kind: 'box', extents: [3, 3] } as const
+const rotation = cutBlocks({ kind: '2d', axes: [0, 1] }, box, { order: 'any', partitions: 3 })
+const wavefront = cutBlocks({ kind: 'wavefront', axes: [0, 1] }, box, { order: 'serial', partitions: 3 })
+
+test('blocks of a step are shared out', () => {
+  expect(busiestShare(rotation, 1)).toBe(1)
+  expect(busiestShare(rotation, 2)).toBeCloseTo(4.5 / 9) // blocks of a step are taken as they come: 1.5 each at best
+  expect(busiestShare(rotation, 3)).toBeCloseTo(3 / 9)
+  expect(busiestShare(rotation, 8)).toBeCloseTo(3 / 9)
+})
+
+test('a wavefront begins and ends alone', () => {
+  expect(busiestShare(wavefront, 2)).toBeCloseTo((1 + 1 + 1.5 + 1 + 1) / 9)
+  expect(busiestShare(wavefront, 8)).toBeCloseTo(5 / 9)
+})
+
+test('one large block holds up the others of its step', () => {
+  const sparse = {
+    kind: 'sparse',
+    extents: [4],
+    keys: [Int32Array.of(0, 1, 2, 3, 3, 3, 3, 3)],
+    length: 8,
+  } as const
+  const blocks = cutBlocks({ kind: '1d', axis: 0 }, sparse, { order: 'serial', partitions: 4, balance: 'equal' })
+  expect(busiestShare(blocks, 4)).toBeCloseTo(5 / 8)
+})
+
+test('outer axes that run in order have steps of their own for each index', () => {
+  const schedule = { kind: 'stepped', outer: 1, inner: { kind: 'wavefront', axes: [1, 2] } } as const
+  const blocks = cutBlocks(schedule, { kind: 'box', extents: [5, 3, 3] }, { order: 'serial', partitions: [1, 3, 3], weight: 1e6 })
+  expect(blocks.steps?.blocks).toBe(9)
+  expect(busiestShare(blocks, 2)).toBeCloseTo(5.5 / 9)
+})
+
+test('a pass on one thread costs neither claims nor waking', () => {
+  expect(predictedMs(10, rotation, 1)).toBe(10)
+  expect(predictedMs(10, rotation, 2)).toBeGreaterThan(5)
+})
+
+test('balance is the busiest worker by the mean', () => {
+  expect(balanceOf([2, 2])).toBe(1)
+  expect(balanceOf([4, 0])).toBe(2)
+  expect(balanceOf([0, 0])).toBe(1)
+})
+
+test('where passes run follows from what the last one took', () => {
+  const times = { blocks: rotation, workers: 2, isWarm: true, estimatedMs: 0.1 }
+  const first = chooseWhere(times, undefined)
+  expect(first.where).toBe('caller')
+  const after = (aloneMs: number, milliseconds: number, where: 'caller' | 'workers', isWarm = true) =>
+    chooseWhere({ ...times, isWarm, last: { aloneMs, milliseconds, where } }, { where, because: 'as it was' })
+  expect(after(2, 2, 'caller')).toEqual({ where: 'workers', because: 'A pass took 2 ms on one thread.' })
+  expect(after(2, 2, 'caller', false)).toEqual({ where: 'caller', because: 'as it was' }) // threads would have to be started
+  expect(after(0.5, 0.5, 'caller')).toEqual({ where: 'caller', because: 'as it was' })
+  expect(after(2, 1.2, 'workers')).toEqual({ where: 'workers', because: 'as it was' })
+  expect(after(2, 3, 'workers')).toEqual({ where: 'caller', because: 'A pass took 3 ms on 2 workers, which did 2 ms of work.' })
+})

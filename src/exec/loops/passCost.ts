@@ -1,0 +1,122 @@
+/**
+ * What a pass will take, on one thread or on several, and where it should run: the runtime part of the cost model.
+ *
+ *     predicted = alone x share + claims + waking          share   the part of a pass that its busiest worker has
+ *
+ * The share follows from the blocks. Blocks that wait for equally many others before them, a *step*, run together: of a
+ * step, no worker has less than its largest block, nor all of them together less than the whole.
+ *
+ *     2d, 3 x 3           steps of 3 blocks     2 workers: 1.5 blocks each step, 4.5 of 9
+ *     wavefront, 3 x 3    1, 2, 3, 2, 1         2 workers: 1 + 1 + 1.5 + 1 + 1 of 9
+ *
+ * Times are estimated from the body until a pass was measured. They decide where passes run, never what they compute.
+ */
+import type { LoopPlan } from '../../core/loopPlan.ts'
+import type { BlockSchedule } from './blockSchedule.ts'
+
+/** Having workers begin and hearing that they are done, and claiming a block: `bench/overhead.bench.ts`. */
+const WAKE_MS = 0.1
+const CLAIM_MS = 0.0004
+/** Where outer axes run in order: all workers waiting for all, after each of their indices. */
+const STEP_END_MS = 0.005
+
+/** Below this estimate a pass is over before threads have started. */
+const WORTH_THREADS_MS = 8
+/** A measured pass decides better than the estimate; threads that run already are worth less of one. */
+const MEASURED_WORTH_STARTING_MS = 4
+const MEASURED_WORTH_WAKING_MS = 1
+/** A pass on several workers should take less than this part of what it takes alone. */
+const WORTH_PART = 0.8
+
+/** The part of a pass's work that lies on its longest way through the steps, for so many workers; 1 for one. */
+export function busiestShare(blocks: BlockSchedule, workers: number): number {
+  const { from, to } = blocks
+  const inOne = blocks.steps?.blocks ?? blocks.count
+  if (workers === 1 || blocks.iterations === 0) return 1
+  const step = stepsWithin(blocks, inOne)
+  let [longest, all] = [0, 0]
+  // where a schedule runs its outer axes in order, each of their indices has steps of its own
+  for (let first = 0; first < from.length; first += inOne) {
+    const largest: number[] = []
+    const total: number[] = []
+    for (let block = 0; block < inOne; block++) {
+      const size = (to[first + block] as number) - (from[first + block] as number)
+      const at = step[block] as number
+      largest[at] = Math.max(largest[at] ?? 0, size)
+      total[at] = (total[at] ?? 0) + size
+      all += size
+    }
+    for (const [at, size] of total.entries()) longest += Math.max(largest[at] ?? 0, size / workers)
+  }
+  return Math.min(1, longest / all)
+}
+
+/** The step of each block: one after the latest of those it waits for, which come before it in plan order. */
+function stepsWithin({ successorStart, successors }: BlockSchedule, count: number): Int32Array {
+  const step = new Int32Array(count)
+  for (let block = 0; block < count; block++) {
+    for (let i = successorStart[block] as number; i < (successorStart[block + 1] as number); i++) {
+      const next = successors[i] as number
+      step[next] = Math.max(step[next] as number, (step[block] as number) + 1)
+    }
+  }
+  return step
+}
+
+/** Milliseconds of a pass that takes `aloneMs` on one thread. */
+export function predictedMs(aloneMs: number, blocks: BlockSchedule, workers: number): number {
+  if (workers === 1) return aloneMs
+  const ends = blocks.steps === undefined ? 0 : blocks.count / blocks.steps.blocks - 1
+  return aloneMs * busiestShare(blocks, workers) + (blocks.count / workers) * CLAIM_MS + ends * STEP_END_MS + WAKE_MS
+}
+
+/** How much longer the busiest worker was on blocks than the mean; 1 is perfect. */
+export function balanceOf(busyMs: readonly number[]): number {
+  const mean = busyMs.reduce((sum, ms) => sum + ms, 0) / busyMs.length
+  return mean > 0 ? Math.max(...busyMs) / mean : 1
+}
+
+/** What is known of a loop's passes. */
+export interface PassTimes {
+  readonly blocks: BlockSchedule
+  /** Workers that there are, and that blocks leave something to do. */
+  readonly workers: number
+  /** Whether their threads run. */
+  readonly isWarm: boolean
+  /** What a pass takes on one thread, as estimated from the body. */
+  readonly estimatedMs: number
+  /** The last pass: the work of all workers together, and how long it took where it ran. */
+  readonly last?: { readonly aloneMs: number; readonly milliseconds: number; readonly where: 'workers' | 'caller' }
+  /** The estimate from which a first pass runs on workers; 0 asks for them. */
+  readonly worthThreadsMs?: number | undefined
+}
+
+/** Where the next pass should run; `current` stays where nothing is to be gained. */
+export function chooseWhere(times: PassTimes, current: LoopPlan['execution'] | undefined): LoopPlan['execution'] {
+  const { blocks, workers, last, estimatedMs } = times
+  const worthThreadsMs = times.worthThreadsMs ?? WORTH_THREADS_MS
+  if (worthThreadsMs === 0) return { where: 'workers', because: 'It was asked for.' }
+  if (last === undefined || current === undefined) {
+    return estimatedMs < worthThreadsMs
+      ? {
+          where: 'caller',
+          because: `A pass of ${blocks.iterations} iterations takes about ${msText(estimatedMs)}, less than waking threads is worth.`,
+        }
+      : { where: 'workers', because: `A pass takes about ${msText(estimatedMs)} on one thread.` }
+  }
+  if (last.where === 'caller') {
+    const worthMs = times.isWarm ? MEASURED_WORTH_WAKING_MS : MEASURED_WORTH_STARTING_MS
+    const isWorth = last.aloneMs > worthMs && predictedMs(last.aloneMs, blocks, workers) < WORTH_PART * last.aloneMs
+    return isWorth ? { where: 'workers', because: `A pass took ${msText(last.aloneMs)} on one thread.` } : current
+  }
+  return last.milliseconds < last.aloneMs || last.aloneMs > MEASURED_WORTH_STARTING_MS
+    ? current
+    : {
+        where: 'caller',
+        because: `A pass took ${msText(last.milliseconds)} on ${workers} workers, which did ${msText(last.aloneMs)} of work.`,
+      }
+}
+
+function msText(milliseconds: number): string {
+  return milliseconds < 1 ? 'a fraction of a millisecond' : `${Math.round(milliseconds)} ms`
+}
