@@ -21,7 +21,8 @@ function placeOf(word: number, bits: number): number {
   return 32 - Math.clz32(rest & -rest)
 }
 
-function popcount(word: number): number {
+/** How many bits of the 32 are set. */
+export function popcount(word: number): number {
   const pairs = word - ((word >>> 1) & 0x55555555)
   const fours = (pairs & 0x33333333) + ((pairs >>> 2) & 0x33333333)
   return Math.imul((fours + (fours >>> 4)) & 0x0f0f0f0f, 0x01010101) >>> 24

@@ -3,6 +3,7 @@ import type { Batch, Column } from '../../core/column.ts'
 import type { ColumnType } from '../../core/schema.ts'
 import { BLOCK_ROWS, type ProgramOutput, valuesKernel } from '../kernels/wasmColumns.ts'
 import { rowBatch, scalarBatch } from '../operators/batches.ts'
+import { popcount } from './bitmap.ts'
 import type { ColumnProgram } from './columnProgram.ts'
 import { type ColumnRun, compiledKernel, type Selected } from './columnRun.ts'
 import type { Compacted } from './columnTask.ts'
@@ -94,29 +95,40 @@ async function selectedRows(run: ColumnRun, blocks: ResultBlocks, selected: Sele
     const address = source === undefined ? 0 : addressOf(source.values, run.arena)
     const log2Bytes = widthOf(output, program)
     if (log2Bytes === undefined || address === undefined) return undefined
-    const column =
+    const whole: Column =
       source?.values === undefined
         ? blocks.column(output.kind === 'computed' ? output.type : 'f64', selected.total, { nullable: false })
         : { type: source.type, length: selected.total, values: blocks.like(source.values, selected.total) }
+    const column = output.nullable ? { ...whole, validity: blocks.emptyBits(selected.total) } : whole
     made.push(column)
-    const from = output.kind === 'computed' ? { output: computed.indexOf(output) } : { address }
-    compacted.push({ from, log2Bytes, to: column.values?.byteOffset ?? 0 })
+    const bits = addressOf(source?.validity, run.arena)
+    const from =
+      output.kind === 'computed' ? { output: computed.indexOf(output) } : { address, ...(bits === undefined ? {} : { validity: bits }) }
+    if (source?.validity !== undefined && bits === undefined) return undefined
+    const validity = column.validity === undefined ? {} : { validity: column.validity.byteOffset }
+    compacted.push({ from, log2Bytes, to: column.values?.byteOffset ?? 0, ...validity })
   }
   const options = { outputs: computed.map((output) => output.name), asDoubles: false, sparse: true }
   const kernel =
     computed.length === 0 ? undefined : run.bound(compiledKernel(valuesKernel, element, kernelColumns, steps, options), selected)
   if (computed.length > 0 && kernel === undefined) return undefined
-  const folds = [...new Set(compacted.map(({ log2Bytes }) => COMPACT[log2Bytes] ?? 'compact8'))]
+  const widths = compacted.map(({ log2Bytes }) => COMPACT[log2Bytes] ?? 'compact8')
+  const folds = [...new Set([...widths, ...(compacted.some(({ validity }) => validity !== undefined) ? (['compactBits'] as const) : [])])]
   const work = { kind: 'compact', columns: compacted, selection: selected, ...(kernel === undefined ? {} : { kernel }) } as const
   await run.together(work, run.units(rows), folds)
-  return made
+  return made.map((column) => (hasNulls(column) ? column : blocks.withoutValidity(column)))
+}
+
+function hasNulls({ validity, length }: Column): boolean {
+  if (validity === undefined) return false
+  const words = new Uint32Array(validity.buffer, validity.byteOffset, Math.ceil(length / 32))
+  return words.reduce((sum, word) => sum + popcount(word), 0) < length
 }
 
 const COMPACT = ['compact1', 'compact2', 'compact4', 'compact8'] as const
 
 /** Of a column whose values can be put end to end, the bytes of one as a power of two. */
 function widthOf(output: ProgramOutput, { columns }: ColumnProgram): number | undefined {
-  if (output.nullable) return undefined
   if (output.kind === 'computed') return output.type === 'bool' ? 0 : 3
   return LOG2_BYTES.get(columns[output.column]?.type.kind ?? 'unknown')
 }

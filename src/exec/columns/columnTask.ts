@@ -23,10 +23,11 @@ export interface SentKernel {
   readonly functions: readonly string[]
 }
 
-/** A kernel with what its frame holds; `outputs` are the slots of addresses that change from block to block. */
+/** A kernel with what its frame holds. */
 export interface BoundKernel extends SentKernel {
   readonly frame: Float64Array
-  readonly outputs: readonly number[]
+  /** Slots of addresses that may change from block to block, by output: of values, and where there may be nulls of their bitmap and count. */
+  readonly outputs: readonly { readonly values: number; readonly validity?: number; readonly counts?: number }[]
 }
 
 /** Rows kept: a bit a row, and how many were kept before each block, and in all. Addresses. */
@@ -38,11 +39,13 @@ export interface Selection {
 /** Doubles: those of a column at an address, or computed block by block. */
 export type Values = { readonly address: number } | { readonly kernel: BoundKernel }
 
-/** Where values of `log2Bytes` go; `from` is a column, or the kernel's output of that number. */
+/** Where values of `log2Bytes` go; `from` is a column (and its bitmap), or the kernel's output of that number. */
 export interface Compacted {
-  readonly from: { readonly address: number } | { readonly output: number }
+  readonly from: { readonly address: number; readonly validity?: number } | { readonly output: number }
   readonly log2Bytes: number
   readonly to: number
+  /** Where bits of values that are not null go, into zeros; absent when none can be null. */
+  readonly validity?: number
 }
 
 /** Folds that any order of the values gives the same result of. */
@@ -72,9 +75,13 @@ export interface ColumnTask {
 /** Blocks whose values are computed before they are added: `sum4` takes four. */
 const BLOCKS_AT_ONCE = 4
 
-/** A worker's memory: the state of a fold, a frame, and for each output the values of a block, of four for a sum. */
+/** A bitmap of a block, and the word in which its bits are counted. */
+const BITS_BYTES = BLOCK_ROWS / 8 + 8
+
+/** A worker's memory: the state of a fold, a frame, for each output the bits and the values of a block; of four blocks for a sum. */
 export function scratchBytes(frameSlots: number, outputs: number): number {
-  return FOLD_STATE_BYTES + 8 * (frameSlots + (frameSlots % 2)) + 8 * BLOCK_ROWS * (outputs === 1 ? BLOCKS_AT_ONCE : outputs)
+  const values = 8 * BLOCK_ROWS * (outputs === 1 ? BLOCKS_AT_ONCE : outputs)
+  return FOLD_STATE_BYTES + 8 * (frameSlots + (frameSlots % 2)) + BITS_BYTES * outputs + values
 }
 
 type Run = (...args: number[]) => void
@@ -90,7 +97,8 @@ class ColumnWorker {
   private readonly frame: number
   private readonly buffers: number
   private readonly kernel: Run
-  private readonly outputs: readonly number[]
+  private readonly outputs: BoundKernel['outputs']
+  private readonly bits: number
   private readonly slots: Int32Array
   private readonly folds = new Map<FoldName, Run>()
 
@@ -102,7 +110,8 @@ class ColumnWorker {
       work.kind === 'blocks' || work.kind === 'compact' ? work.kernel : 'kernel' in work.values ? work.values.kernel : undefined
     const length = kernel?.frame.length ?? 0
     this.frame = task.scratch + FOLD_STATE_BYTES
-    this.buffers = this.frame + 8 * (length + (length % 2))
+    this.bits = this.frame + 8 * (length + (length % 2))
+    this.buffers = this.bits + BITS_BYTES * (kernel?.outputs.length ?? 0)
     this.slots = context.arena.view('i32', this.frame, 2 * length) as Int32Array
     if (kernel !== undefined) (context.arena.view('f64', this.frame, length) as Float64Array).set(kernel.frame)
     this.outputs = kernel?.outputs ?? []
@@ -176,7 +185,7 @@ class ColumnWorker {
     if ('address' in values) return values.address
     const first = from - (from % BLOCK_ROWS)
     const origin = (this.buffers + 8 * BLOCK_ROWS * into - 8 * first) | 0
-    this.slots[2 * (this.outputs[0] ?? 0)] = origin
+    this.slots[2 * (this.outputs[0]?.values ?? 0)] = origin
     this.kernel(this.frame, from - (from % 32), to)
     return origin
   }
@@ -240,12 +249,22 @@ class ColumnWorker {
     this.eachBlock(unit, (from, to) => {
       const block = from / BLOCK_ROWS
       if (before[block] === before[block + 1]) return
-      for (const [output, slot] of this.outputs.entries()) this.slots[2 * slot] = this.origin(columns, output, from)
+      for (const [output, { values, validity, counts }] of this.outputs.entries()) {
+        this.slots[2 * values] = this.origin(columns, output, from)
+        if (validity !== undefined) this.slots[2 * validity] = this.bitsOrigin(output, from)
+        if (counts !== undefined) this.slots[2 * counts] = this.bits + BITS_BYTES * output + BLOCK_ROWS / 8 - 4 * block
+      }
       this.kernel(this.frame, from, to)
-      for (const { from: source, log2Bytes, to: target } of columns) {
+      for (const { from: source, log2Bytes, to: target, validity } of columns) {
         const base = 'address' in source ? source.address : this.origin(columns, source.output, from)
         const place = target + (before[block] as number) * 2 ** log2Bytes
         this.fold(COMPACT[log2Bytes] ?? 'compact8')(base, bitmap, from, to, place)
+        if (validity === undefined) continue
+        const state = this.context.arena.view('i32', this.task.scratch, 2)
+        state[0] = validity
+        state[1] = before[block] as number
+        const bits = 'address' in source ? (source.validity ?? 0) : this.bitsOrigin(source.output, from)
+        this.fold('compactBits')(bits, bitmap, from, to, this.task.scratch)
       }
     })
   }
@@ -254,6 +273,11 @@ class ColumnWorker {
   private origin(columns: readonly Compacted[], output: number, from: number): number {
     const bytes = 2 ** (columns.find((column) => 'output' in column.from && column.from.output === output)?.log2Bytes ?? 3)
     return (this.buffers + 8 * BLOCK_ROWS * output - bytes * from) | 0
+  }
+
+  /** Where the bit of row 0 would lie. */
+  private bitsOrigin(output: number, from: number): number {
+    return (this.bits + BITS_BYTES * output - from / 8) | 0
   }
 
   private fold(name: FoldName): Run {

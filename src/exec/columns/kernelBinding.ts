@@ -56,21 +56,23 @@ export function addressOf(buffer: ArrayBufferView | undefined, arena: Arena): nu
 export interface Places {
   readonly bitmap?: number
   readonly counts?: number
-  /** Where an output's values, its validity and its counts of values that are not null go; values elsewhere for each block if undefined. */
+  /** Where an output's values, its validity and its counts of values that are not null go; elsewhere for each block if undefined. */
   readonly outputs?: readonly ({ readonly values?: number; readonly validity?: number; readonly counts?: number } | undefined)[]
 }
+
+const OUTPUT_PART = { output: 'values', outputValidity: 'validity', outputCounts: 'counts' } as const
 
 /** The kernel over these columns; undefined when a buffer lies outside of the arena. */
 export function boundKernel(kernel: ColumnKernel, columns: readonly Column[], places: Places, arena: Arena): BoundKernel | undefined {
   const frame = new Float64Array(kernel.slots.length)
   const words = new Int32Array(frame.buffer)
-  const outputs: number[] = []
+  const outputs: { values: number; validity?: number; counts?: number }[] = []
   for (const [i, slot] of kernel.slots.entries()) {
     if (slot.kind === 'number') {
       frame[i] = slot.value
       continue
     }
-    if (slot.kind === 'output') outputs[slot.output] = i
+    if ('output' in slot) outputs[slot.output] = { ...(outputs[slot.output] ?? { values: 0 }), [OUTPUT_PART[slot.kind]]: i }
     const address = placeOf(slot, columns, places, arena)
     if (address === undefined) return undefined
     words[2 * i] = address
@@ -95,8 +97,8 @@ function placeOf(
     case 'output':
       return places.outputs?.[slot.output]?.values ?? 0
     case 'outputValidity':
-      return places.outputs?.[slot.output]?.validity
+      return places.outputs?.[slot.output]?.validity ?? 0
     case 'outputCounts':
-      return places.outputs?.[slot.output]?.counts
+      return places.outputs?.[slot.output]?.counts ?? 0
   }
 }

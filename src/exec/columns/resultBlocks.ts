@@ -33,6 +33,13 @@ export class ResultBlocks {
     return { type, length, values, ...(nullable ? { validity: this.like(new Uint8Array(), (length + 7) >> 3) } : {}) }
   }
 
+  /** A bitmap of zeros, in whole words. */
+  emptyBits(length: number): Uint8Array {
+    return this.like(new Uint8Array(), 4 * Math.ceil(length / 32))
+      .fill(0)
+      .subarray(0, (length + 7) >> 3)
+  }
+
   copy(column: Column): Column {
     return mapBuffers(column, (buffer) => {
       const copy = this.like(buffer, buffer.length)

@@ -5,7 +5,7 @@
  *     sum4       four whole chunks side by side, each in its own lane: the additions of one chunk stay in their order
  *     least, most    of the selected rows; least64, most64 of 64-bit integers
  *     sum64      of 64-bit integers, exactly: the sum of their low halves, and of their high halves
- *     compact    the selected rows end to end
+ *     compact    the selected rows end to end; compactBits the bits of a bitmap that belong to them
  *
  * A bitmap has a bit a row; `values` is where row 0 would lie, so it may lie outside of what is read.
  */
@@ -13,7 +13,7 @@ import { CHUNK } from '../../core/fixedTree.ts'
 import { i64Const, SCALAR, shuffle32, simd, V } from './simd.ts'
 import { type Code, I, moduleBytes, OP, type ValueType } from './wasmEncoder.ts'
 
-/** Of `sum`: the sum so far (f64), how many values it has (i32), where the next whole sum goes (i32). Of `sum64`: two i64. Of extremes: the value. */
+/** Of `sum`: the sum so far (f64), how many values it has (i32), where the next whole sum goes (i32). Of `sum64`: two i64. Of extremes: the value. Of `compactBits`: where the bits go, and behind how many others (two i32). */
 export const FOLD_STATE_BYTES = 16
 
 export type FoldName =
@@ -28,6 +28,7 @@ export type FoldName =
   | 'compact4'
   | 'compact2'
   | 'compact1'
+  | 'compactBits'
 
 export function foldKernel(name: FoldName): Uint8Array<ArrayBuffer> {
   switch (name) {
@@ -53,6 +54,8 @@ export function foldKernel(name: FoldName): Uint8Array<ArrayBuffer> {
       return compactKernel(1)
     case 'compact1':
       return compactKernel(0)
+    case 'compactBits':
+      return compactBitsKernel()
   }
 }
 
@@ -61,28 +64,21 @@ const [VALUES, BITMAP, ROW, TO, STATE] = [0, 1, 2, 3, 4]
 const PARAMETERS: readonly ValueType[] = ['i32', 'i32', 'i32', 'i32', 'i32']
 const [WORD, SPAN, AT] = [5, 6, 7]
 
-/** `each` runs for every selected row, whose address is in local AT; rows begin and end anywhere. */
-function eachSelected(log2Bytes: number, each: Code): Code {
+/** `each` runs for every selected row, whose address (its number for 'row') is in local AT; rows begin and end anywhere. */
+function eachSelected(log2Bytes: number | 'row', each: Code): Code {
   const word = [...I.localGet(BITMAP), ...I.localGet(ROW), ...I.i32Const(5), OP.i32ShrU, ...I.i32Const(2), OP.i32Shl, OP.i32Add]
   const inWord = [...I.localGet(ROW), ...I.i32Const(31), OP.i32And]
   const left = [...I.localGet(TO), ...I.localGet(ROW), OP.i32Sub]
   const cut = [...I.localGet(WORD), ...I.i32Const(1), ...left, OP.i32Shl, ...I.i32Const(1), OP.i32Sub, OP.i32And, ...I.localSet(WORD)]
-  const place = [
-    ...I.localGet(VALUES),
-    ...I.localGet(ROW),
-    ...I.localGet(WORD),
-    SCALAR.i32Ctz,
-    OP.i32Add,
-    ...I.i32Const(log2Bytes),
-    OP.i32Shl,
-  ]
+  const row = [...I.localGet(ROW), ...I.localGet(WORD), SCALAR.i32Ctz, OP.i32Add]
+  const place = log2Bytes === 'row' ? row : [...I.localGet(VALUES), ...row, ...I.i32Const(log2Bytes), OP.i32Shl, OP.i32Add]
   return [
     ...[...I.block(), ...I.loop, ...I.localGet(ROW), ...I.localGet(TO), SCALAR.i32GeU, ...I.brIf(1)],
     ...[...word, ...I.memory(OP.i32Load), ...inWord, OP.i32ShrU, ...I.localSet(WORD)],
     ...[...I.i32Const(32), ...inWord, OP.i32Sub, ...I.localSet(SPAN)],
     ...[...left, ...I.i32Const(32), OP.i32LtU, ...I.if(), ...cut, OP.end],
     ...[...I.block(), ...I.loop, ...I.localGet(WORD), OP.i32Eqz, ...I.brIf(1)],
-    ...[...place, OP.i32Add, ...I.localSet(AT), ...each],
+    ...[...place, ...I.localSet(AT), ...each],
     ...[...I.localGet(WORD), ...I.localGet(WORD), ...I.i32Const(1), OP.i32Sub, OP.i32And, ...I.localSet(WORD), ...I.br(0), OP.end, OP.end],
     ...[...I.localGet(ROW), ...I.localGet(SPAN), OP.i32Add, ...I.localSet(ROW), ...I.br(0), OP.end, OP.end],
   ]
@@ -209,4 +205,27 @@ function compactKernel(log2Bytes: 0 | 1 | 2 | 3): Uint8Array<ArrayBuffer> {
     ...[...I.localGet(STATE), ...I.i32Const(1 << log2Bytes), OP.i32Add, ...I.localSet(STATE)],
   ]
   return moduleBytes({ imports: [], parameters: PARAMETERS, locals: ['i32', 'i32', 'i32'], body: eachSelected(log2Bytes, each) })
+}
+
+/** Units write neighbouring bits of one word at the same time: words are joined by an atomic or. */
+function compactBitsKernel(): Uint8Array<ArrayBuffer> {
+  const [target, at, word] = [8, 9, 10]
+  const orInto = [0xfe, 0x33, 0x02, 0x00] // i32.atomic.rmw.or, aligned
+  const store = (behind: Code): Code => [
+    ...[...I.localGet(target), ...I.localGet(at), ...behind, ...I.i32Const(5), OP.i32ShrU, ...I.i32Const(2), OP.i32Shl, OP.i32Add],
+    ...[...I.localGet(word), ...orInto, OP.drop],
+  ]
+  const byte = [...I.localGet(VALUES), ...I.localGet(AT), ...I.i32Const(3), OP.i32ShrU, OP.i32Add, ...I.memory(OP.i32Load8U)]
+  const bit = [...byte, ...I.localGet(AT), ...I.i32Const(7), OP.i32And, OP.i32ShrU, ...I.i32Const(1), OP.i32And]
+  const each = [
+    ...[...I.localGet(word), ...bit, ...I.localGet(at), ...I.i32Const(31), OP.i32And, OP.i32Shl, OP.i32Or, ...I.localSet(word)],
+    ...[...I.localGet(at), ...I.i32Const(1), OP.i32Add, ...I.localTee(at), ...I.i32Const(31), OP.i32And, OP.i32Eqz, ...I.if()],
+    ...[...store([...I.i32Const(1), OP.i32Sub]), ...I.i32Const(0), ...I.localSet(word), OP.end],
+  ]
+  const body = [
+    ...[...I.localGet(STATE), ...I.memory(OP.i32Load), ...I.localSet(target)],
+    ...[...I.localGet(STATE), ...I.memory(OP.i32Load, 4), ...I.localSet(at), ...eachSelected('row', each)],
+    ...[...I.localGet(word), ...I.if(), ...store([]), OP.end],
+  ]
+  return moduleBytes({ imports: [], parameters: PARAMETERS, locals: ['i32', 'i32', 'i32', 'i32', 'i32', 'i32'], body })
 }

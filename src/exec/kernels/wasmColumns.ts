@@ -149,7 +149,7 @@ export function selectKernel(
   return kernelOf(writer, { after: storeCount(writer.address({ kind: 'counts' }), count) })
 }
 
-/** Values of outputs for each row. `asDoubles`: truth too. `sparse`: the rows of 32 without a bit in the bitmap are left out. */
+/** Values of outputs for each row. `asDoubles`: truth too, and 0 for null. `sparse`: the rows of 32 without a bit in the bitmap are left out. */
 export function valuesKernel(
   element: ElementType,
   columns: readonly KernelColumn[],
@@ -161,7 +161,7 @@ export function valuesKernel(
   for (const [output, name] of outputs.entries()) {
     const value = result.kind === 'row' ? result.of(name) : result
     storeValue(writer, asDoubles ? doubles(writer, value) : value, output)
-    const valid = validOf(writer, value)
+    const valid = asDoubles ? undefined : validOf(writer, value)
     if (valid === undefined) continue
     const { write, count } = bitWriter(writer, writer.address({ kind: 'outputValidity', output }))
     write(valid)
