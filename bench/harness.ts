@@ -11,6 +11,7 @@
  * a bench whose contenders give different results ends with an error.
  *
  *     tsx bench/x.bench.ts --quick --only WORD      fewer rounds; the questions whose names contain WORD
+ *     tsx bench/x.bench.ts --busy                   for a busy machine: processor time instead of the wall's, and one thread
  */
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { availableParallelism, cpus, loadavg, totalmem } from 'node:os'
@@ -49,6 +50,8 @@ export interface Answer {
 export interface Suite {
   /** Asked for with --quick: sizes may be smaller. */
   readonly quick: boolean
+  /** Asked for with --busy: contenders with several threads are left out, since waiting counts for nothing. */
+  readonly busy: boolean
   /** Whether a question is asked, by --only; to spare the building of those that are not. */
   readonly wanted: (name: string) => boolean
   /** Measures a question and prints its table. */
@@ -71,17 +74,20 @@ export function suite<const O extends Readonly<Record<string, number>>>(
   const text = { type: 'string' } as const
   const own = Object.keys(defaults ?? {})
   const { values } = parseArgs({
-    options: { quick: { type: 'boolean' }, only: text, ...Object.fromEntries(own.map((key) => [key, text])) },
+    options: { quick: { type: 'boolean' }, busy: { type: 'boolean' }, only: text, ...Object.fromEntries(own.map((key) => [key, text])) },
   })
   const given: Readonly<Record<string, unknown>> = values
   const options = Object.fromEntries(own.map((key) => [key, Number(given[key] ?? defaults?.[key])])) as Record<keyof O, number>
   const quick = given.quick === true
+  const busy = given.busy === true
+  if (busy) clock = processorMs
   const only = typeof given.only === 'string' ? given.only : ''
   const answers: Answer[] = []
-  console.log(`${name}: ${machineText()}`)
+  console.log(`${name}: ${machineText()}${busy ? ', processor time' : ''}`)
   return {
     options,
     quick,
+    busy,
     wanted: (question) => question.includes(only),
     ask: async (question) => {
       const answer = answerOf(question, await roundsOf(question, quick ? QUICK : FULL))
@@ -89,17 +95,25 @@ export function suite<const O extends Readonly<Record<string, number>>>(
       answers.push(answer)
       return answer
     },
-    finish: () => save(name, { quick, options, answers }),
+    finish: () => save(name, { quick, busy, options, answers }),
   }
 }
 
-/** Milliseconds that a piece of work takes by the clock. */
+let clock: () => number = () => performance.now()
+
+/** What this process has computed, its threads together. */
+function processorMs(): number {
+  const { user, system } = process.cpuUsage()
+  return (user + system) / 1000
+}
+
+/** Milliseconds that a piece of work takes, by the clock that was asked for. */
 export function timed(work: () => unknown): Pass {
   return async () => {
-    const started = performance.now()
+    const started = clock()
     const result = work()
     if (result instanceof Promise) await result
-    return performance.now() - started
+    return clock() - started
   }
 }
 

@@ -9,7 +9,7 @@ import { fileURLToPath } from 'node:url'
 import type { Pass } from './harness.ts'
 
 export interface NativePeer {
-  /** A pass, in milliseconds by the program's own clock. */
+  /** A pass, in milliseconds by the program's own clocks. */
   readonly pass: Pass
   /** The sum of what it has computed. */
   readonly sum: () => Promise<number>
@@ -34,7 +34,11 @@ export function compiled(source: string, flags: readonly string[] = []): string 
 }
 
 /** Starts a program; undefined where it could not be compiled. */
-export function startNative(program: string | undefined, args: readonly (string | number)[], threads = 1): NativePeer | undefined {
+export function startNative(
+  program: string | undefined,
+  args: readonly (string | number)[],
+  { threads = 1, busy = false }: { readonly threads?: number; readonly busy?: boolean } = {},
+): NativePeer | undefined {
   if (program === undefined) return undefined
   // Between its passes the program must leave the processor to the others.
   const env = { ...process.env, OMP_NUM_THREADS: String(threads), OMP_WAIT_POLICY: 'passive' }
@@ -47,7 +51,7 @@ export function startNative(program: string | undefined, args: readonly (string 
     return Number(value)
   }
   return {
-    pass: async () => (await asked('pass')) / 1e6,
+    pass: async () => (await asked(busy ? 'processor' : 'pass')) / 1e6,
     sum: () => asked('sum'),
     stop: () => child.stdin.end(),
   }

@@ -9,7 +9,7 @@ import { Session } from '../src/index.ts'
 import { announcedRun } from './lawRuns.ts'
 
 const RUN = announcedRun('placedElements.prop.ts')
-const TIMEOUT_MS = 30 * RUN.numRuns + 60_000
+const TIMEOUT_MS = 300 * RUN.numRuns + 60_000
 
 const sessions: Session[] = []
 beforeAll(async () => {
