@@ -33,7 +33,9 @@ import { type KernelForecast, kernelForecast } from './exec/loops/kernelForecast
 import type { LoopInputs } from './exec/loops/loopInputs.ts'
 import { type PassResult, type PreparedLoop, prepareLoop } from './exec/loops/loopRun.ts'
 import { otherTurn, TURN_MS } from './exec/loops/preparedLoop.ts'
+import { capturedNow, sameCaptures } from './planner/function/capturedNow.ts'
 import type { EnvValue } from './planner/function/context.ts'
+import { irText } from './planner/function/irText.ts'
 import { lowerFunction } from './planner/function/userFunction.ts'
 import { analyzeLoop } from './planner/loop/analyze.ts'
 import { explainLoop } from './planner/loop/explain.ts'
@@ -98,6 +100,8 @@ export class LoopHandle implements Loop {
   readonly #overPlan: LogicalPlan | undefined
   #analyzed: AnalyzedLoop
   #bindings: Bindings
+  /** What the body captured when it was analysed; undefined where that cannot be compared. */
+  #captured: ReadonlyMap<string, unknown> | undefined
   #prepared: Prepared | undefined
   readonly #inspector = new Inspector()
   #measured: MeasuredPass | undefined
@@ -117,6 +121,7 @@ export class LoopHandle implements Loop {
     this.#site = callSite()
     this.#overPlan = isIndexSpace(request.over) ? undefined : this.#planOf(request.over, 'the array iterated over')
     this.#over = this.#overPlan === undefined ? overOfSpace(request.over as IndexSpace) : this.#overOfPlan(this.#overPlan)
+    this.#captured = this.#capturedNow()
     const { analyzed, bindings } = this.#analyze()
     this.#analyzed = analyzed
     this.#bindings = bindings
@@ -234,13 +239,21 @@ export class LoopHandle implements Loop {
 
   /** Reads the captured values again; a loop whose captures are what they were stays as it is. */
   #refresh(): void {
+    const captured = this.#capturedNow()
+    if (captured !== undefined && this.#captured !== undefined && sameCaptures(captured, this.#captured)) return
     const { analyzed, bindings } = this.#analyze()
+    this.#captured = captured
     if (sameInputs(this.#analyzed, analyzed) && sameBindings(this.#bindings, bindings)) return
     this.#analyzed = analyzed
     this.#bindings = bindings
     if (this.#request.options.require !== 'parallel') return
     const error = notParallelError(analyzed)
     if (error !== undefined) throw error
+  }
+
+  #capturedNow(): ReadonlyMap<string, unknown> | undefined {
+    const { env, body } = this.#request
+    return capturedNow(body, env, (value) => this.#envValue(value) !== undefined)
   }
 
   #analyze(): { readonly analyzed: AnalyzedLoop; readonly bindings: Bindings } {
@@ -638,6 +651,7 @@ function sameInputs({ spec: a }: AnalyzedLoop, { spec: b }: AnalyzedLoop): boole
   const [left, right] = [a.body.ir, b.body.ir]
   if (left === undefined || right === undefined) return left === right
   return (
+    irText(left) === irText(right) &&
     left.parameters.length === right.parameters.length &&
     left.parameters.every(
       (parameter, i) => parameter.name === right.parameters[i]?.name && Object.is(parameter.value, right.parameters[i]?.value),

@@ -54,6 +54,27 @@ const resolved = new WeakMap<FunctionSource, Names>()
 
 /** Parses a function and reads what it captures now. Parsing is done once per function, captures are read anew. */
 export function unitOf(f: AnyFunction): Unit | NoSource {
+  const found = freeNamesOf(f)
+  if (typeof found === 'string') return found
+  const { target, source, names, meanings } = found
+  const renamed = new Map<Identifier, Free>()
+  const freeOf = (node: Identifier): Free =>
+    renamed.get(node) ?? meanings.get(node.name) ?? { kind: 'absent', name: node.name, inspector: true }
+  const node = normalize(source.node, { names, freeOf, rename: (made, free) => renamed.set(made, free) })
+  const free = names.free
+  return { f: target, source, node, names, freeOf, isFree: (one) => free.has(one) || renamed.has(one), spanOf: source.spanOf }
+}
+
+/** What a function's free names mean now. */
+export function freeNamesOf(f: AnyFunction):
+  | NoSource
+  | {
+      /** The function behind `f`, where that is bound. */
+      readonly target: AnyFunction
+      readonly source: FunctionSource
+      readonly names: Names
+      readonly meanings: ReadonlyMap<string, Free>
+    } {
   let target = f
   let source = sourceOf(f)
   if (source === 'native') {
@@ -71,14 +92,14 @@ export function unitOf(f: AnyFunction): Unit | NoSource {
   const wanted = new Set<string>()
   for (const node of names.free) wanted.add(node.name)
   const captures = readCaptures(target, wanted)
-  const freeByName = new Map<string, Free>()
-  for (const name of wanted) freeByName.set(name, meaningOf(name, captures))
-  const renamed = new Map<Identifier, Free>()
-  const freeOf = (node: Identifier): Free =>
-    renamed.get(node) ?? freeByName.get(node.name) ?? { kind: 'absent', name: node.name, inspector: true }
-  const node = normalize(source.node, { names, freeOf, rename: (made, free) => renamed.set(made, free) })
-  const free = names.free
-  return { f: target, source, node, names, freeOf, isFree: (one) => free.has(one) || renamed.has(one), spanOf: source.spanOf }
+  const meanings = new Map<string, Free>()
+  for (const name of wanted) meanings.set(name, meaningOf(name, captures))
+  return { target, source, names, meanings }
+}
+
+/** Whether a global means the same as long as the program does not replace parts of the platform. */
+export function isPlatform(name: string): boolean {
+  return PLATFORM.has(name)
 }
 
 function meaningOf(name: string, captures: ReturnType<typeof readCaptures>): Free {
