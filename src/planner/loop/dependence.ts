@@ -23,13 +23,14 @@
  * doubt, and when its budget ends, a vector is assumed: one too many costs speed, one too few would cost truth.
  */
 import type { Key } from '../../core/indexSpace.ts'
-import type { Dependence, Distance } from '../../core/loopPlan.ts'
+import type { Dependence } from '../../core/loopPlan.ts'
 import type { LoopSpec } from '../../core/loopSpec.ts'
 import type { Access, Subscript } from './accesses.ts'
 import { accessForm } from './accessForm.ts'
 import { isDecided } from './affine.ts'
 import { collisionOf } from './collision.ts'
 import type { Budget } from './elimination.ts'
+import { type Vector, vectorId } from './reach.ts'
 import { TooLarge } from './rows.ts'
 import { anyVectors, type Solution, solutionsOf } from './vectors.ts'
 
@@ -37,7 +38,7 @@ export interface Conflict {
   readonly from: Access
   readonly to: Access
   readonly kind: 'flow' | 'anti' | 'output'
-  readonly vector: readonly Distance[]
+  readonly vector: Vector
   /** Two iterations in conflict, the earlier first; absent when a subscript is unknown or the test gave up. */
   readonly witness?: readonly [Key, Key]
   /** Whether nothing but the loop indices decides on the accesses: no condition, no subscript that needs the data. */
@@ -50,7 +51,7 @@ export interface Conflict {
 
 /** The conflict as plain data. */
 export function dependenceOf({ from, to, kind, vector, witness }: Conflict): Dependence {
-  return { array: from.name, kind, from: from.span, to: to.span, vector, ...(witness === undefined ? {} : { witness }) }
+  return { array: from.name, kind, from: from.span, to: to.span, vector: [...vector], ...(witness === undefined ? {} : { witness }) }
 }
 
 /** All conflicts between different iterations, for each pair of accesses and each vector, in the order of the accesses. */
@@ -130,10 +131,10 @@ class Collisions {
   }
 
   private solve(from: Access, to: Access, budget: Budget): Solved {
-    const { rank } = this.spec.over
+    const { rank, extents } = this.spec.over
     try {
       const { systems, complete, needsExtents } = collisionOf(this.spec, from, to)
-      return { solutions: distinct(systems.flatMap((system) => solutionsOf(system, rank, budget))), complete, needsExtents }
+      return { solutions: distinct(systems.flatMap((system) => solutionsOf(system, extents, budget))), complete, needsExtents }
     } catch (error) {
       if (!(error instanceof TooLarge)) throw error
       return { solutions: anyVectors(rank), complete: false, needsExtents: false }
@@ -155,7 +156,7 @@ class Collisions {
 function distinct(solutions: readonly Solution[]): Solution[] {
   const best = new Map<string, Solution>()
   for (const solution of solutions) {
-    const id = solution.vector.join()
+    const id = vectorId(solution.vector)
     const known = best.get(id)
     if (known === undefined || isSmaller(solution.witness, known.witness)) best.set(id, solution)
   }

@@ -63,6 +63,13 @@ export class Elimination {
     return outcome === 'found' ? this.targets.map((row) => this.valueOf(row, -1)) : outcome
   }
 
+  /** The targets over as few parameters as they need, and what holds of those; undefined where there is surely no solution. */
+  projection(): { readonly targets: Row[]; readonly inequalities: Row[] } | undefined {
+    if (!this.project()) return undefined
+    const cut = (row: Row) => [...row.slice(0, this.rank), row[this.count] ?? 0]
+    return { targets: this.targets.map(cut), inequalities: this.levels.slice(0, this.rank).flatMap(({ rows }) => rows.map(cut)) }
+  }
+
   /** Changes the parameters so that a target depends on the first ones alone, and grows with the last of them. */
   private bringForward(target: Row): void {
     const rows = [...this.inequalities, ...this.targets]

@@ -11,25 +11,29 @@
  * That is so exactly if the 2 x 2 minors of the two rows have no common divisor; T then maps the iterations onto all
  * whole points of the skewed space, and no tile is thinned out.
  */
-import type { Distance } from '../../core/loopPlan.ts'
 import type { Form } from '../../core/loopSpec.ts'
+import { mayOppose, type Range, rangeAlong, rangeOfDistance, type Vector } from './reach.ts'
+import { perpendicular } from './rows.ts'
 
 /** The least and the greatest step of a form along a dependence vector. */
-export function stepAlong(form: Form, vector: readonly Distance[]): readonly [least: number, greatest: number] {
+export function stepAlong(form: Form, vector: Vector): Range {
   let [least, greatest] = [0, 0]
   for (const [axis, coefficient] of form.entries()) {
     if (coefficient === 0) continue
-    const [low, high] = rangeOf(vector[axis] ?? '*')
+    const [low, high] = rangeOfDistance(vector[axis] ?? '*')
     least += coefficient > 0 ? coefficient * low : coefficient * high
     greatest += coefficient > 0 ? coefficient * high : coefficient * low
   }
-  return [least, greatest]
+  if (vector.reach === undefined || least === greatest) return [least, greatest]
+  const [low, high] = rangeAlong(form, vector.reach)
+  return [Math.max(least, low), Math.min(greatest, high)]
 }
 
-function rangeOf(distance: Distance): readonly [number, number] {
-  if (typeof distance === 'number') return [distance, distance]
-  if (distance === '+') return [1, Number.POSITIVE_INFINITY]
-  return [Number.NEGATIVE_INFINITY, distance === '-' ? -1 : Number.POSITIVE_INFINITY]
+/** Whether a vector may go forward along one form and back along the other. */
+export function mayTurn(a: Form, b: Form, vector: Vector): boolean {
+  const [[low, high], [least, greatest]] = [stepAlong(a, vector), stepAlong(b, vector)]
+  const turns = (high > 0 && least < 0) || (low < 0 && greatest > 0)
+  return turns && (vector.reach === undefined || mayOppose(a, b, vector.reach))
 }
 
 /** The form of one axis. */
@@ -73,7 +77,7 @@ const MOST_FACTORS: readonly number[] = [0, 0, 12, 7, 4]
  * Forms worth trying for a set of vectors, the least skewed first: each axis of more than one index, either way round,
  * plus multiples of the others. The multiples are small ones and those with which a step against the axis is made up for.
  */
-export function candidateForms(vectors: readonly (readonly Distance[])[], extents: readonly (number | undefined)[]): Form[] {
+export function candidateForms(vectors: readonly Vector[], extents: readonly (number | undefined)[]): Form[] {
   const rank = extents.length
   const usable = extents.map((extent) => extent === undefined || extent > 1)
   const found = new Map<string, Form>()
@@ -96,13 +100,18 @@ function outerFirst(a: Form, b: Form): number {
 }
 
 /** How much of `other` is worth adding to a multiple of `axis`: what vectors ask for before what is only small. */
-function factorsOf(vectors: readonly (readonly Distance[])[], axis: number, other: number): number[] {
+function factorsOf(vectors: readonly Vector[], axis: number, other: number): number[] {
   const asked = vectors.flatMap((vector) => {
-    const [distance, lever] = [vector[axis], vector[other]]
-    if (typeof distance !== 'number' || distance === 0) return []
-    const each = typeof lever === 'number' ? lever : lever === '+' ? 1 : lever === '-' ? -1 : 0
-    const factor = each === 0 ? 0 : Math.ceil(Math.abs(distance / each))
-    return factor > 2 && factor <= STEEPEST ? [factor, -factor] : []
+    const [step, lever] = [axis, other].map((one) => stepAlong(axisForm(one, vector.length), vector))
+    const [least = 0, greatest = 0] = step ?? []
+    const [low = 0, high = 0] = lever ?? []
+    // The least that the other axis is sure to go.
+    const each = Math.max(low, -high)
+    if (each <= 0) return []
+    return [least, greatest].flatMap((end) => {
+      const factor = Math.ceil(Math.abs(end) / each)
+      return factor > 2 && factor <= STEEPEST ? [factor, -factor] : []
+    })
   })
   const steepest = [...new Set(asked)].sort((a, b) => Math.abs(b) - Math.abs(a) || b - a)
   return [...new Set([0, 1, -1, ...steepest.slice(0, 2), 2, -2, ...steepest.slice(2)])]
@@ -112,28 +121,28 @@ function combinations(choices: readonly (readonly number[])[]): Form[] {
   return choices.reduce<Form[]>((forms, values) => forms.flatMap((form) => values.map((value) => [...form, value])), [[]])
 }
 
-/** Forms that stand still along the first vectors, for bands that no dependence leaves: at right angles to them. */
-export function normalForms(vectors: readonly (readonly Distance[])[]): Form[] {
-  const steps = vectors.filter((vector): vector is readonly number[] => vector.every((distance) => typeof distance === 'number'))
-  const [first] = steps
-  if (first?.length === 2) return [primitive([at(first, 1), -at(first, 0)])]
-  if (first?.length !== 3) return []
-  const crossed = steps.map((step) => cross(first, step)).find((form) => skewOf(form) > 0)
-  return crossed === undefined ? [] : [primitive(crossed)]
+/** Forms that stand still along all vectors, for bands that no dependence leaves; all others are combinations of these. */
+export function normalForms(vectors: readonly Vector[], extents: readonly (number | undefined)[]): Form[] {
+  const rank = extents.length
+  // Nothing is cut along an axis of one index.
+  const narrow = extents.flatMap((extent, axis) => (extent !== undefined && extent <= 1 ? [axisForm(axis, rank)] : []))
+  return perpendicular([...narrow, ...vectors.flatMap(directionsOf)], rank).map(forward)
 }
 
-function cross(a: Form, b: Form): Form {
-  return [0, 1, 2].map((axis) => {
-    const [i, j] = [(axis + 1) % 3, (axis + 2) % 3]
-    return at(a, i) * at(b, j) - at(a, j) * at(b, i)
-  })
-}
-
-/** Without a common divisor, the first coefficient positive. */
-function primitive(form: Form): Form {
-  const divisor = form.reduce((known, coefficient) => gcd(known, Math.abs(coefficient)), 0)
+/** The form or its opposite, the first coefficient positive. */
+function forward(form: Form): Form {
   const sign = (form.find((coefficient) => coefficient !== 0) ?? 1) < 0 ? -1 : 1
-  return form.map((coefficient) => (coefficient * sign) / divisor + 0)
+  return form.map((coefficient) => coefficient * sign + 0)
+}
+
+/** Steps that span all those of a vector. */
+function directionsOf(vector: Vector): Form[] {
+  if (vector.reach !== undefined) {
+    const { steps } = vector.reach
+    return Array.from({ length: steps[0]?.length ?? 0 }, (_, column) => steps.map((step) => step[column] ?? 0))
+  }
+  const fixed = vector.map((distance) => (typeof distance === 'number' ? distance : 0))
+  return [fixed, ...vector.flatMap((distance, axis) => (typeof distance === 'number' ? [] : [axisForm(axis, vector.length)]))]
 }
 
 /** `j + 2 i`: the innermost axis first, as one says "j skewed by i". */

@@ -87,6 +87,17 @@ export class IntegerSystem {
     ).least()
   }
 
+  /**
+   * Steps a - b together, over free whole numbers, with inequalities that hold of those; undefined where there is surely no
+   * solution. Every solution's steps are among them.
+   */
+  differences(pairs: readonly (readonly [a: number, b: number])[], budget: Budget): { steps: Row[]; inequalities: Row[] } | undefined {
+    const inequalities = this.inequalities.map((row) => [...row])
+    const steps = pairs.map(([a, b]) => this.difference(a, b, 0))
+    const projected = new Elimination(inequalities, steps, budget).projection()
+    return projected && { steps: projected.targets, inequalities: projected.inequalities }
+  }
+
   private difference(a: number, b: number, value: number): Row {
     const [left = [], right = []] = [this.watched[a], this.watched[b]]
     const row = left.map((x, column) => checked(x - (right[column] ?? 0)))

@@ -60,6 +60,29 @@ export function gathered(row: Row, rows: readonly Row[], first: number, end: num
   }
 }
 
+/** A basis of the whole-number rows at right angles to all of some rows of one length; empty where there is none, or numbers grow too large. */
+export function perpendicular(directions: readonly (readonly number[])[], length: number): Row[] {
+  // Columns are changed until each direction needs one column more; those that none needs are at right angles to all.
+  const units = Array.from({ length }, (_, at) => Array.from({ length }, (__, column) => (column === at ? 1 : 0)))
+  const rows = [...units, ...directions.map((direction) => [...direction])]
+  let used = 0
+  try {
+    for (const row of rows.slice(length)) {
+      const column = gathered(row, rows, used, length)
+      if (column === undefined) continue
+      for (const one of rows) [one[used], one[column]] = [one[column] ?? 0, one[used] ?? 0]
+      used++
+    }
+  } catch (error) {
+    if (!(error instanceof TooLarge)) throw error
+    return []
+  }
+  return units
+    .map((_, at) => at)
+    .slice(used)
+    .map((column) => units.map((row) => row[column] ?? 0))
+}
+
 /**
  * Adds an inequality, row >= 0, to others: without common factors, and only the tighter of two that differ in their
  * constant. False where it can never hold.

@@ -2,8 +2,9 @@ import { expect, test } from 'vitest'
 import { denseArray, parseLoop, rangeOver, type TestLoop } from '../../../property-tests/arbitraries/parseBody.ts'
 import { analyzeLoop } from './analyze.ts'
 import { formText } from './forms.ts'
+import type { Vector } from './reach.ts'
 import { notParallelError } from './requireParallel.ts'
-import { chooseSchedule, type Vector } from './schedule.ts'
+import { chooseSchedule } from './schedule.ts'
 
 const any = { options: { order: 'any' } } as const
 const env = {

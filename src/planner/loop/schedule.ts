@@ -51,11 +51,10 @@
  *
  * `*` may be any integer, `+` any positive one, `-` any negative one.
  */
-import type { Distance, ScheduleKind } from '../../core/loopPlan.ts'
+import type { ScheduleKind } from '../../core/loopPlan.ts'
 import type { Form, InnerSchedule, Schedule } from '../../core/loopSpec.ts'
-import { areUnimodular, axesIn, axisForm, candidateForms, normalForms, skewOf, stepAlong } from './forms.ts'
-
-export type Vector = readonly Distance[]
+import { areUnimodular, axesIn, axisForm, candidateForms, mayTurn, normalForms, skewOf, stepAlong } from './forms.ts'
+import { type Vector, vectorId } from './reach.ts'
 
 export interface Space {
   readonly extents: readonly (number | undefined)[]
@@ -154,7 +153,7 @@ export function allowsVector(kind: PlannedKind, vector: Vector, forms: readonly 
     case 'wavefront':
     case 'skewed':
       if (steps.every(([least]) => least >= 0)) return true
-      return order === 'any' && (isStill.some((still) => still) || steps.every(([, greatest]) => greatest <= 0))
+      return order === 'any' && !mayTurn(forms[0] ?? [], forms[1] ?? [], vector)
     case 'stepped':
       return isCarried(vector, forms.length)
     case 'serial':
@@ -196,7 +195,7 @@ export function* cutChoices(kind: PlannedKind, vectors: readonly Vector[], space
 
 /** Slanted bands that no dependence may leave. */
 function bands(vectors: readonly Vector[], extents: Space['extents']): readonly (readonly Form[])[] {
-  const forms = [...candidateForms(vectors, extents), ...normalForms(vectors)]
+  const forms = [...candidateForms(vectors, extents), ...normalForms(vectors, extents)]
   return forms.filter((form) => skewOf(form) > 1 && isForward(form) && isUsable(form, extents)).map((form) => [form])
 }
 
@@ -260,7 +259,7 @@ function byKey(choices: readonly (readonly Form[])[], keyOf: (choice: readonly F
 
 /** Each vector once. */
 export function distinctVectors(conflicts: readonly { readonly vector: Vector }[]): Vector[] {
-  return [...new Map(conflicts.map(({ vector }) => [vector.join(), vector])).values()]
+  return [...new Map(conflicts.map(({ vector }) => [vectorId(vector), vector])).values()]
 }
 
 /** The axes a schedule cuts, alone or in a form; those that it runs in order come first. */

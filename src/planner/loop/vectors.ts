@@ -9,24 +9,29 @@ import type { Key } from '../../core/indexSpace.ts'
 import type { Distance } from '../../core/loopPlan.ts'
 import type { Budget } from './elimination.ts'
 import type { IntegerSystem } from './integerSystem.ts'
+import { type Vector, withReach } from './reach.ts'
 
 export interface Solution {
-  readonly vector: readonly Distance[]
+  readonly vector: Vector
   /** Two iterations in conflict, the smallest; absent when the search was given up. */
   readonly witness?: readonly [Key, Key]
 }
+
+/** How many indices each axis has, where that is known. */
+type Extents = readonly (number | undefined)[]
 
 /** What is watched in a collision system of `rank` axes: the key of p, then that of q. */
 const earlier = (axis: number) => axis
 const later = (axis: number, rank: number) => rank + axis
 
 /** The lexicographically positive vectors of q - p: for each axis, those that are 0 before it and positive there. */
-export function solutionsOf(system: IntegerSystem, rank: number, budget: Budget): Solution[] {
+export function solutionsOf(system: IntegerSystem, extents: Extents, budget: Budget): Solution[] {
+  const rank = extents.length
   const solutions: Solution[] = []
   const equalSoFar = system.copy()
   for (let axis = 0; axis < rank && equalSoFar.feasible; axis++) {
     const carried = equalSoFar.copy().atLeast(later(axis, rank), earlier(axis), 1)
-    solutions.push(...completed(carried, new Array<Distance>(axis).fill(0), rank, budget))
+    solutions.push(...completed(carried, new Array<Distance>(axis).fill(0), extents, budget))
     equalSoFar.equal(later(axis, rank), earlier(axis), 0)
   }
   return solutions
@@ -40,22 +45,24 @@ export function anyVectors(rank: number): Solution[] {
 }
 
 /** Extends a vector over the axes that it lacks; an entry that is 0 or has one sign is split into the two cases. */
-function completed(system: IntegerSystem, vector: readonly Distance[], rank: number, budget: Budget): Solution[] {
-  const axis = vector.length
-  if (axis === rank) return witnessed(system, vector, rank, budget)
+function completed(system: IntegerSystem, vector: readonly Distance[], extents: Extents, budget: Budget): Solution[] {
+  const [axis, rank] = [vector.length, extents.length]
+  if (axis === rank) return witnessed(system, vector, extents, budget)
   const range = system.range(later(axis, rank), earlier(axis), budget)
   if (range === undefined) return []
   const { least, greatest } = range
   const distance = least === greatest ? least : least > 0 ? '+' : greatest < 0 ? '-' : '*'
-  if (distance !== '*' || (least < 0 && greatest > 0)) return completed(system, [...vector, distance], rank, budget)
+  if (distance !== '*' || (least < 0 && greatest > 0)) return completed(system, [...vector, distance], extents, budget)
   const still = system.copy().equal(later(axis, rank), earlier(axis), 0)
   const moving =
     least === 0 ? system.copy().atLeast(later(axis, rank), earlier(axis), 1) : system.copy().atLeast(earlier(axis), later(axis, rank), 1)
-  return [...completed(still, [...vector, 0], rank, budget), ...completed(moving, vector, rank, budget)]
+  return [...completed(still, [...vector, 0], extents, budget), ...completed(moving, vector, extents, budget)]
 }
 
-function witnessed(system: IntegerSystem, vector: readonly Distance[], rank: number, budget: Budget): Solution[] {
+function witnessed(system: IntegerSystem, vector: readonly Distance[], extents: Extents, budget: Budget): Solution[] {
+  const rank = extents.length
   const values = system.least(budget)
   if (values === 'none') return []
-  return values === 'unknown' ? [{ vector }] : [{ vector, witness: [values.slice(0, rank), values.slice(rank)] }]
+  const known = withReach(vector, system, extents, budget)
+  return values === 'unknown' ? [{ vector: known }] : [{ vector: known, witness: [values.slice(0, rank), values.slice(rank)] }]
 }

@@ -1,0 +1,165 @@
+/**
+ * What is known of the steps of a dependence vector beyond its entries: how they go together, and how far.
+ *
+ *     A[i + j] = …            [+, -], and the two always add up to 0
+ *     A[i - 1, j + k], k < 3  [1, -], and j goes back by 2 at most
+ *
+ * The steps d = q - p of a vector are written in free whole numbers t, each entry of d a row over t, with inequalities that
+ * hold of t. It is the projection of the collision system, so every step of two iterations in conflict is among them;
+ * others may be too. How far a form h goes, h(d) from least to greatest, then follows for any h.
+ */
+import type { Distance } from '../../core/loopPlan.ts'
+import type { Form } from '../../core/loopSpec.ts'
+import { type Budget, Elimination } from './elimination.ts'
+import type { IntegerSystem } from './integerSystem.ts'
+import { checked, constantOf, insert, type Row, TooLarge } from './rows.ts'
+
+export interface Reach {
+  /** For each axis, its entry of the step over t. */
+  readonly steps: readonly Row[]
+  /** Rows over t that are not negative. */
+  readonly inequalities: readonly Row[]
+}
+
+/** A dependence vector: one entry for each axis, and what is known beyond them, if anything. */
+export type Vector = readonly Distance[] & { readonly reach?: Reach }
+
+export type Range = readonly [least: number, greatest: number]
+
+/** A text that is equal for vectors of which the same is known. */
+export function vectorId(vector: Vector): string {
+  const { reach } = vector
+  return reach === undefined ? vector.join() : `${vector.join()} ${reach.steps.join(' ')} ${reach.inequalities.join(' ')}`
+}
+
+/** What an entry may be. */
+export function rangeOfDistance(distance: Distance): Range {
+  if (typeof distance === 'number') return [distance, distance]
+  if (distance === '+') return [1, Number.POSITIVE_INFINITY]
+  return [Number.NEGATIVE_INFINITY, distance === '-' ? -1 : Number.POSITIVE_INFINITY]
+}
+
+/** The vector with what its system knows of its steps, where that is more than the entries say. */
+export function withReach(
+  distances: readonly Distance[],
+  system: IntegerSystem,
+  extents: readonly (number | undefined)[],
+  budget: Budget,
+): Vector {
+  if (distances.every((distance) => typeof distance === 'number')) return distances
+  const rank = distances.length
+  const axes = distances.map((_, axis) => axis)
+  const known = system.differences(
+    axes.map((axis) => [rank + axis, axis]),
+    budget,
+  )
+  if (known === undefined) return distances
+  const limits = extents.map(limitOf)
+  // A step that is surely far makes up for others.
+  const isLong = distances.some((distance, axis) => typeof distance === 'number' && Math.abs(distance) > (limits[axis] ?? 0))
+  const reach = { steps: known.steps, inequalities: known.inequalities.filter((row) => isLong || !isFar(row, known.steps, limits)) }
+  return saysMore(reach, distances) ? Object.assign([...distances], { reach }) : distances
+}
+
+/** Steps farther than this are taken for steps of any length. */
+const FAR = 64
+
+/**
+ * So are steps through most of the space: a form that makes up for them would leave nothing to run together, and would do
+ * for this extent only.
+ */
+function limitOf(extent: number | undefined): number {
+  return extent === undefined ? FAR : Math.min(FAR, Math.floor((extent - 1) / 2))
+}
+
+/** Whether an inequality bounds steps only where they are far. */
+function isFar(row: Row, steps: readonly Row[], limits: readonly number[]): boolean {
+  const columns = columnsOf(row)
+  const [column = 0] = columns
+  const alone = columns.length === 1 ? steps.flatMap((step, axis) => (columnsOf(step).join() === `${column}` ? [axis] : [])) : []
+  if (alone.length === 0) {
+    return Math.abs(constantOf(row)) > Math.max(...limits) * columns.reduce((sum, one) => sum + Math.abs(row[one] ?? 0), 0)
+  }
+  const end = -constantOf(row) / (row[column] ?? 1)
+  return alone.every((axis) => {
+    const step = steps[axis] ?? []
+    return Math.abs((step[column] ?? 0) * end + constantOf(step)) > (limits[axis] ?? 0)
+  })
+}
+
+/** Whether some entries go together, or some are known to be no longer, or no shorter, than their signs say. */
+function saysMore({ steps, inequalities }: Reach, distances: readonly Distance[]): boolean {
+  const columns = steps.flatMap(columnsOf)
+  if (new Set(columns).size < columns.length || inequalities.some((row) => columnsOf(row).length > 1)) return true
+  return inequalities.some((row) => {
+    const [column = 0] = columnsOf(row)
+    const axis = steps.findIndex((step) => step[column] !== 0)
+    const step = steps[axis] ?? []
+    const times = (step[column] ?? 0) / (row[column] ?? 1)
+    const end = constantOf(step) - times * constantOf(row)
+    const [least, greatest] = rangeOfDistance(distances[axis] ?? '*')
+    return times > 0 ? end > least : end < greatest
+  })
+}
+
+/** The parameters that a row depends on. */
+function columnsOf(row: Row): number[] {
+  return row.flatMap((factor, column) => (factor !== 0 && column < row.length - 1 ? [column] : []))
+}
+
+/** Work for one question about a few inequalities. */
+const BUDGET = 200
+
+/** What has been asked of a reach already. */
+const asked = new WeakMap<Reach, Map<string, Range>>()
+
+/** How far a form goes along the steps, as far as that is known. */
+export function rangeAlong(form: Form, reach: Reach): Range {
+  const known = asked.get(reach) ?? new Map<string, Range>()
+  asked.set(reach, known)
+  const id = form.join()
+  const range = known.get(id) ?? solvedRange(form, reach)
+  known.set(id, range)
+  return range
+}
+
+function solvedRange(form: Form, { steps, inequalities }: Reach): Range {
+  try {
+    const rows = inequalities.map((row) => [...row])
+    const range = new Elimination(rows, [rowAlong(form, steps)], { left: BUDGET }).range()
+    return range === undefined ? ANY : [range.least, range.greatest]
+  } catch (error) {
+    if (!(error instanceof TooLarge)) throw error
+    return ANY
+  }
+}
+
+const ANY: Range = [Number.NEGATIVE_INFINITY, Number.POSITIVE_INFINITY]
+
+/** Whether some step may go forward along one form and back along the other. */
+export function mayOppose(a: Form, b: Form, { steps, inequalities }: Reach): boolean {
+  const turned = (forward: Form, back: Form) => {
+    const [up, down] = [rowAlong(forward, steps), rowAlong(back, steps).map((factor) => -factor + 0)]
+    const rows = inequalities.map((row) => [...row])
+    if (!insert(rows, less(up)) || !insert(rows, less(down))) return false
+    return new Elimination(rows, [up], { left: BUDGET }).range() !== undefined
+  }
+  try {
+    return turned(a, b) || turned(b, a)
+  } catch (error) {
+    if (!(error instanceof TooLarge)) throw error
+    return true
+  }
+}
+
+function less(row: Row): Row {
+  return row.map((factor, column) => (column === row.length - 1 ? factor - 1 : factor))
+}
+
+/** What a form makes of a step, over t. */
+function rowAlong(form: Form, steps: readonly Row[]): Row {
+  const width = steps[0]?.length ?? 1
+  return Array.from({ length: width }, (_, column) =>
+    steps.reduce((sum, step, axis) => checked(sum + checked((form[axis] ?? 0) * (step[column] ?? 0))), 0),
+  )
+}
