@@ -21,10 +21,10 @@ import { freestSchedule, ORACLE_KINDS, type OracleKind, type Step, stepsOf } fro
 
 const RUN = announcedRun('oracle.prop.ts', 1_000)
 // Far above what a run takes, for machines under load.
-vi.setConfig({ testTimeout: 100 * RUN.numRuns + 60_000 })
+vi.setConfig({ testTimeout: 500 * RUN.numRuns + 60_000 })
 
 /** For each rank, how many indices the axes of more than one have: so few that all pairs can be tried. */
-const SIZES: Readonly<Record<number, readonly number[]>> = { 1: [9, 14], 2: [5, 11], 3: [3, 7], 4: [2, 5] }
+const SIZES: Readonly<Record<number, readonly number[]>> = { 1: [9, 14], 2: [4, 9], 3: [3, 5], 4: [2, 4] }
 const LARGER: Readonly<Record<number, number>> = { 1: 24, 2: 24, 3: 11, 4: 8 }
 
 test('a loop of affine subscripts runs as freely as the steps between its iterations allow', () => {
@@ -65,7 +65,7 @@ function compared(loops: readonly RandomLoop[]): { readonly kind: OracleKind | '
   const extents = last.spec.over.extents.map((extent) => extent ?? 1)
   const free = freestSchedule([...steps.values()], extents, plan.order)
   if (free === undefined) return { kind: 'serial' }
-  const planned = ORACLE_KINDS.findIndex((kind) => kind === plan.schedule.kind)
+  const planned = (ORACLE_KINDS as readonly string[]).indexOf(plan.schedule.kind)
   if (planned >= 0 && planned <= ORACLE_KINDS.indexOf(free.kind)) return { kind: free.kind }
   const wanted = `${free.kind}${free.forms.length === 0 ? '' : ` along ${free.forms.map((form) => `(${form.join()})`).join(' and ')}`}`
   return { kind: free.kind, complaint: describe(last, plan, wanted, [...steps.values()]) }

@@ -112,7 +112,7 @@ class Lowering {
         const by = (node.update as Syntax).type === 'AssignmentExpression' ? ((node.update as Syntax).right as Syntax).value : 1
         const step = (test.operator === '<' ? 1 : -1) * Number(by)
         const body = this.statements(node.body as Syntax)
-        const counted = from === undefined ? {} : { counted: { local, from, to, step } }
+        const counted = from === undefined || (test.operator !== '<' && test.operator !== '>') ? {} : { counted: { local, from, to, step } }
         return [{ kind: 'For', init, test: this.expression(test), update, body, doWhile: false, ...counted, span }]
       }
       case 'ReturnStatement': {

@@ -151,7 +151,14 @@ function lowerConditional(l: Lowering, node: Expression & { type: 'ConditionalEx
     l.emit(...chosen.emitted)
     return chosen.value
   }
-  if (then.value.kind === 'view' && other.value.kind === 'view') return l.refuse('view-chosen', node)
+  if (then.value.kind === 'view' && other.value.kind === 'view') {
+    const [a, b] = [then.value, other.value]
+    const isOneArray = a.array === b.array && a.prefix.length === b.prefix.length
+    if (!isOneArray || then.emitted.length + other.emitted.length > 0) return l.refuse('view-chosen', node)
+    // Of one array, a row is chosen by its number.
+    const prefix = a.prefix.map((row, axis) => l.stabilized(conditional(test, row, b.prefix[axis] ?? row, span), 'row'))
+    return { kind: 'view', array: a.array, prefix }
+  }
   const isLiteral = (value: Value): boolean => value.kind === 'tuple' || value.kind === 'record' || value.kind === 'key'
   if (isLiteral(then.value) || isLiteral(other.value)) {
     // literals chosen by a condition can only be returned

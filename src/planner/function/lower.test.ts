@@ -187,6 +187,12 @@ H[(@1 + 1), 1] += #0
 H[(@1 + 1), 2] = (H[(@1 + 1), 2] + 1)`,
   )
   expect(
+    loop((v, [i, j], { W }) => {
+      const w = v > 0 ? W.row(i) : W.row(j)
+      w[0] = 1
+    }),
+  ).toBe('let row = ((#0 > 0) ? @0 : @1)\nW[row, 0] = 1')
+  expect(
     loop((v, [i, j], { W, H }) => {
       const w = v > 0 ? W.row(i) : H.row(j)
       w[0] = 1

@@ -8,6 +8,7 @@ import { type Expr, expressionsOf, type FunctionIr, visitExpr, visitStmts } from
 import type { LoopSpec } from '../../core/loopSpec.ts'
 import type { Access } from './accesses.ts'
 import type { Conflict } from './dependence.ts'
+import { vectorId } from './reach.ts'
 import { chooseSchedule, distinctVectors, KINDS, type PlannedKind } from './schedule.ts'
 
 export interface AdviceContext {
@@ -45,14 +46,14 @@ export function advisor({ spec, ir, conflicts, parallel }: AdviceContext): (want
     onArrays.flatMap((edits) => edits.slice(0, 1)),
     onArrays.flatMap((edits) => edits.slice(-1)),
   ]
-  const reached = new Map<Edit[], number>()
+  // Many edits leave the same vectors.
+  const reached = new Map<string, number>()
   const rankAfter = (edits: Edit[]): number => {
-    const known = reached.get(edits)
-    if (known !== undefined) return known
-    const left = conflicts.filter((conflict) => !edits.some((edit) => edit.removes(conflict)))
+    const left = distinctVectors(conflicts.filter((conflict) => !edits.some((edit) => edit.removes(conflict))))
     const space = { extents: spec.over.extents, order: edits.some((edit) => edit.order === 'any') ? ('any' as const) : order }
-    const rank = KINDS.indexOf(chooseSchedule(distinctVectors(left), space).schedule.kind)
-    reached.set(edits, rank)
+    const id = [space.order, ...left.map(vectorId)].join(' | ')
+    const rank = reached.get(id) ?? KINDS.indexOf(chooseSchedule(left, space).schedule.kind)
+    reached.set(id, rank)
     return rank
   }
   return (wanted) => {

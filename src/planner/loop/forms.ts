@@ -12,21 +12,34 @@
  * whole points of the skewed space, and no tile is thinned out.
  */
 import type { Form } from '../../core/loopSpec.ts'
-import { mayOppose, type Range, rangeAlong, rangeOfDistance, type Vector } from './reach.ts'
+import { mayOppose, type Range, rangeAlong, type Vector } from './reach.ts'
 import { perpendicular } from './rows.ts'
 
 /** The least and the greatest step of a form along a dependence vector. */
 export function stepAlong(form: Form, vector: Vector): Range {
-  let [least, greatest] = [0, 0]
-  for (const [axis, coefficient] of form.entries()) {
-    if (coefficient === 0) continue
-    const [low, high] = rangeOfDistance(vector[axis] ?? '*')
-    least += coefficient > 0 ? coefficient * low : coefficient * high
-    greatest += coefficient > 0 ? coefficient * high : coefficient * low
-  }
+  const [least, greatest] = [leastByEntries(form, vector, 1), -leastByEntries(form, vector, -1)]
   if (vector.reach === undefined || least === greatest) return [least, greatest]
   const [low, high] = rangeAlong(form, vector.reach)
   return [Math.max(least, low), Math.min(greatest, high)]
+}
+
+/** Whether a form never goes back along a vector. */
+export function goesForward(form: Form, vector: Vector): boolean {
+  return leastByEntries(form, vector, 1) >= 0 || (vector.reach !== undefined && rangeAlong(form, vector.reach)[0] >= 0)
+}
+
+/** The least that a multiple of a form comes to, as far as the entries tell. */
+function leastByEntries(form: Form, vector: Vector, times: 1 | -1): number {
+  let least = 0
+  for (let axis = 0; axis < form.length; axis++) {
+    const coefficient = times * (form[axis] ?? 0)
+    if (coefficient === 0) continue
+    const distance = vector[axis] ?? '*'
+    if (typeof distance === 'number') least += coefficient * distance
+    else if (distance === (coefficient > 0 ? '+' : '-')) least += Math.abs(coefficient)
+    else return Number.NEGATIVE_INFINITY
+  }
+  return least
 }
 
 /** Whether a vector may go forward along one form and back along the other. */
@@ -77,8 +90,20 @@ const MOST_FACTORS: readonly number[] = [0, 0, 12, 7, 4]
  * Forms worth trying for a set of vectors, the least skewed first: each axis of more than one index, either way round,
  * plus multiples of the others. The multiples are small ones and those with which a step against the axis is made up for.
  */
-export function candidateForms(vectors: readonly Vector[], extents: readonly (number | undefined)[]): Form[] {
+export function candidateForms(vectors: readonly Vector[], extents: readonly (number | undefined)[]): readonly Form[] {
+  const known = foundFor.get(vectors) ?? new Map<string, readonly Form[]>()
+  foundFor.set(vectors, known)
+  const forms = known.get(extents.join()) ?? foundForms(vectors, extents)
+  known.set(extents.join(), forms)
+  return forms
+}
+
+/** Several schedules of one set of vectors ask for the same forms. */
+const foundFor = new WeakMap<readonly Vector[], Map<string, readonly Form[]>>()
+
+function foundForms(vectors: readonly Vector[], extents: readonly (number | undefined)[]): Form[] {
   const rank = extents.length
+  const steps = extents.map((_, axis) => vectors.map((vector) => stepAlong(axisForm(axis, rank), vector)))
   const usable = extents.map((extent) => extent === undefined || extent > 1)
   const found = new Map<string, Form>()
   for (let axis = 0; axis < rank; axis++) {
@@ -86,12 +111,13 @@ export function candidateForms(vectors: readonly Vector[], extents: readonly (nu
     for (const sign of [1, -1]) {
       const most = MOST_FACTORS[Math.min(rank, MOST_FACTORS.length - 1)] ?? 1
       const factors = extents.map((_, other) =>
-        other === axis ? [sign] : usable[other] === true ? factorsOf(vectors, axis, other).slice(0, most) : [0],
+        other === axis ? [sign] : usable[other] === true ? factorsOf(steps[axis] ?? [], steps[other] ?? []).slice(0, most) : [0],
       )
       for (const form of combinations(factors)) found.set(form.join(), form)
     }
   }
-  return [...found.values()].sort((a, b) => skewOf(a) - skewOf(b) || outerFirst(a, b))
+  const forms = [...found.values()].map((form) => ({ form, skew: skewOf(form) }))
+  return forms.sort((a, b) => a.skew - b.skew || outerFirst(a.form, b.form)).map(({ form }) => form)
 }
 
 function outerFirst(a: Form, b: Form): number {
@@ -99,16 +125,14 @@ function outerFirst(a: Form, b: Form): number {
   return at(b, axis) - at(a, axis)
 }
 
-/** How much of `other` is worth adding to a multiple of `axis`: what vectors ask for before what is only small. */
-function factorsOf(vectors: readonly Vector[], axis: number, other: number): number[] {
-  const asked = vectors.flatMap((vector) => {
-    const [step, lever] = [axis, other].map((one) => stepAlong(axisForm(one, vector.length), vector))
-    const [least = 0, greatest = 0] = step ?? []
-    const [low = 0, high = 0] = lever ?? []
+/** How much of another axis is worth adding to a multiple of an axis: what vectors ask for before what is only small. */
+function factorsOf(steps: readonly Range[], levers: readonly Range[]): number[] {
+  const asked = steps.flatMap((ends, vector) => {
+    const [low = 0, high = 0] = levers[vector] ?? []
     // The least that the other axis is sure to go.
     const each = Math.max(low, -high)
     if (each <= 0) return []
-    return [least, greatest].flatMap((end) => {
+    return ends.flatMap((end) => {
       const factor = Math.ceil(Math.abs(end) / each)
       return factor > 2 && factor <= STEEPEST ? [factor, -factor] : []
     })

@@ -19,6 +19,8 @@ export interface Reach {
   readonly steps: readonly Row[]
   /** Rows over t that are not negative. */
   readonly inequalities: readonly Row[]
+  /** Both as a text. */
+  readonly id: string
 }
 
 /** A dependence vector: one entry for each axis, and what is known beyond them, if anything. */
@@ -28,12 +30,11 @@ export type Range = readonly [least: number, greatest: number]
 
 /** A text that is equal for vectors of which the same is known. */
 export function vectorId(vector: Vector): string {
-  const { reach } = vector
-  return reach === undefined ? vector.join() : `${vector.join()} ${reach.steps.join(' ')} ${reach.inequalities.join(' ')}`
+  return vector.reach === undefined ? vector.join() : `${vector.join()} ${vector.reach.id}`
 }
 
 /** What an entry may be. */
-export function rangeOfDistance(distance: Distance): Range {
+function rangeOfDistance(distance: Distance): Range {
   if (typeof distance === 'number') return [distance, distance]
   if (distance === '+') return [1, Number.POSITIVE_INFINITY]
   return [Number.NEGATIVE_INFINITY, distance === '-' ? -1 : Number.POSITIVE_INFINITY]
@@ -57,8 +58,10 @@ export function withReach(
   const limits = extents.map(limitOf)
   // A step that is surely far makes up for others.
   const isLong = distances.some((distance, axis) => typeof distance === 'number' && Math.abs(distance) > (limits[axis] ?? 0))
-  const reach = { steps: known.steps, inequalities: known.inequalities.filter((row) => isLong || !isFar(row, known.steps, limits)) }
-  return saysMore(reach, distances) ? Object.assign([...distances], { reach }) : distances
+  const inequalities = known.inequalities.filter((row) => isLong || !isFar(row, known.steps, limits))
+  if (!saysMore(known.steps, inequalities, distances)) return distances
+  const id = `${known.steps.join(' ')} where ${inequalities.join(' ')}`
+  return Object.assign([...distances], { reach: { steps: known.steps, inequalities, id } })
 }
 
 /** Steps farther than this are taken for steps of any length. */
@@ -72,23 +75,18 @@ function limitOf(extent: number | undefined): number {
   return extent === undefined ? FAR : Math.min(FAR, Math.floor((extent - 1) / 2))
 }
 
-/** Whether an inequality bounds steps only where they are far. */
+/** Whether an inequality bounds single entries of a step, and those only where they are far. */
 function isFar(row: Row, steps: readonly Row[], limits: readonly number[]): boolean {
   const columns = columnsOf(row)
   const [column = 0] = columns
   const alone = columns.length === 1 ? steps.flatMap((step, axis) => (columnsOf(step).join() === `${column}` ? [axis] : [])) : []
-  if (alone.length === 0) {
-    return Math.abs(constantOf(row)) > Math.max(...limits) * columns.reduce((sum, one) => sum + Math.abs(row[one] ?? 0), 0)
-  }
   const end = -constantOf(row) / (row[column] ?? 1)
-  return alone.every((axis) => {
-    const step = steps[axis] ?? []
-    return Math.abs((step[column] ?? 0) * end + constantOf(step)) > (limits[axis] ?? 0)
-  })
+  const isFarAlong = (axis: number) => Math.abs((steps[axis]?.[column] ?? 0) * end + constantOf(steps[axis] ?? [])) > (limits[axis] ?? 0)
+  return alone.length > 0 && alone.every(isFarAlong)
 }
 
 /** Whether some entries go together, or some are known to be no longer, or no shorter, than their signs say. */
-function saysMore({ steps, inequalities }: Reach, distances: readonly Distance[]): boolean {
+function saysMore(steps: readonly Row[], inequalities: readonly Row[], distances: readonly Distance[]): boolean {
   const columns = steps.flatMap(columnsOf)
   if (new Set(columns).size < columns.length || inequalities.some((row) => columnsOf(row).length > 1)) return true
   return inequalities.some((row) => {

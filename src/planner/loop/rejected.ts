@@ -4,6 +4,7 @@ import type { LoopSpec } from '../../core/loopSpec.ts'
 import type { Refusal } from '../../core/span.ts'
 import { type AdviceContext, advisor } from './advice.ts'
 import { type Conflict, dependenceOf } from './dependence.ts'
+import { type Vector, vectorId } from './reach.ts'
 import { allowsVector, cutChoices, distinctVectors, type PlannedKind, plannedKind } from './schedule.ts'
 
 export function rejectedOf(kinds: readonly PlannedKind[], context: AdviceContext): LoopPlan['rejected'] {
@@ -18,14 +19,19 @@ export function rejectedOf(kinds: readonly PlannedKind[], context: AdviceContext
 
 function becauseOf(kind: PlannedKind, spec: LoopSpec, conflicts: readonly Conflict[]): (Dependence | Refusal)[] {
   const order = spec.options.order ?? 'serial'
-  const candidates = cutChoices(kind, distinctVectors(conflicts), { extents: spec.over.extents, order })
+  const vectors = distinctVectors(conflicts)
+  const candidates = [...cutChoices(kind, vectors, { extents: spec.over.extents, order })]
+  const counts = new Map<string, number>()
+  for (const { vector } of conflicts) counts.set(vectorId(vector), (counts.get(vectorId(vector)) ?? 0) + 1)
+  const countOf = (some: readonly Vector[]) => some.reduce((sum, vector) => sum + (counts.get(vectorId(vector)) ?? 0), 0)
   const blockers = (o: 'serial' | 'any') => {
-    let fewest = conflicts
+    let fewest = vectors
     for (const forms of candidates) {
-      const some = conflicts.filter((conflict) => !allowsVector(kind, conflict.vector, forms, o))
-      if (some.length < fewest.length) fewest = some
+      const some = vectors.filter((vector) => !allowsVector(kind, vector, forms, o))
+      if (countOf(some) < countOf(fewest)) fewest = some
     }
-    return fewest
+    const ids = new Set(fewest.map(vectorId))
+    return conflicts.filter(({ vector }) => ids.has(vectorId(vector)))
   }
   if (kind === '2d' && order === 'serial' && blockers('any').length === 0) {
     const message = 'Blocks of a 2d schedule run in an order that is not key order.'

@@ -43,6 +43,33 @@ test.each<[string, string, TestLoop, string]>([
   ['the same in any order', '([i, j], { m }) => { m.set(i, j, m.get(i - 1, j + 1)) }', { ...plane, ...any }, '1d 0,1'],
   ['both diagonals', '([i, j], { m }) => { m.set(i, j, m.get(i - 1, j + 1) + m.get(i - 1, j - 1)) }', plane, 'skewed 0,1'],
   ['one array over time', '([t, i], { a }) => { a.set(i, a.get(i - 1) + a.get(i + 1)) }', plane, 'skewed 0,1'],
+  ['an element for each diagonal', '([i, j], { a }) => { if (i + j < 100) a.set(i + j, a.get(i + j) + 1) }', plane, '1d 0,1'],
+  ['the same, slanted', '([i, j], { a }) => { if (2 * i + 3 * j < 100) a.set(2 * i + 3 * j, 1) }', plane, '1d 0,1'],
+  [
+    'in three axes, an element for each plane',
+    '([i, j, k], { a }) => { if (i + 2 * j + k < 100) a.set(i + 2 * j + k, 1) }',
+    space,
+    '1d 0,1,2',
+  ],
+  [
+    'neighbours of the row before, by an inner loop',
+    '([i, j], { m }) => { let s = 0; for (let k = -2; k < 3; k++) s = s + m.get(i - 1, j + k); m.set(i, j, s) }',
+    plane,
+    'skewed 0,1',
+  ],
+  ['steps that go together', '([i, j], { m }) => { for (let k = 1; k < 9; k++) m.set(i, j, m.get(i - k, j + k)) }', plane, '1d 0,1'],
+  [
+    'steps back that are never longer than those ahead',
+    '([i, j], { m }) => { for (let k = 1; k < i; k++) for (let l = 0; l < k; l++) m.set(i, j, m.get(i - k, j + l)) }',
+    plane,
+    'skewed 0,1',
+  ],
+  [
+    'one colour after another',
+    '([c, i, j], { m }) => { if ((i + j) % 2 === c) m.set(i, j, m.get(i - 1, j)) }',
+    { ...space, over: rangeOver(2, 100, 100) },
+    '1d 2',
+  ],
   ['a whole row over time', '([t, i], { m, x }) => { m.set(t, i, m.get(t - 1, x.get(i))) }', plane, 'wavefront in steps 0,1'],
   ['a chain in every row over time', '([t, i], { m, x }) => { m.set(t, i, m.get(t - 1, x.get(i)) + m.get(t, i - 1)) }', plane, 'colored '],
   [

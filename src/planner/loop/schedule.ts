@@ -53,7 +53,7 @@
  */
 import type { ScheduleKind } from '../../core/loopPlan.ts'
 import type { Form, InnerSchedule, Schedule } from '../../core/loopSpec.ts'
-import { areUnimodular, axesIn, axisForm, candidateForms, mayTurn, normalForms, skewOf, stepAlong } from './forms.ts'
+import { areUnimodular, axesIn, axisForm, candidateForms, goesForward, mayTurn, normalForms, skewOf, stepAlong } from './forms.ts'
 import { type Vector, vectorId } from './reach.ts'
 
 export interface Space {
@@ -208,13 +208,13 @@ const MOST_FORMS = 24
  */
 function* skewedPairs(vectors: readonly Vector[], { extents, order }: Space): Generator<readonly Form[], void, void> {
   const forms = candidateForms(vectors, extents)
-  const forward = forms.filter((form) => vectors.every((vector) => stepAlong(form, vector)[0] >= 0))
+  const forward = forms.filter((form) => vectors.every((vector) => goesForward(form, vector)))
   yield* leastSkewed(forward, extents)
   if (order === 'any') yield* leastSkewed(forms, extents)
   const [outer] = axesIn(forms)
   if (outer === undefined) return
   const first = axisForm(outer, extents.length)
-  for (const form of forms) if (areUnimodular(first, form)) yield [first, form]
+  for (const form of forms.slice(0, MOST_FORMS)) if (areUnimodular(first, form)) yield [first, form]
 }
 
 function* leastSkewed(forms: readonly Form[], extents: Space['extents']): Generator<readonly Form[], void, void> {
