@@ -65,7 +65,8 @@ function compared(loops: readonly RandomLoop[]): { readonly kind: OracleKind | '
   const extents = last.spec.over.extents.map((extent) => extent ?? 1)
   const free = freestSchedule([...steps.values()], extents, plan.order)
   if (free === undefined) return { kind: 'serial' }
-  const planned = (ORACLE_KINDS as readonly string[]).indexOf(plan.schedule.kind)
+  // What runs in steps is a wavefront by name only.
+  const planned = plan.schedule.steps === undefined ? (ORACLE_KINDS as readonly string[]).indexOf(plan.schedule.kind) : -1
   if (planned >= 0 && planned <= ORACLE_KINDS.indexOf(free.kind)) return { kind: free.kind }
   const wanted = `${free.kind}${free.forms.length === 0 ? '' : ` along ${free.forms.map((form) => `(${form.join()})`).join(' and ')}`}`
   return { kind: free.kind, complaint: describe(last, plan, wanted, [...steps.values()]) }

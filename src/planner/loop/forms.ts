@@ -12,7 +12,7 @@
  * whole points of the skewed space, and no tile is thinned out.
  */
 import type { Form } from '../../core/loopSpec.ts'
-import { mayOppose, type Range, rangeAlong, type Vector } from './reach.ts'
+import { limitOf, mayOppose, type Range, rangeAlong, type Vector } from './reach.ts'
 import { perpendicular } from './rows.ts'
 
 /** The least and the greatest step of a form along a dependence vector. */
@@ -103,7 +103,7 @@ const foundFor = new WeakMap<readonly Vector[], Map<string, readonly Form[]>>()
 
 function foundForms(vectors: readonly Vector[], extents: readonly (number | undefined)[]): Form[] {
   const rank = extents.length
-  const steps = extents.map((_, axis) => vectors.map((vector) => stepAlong(axisForm(axis, rank), vector)))
+  const steps = extents.map((extent, axis) => vectors.map((vector) => nearSteps(stepAlong(axisForm(axis, rank), vector), extent)))
   const usable = extents.map((extent) => extent === undefined || extent > 1)
   const found = new Map<string, Form>()
   for (let axis = 0; axis < rank; axis++) {
@@ -123,6 +123,13 @@ function foundForms(vectors: readonly Vector[], extents: readonly (number | unde
 function outerFirst(a: Form, b: Form): number {
   const axis = a.findIndex((coefficient, i) => coefficient !== b[i])
   return at(b, axis) - at(a, axis)
+}
+
+/** Steps of an axis, where those that vary are far taken for steps of any length: a form that makes up for them leaves nothing to run together. */
+function nearSteps([least, greatest]: Range, extent: number | undefined): Range {
+  if (least === greatest) return [least, greatest]
+  const limit = limitOf(extent)
+  return [least < -limit ? Number.NEGATIVE_INFINITY : least, greatest > limit ? Number.POSITIVE_INFINITY : greatest]
 }
 
 /** How much of another axis is worth adding to a multiple of an axis: what vectors ask for before what is only small. */

@@ -68,10 +68,10 @@ export function withReach(
 const FAR = 64
 
 /**
- * So are steps through most of the space: a form that makes up for them would leave nothing to run together, and would do
- * for this extent only.
+ * How far a step of an axis may go for other axes to make up for it. A form that makes up for steps through most of the space
+ * would leave nothing to run together, and would do for this extent only.
  */
-function limitOf(extent: number | undefined): number {
+export function limitOf(extent: number | undefined): number {
   return extent === undefined ? FAR : Math.min(FAR, Math.floor((extent - 1) / 2))
 }
 
