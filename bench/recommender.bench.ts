@@ -2,25 +2,39 @@
  * How fast are whole passes of matrix factorization? A million ratings at rank 32, and 2.7 million ratings of 50,000 users
  * and 5,000 movies at rank 32 and 128; f32, in any order.
  *
- *     parallel   the session with all cores; exact and fast
- *     serial     the same session API with one worker
- *     plain      the body's arithmetic as a plain JavaScript loop over typed arrays, in key order
+ *     exact, fast    the library with one worker, by precision; x2: with two workers
+ *     plain          the body's arithmetic as a plain JavaScript loop over typed arrays, in key order
+ *     libmf          LIBMF on as many threads, with AdaGrad; absent unless LIBMF names the folder of its mf.h and mf.cpp, as
+ *                    `pip download --no-binary :all: libmf` brings them
  *
- * Before anything is measured a loop is verified: its result has the bits of plain JavaScript in its serial order. After
- * the rounds the matrices of 1 and of all workers must have the same bits.
+ * The million is verified before anything is measured: the result has the bits of plain JavaScript in the loop's serial
+ * order. After the rounds the matrices of 1 and of all workers must have the same bits.
  *
  *     npm run bench -- recommender --rows 1000000 --rank 32 --workers 2
  */
-import { availableParallelism } from 'node:os'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { availableParallelism, tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { type DistArray, type Loop, Session } from 'distarray'
 import { generateRatings, type Ratings } from '../examples/support/generateRatings.ts'
 import { assertSame, type Pass, suite, timed } from './harness.ts'
+import { compiled, startNative } from './native.ts'
 
 const bench = suite('recommender', { rows: 0, rank: 0, workers: availableParallelism() })
+const { busy } = bench
 const { workers } = bench.options
+/** Names of contenders: as many workers or threads as were asked for. */
+const [exactAll, fastAll, libmfAll] = [`exact x${workers}`, `fast x${workers}`, `libmf x${workers}`]
 const rate = 0.025
 const penalty = 0.08
+/** Verifying takes longer than all passes together. */
+const VERIFIED = 1_000_000
 
+const libmf =
+  process.env.LIBMF === undefined
+    ? undefined
+    : compiled('libmf.cpp', ['-fopenmp', '-pthread', '-DUSEOMP', '-DUSEAVX', `-I${process.env.LIBMF}`])
+const folder = mkdtempSync(join(tmpdir(), 'distarray-bench-'))
 const parallel = await Session.start({ workers, progress: false })
 const serial = await Session.start({ workers: 1, progress: false })
 
@@ -30,6 +44,7 @@ else {
   await whole('1 M ratings', generateRatings(1_000_000), [32])
   if (!bench.quick) await whole('2.7 M ratings', generateRatings(2_700_000, { users: 50_000, movies: 5_000 }), [32, 128])
 }
+rmSync(folder, { recursive: true })
 await parallel.stop()
 await serial.stop()
 bench.finish()
@@ -47,24 +62,29 @@ async function whole(name: string, ratings: Ratings, ranks: readonly number[]): 
     if (!bench.wanted(question)) continue
     const exact = { parallel: await sgd(parallel, matrices.parallel, K, 'exact'), serial: await sgd(serial, matrices.serial, K, 'exact') }
     const fast = { parallel: await sgd(parallel, matrices.parallel, K, 'fast'), serial: await sgd(serial, matrices.serial, K, 'fast') }
-    const checked = await exact.parallel.loop.verify()
-    if (!checked.identical) throw new Error(`${question}: ${JSON.stringify(checked.firstDifference)}`)
+    if (ratings.stars.length <= VERIFIED) {
+      const checked = await exact.parallel.loop.verify()
+      if (!checked.identical) throw new Error(`${question}: ${JSON.stringify(checked.firstDifference)}`)
+    }
+    const peer = busy ? undefined : startNative(libmf, [libmf === undefined ? '' : fileOf(ratings), K], { threads: workers })
     await bench.ask({
       name: question,
       unit: 'rating',
       units: ratings.stars.length,
       contenders: {
-        [`exact, ${workers} workers`]: passOf(exact.parallel.loop),
-        'exact, 1 worker': passOf(exact.serial.loop),
-        [`fast, ${workers} workers`]: passOf(fast.parallel.loop),
-        'fast, 1 worker': passOf(fast.serial.loop),
+        exact: passOf(exact.serial.loop),
+        [exactAll]: busy ? undefined : passOf(exact.parallel.loop),
+        fast: passOf(fast.serial.loop),
+        [fastAll]: busy ? undefined : passOf(fast.parallel.loop),
         plain: plainPass(ratings, K),
+        [libmfAll]: peer?.pass,
       },
-      peers: ['exact, 1 worker', 'fast, 1 worker', 'plain'],
+      peers: ['exact', 'fast', 'plain', libmfAll],
     })
+    peer?.stop()
     for (const both of [exact, fast]) {
       for (const array of ['W', 'H'] as const) {
-        assertSame(question, await valuesOf(both.parallel[array]), await valuesOf(both.serial[array]))
+        if (!busy) assertSame(question, await valuesOf(both.parallel[array]), await valuesOf(both.serial[array]))
         await Promise.all([both.parallel[array].release(), both.serial[array].release()])
       }
     }
@@ -106,7 +126,20 @@ async function sgd(session: Session, matrix: ReturnType<typeof matrixIn>, K: num
 }
 
 function passOf(loop: Loop): Pass {
-  return async () => (await loop.run()).passes[0]?.milliseconds ?? Number.NaN
+  return timed(() => loop.run())
+}
+
+/** The ratings as LIBMF's program reads them: user, movie and stars of each. */
+function fileOf({ user, movie, stars }: Ratings): string {
+  const triples = new DataView(new ArrayBuffer(12 * stars.length))
+  for (let i = 0; i < stars.length; i++) {
+    triples.setInt32(12 * i, user[i] ?? 0, true)
+    triples.setInt32(12 * i + 4, movie[i] ?? 0, true)
+    triples.setFloat32(12 * i + 8, stars[i] ?? 0, true)
+  }
+  const file = join(folder, 'ratings.bin')
+  writeFileSync(file, triples)
+  return file
 }
 
 async function valuesOf(array: Factorization['W']): Promise<Float32Array> {
