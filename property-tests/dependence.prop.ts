@@ -16,6 +16,7 @@ import { chooseSchedule } from '../src/planner/loop/schedule.ts'
 import { keysOf, type RandomLoop, randomLoop } from './arbitraries/loopBody.ts'
 import { printFunction } from './arbitraries/loopSource.ts'
 import { type Touch, traceLoop } from './arbitraries/loopTrace.ts'
+import { steppedLoop } from './arbitraries/steppedLoop.ts'
 import { announcedRun } from './lawRuns.ts'
 
 const RUN = announcedRun('dependence.prop.ts', 2_000)
@@ -50,6 +51,20 @@ test('every pair of conflicting iterations is ordered by the schedule, wherever 
     }),
     RUN,
   )
+})
+
+test('conflicts are covered and ordered where outer axes have to run in order', () => {
+  let stepped = 0
+  const numRuns = Math.min(RUNS, 1_000)
+  fc.assert(
+    fc.property(steppedLoop({ small: true }), cutsOfAllAxes, (loop, cuts) => {
+      if (analyzeLoop(loop.spec).schedule.kind === 'stepped') stepped++
+      coversAllConflicts(loop)
+      ordersAllConflicts(loop, cuts)
+    }),
+    { ...RUN, numRuns },
+  )
+  expect(stepped / numRuns).toBeGreaterThan(0.08)
 })
 
 test('conflicts are covered and ordered where assume.distinct is promised, and true', () => {

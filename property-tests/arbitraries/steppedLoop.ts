@@ -31,14 +31,16 @@ export interface RawStepped {
 /** Neighbours are at most this far. */
 const REACH = 2
 
-export function steppedLoop(options: { readonly throws?: boolean } = {}): fc.Arbitrary<RandomLoop> {
+/** `small`: few enough iterations to try all pairs of them. */
+export function steppedLoop(options: { readonly throws?: boolean; readonly small?: boolean } = {}): fc.Arbitrary<RandomLoop> {
+  const [steps, n, m] = options.small === true ? [3, 9, 4] : [7, 20, 9]
   const offset = fc.constantFrom(0, -1, -1, 1, -2, 2)
   // Along one axis at a time two neighbours leave the blocks of a plane to rows and columns.
   const along = fc.constantFrom<(readonly [number, number])[]>([-1, 0], [0, -1], [-2, 0], [0, -2])
   return fc
     .record({
       form: fc.constantFrom<RawStepped['form'][]>('rows', 'rows', 'planes', 'planes', 'deep', 'inPlace'),
-      extents: fc.tuple(fc.integer({ min: 1, max: 7 }), fc.integer({ min: 1, max: 20 }), fc.integer({ min: 1, max: 9 })),
+      extents: fc.tuple(fc.integer({ min: 1, max: steps }), fc.integer({ min: 1, max: n }), fc.integer({ min: 1, max: m })),
       order: fc.constantFrom<RawStepped['order'][]>('serial', 'serial', 'any'),
       over: fc.constantFrom<RawStepped['over'][]>('range', 'range', 'sparse'),
       near: fc.oneof(fc.array(fc.tuple(offset, offset), { maxLength: 3 }), fc.array(along, { minLength: 2, maxLength: 4 })),

@@ -37,7 +37,7 @@ export function blocksAlong({ steps, cuts }: BlockSchedule): number[] {
 /** Blocks are counted in 32 bits by those who claim them. */
 const MOST_BLOCKS = 2 ** 30
 /** Bounds of the blocks of sparse elements are listed, and sent to the workers. */
-const MOST_LISTED_BLOCKS = 2 ** 18
+const MOST_LISTED_BLOCKS = 2 ** 16
 
 /** One block for all steps where a step is too small to be cut. */
 function cutStepped(schedule: Stepped, space: IterationSpace, options: CutOptions): BlockSchedule {
