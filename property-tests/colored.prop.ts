@@ -12,7 +12,7 @@ import { announcedRun } from './lawRuns.ts'
 import { Holding, inputsOf, type Machine, type Outcome, runPlainly, runRandomLoop, startMachine, Thrown, TURNS } from './loopRuns.ts'
 
 const RUN = announcedRun('colored.prop.ts')
-const TIMEOUT_MS = 20 * RUN.numRuns + 60_000
+const TIMEOUT_MS = 100 * RUN.numRuns + 60_000
 const WORKERS = [1, 2, 3, 8]
 
 let machine: Machine

@@ -103,3 +103,48 @@ test('a run that is aborted while it is inspected has changed nothing', async ()
   await loop.run()
   expect(loop.plan.schedule.kind).toBe('colored')
 })
+
+test('subscripts from the values iterated over, and from rows of a table', async () => {
+  const idx = await integers([2, 0, 2, 1, 0, 2])
+  const w = session.fill([3], 1)
+  const scattered = session.loop(idx, { w }, (k, [i], { w }) => {
+    w.set(k, 0.5 * w.get(k) + i)
+  })
+  await scattered.run()
+  expect(scattered.plan.schedule.reason).toBe(
+    'iterations depend on each other through w; the first run inspects which: 3 components, the largest of 3 of 6 iterations',
+  )
+  expect([...(await w.toTypedArray())]).toEqual([0.5 * (0.5 + 1) + 4, 0.5 + 3, 0.5 * (0.5 * 0.5 + 2) + 5])
+  const orders = session.fromRows([
+    { shop: 1, total: 3 },
+    { shop: 0, total: 4 },
+    { shop: 1, total: 5 },
+  ])
+  const last = session.zeros([2])
+  const latest = session.loop(orders, { last }, (order, _key, { last }) => {
+    last.set(order.shop, last.get(order.shop) * 10 + order.total)
+  })
+  await latest.run()
+  expect(latest.plan.schedule.kind).toBe('colored')
+  expect([...(await last.toTypedArray())]).toEqual([4, 35])
+})
+
+test('an order that finds no room in the memory leaves the loop serial', async () => {
+  await using small = await Session.start({ workers: 2, memory: 1_700_000, progress: false })
+  const n = 90_000
+  const to = small.zeros([n], { dtype: 'i32' })
+  await to.assign(
+    [null],
+    Int32Array.from({ length: n }, (_, i) => n - 1 - i),
+  )
+  const y = small.zeros([300, 300])
+  const loop = small.loop(small.range(300, 300), { to, y }, ([i, j], { to, y }) => {
+    const place = to.get(i * 300 + j)
+    y.set(Math.floor(place / 300), place % 300, i)
+  })
+  await loop.run()
+  expect(loop.plan.execution.where).toBe('caller')
+  expect(loop.plan.execution.because).toContain('There is no memory for the order of its iterations')
+  expect(await y.at(299, 299)).toBe(0)
+  expect(await y.at(0, 0)).toBe(299)
+})

@@ -3,7 +3,7 @@
  * thread) run the blocks, and combines what they added. Where it runs never changes a bit.
  */
 import type { TypedArray } from '../../core/column.ts'
-import { Bug } from '../../core/errors.ts'
+import { Bug, MemoryError } from '../../core/errors.ts'
 import type { FunctionIr, Primitive } from '../../core/functionIr.ts'
 import type { LoopPlan } from '../../core/loopPlan.ts'
 import type { Schedule } from '../../core/loopSpec.ts'
@@ -55,6 +55,13 @@ const LIGHT_ITERATION_NS = 50
 const IN_A_ROW_MS = 8
 const MOST_IN_A_ROW = 64
 
+/** How a loop lies in memory, ready to run. */
+interface Layout {
+  readonly blocks: BlockSchedule
+  readonly claims: ClaimState
+  readonly plan: KernelPlan
+}
+
 /** A worker's result, or this thread's, with the error itself. */
 type ShareResult = LoopTaskResult & { readonly thrown?: unknown }
 /** A colored schedule that would take more than this share of the serial time, in the model, is not worth it. */
@@ -99,26 +106,44 @@ export class KernelLoop extends Prepared {
     const delays = [...inputs.buffers.values()].flatMap(({ maxDelay }) => (maxDelay === undefined ? [] : maxDelay))
     this.#flushEvery = delays.length === 0 ? Number.POSITIVE_INFINITY : delays.reduce(greatestDivisor)
     this.#weight = this.#weightOf(inputs, ir)
-    try {
-      this.blocks = this.#cut()
-      this.width = widthOf(this.blocks)
-      const homes = Math.max(1, Math.min(this.#resources.pool.size, this.width))
-      const words = startWords(this.blocks, homes)
-      const start = this.#allocate('i32', words.length) as Int32Array
-      start.set(words)
-      this.#claims = {
-        words: this.#allocate('i32', words.length) as Int32Array,
-        failure: this.#allocate('i64', 1) as BigInt64Array,
-        homes,
-        start,
-      }
-      this.#plan = this.#planKernel()
-    } catch (error) {
-      this.dispose()
-      throw error
-    }
+    const { blocks, claims, plan } = this.#layoutInBudget()
+    this.blocks = blocks
+    this.width = widthOf(blocks)
+    this.#claims = claims
+    this.#plan = plan
     this.#decided = this.#whyCaller()
     this.execution = this.#choose()
+  }
+
+  /** A colored loop whose order finds no room runs serially, which needs none. */
+  #layoutInBudget(): Layout {
+    try {
+      return this.#layout()
+    } catch (error) {
+      this.dispose()
+      if (!(error instanceof MemoryError) || this.inputs.finding === undefined || this.inputs.finding.kind === 'nothing') throw error
+      this.inputs = {
+        ...this.inputs,
+        finding: { kind: 'nothing', text: `There is no memory for the order of its iterations: ${error.message}` },
+      }
+      this.#lanes.length = 0
+      return this.#layout()
+    }
+  }
+
+  #layout(): Layout {
+    const blocks = this.#cut()
+    const homes = Math.max(1, Math.min(this.#resources.pool.size, widthOf(blocks)))
+    const words = startWords(blocks, homes)
+    const start = this.#allocate('i32', words.length) as Int32Array
+    start.set(words)
+    const claims = {
+      words: this.#allocate('i32', words.length) as Int32Array,
+      failure: this.#allocate('i64', 1) as BigInt64Array,
+      homes,
+      start,
+    }
+    return { blocks, claims, plan: this.#planKernel(blocks) }
   }
 
   #allocate = (dtype: DType, length: number): TypedArray => {
@@ -185,8 +210,8 @@ export class KernelLoop extends Prepared {
     return { ...cut, order: shared }
   }
 
-  #planKernel(): KernelPlan {
-    const { laneCount, order } = this.blocks
+  #planKernel(blocks: BlockSchedule): KernelPlan {
+    const { laneCount, order } = blocks
     const reduced = new Map<number, Lanes>()
     for (const [array, storage] of laneCount < 2 ? [] : reducedStorages(this.inputs)) {
       if (storage.dtype === 'object') throw new Bug('A kernel was to add to objects.')
@@ -203,7 +228,7 @@ export class KernelLoop extends Prepared {
     const tables = this.#tables.map((table) => (table.copy as ArrayLike<Primitive> | undefined) ?? table.original) // a copy of numbers or bigints
     this.#memory = {
       order,
-      keys: this.#keys(),
+      keys: this.#keys(order),
       placed: placeElements(this.inputs, order, this.#allocate),
       tables,
       reduced,
@@ -211,7 +236,7 @@ export class KernelLoop extends Prepared {
       scratch: this.#scratch(),
       owns: (buffer) => this.#resources.arena.owns(buffer),
     }
-    return planKernel(this.inputs, this.#ir, this.space, this.blocks, this.#memory)
+    return planKernel(this.inputs, this.#ir, this.space, blocks, this.#memory)
   }
 
   /** Memory for what WebAssembly kernels add to accumulators: a block for each worker. */
@@ -255,9 +280,8 @@ export class KernelLoop extends Prepared {
   }
 
   /** Key columns in the order of places. */
-  #keys(): readonly Int32Array[] {
-    const { space, blocks } = this
-    const { order } = blocks
+  #keys(order: Int32Array | undefined): readonly Int32Array[] {
+    const { space } = this
     if (space.kind === 'box' && order !== undefined && space.extents.length > 1) return this.#boxKeys(space.extents, order)
     if (space.kind !== 'sparse') return []
     if (order === undefined) return space.keys

@@ -8,7 +8,9 @@
  * for each iteration and each element of the touched arrays; its work is bounded. Where a bound is reached the loop runs
  * serially, and the finding says so.
  */
+import { Bug } from '../../../core/errors.ts'
 import { iterationsOf } from '../blockSchedule.ts'
+import { whyCallerOnly, whyNoKernel } from '../kernelPlan.ts'
 import type { LoopInputs } from '../loopInputs.ts'
 import { spaceOf } from '../space.ts'
 import { Colors } from './colors.ts'
@@ -43,8 +45,10 @@ export interface Turns {
 }
 
 export async function inspect(inputs: LoopInputs, turns: Turns): Promise<Finding> {
-  const { slice, spec } = inputs.analyzed
-  if (slice === undefined) return nothing('There is no subscript slice.')
+  const { slice, spec, ir } = inputs.analyzed
+  if (slice === undefined || ir === undefined) return nothing('There is no subscript slice.')
+  const alone = whyNoKernel(inputs) ?? whyCallerOnly(inputs, ir)
+  if (alone !== undefined) return nothing(`Its iterations run one after another: ${alone}.`)
   const elements = elementsOf(slice, inputs)
   if ('sparse' in elements) return nothing(`${elements.sparse} is sparse, and the inspector needs dense arrays.`)
   const space = spaceOf(inputs.over)
@@ -61,7 +65,7 @@ export async function inspect(inputs: LoopInputs, turns: Turns): Promise<Finding
     if (error instanceof TooManyTouches) {
       return nothing(`Listing what the iterations touch would take more than ${grouped(MOST_TOUCHES)} touches, the inspector's limit.`)
     }
-    if (turns.signal?.aborted === true || !(error instanceof Error)) throw error
+    if (turns.signal?.aborted === true || error instanceof Bug || !(error instanceof Error)) throw error
     // The body will throw as well, and then nothing is gained by running it in parallel.
     return nothing(`The subscripts cannot be listed: ${error.message.split('\n')[0]}`)
   }
