@@ -80,6 +80,14 @@ test('what is collected of a large table is computed over columns too', async ()
   expect(texts.length).toBe(name.filter((x) => x === 'a').length)
 })
 
+test('an aborted run rejects with the reason and leaves nothing behind', async () => {
+  const stop = new AbortController()
+  const collected = table.map((r) => r.price * 2).collect({ signal: stop.signal })
+  stop.abort(new Error('enough'))
+  await expect(collected).rejects.toThrow('enough')
+  expect(await table.map((r) => r.price * 2).max()).toBe(2 * Math.max(...price))
+})
+
 test('explain says why a chain is no column program', () => {
   const because = (array: { explain(options: { verbose: boolean }): string }) => kernelOf(array.explain({ verbose: true }))
   const weights = [1, 2, 3]
