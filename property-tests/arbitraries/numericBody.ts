@@ -1,52 +1,19 @@
 /**
  * Random bodies that compute with numbers and truth values only, as WebAssembly kernels run them: every operator, most
  * functions, arrays of one and two axes of every dtype, two names for one array, inner loops with rows, breaks, throws.
+ * Some bodies have no loop of their own: their iterations lie side by side in rows.
  */
 import fc from 'fast-check'
-import type { Builtin, Expr, FunctionIr, Primitive, Stmt } from '../../src/core/functionIr.ts'
-import type { DType } from '../../src/core/schema.ts'
+import type { Builtin, Expr, FunctionIr, Stmt } from '../../src/core/functionIr.ts'
+import { binary, branch, choice, key, literal, local, span } from './irNodes.ts'
 import { SPECIAL_NUMBERS } from './kernelBody.ts'
-
-/** Arrays by name: dtype and shape. `twin` is another name of `grid`. */
-export const NUMERIC_ARRAYS: Readonly<Record<string, readonly [DType, readonly number[]]>> = {
-  grid: ['f64', [5, 11]],
-  rows: ['f32', [5, 11]],
-  other: ['f32', [5, 11]],
-  whole: ['i32', [5, 11]],
-  line: ['f32', [11]],
-  long: ['f64', [11]],
-  natural: ['u32', [11]],
-  short: ['i16', [11]],
-  bytes: ['u8', [11]],
-  tiny: ['i8', [11]],
-  words: ['u16', [11]],
-  flags: ['bool', [11]],
-}
-export const TWIN = 'twin'
-const NAMES = [...Object.keys(NUMERIC_ARRAYS), TWIN]
+import { laneStatements, rowsOf } from './laneBody.ts'
+import { COLUMNS, NAMES, NUMERIC_ARRAYS, TWIN } from './numericArrays.ts'
 
 export type NumericElement = 'none' | 'box' | 'number' | 'row'
 const FIELDS = ['n', 'ok', 'count', 'single']
 const LOCALS = ['x', 'y', 'z']
 export const THROWN = 'too much'
-
-const span = { line: 1, column: 1, text: '' }
-const literal = (value: Primitive): Expr => ({ kind: 'Literal', value, span })
-const local = (name: string): Expr => ({ kind: 'Local', name, span })
-const key = (axis: number): Expr => ({ kind: 'Key', axis, span })
-const binary = (operator: Extract<Expr, { kind: 'Binary' }>['operator'], left: Expr, right: Expr): Expr => ({
-  kind: 'Binary',
-  operator,
-  left,
-  right,
-  span,
-})
-// biome-ignore format: the suppression holds for one line
-// biome-ignore lint/suspicious/noThenProperty: the IR's own word
-const choice = (test: Expr, yes: Expr, no: Expr): Expr => ({ kind: 'Conditional', test, then: yes, else: no, span })
-// biome-ignore format: the suppression holds for one line
-// biome-ignore lint/suspicious/noThenProperty: the IR's own word
-const branch = (test: Expr, yes: readonly Stmt[], no: readonly Stmt[]): Stmt => ({ kind: 'If', test, then: yes, else: no, span })
 
 const FUNCTIONS: readonly (readonly [Builtin, number])[] = [
   ...(
@@ -71,7 +38,7 @@ const QUESTIONS: readonly (readonly [Builtin, number])[] = [
 interface Scope {
   readonly element: NumericElement
   readonly locals: readonly string[]
-  /** Indices of the loops around, whose values are inside axes of 11, but for the last value of some. */
+  /** Indices of the loops around, whose values are inside rows, but for the last value of some. */
   readonly counters: readonly string[]
 }
 
@@ -221,7 +188,7 @@ function statements(scope: Scope, depth: number): fc.Arbitrary<readonly Stmt[]> 
 
 const bounds: fc.Arbitrary<Expr> = fc.oneof(
   { weight: 6, arbitrary: fc.constant<Expr>({ kind: 'Extent', array: 'grid', axis: 1, span }) },
-  { weight: 4, arbitrary: fc.integer({ min: -1, max: 13 }).map(literal) },
+  { weight: 4, arbitrary: fc.integer({ min: -1, max: COLUMNS + 2 }).map(literal) },
   { weight: 4, arbitrary: fc.constant<Expr>({ kind: 'Parameter', name: 'count', span }) },
   { weight: 1, arbitrary: fc.constant<Expr>(binary('+', key(0), literal(2))) },
   { weight: 1, arbitrary: fc.constant(literal(3.5)) },
@@ -261,101 +228,22 @@ function counted(name: string, body: readonly Stmt[], to: Expr, step: number, fi
   }
 }
 
-/** A loop along rows, of the kind that becomes vectors: arithmetic of elements at the index, sums, stores. */
+/** A loop along rows, of the kind that becomes vectors. */
 function rowLoop(scope: Scope, depth: number): fc.Arbitrary<Stmt> {
-  const row = fc.oneof(
-    fc.nat(4).map(literal),
-    fc.constant(binary('%', key(0), literal(5))),
-    fc.constant<Expr>({ kind: 'Parameter', name: 'count', span }),
-    fc.constant(key(0)),
-  )
-  // Few arrays and rows in one loop, so that accesses meet.
-  const together = fc.constantFrom(
-    ['grid', TWIN],
-    ['grid', TWIN, 'rows'],
-    ['rows', 'other'],
-    ['long', 'grid'],
-    ['line', 'rows'],
-    ['whole', 'other'],
-    ['rows'],
-  )
-  return fc
-    .tuple(together, row, row, fc.boolean())
-    .chain(([arrays, one, two, same]) => rowLoopOver(scope, depth, arrays, same ? [one] : [one, two]))
-}
-
-function rowLoopOver(scope: Scope, depth: number, names: readonly string[], rows: readonly Expr[]): fc.Arbitrary<Stmt> {
   const name = `r${depth}`
-  const at = fc.oneof(
-    { weight: 12, arbitrary: fc.constant(local(name)) },
-    { weight: 2, arbitrary: fc.constantFrom(-1, 1, 2).map((by) => binary('+', local(name), literal(by))) },
-    { weight: 1, arbitrary: fc.constant(literal(3)) },
-  )
-  const access = fc.constantFrom(...names).chain((array) => {
-    const isLine = array === 'line' || array === 'long'
-    return fc.tuple(fc.constantFrom(...rows), at).map(([r, k]) => ({ array, subscripts: isLine ? [k] : [r, k] }))
+  const leave: Stmt = { kind: 'Continue', span }
+  const lanes = laneStatements({
+    index: local(name),
+    rows: rowsOf(key(0)),
+    locals: scope.locals,
+    sums: LOCALS,
+    leaves: [],
+    leave,
+    prefix: `t${depth}`,
   })
-  const { value } = fc.letrec<{ value: Expr }>((tie) => {
-    const node = tie('value')
-    return {
-      value: fc.oneof(
-        { maxDepth: 3, depthIdentifier: 'row expression' },
-        fc.oneof(
-          access.map((place): Expr => ({ kind: 'Read', ...place, span })),
-          fc.constantFrom(...scope.locals).map(local),
-          fc.constantFrom(...SPECIAL_NUMBERS).map(literal),
-          fc.constant<Expr>({ kind: 'Parameter', name: 'rate', span }),
-        ),
-        access.map((place): Expr => ({ kind: 'Read', ...place, span })),
-        fc.tuple(fc.constantFrom('+', '-', '*', '/'), node, node).map(([o, a, b]) => binary(o as '+', a, b)),
-        fc
-          .tuple(fc.constantFrom('Math.min' as const, 'Math.max' as const), node, node)
-          .map(([callee, a, b]): Expr => ({ kind: 'Call', callee, args: [a, b], span })),
-        fc
-          .tuple(fc.constantFrom('Math.sqrt' as const, 'Math.abs' as const), node)
-          .map(([callee, a]): Expr => ({ kind: 'Call', callee, args: [a], span })),
-        node.map((operand): Expr => ({ kind: 'Unary', operator: '-', operand, span })),
-      ),
-    }
+  return fc.tuple(lanes, bounds, fc.constantFrom(0, 0, 1)).map(([{ body, isCarried }, to, from]) => {
+    return withSums(counted(name, body, to, 1, isCarried ? 1 : from), body, depth)
   })
-  const before = `t${depth}`
-  const stored = fc
-    .tuple(fc.constantFrom('Write' as const, 'Add' as const), access, value)
-    .map(([kind, place, e]): Stmt => ({ kind, ...place, value: e, span }))
-  const kept = fc.tuple(value, access, value).map(([e, place, factor]): Stmt[] => [
-    { kind: 'Let', local: before, init: e, span },
-    { kind: 'Add', ...place, value: binary('*', local(before), factor), span },
-  ])
-  const summed = fc
-    .tuple(fc.constantFrom(...LOCALS), value)
-    .map(([into, e]): Stmt => ({ kind: 'Assign', local: into, value: binary('+', local(into), e), span }))
-  // An element from the one before it: iterations that depend on each other.
-  const recurrence = fc
-    .tuple(fc.constantFrom(...names), fc.constantFrom(...names), fc.constantFrom(...rows), value)
-    .map(([to, from, row, e]): Stmt => {
-      const at = (array: string, k: Expr): Expr[] => (NUMERIC_ARRAYS[array]?.[1].length === 1 ? [k] : [row, k])
-      const before: Expr = { kind: 'Read', array: from, subscripts: at(from, binary('-', local(name), literal(1))), span }
-      return { kind: 'Write', array: to, subscripts: at(to, local(name)), value: binary('+', before, e), span }
-    })
-  return fc
-    .tuple(
-      fc.array(
-        fc.oneof(
-          stored.map((stmt) => [stmt]),
-          kept,
-          stored.map((stmt) => [stmt]),
-          summed.map((stmt) => [stmt]),
-        ),
-        { minLength: 1, maxLength: 3 },
-      ),
-      bounds,
-      fc.constantFrom(0, 0, 1),
-      fc.oneof({ weight: 3, arbitrary: fc.constant(null) }, { weight: 1, arbitrary: recurrence }),
-    )
-    .map(([parts, to, from, carried]) => {
-      const body = carried === null ? parts.flat() : [carried, ...parts.flat()]
-      return withSums(counted(name, body, to, 1, carried === null ? from : 1), body, depth)
-    })
 }
 
 /** The loop, and after it what it summed. */
@@ -366,10 +254,28 @@ function withSums(loop: Stmt, body: readonly Stmt[], depth: number): Stmt {
   return { kind: 'Labeled', label: `row${depth}`, body: [loop, ...sums], span }
 }
 
-/** A body over an element of this kind. */
-export function numericBody(element: NumericElement): fc.Arbitrary<FunctionIr> {
-  const parameters = fc.tuple(fc.constantFrom(...SPECIAL_NUMBERS), fc.integer({ min: 0, max: 12 }), fc.boolean())
-  return fc.tuple(statements({ element, locals: LOCALS, counters: [] }, 2), parameters).map(([body, [rate, count, yes]]) => ({
+/** A body of what becomes vectors, its iterations next to each other along the last axis. */
+function runBody(element: NumericElement, isSingle = false): fc.Arbitrary<readonly Stmt[]> {
+  const index = element === 'box' ? key(1) : key(0)
+  const input: Expr = { kind: 'Input', argument: 0, span }
+  const field = (name: string): Expr => ({ kind: 'Field', of: input, name, optional: false, span })
+  const leaves = element === 'number' ? [input, input] : element === 'row' ? FIELDS.map(field) : []
+  const rows = element === 'box' ? rowsOf(key(0)) : rowsOf(literal(2))
+  const lanes = laneStatements({ index, rows, locals: LOCALS, sums: [], leaves, leave: { kind: 'Return', span }, prefix: 't', isSingle })
+  if (element === 'row') return lanes.map(({ body }) => body)
+  const last = fc.constantFrom<readonly Expr[]>([], [], [local('x')], [binary('*', leaves[0] ?? local('y'), literal(3))])
+  return fc.tuple(lanes, last).map(([{ body }, value]) => [...body, ...value.map((e): Stmt => ({ kind: 'Return', value: e, span }))])
+}
+
+/** A body over an element of this kind. `single`: with arrays of f32 alone, and no loop of its own. */
+export function numericBody(element: NumericElement, form?: 'single'): fc.Arbitrary<FunctionIr> {
+  const parameters = fc.tuple(fc.constantFrom(...SPECIAL_NUMBERS), fc.integer({ min: 0, max: COLUMNS + 1 }), fc.boolean())
+  const scope = { element, locals: LOCALS, counters: [] }
+  const body =
+    form === 'single'
+      ? runBody(element, true)
+      : fc.oneof({ weight: 3, arbitrary: statements(scope, 2) }, { weight: 2, arbitrary: runBody(element) })
+  return fc.tuple(body, parameters).map(([body, [rate, count, yes]]) => ({
     name: 'body',
     span,
     keyRank: element === 'box' ? 2 : 1,
@@ -382,6 +288,8 @@ export function numericBody(element: NumericElement): fc.Arbitrary<FunctionIr> {
     tables: [
       { name: 'weights', value: Float64Array.of(0.5, -0, Number.NaN, 5e-324), origin: 'capture' },
       { name: 'plain', value: [1, -0, 1e308, 0.1], origin: 'capture' },
+      { name: 'profile', value: Float64Array.from({ length: COLUMNS }, (_, i) => i / 7 - 1), origin: 'capture' },
+      { name: 'levels', value: Uint8Array.from({ length: COLUMNS }, (_, i) => (i * 37) % 256), origin: 'capture' },
       { name: 'codes', value: Int8Array.of(-3, 0, 7, 127), origin: 'capture' },
     ],
     uses: [

@@ -6,7 +6,7 @@ import type { Expr } from '../../core/functionIr.ts'
 import type { DType } from '../../core/schema.ts'
 import { LOG2_BYTES, shifted, sumOf } from './wasmCode.ts'
 import { type Code, I, OP, SATURATE } from './wasmEncoder.ts'
-import { asF64, NotCompiled, type Value } from './wasmTypes.ts'
+import { asF64, F64, heldAs, NotCompiled, type Value, type WasmType } from './wasmTypes.ts'
 import type { KernelWriter } from './wasmWriter.ts'
 
 /** Code that evaluates the subscripts, throws unless they are inside, and leaves the address. */
@@ -30,23 +30,27 @@ export function accessCode(
     const extent = shape.extents[axis] ?? 0
     if (value.type.kind === 'bool') throw new NotCompiled('a subscript is a truth value', subscript.span)
     if (value.type.kind === 'f64' && value.type.maybe) throw new NotCompiled('a subscript may be undefined', subscript.span)
-    let code = value.code
+    const type: WasmType = value.type.kind === 'i64' ? F64 : value.type
+    let code = type.kind === 'i32' ? value.code : asF64(value)
     if (!isSteady(subscript)) {
-      const slot = w.declare(value.type.kind)
+      const slot = w.declare(heldAs(type))
       evaluate.push(...code, ...I.localSet(slot))
       code = I.localGet(slot)
     }
-    const held: Value = { type: value.type, code }
+    const held: Value = { type, code }
     shown.push(asF64(value.literal === undefined ? held : value))
-    if (value.type.kind === 'f64') {
+    if (type.kind !== 'i32') {
       const whole = w.declare('i32')
       const converted = [...code, ...SATURATE.i32U, ...I.localTee(whole), OP.f64ConvertI32U, ...code, OP.f64Eq]
       inside.push([...converted, ...I.localGet(whole), ...w.global(`A${number}n${axis}`), OP.i32LtU, OP.i32And])
       code = I.localGet(whole)
-    } else if (!(value.type.low >= 0 && value.type.high < extent)) {
+    } else if (!(type.low >= 0 && type.high < extent)) {
       inside.push([...code, ...w.global(`A${number}n${axis}`), OP.i32LtU])
     }
-    terms.push({ code, steady: inside.length === 0 && (subscript.kind === 'Key' || subscript.kind === 'Literal') })
+    terms.push({
+      code,
+      steady: inside.length === 0 && (subscript.kind === 'Literal' || (subscript.kind === 'Key' && !w.isRunKey(subscript))),
+    })
   }
   const check =
     inside.length === 0
@@ -56,14 +60,14 @@ export function accessCode(
           ...inside.slice(1).map(() => OP.i32And),
           OP.i32Eqz,
           ...I.if(),
-          ...[...I.i32Const(number), ...I.localGet(w.place), ...shown.flat()],
+          ...[...I.i32Const(number), ...w.place, ...shown.flat()],
           ...I.call(w.function(`outside${shown.length}`, ['i32', 'i32', ...shown.map(() => 'f64' as const)], [])),
           ...[OP.unreachable, OP.end],
         ]
   return { evaluate, check, address: address(w, number, base, terms, LOG2_BYTES[dtype]), offset: 0 }
 }
 
-/** The part of an address that only keys decide is computed once an iteration. */
+/** The part of an address that only keys decide is computed once an iteration, or once for a run of them. */
 function address(
   w: KernelWriter,
   number: number,

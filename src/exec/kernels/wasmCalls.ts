@@ -5,7 +5,22 @@
 import type { Builtin, Expr } from '../../core/functionIr.ts'
 import type { Span } from '../../core/span.ts'
 import { type Code, I, OP } from './wasmEncoder.ts'
-import { asF64, BOOL, F64, HIGHEST, known, LOWEST, literalValue, NotCompiled, number, type Value } from './wasmTypes.ts'
+import {
+  asF64,
+  asI64,
+  BOOL,
+  F64,
+  HIGHEST,
+  type IntegerType,
+  integerType,
+  isInteger,
+  known,
+  LOWEST,
+  literalValue,
+  NotCompiled,
+  number,
+  type Value,
+} from './wasmTypes.ts'
 import type { KernelWriter } from './wasmWriter.ts'
 
 export function called(w: KernelWriter, callee: Builtin, given: readonly Expr[], span: Span): Value {
@@ -19,19 +34,19 @@ export function called(w: KernelWriter, callee: Builtin, given: readonly Expr[],
   }
   switch (callee) {
     case 'Math.abs':
-      return one(OP.f64Abs)
+      return x !== undefined && isInteger(x.type) ? absolute(w, x, x.type) : one(OP.f64Abs)
     case 'Math.ceil':
-      return x?.type.kind === 'i32' ? x : one(OP.f64Ceil)
+      return x !== undefined && isInteger(x.type) ? x : one(OP.f64Ceil)
     case 'Math.floor':
-      return x?.type.kind === 'i32' ? x : one(OP.f64Floor)
+      return x !== undefined && isInteger(x.type) ? x : one(OP.f64Floor)
     case 'Math.trunc':
-      return x?.type.kind === 'i32' ? x : one(OP.f64Trunc)
+      return x !== undefined && isInteger(x.type) ? x : one(OP.f64Trunc)
     case 'Math.sqrt':
       return one(OP.f64Sqrt)
     case 'Math.fround':
       return one(OP.f32DemoteF64, OP.f64PromoteF32)
     case 'Math.round': {
-      if (x?.type.kind === 'i32') return x
+      if (x !== undefined && isInteger(x.type)) return x
       const [given1, up] = [w.declare('f64'), w.declare('f64')]
       const whole = one(...I.localTee(given1), OP.f64Ceil, ...I.localTee(up)).code
       const below = [...I.localGet(up), ...I.f64Const(1), OP.f64Sub]
@@ -42,8 +57,7 @@ export function called(w: KernelWriter, callee: Builtin, given: readonly Expr[],
     case 'Math.max': {
       const start = callee === 'Math.min' ? Number.POSITIVE_INFINITY : Number.NEGATIVE_INFINITY
       if (x === undefined) return { type: F64, code: I.f64Const(start) }
-      const operation = callee === 'Math.min' ? OP.f64Min : OP.f64Max
-      return { type: F64, code: [...asF64(x), ...args.slice(1).flatMap((arg) => [...asF64(arg), operation])] }
+      return args.slice(1).reduce((a, b) => extreme(w, callee, a, b), known(x))
     }
     case 'Math.imul':
       if (x === undefined || y === undefined) throw new NotCompiled('Math.imul needs two arguments', span)
@@ -108,4 +122,34 @@ export function called(w: KernelWriter, callee: Builtin, given: readonly Expr[],
       break
   }
   throw new NotCompiled(`it calls ${callee}`, span)
+}
+
+/** The larger or smaller of two. */
+function extreme(w: KernelWriter, callee: 'Math.min' | 'Math.max', a: Value, b: Value): Value {
+  const isMin = callee === 'Math.min'
+  if (!isInteger(a.type) || !isInteger(b.type)) return { type: F64, code: [...asF64(a), ...asF64(b), isMin ? OP.f64Min : OP.f64Max] }
+  const of = isMin ? Math.min : Math.max
+  const type = integerType(of(a.type.low, b.type.low), of(a.type.high, b.type.high))
+  if (type === undefined) throw new NotCompiled('an integer is too large') // between two that are not
+  const isWide = a.type.kind === 'i64' || b.type.kind === 'i64'
+  const [one, other] = [w.declare(isWide ? 'i64' : 'i32'), w.declare(isWide ? 'i64' : 'i32')]
+  const compare = isWide ? (isMin ? OP.i64LtS : OP.i64GtS) : isMin ? OP.i32LtS : OP.i32GtS
+  const [left, right] = isWide ? [asI64(a), asI64(b)] : [a.code, b.code]
+  const code = [
+    ...[...left, ...I.localTee(one), ...right, ...I.localTee(other)],
+    ...[...I.localGet(one), ...I.localGet(other), compare, OP.select],
+  ]
+  return { type, code: isWide && type.kind === 'i32' ? [...code, OP.i32WrapI64] : code }
+}
+
+function absolute(w: KernelWriter, value: Value, range: IntegerType): Value {
+  if (range.low >= 0) return value
+  const type = integerType(Math.max(0, -range.high), Math.max(-range.low, range.high))
+  if (type === undefined) return { type: F64, code: [...asF64(value), OP.f64Abs] }
+  const kept = w.declare('i64')
+  const code = [
+    ...[...I.i64Const(0), ...asI64(value), ...I.localTee(kept), OP.i64Sub, ...I.localGet(kept)],
+    ...[...I.localGet(kept), ...I.i64Const(0), OP.i64LtS, OP.select],
+  ]
+  return { type, code: type.kind === 'i32' ? [...code, OP.i32WrapI64] : code }
 }

@@ -15,6 +15,8 @@ export interface WasmTarget {
   readonly laneTypes: readonly (DType | undefined)[]
   /** Arrays with one number share memory. */
   readonly identities: readonly number[]
+  /** Of the dense array iterated over, among those; undefined where no array of the body shares its memory. */
+  readonly elementIdentity: number | undefined
   /** Element types of captured tables; undefined for those that are not numbers in the arena. */
   readonly tableTypes: readonly (DType | undefined)[]
   readonly tableLengths: readonly number[]
@@ -65,7 +67,7 @@ export function loadOf(dtype: DType, address: Code, offset = 0): Value {
     case 'f32':
       return { type: F64, code: [...code, OP.f64PromoteF32] }
     case 'u32':
-      return { type: F64, code: [...code, OP.f64ConvertI32U] }
+      return { type: { kind: 'i64', low: 0, high: 2 ** 32 - 1 }, code: [...address, ...I.memory(OP.i64Load32U, offset)] }
     case 'i32':
       return { type: { kind: 'i32', low: LOWEST, high: HIGHEST }, code }
     case 'i16':
@@ -95,6 +97,29 @@ const LOADS: { readonly [D in DType]: number } = {
 
 export function loadBits(dtype: DType, address: Code, offset: number): Code {
   return [...address, ...I.memory(LOADS[dtype], offset)]
+}
+
+/** What a load gives of what such a store took. */
+export function reloaded(dtype: DType, stored: Code): Code {
+  switch (dtype) {
+    case 'f32':
+      return [...stored, OP.f32DemoteF64, OP.f64PromoteF32]
+    case 'u32':
+      return [...stored, OP.i64ExtendI32U]
+    case 'i16':
+      return [...stored, OP.i32Extend16S]
+    case 'u16':
+      return [...stored, ...I.i32Const(0xffff), OP.i32And]
+    case 'i8':
+      return [...stored, OP.i32Extend8S]
+    case 'u8':
+      return [...stored, ...I.i32Const(0xff), OP.i32And]
+    case 'f64':
+    case 'i64':
+    case 'i32':
+    case 'bool':
+      return stored
+  }
 }
 
 /** Stores a double (floats) or the low bits of an integer. */

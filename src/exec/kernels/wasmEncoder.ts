@@ -39,6 +39,20 @@ export function signed(value: number): number[] {
   }
 }
 
+/** Signed LEB128 of an integer that a double holds. */
+function signed64(value: number): number[] {
+  if (value === (value | 0)) return signed(value)
+  const bytes: number[] = []
+  let rest = BigInt(value)
+  for (;;) {
+    const low = Number(rest & 0x7fn)
+    rest >>= 7n
+    const done = (rest === 0n && (low & 0x40) === 0) || (rest === -1n && (low & 0x40) !== 0)
+    bytes.push(done ? low : low | 0x80)
+    if (done) return bytes
+  }
+}
+
 function float64(value: number): number[] {
   const bytes = new Uint8Array(8)
   new DataView(bytes.buffer).setFloat64(0, value, true)
@@ -52,6 +66,7 @@ export const I = {
   localTee: (i: number): Code => [0x22, ...unsigned(i)],
   globalGet: (i: number): Code => [0x23, ...unsigned(i)],
   i32Const: (value: number): Code => [0x41, ...signed(value)],
+  i64Const: (value: number): Code => [0x42, ...signed64(value)],
   f64Const: (value: number): Code => [0x44, ...float64(value)],
   call: (i: number): Code => [0x10, ...unsigned(i)],
   br: (depth: number): Code => [0x0c, ...unsigned(depth)],
@@ -65,6 +80,18 @@ export const I = {
   simd: (opcode: number): Code => [0xfd, ...unsigned(opcode)],
   simdMemory: (opcode: number, offset = 0): Code => [0xfd, ...unsigned(opcode), ...unsigned(0), ...unsigned(offset)],
   simdLane: (opcode: number, lane: number): Code => [0xfd, ...unsigned(opcode), lane],
+  /** Loads and stores of one lane. */
+  simdMemoryLane: (opcode: number, lane: number, offset = 0): Code => [
+    0xfd,
+    ...unsigned(opcode),
+    ...unsigned(0),
+    ...unsigned(offset),
+    lane,
+  ],
+  /** A vector of four integers. */
+  lanes: (values: readonly number[]): Code => [0xfd, 0x0c, ...new Uint8Array(Int32Array.from(values).buffer)],
+  /** Bytes of two vectors, by their number among the 32; what is not said is the first. */
+  shuffle: (bytes: readonly number[]): Code => [0xfd, ...unsigned(0x0d), ...Array.from({ length: 16 }, (_, i) => bytes[i] ?? 0)],
 } as const
 
 /** One-byte instructions. */
@@ -81,6 +108,7 @@ export const OP = {
   i32Load8U: 0x2d,
   i32Load16S: 0x2e,
   i32Load16U: 0x2f,
+  i64Load32U: 0x35,
   i32Store: 0x36,
   f32Store: 0x38,
   f64Store: 0x39,
@@ -95,6 +123,13 @@ export const OP = {
   i32LeS: 0x4c,
   i32LeU: 0x4d,
   i32GeS: 0x4e,
+  i64Eqz: 0x50,
+  i64Eq: 0x51,
+  i64Ne: 0x52,
+  i64LtS: 0x53,
+  i64GtS: 0x55,
+  i64LeS: 0x57,
+  i64GeS: 0x59,
   f64Eq: 0x61,
   f64Ne: 0x62,
   f64Lt: 0x63,
@@ -112,6 +147,10 @@ export const OP = {
   i32Shl: 0x74,
   i32ShrS: 0x75,
   i32ShrU: 0x76,
+  i64Add: 0x7c,
+  i64Sub: 0x7d,
+  i64Mul: 0x7e,
+  i64RemU: 0x82,
   f64Abs: 0x99,
   f64Neg: 0x9a,
   f64Ceil: 0x9b,
@@ -125,10 +164,15 @@ export const OP = {
   f64Min: 0xa4,
   f64Max: 0xa5,
   i32WrapI64: 0xa7,
+  i64ExtendI32S: 0xac,
+  i64ExtendI32U: 0xad,
   f32DemoteF64: 0xb6,
   f64ConvertI32S: 0xb7,
   f64ConvertI32U: 0xb8,
+  f64ConvertI64S: 0xb9,
   f64PromoteF32: 0xbb,
+  i32Extend8S: 0xc0,
+  i32Extend16S: 0xc1,
 } as const
 
 /** Conversions that saturate instead of trapping. */
@@ -137,17 +181,70 @@ export const SATURATE = { i32U: [0xfc, 0x03], i64S: [0xfc, 0x06] } as const
 /** SIMD128 instructions by their number after the prefix. */
 export const SIMD = {
   load: 0x00,
-  store: 0x0b,
-  load32Zero: 0x5c,
+  load8Splat: 0x07,
+  load16Splat: 0x08,
   load32Splat: 0x09,
   load64Splat: 0x0a,
-  load32Lane: 0x56,
-  load64Lane: 0x57,
-  store64Lane: 0x5b,
+  store: 0x0b,
+  i32Splat: 0x11,
+  i64Splat: 0x12,
   f32Splat: 0x13,
   f64Splat: 0x14,
   f32ExtractLane: 0x1f,
   f64ExtractLane: 0x21,
+  i32Eq: 0x37,
+  i32Ne: 0x38,
+  i32Lt: 0x39,
+  i32Gt: 0x3b,
+  i32Le: 0x3d,
+  i32Ge: 0x3f,
+  f32Eq: 0x41,
+  f32Ne: 0x42,
+  f32Lt: 0x43,
+  f32Gt: 0x44,
+  f32Le: 0x45,
+  f32Ge: 0x46,
+  f64Eq: 0x47,
+  f64Ne: 0x48,
+  f64Lt: 0x49,
+  f64Gt: 0x4a,
+  f64Le: 0x4b,
+  f64Ge: 0x4c,
+  not: 0x4d,
+  and: 0x4e,
+  andNot: 0x4f,
+  or: 0x50,
+  xor: 0x51,
+  bitSelect: 0x52,
+  load32Lane: 0x56,
+  load64Lane: 0x57,
+  store8Lane: 0x58,
+  store16Lane: 0x59,
+  store32Lane: 0x5a,
+  store64Lane: 0x5b,
+  demoteF64: 0x5e,
+  promoteF32: 0x5f,
+  f32Ceil: 0x67,
+  f32Floor: 0x68,
+  f32Trunc: 0x69,
+  f32Nearest: 0x6a,
+  f64Ceil: 0x74,
+  f64Floor: 0x75,
+  f64Trunc: 0x7a,
+  i16ExtendI8S: 0x87,
+  i16ExtendI8U: 0x89,
+  i32Abs: 0xa0,
+  i32ExtendI16S: 0xa7,
+  i32ExtendI16U: 0xa9,
+  i32Shl: 0xab,
+  i32ShrS: 0xac,
+  i32ShrU: 0xad,
+  i32Add: 0xae,
+  i32Sub: 0xb1,
+  i32Mul: 0xb5,
+  i32Min: 0xb6,
+  i32Max: 0xb8,
+  i64ExtendI32S: 0xc7,
   f32Abs: 0xe0,
   f32Neg: 0xe1,
   f32Sqrt: 0xe3,
@@ -166,9 +263,11 @@ export const SIMD = {
   f64Div: 0xf3,
   f64Min: 0xf4,
   f64Max: 0xf5,
-  demoteF64: 0x5e,
-  promoteF32: 0x5f,
+  i32TruncF32S: 0xf8,
+  f32ConvertI32S: 0xfa,
+  i32TruncF64S: 0xfc,
   f64ConvertI32S: 0xfe,
+  f64ConvertI32U: 0xff,
 } as const
 
 export interface ModuleParts {

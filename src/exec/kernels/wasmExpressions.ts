@@ -11,12 +11,16 @@ import { columnValue } from './wasmIteration.ts'
 import {
   asBool,
   asF64,
+  asI64,
   asType,
   BOOL,
   F64,
   HIGHEST,
+  heldAs,
+  integerOperation,
   integerResult,
   integerType,
+  isInteger,
   joinTypes,
   known,
   LOWEST,
@@ -85,6 +89,8 @@ export function expression(w: KernelWriter, expr: Expr): Value {
     case 'Call':
       return called(w, expr.callee, expr.args, expr.span)
     case 'Read': {
+      const held = w.held.get(expr)
+      if (held !== undefined) return held
       const { number, shape } = w.array(expr.array)
       const place = accessCode(w, expr, expr.array, expr.subscripts, `A${number}`, shape.dtype)
       const loaded = loadOf(shape.dtype, [...place.evaluate, ...place.check, ...place.address], place.offset)
@@ -120,7 +126,7 @@ function parameter(w: KernelWriter, name: string, span: Span): Value {
   if (slot === undefined) throw new NotCompiled(`${name} is not known`, span)
   if (typeof value === 'boolean') return { type: BOOL, code: I.localGet(slot) }
   if (typeof value !== 'number') throw new NotCompiled(`${name} is no number`, span)
-  if (!w.isInteger(name, value)) return { type: F64, code: I.localGet(slot) }
+  if (!w.isIntegerParameter(name, value)) return { type: F64, code: I.localGet(slot) }
   return { type: { kind: 'i32', low: value, high: value }, code: I.localGet(slot) }
 }
 
@@ -152,10 +158,8 @@ function unary(w: KernelWriter, expr: Extract<Expr, { kind: 'Unary' }>): Value {
     case '-': {
       const value = w.expr(expr.operand)
       const type =
-        value.type.kind === 'i32' && (value.type.low > 0 || value.type.high < 0)
-          ? integerType(-value.type.high, -value.type.low)
-          : undefined
-      if (type !== undefined) return { type, code: [...I.i32Const(0), ...value.code, OP.i32Sub] }
+        isInteger(value.type) && (value.type.low > 0 || value.type.high < 0) ? integerType(-value.type.high, -value.type.low) : undefined
+      if (type !== undefined) return integerOperation(type, [ZERO, value], INTEGER['-'])
       return { type: F64, code: [...asF64(value), OP.f64Neg] }
     }
     case '~':
@@ -178,7 +182,7 @@ function binary(w: KernelWriter, expr: Extract<Expr, { kind: 'Binary' }>): Value
     case '*':
     case '%': {
       const type = integerResult(operator, left.type, right.type)
-      if (type !== undefined) return { type, code: [...left.code, ...right.code, INTEGER[operator]] }
+      if (type !== undefined) return integerOperation(type, [left, right], INTEGER[operator])
       if (operator !== '%') return { type: F64, code: [...asF64(left), ...asF64(right), DOUBLE[operator]] }
       return w.imported('%', [left, right])
     }
@@ -200,7 +204,7 @@ function binary(w: KernelWriter, expr: Extract<Expr, { kind: 'Binary' }>): Value
     case '>>>': {
       const code = [...w.int32(left), ...w.int32(right), OP.i32ShrU]
       if (right.literal !== undefined && (right.literal & 31) > 0) return { type: { kind: 'i32', low: 0, high: HIGHEST }, code }
-      return { type: F64, code: [...code, OP.f64ConvertI32U] }
+      return { type: { kind: 'i64', low: 0, high: 2 ** 32 - 1 }, code: [...code, OP.i64ExtendI32U] }
     }
     case '<':
     case '<=':
@@ -239,19 +243,27 @@ function logical(w: KernelWriter, expr: Extract<Expr, { kind: 'Logical' }>): Val
   if (type === undefined) {
     throw new NotCompiled('a value is a number or a truth value', expr.span)
   }
-  const kept = w.declare(type.kind === 'f64' ? 'f64' : 'i32')
+  const kept = w.declare(heldAs(type))
   const held: Value = { type: type.kind === 'f64' ? F64 : type, code: I.localGet(kept) }
   const test = [...asType(left, type), ...I.localSet(kept), ...asBool(held)]
   const other = asType(right, type)
   const [then, otherwise] = expr.operator === '&&' ? [other, held.code] : [held.code, other]
-  return { type, code: [...test, ...I.if(type.kind === 'f64' ? 'f64' : 'i32'), ...then, OP.else, ...otherwise, OP.end] }
+  return { type, code: [...test, ...I.if(heldAs(type)), ...then, OP.else, ...otherwise, OP.end] }
 }
 
 function choice(test: Code, then: Value, otherwise: Value, span: Span): Value {
   const type = joinTypes(then.type, otherwise.type)
   if (type === undefined) throw new NotCompiled('a value is a number or a truth value', span)
-  const result = type.kind === 'f64' ? 'f64' : 'i32'
-  return { type, code: [...test, ...I.if(result), ...asType(then, type), OP.else, ...asType(otherwise, type), OP.end] }
+  // Without a branch that could be foretold wrongly: literals and variables cost nothing.
+  if (isInteger(type) && isCheap(then) && isCheap(otherwise)) {
+    return { type, code: [...asType(then, type), ...asType(otherwise, type), ...test, OP.select] }
+  }
+  return { type, code: [...test, ...I.if(heldAs(type)), ...asType(then, type), OP.else, ...asType(otherwise, type), OP.end] }
+}
+
+/** A constant or a local. */
+function isCheap({ code, literal }: Value): boolean {
+  return literal !== undefined || (code[0] === I.localGet(0)[0] && code.findIndex((byte, i) => i > 0 && byte < 0x80) === code.length - 1)
 }
 
 function tableNumber(w: KernelWriter, name: string): number {
@@ -259,6 +271,8 @@ function tableNumber(w: KernelWriter, name: string): number {
 }
 
 function lookup(w: KernelWriter, expr: Extract<Expr, { kind: 'Lookup' }>): Value {
+  const held = w.held.get(expr)
+  if (held !== undefined) return held
   const table = tableNumber(w, expr.table)
   const dtype = w.target.tableTypes[table]
   const length = w.target.tableLengths[table] ?? 0
@@ -274,27 +288,34 @@ function lookup(w: KernelWriter, expr: Extract<Expr, { kind: 'Lookup' }>): Value
   else {
     const given = w.declare('f64')
     const isWhole = [...SATURATE.i32U, ...I.localTee(whole), OP.f64ConvertI32U, ...I.localGet(given), OP.f64Eq]
-    test = [...index.code, ...I.localTee(given), ...isWhole, ...isInside, OP.i32And]
+    test = [...asF64(index), ...I.localTee(given), ...isWhole, ...isInside, OP.i32And]
   }
   const loaded = asF64(load(I.localGet(whole)))
   return { type: MAYBE, code: [...test, ...I.if('f64'), ...loaded, OP.else, ...I.f64Const(Number.NaN), OP.end] }
 }
 
-const INTEGER = { '+': OP.i32Add, '-': OP.i32Sub, '*': OP.i32Mul, '%': OP.i32RemU } as const
+const ZERO: Value = { type: { kind: 'i32', low: 0, high: 0 }, code: I.i32Const(0), literal: 0 }
+const INTEGER = {
+  '+': [OP.i32Add, OP.i64Add],
+  '-': [OP.i32Sub, OP.i64Sub],
+  '*': [OP.i32Mul, OP.i64Mul],
+  '%': [OP.i32RemU, OP.i64RemU],
+} as const
 const DOUBLE = { '+': OP.f64Add, '-': OP.f64Sub, '*': OP.f64Mul } as const
 const BITS = { '&': OP.i32And, '|': OP.i32Or, '^': OP.i32Xor, '<<': OP.i32Shl, '>>': OP.i32ShrS } as const
 const COMPARE = {
-  '<': [OP.i32LtS, OP.f64Lt],
-  '<=': [OP.i32LeS, OP.f64Le],
-  '>': [OP.i32GtS, OP.f64Gt],
-  '>=': [OP.i32GeS, OP.f64Ge],
-  '==': [OP.i32Eq, OP.f64Eq],
-  '!=': [OP.i32Ne, OP.f64Ne],
+  '<': [OP.i32LtS, OP.f64Lt, OP.i64LtS],
+  '<=': [OP.i32LeS, OP.f64Le, OP.i64LeS],
+  '>': [OP.i32GtS, OP.f64Gt, OP.i64GtS],
+  '>=': [OP.i32GeS, OP.f64Ge, OP.i64GeS],
+  '==': [OP.i32Eq, OP.f64Eq, OP.i64Eq],
+  '!=': [OP.i32Ne, OP.f64Ne, OP.i64Ne],
 } as const
 
 function compared(left: Value, right: Value, operator: keyof typeof COMPARE): Code {
-  const [integers, doubles] = COMPARE[operator]
+  const [integers, doubles, wide] = COMPARE[operator]
   if (left.type.kind === 'f64' || right.type.kind === 'f64') return [...asF64(left), ...asF64(right), doubles]
+  if (left.type.kind === 'i64' || right.type.kind === 'i64') return [...asI64(left), ...asI64(right), wide]
   return [...left.code, ...right.code, integers]
 }
 

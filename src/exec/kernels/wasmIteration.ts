@@ -4,49 +4,49 @@
  */
 import type { DType } from '../../core/schema.ts'
 import type { Span } from '../../core/span.ts'
-import { LOG2_BYTES, loadOf, shifted, sumOf } from './wasmCode.ts'
+import { type Control, LOG2_BYTES, loadOf, shifted, sumOf } from './wasmCode.ts'
 import { type Code, I, OP } from './wasmEncoder.ts'
-import { asF64, BOOL, NotCompiled, type Value } from './wasmTypes.ts'
+import { asBool, BOOL, heldAs, NotCompiled, type Value } from './wasmTypes.ts'
 import { FROM, type KernelWriter, SCRATCH } from './wasmWriter.ts'
 
 /** Values of a sum that the scratch block holds before they are handed over. */
 export const LOG_CAPACITY = 4096
 
-export function iterationStart(w: KernelWriter): Code {
+/** Where iterations have places in memory: the position and the key of this one. */
+export function placeStart(w: KernelWriter): Code {
   const { shape } = w.target
   const code: number[] = []
-  if (shape.space !== 'box') {
-    const at = [...I.localGet(FROM), ...I.i32Const(2), OP.i32Shl]
-    if (shape.permuted) code.push(...w.global('order'), ...at, OP.i32Add, ...I.memory(OP.i32Load))
-    else code.push(...I.localGet(FROM))
-    code.push(...I.localSet(w.position))
-    for (const [axis, slot] of w.keys.entries()) {
-      if (shape.space === 'rows') code.push(...I.localGet(w.position))
-      else code.push(...w.global(`K${axis}`), ...at, OP.i32Add, ...I.memory(OP.i32Load))
-      code.push(...I.localSet(slot))
-    }
-  }
-  for (const [column, { slot, value }] of w.columns) {
-    const dtype = columnType(w, column)
-    const loaded = loadOf(dtype, [...columnAddress(w, column)])
-    code.push(
-      ...(value.kind === 'bool' ? [...loaded.code, ...I.i32Const(0), OP.i32Ne] : value.kind === 'i32' ? loaded.code : asF64(loaded)),
-    )
+  const at = [...I.localGet(FROM), ...I.i32Const(2), OP.i32Shl]
+  if (shape.permuted) code.push(...w.global('order'), ...at, OP.i32Add, ...I.memory(OP.i32Load))
+  else code.push(...I.localGet(FROM))
+  code.push(...I.localSet(w.position))
+  for (const [axis, slot] of w.keys.entries()) {
+    if (shape.space === 'rows') code.push(...I.localGet(w.position))
+    else code.push(...w.global(`K${axis}`), ...at, OP.i32Add, ...I.memory(OP.i32Load))
     code.push(...I.localSet(slot))
   }
   return code
 }
 
-/** The odometer over a box: the last axis runs fastest. */
-export function nextKey(w: KernelWriter): Code {
-  const { shape } = w.target
-  if (shape.space !== 'box') return []
+/** The elements of the iteration that the body uses. */
+export function elementStart(w: KernelWriter): Code {
+  const code: number[] = []
+  for (const [column, { slot, value }] of w.columns) {
+    const dtype = columnType(w, column)
+    const loaded = loadOf(dtype, [...columnAddress(w, column)])
+    code.push(...(value.kind === 'bool' ? asBool(loaded) : loaded.code), ...I.localSet(slot))
+  }
+  return code
+}
+
+/** The odometer over a box, after a run along its last axis: the axis before that runs fastest. */
+export function nextRun(w: KernelWriter): Code {
   let code: Code = []
-  for (let axis = 0; axis < shape.extents.length; axis++) {
+  for (let axis = 0; axis < w.keys.length; axis++) {
     const low = 4 + 3 * axis
     const key = low + 2
     code = [
-      ...increment(key),
+      ...(axis === w.keys.length - 1 ? [] : stepped(key, 1)),
       ...[...I.localGet(key), ...I.localGet(low + 1), OP.i32Eq, ...I.if(), ...I.localGet(low), ...I.localSet(key)],
       ...code,
       OP.end,
@@ -55,7 +55,23 @@ export function nextKey(w: KernelWriter): Code {
   return code
 }
 
-function columnType(w: KernelWriter, column: number): DType {
+/** A loop turn by turn; `control` is what `continue` in its body reaches. */
+export function turning(
+  w: KernelWriter,
+  control: Control,
+  parts: { readonly first: boolean; readonly test: () => Code; readonly body: () => Code; readonly update: () => Code },
+): Code {
+  return w.within({ kind: 'exit', label: control.label }, () => {
+    const first: Code = parts.first ? [...parts.test(), OP.i32Eqz, ...I.brIf(0)] : []
+    const inner = w.within({ kind: 'other' }, () => {
+      const body = w.within(control, parts.body)
+      return [...I.block(), ...body, OP.end, ...parts.update(), ...parts.test(), ...I.brIf(0)]
+    })
+    return [...I.block(), ...first, ...I.loop, ...inner, OP.end, OP.end]
+  })
+}
+
+export function columnType(w: KernelWriter, column: number): DType {
   const { element } = w.target.shape
   if (element.kind === 'dense') return element.dtype
   return w.target.columnTypes[column] ?? 'f64'
@@ -79,7 +95,7 @@ export function columnValue(w: KernelWriter, column: number, nullable: boolean, 
   let known = w.columns.get(column)
   if (known === undefined) {
     const type = bool ? BOOL : loadOf(dtype, []).type
-    known = { slot: w.declare(type.kind === 'f64' ? 'f64' : 'i32'), value: type }
+    known = { slot: w.declare(heldAs(type)), value: type }
     w.columns.set(column, known)
   }
   return { type: known.value, code: I.localGet(known.slot) }
@@ -113,6 +129,6 @@ export function logOffset(w: KernelWriter, accumulator: string): number {
   return 8 * w.accumulators.length + 8 * LOG_CAPACITY * sums
 }
 
-export function increment(slot: number): Code {
-  return [...I.localGet(slot), ...I.i32Const(1), OP.i32Add, ...I.localSet(slot)]
+export function stepped(slot: number, by: number): Code {
+  return [...I.localGet(slot), ...I.i32Const(by), OP.i32Add, ...I.localSet(slot)]
 }

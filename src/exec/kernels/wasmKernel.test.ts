@@ -131,7 +131,7 @@ test('an integer product keeps the sign of zero', async () => {
   const y = session.zeros([3])
   const loop = session.loop(session.range(3), { y }, ([i], { y }) => y.set(i, i * -2))
   await loop.run()
-  expect(loop.plan.kernel.target).toBe('wasm')
+  expect(loop.plan.kernel.target).toBe('wasm-simd')
   expect([...(await y.toTypedArray())]).toEqual([-0, -2, -4])
 })
 

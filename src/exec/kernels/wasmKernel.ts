@@ -9,10 +9,11 @@
  */
 import type { Span } from '../../core/span.ts'
 import type { ThrownError, WasmTarget } from './wasmCode.ts'
-import { I, type Import, moduleBytes, OP } from './wasmEncoder.ts'
+import { type Code, I, type Import, moduleBytes, OP } from './wasmEncoder.ts'
 import { condition, expression } from './wasmExpressions.ts'
-import { accumulatorEnd, accumulatorStart, increment, iterationStart, nextKey } from './wasmIteration.ts'
-import { block, plainLoop } from './wasmStatements.ts'
+import { accumulatorEnd, accumulatorStart, elementStart, placeStart, stepped } from './wasmIteration.ts'
+import { runs } from './wasmRuns.ts'
+import { block } from './wasmStatements.ts'
 import { NotCompiled, type WasmType } from './wasmTypes.ts'
 import { FROM, KernelWriter, TO, type WriterParts } from './wasmWriter.ts'
 
@@ -27,14 +28,17 @@ export interface WasmCode {
   readonly loops: readonly string[]
 }
 
-const PARTS: WriterParts = { block, expr: expression, condition, plainLoop }
+const PARTS: WriterParts = { block, expr: expression, condition }
+
+/** Rounds until the types of locals must have settled. */
+const MOST_ROUNDS = 16
 
 /** The module, or the reason why there is none. */
 export function wasmKernel(target: WasmTarget): WasmCode | { readonly because: string; readonly span: Span | undefined } {
   try {
     const locals = new Map<string, WasmType>()
-    for (let round = 0; round < 12; round++) {
-      const writer = new KernelWriter(target, locals, PARTS)
+    for (let round = 0; round < MOST_ROUNDS; round++) {
+      const writer = new KernelWriter(target, locals, PARTS, round)
       const code = moduleOf(writer)
       if (!writer.widened) return code
     }
@@ -51,24 +55,28 @@ export function wasmKernel(target: WasmTarget): WasmCode | { readonly because: s
 const MOST_LOCALS = 40_000
 
 function moduleOf(w: KernelWriter): WasmCode {
-  const { ir } = w.target
-  w.control.push({ kind: 'other' }, { kind: 'other' }, { kind: 'iteration' })
-  const body = w.block(ir.body)
-  const iteration = [
-    ...iterationStart(w),
-    ...[...w.rowBases.values()].flatMap(({ slot, code }) => [...code, ...I.localSet(slot)]),
-    ...I.block(),
-    ...body,
-    OP.end,
-  ]
-  const loop = [
-    ...[...I.block(), ...I.loop, ...I.localGet(FROM), ...I.localGet(TO), OP.i32GeS, ...I.brIf(1)],
-    ...iteration,
-    ...[...increment(FROM), ...nextKey(w), ...I.br(0), OP.end, OP.end],
-  ]
+  const { ir, shape } = w.target
+  const isRun = shape.space === 'box' || (shape.space === 'rows' && !shape.permuted)
+  const loop = isRun ? runs(w) : places(w)
   if (w.declared.length > MOST_LOCALS) throw new NotCompiled('it is too large')
   const code = [...w.prologue, ...accumulatorStart(w), ...loop, ...accumulatorEnd(w)]
   const bytes = moduleBytes({ imports: w.imports, parameters: w.parameterTypes, locals: w.declared, body: code })
   const parameters = ir.parameters.map((parameter) => parameter.name)
   return { bytes, imports: w.imports, errors: w.errors, parameters, simd: w.simd, loops: w.loops }
+}
+
+/** Place by place. */
+function places(w: KernelWriter): Code {
+  w.control.push({ kind: 'other' }, { kind: 'other' }, { kind: 'iteration' })
+  const body = w.block(w.target.ir.body)
+  return [
+    ...[...I.block(), ...I.loop, ...I.localGet(FROM), ...I.localGet(TO), OP.i32GeS, ...I.brIf(1)],
+    ...[...placeStart(w), ...elementStart(w), ...rowStart(w), ...I.block(), ...body, OP.end],
+    ...[...stepped(FROM, 1), ...I.br(0), OP.end, OP.end],
+  ]
+}
+
+/** The parts of addresses that only keys decide, once they are known. */
+function rowStart(w: KernelWriter): Code {
+  return [...w.rowBases.values()].flatMap(({ slot, code }) => [...code, ...I.localSet(slot)])
 }

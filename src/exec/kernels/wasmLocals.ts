@@ -143,3 +143,12 @@ export function hasLoop(stmts: readonly Stmt[]): boolean {
     return stmt.kind === 'For' || (stmt.kind === 'Labeled' && hasLoop(stmt.body))
   })
 }
+
+/** Whether an iteration may replace its element. */
+export function returnsValue(stmts: readonly Stmt[]): boolean {
+  let found = false
+  visitStmts(stmts, (stmt) => {
+    if (stmt.kind === 'Return' && stmt.value !== undefined) found = true
+  })
+  return found
+}

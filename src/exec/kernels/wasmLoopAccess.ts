@@ -14,6 +14,16 @@ export interface LoopIndex {
   /** What the body sees, and with the value that ends the loop. */
   readonly seen: WasmType
   readonly held: WasmType
+  readonly is: (expr: Expr) => boolean
+}
+
+/** What differs between the turns of a loop. */
+export interface Turning {
+  readonly index: LoopIndex
+  /** Locals that the loop declares or assigns. */
+  readonly changed: ReadonlySet<string>
+  /** Whether a turn is an iteration, with an element of its own. */
+  readonly isRun: boolean
 }
 
 export interface Access {
@@ -28,8 +38,12 @@ export interface Access {
   readonly isLast: boolean
   /** The subscript of that axis is the index plus this. */
   readonly offset: number
-  readonly base: number
+  /** Accesses of one row have one name. */
+  readonly row: string
   readonly known: KnownAddress
+  /** The local that holds the bytes from one turn's element to the next, where the index runs along another axis than the last. */
+  readonly stride: number | undefined
+  readonly subscripts: readonly Expr[]
 }
 
 /** Farther subscripts are checked one by one. */
@@ -42,16 +56,17 @@ export interface Found {
   readonly subscripts: readonly Expr[]
 }
 
+/** In the order in which a turn makes them. */
 export function accessesOf(stmts: readonly Stmt[]): Found[] {
   const found: Found[] = []
   const visit = (stmt: Stmt): void => {
-    if (stmt.kind === 'Write') found.push({ node: stmt, kind: 'write', array: stmt.array, subscripts: stmt.subscripts })
-    if (stmt.kind === 'Add') found.push({ node: stmt, kind: 'add', array: stmt.array, subscripts: stmt.subscripts })
     for (const expr of expressionsOf(stmt)) {
       visitExpr(expr, (e) => {
         if (e.kind === 'Read') found.push({ node: e, kind: 'read', array: e.array, subscripts: e.subscripts })
       })
     }
+    if (stmt.kind === 'Write') found.push({ node: stmt, kind: 'write', array: stmt.array, subscripts: stmt.subscripts })
+    if (stmt.kind === 'Add') found.push({ node: stmt, kind: 'add', array: stmt.array, subscripts: stmt.subscripts })
     if (stmt.kind === 'If') [...stmt.then, ...stmt.else].forEach(visit)
     if (stmt.kind === 'Labeled') stmt.body.forEach(visit)
   }
@@ -59,33 +74,49 @@ export function accessesOf(stmts: readonly Stmt[]): Found[] {
   return found
 }
 
-/** The same value in every iteration, without a possible failure. */
-export function isSteady(expr: Expr, changed: ReadonlySet<string>): boolean {
+/** What memory an access touches: arrays that share it have one name. */
+export function memoryOf(w: KernelWriter, { kind, array }: Pick<Found, 'kind' | 'array'>): string {
+  const { number, shape } = w.array(array)
+  const isLane = kind === 'add' && shape.adds === 'lane'
+  return `${isLane ? 'D' : 'A'}${w.target.identities[number] ?? number}`
+}
+
+/** The memory of the dense array iterated over. */
+export function elementMemory(w: KernelWriter): string {
+  const { elementIdentity } = w.target
+  return elementIdentity === undefined ? 'X' : `A${elementIdentity}`
+}
+
+/** The same value in every turn, without a possible failure. */
+export function isSteady(expr: Expr, turning: Turning): boolean {
+  if (turning.index.is(expr)) return false
   switch (expr.kind) {
     case 'Literal':
     case 'Key':
     case 'Parameter':
     case 'Extent':
     case 'LookupLength':
-    case 'Input':
       return true
+    case 'Input':
+      return !turning.isRun
     case 'Field':
-      return expr.of.kind === 'Input'
+      return !turning.isRun && expr.of.kind === 'Input'
     case 'Local':
-      return !changed.has(expr.name)
+      return !turning.changed.has(expr.name)
     case 'Unary':
-      return isSteady(expr.operand, changed)
+      return isSteady(expr.operand, turning)
     case 'Binary':
     case 'Logical':
-      return isSteady(expr.left, changed) && isSteady(expr.right, changed)
+      return isSteady(expr.left, turning) && isSteady(expr.right, turning)
     case 'Conditional':
-      return isSteady(expr.test, changed) && isSteady(expr.then, changed) && isSteady(expr.else, changed)
+      return isSteady(expr.test, turning) && isSteady(expr.then, turning) && isSteady(expr.else, turning)
     case 'Call':
-      return expr.args.every((arg) => isSteady(arg, changed))
+      return expr.args.every((arg) => isSteady(arg, turning))
+    case 'Lookup':
+      return isSteady(expr.index, turning)
     case 'MethodCall':
     case 'Read':
     case 'Has':
-    case 'Lookup':
     case 'Draw':
     case 'ArrayLiteral':
     case 'ObjectLiteral':
@@ -94,14 +125,12 @@ export function isSteady(expr: Expr, changed: ReadonlySet<string>): boolean {
 }
 
 /** `k`, `k + 3`, `k - 1`, `2 + k`: how far from the index. */
-function offsetFrom(expr: Expr, local: string): number | undefined {
-  if (expr.kind === 'Local') return expr.name === local ? 0 : undefined
+export function offsetFrom(expr: Expr, index: LoopIndex): number | undefined {
+  if (index.is(expr)) return 0
   if (expr.kind !== 'Binary' || (expr.operator !== '+' && expr.operator !== '-')) return undefined
   const { left, right, operator } = expr
-  if (left.kind === 'Local' && left.name === local && right.kind === 'Literal')
-    return whole(operator === '+' ? right.value : negated(right.value))
-  if (operator === '+' && right.kind === 'Local' && right.name === local && left.kind === 'Literal') return whole(left.value)
-  return undefined
+  if (index.is(left) && right.kind === 'Literal') return whole(operator === '+' ? right.value : negated(right.value))
+  return operator === '+' && index.is(right) && left.kind === 'Literal' ? whole(left.value) : undefined
 }
 
 function negated(value: unknown): unknown {
@@ -112,20 +141,88 @@ function whole(value: unknown): number | undefined {
   return typeof value === 'number' && Number.isInteger(value) && Math.abs(value) <= LARGEST_OFFSET ? value : undefined
 }
 
-export interface Hoisting {
-  readonly index: LoopIndex
-  readonly local: string
-  readonly changed: ReadonlySet<string>
-  readonly limit: number
-  readonly step: number
-  readonly setup: number[]
-  readonly checks: Code[]
-  readonly bases: Map<string, number>
+/** An access whose bounds a check before the loop can tell, and the start of its row. */
+interface Placed {
+  readonly found: Found
+  readonly dtype: DType
+  readonly axis: number
+  readonly isLast: boolean
+  readonly offset: number
+  readonly number: number
+  /** The address where the index is 0, but for the offset along the last axis. */
+  readonly row: Code
 }
 
-/** How the loop reaches the element without checks, when a check before the loop can stand for them. */
-export function accessOf(w: KernelWriter, found: Found, hoisting: Hoisting): Access | undefined {
-  const { index, local, changed } = hoisting
+export interface Hoisted {
+  readonly accesses: ReadonlyMap<object, Access>
+  /** Code before the loop. */
+  readonly setup: Code
+  /** Conditions under which no access leaves its array. */
+  readonly checks: readonly Code[]
+}
+
+/** How the loop reaches its elements without checks, for the accesses where checks before the loop can stand for them. */
+export function hoistedAccesses(w: KernelWriter, found: readonly Found[], turning: Turning, range: LoopRange): Hoisted {
+  const checks: Code[] = []
+  const placed = found.flatMap((one) => placeOf(w, one, turning, range, checks) ?? [])
+  const rows = groupedByRow(placed)
+  const setup: number[] = []
+  const accesses = new Map<object, Access>()
+  for (const [row, members] of rows) {
+    const [first] = members
+    if (first === undefined) continue
+    const shift = LOG2_BYTES[first.dtype]
+    const least = Math.min(...members.map(({ offset, isLast }) => (isLast ? offset : 0)))
+    const base = w.declare('i32')
+    setup.push(...first.row, ...(least === 0 ? [] : [...I.i32Const(least << shift), OP.i32Add]), ...I.localSet(base))
+    let step: Code = shifted(shift)
+    let stride: number | undefined
+    if (!first.isLast && first.axis >= 0) {
+      stride = w.declare('i32')
+      setup.push(...w.scaled(first.number, first.axis, I.i32Const(1), rankOf(first)), ...shifted(shift), ...I.localSet(stride))
+      step = [...I.localGet(stride), OP.i32Mul]
+    }
+    const code = [...I.localGet(base), ...(first.axis < 0 ? [] : [...I.localGet(turning.index.slot), ...step, OP.i32Add])]
+    for (const { found: one, dtype, axis, isLast, offset } of members) {
+      const known = { code: () => code, offset: isLast ? (offset - least) << shift : 0 }
+      const { node, kind, array } = one
+      accesses.set(node, {
+        node,
+        kind,
+        array,
+        dtype,
+        memory: memoryOf(w, one),
+        axis,
+        isLast,
+        offset,
+        row,
+        known,
+        stride,
+        subscripts: one.subscripts,
+      })
+    }
+  }
+  return { accesses, setup, checks: [...new Map(checks.map((check) => [check.join(), check])).values()] }
+}
+
+function groupedByRow(placed: readonly Placed[]): ReadonlyMap<string, readonly Placed[]> {
+  const rows = new Map<string, Placed[]>()
+  for (const one of placed) {
+    const row = `${one.axis} ${one.isLast ? '' : one.offset} ${one.dtype} ${one.row.join()}`
+    rows.set(row, [...(rows.get(row) ?? []), one])
+  }
+  return rows
+}
+
+const rankOf = ({ found }: Placed): number => found.subscripts.length
+
+/** The local that holds where the loop ends, and how far a turn goes. */
+export interface LoopRange {
+  readonly limit: number
+  readonly step: number
+}
+
+function placeOf(w: KernelWriter, found: Found, turning: Turning, range: LoopRange, allChecks: Code[]): Placed | undefined {
   const { number, shape } = w.array(found.array)
   const isLane = found.kind === 'add' && shape.adds === 'lane'
   if (found.kind === 'add' && !isLane && shape.adds !== 'direct') return undefined
@@ -139,50 +236,43 @@ export function accessOf(w: KernelWriter, found: Found, hoisting: Hoisting): Acc
   for (const [a, subscript] of found.subscripts.entries()) {
     const extent = shape.extents[a] ?? 0
     const extentCode = w.global(`A${number}n${a}`)
-    const distance = offsetFrom(subscript, local)
+    const distance = offsetFrom(subscript, turning.index)
     if (distance !== undefined) {
       if (axis >= 0) return undefined
       axis = a
       offset = distance
-      const check = indexChecks(hoisting, distance, extent, extentCode)
+      const check = indexChecks(turning.index, range, distance, extent, extentCode)
       if (check === undefined) return undefined
       checks.push(...check)
-      if (distance !== 0) terms.push(w.scaled(number, a, I.i32Const(distance), rank))
+      if (distance !== 0 && a !== rank - 1) terms.push(w.scaled(number, a, I.i32Const(distance), rank))
     } else {
-      if (!isSteady(subscript, changed)) return undefined
+      if (!isSteady(subscript, turning)) return undefined
       const value = w.expr(subscript)
       if (value.type.kind !== 'i32') return undefined
       if (!(value.type.low >= 0 && value.type.high < extent)) checks.push([...value.code, ...extentCode, OP.i32LtU])
       terms.push(w.scaled(number, a, value.code, rank))
     }
   }
-  const identity = w.target.identities[number] ?? number
-  const baseName = `${isLane ? 'D' : 'A'}${number}`
-  const shift = LOG2_BYTES[dtype]
-  const address = [...w.base(baseName), ...(terms.length === 0 ? [] : [...sumOf(terms), ...shifted(shift), OP.i32Add])]
-  let base = hoisting.bases.get(address.join())
-  if (base === undefined) {
-    base = w.declare('i32')
-    hoisting.bases.set(address.join(), base)
-    hoisting.setup.push(...address, ...I.localSet(base))
-  }
-  hoisting.checks.push(...checks)
-  const steps = axis < 0 ? [] : [...w.scaled(number, axis, I.localGet(index.slot), rank), ...shifted(shift), OP.i32Add]
-  const code = [...I.localGet(base), ...steps]
-  const { array, node, kind } = found
-  const memory = `${isLane ? 'D' : 'A'}${identity}`
-  return { node, kind, array, dtype, memory, axis, isLast: axis === rank - 1, offset, base, known: { code: () => code, offset: 0 } }
+  allChecks.push(...checks)
+  const start = w.base(`${isLane ? 'D' : 'A'}${number}`)
+  const row = [...start, ...(terms.length === 0 ? [] : [...sumOf(terms), ...shifted(LOG2_BYTES[dtype]), OP.i32Add])]
+  return { found, dtype, axis, isLast: axis === rank - 1, offset, number, row }
 }
 
 /** Conditions under which the index plus a distance stays inside for the whole loop; undefined where 32 bits do not tell. */
-function indexChecks({ index, limit, step }: Hoisting, distance: number, extent: number, extentCode: Code): readonly Code[] | undefined {
-  const { seen, held } = index
+function indexChecks(
+  { slot, seen, held }: LoopIndex,
+  { limit, step }: LoopRange,
+  distance: number,
+  extent: number,
+  extentCode: Code,
+): readonly Code[] | undefined {
   if (seen.kind !== 'i32' || held.kind !== 'i32') return undefined
   if (seen.low + distance >= 0 && seen.high + distance < extent) return []
   if (held.low + distance - 1 < LOWEST || held.high + distance + 1 > HIGHEST) return undefined
-  const moved = (slot: number, by: number): Code => [...I.localGet(slot), ...I.i32Const(by), OP.i32Add]
-  const low = step > 0 ? moved(index.slot, distance) : moved(limit, distance + 1)
-  const high = step > 0 ? moved(limit, distance - 1) : moved(index.slot, distance)
+  const moved = (from: number, by: number): Code => [...I.localGet(from), ...I.i32Const(by), OP.i32Add]
+  const low = step > 0 ? moved(slot, distance) : moved(limit, distance + 1)
+  const high = step > 0 ? moved(limit, distance - 1) : moved(slot, distance)
   return [
     [...low, ...I.i32Const(0), OP.i32GeS],
     [...high, ...extentCode, OP.i32LtS],

@@ -9,42 +9,76 @@
  * never meet in one element, and statements keep their order within an iteration. In exact precision a sum keeps its
  * order and is no vector; in fast precision it has four accumulators of a vector each.
  */
-
+import type { Stmt } from '../../core/functionIr.ts'
+import { placeText } from '../../core/span.ts'
+import { carriedReads } from './wasmCarried.ts'
 import { type Code, I, OP } from './wasmEncoder.ts'
-import { changedIn, hasLoop } from './wasmLocals.ts'
-import { type Access, accessesOf, accessOf, isSteady, type LoopIndex } from './wasmLoopAccess.ts'
+import { changedIn, hasLoop, returnsValue } from './wasmLocals.ts'
+import { accessesOf, hoistedAccesses, isSteady, type LoopIndex, type Turning } from './wasmLoopAccess.ts'
 import { HIGHEST } from './wasmTypes.ts'
 import { vectorLoop } from './wasmVectors.ts'
 import type { For, KernelWriter } from './wasmWriter.ts'
 
-/** The loop after its index has its first value; undefined when nothing is gained. */
-export function fastLoop(w: KernelWriter, stmt: For, index: LoopIndex): Code | undefined {
-  const { counted } = stmt
-  if (counted === undefined || hasLoop(stmt.body)) return undefined
-  const changed = changedIn(stmt.body).add(counted.local)
-  if (changedIn(stmt.body).has(counted.local) || !isSteady(counted.to, changed)) return undefined
+/** What is known of a loop before it is written turn by turn. */
+export interface Turns {
+  /** Whether another turn follows. */
+  readonly test?: Code
+  readonly before?: Code
+  /** Where a turn ends. */
+  readonly after?: Code
+}
+
+/** A loop without loops in it, whose index is an integer. */
+export interface InnerLoop {
+  readonly name: string
+  readonly body: readonly Stmt[]
+  readonly step: number
+  readonly index: LoopIndex
+  /** The local that holds where it ends. */
+  readonly limit: number
+  /** Whether a turn is an iteration. */
+  readonly isRun: boolean
+  readonly turns: (known: Turns) => Code
+}
+
+/** A counted loop after its index has its first value; undefined when nothing is gained. */
+export function fastFor(w: KernelWriter, stmt: For, index: LoopIndex, turns: InnerLoop['turns']): Code | undefined {
+  const { counted, body, span } = stmt
+  if (counted === undefined || hasLoop(body) || changedIn(body).has(counted.local)) return undefined
+  if (!isSteady(counted.to, { index, changed: changedIn(body).add(counted.local), isRun: false })) return undefined
   const end = w.expr(counted.to)
   if (end.type.kind !== 'i32' || index.held.kind !== 'i32' || index.held.high - index.held.low >= HIGHEST) return undefined
   const limit = w.declare('i32')
-  const setup: number[] = [...end.code, ...I.localSet(limit)]
-  const checks: Code[] = []
-  const accesses = new Map<object, Access>()
-  const bases = new Map<string, number>()
-  for (const found of accessesOf(stmt.body)) {
-    const access = accessOf(w, found, { index, local: counted.local, changed, limit, step: counted.step, setup, checks, bases })
-    if (access !== undefined) accesses.set(found.node, access)
+  const { step } = counted
+  const test = [...I.localGet(index.slot), ...I.localGet(limit), step > 0 ? OP.i32LtS : OP.i32GtS]
+  const known: InnerLoop['turns'] = (more) => turns(more.before === undefined ? more : { test, ...more })
+  const name = `for ${counted.local} at ${placeText(span)}`
+  const code = fastLoop(w, { name, body, step, index, limit, isRun: false, turns: known })
+  return code === undefined ? undefined : [...end.code, ...I.localSet(limit), ...code]
+}
+
+export function fastLoop(w: KernelWriter, loop: InnerLoop): Code | undefined {
+  const { body, index, limit, step, isRun } = loop
+  if (hasLoop(body)) return undefined
+  const turning: Turning = { index, isRun, changed: changedIn(body) }
+  const { accesses, setup, checks } = hoistedAccesses(w, accessesOf(body), turning, { limit, step })
+  const outer = { known: w.known, held: w.held, carried: w.carried }
+  if (accesses.size === 0 && !(isRun && returnsValue(body))) return undefined
+  const vectors = vectorLoop(w, loop, accesses, turning, checks.length > 0)
+  const unchecked = (): Code => {
+    w.known = new Map([...outer.known, ...[...accesses].map(([node, { known }]) => [node, known] as const)])
+    const { reads, writes, before, after, count } = carriedReads(w, loop, accesses, turning)
+    w.held = new Map([...outer.held, ...reads])
+    w.carried = writes
+    const code = loop.turns({ before, after })
+    const carried = count === 0 ? '' : `, ${count} ${count === 1 ? 'read' : 'reads'} carried from turn to turn`
+    w.loops.push(`${loop.name}: ${vectors.summary}${carried}`)
+    Object.assign(w, outer)
+    return code
   }
-  if (accesses.size === 0) return undefined
-  const outer = w.known
-  w.known = new Map([...outer, ...[...accesses].map(([node, { known }]) => [node, known] as const)])
-  const vectors = vectorLoop(w, stmt, { index, limit, accesses, changed })
-  const test = [...I.localGet(index.slot), ...I.localGet(limit), counted.step > 0 ? OP.i32LtS : OP.i32GtS]
-  const written = checks.length === 0 ? undefined : w.within({ kind: 'other' }, () => w.plainLoop(stmt, index.seen, test))
-  const unchecked = written ?? w.plainLoop(stmt, index.seen, test)
-  w.known = outer
-  if (checks.length === 0) return [...setup, ...vectors, ...unchecked]
-  const unique = [...new Map(checks.map((check) => [check.join(), check])).values()]
-  const inside = [...unique.flat(), ...unique.slice(1).map(() => OP.i32And)]
-  const checked = w.within({ kind: 'other' }, () => w.plainLoop(stmt, index.seen))
-  return [...setup, ...inside, ...I.if(), ...vectors, ...unchecked, OP.else, ...checked, OP.end]
+  if (checks.length === 0) return [...setup, ...vectors.code, ...unchecked()]
+  const inside = [...checks.flat(), ...checks.slice(1).map(() => OP.i32And)]
+  const fast = w.within({ kind: 'other' }, unchecked)
+  const checked = w.within({ kind: 'other' }, () => loop.turns({}))
+  return [...setup, ...inside, ...I.if(), ...vectors.code, ...fast, OP.else, ...checked, OP.end]
 }

@@ -62,6 +62,7 @@ export function planWasm(
       if (!places.has(at)) places.set(at, i)
       return places.get(at) ?? i
     }),
+    elementIdentity: memory.element === undefined ? undefined : places.get(memory.element.data.byteOffset),
     tableTypes: memory.tables.map((table) => (ArrayBuffer.isView(table) && memory.owns(table) ? dtypeOf(table) : undefined)),
     tableLengths: memory.tables.map((table) => table.length),
   }

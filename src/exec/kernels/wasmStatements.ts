@@ -5,12 +5,12 @@ import type { Expr, Stmt } from '../../core/functionIr.ts'
 import type { DType } from '../../core/schema.ts'
 import type { Span } from '../../core/span.ts'
 import { accessCode } from './wasmAccess.ts'
-import { loadBits, loadOf, storeOf } from './wasmCode.ts'
+import { loadBits, loadOf, reloaded, storeOf } from './wasmCode.ts'
 import { type Code, I, OP } from './wasmEncoder.ts'
-import { columnAddress, LOG_CAPACITY, logOffset } from './wasmIteration.ts'
-import { fastLoop } from './wasmLoops.ts'
+import { columnAddress, LOG_CAPACITY, logOffset, stepped, turning } from './wasmIteration.ts'
+import { fastFor, type Turns } from './wasmLoops.ts'
 import { asBool, asF64, F64, HIGHEST, integerType, LOWEST, MAYBE, NotCompiled, type Value, type WasmType } from './wasmTypes.ts'
-import { type KernelWriter, SCRATCH } from './wasmWriter.ts'
+import { type For, type KernelWriter, SCRATCH } from './wasmWriter.ts'
 
 export function block(w: KernelWriter, stmts: readonly Stmt[]): Code {
   return stmts.flatMap((stmt) => statement(w, stmt))
@@ -67,18 +67,20 @@ function thrown(w: KernelWriter, stmt: Extract<Stmt, { kind: 'Throw' }>): Code {
   }
   w.errors.push({ error: stmt.error, message: message === undefined ? undefined : String(message.value) })
   const fail = w.function('fail', ['i32', 'i32'], [])
-  return [...I.i32Const(w.errors.length - 1), ...I.localGet(w.place), ...I.call(fail), OP.unreachable]
+  return [...I.i32Const(w.errors.length - 1), ...w.place, ...I.call(fail), OP.unreachable]
 }
 
-function loop(w: KernelWriter, stmt: Extract<Stmt, { kind: 'For' }>): Code {
+function loop(w: KernelWriter, stmt: For): Code {
   const { counted } = stmt
   const init = w.block(stmt.init)
-  if (counted === undefined || stmt.doWhile) return [...init, ...w.plainLoop(stmt)]
+  if (counted === undefined || stmt.doWhile) return [...init, ...plainLoop(w, stmt)]
   const range = countedRange(w, counted)
   // The index is an integer where its bounds are: its local holds one value more than the body sees.
   const slot = w.slotFor(counted.local, range?.held ?? F64, stmt.span)
-  if (range === undefined || w.locals.get(counted.local)?.kind !== 'i32') return [...init, ...w.plainLoop(stmt)]
-  return [...init, ...(fastLoop(w, stmt, { slot, ...range }) ?? w.plainLoop(stmt, range.seen))]
+  if (range === undefined || w.locals.get(counted.local)?.kind !== 'i32') return [...init, ...plainLoop(w, stmt)]
+  const is = (expr: Expr): boolean => expr.kind === 'Local' && expr.name === counted.local
+  const turns = (known: Turns): Code => plainLoop(w, stmt, range.seen, known)
+  return [...init, ...(fastFor(w, stmt, { slot, is, ...range }, turns) ?? turns({}))]
 }
 
 /** Types of a counted loop's index: in the body, and with the value that ends the loop. */
@@ -93,30 +95,28 @@ function countedRange(
   const [low, high] = step > 0 ? [from.low, to.high - 1] : [to.low + 1, from.high]
   const held = step > 0 ? integerType(from.low, Math.max(from.high, high + step)) : integerType(Math.min(from.low, low + step), from.high)
   const seen = integerType(Math.max(low, LOWEST), Math.min(high, HIGHEST))
-  return held === undefined || seen === undefined ? undefined : { seen, held }
+  return held?.kind !== 'i32' || seen?.kind !== 'i32' ? undefined : { seen, held }
 }
 
-/** A loop as the source has it. `seen`: what the body sees of a counted loop's integer index; `known`: its test. */
-export function plainLoop(w: KernelWriter, stmt: Extract<Stmt, { kind: 'For' }>, seen?: WasmType, known?: Code): Code {
+/** A loop as the source has it. `seen`: what the body sees of a counted loop's integer index. */
+function plainLoop(w: KernelWriter, stmt: For, seen?: WasmType, known: Turns = {}): Code {
   const { label, counted } = stmt
-  const test = (): Code => known ?? (stmt.test === undefined ? I.i32Const(1) : w.condition(stmt.test))
-  const index = counted?.local
-  const isInteger = index !== undefined && seen !== undefined
-  return w.within({ kind: 'exit', label }, () => {
-    const first: Code = stmt.doWhile || stmt.test === undefined ? [] : [...test(), OP.i32Eqz, ...I.brIf(0)]
-    const inner = w.within({ kind: 'other' }, () => {
-      const held = index === undefined ? undefined : w.locals.get(index)
-      if (isInteger) w.locals.set(index, seen)
-      const body = w.within({ kind: 'next', label }, () => w.block(stmt.body))
-      if (isInteger && held !== undefined) w.locals.set(index, held)
-      const update =
-        isInteger && counted !== undefined
-          ? [...I.localGet(w.slotOf(index)), ...I.i32Const(counted.step), OP.i32Add, ...I.localSet(w.slotOf(index))]
-          : w.block(stmt.update)
-      return [...I.block(), ...body, OP.end, ...update, ...test(), ...I.brIf(0)]
-    })
-    return [...I.block(), ...first, ...I.loop, ...inner, OP.end, OP.end]
-  })
+  const test = (): Code => known.test ?? (stmt.test === undefined ? I.i32Const(1) : w.condition(stmt.test))
+  const isFirstTested = !stmt.doWhile && stmt.test !== undefined
+  if (counted === undefined || seen === undefined) {
+    const parts = { first: isFirstTested, test, body: () => w.block(stmt.body), update: () => w.block(stmt.update) }
+    return turning(w, { kind: 'next', label }, parts)
+  }
+  const slot = w.slotOf(counted.local)
+  const body = (): Code => {
+    const held = w.locals.get(counted.local)
+    w.locals.set(counted.local, seen)
+    const code = w.block(stmt.body)
+    if (held !== undefined) w.locals.set(counted.local, held)
+    return code
+  }
+  const update = (): Code => [...(known.after ?? []), ...stepped(slot, counted.step)]
+  return [...(known.before ?? []), ...turning(w, { kind: 'next', label }, { first: isFirstTested, test, body, update })]
 }
 
 function written(w: KernelWriter, stmt: Extract<Stmt, { kind: 'Write' }>): Code {
@@ -127,7 +127,14 @@ function written(w: KernelWriter, stmt: Extract<Stmt, { kind: 'Write' }>): Code 
   return [
     ...[...place.evaluate, ...converted(w, value, shape.dtype), ...I.localSet(stored), ...place.check],
     ...[...place.address, ...I.localGet(stored), ...storeOf(shape.dtype, place.offset)],
+    ...carriedOn(w, stmt, stored, shape.dtype),
   ]
+}
+
+/** What the next turn of the loop reads is kept in a local. */
+function carriedOn(w: KernelWriter, stmt: Stmt, stored: number, dtype: DType): Code {
+  const next = w.carried.get(stmt)
+  return next === undefined ? [] : [...reloaded(dtype, I.localGet(stored)), ...I.localSet(next)]
 }
 
 function converted(w: KernelWriter, value: Value, dtype: DType): Code {
@@ -155,7 +162,7 @@ function added(w: KernelWriter, stmt: Extract<Stmt, { kind: 'Add' }>): Code {
       }
     : { type: F64, code: [...asF64(before), ...I.localGet(kept), OP.f64Add] }
   return [
-    ...[...place.evaluate, ...(isInteger ? delta.code : asF64(delta)), ...I.localSet(kept), ...place.check],
+    ...[...place.evaluate, ...(isInteger ? w.int32(delta) : asF64(delta)), ...I.localSet(kept), ...place.check],
     ...[...place.address, ...I.localTee(address), ...converted(w, sum, dtype), ...storeOf(dtype, place.offset)],
   ]
 }

@@ -1,7 +1,8 @@
 /**
  * What a WebAssembly kernel knows of a value before it runs: a double, an integer within bounds, or a truth value.
  *
- * Integers are never -0. A double that `maybe` is undefined stands for it as NaN, which is what arithmetic, stores and
+ * Integers are never -0. Those that 32 bits do not hold are kept in 64 as long as a double holds them exactly: up to 2 ** 53
+ * sums, differences, products and comparisons are the same, and faster than what doubles take. A double that `maybe` is undefined stands for it as NaN, which is what arithmetic, stores and
  * truth make of undefined; whatever could tell the two apart is not compiled.
  */
 import type { Span } from '../../core/span.ts'
@@ -9,10 +10,11 @@ import { type Code, I, OP, SATURATE } from './wasmEncoder.ts'
 
 export type WasmType =
   | { readonly kind: 'i32'; readonly low: number; readonly high: number }
+  | { readonly kind: 'i64'; readonly low: number; readonly high: number }
   | { readonly kind: 'f64'; readonly maybe: boolean }
   | { readonly kind: 'bool' }
 
-/** Code that leaves one value, of wasm type f64 or (integers, truth) i32. */
+/** Code that leaves one value, of the wasm type that `held` says. */
 export interface Value {
   readonly type: WasmType
   readonly code: Code
@@ -25,6 +27,8 @@ export const MAYBE: WasmType = { kind: 'f64', maybe: true }
 export const BOOL: WasmType = { kind: 'bool' }
 export const LOWEST: number = -(2 ** 31)
 export const HIGHEST: number = 2 ** 31 - 1
+/** Above, not every integer is a double. */
+const LARGEST_EXACT = 2 ** 53
 
 /** Thrown where a body cannot be compiled; caught by `wasmKernel`. */
 export class NotCompiled extends Error {
@@ -35,15 +39,27 @@ export class NotCompiled extends Error {
   }
 }
 
-/** The integer type of a range; undefined when 32 bits do not hold it. */
-export function integerType(low: number, high: number): WasmType | undefined {
-  return low >= LOWEST && high <= HIGHEST ? { kind: 'i32', low, high } : undefined
+export type IntegerType = Extract<WasmType, { kind: 'i32' | 'i64' }>
+
+/** The integer type of a range; undefined when doubles do not hold all of it. */
+export function integerType(low: number, high: number): IntegerType | undefined {
+  if (low >= LOWEST && high <= HIGHEST) return { kind: 'i32', low, high }
+  return low >= -LARGEST_EXACT && high <= LARGEST_EXACT ? { kind: 'i64', low, high } : undefined
+}
+
+export function isInteger(type: WasmType): type is IntegerType {
+  return type.kind === 'i32' || type.kind === 'i64'
+}
+
+/** The wasm type of a local that holds such values. */
+export function heldAs(type: WasmType): 'i32' | 'i64' | 'f64' {
+  return type.kind === 'bool' ? 'i32' : type.kind
 }
 
 /** A type that holds both; undefined for a number and a truth value. */
 export function joinTypes(a: WasmType, b: WasmType): WasmType | undefined {
   if (a.kind === 'bool' || b.kind === 'bool') return a.kind === b.kind ? BOOL : undefined
-  if (a.kind === 'i32' && b.kind === 'i32') return { kind: 'i32', low: Math.min(a.low, b.low), high: Math.max(a.high, b.high) }
+  if (isInteger(a) && isInteger(b)) return integerType(Math.min(a.low, b.low), Math.max(a.high, b.high))
   return (a.kind === 'f64' && a.maybe) || (b.kind === 'f64' && b.maybe) ? MAYBE : F64
 }
 
@@ -51,18 +67,27 @@ export function joinTypes(a: WasmType, b: WasmType): WasmType | undefined {
 export function asF64(value: Value): Code {
   if (value.type.kind === 'f64') return value.code
   if (value.literal !== undefined) return I.f64Const(value.literal)
+  if (value.type.kind === 'i64') return [...value.code, OP.f64ConvertI64S]
   return [...value.code, value.type.kind === 'i32' ? OP.f64ConvertI32S : OP.f64ConvertI32U]
+}
+
+/** An integer in 64 bits. */
+export function asI64(value: Value): Code {
+  if (value.type.kind === 'i64') return value.code
+  return value.literal === undefined ? [...value.code, OP.i64ExtendI32S] : I.i64Const(value.literal)
 }
 
 /** Truth as 0 or 1: neither 0 nor NaN. */
 export function asBool(value: Value): Code {
   if (value.type.kind === 'bool') return value.code
   if (value.type.kind === 'i32') return [...value.code, ...I.i32Const(0), OP.i32Ne]
+  if (value.type.kind === 'i64') return [...value.code, ...I.i64Const(0), OP.i64Ne]
   return [...value.code, OP.f64Abs, ...I.f64Const(0), OP.f64Gt]
 }
 
 /** JavaScript's ToInt32. `temporary` is a local of type f64; `slow` a function for what 63 bits do not hold, and NaN. */
 export function asInt32(value: Value, temporary: () => number, slow: () => number): Code {
+  if (value.type.kind === 'i64') return [...value.code, OP.i32WrapI64]
   if (value.type.kind !== 'f64') return value.code
   const t = temporary()
   return [
@@ -72,8 +97,8 @@ export function asInt32(value: Value, temporary: () => number, slow: () => numbe
 }
 
 /** The values a sum, difference, product or remainder of integers takes, if all are integers and none is -0. */
-export function integerResult(operator: string, a: WasmType, b: WasmType): WasmType | undefined {
-  if (a.kind !== 'i32' || b.kind !== 'i32') return undefined
+export function integerResult(operator: string, a: WasmType, b: WasmType): IntegerType | undefined {
+  if (!isInteger(a) || !isInteger(b)) return undefined
   switch (operator) {
     case '+':
       return integerType(a.low + b.low, a.high + b.high)
@@ -86,15 +111,26 @@ export function integerResult(operator: string, a: WasmType, b: WasmType): WasmT
       return integerType(Math.min(...products), Math.max(...products))
     }
     case '%':
-      return a.low >= 0 && b.low > 0 ? integerType(0, Math.min(a.high, b.high - 1)) : undefined
+      return a.kind === 'i32' && b.kind === 'i32' && a.low >= 0 && b.low > 0 ? integerType(0, Math.min(a.high, b.high - 1)) : undefined
     default:
       return undefined
   }
 }
 
+/** An operation on two integers, in 32 bits where they hold both and the result. */
+export function integerOperation(
+  type: IntegerType,
+  [left, right]: readonly [Value, Value],
+  [narrow, wide]: readonly [number, number],
+): Value {
+  if (type.kind === 'i32' && left.type.kind === 'i32' && right.type.kind === 'i32')
+    return { type, code: [...left.code, ...right.code, narrow] }
+  return { type, code: [...asI64(left), ...asI64(right), wide, ...(type.kind === 'i32' ? [OP.i32WrapI64] : [])] }
+}
+
 /** The value as a local of the type holds it. */
 export function asType(value: Value, type: WasmType): Code {
-  return type.kind === 'f64' ? asF64(value) : value.code
+  return type.kind === 'f64' ? asF64(value) : type.kind === 'i64' ? asI64(value) : value.code
 }
 
 /** ToNumber of truth values; numbers are what they are. */
@@ -113,7 +149,7 @@ export function literalValue(value: unknown, span: Span): Value {
   if (typeof value !== 'number') throw new NotCompiled(`it uses ${value === null ? 'null' : `a ${typeof value}`}`, span)
   const type = Number.isInteger(value) && !Object.is(value, -0) ? integerType(value, value) : undefined
   if (type === undefined) return { type: F64, code: I.f64Const(value), literal: value }
-  return { type, code: I.i32Const(value), literal: value }
+  return { type, code: type.kind === 'i32' ? I.i32Const(value) : I.i64Const(value), literal: value }
 }
 
 export function sameType(a: WasmType, b: WasmType): boolean {

@@ -1,106 +1,146 @@
 /**
- * Innermost counted loops in vectors: several iterations at a time, where lanes do not depend on each other.
+ * Innermost loops in vectors: several turns at a time, where lanes do not depend on each other (`wasmVectorMemory.ts`).
  *
- * Lanes are independent when every access to an array that the loop writes is at the index itself: then two iterations
- * never meet in one element, and statements keep their order within an iteration. In exact precision a sum keeps its
- * order and is no vector; in fast precision it has four accumulators of a vector each.
+ *     while (four vectors are left) body × 4;  while (one is left) body;  then turn by turn
+ *
+ * Branches become choices: both sides are computed, and a mask says which lanes store. In exact precision a sum keeps its
+ * order and is no vector; in fast precision it has four accumulators of a vector each. Iterations of the kernel are cut
+ * where a block or a slice ends, so that in fast precision, where lanes round as f32, the rest of a run is computed by the
+ * same vectors with one lane of use.
  */
-
-import { type Expr, expressionsOf, type Stmt, visitExpr } from '../../core/functionIr.ts'
-import { placeText } from '../../core/span.ts'
+import { type Expr, expressionsOf, type Stmt, visitExpr, visitStmts } from '../../core/functionIr.ts'
 import { LOG2_BYTES, loadOf } from './wasmCode.ts'
 import { type Code, I, OP, SIMD } from './wasmEncoder.ts'
+import { columnAddress, columnType } from './wasmIteration.ts'
+import {
+  asFloat,
+  type Constants,
+  chosen,
+  LANES,
+  loadedLanes,
+  type Mode,
+  masked,
+  rawLoad,
+  rawStore,
+  Scalar,
+  storedLanes,
+  type Vector,
+} from './wasmLanes.ts'
 import { readsIn } from './wasmLocals.ts'
-import { type Access, accessesOf, isSteady, type LoopIndex } from './wasmLoopAccess.ts'
-import { asF64 } from './wasmTypes.ts'
-import type { For, KernelWriter } from './wasmWriter.ts'
+import { type Access, isSteady, type Turning } from './wasmLoopAccess.ts'
+import type { InnerLoop } from './wasmLoops.ts'
+import { asBool, asF64, BOOL, F64, type Value } from './wasmTypes.ts'
+import { type VectorScope, vectorCondition, vectorExpr } from './wasmVectorExpressions.ts'
+import { checkLanes } from './wasmVectorMemory.ts'
+import type { KernelWriter } from './wasmWriter.ts'
 
 const UNROLLED = 4
+/** A body of more statements and operations fills the registers alone. */
+const MOST_UNROLLED = 40
 
-export interface Vectors {
-  readonly index: LoopIndex
-  readonly limit: number
-  readonly accesses: ReadonlyMap<object, Access>
-  readonly changed: ReadonlySet<string>
+export interface VectorCode {
+  /** For as many turns as fill whole vectors; empty when the loop stays scalar. */
+  readonly code: Code
+  /** What became of the loop. */
+  readonly summary: string
 }
 
-/** Thrown inside this file: why a loop is no vector loop. */
-class Scalar extends Error {}
-
-/** Vector code for as many iterations as fill whole vectors; empty when the loop stays scalar. */
-export function vectorLoop(w: KernelWriter, stmt: For, context: Vectors): Code {
-  const name = `for ${stmt.counted?.local} at ${placeText(stmt.span)}`
-  const declared = w.simd
-  try {
-    const writer = new VectorWriter(w, stmt, context)
-    const code = writer.loop()
-    w.simd = true
-    w.loops.push(`${name}: ${writer.summary()}`)
-    return code
-  } catch (error) {
-    if (!(error instanceof Scalar)) throw error
-    w.simd = declared
-    w.loops.push(`${name}: not vectorized, ${error.message}`)
-    return []
+export function vectorLoop(
+  w: KernelWriter,
+  loop: InnerLoop,
+  accesses: ReadonlyMap<object, Access>,
+  turning: Turning,
+  areChecked: boolean,
+): VectorCode {
+  const reasons: string[] = []
+  for (const mode of modesOf(w, loop, accesses, areChecked)) {
+    try {
+      const writer = new VectorWriter(w, { loop, accesses, turning, mode })
+      const code = writer.loop()
+      w.simd = true
+      return { code, summary: writer.summary() }
+    } catch (error) {
+      if (!(error instanceof Scalar)) throw error
+      reasons.push(error.message)
+    }
   }
+  return { code: [], summary: `not vectorized, ${reasons[reasons.length - 1]}` }
 }
 
-const DOUBLES = { '+': SIMD.f64Add, '-': SIMD.f64Sub, '*': SIMD.f64Mul, '/': SIMD.f64Div } as const
-const SINGLES = { '+': SIMD.f32Add, '-': SIMD.f32Sub, '*': SIMD.f32Mul, '/': SIMD.f32Div } as const
+/** The modes worth trying, best first. */
+function modesOf(w: KernelWriter, { isRun }: InnerLoop, accesses: ReadonlyMap<object, Access>, areChecked: boolean): readonly Mode[] {
+  const dtypes = new Set([...accesses.values()].filter(({ axis }) => axis >= 0).map(({ dtype }) => dtype))
+  const isSingle = w.target.precision === 'fast' && dtypes.size > 0 && [...dtypes].every((dtype) => dtype === 'f32')
+  // Where a check may send part of a run through other code, the slices of a run would show in its bits.
+  if (isSingle) return isRun && areChecked ? ['f64'] : ['f32', 'f64']
+  return dtypes.has('f64') || dtypes.has('f32') ? ['f64'] : ['i32', 'f64']
+}
 
-class VectorWriter {
-  readonly #w: KernelWriter
-  readonly #stmt: For
-  readonly #context: Vectors
-  readonly #isSingle: boolean
-  readonly #lanes: number
+interface Vectors {
+  readonly loop: InnerLoop
+  readonly accesses: ReadonlyMap<object, Access>
+  readonly turning: Turning
+  readonly mode: Mode
+}
+
+class VectorWriter implements Constants, VectorScope {
+  readonly w: KernelWriter
+  readonly mode: Mode
+  readonly turning: Turning
+  readonly #loop: InnerLoop
+  readonly #accesses: ReadonlyMap<object, Access>
   /** Sums by their local: one vector for each unrolled copy. */
   readonly #sums = new Map<string, readonly number[]>()
   readonly #splats = new Map<string, number>()
-  readonly #locals = new Map<string, number>()
   readonly #before: number[] = []
+  /** Locals of the body, as they are where code is being written. */
+  #locals = new Map<string, Vector>()
+  /** Lanes that run the statement being written; all of them when undefined. */
+  #mask: Vector | undefined
+  /** Lanes whose turn has not ended. */
+  #alive: Vector | undefined
+  #element: Vector | undefined
+  readonly #steady = new Map<Expr, Value>()
   #copy = 0
+  /** Lanes in use. */
+  #count: number
+  #branches = false
+  #gathers = false
 
-  constructor(w: KernelWriter, stmt: For, context: Vectors) {
-    this.#w = w
-    this.#stmt = stmt
-    this.#context = context
-    if (stmt.counted?.step !== 1) throw new Scalar('its step is not 1')
-    this.#checkMemory()
-    const dtypes = new Set([...context.accesses.values()].filter((access) => access.axis >= 0).map((access) => access.dtype))
-    this.#isSingle = w.target.precision === 'fast' && [...dtypes].every((dtype) => dtype === 'f32')
-    this.#lanes = this.#isSingle ? 4 : 2
+  constructor(w: KernelWriter, { loop, accesses, turning, mode }: Vectors) {
+    this.w = w
+    this.mode = mode
+    this.turning = turning
+    this.#loop = loop
+    this.#accesses = accesses
+    this.#count = LANES[mode]
+    if (loop.step !== 1) throw new Scalar('its step is not 1')
+    checkLanes(w, loop, accesses)
   }
 
   summary(): string {
-    const type = this.#isSingle ? 'f32' : 'f64'
     const sums = this.#sums.size === 0 ? '' : `, ${UNROLLED} accumulators`
-    return `${this.#lanes} lanes of ${type}${sums}`
-  }
-
-  #checkMemory(): void {
-    const { accesses } = this.#context
-    const all = accessesOf(this.#stmt.body)
-    if (all.some(({ node }) => !accesses.has(node))) throw new Scalar('an access is not at the index, or not checked before the loop')
-    const written = new Set([...accesses.values()].flatMap(({ kind, memory }) => (kind === 'read' ? [] : [memory])))
-    for (const { memory, array, axis, isLast, offset } of accesses.values()) {
-      if (written.has(memory) && !(axis >= 0 && isLast && offset === 0)) throw new Scalar(`${array} is written, and not only at the index`)
-      if (axis >= 0 && !isLast) throw new Scalar(`${array} is not contiguous along the loop`)
-    }
+    const branches = this.#branches ? ', branches as choices' : ''
+    return `${LANES[this.mode]} lanes of ${this.mode}${sums}${branches}${this.#gathers ? ', strided loads' : ''}`
   }
 
   loop(): Code {
     this.#findSums()
-    const unrolled = this.#vectors(UNROLLED)
+    const copies = this.#sums.size > 0 || sizeOf(this.#loop.body) <= MOST_UNROLLED ? UNROLLED : 1
+    const unrolled = copies === 1 ? [] : this.#vectors(copies)
     const single = this.#vectors(1)
-    return [...this.#before, ...unrolled, ...single, ...[...this.#sums].flatMap(([local, vectors]) => this.#combined(local, vectors))]
+    const rest = this.#loop.isRun && this.mode === 'f32' ? this.#lastTurns() : []
+    const sums = [...this.#sums].flatMap(([local, vectors]) => this.#combined(local, vectors))
+    return [...this.#before, ...unrolled, ...single, ...rest, ...sums]
   }
 
   #findSums(): void {
-    for (const stmt of this.#stmt.body) {
-      if (stmt.kind !== 'Assign') continue
-      if (this.#w.target.precision === 'exact') throw new Scalar('it adds in order')
-      const [others] = [this.#stmt.body.filter((other) => other !== stmt)]
+    const { body } = this.#loop
+    const declared = new Set(body.flatMap((stmt) => (stmt.kind === 'Let' ? [stmt.local] : [])))
+    for (const stmt of body) {
+      if (stmt.kind !== 'Assign' || declared.has(stmt.local)) continue
+      if (this.w.target.precision === 'exact') throw new Scalar('it adds in order')
+      const others = body.filter((other) => other !== stmt)
       const term = termOf(stmt)
       const used = (expr: Expr): boolean => {
         let found = false
@@ -109,11 +149,11 @@ class VectorWriter {
         })
         return found
       }
-      const elsewhere = others.some((other) => ('local' in other && other.local === stmt.local) || expressionsOf(other).some(used))
-      if (term === undefined || used(term.value) || elsewhere || this.#w.locals.get(stmt.local)?.kind !== 'f64') {
+      const elsewhere = others.some((other) => readsIn([other], stmt.local) > 0 || ('local' in other && other.local === stmt.local))
+      if (term === undefined || used(term.value) || elsewhere || this.w.locals.get(stmt.local)?.kind !== 'f64' || this.mode === 'i32') {
         throw new Scalar(`${stmt.local} is no sum`)
       }
-      const vectors = Array.from({ length: UNROLLED }, () => this.#w.declare('v128'))
+      const vectors = Array.from({ length: UNROLLED }, () => this.w.declare('v128'))
       for (const slot of vectors) this.#before.push(...I.f64Const(0), ...I.simd(SIMD.f64Splat), ...I.localSet(slot))
       this.#sums.set(stmt.local, vectors)
     }
@@ -121,160 +161,343 @@ class VectorWriter {
 
   /** Runs while so many vectors are left. */
   #vectors(copies: number): Code {
-    const { index, limit } = this.#context
-    const step = copies * this.#lanes
-    const enough = [...I.localGet(limit), ...I.localGet(index.slot), OP.i32Sub, ...I.i32Const(step), OP.i32GeS]
     const body: number[] = []
-    for (this.#copy = 0; this.#copy < copies; this.#copy++) for (const stmt of this.#stmt.body) body.push(...this.#one(stmt))
+    for (this.#copy = 0; this.#copy < copies; this.#copy++) body.push(...this.#turn())
+    return this.#while(copies * this.#count, body)
+  }
+
+  /** The turns that are left, one lane at a time. */
+  #lastTurns(): Code {
+    this.#count = 1
+    this.#copy = 0
+    const code = this.#while(1, this.#turn())
+    this.#count = LANES[this.mode]
+    return code
+  }
+
+  #while(step: number, body: Code): Code {
+    const { index, limit } = this.#loop
+    const enough = [...I.localGet(limit), ...I.localGet(index.slot), OP.i32Sub, ...I.i32Const(step), OP.i32GeS]
     const next = [...I.localGet(index.slot), ...I.i32Const(step), OP.i32Add, ...I.localSet(index.slot)]
     return [...enough, ...I.if(), ...I.loop, ...body, ...next, ...enough, ...I.brIf(0), OP.end, OP.end]
   }
 
+  #turn(): Code {
+    this.#locals = new Map()
+    this.#mask = undefined
+    this.#alive = undefined
+    this.#element = undefined
+    if (this.w.target.shape.element.kind !== 'dense' || !this.#loop.isRun || !usesElement(this.#loop.body))
+      return this.#block(this.#loop.body)
+    // The body may write it before it reads it.
+    const [code, element] = this.#kept(this.contiguous(columnType(this.w, 0), columnAddress(this.w, 0), 0))
+    this.#element = element
+    return [...code, ...this.#block(this.#loop.body)]
+  }
+
+  // ---------------------------------------------------------------- statements
+
+  #block(stmts: readonly Stmt[]): Code {
+    return stmts.flatMap((stmt) => this.#one(stmt))
+  }
+
   #one(stmt: Stmt): Code {
     switch (stmt.kind) {
-      case 'Let': {
-        if (stmt.init === undefined || this.#w.isChanged(stmt.local)) throw new Scalar(`${stmt.local} changes`)
-        if (this.#w.readsOf(stmt.local) !== readsIn(this.#stmt.body, stmt.local)) throw new Scalar(`${stmt.local} is used after it`)
-        const value = this.#expr(stmt.init)
-        let slot = this.#locals.get(stmt.local)
-        if (slot === undefined) this.#locals.set(stmt.local, (slot = this.#w.declare('v128')))
-        return [...value, ...I.localSet(slot)]
-      }
+      case 'Let':
+        if (this.w.readsOf(stmt.local) !== readsIn(this.#loop.body, stmt.local)) throw new Scalar(`${stmt.local} is used after it`)
+        if (stmt.init === undefined) throw new Scalar(`${stmt.local} has no first value`)
+        return this.#set(stmt.local, this.expr(stmt.init))
       case 'Assign': {
+        const sum = this.#sums.get(stmt.local)?.[this.#copy]
+        if (sum === undefined) {
+          if (!this.#locals.has(stmt.local)) throw new Scalar(`${stmt.local} changes`)
+          return this.#set(stmt.local, this.expr(stmt.value))
+        }
         const term = termOf(stmt)
-        const slot = this.#sums.get(stmt.local)?.[this.#copy]
-        if (term === undefined || slot === undefined) throw new Scalar(`${stmt.local} is no sum`)
-        return [...I.localGet(slot), ...this.#expr(term.value), ...this.#arithmetic(term.operator), ...I.localSet(slot)]
+        if (term === undefined || this.#alive !== undefined) throw new Scalar(`${stmt.local} is no sum`)
+        const code = [...I.localGet(sum), ...asFloat(this, this.expr(term.value))]
+        return [...code, ...I.simd(ADD[term.operator][this.mode === 'f32' ? 1 : 0]), ...I.localSet(sum)]
       }
       case 'Write':
-        return this.#store(stmt, this.#expr(stmt.value))
+        return this.#store(stmt, this.expr(stmt.value))
       case 'Add': {
-        const sum = [...this.#load(stmt), ...this.#expr(stmt.value), ...this.#arithmetic('+')]
+        const sum = this.#sum(this.#load(stmt), this.expr(stmt.value))
         return this.#store(stmt, sum)
       }
       case 'If':
-        throw new Scalar('it branches')
+        return this.#if(stmt)
+      case 'Continue':
+        if (stmt.label !== undefined) throw new Scalar('it leaves the loop, or may')
+        return this.#end()
+      case 'Return':
+        if (!this.#loop.isRun) throw new Scalar('it leaves the loop, or may')
+        return [...(stmt.value === undefined ? [] : this.#returned(stmt.value)), ...this.#end()]
+      case 'Evaluate':
+        return [] // for a failure that checks before the loop have ruled out
       case 'Accumulate':
         throw new Scalar('it adds to an accumulator')
       case 'Labeled':
       case 'For':
       case 'Break':
-      case 'Continue':
-      case 'Return':
       case 'Throw':
-      case 'Evaluate':
         throw new Scalar('it leaves the loop, or may')
     }
   }
 
-  #arithmetic(operator: keyof typeof DOUBLES): Code {
-    return I.simd((this.#isSingle ? SINGLES : DOUBLES)[operator])
-  }
-
-  #access(node: object): Access {
-    const access = this.#context.accesses.get(node)
-    if (access === undefined) throw new Scalar('an access is not checked before the loop')
-    return access
-  }
-
-  #load(node: object): Code {
-    const access = this.#access(node)
-    const offset = (this.#copy * this.#lanes) << LOG2_BYTES[access.dtype]
-    const address = access.known.code()
-    if (this.#isSingle || access.dtype === 'f64') return [...address, ...I.simdMemory(SIMD.load, offset)]
-    // Not v128.load64_zero: V8 11 folds that load into the conversion after it, and so moves it past stores in between.
-    if (access.dtype === 'f32') return [...address, ...I.simdMemory(SIMD.load64Splat, offset), ...I.simd(SIMD.promoteF32)]
-    if (access.dtype === 'i32') return [...address, ...I.simdMemory(SIMD.load64Splat, offset), ...I.simd(SIMD.f64ConvertI32S)]
-    throw new Scalar(`${access.array} has elements of ${access.dtype}`)
-  }
-
-  #store(node: object, value: Code): Code {
-    const access = this.#access(node)
-    const offset = (this.#copy * this.#lanes) << LOG2_BYTES[access.dtype]
-    const address = access.known.code()
-    if (this.#isSingle || access.dtype === 'f64') return [...address, ...value, ...I.simdMemory(SIMD.store, offset)]
-    if (access.dtype !== 'f32') throw new Scalar(`${access.array} has elements of ${access.dtype}`)
-    return [...address, ...value, ...I.simd(SIMD.demoteF64), ...I.simdMemory(SIMD.store64Lane, offset), 0]
-  }
-
-  #expr(expr: Expr): Code {
-    if (isSteady(expr, this.#context.changed)) return this.#splat(expr)
-    switch (expr.kind) {
-      case 'Local': {
-        const slot = this.#locals.get(expr.name)
-        if (slot === undefined) throw new Scalar(`it uses ${expr.name}, which differs between lanes`)
-        return I.localGet(slot)
-      }
-      case 'Read':
-        return this.#access(expr).axis < 0 ? this.#splat(expr) : this.#load(expr)
-      case 'Unary':
-        if (expr.operator === '+') return this.#expr(expr.operand)
-        if (expr.operator === '-') return [...this.#expr(expr.operand), ...I.simd(this.#isSingle ? SIMD.f32Neg : SIMD.f64Neg)]
-        throw new Scalar(`it uses ${expr.operator}`)
-      case 'Binary': {
-        const { operator } = expr
-        if (operator === '+' || operator === '-' || operator === '*' || operator === '/') {
-          return [...this.#expr(expr.left), ...this.#expr(expr.right), ...this.#arithmetic(operator)]
-        }
-        throw new Scalar(`it uses ${operator}`)
-      }
-      case 'Call':
-        return this.#call(expr)
-      default:
-        throw new Scalar('it is more than arithmetic')
+  #sum(a: Vector, b: Vector): Vector {
+    return {
+      kind: this.mode === 'f32' ? 'f32' : 'f64',
+      code: [...asFloat(this, a), ...asFloat(this, b), ...I.simd(ADD['+'][this.mode === 'f32' ? 1 : 0])],
     }
   }
 
-  #call({ callee, args }: Extract<Expr, { kind: 'Call' }>): Code {
-    const [x, y] = args
-    const single = this.#isSingle
-    if (x !== undefined && args.length === 1) {
-      if (callee === 'Math.sqrt') return [...this.#expr(x), ...I.simd(single ? SIMD.f32Sqrt : SIMD.f64Sqrt)]
-      if (callee === 'Math.abs') return [...this.#expr(x), ...I.simd(single ? SIMD.f32Abs : SIMD.f64Abs)]
-    }
-    if (x !== undefined && y !== undefined && args.length === 2) {
-      const both = [...this.#expr(x), ...this.#expr(y)]
-      if (callee === 'Math.min') return [...both, ...I.simd(single ? SIMD.f32Min : SIMD.f64Min)]
-      if (callee === 'Math.max') return [...both, ...I.simd(single ? SIMD.f32Max : SIMD.f64Max)]
-    }
-    throw new Scalar(`it calls ${callee}`)
+  /** The local holds the value in the lanes that run. */
+  #set(name: string, value: Vector): Code {
+    const before = this.#locals.get(name)
+    // Lanes whose turn has ended read nothing any more.
+    const chosen = this.#mask === undefined || before === undefined ? value : this.choice(this.#mask, value, before)
+    const [code, kept] = this.#kept(chosen)
+    this.#locals.set(name, kept)
+    return code
   }
 
-  /** A value that all lanes share: computed once before the loop. */
-  #splat(expr: Expr): Code {
-    const key = JSON.stringify(expr, (name, value) =>
-      name === 'span' ? undefined : typeof value === 'number' ? `${Object.is(value, -0) ? '-0' : value}` : value,
-    )
-    let slot = this.#splats.get(key)
+  /** The vector in a local. */
+  #kept(vector: Vector): readonly [Code, Vector] {
+    if (vector.kind === 'steady') return [[], vector]
+    const slot = this.w.declare('v128')
+    return [[...vector.code, ...I.localSet(slot)], { ...vector, code: I.localGet(slot) }]
+  }
+
+  /** Both sides, one after the other: each changes its own lanes. */
+  #if({ test, then: yes, else: no }: Extract<Stmt, { kind: 'If' }>): Code {
+    this.#branches = true
+    const outer = this.#mask
+    const [code, mask] = this.#kept({ kind: 'mask', bits: this.maskBits, code: masked(this, vectorCondition(this, test), this.maskBits) })
+    const side = (own: Vector, stmts: readonly Stmt[]): Code => {
+      if (stmts.length === 0) return []
+      const [set, lanes] = this.#kept(outer === undefined ? own : this.both(outer, own))
+      this.#mask = lanes
+      return [...set, ...this.#block(stmts)]
+    }
+    const sides = [...side(mask, yes), ...side(this.negated(mask), no)]
+    this.#mask = outer
+    return [...code, ...sides]
+  }
+
+  /** The lanes that run here are done. */
+  #end(): Code {
+    const done = this.#mask
+    if (done === undefined) {
+      // Every lane: what follows is never reached.
+      this.#alive = { kind: 'steady', value: { type: BOOL, code: I.i32Const(0) } }
+      return []
+    }
+    const [code, alive] = this.#kept(this.#alive === undefined ? this.negated(done) : this.both(this.#alive, this.negated(done)))
+    this.#alive = alive
+    return code
+  }
+
+  #active(): Vector | undefined {
+    if (this.#mask === undefined || this.#alive === undefined) return this.#mask ?? this.#alive
+    return this.both(this.#mask, this.#alive)
+  }
+
+  #store(node: object, value: Vector): Code {
+    const { dtype, known } = this.#access(node)
+    return this.#storeAt(dtype, known.code(), known.offset, value)
+  }
+
+  #storeAt(dtype: Access['dtype'], address: Code, start: number, value: Vector): Code {
+    const offset = start + ((this.#copy * this.#count) << LOG2_BYTES[dtype])
+    const old = rawLoad(dtype, this.#count, address, offset)
+    return rawStore(dtype, this.#count, address, storedLanes(this, dtype, value, old, this.#active()), offset)
+  }
+
+  #returned(value: Expr): Code {
+    const { element } = this.w.target.shape
+    if (element.kind === 'none') return []
+    const isColumn = element.kind === 'scalar' && !element.column.nullable && this.w.target.shape.space === 'rows'
+    const dtype = columnType(this.w, 0)
+    if (element.kind !== 'dense' && !isColumn) throw new Scalar('it replaces elements that do not lie next to each other')
+    return this.#storeAt(dtype, columnAddress(this.w, 0), 0, this.expr(value))
+  }
+
+  // ---------------------------------------------------------------- values
+
+  expr(expr: Expr): Vector {
+    return vectorExpr(this, expr)
+  }
+
+  get maskBits(): 32 | 64 {
+    return this.mode === 'f64' ? 64 : 32
+  }
+
+  both(a: Vector, b: Vector): Vector {
+    const bits = this.maskBits
+    return { kind: 'mask', bits, code: [...masked(this, a, bits), ...masked(this, b, bits), ...I.simd(SIMD.and)] }
+  }
+
+  negated(mask: Vector): Vector {
+    const bits = this.maskBits
+    return { kind: 'mask', bits, code: [...masked(this, mask, bits), ...I.simd(SIMD.not)] }
+  }
+
+  choice(mask: Vector, yes: Vector, no: Vector): Vector {
+    return chosen(this, mask, yes, no)
+  }
+
+  local(name: string): Vector {
+    const vector = this.#locals.get(name)
+    if (vector === undefined) throw new Scalar(`it uses ${name}, which differs between lanes`)
+    return vector
+  }
+
+  /** The index of each lane. */
+  index(): Vector {
+    const { slot, seen } = this.turning.index
+    if (seen.kind !== 'i32') throw new Scalar('its index is no integer')
+    const first = [...I.localGet(slot), ...I.simd(SIMD.i32Splat)]
+    const code = [...first, ...this.#steps(this.#copy * this.#count), ...I.simd(SIMD.i32Add)]
+    return { kind: 'i32', low: seen.low, high: seen.high, code }
+  }
+
+  /** first, first + 1, first + 2, first + 3. */
+  #steps(first: number): Code {
+    let slot = this.#splats.get(`steps ${first}`)
     if (slot === undefined) {
-      slot = this.#w.declare('v128')
-      this.#splats.set(key, slot)
-      const scalar = this.#scalar(expr)
-      const splat = this.#isSingle ? [OP.f32DemoteF64, ...I.simd(SIMD.f32Splat)] : I.simd(SIMD.f64Splat)
-      this.#before.push(...scalar, ...splat, ...I.localSet(slot))
+      slot = this.w.declare('v128')
+      this.#splats.set(`steps ${first}`, slot)
+      this.#before.push(...I.lanes([first, first + 1, first + 2, first + 3]), ...I.localSet(slot))
     }
     return I.localGet(slot)
   }
 
-  #scalar(expr: Expr): Code {
-    if (expr.kind !== 'Read') return asF64(this.#w.expr(expr))
-    const access = this.#access(expr)
-    return asF64(loadOf(access.dtype, access.known.code()))
+  isIndex(expr: Expr): boolean {
+    return this.turning.index.is(expr)
+  }
+
+  read(node: object): Vector {
+    const access = this.#access(node)
+    if (access.axis >= 0) return this.#load(node)
+    return { kind: 'steady', value: loadOf(access.dtype, access.known.code(), access.known.offset) }
+  }
+
+  #access(node: object): Access {
+    const access = this.#accesses.get(node)
+    if (access === undefined) throw new Scalar('an access is not checked before the loop')
+    return access
+  }
+
+  #load(node: object): Vector {
+    const { dtype, known, isLast, stride } = this.#access(node)
+    const count = this.#count
+    if (isLast) return this.contiguous(dtype, known.code(), known.offset)
+    if (LOG2_BYTES[dtype] < 2 || stride === undefined) throw new Scalar('small elements do not lie next to each other')
+    this.#gathers = true
+    // Lane by lane: one address, and the stride as often as the lane says.
+    const isWide = LOG2_BYTES[dtype] === 3
+    const at = (lane: number): Code => [
+      ...known.code(),
+      ...I.localGet(stride),
+      ...I.i32Const(this.#copy * count + lane),
+      OP.i32Mul,
+      OP.i32Add,
+    ]
+    let raw: Code = [...at(0), ...I.simdMemory(isWide ? SIMD.load64Splat : SIMD.load32Splat, known.offset)]
+    for (let lane = 1; lane < count; lane++) {
+      const kept = this.w.declare('v128')
+      const load = I.simdMemoryLane(isWide ? SIMD.load64Lane : SIMD.load32Lane, lane, known.offset)
+      raw = [...raw, ...I.localSet(kept), ...at(lane), ...I.localGet(kept), ...load]
+    }
+    return loadedLanes(this, dtype, raw)
+  }
+
+  /** Elements next to each other, from the first copy's address on. */
+  contiguous(dtype: Access['dtype'], address: Code, offset: number): Vector {
+    const moved = offset + ((this.#copy * this.#count) << LOG2_BYTES[dtype])
+    return loadedLanes(this, dtype, rawLoad(dtype, this.#count, address, moved))
+  }
+
+  /** The element of the iteration: it was read when the iteration began. */
+  element(column: number): Vector {
+    if (this.#element !== undefined) return this.#element
+    if (this.w.target.shape.space !== 'rows') throw new Scalar('its elements do not lie next to each other')
+    return this.contiguous(columnType(this.w, column), columnAddress(this.w, column), 0)
+  }
+
+  /** The value that all lanes and turns share; undefined when there is none. */
+  steady(expr: Expr): Vector | undefined {
+    if (!isSteady(expr, this.turning)) return undefined
+    let value = this.#steady.get(expr)
+    if (value === undefined) this.#steady.set(expr, (value = this.w.expr(expr)))
+    return { kind: 'steady', value }
+  }
+
+  // ---------------------------------------------------------------- constants
+
+  splat(kind: 'f64' | 'f32' | 'i32' | 'mask', value: Value): Code {
+    const key = `${kind} ${value.code.join()}`
+    let slot = this.#splats.get(key)
+    if (slot === undefined) {
+      slot = this.w.declare('v128')
+      this.#splats.set(key, slot)
+      this.#before.push(...this.#lane(kind, value), ...I.localSet(slot))
+    }
+    return I.localGet(slot)
+  }
+
+  #lane(kind: 'f64' | 'f32' | 'i32' | 'mask', value: Value): Code {
+    switch (kind) {
+      case 'f64':
+        return [...asF64(value), ...I.simd(SIMD.f64Splat)]
+      case 'f32':
+        return [...asF64(value), OP.f32DemoteF64, ...I.simd(SIMD.f32Splat)]
+      case 'i32':
+        return [...this.w.int32(value), ...I.simd(SIMD.i32Splat)]
+      case 'mask':
+        return [...I.i32Const(0), ...asBool(value), OP.i32Sub, ...I.simd(SIMD.i32Splat)]
+    }
+  }
+
+  number(kind: 'f64' | 'f32' | 'i32', value: number): Code {
+    const isInteger = kind === 'i32' || (value === (value | 0) && !Object.is(value, -0))
+    if (!isInteger) return this.splat(kind, { type: F64, code: I.f64Const(value) })
+    return this.splat(kind, { type: { kind: 'i32', low: value, high: value }, code: I.i32Const(value), literal: value })
   }
 
   /** local = local + all lanes of all its vectors. */
   #combined(local: string, vectors: readonly number[]): Code {
     const [a, b, c, d] = vectors.map((slot) => I.localGet(slot)) as [Code, Code, Code, Code] // UNROLLED vectors
-    const add = this.#arithmetic('+')
-    const sum = this.#w.declare('v128')
+    const isSingle = this.mode === 'f32'
+    const add = I.simd(ADD['+'][isSingle ? 1 : 0])
+    const sum = this.w.declare('v128')
     const code = [...a, ...b, ...add, ...c, ...d, ...add, ...add, ...I.localSet(sum)]
     const lane = (i: number): Code =>
-      this.#isSingle
+      isSingle
         ? [...I.localGet(sum), ...I.simdLane(SIMD.f32ExtractLane, i), OP.f64PromoteF32]
         : [...I.localGet(sum), ...I.simdLane(SIMD.f64ExtractLane, i)]
-    const total = Array.from({ length: this.#lanes }, (_, i) => lane(i)).flatMap((code, i) => (i === 0 ? code : [...code, OP.f64Add]))
-    return [...code, ...I.localGet(this.#w.slotOf(local)), ...total, OP.f64Add, ...I.localSet(this.#w.slotOf(local))]
+    const total = Array.from({ length: LANES[this.mode] }, (_, i) => lane(i)).flatMap((one, i) => (i === 0 ? one : [...one, OP.f64Add]))
+    return [...code, ...I.localGet(this.w.slotOf(local)), ...total, OP.f64Add, ...I.localSet(this.w.slotOf(local))]
   }
+}
+
+const ADD = { '+': [SIMD.f64Add, SIMD.f32Add], '-': [SIMD.f64Sub, SIMD.f32Sub] } as const
+
+function usesElement(body: readonly Stmt[]): boolean {
+  let found = false
+  visitStmts(body, (stmt) => {
+    for (const expr of expressionsOf(stmt)) visitExpr(expr, ({ kind }) => void (found ||= kind === 'Input'))
+  })
+  return found
+}
+
+/** Statements and operations. */
+function sizeOf(body: readonly Stmt[]): number {
+  let size = 0
+  visitStmts(body, (stmt) => {
+    for (const expr of expressionsOf(stmt)) visitExpr(expr, () => void size++)
+  })
+  return size
 }
 
 /** `s = s + e`, `s = e + s`, `s = s - e`. */

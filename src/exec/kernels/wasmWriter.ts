@@ -14,6 +14,8 @@ import {
   BOOL,
   F64,
   HIGHEST,
+  heldAs,
+  isInteger,
   joinTypes,
   MAYBE,
   NotCompiled,
@@ -28,6 +30,9 @@ export const TO = 1
 export const SCRATCH = 2
 export const LANE = 3
 
+/** Rounds in which the bounds of integers that change may still grow. */
+const ROUNDS_OF_INTEGERS = 4
+
 export type For = Extract<Stmt, { kind: 'For' }>
 
 /** How parts of a body are written; they need one another. */
@@ -36,7 +41,6 @@ export interface WriterParts {
   readonly expr: (w: KernelWriter, expr: Expr) => Value
   /** Truth of an expression, as 0 or 1. */
   readonly condition: (w: KernelWriter, expr: Expr) => Code
-  readonly plainLoop: (w: KernelWriter, stmt: For, seen?: WasmType, test?: Code) => Code
 }
 
 export class KernelWriter {
@@ -66,14 +70,25 @@ export class KernelWriter {
   readonly parameterTypes: ValueType[] = ['i32', 'i32', 'i32', 'i32']
   readonly parameterSlots: Map<string, number> = new Map()
   readonly integerParameters: ReadonlySet<string>
-  readonly place: number
-  readonly position: number
+  /** The place of the iteration. */
+  place: Code = I.localGet(FROM)
+  /** The key that differs between the iterations of a run. */
+  runAxis: number | undefined
+  /** Reads of the loop being written whose value a local holds. */
+  held: ReadonlyMap<object, Value> = new Map()
+  /** Locals that take what the loop's next turn reads, by the write. */
+  carried: ReadonlyMap<object, number> = new Map()
+  /** Where the iteration's elements lie in columns. */
+  position: number
   readonly keys: readonly number[]
   readonly accumulatorSlots: readonly number[]
 
   readonly parts: WriterParts
 
-  constructor(target: WasmTarget, locals: Map<string, WasmType>, parts: WriterParts) {
+  readonly round: number
+
+  constructor(target: WasmTarget, locals: Map<string, WasmType>, parts: WriterParts, round: number) {
+    this.round = round
     this.parts = parts
     this.target = target
     this.locals = locals
@@ -86,9 +101,8 @@ export class KernelWriter {
     if (shape.space === 'box') for (const _ of shape.extents) this.parameterTypes.push('i32', 'i32', 'i32')
     for (const { name, value } of ir.parameters) {
       this.parameterSlots.set(name, this.parameterTypes.length)
-      this.parameterTypes.push(this.isInteger(name, value) ? 'i32' : typeof value === 'boolean' ? 'i32' : 'f64')
+      this.parameterTypes.push(this.isIntegerParameter(name, value) ? 'i32' : typeof value === 'boolean' ? 'i32' : 'f64')
     }
-    this.place = FROM
     this.position = this.declare('i32')
     this.keys = shape.space === 'box' ? shape.extents.map((_, axis) => 4 + 3 * axis + 2) : shape.extents.map(() => this.declare('i32'))
     this.accumulatorSlots = this.accumulators.map((name) => this.declare(shape.accumulators.get(name) === 'sum' ? 'i32' : 'f64'))
@@ -129,7 +143,7 @@ export class KernelWriter {
     return this.import({ kind: 'function', name, parameters, results })
   }
 
-  isInteger(name: string, value: unknown): boolean {
+  isIntegerParameter(name: string, value: unknown): boolean {
     return this.integerParameters.has(name) && Number.isInteger(value) && !Object.is(value, -0) && Math.abs(value as number) <= HIGHEST
   }
 
@@ -145,15 +159,15 @@ export class KernelWriter {
     }
     let slot = this.slots.get(name)
     if (slot === undefined) {
-      slot = this.declare(joined.kind === 'f64' ? 'f64' : 'i32')
+      slot = this.declare(heldAs(joined))
       this.slots.set(name, slot)
     }
     return slot
   }
 
   assign(name: string, value: Value, span: Span): Code {
-    // An integer that changes has no bounds that could be told here.
-    const type = this.changed.has(name) && value.type.kind === 'i32' ? F64 : value.type
+    // An integer that changes has bounds where they settle after a few rounds: a maximum does, a sum does not.
+    const type = this.changed.has(name) && isInteger(value.type) && this.round >= ROUNDS_OF_INTEGERS ? F64 : value.type
     const slot = this.slotFor(name, type, span)
     return [...asType(value, this.locals.get(name) ?? type), ...I.localSet(slot)]
   }
@@ -241,8 +255,7 @@ export class KernelWriter {
     return this.parts.condition(this, expr)
   }
 
-  /** A loop as the source has it. `seen`: what the body sees of a counted loop's integer index; `test`: its test. */
-  plainLoop(stmt: For, seen?: WasmType, test?: Code): Code {
-    return this.parts.plainLoop(this, stmt, seen, test)
+  isRunKey(expr: Expr): boolean {
+    return expr.kind === 'Key' && expr.axis === this.runAxis
   }
 }

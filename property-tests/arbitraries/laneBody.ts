@@ -1,0 +1,266 @@
+/**
+ * Random statements along a row, of the kind that becomes vectors: arithmetic of elements at the index and beside it, in
+ * doubles and in integers, branches that store, values kept while their element is overwritten, sums, tables, columns, and
+ * elements that come from the turn before.
+ */
+import fc from 'fast-check'
+import type { BinaryOperator, Builtin, Expr, Stmt } from '../../src/core/functionIr.ts'
+import { binary, branch, choice, literal, local, span } from './irNodes.ts'
+import { SPECIAL_NUMBERS } from './kernelBody.ts'
+import { NUMERIC_ARRAYS, TWIN } from './numericArrays.ts'
+
+export interface LaneScope {
+  /** What runs along the row. */
+  readonly index: Expr
+  /** Subscripts of the other axis. */
+  readonly rows: readonly Expr[]
+  readonly locals: readonly string[]
+  /** Locals around the loop that a turn may add to. */
+  readonly sums: readonly string[]
+  /** Elements of the iteration. */
+  readonly leaves: readonly Expr[]
+  /** What ends a turn. */
+  readonly leave: Stmt
+  /** Whether all arrays are f32. */
+  readonly isSingle?: boolean
+  /** Of the names of locals that are declared. */
+  readonly prefix: string
+}
+
+export interface Lanes {
+  readonly body: readonly Stmt[]
+  /** Whether a turn reads what the one before wrote, so that the first must not start at 0. */
+  readonly isCarried: boolean
+}
+
+/** Rows around a key: the same, neighbours, and others. */
+export function rowsOf(key: Expr): readonly Expr[] {
+  const count: Expr = { kind: 'Parameter', name: 'count', span }
+  return [
+    key,
+    key,
+    binary('%', key, literal(5)),
+    binary('+', binary('&', key, literal(1)), literal(1)),
+    ...[0, 1, 2, 4].map(literal),
+    count,
+  ]
+}
+
+/** Few arrays in one loop, so that accesses meet. */
+const TOGETHER = [
+  ['grid', TWIN],
+  ['grid', TWIN, 'rows'],
+  ['rows', 'other'],
+  ['long', 'grid'],
+  ['line', 'rows'],
+  ['whole', 'other'],
+  ['rows'],
+  ['tall', 'grid'],
+  ['high', 'rows'],
+  ['bytes', 'short'],
+  ['tiny', 'bytes'],
+  ['short', 'words'],
+  ['bytes', 'flags'],
+  ['whole', 'tiny'],
+  ['whole', 'natural'],
+  ['words', 'flags', 'bytes'],
+]
+
+const SINGLES = [['rows', 'other'], ['line', 'rows'], ['rows'], ['high', 'rows']]
+
+export function laneStatements(scope: LaneScope): fc.Arbitrary<Lanes> {
+  const row = scope.isSingle === true ? fc.nat(3).map(literal) : fc.constantFrom(...scope.rows)
+  return fc
+    .tuple(
+      fc.constantFrom(...(scope.isSingle === true ? SINGLES : TOGETHER)),
+      row,
+      row,
+      fc.boolean(),
+      fc.constantFrom<Arrays['form']>('apart', 'apart', 'apart', 'carried', 'carried', 'meeting'),
+    )
+    .chain(([names, one, two, same, form]) => {
+      return statementsOver(scope, { names, rows: same ? [one] : [one, two, binary('+', one, literal(1))], form })
+    })
+}
+
+interface Arrays {
+  readonly names: readonly string[]
+  readonly rows: readonly Expr[]
+  /**
+   * apart: one array is written, at the index alone, and read there or not at all: lanes are independent.
+   * carried: a turn reads what the one before wrote. meeting: any access may meet any other.
+   */
+  readonly form: 'apart' | 'carried' | 'meeting'
+}
+
+function statementsOver(scope: LaneScope, { names, rows, form }: Arrays): fc.Arbitrary<Lanes> {
+  const { index, prefix } = scope
+  const beside = fc.oneof(
+    { weight: 12, arbitrary: fc.constant(index) },
+    { weight: 3, arbitrary: fc.constantFrom(-1, 1, 2).map((by) => binary('+', index, literal(by))) },
+    { weight: 1, arbitrary: fc.constant(literal(3)) },
+  )
+  // What may lie outside is checked, and in fast precision then computed in doubles.
+  const at = scope.isSingle === true ? fc.constant(index) : beside
+  const anywhere = (among: readonly string[]): fc.Arbitrary<Place> =>
+    fc.constantFrom(...among).chain((array) => fc.tuple(fc.constantFrom(...rows), at).map(([r, k]) => placeIn(array, r, k)))
+  const [first = ''] = names.filter((name) => name !== 'tall' && name !== 'high' && name !== TWIN)
+  const own = fc.constant(placeIn(first, rows[0] ?? literal(0), index))
+  const sources = names.filter((name) => name !== first && (first !== 'grid' || name !== TWIN))
+  const isApart = form === 'apart'
+  const target = isApart
+    ? own
+    : form === 'carried' && sources[0] !== undefined
+      ? fc.constant(placeIn(sources[0], rows[0] ?? literal(0), index))
+      : anywhere(names)
+  const source = !isApart
+    ? target
+    : sources.length === 0
+      ? own
+      : fc.oneof({ weight: 1, arbitrary: own }, { weight: 3, arbitrary: anywhere(sources) })
+  const isWhole = names.every((name) => !/^f/.test(NUMERIC_ARRAYS[name]?.[0] ?? ''))
+  const value = valuesOver(scope, source, { isWhole, locals: scope.locals })
+  const test = truthOf(value)
+  const read = source.map((place): Expr => ({ kind: 'Read', ...place, span }))
+  const stored = fc
+    .tuple(fc.constantFrom('Write' as const, 'Write' as const, 'Add' as const), target, value)
+    .map(([kind, place, e]): Stmt => ({ kind, ...place, value: e, span }))
+  const part = (i: number): fc.Arbitrary<readonly Stmt[]> => {
+    const name = `${prefix}${i}`
+    const again = valuesOver(scope, source, { isWhole, locals: [name, name, ...scope.locals] })
+    return fc.oneof(
+      { weight: 3, arbitrary: stored.map((stmt) => [stmt]) },
+      // Read, overwritten, and the value read is used again.
+      {
+        weight: 3,
+        arbitrary: fc
+          .tuple(read, stored, target, again)
+          .map(([e, between, place, later]): Stmt[] => [
+            { kind: 'Let', local: name, init: e, span },
+            between,
+            { kind: 'Write', ...place, value: later, span },
+          ]),
+      },
+      { weight: 2, arbitrary: fc.tuple(test, stored, fc.array(stored, { maxLength: 1 })).map(([e, yes, no]) => [branch(e, [yes], no)]) },
+      {
+        weight: 2,
+        arbitrary: fc
+          .tuple(value, test, value, target, again)
+          .map(([first, e, other, place, last]): Stmt[] => [
+            { kind: 'Let', local: name, init: first, span },
+            branch(e, [{ kind: 'Assign', local: name, value: other, span }], []),
+            { kind: 'Write', ...place, value: last, span },
+          ]),
+      },
+      { weight: 1, arbitrary: test.map((e) => [branch(e, [scope.leave], [])]) },
+      ...(scope.sums.length === 0 ? [] : [{ weight: 1, arbitrary: summed(scope.sums, value) }]),
+    )
+  }
+  if (form === 'carried') {
+    return fc.tuple(recurrence(first, rows[0] ?? literal(0), index, value), fc.option(part(0))).map(([carried, more]) => {
+      return { body: [carried, ...(more ?? [])], isCarried: true }
+    })
+  }
+  return fc.tuple(part(0), fc.option(part(1)), fc.option(part(2))).map(([one, two, three]) => {
+    return { body: [...one, ...(two ?? []), ...(three ?? [])], isCarried: false }
+  })
+}
+
+function placeIn(array: string, row: Expr, along: Expr): { readonly array: string; readonly subscripts: readonly Expr[] } {
+  const [, shape] = NUMERIC_ARRAYS[array === TWIN ? 'grid' : array] ?? []
+  if (shape?.length === 1) return { array, subscripts: [along] }
+  return { array, subscripts: array === 'tall' || array === 'high' ? [along, row] : [row, along] }
+}
+
+type Place = ReturnType<typeof placeIn>
+
+function valuesOver(
+  { index, leaves, isSingle }: LaneScope,
+  access: fc.Arbitrary<Place>,
+  { isWhole, locals }: { readonly isWhole: boolean; readonly locals: readonly string[] },
+): fc.Arbitrary<Expr> {
+  const read = access.map((place): Expr => ({ kind: 'Read', ...place, span }))
+  const operators: readonly BinaryOperator[] = isWhole ? ['+', '-', '*', '&', '|', '^', '+', '-'] : ['+', '-', '*', '/', '+', '-', '*', '/']
+  const table = fc.constantFrom('profile', 'levels').map((name): Expr => ({ kind: 'Lookup', table: name, index, span }))
+  const { value } = fc.letrec<{ value: Expr }>((tie) => {
+    const node = tie('value')
+    const one = (callee: Builtin): fc.Arbitrary<Expr> => node.map((e): Expr => ({ kind: 'Call', callee, args: [e], span }))
+    const whole = fc.constantFrom(0, 1, -1, 2, 3, 127, 255, -7).map(literal)
+    return {
+      value: fc.oneof(
+        { maxDepth: 3, depthIdentifier: 'row expression' },
+        fc.oneof(
+          read,
+          fc.constantFrom(...locals).map(local),
+          isWhole ? whole : fc.constantFrom(...SPECIAL_NUMBERS).map(literal),
+          isWhole ? fc.constant(index) : fc.constant<Expr>({ kind: 'Parameter', name: 'rate', span }),
+          ...(leaves.length === 0 || isWhole ? [] : [fc.constantFrom(...leaves)]),
+        ),
+        read,
+        fc.tuple(fc.constantFrom(...operators), node, node).map(([o, a, b]) => binary(o, a, b)),
+        isWhole
+          ? fc
+              .tuple(fc.constantFrom<BinaryOperator>('>>', '<<', '>>>'), node, fc.constantFrom(0, 1, 3, 31))
+              .map(([o, a, b]) => binary(o, a, literal(b)))
+          : read,
+        fc
+          .tuple(
+            fc.constantFrom('Math.min' as const, 'Math.max' as const, 'Math.max' as const),
+            fc.array(node, { minLength: 2, maxLength: 3 }),
+          )
+          .map(([callee, args]): Expr => ({ kind: 'Call', callee, args, span })),
+        fc
+          .constantFrom<Builtin>(
+            ...(isWhole
+              ? (['Math.abs', 'Math.floor'] as const)
+              : isSingle === true
+                ? (['Math.exp', 'Math.log', 'Math.tanh', 'Math.sqrt'] as const)
+                : (['Math.sqrt', 'Math.abs', 'Math.floor', 'Math.fround'] as const)),
+          )
+          .chain(one),
+        fc.tuple(truthOf(node), node, node).map(([test, yes, no]) => choice(test, yes, no)),
+        fc
+          .constantFrom('-' as const, isWhole ? ('~' as const) : ('-' as const), '+' as const)
+          .chain((operator) => node.map((operand): Expr => ({ kind: 'Unary', operator, operand, span }))),
+        isWhole ? read : table,
+      ),
+    }
+  })
+  return value
+}
+
+/** Comparisons, and what is made of them. */
+function truthOf(value: fc.Arbitrary<Expr>): fc.Arbitrary<Expr> {
+  const compared = fc
+    .tuple(fc.constantFrom<BinaryOperator>('<', '<=', '>', '>=', '===', '!=='), value, value)
+    .map(([operator, a, b]) => binary(operator, a, b))
+  return fc.oneof(
+    { weight: 4, arbitrary: compared },
+    {
+      weight: 1,
+      arbitrary: fc
+        .tuple(fc.constantFrom('&&' as const, '||' as const), compared, fc.oneof(compared, value))
+        .map(([operator, left, right]): Expr => ({ kind: 'Logical', operator, left, right, span })),
+    },
+    { weight: 1, arbitrary: compared.map((operand): Expr => ({ kind: 'Unary', operator: '!', operand, span })) },
+    { weight: 1, arbitrary: value },
+  )
+}
+
+function summed(sums: readonly string[], value: fc.Arbitrary<Expr>): fc.Arbitrary<readonly Stmt[]> {
+  return fc
+    .tuple(fc.constantFrom(...sums), value)
+    .map(([into, e]): readonly Stmt[] => [{ kind: 'Assign', local: into, value: binary('+', local(into), e), span }])
+}
+
+/** An element from the one before it: turns that depend on each other. */
+function recurrence(array: string, row: Expr, index: Expr, value: fc.Arbitrary<Expr>): fc.Arbitrary<Stmt> {
+  const moved = (by: number): Expr => (by === 0 ? index : binary(by < 0 ? '-' : '+', index, literal(Math.abs(by))))
+  return fc
+    .tuple(value, fc.constantFrom(0, 1), fc.constantFrom('Math.max' as const, 'Math.min' as const))
+    .map(([e, ahead, callee]): Stmt => {
+      const before: Expr = { kind: 'Read', ...placeIn(array, row, moved(ahead - 1)), span }
+      const extreme: Expr = { kind: 'Call', callee, args: [binary('-', before, literal(2)), e], span }
+      return { kind: 'Write', ...placeIn(array, row, moved(ahead)), value: extreme, span }
+    })
+}
