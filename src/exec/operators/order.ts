@@ -6,11 +6,14 @@ import type { Column } from '../../core/column.ts'
 import { valueReader } from '../../core/columnOps.ts'
 import { PlanError } from '../../core/errors.ts'
 import { typeText } from '../../core/schema.ts'
+import { radixRows } from './radixSort.ts'
 
 export type Compare = (a: number, b: number) => number
 
 /** Positions of the elements in the order of `key`, equal ones in their old order; at most `limit`. */
 export function sortedRows(key: Column, options: { readonly descending: boolean; readonly limit?: number }): Int32Array {
+  const sorted = radixRows(key, options.descending)
+  if (sorted !== undefined) return options.limit === undefined ? sorted : sorted.slice(0, options.limit)
   const compare = comparatorOf(key, options.descending)
   const rows = Int32Array.from({ length: key.length }, (_, i) => i)
   rows.sort((a, b) => compare(a, b) || a - b)

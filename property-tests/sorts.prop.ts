@@ -1,0 +1,63 @@
+/** Sorting by the bits of numbers gives the order of the numbers: NaN after all others, zeros equal, nulls last, equal keys as they came. */
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { columnFromValues } from '../src/core/columnBuilder.ts'
+import type { ColumnType } from '../src/core/schema.ts'
+import { sortedRows } from '../src/exec/operators/order.ts'
+import { radixRows } from '../src/exec/operators/radixSort.ts'
+import { announcedRun } from './lawRuns.ts'
+
+const LAW = announcedRun('sorts.prop.ts')
+
+const NUMBERS: readonly { readonly type: ColumnType; readonly values: fc.Arbitrary<number | bigint | boolean> }[] = [
+  {
+    type: { kind: 'f64' },
+    values: fc.oneof(fc.double(), fc.constantFrom(0, -0, NaN, Infinity, -Infinity, 5e-324, -5e-324), fc.integer({ min: -3, max: 3 })),
+  },
+  { type: { kind: 'f32' }, values: fc.oneof(fc.float(), fc.constantFrom(0, -0, NaN, Infinity, -Infinity)) },
+  { type: { kind: 'i32' }, values: fc.oneof(fc.integer(), fc.integer({ min: -3, max: 3 }), fc.constantFrom(2 ** 31 - 1, -(2 ** 31))) },
+  { type: { kind: 'u32' }, values: fc.oneof(fc.integer({ min: 0, max: 2 ** 32 - 1 }), fc.constantFrom(0, 2 ** 31, 2 ** 31 - 1)) },
+  { type: { kind: 'i16' }, values: fc.integer({ min: -(2 ** 15), max: 2 ** 15 - 1 }) },
+  { type: { kind: 'u8' }, values: fc.integer({ min: 0, max: 255 }) },
+  { type: { kind: 'bool' }, values: fc.boolean() },
+  { type: { kind: 'i64' }, values: fc.oneof(fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n }), fc.bigInt({ min: -3n, max: 3n })) },
+  { type: { kind: 'u64' }, values: fc.oneof(fc.bigInt({ min: 0n, max: 2n ** 64n - 1n }), fc.bigInt({ min: 0n, max: 3n })) },
+]
+
+/** Many values out of few drawn ones. */
+const column = fc.constantFrom(...NUMBERS).chain(({ type, values }) =>
+  fc
+    .record({
+      some: fc.array(fc.option<number | bigint | boolean>(values, { freq: 10, nil: null }), { minLength: 1, maxLength: 60, size: 'max' }),
+      length: fc.nat(400),
+      step: fc.integer({ min: 1, max: 59 }),
+    })
+    .map(({ some, length, step }) => ({
+      type,
+      drawn: Array.from({ length }, (_, i) => some[((i * step) ^ (i >> 4)) % some.length] ?? null),
+    })),
+)
+
+type Value = number | bigint | boolean | null
+
+function compare(a: Value, b: Value, descending: boolean): number {
+  if (a === null || b === null) return Number(a === null) - Number(b === null)
+  const [x, y] = descending ? [b, a] : [a, b]
+  if (x < y) return -1
+  if (x > y) return 1
+  return Number(Number.isNaN(x)) - Number(Number.isNaN(y))
+}
+
+test('rows sorted by the bits of their keys are in the order of the keys', () => {
+  let bits = 0
+  fc.assert(
+    fc.property(column, fc.boolean(), fc.option(fc.nat(100), { nil: undefined }), ({ type, drawn }, descending, limit) => {
+      const key = columnFromValues(drawn, type)
+      const expected = [...drawn.keys()].sort((a, b) => compare(drawn[a] as Value, drawn[b] as Value, descending)).slice(0, limit)
+      expect([...sortedRows(key, limit === undefined ? { descending } : { descending, limit })]).toEqual(expected)
+      if (radixRows(key, descending) !== undefined) bits++
+    }),
+    LAW,
+  )
+  expect(bits).toBeGreaterThan(LAW.numRuns / 4)
+})
