@@ -1,10 +1,14 @@
 /** Sorting by the bits of numbers gives the order of the numbers: NaN after all others, zeros equal, nulls last, equal keys as they came. */
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
+import type { Column } from '../src/core/column.ts'
 import { columnFromValues } from '../src/core/columnBuilder.ts'
 import type { ColumnType } from '../src/core/schema.ts'
+import { scalarBatch } from '../src/exec/operators/batches.ts'
 import { sortedRows } from '../src/exec/operators/order.ts'
 import { radixRows } from '../src/exec/operators/radixSort.ts'
+import { isCuttable, runSortTask } from '../src/exec/operators/sortTask.ts'
+import { sortedPieces } from '../src/exec/sortRun.ts'
 import { announcedRun } from './lawRuns.ts'
 
 const LAW = announcedRun('sorts.prop.ts')
@@ -60,4 +64,22 @@ test('rows sorted by the bits of their keys are in the order of the keys', () =>
     LAW,
   )
   expect(bits).toBeGreaterThan(LAW.numRuns / 4)
+})
+
+test('a sort that workers share, each a part of the order, gives the sorted table', async () => {
+  let shared = 0
+  await fc.assert(
+    fc.asyncProperty(column, fc.boolean(), fc.integer({ min: 1, max: 4 }), async ({ type, drawn }, descending, workers) => {
+      const key = columnFromValues(drawn, type)
+      if (!isCuttable(key)) return
+      const rows = columnFromValues([...drawn.keys()], { kind: 'i32' })
+      const batch = { ...scalarBatch(rows), hidden: [key] }
+      const pieces = await sortedPieces(batch, descending, { workers, run: async (task) => [runSortTask(structuredClone(task))] })
+      if (pieces.length > 1) shared++
+      const expected = [...drawn.keys()].sort((a, b) => compare(drawn[a] as Value, drawn[b] as Value, descending))
+      expect(pieces.flatMap((piece) => Array.from((piece.columns[0] as Column).values as Int32Array))).toEqual(expected)
+    }),
+    LAW,
+  )
+  expect(shared).toBeGreaterThan(LAW.numRuns / 4)
 })

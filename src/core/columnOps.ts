@@ -336,6 +336,15 @@ export function concatColumns(columns: readonly Column[], name = 'value'): Colum
   }
 }
 
+/** Whether `concatColumns` gives views of the parts' own buffers. */
+export function isConcatFree(parts: readonly Column[]): boolean {
+  const [first] = parts
+  if (first === undefined || parts.some((part) => part.validity !== undefined || !sameType(part.type, first.type))) return false
+  if (parts.length === 1) return true
+  if (first.type.kind === 'utf8' || first.type.kind === 'binary') return adjoiningTexts(parts) !== undefined
+  return isFixedKind(first.type.kind) && adjoining(parts.map((part) => part.values)) !== undefined
+}
+
 /** The views as one, where each begins at the end of the one before: slices of one buffer. `overlap`: elements that neighbours share. */
 function adjoining<A extends NonNullable<Column['values']>>(views: readonly (A | undefined)[], overlap = 0): A | undefined {
   const [first] = views

@@ -9,7 +9,7 @@
  * have the bits of the fixed tree). How many workers there are decides who does what, never what comes out.
  */
 import type { Column } from '../core/column.ts'
-import { concatColumns, takeColumn, unifyTypes } from '../core/columnOps.ts'
+import { concatColumns, isConcatFree, takeColumn, unifyTypes } from '../core/columnOps.ts'
 import { valueClassOf } from '../core/elements.ts'
 import { CHUNK, combinePairwise } from '../core/fixedTree.ts'
 import type { ColumnType } from '../core/schema.ts'
@@ -68,25 +68,8 @@ const NULL_TYPE: ColumnType = { kind: 'null' }
 function joinedNeighbours(batches: readonly ExecBatch[]): readonly ExecBatch[] {
   const [first] = batches
   const columns = first?.hidden?.map((_, i) => batches.map((batch) => batch.hidden?.[i] ?? { type: NULL_TYPE, length: batch.length }))
-  if (first === undefined || columns === undefined || batches.length === 1 || !columns.every(isOneBuffer)) return batches
+  if (first === undefined || columns === undefined || batches.length === 1 || !columns.every(isConcatFree)) return batches
   return [hiddenBatch(columns.map((parts) => concatColumns(parts, 'key')))]
-}
-
-function isOneBuffer(parts: readonly Column[]): boolean {
-  const [first] = parts
-  let end = first?.values?.byteOffset
-  return parts.every(({ type, values, validity, offsets }) => {
-    const follows =
-      values !== undefined &&
-      offsets === undefined &&
-      validity === undefined &&
-      type.kind === first?.type.kind &&
-      values.buffer === first.values?.buffer &&
-      values.byteOffset === end &&
-      values.byteLength < values.buffer.byteLength
-    if (follows) end = values.byteOffset + values.byteLength
-    return follows
-  })
 }
 
 interface Merged {

@@ -4,8 +4,6 @@ import { TaskError } from '../core/errors.ts'
 import type { PhysicalPlan, WideOperator } from '../planner/physical/physicalPlan.ts'
 import { Blocks } from './blocks.ts'
 import type { ExecutorOptions } from './executor.ts'
-import { groupedRows } from './groupRun.ts'
-import { joinedRows } from './joinRun.ts'
 import { asRowFailure, taskErrorOf } from './kernels/rowFailure.ts'
 import { asDeclared, batchAs, type ExecBatch, emptyBatch, sliceBatch, unifyElements } from './operators/batches.ts'
 import { isFree } from './operators/freeSteps.ts'
@@ -14,6 +12,7 @@ import { cutPartitions, PARTITION_ROWS } from './operators/partitions.ts'
 import { inOrder } from './scheduler.ts'
 import { selected } from './selected.ts'
 import { sendable } from './sendable.ts'
+import { sharedWork } from './sharedWork.ts'
 import { type Block, runStageTask, type StageResult, type StageTask } from './stageTask.ts'
 import { storedBatches } from './storedBatches.ts'
 
@@ -227,12 +226,8 @@ export class Run {
       return result.batches
     }
     const services = { workers: pool.size, run, ...(rowsPerGroup === undefined ? {} : { rowsPerGroup }) }
-    const [first = [], second = []] = inputs
-    if (operator.kind === 'HashAggregateExec' && !inline && first.some((batch) => batch.length > 0)) {
-      const grouped = await groupedRows(operator, first, services)
-      return { batches: [grouped], blocks: this.blocks.keep(blocks, [grouped]) }
-    }
-    if (operator.kind === 'HashJoinExec' && !inline) return { batches: await joinedRows(operator, first, second, services), blocks }
+    const batches = inline ? undefined : await sharedWork(operator, inputs, services)
+    if (batches !== undefined) return { batches, blocks: this.blocks.keep(blocks, batches) }
     return await this.wideTask({ kind: 'wide', inputs, operator }, inline)
   }
 

@@ -15,6 +15,8 @@ export function sendable(task: StageTask): StageTask {
     }
     case 'wide':
       return { ...task, inputs: task.inputs.map((batches) => batches.map(compact)), operator: sendableOperator(task.operator) }
+    case 'sortPart':
+      return { ...task, batch: compact(task.batch) }
     case 'join':
       return { ...task, left: task.left.map(compact), right: task.right.map(compact) }
     case 'groupCodes':

@@ -16,6 +16,7 @@ import { type GroupTask, runGroupTask } from './operators/groupTasks.ts'
 import { openNarrow, runWide } from './operators/index.ts'
 import { type JoinTask, runJoinTask } from './operators/joinTask.ts'
 import type { Narrow } from './operators/operator.ts'
+import { runSortTask, type SortTask } from './operators/sortTask.ts'
 import type { TaskHandler } from './workers/worker.ts'
 
 export type TaskInput =
@@ -39,6 +40,7 @@ export type StageTask =
   | { readonly kind: 'wide'; readonly inputs: readonly (readonly ExecBatch[])[]; readonly operator: WideOperator }
   | GroupTask
   | JoinTask
+  | SortTask
 
 /** A block of the arena that a result lies in. */
 export interface Block {
@@ -85,6 +87,8 @@ export async function runStageTask(task: StageTask, services: StageServices): Pr
     case 'groupFold':
     case 'groupValues':
       return { rowsIn: [], ...share(runGroupTask(task, services.arena), services.arena, 'HashAggregateExec') }
+    case 'sortPart':
+      return { rowsIn: [], ...share([runSortTask(task)], services.arena, 'SortExec') }
     case 'join':
       return { rowsIn: [], ...share(runJoinTask(task), services.arena, task.join.kind) }
   }
