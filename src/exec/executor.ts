@@ -1,9 +1,10 @@
 /**
- * Runs plans: partitions in parallel through pipelines, wide operators as one task over whole inputs.
+ * Runs plans: partitions in parallel through pipelines, wide operators by tasks that share the work (`sharedWork.ts`) or
+ * as one task over whole inputs.
  *
  *     ScanExec -> FilterExec -> EvaluateExec      a task per split, results in order
  *       | exchange: the results lie in the arena
- *     HashAggregateExec                           one task
+ *     HashAggregateExec                           tasks that share rows or groups
  *
  * Small inputs, and functions that cannot leave it, run on the caller's thread. Nothing depends on where or in how
  * many pieces a task ran.

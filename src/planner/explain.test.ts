@@ -39,7 +39,7 @@ test('the plan as written, the rules, the plan that runs, and its stages', () =>
                 Scan ratings.parquet [movie, stars]
     Stages
       stage 0: ScanExec ratings.parquet [movie, stars] -> FilterExec r => r.half > 1 of r => ({ movie: r.movie, half: r.stars / 2 }) -> MapExec r => ({ movie: r.movie, half: r.stars / 2 }) [movie] -> EvaluateExec [r => r.movie] -> PartialAggregateExec n = count
-      stage 1: stage 0 -> ExchangeExec -> HashAggregateExec n = sum
+      stage 1: stage 0 -> ExchangeExec by group -> HashAggregateExec n = sum
       stage 2: stage 1 -> EvaluateExec [r => r.n] -> TopKExec 3 descending
       stage 3: stage 2 -> ExchangeExec -> SortExec descending first 3
       stage 4: stage 3 -> LimitExec 3

@@ -48,7 +48,7 @@ test('narrow steps share the stage of their scan; groups are cut off by an excha
   }
   expect(stagesText(lower(plan))).toMatchInlineSnapshot(`
     "stage 0: ScanExec orders.parquet [shop, price] where price > 0 -> FilterExec r => r.price > 0 -> EvaluateExec [r => r.shop, r => r.price]
-    stage 1: stage 0 -> ExchangeExec -> HashAggregateExec total = sum"
+    stage 1: stage 0 -> ExchangeExec by group -> HashAggregateExec total = sum"
   `)
 })
 
@@ -63,7 +63,7 @@ test('counts are formed within each partition first when the optimizer says so',
   }
   expect(stagesText(lower(plan))).toMatchInlineSnapshot(`
     "stage 0: ScanExec orders.parquet [shop, price] where price > 0 -> EvaluateExec [r => r.shop] -> PartialAggregateExec n = count
-    stage 1: stage 0 -> ExchangeExec -> HashAggregateExec n = sum"
+    stage 1: stage 0 -> ExchangeExec by group -> HashAggregateExec n = sum"
   `)
 })
 

@@ -51,7 +51,7 @@ function addStage(plan: PhysicalPlan, stages: Stage[]): number {
     case 'WideExec': {
       const inputs = plan.inputs.map((input) => addStage(input, stages))
       const place = { where: plan.where, ...(plan.because === undefined ? {} : { because: plan.because }) }
-      return push(stages, { operators: ['ExchangeExec', wideText(plan.operator)], inputs, ...place })
+      return push(stages, { operators: [exchangeText(plan.operator), wideText(plan.operator)], inputs, ...place })
     }
     case 'LimitExec':
       return push(stages, { operators: [`LimitExec ${plan.count}`], inputs: [addStage(plan.input, stages)], where: 'workers' })
@@ -103,6 +103,25 @@ export function stepText(step: Step): string {
       return `PartialAggregateExec ${step.aggregates.map((call) => `${call.name} = ${call.kind}`).join(', ')}`
     case 'PartialDistinctExec':
       return 'PartialDistinctExec'
+  }
+}
+
+/** How the inputs move to the workers that carry out the operator together; bare where one task takes them whole. */
+function exchangeText(operator: WideOperator): string {
+  switch (operator.kind) {
+    case 'HashAggregateExec':
+      return 'ExchangeExec by group'
+    case 'HashJoinExec':
+      return 'ExchangeExec right side to all'
+    case 'SortExec':
+      return operator.limit === undefined ? 'ExchangeExec by order' : 'ExchangeExec'
+    case 'GroupReduceExec':
+    case 'GroupMapExec':
+    case 'DistinctExec':
+    case 'IndexExec':
+    case 'ShuffleKeysExec':
+    case 'RepartitionExec':
+      return 'ExchangeExec'
   }
 }
 
