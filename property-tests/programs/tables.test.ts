@@ -448,3 +448,20 @@ test('a missing column is an error at the call, with the nearest names', async (
   await session.stop()
   await expect(table.collect()).rejects.toThrow(/stopped/)
 })
+
+test('a right join to an empty left side has the columns of both, and the key of the right', async () => {
+  await using session = await Session.start({ workers: 1 })
+  const none = session.fromColumns({ b: [null, null], l: [1, 2] }).filter((r) => r.l > 2)
+  const right = session.fromColumns({ b: [2n, 3n], d: ['x', 'y'] })
+  const doubled = none
+    .join(right as never, 'b' as never, { how: 'right' })
+    .map((r: { readonly b: unknown }) => ({ b: r.b === null ? null : (r.b as bigint) * 2n }))
+  expect(await doubled.collect()).toEqual([{ b: 4n }, { b: 6n }])
+  const first = session
+    .fromColumns({ s: ['x'], l: [1] })
+    .sortBy((r) => r.s)
+    .limit(0)
+    .distinct()
+  const joined = first.join(session.fromColumns({ s: ['z'], d: [7] }) as never, 's' as never, { how: 'right' })
+  expect(await joined.collect()).toEqual([{ s: 'z', l: null, d: 7 }])
+})

@@ -2,6 +2,7 @@
  * The nodes behind `union` and `join`: two arrays must go together, which is checked at the call.
  */
 import { checkOneOf } from './arguments.ts'
+import { unifyTypes } from './columnOps.ts'
 import { elementText, ROW_NUMBERS, UNKNOWN_ELEMENT, unifyElements, valueClassOf } from './elements.ts'
 import type { Engine } from './engine.ts'
 import { PlanError } from './errors.ts'
@@ -138,8 +139,9 @@ export function joinElement(
   const rightKey = fieldsOf(right.element).find((field) => field.name === key)
   const leftFields = fieldsOf(left.element).map((field): Field => {
     if (how !== 'right' && how !== 'full') return field
+    if (field.name !== key || rightKey === undefined) return { ...field, nullable: true }
     // the key column of an unmatched right row holds the right key
-    return { ...field, nullable: field.name === key ? field.nullable || rightKey?.nullable === true : true }
+    return { name: key, type: unifyTypes(field.type, rightKey.type, key), nullable: field.nullable || rightKey.nullable }
   })
   const names = new Set(leftFields.map((field) => field.name))
   const rightFields = fieldsOf(right.element)

@@ -198,7 +198,9 @@ export class Run {
     if (plan.where === 'caller') this.emit({ kind: 'fallback', what: name, because: plan.because ?? '' })
     const batches = inputs.map(({ partitions }, i) => {
       const all = batchesOf(partitions)
-      return all.length > 0 ? all : [emptyBatch(plan.inputs[i]?.element ?? { kind: 'unknown' })]
+      // of no elements the plan may know more than batches that saw none
+      const isUnknown = all.every((batch) => batch.length === 0) && (all[0]?.element.kind ?? 'unknown') === 'unknown'
+      return isUnknown ? [emptyBatch(plan.inputs[i]?.element ?? { kind: 'unknown' })] : all
     })
     const inline = plan.where === 'caller' || inputs.every(({ partitions }) => this.isSmall(partitions))
     const result = await this.wideResult(plan.operator, batches, inline)
