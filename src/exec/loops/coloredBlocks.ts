@@ -29,9 +29,9 @@ const WORTH_A_BLOCK_NS = 10_000
 const MOST_COMPONENT_BLOCKS = 64
 const MOST_STRIPS = 16
 const MOST_BLOCKS = 2_048
-/** The finest tiles that are tried; coarser ones are made of two or three of each. */
-const FINEST: readonly [number, number] = [24, 24]
-const COARSER = [1, 2, 3]
+/** The finest tiles that are tried; coarser ones are made of four of them. */
+const FINEST: readonly [number, number] = [16, 16]
+const COARSER = [1, 2]
 
 export interface ColoredOptions extends Pick<CutOptions, 'order' | 'partitions' | 'mostLanes'> {
   /** What an iteration costs. */
