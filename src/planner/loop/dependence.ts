@@ -65,8 +65,13 @@ export function conflictsOf(spec: LoopSpec, accesses: readonly Access[]): Confli
       if (a !== b) conflicts.push(...conflictsFrom(collisions, b, a))
     }
   }
-  return conflicts
+  return new Set(conflicts.map(({ vector }) => vector.reach?.id)).size > MOST_REACHES
+    ? conflicts.map((conflict) => ({ ...conflict, vector: [...conflict.vector] }))
+    : conflicts
 }
+
+/** Where more is known of more vectors than this, their entries alone are looked at, so that a schedule is chosen in a moment. */
+const MOST_REACHES = 24
 
 /** Conflicts in which the earlier iteration does `from` and the later one `to`. */
 function conflictsFrom(collisions: Collisions, from: Access, to: Access): Conflict[] {

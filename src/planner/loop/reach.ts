@@ -12,7 +12,7 @@ import type { Distance } from '../../core/loopPlan.ts'
 import type { Form } from '../../core/loopSpec.ts'
 import { type Budget, Elimination } from './elimination.ts'
 import type { IntegerSystem } from './integerSystem.ts'
-import { checked, constantOf, insert, type Row, TooLarge } from './rows.ts'
+import { constantOf, insert, type Row, TooLarge } from './rows.ts'
 
 export interface Reach {
   /** For each axis, its entry of the step over t. */
@@ -59,10 +59,13 @@ export function withReach(
   // A step that is surely far makes up for others.
   const isLong = distances.some((distance, axis) => typeof distance === 'number' && Math.abs(distance) > (limits[axis] ?? 0))
   const inequalities = known.inequalities.filter((row) => isLong || !isFar(row, known.steps, limits))
-  if (!saysMore(known.steps, inequalities, distances)) return distances
+  if (inequalities.length > MOST_INEQUALITIES || !saysMore(known.steps, inequalities, distances)) return distances
   const id = `${known.steps.join(' ')} where ${inequalities.join(' ')}`
   return Object.assign([...distances], { reach: { steps: known.steps, inequalities, id } })
 }
+
+/** Steps about which there is more to say than this are taken as their entries have them. */
+const MOST_INEQUALITIES = 12
 
 /** Steps farther than this are taken for steps of any length. */
 const FAR = 64
@@ -105,59 +108,79 @@ function columnsOf(row: Row): number[] {
   return row.flatMap((factor, column) => (factor !== 0 && column < row.length - 1 ? [column] : []))
 }
 
-/** Work for one question about a few inequalities. */
-const BUDGET = 200
+/** Work for one question, and for all questions about one reach: a few inequalities need some ten units each. */
+const BUDGET_OF_A_QUESTION = 100
+const BUDGET_OF_A_REACH = 2_000
 
-/** What has been asked of a reach already. */
-const asked = new WeakMap<Reach, Map<string, Range>>()
+/** What has been asked of a reach already, and the work that is left. */
+interface Asked {
+  readonly ranges: Map<string, Range>
+  left: number
+}
+const asked = new WeakMap<Reach, Asked>()
+
+function askedOf(reach: Reach): Asked {
+  const known = asked.get(reach) ?? { ranges: new Map<string, Range>(), left: BUDGET_OF_A_REACH }
+  asked.set(reach, known)
+  return known
+}
 
 /** How far a form goes along the steps, as far as that is known. */
 export function rangeAlong(form: Form, reach: Reach): Range {
-  const known = asked.get(reach) ?? new Map<string, Range>()
-  asked.set(reach, known)
+  const { ranges } = askedOf(reach)
   const id = form.join()
-  const range = known.get(id) ?? solvedRange(form, reach)
-  known.set(id, range)
+  const known = ranges.get(id)
+  if (known !== undefined) return known
+  const row = rowAlong(form, reach.steps)
+  const found = row === undefined ? undefined : solved(reach, row, [])
+  const range: Range = found === undefined || found === 'unknown' ? ANY : [found.least, found.greatest]
+  ranges.set(id, range)
   return range
 }
 
-function solvedRange(form: Form, { steps, inequalities }: Reach): Range {
+/** How far a row goes where others are not negative either; undefined where there is surely no such step. */
+function solved(reach: Reach, row: Row, others: readonly Row[]): { least: number; greatest: number } | undefined | 'unknown' {
+  const work = askedOf(reach)
+  if (work.left <= 0) return 'unknown'
+  const budget = { left: Math.min(BUDGET_OF_A_QUESTION, work.left) }
+  const before = budget.left
   try {
-    const rows = inequalities.map((row) => [...row])
-    const range = new Elimination(rows, [rowAlong(form, steps)], { left: BUDGET }).range()
-    return range === undefined ? ANY : [range.least, range.greatest]
+    const rows = reach.inequalities.map((one) => [...one])
+    for (const other of others) if (!insert(rows, other)) return undefined
+    return new Elimination(rows, [[...row]], budget).range()
   } catch (error) {
     if (!(error instanceof TooLarge)) throw error
-    return ANY
+    return 'unknown'
+  } finally {
+    work.left -= reach.inequalities.length + before - budget.left
   }
 }
 
 const ANY: Range = [Number.NEGATIVE_INFINITY, Number.POSITIVE_INFINITY]
 
 /** Whether some step may go forward along one form and back along the other. */
-export function mayOppose(a: Form, b: Form, { steps, inequalities }: Reach): boolean {
+export function mayOppose(a: Form, b: Form, reach: Reach): boolean {
   const turned = (forward: Form, back: Form) => {
-    const [up, down] = [rowAlong(forward, steps), rowAlong(back, steps).map((factor) => -factor + 0)]
-    const rows = inequalities.map((row) => [...row])
-    if (!insert(rows, less(up)) || !insert(rows, less(down))) return false
-    return new Elimination(rows, [up], { left: BUDGET }).range() !== undefined
+    const [up, down] = [rowAlong(forward, reach.steps), rowAlong(back, reach.steps)]
+    if (up === undefined || down === undefined) return true
+    return solved(reach, up, [less(up), less(down.map((factor) => -factor + 0))]) !== undefined
   }
-  try {
-    return turned(a, b) || turned(b, a)
-  } catch (error) {
-    if (!(error instanceof TooLarge)) throw error
-    return true
-  }
+  return turned(a, b) || turned(b, a)
 }
 
 function less(row: Row): Row {
   return row.map((factor, column) => (column === row.length - 1 ? factor - 1 : factor))
 }
 
-/** What a form makes of a step, over t. */
-function rowAlong(form: Form, steps: readonly Row[]): Row {
+/** What a form makes of a step, over t; undefined where numbers grow too large. */
+function rowAlong(form: Form, steps: readonly Row[]): Row | undefined {
   const width = steps[0]?.length ?? 1
-  return Array.from({ length: width }, (_, column) =>
-    steps.reduce((sum, step, axis) => checked(sum + checked((form[axis] ?? 0) * (step[column] ?? 0))), 0),
+  const row = Array.from({ length: width }, (_, column) =>
+    steps.reduce((sum, step, axis) => sum + (form[axis] ?? 0) * (step[column] ?? 0), 0),
   )
+  // Sums of a few products of small coefficients and checked numbers are exact, or beyond what is checked.
+  return row.every((factor) => Math.abs(factor) <= LARGEST_STEP) ? row : undefined
 }
+
+/** Far beyond every step of a loop, and far below what a double holds exactly. */
+const LARGEST_STEP = 2 ** 40
