@@ -10,7 +10,7 @@
  */
 import type { Distance } from '../../core/loopPlan.ts'
 import type { Form } from '../../core/loopSpec.ts'
-import { type Budget, Elimination } from './elimination.ts'
+import { Elimination } from './elimination.ts'
 import type { IntegerSystem } from './integerSystem.ts'
 import { constantOf, insert, type Row, TooLarge } from './rows.ts'
 
@@ -41,19 +41,10 @@ function rangeOfDistance(distance: Distance): Range {
 }
 
 /** The vector with what its system knows of its steps, where that is more than the entries say. */
-export function withReach(
-  distances: readonly Distance[],
-  system: IntegerSystem,
-  extents: readonly (number | undefined)[],
-  budget: Budget,
-): Vector {
+export function withReach(distances: readonly Distance[], system: IntegerSystem, extents: readonly (number | undefined)[]): Vector {
   if (distances.every((distance) => typeof distance === 'number')) return distances
   const rank = distances.length
-  const axes = distances.map((_, axis) => axis)
-  const known = system.differences(
-    axes.map((axis) => [rank + axis, axis]),
-    budget,
-  )
+  const known = differencesOf(system, rank)
   if (known === undefined) return distances
   const limits = extents.map(limitOf)
   // A step that is surely far makes up for others.
@@ -63,6 +54,20 @@ export function withReach(
   const id = `${known.steps.join(' ')} where ${inequalities.join(' ')}`
   return Object.assign([...distances], { reach: { steps: known.steps, inequalities, id } })
 }
+
+function differencesOf(system: IntegerSystem, rank: number): ReturnType<IntegerSystem['differences']> {
+  const pairs = Array.from({ length: rank }, (_, axis) => [rank + axis, axis] as const)
+  try {
+    // What is left out when the budget ends only makes steps longer.
+    return system.differences(pairs, { left: BUDGET_OF_A_PROJECTION })
+  } catch (error) {
+    if (!(error instanceof TooLarge)) throw error
+    return undefined
+  }
+}
+
+/** Work to learn more of one vector than its entries; that of a stencil takes a tenth. */
+const BUDGET_OF_A_PROJECTION = 300
 
 /** Steps about which there is more to say than this are taken as their entries have them. */
 const MOST_INEQUALITIES = 12

@@ -63,6 +63,6 @@ function witnessed(system: IntegerSystem, vector: readonly Distance[], extents: 
   const rank = extents.length
   const values = system.least(budget)
   if (values === 'none') return []
-  const known = withReach(vector, system, extents, budget)
+  const known = withReach(vector, system, extents)
   return values === 'unknown' ? [{ vector: known }] : [{ vector: known, witness: [values.slice(0, rank), values.slice(rank)] }]
 }
