@@ -165,3 +165,36 @@ test('integers that leave 32 bits go on as doubles', async () => {
   expect([...(await y.row(0))]).toEqual([-(2 ** 31) - 1, -(2 ** 31) + 1, 2 ** 62])
   expect([...(await y.row(1))]).toEqual([2 ** 31 - 2, 2 ** 31, (2 ** 31 - 1) ** 2])
 })
+
+test('in fast precision what is checked only at the end of a run has the bits of the rest', async () => {
+  const bits = async (partitions: number): Promise<Float32Array> => {
+    const [A, B] = [session.random([3000], { dtype: 'f32', seed: 1 }), session.zeros([3000], { dtype: 'f32' })]
+    const body = ([i]: [number], { A, B }: { A: RowView; B: RowView }) => {
+      B.set(i, (A.get(i) * 0.1 + 0.3) * 1.7 + (i < 2999 ? A.get(i + 1) : 0) / 3)
+    }
+    await session.loop(session.range(3000), { A, B }, body as never, { precision: 'fast', partitions }).run()
+    return (await B.toTypedArray()) as Float32Array // of f32
+  }
+  expect(await bits(7)).toEqual(await bits(1))
+})
+
+test('Smith–Waterman keeps the score to the left in a register, as an integer', async () => {
+  const [s, t] = [Uint8Array.of(0, 1, 2, 3, 1, 2), Uint8Array.of(1, 2, 0, 3, 1)]
+  const H = session.zeros([7, 6], { dtype: 'i32' })
+  const loop = session.loop(session.range(6, 5), { H, s, t }, ([i, j], { H, s, t }) => {
+    const match = H.get(i, j) + (s[i] === t[j] ? 3 : -3)
+    H.set(i + 1, j + 1, Math.max(0, match, Math.max(H.get(i, j + 1), H.get(i + 1, j)) - 2))
+  })
+  expect((await loop.verify()).identical).toBe(true)
+  await loop.run()
+  expect(loop.explain({ kernel: true })).toContain(
+    'iterations: not vectorized, H is written, and not only at the index, 1 read carried from turn to turn',
+  )
+  const plain = Array.from({ length: 7 }, () => new Array<number>(6).fill(0))
+  const at = (i: number, j: number): number => plain[i]?.[j] ?? 0
+  for (let i = 0; i < 6; i++) {
+    const row = plain[i + 1] as number[] // one of seven
+    for (let j = 0; j < 5; j++) row[j + 1] = Math.max(0, at(i, j) + (s[i] === t[j] ? 3 : -3), Math.max(at(i, j + 1), at(i + 1, j)) - 2)
+  }
+  expect(await H.toTypedArray()).toEqual(Int32Array.from(plain.flat()))
+})
