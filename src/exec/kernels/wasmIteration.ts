@@ -39,6 +39,11 @@ export function elementStart(w: KernelWriter): Code {
   return code
 }
 
+/** The parts of addresses that only keys decide, once they are known. */
+export function rowStart(w: KernelWriter): Code {
+  return [...w.rowBases.values()].flatMap(({ slot, code }) => [...code, ...I.localSet(slot)])
+}
+
 /** The odometer over a box, after a run along its last axis: the axis before that runs fastest. */
 export function nextRun(w: KernelWriter): Code {
   let code: Code = []

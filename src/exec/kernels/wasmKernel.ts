@@ -11,7 +11,7 @@ import type { Span } from '../../core/span.ts'
 import type { ThrownError, WasmTarget } from './wasmCode.ts'
 import { type Code, I, type Import, moduleBytes, OP } from './wasmEncoder.ts'
 import { condition, expression } from './wasmExpressions.ts'
-import { accumulatorEnd, accumulatorStart, elementStart, placeStart, stepped } from './wasmIteration.ts'
+import { accumulatorEnd, accumulatorStart, elementStart, placeStart, rowStart, stepped } from './wasmIteration.ts'
 import { runs } from './wasmRuns.ts'
 import { block } from './wasmStatements.ts'
 import { NotCompiled, type WasmType } from './wasmTypes.ts'
@@ -74,9 +74,4 @@ function places(w: KernelWriter): Code {
     ...[...placeStart(w), ...elementStart(w), ...rowStart(w), ...I.block(), ...body, OP.end],
     ...[...stepped(FROM, 1), ...I.br(0), OP.end, OP.end],
   ]
-}
-
-/** The parts of addresses that only keys decide, once they are known. */
-function rowStart(w: KernelWriter): Code {
-  return [...w.rowBases.values()].flatMap(({ slot, code }) => [...code, ...I.localSet(slot)])
 }

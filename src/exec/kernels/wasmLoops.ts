@@ -5,9 +5,7 @@
  *     if (all subscripts stay inside) { vectors while a whole one is left; then one by one, unchecked }
  *     else the loop as it stands, which fails where the source does
  *
- * Lanes are independent when every access to an array that the loop writes is at the index itself: then two iterations
- * never meet in one element, and statements keep their order within an iteration. In exact precision a sum keeps its
- * order and is no vector; in fast precision it has four accumulators of a vector each.
+ * Where the addresses come from is in `wasmLoopAccess.ts`, what stays in locals in `wasmCarried.ts`, vectors in `wasmVectors.ts`.
  */
 import type { Stmt } from '../../core/functionIr.ts'
 import { placeText } from '../../core/span.ts'

@@ -6,7 +6,7 @@
  */
 import { type Expr, expressionsOf, visitExpr, visitStmts } from '../../core/functionIr.ts'
 import { type Code, I, OP } from './wasmEncoder.ts'
-import { elementStart, nextRun, stepped, turning } from './wasmIteration.ts'
+import { elementStart, nextRun, rowStart, stepped, turning } from './wasmIteration.ts'
 import { fastLoop, type InnerLoop, type Turns } from './wasmLoops.ts'
 import type { WasmType } from './wasmTypes.ts'
 import { FROM, type KernelWriter, TO } from './wasmWriter.ts'
@@ -75,8 +75,4 @@ function noteElements(w: KernelWriter): void {
       })
     }
   })
-}
-
-function rowStart(w: KernelWriter): Code {
-  return [...w.rowBases.values()].flatMap(({ slot, code }) => [...code, ...I.localSet(slot)])
 }

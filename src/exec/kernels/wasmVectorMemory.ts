@@ -28,7 +28,7 @@ export function checkLanes(w: KernelWriter, loop: InnerLoop, accesses: ReadonlyM
     if (memory === element && !(axis >= 0 && isLast && offset === 0)) throw new Scalar(`${array} is written, and not only at the index`)
     for (const write of writes) {
       if (write.memory !== memory || write === access) continue
-      if (!mayMeet(write, access)) throw new Scalar(`${array} is written, and not only at the index`)
+      if (!areApart(write, access)) throw new Scalar(`${array} is written, and not only at the index`)
     }
   }
   for (const { axis, isLast, array } of writes) {
@@ -37,7 +37,7 @@ export function checkLanes(w: KernelWriter, loop: InnerLoop, accesses: ReadonlyM
   }
 
   /** Whether lanes stay apart. */
-  function mayMeet(write: Access, access: Access): boolean {
+  function areApart(write: Access, access: Access): boolean {
     if (areOtherRows(write, access)) return true
     if (access.axis < 0 || !access.isLast || access.row !== write.row) return false
     if (access.offset === write.offset) return true
