@@ -8,7 +8,7 @@
  * where a block or a slice ends, so that in fast precision, where lanes round as f32, the rest of a run is computed by the
  * same vectors with one lane of use.
  */
-import { type Expr, expressionsOf, type Stmt, visitExpr, visitStmts } from '../../core/functionIr.ts'
+import type { Expr, Stmt } from '../../core/functionIr.ts'
 import { LOG2_BYTES, loadOf } from './wasmCode.ts'
 import { type Code, I, OP, SIMD } from './wasmEncoder.ts'
 import { columnAddress, columnType } from './wasmIteration.ts'
@@ -32,6 +32,7 @@ import type { InnerLoop } from './wasmLoops.ts'
 import { asBool, asF64, BOOL, F64, type Value } from './wasmTypes.ts'
 import { type VectorScope, vectorCondition, vectorExpr } from './wasmVectorExpressions.ts'
 import { checkLanes } from './wasmVectorMemory.ts'
+import { ADD, combinedSum, sizeOf, sumsOf, termOf, usesElement } from './wasmVectorSums.ts'
 import type { KernelWriter } from './wasmWriter.ts'
 
 const UNROLLED = 4
@@ -130,32 +131,15 @@ class VectorWriter implements Constants, VectorScope {
     const unrolled = copies === 1 ? [] : this.#vectors(copies)
     const single = this.#vectors(1)
     const rest = this.#loop.isRun && this.mode === 'f32' ? this.#lastTurns() : []
-    const sums = [...this.#sums].flatMap(([local, vectors]) => this.#combined(local, vectors))
+    const sums = [...this.#sums].flatMap(([local, vectors]) => combinedSum(this.w, this.mode, local, vectors))
     return [...this.#before, ...unrolled, ...single, ...rest, ...sums]
   }
 
   #findSums(): void {
-    const { body } = this.#loop
-    const declared = new Set(body.flatMap((stmt) => (stmt.kind === 'Let' ? [stmt.local] : [])))
-    for (const stmt of body) {
-      if (stmt.kind !== 'Assign' || declared.has(stmt.local)) continue
-      if (this.w.target.precision === 'exact') throw new Scalar('it adds in order')
-      const others = body.filter((other) => other !== stmt)
-      const term = termOf(stmt)
-      const used = (expr: Expr): boolean => {
-        let found = false
-        visitExpr(expr, (e) => {
-          if (e.kind === 'Local' && e.name === stmt.local) found = true
-        })
-        return found
-      }
-      const elsewhere = others.some((other) => readsIn([other], stmt.local) > 0 || ('local' in other && other.local === stmt.local))
-      if (term === undefined || used(term.value) || elsewhere || this.w.locals.get(stmt.local)?.kind !== 'f64' || this.mode === 'i32') {
-        throw new Scalar(`${stmt.local} is no sum`)
-      }
+    for (const local of sumsOf(this.w, this.#loop.body, this.mode)) {
       const vectors = Array.from({ length: UNROLLED }, () => this.w.declare('v128'))
       for (const slot of vectors) this.#before.push(...I.f64Const(0), ...I.simd(SIMD.f64Splat), ...I.localSet(slot))
-      this.#sums.set(stmt.local, vectors)
+      this.#sums.set(local, vectors)
     }
   }
 
@@ -464,47 +448,4 @@ class VectorWriter implements Constants, VectorScope {
     if (!isInteger) return this.splat(kind, { type: F64, code: I.f64Const(value) })
     return this.splat(kind, { type: { kind: 'i32', low: value, high: value }, code: I.i32Const(value), literal: value })
   }
-
-  /** local = local + all lanes of all its vectors. */
-  #combined(local: string, vectors: readonly number[]): Code {
-    const [a, b, c, d] = vectors.map((slot) => I.localGet(slot)) as [Code, Code, Code, Code] // UNROLLED vectors
-    const isSingle = this.mode === 'f32'
-    const add = I.simd(ADD['+'][isSingle ? 1 : 0])
-    const sum = this.w.declare('v128')
-    const code = [...a, ...b, ...add, ...c, ...d, ...add, ...add, ...I.localSet(sum)]
-    const lane = (i: number): Code =>
-      isSingle
-        ? [...I.localGet(sum), ...I.simdLane(SIMD.f32ExtractLane, i), OP.f64PromoteF32]
-        : [...I.localGet(sum), ...I.simdLane(SIMD.f64ExtractLane, i)]
-    const total = Array.from({ length: LANES[this.mode] }, (_, i) => lane(i)).flatMap((one, i) => (i === 0 ? one : [...one, OP.f64Add]))
-    return [...code, ...I.localGet(this.w.slotOf(local)), ...total, OP.f64Add, ...I.localSet(this.w.slotOf(local))]
-  }
-}
-
-const ADD = { '+': [SIMD.f64Add, SIMD.f32Add], '-': [SIMD.f64Sub, SIMD.f32Sub] } as const
-
-function usesElement(body: readonly Stmt[]): boolean {
-  let found = false
-  visitStmts(body, (stmt) => {
-    for (const expr of expressionsOf(stmt)) visitExpr(expr, ({ kind }) => void (found ||= kind === 'Input'))
-  })
-  return found
-}
-
-/** Statements and operations. */
-function sizeOf(body: readonly Stmt[]): number {
-  let size = 0
-  visitStmts(body, (stmt) => {
-    for (const expr of expressionsOf(stmt)) visitExpr(expr, () => void size++)
-  })
-  return size
-}
-
-/** `s = s + e`, `s = e + s`, `s = s - e`. */
-function termOf(stmt: Extract<Stmt, { kind: 'Assign' }>): { readonly operator: '+' | '-'; readonly value: Expr } | undefined {
-  const { value, local } = stmt
-  if (value.kind !== 'Binary' || (value.operator !== '+' && value.operator !== '-')) return undefined
-  if (value.left.kind === 'Local' && value.left.name === local) return { operator: value.operator, value: value.right }
-  if (value.operator === '+' && value.right.kind === 'Local' && value.right.name === local) return { operator: '+', value: value.left }
-  return undefined
 }

@@ -1,0 +1,80 @@
+/**
+ * Sums over a loop in fast precision: four accumulators of a vector each, added up when the vectors are done.
+ */
+import { type Expr, expressionsOf, type Stmt, visitExpr, visitStmts } from '../../core/functionIr.ts'
+import { type Code, I, OP, SIMD } from './wasmEncoder.ts'
+import { LANES, type Mode, Scalar } from './wasmLanes.ts'
+import { readsIn } from './wasmLocals.ts'
+import type { KernelWriter } from './wasmWriter.ts'
+
+/** Locals around the loop that its turns only add to; throws `Scalar` where one is more than that. */
+export function sumsOf(w: KernelWriter, body: readonly Stmt[], mode: Mode): readonly string[] {
+  const sums: string[] = []
+  const declared = new Set(body.flatMap((stmt) => (stmt.kind === 'Let' ? [stmt.local] : [])))
+  for (const stmt of body) {
+    if (stmt.kind !== 'Assign' || declared.has(stmt.local)) continue
+    if (w.target.precision === 'exact') throw new Scalar('it adds in order')
+    const others = body.filter((other) => other !== stmt)
+    const term = termOf(stmt)
+    const used = (expr: Expr): boolean => {
+      let found = false
+      visitExpr(expr, (e) => {
+        if (e.kind === 'Local' && e.name === stmt.local) found = true
+      })
+      return found
+    }
+    const elsewhere = others.some((other) => readsIn([other], stmt.local) > 0 || ('local' in other && other.local === stmt.local))
+    if (term === undefined || used(term.value) || elsewhere || w.locals.get(stmt.local)?.kind !== 'f64' || mode === 'i32') {
+      throw new Scalar(`${stmt.local} is no sum`)
+    }
+    sums.push(stmt.local)
+  }
+  return sums
+}
+
+/** local = local + all lanes of all its vectors. */
+export function combinedSum(w: KernelWriter, mode: Mode, local: string, vectors: readonly number[]): Code {
+  const [a, b, c, d] = vectors.map((slot) => I.localGet(slot)) as [Code, Code, Code, Code] // UNROLLED vectors
+  const isSingle = mode === 'f32'
+  const add = I.simd(ADD['+'][isSingle ? 1 : 0])
+  const sum = w.declare('v128')
+  const code = [...a, ...b, ...add, ...c, ...d, ...add, ...add, ...I.localSet(sum)]
+  const lane = (i: number): Code =>
+    isSingle
+      ? [...I.localGet(sum), ...I.simdLane(SIMD.f32ExtractLane, i), OP.f64PromoteF32]
+      : [...I.localGet(sum), ...I.simdLane(SIMD.f64ExtractLane, i)]
+  const total = Array.from({ length: LANES[mode] }, (_, i) => lane(i)).flatMap((one, i) => (i === 0 ? one : [...one, OP.f64Add]))
+  return [...code, ...I.localGet(w.slotOf(local)), ...total, OP.f64Add, ...I.localSet(w.slotOf(local))]
+}
+
+/** Additions and subtractions of f64 and of f32 lanes. */
+export const ADD: { readonly [O in '+' | '-']: readonly [f64: number, f32: number] } = {
+  '+': [SIMD.f64Add, SIMD.f32Add],
+  '-': [SIMD.f64Sub, SIMD.f32Sub],
+}
+
+export function usesElement(body: readonly Stmt[]): boolean {
+  let found = false
+  visitStmts(body, (stmt) => {
+    for (const expr of expressionsOf(stmt)) visitExpr(expr, ({ kind }) => void (found ||= kind === 'Input'))
+  })
+  return found
+}
+
+/** Statements and operations. */
+export function sizeOf(body: readonly Stmt[]): number {
+  let size = 0
+  visitStmts(body, (stmt) => {
+    for (const expr of expressionsOf(stmt)) visitExpr(expr, () => void size++)
+  })
+  return size
+}
+
+/** `s = s + e`, `s = e + s`, `s = s - e`. */
+export function termOf(stmt: Extract<Stmt, { kind: 'Assign' }>): { readonly operator: '+' | '-'; readonly value: Expr } | undefined {
+  const { value, local } = stmt
+  if (value.kind !== 'Binary' || (value.operator !== '+' && value.operator !== '-')) return undefined
+  if (value.left.kind === 'Local' && value.left.name === local) return { operator: value.operator, value: value.right }
+  if (value.operator === '+' && value.right.kind === 'Local' && value.right.name === local) return { operator: '+', value: value.left }
+  return undefined
+}
