@@ -65,6 +65,12 @@ test.each<[string, string, TestLoop, string]>([
     'skewed 0,1',
   ],
   [
+    'the same entries that go together in two ways',
+    '([i, j], { big }) => { big.set(i < 50 ? i + j : 2 * i + j + 300, 1) }',
+    { ...plane, env: { big: denseArray('big', 1_000) } },
+    'skewed 0,1',
+  ],
+  [
     'one colour after another',
     '([c, i, j], { m }) => { if ((i + j) % 2 === c) m.set(i, j, m.get(i - 1, j)) }',
     { ...space, over: rangeOver(2, 100, 100) },
