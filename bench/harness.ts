@@ -66,6 +66,9 @@ const WARM_UP = 3
 const FULL = { least: 5, most: 41, milliseconds: 4_000 }
 const QUICK = { least: 3, most: 9, milliseconds: 700 }
 
+const SETTLING_MS = 300
+const MOST_SETTLING = 40
+
 /** A suite by the name of its file; further options of its own become numbers. */
 export function suite<const O extends Readonly<Record<string, number>>>(
   name: string,
@@ -90,6 +93,7 @@ export function suite<const O extends Readonly<Record<string, number>>>(
     busy,
     wanted: (question) => question.includes(only),
     ask: async (question) => {
+      if (busy) await settled()
       const answer = answerOf(question, await roundsOf(question, quick ? QUICK : FULL))
       console.log(`\n${answerText(answer, question.peers)}`)
       answers.push(answer)
@@ -193,6 +197,15 @@ function answerText({ name, unit, units, notes, milliseconds, speed }: Answer, p
 
 function ratioText(ratio: number | undefined): string {
   return ratio === undefined || Number.isNaN(ratio) ? '' : ratio.toFixed(2)
+}
+
+/** Waits until this process does nothing by itself: threads that are still starting would count as a contender's time. */
+async function settled(): Promise<void> {
+  for (let i = 0; i < MOST_SETTLING; i++) {
+    const started = processorMs()
+    await new Promise((resolve) => setTimeout(resolve, SETTLING_MS))
+    if (processorMs() - started < SETTLING_MS / 20) return
+  }
 }
 
 /** Ends the bench with an error when two contenders have not computed the same bits. */
