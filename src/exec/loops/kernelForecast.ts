@@ -138,7 +138,7 @@ function storageOfOver({ kind, element, extents }: LoopOver, at: ArrayBuffer, of
       // a table of plain numbers is a dense array of one axis
       return type !== undefined && isDtype(type)
         ? denseStandIn(shape, type, at, offset)
-        : { kind: 'table', element, length: 0, columns: columnsOf(element) }
+        : { kind: 'table', element, length: shape[0] ?? 0, columns: columnsOf(element) }
     case 'sparse':
     case 'unknown':
       return { kind: 'sparse', shape, element, length: 0, keys: shape.map(() => new Int32Array(0)), columns: columnsOf(element) }
