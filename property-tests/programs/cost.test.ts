@@ -34,7 +34,7 @@ const masked = (text: string): string =>
 test('before a run the plan knows the kernel and predicts a pass', async () => {
   const loop = scaled(1000)
   expect(footer(loop)).toBe(`blocks 64
-kernel wasm
+kernel wasm-simd
 execution caller: decided by run()
 predicted 0.0065 ms a pass on one thread`)
   const { kernel } = loop.plan
@@ -46,7 +46,7 @@ test('after a run it compares what was measured with what was predicted', async 
   const loop = scaled(1000)
   const report = await loop.run()
   expect(masked(footer(loop))).toBe(`blocks 64
-kernel wasm
+kernel wasm-simd
 execution #
 measured # ms a pass, predicted 0.0065 ms, 1 worker`)
   expect(loop.plan.cost?.measured).toMatchObject({ predictedMilliseconds: 0.0065, workers: 1, balance: 1 })
