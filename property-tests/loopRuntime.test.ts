@@ -160,7 +160,7 @@ test('a loop of ten iterations runs on the caller and says so; a long one runs o
   const short = prepare(inputsOf([10], { a }, body))
   expect(short.execution).toEqual({
     where: 'caller',
-    because: 'A pass of 10 iterations takes about a fraction of a millisecond, less than waking threads is worth.',
+    because: 'A pass of 10 iterations takes less than a millisecond, not worth waking threads.',
   })
   const long = prepare(inputsOf([2_000_000], { a }, body))
   expect(long.execution.where).toBe('workers')

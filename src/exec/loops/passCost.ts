@@ -100,9 +100,9 @@ export function chooseWhere(times: PassTimes, current: LoopPlan['execution'] | u
     return estimatedMs < worthThreadsMs
       ? {
           where: 'caller',
-          because: `A pass of ${blocks.iterations} iterations takes about ${msText(estimatedMs)}, less than waking threads is worth.`,
+          because: `A pass of ${blocks.iterations} iterations takes ${aboutMs(estimatedMs)}, not worth waking threads.`,
         }
-      : { where: 'workers', because: `A pass takes about ${msText(estimatedMs)} on one thread.` }
+      : { where: 'workers', because: `A pass takes ${aboutMs(estimatedMs)} on one thread.` }
   }
   if (last.where === 'caller') {
     const worthMs = times.isWarm ? MEASURED_WORTH_WAKING_MS : MEASURED_WORTH_STARTING_MS
@@ -115,6 +115,10 @@ export function chooseWhere(times: PassTimes, current: LoopPlan['execution'] | u
         where: 'caller',
         because: `A pass took ${msText(last.milliseconds)} on ${workers} workers, which did ${msText(last.aloneMs)} of work.`,
       }
+}
+
+function aboutMs(milliseconds: number): string {
+  return milliseconds < 1 ? 'less than a millisecond' : `about ${msText(milliseconds)}`
 }
 
 function msText(milliseconds: number): string {
