@@ -10,6 +10,8 @@ const config: ViteUserConfig = defineConfig({
     testTimeout: 60_000,
     hookTimeout: 60_000,
     pool: 'forks',
+    // one file a core; vitest's own choice leaves a core out
+    maxWorkers: '100%',
     ...(report === undefined ? {} : { reporters: ['default', 'json'], outputFile: { json: report } }),
   },
 })
