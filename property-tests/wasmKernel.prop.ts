@@ -23,14 +23,13 @@ import { SPECIAL_NUMBERS } from './arbitraries/kernelBody.ts'
 import { COLUMNS, NUMERIC_ARRAYS, TWIN } from './arbitraries/numericArrays.ts'
 import { type NumericElement, numericBody } from './arbitraries/numericBody.ts'
 import { irText } from './kernelText.ts'
-import { lawRuns } from './lawRuns.ts'
+import { announcedRun } from './lawRuns.ts'
 import { elementsOf, Holding, indexAt, type Machine, startMachine } from './loopRuns.ts'
 
 setFlagsFromString('--no-liftoff')
 
-const RUNS = lawRuns()
-const SEED = process.env.SEED === undefined ? Date.now() % 2 ** 31 : Number(process.env.SEED)
-console.log(`wasmKernel.prop.ts: SEED=${SEED}, ${RUNS} runs a law`)
+const RUN = announcedRun('wasmKernel.prop.ts')
+const RUNS = RUN.numRuns
 const TIMEOUT_MS = 30 * RUNS + 60_000
 const ITERATIONS = COLUMNS
 const BOX = [2, COLUMNS]
@@ -56,7 +55,7 @@ for (const element of ['none', 'box', 'number', 'row'] as const) {
           const difference = differenceOf(wasm.values, plain.values) ?? differenceOf(js.values, plain.values)
           if (difference !== undefined) throw new Error(`${wasm.target}: ${difference}\n${irText(ir)}`)
         }),
-        { numRuns: RUNS, seed: SEED },
+        RUN,
       )
       console.log(`over ${element}: ${JSON.stringify(targets)}`)
       expect((targets.wasm ?? 0) + (targets['wasm-simd'] ?? 0)).toBeGreaterThan(RUNS * 0.6)
@@ -84,7 +83,7 @@ test(
         const difference = differenceOf(cut.values, whole.values)
         if (difference !== undefined) throw new Error(`${partitions} partitions: ${difference}\n${irText(of.ir)}`)
       }),
-      { numRuns: RUNS, seed: SEED },
+      RUN,
     )
     if (RUNS >= FEW_RUNS) expect(singles).toBeGreaterThan(RUNS * 0.05)
   },

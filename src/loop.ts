@@ -396,7 +396,8 @@ export class LoopHandle implements Loop {
     const finding = isColored ? await this.#inspect(inputs, signal) : undefined
     if (old !== undefined && isSame && old.finding === finding) return old
     this.#prepared = undefined // the runtime disposes of it, or uses it again
-    const resources = { pool: this.#runtime.pool, arena: this.#runtime.arena }
+    const { pool, arena, worthThreadsMs } = this.#runtime
+    const resources = { pool, arena, ...(worthThreadsMs === undefined ? {} : { worthThreadsMs }) }
     const loop = prepareLoop(finding === undefined ? inputs : { ...inputs, finding }, resources, old?.loop)
     this.#prepared = { analyzed: this.#analyzed, storages, finding, loop }
     return this.#prepared

@@ -35,8 +35,19 @@ export interface Runtime {
   readonly events: Subject<SessionEvent>
   /** What loops do that do not say: true checks every run for races, undefined small loops under test only. */
   readonly checkRaces: boolean | undefined
+  /** Estimated milliseconds from which a first pass runs on workers, where it is not the usual. */
+  readonly worthThreadsMs: number | undefined
   /** Throws when the session was stopped. */
   checkOpen(): void
+}
+
+const SHORT_PASSES: unique symbol = Symbol('distarray.shortPassesOnWorkers')
+
+/** To spread into the options of a session, for tests: passes run on its workers however short they are. */
+export const shortPassesOnWorkers: object = { [SHORT_PASSES]: true }
+
+export function worthThreadsMsOf(options: object): number | undefined {
+  return SHORT_PASSES in options ? 0 : undefined
 }
 
 const UNITS = { KB: 2 ** 10, MB: 2 ** 20, GB: 2 ** 30 } as const

@@ -35,7 +35,7 @@ import { type Loop, LoopHandle, type RunOptions } from './loop.ts'
 import { optimize } from './planner/optimize.ts'
 import { lower } from './planner/physical/lower.ts'
 import { progressBar } from './progress.ts'
-import { bytesOf, type Runtime, type SessionEvent } from './runtime.ts'
+import { bytesOf, type Runtime, type SessionEvent, worthThreadsMsOf } from './runtime.ts'
 import { HANDLERS } from './taskHandlers.ts'
 
 /** Options of `Session.start`. */
@@ -97,7 +97,8 @@ export class Session implements AsyncDisposable {
     })
     this.#tables = tableMemory(arena)
     const { checkRaces } = options
-    this.#runtime = { arena, pool, store, executor, events, checkRaces, checkOpen: () => this.#checkOpen() }
+    const worthThreadsMs = worthThreadsMsOf(options)
+    this.#runtime = { arena, pool, store, executor, events, checkRaces, worthThreadsMs, checkOpen: () => this.#checkOpen() }
     this.#engine = new SessionEngine(this.#runtime, seed)
     this.workers = workers
     this.events = events.asObservable()

@@ -5,6 +5,7 @@ import fc from 'fast-check'
 import { DistArray } from '../core/distArray.ts'
 import { LoopError } from '../core/errors.ts'
 import type { Loop } from '../loop.ts'
+import { shortPassesOnWorkers } from '../runtime.ts'
 import { Session } from '../session.ts'
 import { differenceBetween, differenceText } from './difference.ts'
 import { entriesOf } from './equality.ts'
@@ -45,7 +46,7 @@ export async function expectSerialEqualsParallel<Inputs extends readonly unknown
   const arbitraries = (options.arbitraries ?? []) as readonly fc.Arbitrary<unknown>[]
   const sessions: Session[] = []
   try {
-    for (const count of workers) sessions.push(await Session.start({ workers: count, progress: false }))
+    for (const count of workers) sessions.push(await Session.start({ workers: count, progress: false, ...shortPassesOnWorkers }))
     const agree = async (inputs: readonly unknown[]): Promise<void> => {
       for (const parts of partitions) await compareRuns(program as Program<readonly unknown[]>, sessions, inputs, parts)
     }
