@@ -1,6 +1,8 @@
 /**
- * What `npm test` runs, and CI after `npm ci`: a list of steps, each a command, summed up in one line,
- * `N passed, N failed`. `LAWS=250 npm test` tries fewer cases of each law.
+ * Runs a list of steps, each a command, and sums them up in one line: `N passed, N failed`.
+ *
+ *     tsx scripts/steps.ts test     what `npm test` runs: everything, with a quarter of the laws' cases
+ *     tsx scripts/steps.ts all      what CI runs after `npm ci`: the laws in full
  *
  * A step that ends with such a line of its own (or is vitest, which reports as JSON) counts with its numbers, any
  * other as one. A failing step does not keep the later ones from running.
@@ -13,6 +15,9 @@ import { join } from 'node:path'
 interface Step {
   readonly name: string
   readonly command: string
+  readonly env?: Readonly<Record<string, string>>
+  /** For which list; default both. */
+  readonly onlyIn?: 'test' | 'all'
 }
 interface Count {
   readonly passed: number
@@ -25,7 +30,8 @@ const STEPS: readonly Step[] = [
   { name: 'types', command: 'npm run types' },
   { name: 'lint', command: 'npm run lint' },
   { name: 'units', command: 'npm run units' },
-  { name: 'laws', command: 'npm run laws' },
+  { name: 'laws, brief', command: 'npm run laws', env: { LAWS: '250' }, onlyIn: 'test' },
+  { name: 'laws', command: 'npm run laws', onlyIn: 'all' },
   { name: 'faults', command: 'npm run faults' },
   { name: 'examples', command: 'npm run examples' },
   { name: 'docs', command: 'npm run docs' },
@@ -42,15 +48,19 @@ interface VitestReport {
 /** One seed for all laws, so that the same tree gives the same answer twice; `npm run laws` by itself draws new cases. */
 const SEED = '20260101'
 
-const LEFT_OUT = 'laws with 10,000 cases each (LAWS=long npm run laws)'
+const LEFT_OUT = {
+  test: 'laws with 1,000 cases each (npm run laws) or 10,000 (LAWS=long npm run laws)',
+  all: 'laws with 10,000 cases each (LAWS=long npm run laws)',
+} as const
 
 const SUMMARY = /^(\d+) passed, (\d+) failed(?:, (\d+) skipped)?$/gm
 
+const which = process.argv[2] === 'all' ? 'all' : 'test'
 const scratch = mkdtempSync(join(tmpdir(), 'distarray-steps-'))
 const skipped: string[] = []
 const rows: { readonly name: string; readonly count: Count; readonly seconds: number }[] = []
 for (const [index, step] of STEPS.entries()) {
-  rows.push(await run(step, join(scratch, `${index}.json`)))
+  if (step.onlyIn === undefined || step.onlyIn === which) rows.push(await run(step, join(scratch, `${index}.json`)))
 }
 rmSync(scratch, { recursive: true })
 
@@ -59,7 +69,7 @@ for (const { name, count, seconds } of rows) {
   const cells = [count.passed, count.failed, count.skipped].map((n, i) => String(n).padStart([6, 8, 9][i] ?? 0))
   console.log(`${name.padEnd(14)}${cells.join('')}${seconds.toFixed(0).padStart(9)}${count.failed > 0 ? '  FAILED' : ''}`)
 }
-for (const name of [...skipped, LEFT_OUT]) console.log(`LEFT OUT: ${name}`)
+for (const name of [...skipped, LEFT_OUT[which]]) console.log(`LEFT OUT: ${name}`)
 const total = (of: keyof Count): number => rows.reduce((sum, row) => sum + row.count[of], 0)
 console.log(summaryText({ passed: total('passed'), failed: total('failed'), skipped: total('skipped') }))
 process.exitCode = total('failed') > 0 ? 1 : 0
@@ -67,7 +77,7 @@ process.exitCode = total('failed') > 0 ? 1 : 0
 async function run(step: Step, report: string): Promise<(typeof rows)[number]> {
   console.log(`\n=== ${step.name}: ${step.command}`)
   const started = performance.now()
-  const { code, output } = await shell(step.command, { VITEST_REPORT: report })
+  const { code, output } = await shell(step.command, { ...step.env, VITEST_REPORT: report })
   const counted = vitestCount(report) ?? lastSummary(output)
   const succeeded = code === 0
   const count =
