@@ -50,4 +50,4 @@ console.log(`with get and set: ${schedule.kind}, since iterations may meet in ${
 //   20 ### 3238
 //   25 # 994
 // outside 577, from -47.21 to 50.57, schedule independent
-// with get and set: serial, since iterations may meet in bins (flow, output, anti)
+// with get and set: colored, since iterations may meet in bins (flow, output, anti)
