@@ -2,7 +2,7 @@
  * Additions that do not wait for each other: a histogram, and the smallest and largest value seen.
  *
  * `add` says that the order of additions does not matter, so a loop whose iterations meet in one bin is parallel still.
- * With `get` and `set` it would have to be serial; the plan says which two accesses are in the way.
+ * With `get` and `set` it the first run has to inspect which iterations meet; the plan says which two accesses are in the way.
  */
 import { Session } from 'distarray'
 
