@@ -54,6 +54,20 @@ test('the innermost of two variables of one name', () => {
   expect(values(() => x, 'x')).toEqual({ x: 1 })
 })
 
+test('variables of a with statement around a function are those of its object, without calling what gets them', () => {
+  const make = new Function('object', 'const y = 2\nwith (object) { return () => x + y + z }') as (object: object) => AnyFunction
+  let asked = 0
+  const object = {
+    x: 1,
+    get z() {
+      asked++
+      return 3
+    },
+  }
+  expect(values(make(object), 'x', 'y', 'z')).toEqual({ x: 1, y: 2 })
+  expect(asked).toBe(0)
+})
+
 test('what is undefined or not initialized yet is refused by name with the cure', () => {
   const f = (v: number): number => v + late
   expect(values(f, 'late')).toEqual({ late: undefined })

@@ -108,10 +108,39 @@ function withProbe<R>(f: unknown, work: (post: Post, id: string) => R): R {
 }
 
 function valuesInScopes(post: Post, id: string, names: ReadonlySet<string>): Map<string, unknown> {
-  const found = new Map<string, unknown>()
   const internal = post('Runtime.getProperties', { objectId: id, ownProperties: true }).internalProperties ?? []
-  const scopes = internal.find((property) => property.name === '[[Scopes]]')?.value?.objectId
-  if (scopes === undefined) return found
+  const scopes = internal.find((property) => property.name === '[[Scopes]]')?.value
+  if (scopes?.objectId === undefined) return new Map()
+  return valuesAtOnce(valueBehind(post, scopes), names) ?? valuesOneByOne(post, scopes.objectId, names)
+}
+
+/**
+ * The variables of copies of the scopes, which lie on the heap: the protocol writes out every variable of a module, whose
+ * functions are long. Undefined where the engine shows scopes in another form, or one is the object of a `with`.
+ */
+function valuesAtOnce(scopes: unknown, names: ReadonlySet<string>): Map<string, unknown> | undefined {
+  const found = new Map<string, unknown>()
+  const { length } = scopes as ArrayLike<unknown> // a list without a prototype
+  if (typeof length !== 'number') return undefined
+  for (let i = 0; i < length; i++) {
+    const { description, object } = ((scopes as ArrayLike<unknown>)[i] ?? {}) as {
+      readonly description?: unknown
+      readonly object?: unknown
+    }
+    if (typeof description !== 'string' || typeof object !== 'object' || object === null || /^With\b/.test(description)) return undefined
+    if (/^Global\b/.test(description)) continue
+    for (const name of names) {
+      if (found.has(name)) continue
+      const property = Object.getOwnPropertyDescriptor(object, name)
+      if (property !== undefined && 'value' in property) found.set(name, property.value)
+    }
+    if (found.size === names.size) break
+  }
+  return found
+}
+
+function valuesOneByOne(post: Post, scopes: string, names: ReadonlySet<string>): Map<string, unknown> {
+  const found = new Map<string, unknown>()
   for (const scope of post('Runtime.getProperties', { objectId: scopes, ownProperties: true }).result) {
     const object = scope.value
     if (object?.objectId === undefined || /^Global\b/.test(object.description ?? '')) continue
