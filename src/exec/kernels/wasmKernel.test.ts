@@ -166,6 +166,24 @@ test('integers that leave 32 bits go on as doubles', async () => {
   expect([...(await y.row(1))]).toEqual([2 ** 31 - 2, 2 ** 31, (2 ** 31 - 1) ** 2])
 })
 
+// Law 5 found the sums that are only added, with seed 18420757.
+test('integers whose sum no double holds are added as doubles', async () => {
+  const [tiny, short] = [session.fill([3], 1, { dtype: 'i8' }), session.fill([3], 2, { dtype: 'i16' })]
+  const whole = session.fill([3], 1, { dtype: 'i32' })
+  const loop = session.loop(session.range(3), { tiny, short, whole }, ([i], { tiny, short, whole }) => {
+    tiny.add(i, 9007199254740992)
+    short.add(i, 9007199254740991)
+    whole.set(i, 9007199254740992 + (whole.get(i) > 0 ? 1 : 0))
+  })
+  await loop.run()
+  expect(loop.plan.kernel.target).toBe('wasm')
+  const plain = { tiny: Int8Array.of(1), short: Int16Array.of(2), whole: Int32Array.of(1) }
+  plain.tiny[0] = 1 + 9007199254740992
+  plain.short[0] = 2 + 9007199254740991
+  plain.whole[0] = 9007199254740992 + 1
+  expect([await tiny.at(0), await short.at(0), await whole.at(0)]).toEqual([plain.tiny[0], plain.short[0], plain.whole[0]])
+})
+
 test('in fast precision what is checked only at the end of a run has the bits of the rest', async () => {
   const bits = async (partitions: number): Promise<Float32Array> => {
     const [A, B] = [session.random([3000], { dtype: 'f32', seed: 1 }), session.zeros([3000], { dtype: 'f32' })]

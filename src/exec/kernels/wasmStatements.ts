@@ -9,7 +9,20 @@ import { loadBits, loadOf, reloaded, storeOf } from './wasmCode.ts'
 import { type Code, I, OP } from './wasmEncoder.ts'
 import { columnAddress, LOG_CAPACITY, logOffset, stepped, turning } from './wasmIteration.ts'
 import { fastFor, type Turns } from './wasmLoops.ts'
-import { asBool, asF64, F64, HIGHEST, integerType, LOWEST, MAYBE, NotCompiled, type Value, type WasmType } from './wasmTypes.ts'
+import {
+  asBool,
+  asF64,
+  F64,
+  HIGHEST,
+  integerResult,
+  integerType,
+  LOWEST,
+  MAYBE,
+  NotCompiled,
+  number as numberOf,
+  type Value,
+  type WasmType,
+} from './wasmTypes.ts'
 import { type For, type KernelWriter, SCRATCH } from './wasmWriter.ts'
 
 export function block(w: KernelWriter, stmts: readonly Stmt[]): Code {
@@ -151,10 +164,11 @@ function added(w: KernelWriter, stmt: Extract<Stmt, { kind: 'Add' }>): Code {
   const base = adds === 'direct' ? `A${number}` : `D${number}`
   const place = accessCode(w, stmt, stmt.array, stmt.subscripts, base, dtype)
   const delta = w.expr(stmt.value)
-  const isInteger = delta.type.kind !== 'f64' && dtype !== 'f64' && dtype !== 'f32' && dtype !== 'bool'
-  const kept = w.declare(isInteger ? 'i32' : 'f64')
   const address = w.declare('i32')
   const before = loadOf(dtype, I.localGet(address), place.offset)
+  // Wrapped to 32 bits before it is added, what doubles hold exactly has the bits of the sum; beyond, doubles round.
+  const isInteger = dtype !== 'bool' && integerResult('+', before.type, numberOf(delta).type) !== undefined
+  const kept = w.declare(isInteger ? 'i32' : 'f64')
   const sum: Value = isInteger
     ? {
         type: { kind: 'i32', low: LOWEST, high: HIGHEST },

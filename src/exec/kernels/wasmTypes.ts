@@ -1,7 +1,7 @@
 /**
  * What a WebAssembly kernel knows of a value before it runs: a double, an integer within bounds, or a truth value.
  *
- * Integers are never -0. Those that 32 bits do not hold are kept in 64 as long as a double holds them exactly: up to 2 ** 53
+ * Integers are never -0. Those that 32 bits do not hold are kept in 64 as long as a double holds them exactly: below 2 ** 53
  * sums, differences, products and comparisons are the same, and faster than what doubles take. A double that `maybe` is undefined stands for it as NaN, which is what arithmetic, stores and
  * truth make of undefined; whatever could tell the two apart is not compiled.
  */
@@ -27,8 +27,8 @@ export const MAYBE: WasmType = { kind: 'f64', maybe: true }
 export const BOOL: WasmType = { kind: 'bool' }
 export const LOWEST: number = -(2 ** 31)
 export const HIGHEST: number = 2 ** 31 - 1
-/** Above, not every integer is a double. */
-const LARGEST_EXACT = 2 ** 53
+/** Above, not every integer is a double; and no bound above is rounded to this one. */
+const LARGEST_EXACT = Number.MAX_SAFE_INTEGER
 
 /** Thrown where a body cannot be compiled; caught by `wasmKernel`. */
 export class NotCompiled extends Error {
