@@ -248,6 +248,10 @@ function inputsOf({ ir, element, chosen, form }: Case, holding: Holding, options
     element === 'none' || element === 'box'
       ? { kind: 'range', extents: element === 'box' ? BOX : [ITERATIONS] }
       : { kind: 'storage', storage: storageOver(element, numbers, form, holding), array: 0 }
+  // The elements iterated over are those of an array of the body.
+  if (over.kind === 'storage' && over.storage.kind === 'dense' && over.storage.dtype === 'f64') {
+    arrays.set('long', { storage: over.storage, array: over.array, label: 'long' })
+  }
   const analyzed: AnalyzedLoop = {
     spec: {
       body: { original: () => undefined, text: '', span: ir.span, ir, refusals: [] },

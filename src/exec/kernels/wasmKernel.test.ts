@@ -196,6 +196,17 @@ test('in fast precision what is checked only at the end of a run has the bits of
   expect(await bits(7)).toEqual(await bits(1))
 })
 
+test('an element that the iteration before has written has no lanes', async () => {
+  const x = session.fill([40], 1, { dtype: 'f64' })
+  const loop = session.loop(x, { y: x }, (value, [i], { y }) => {
+    if (i < 39) y.set(i + 1, value + 1)
+  })
+  expect((await loop.verify()).identical).toBe(true)
+  await loop.run()
+  expect(loop.explain({ kernel: true })).toContain('iterations: not vectorized, y is written, and not only at the index')
+  expect(await x.toTypedArray()).toEqual(Float64Array.from({ length: 40 }, (_, i) => i + 1))
+})
+
 test('Smith–Waterman keeps the score to the left in a register, as an integer', async () => {
   const [s, t] = [Uint8Array.of(0, 1, 2, 3, 1, 2), Uint8Array.of(1, 2, 0, 3, 1)]
   const H = session.zeros([7, 6], { dtype: 'i32' })

@@ -7,12 +7,15 @@
  *     a[k] = f(a[k - 1])        the turn before wrote it: no vectors
  *     a[t + 1][k] = f(a[t][k])  another row, because a subscript differs by a literal
  *     a[k] = f(b[k + 1])        other memory, unless a and b are two names
+ *
+ * The element of an iteration is read when the iteration starts: what the body writes to its memory lies at the index.
  */
 import type { Expr } from '../../core/functionIr.ts'
 import { Scalar } from './wasmLanes.ts'
 import { returnsValue } from './wasmLocals.ts'
 import { type Access, accessesOf, elementMemory } from './wasmLoopAccess.ts'
 import type { InnerLoop } from './wasmLoops.ts'
+import { usesElement } from './wasmVectorSums.ts'
 import type { KernelWriter } from './wasmWriter.ts'
 
 /** Throws `Scalar` where lanes could meet. */
@@ -23,9 +26,12 @@ export function checkLanes(w: KernelWriter, loop: InnerLoop, accesses: ReadonlyM
   const ordered = found.map(({ node }) => accesses.get(node) as Access) // just asked for
   const writes = ordered.filter(({ kind }) => kind !== 'read')
   const element = loop.isRun && returnsValue(loop.body) ? elementMemory(w) : undefined
+  const read = loop.isRun && usesElement(loop.body) ? elementMemory(w) : undefined
   for (const access of ordered) {
     const { memory, array, axis, isLast, offset } = access
-    if (memory === element && !(axis >= 0 && isLast && offset === 0)) throw new Scalar(`${array} is written, and not only at the index`)
+    const isAtIndex = axis >= 0 && isLast && offset === 0
+    if (memory === read && access.kind !== 'read' && !isAtIndex) throw new Scalar(`${array} is written, and not only at the index`)
+    if (memory === element && !isAtIndex) throw new Scalar(`${array} is written, and not only at the index`)
     for (const write of writes) {
       if (write.memory !== memory || write === access) continue
       if (!areApart(write, access)) throw new Scalar(`${array} is written, and not only at the index`)
