@@ -8,13 +8,15 @@ import { type Expr, expressionsOf, type FunctionIr, visitExpr, visitStmts } from
 import type { LoopSpec } from '../../core/loopSpec.ts'
 import type { Access } from './accesses.ts'
 import type { Conflict } from './dependence.ts'
-import { vectorId } from './reach.ts'
+import { type Vector, vectorId } from './reach.ts'
 import { chooseSchedule, distinctVectors, KINDS, type PlannedKind } from './schedule.ts'
 
 export interface AdviceContext {
   readonly spec: LoopSpec
   readonly ir: FunctionIr
   readonly conflicts: readonly Conflict[]
+  /** The vectors of the conflicts, each once. */
+  readonly vectors: readonly Vector[]
   /** Whether the loop runs in parallel as it is. */
   readonly parallel: boolean
 }

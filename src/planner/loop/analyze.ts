@@ -58,7 +58,13 @@ export function analyzeLoop(spec: LoopSpec): AnalyzedLoop {
       obstacles.length > 0
         ? refusedKinds(obstacles)
         : [
-            ...rejectedOf(choice.rejected, { spec, ir, conflicts, parallel: schedule.kind !== 'serial' && schedule.kind !== 'colored' }),
+            ...rejectedOf(choice.rejected, {
+              spec,
+              ir,
+              conflicts,
+              vectors,
+              parallel: schedule.kind !== 'serial' && schedule.kind !== 'colored',
+            }),
             ...rejectedInspection(inspection),
           ],
     dependences: reported.map(dependenceOf),

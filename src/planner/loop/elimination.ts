@@ -87,15 +87,18 @@ export class Elimination {
   /** Eliminates all parameters; false where there is surely no solution. */
   private project(): boolean {
     const eliminated: Level[] = []
-    const rest = new Set(Array.from({ length: this.count - this.rank }, (_, k) => this.rank + k))
+    const rest: number[] = []
+    for (let column = this.rank; column < this.count; column++) rest.push(column)
     let rows: Row[] | undefined = this.inequalities
     let exactRest = true
     while (rows !== undefined && eliminated.length < this.count) {
       const column = this.cheapest(rows, rest) ?? this.count - eliminated.length - 1
-      rest.delete(column)
-      const own = rows.filter((row) => row[column] !== 0)
+      if (rest.length > 0) rest.splice(rest.indexOf(column), 1)
+      const own: Row[] = []
+      const others: Row[] = []
+      for (const row of rows) (row[column] === 0 ? others : own).push(row)
       eliminated.push({ column, rows: own })
-      rows = this.without(column, own, rows)
+      rows = this.without(column, own, others)
       if (column >= this.rank) exactRest = this.exact
     }
     this.levels.push(...eliminated.reverse())
@@ -104,7 +107,7 @@ export class Elimination {
   }
 
   /** Of some columns, the one whose elimination makes the fewest rows. */
-  private cheapest(rows: readonly Row[], columns: ReadonlySet<number>): number | undefined {
+  private cheapest(rows: readonly Row[], columns: readonly number[]): number | undefined {
     let best: number | undefined
     let bestCost = Infinity
     for (const column of columns) {
@@ -123,15 +126,14 @@ export class Elimination {
     return best
   }
 
-  /** What the rows say of the other parameters: those without the column, and each lower bound below each upper one. */
-  private without(column: number, own: readonly Row[], rows: readonly Row[]): Row[] | undefined {
-    const others = rows.filter((row) => row[column] === 0)
-    const lower = own.filter((row) => (row[column] ?? 0) > 0)
-    const upper = own.filter((row) => (row[column] ?? 0) < 0)
-    if (lower.length === 0 || upper.length === 0) return others
-    for (const low of lower) {
-      for (const high of upper) {
-        const [a, b] = [low[column] ?? 1, -(high[column] ?? -1)]
+  /** What rows say of the other parameters: the others, which lack the column, and each lower bound below each upper one. */
+  private without(column: number, own: readonly Row[], others: Row[]): Row[] | undefined {
+    for (const low of own) {
+      const a = low[column] ?? 0
+      if (a <= 0) continue
+      for (const high of own) {
+        const b = -(high[column] ?? 0)
+        if (b <= 0) continue
         // A bound that is left out only makes ranges wider.
         if (this.budget.left-- <= 0) {
           this.exact = false
@@ -201,7 +203,11 @@ function isWide(row: Row, a: number, b: number): boolean {
 
 /** times * row + otherTimes * other */
 function combined(row: Row, times: number, other: Row, otherTimes: number): Row {
-  return row.map((x, column) => checked(checked(times * x) + checked(otherTimes * (other[column] ?? 0))))
+  const sum: Row = []
+  for (let column = 0; column < row.length; column++) {
+    sum.push(checked(checked(times * (row[column] ?? 0)) + checked(otherTimes * (other[column] ?? 0))))
+  }
+  return sum
 }
 
 /** The candidates of a search: upward, downward, or to both sides from the first. */

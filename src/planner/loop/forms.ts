@@ -25,7 +25,17 @@ export function stepAlong(form: Form, vector: Vector): Range {
 
 /** Whether a form never goes back along a vector. */
 export function goesForward(form: Form, vector: Vector): boolean {
-  return leastByEntries(form, vector, 1) >= 0 || (vector.reach !== undefined && rangeAlong(form, vector.reach)[0] >= 0)
+  if (leastByEntries(form, vector, 1) >= 0) return true
+  if (vector.reach === undefined || leastByEntries(form, vector, -1) > 0) return false
+  return rangeAlong(form, vector.reach)[0] >= 0
+}
+
+/** Whether a form neither goes forward nor back along a vector. */
+export function standsStill(form: Form, vector: Vector): boolean {
+  const [least, greatest] = [leastByEntries(form, vector, 1), -leastByEntries(form, vector, -1)]
+  if (vector.reach === undefined || least > 0 || greatest < 0 || least === greatest) return least === 0 && greatest === 0
+  const [low, high] = rangeAlong(form, vector.reach)
+  return Math.max(least, low) === 0 && Math.min(greatest, high) === 0
 }
 
 /** The least that a multiple of a form comes to, as far as the entries tell. */
@@ -56,7 +66,9 @@ export function axisForm(axis: number, rank: number): Form {
 
 /** How far a form is from a plain axis: 1 for an axis, 2 for i + j. */
 export function skewOf(form: Form): number {
-  return form.reduce((sum, coefficient) => sum + Math.abs(coefficient), 0)
+  let skew = 0
+  for (const coefficient of form) skew += Math.abs(coefficient)
+  return skew
 }
 
 /** The axes a form depends on. */
@@ -90,16 +102,22 @@ const MOST_FACTORS: readonly number[] = [0, 0, 12, 7, 4]
  * Forms worth trying for a set of vectors, the least skewed first: each axis of more than one index, either way round,
  * plus multiples of the others. The multiples are small ones and those with which a step against the axis is made up for.
  */
-export function candidateForms(vectors: readonly Vector[], extents: readonly (number | undefined)[]): readonly Form[] {
-  const known = foundFor.get(vectors) ?? new Map<string, readonly Form[]>()
-  foundFor.set(vectors, known)
-  const forms = known.get(extents.join()) ?? foundForms(vectors, extents)
-  known.set(extents.join(), forms)
-  return forms
-}
+export const candidateForms: FormsOf = remembered(foundForms)
+
+export type FormsOf = (vectors: readonly Vector[], extents: readonly (number | undefined)[]) => readonly Form[]
 
 /** Several schedules of one set of vectors ask for the same forms. */
-const foundFor = new WeakMap<readonly Vector[], Map<string, readonly Form[]>>()
+export function remembered(find: FormsOf): FormsOf {
+  const found = new WeakMap<readonly Vector[], Map<string, readonly Form[]>>()
+  return (vectors, extents) => {
+    const known = found.get(vectors) ?? new Map<string, readonly Form[]>()
+    found.set(vectors, known)
+    const id = extents.join()
+    const forms = known.get(id) ?? find(vectors, extents)
+    known.set(id, forms)
+    return forms
+  }
+}
 
 function foundForms(vectors: readonly Vector[], extents: readonly (number | undefined)[]): Form[] {
   const rank = extents.length

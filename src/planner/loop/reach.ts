@@ -87,7 +87,9 @@ export function limitOf(extent: number | undefined): number {
 function isFar(row: Row, steps: readonly Row[], limits: readonly number[]): boolean {
   const columns = columnsOf(row)
   const [column = 0] = columns
-  const alone = columns.length === 1 ? steps.flatMap((step, axis) => (columnsOf(step).join() === `${column}` ? [axis] : [])) : []
+  if (columns.length !== 1) return false
+  const isAlone = (step: Row) => step.every((factor, at) => (at === column ? factor !== 0 : factor === 0 || at === step.length - 1))
+  const alone = steps.flatMap((step, axis) => (isAlone(step) ? [axis] : []))
   const end = -constantOf(row) / (row[column] ?? 1)
   const isFarAlong = (axis: number) => Math.abs((steps[axis]?.[column] ?? 0) * end + constantOf(steps[axis] ?? [])) > (limits[axis] ?? 0)
   return alone.length > 0 && alone.every(isFarAlong)
@@ -110,7 +112,9 @@ function saysMore(steps: readonly Row[], inequalities: readonly Row[], distances
 
 /** The parameters that a row depends on. */
 function columnsOf(row: Row): number[] {
-  return row.flatMap((factor, column) => (factor !== 0 && column < row.length - 1 ? [column] : []))
+  const columns: number[] = []
+  for (let column = 0; column < row.length - 1; column++) if (row[column] !== 0) columns.push(column)
+  return columns
 }
 
 /** Work for one question, and for all questions about one reach: a few inequalities need some ten units each. */

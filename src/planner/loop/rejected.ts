@@ -1,43 +1,55 @@
 /** Why the freer schedules were not taken: the conflicts in the way of each, and the edit that would remove them. */
 import type { Dependence, LoopPlan } from '../../core/loopPlan.ts'
-import type { LoopSpec } from '../../core/loopSpec.ts'
+import type { Form } from '../../core/loopSpec.ts'
 import type { Refusal } from '../../core/span.ts'
 import { type AdviceContext, advisor } from './advice.ts'
 import { type Conflict, dependenceOf } from './dependence.ts'
-import { type Vector, vectorId } from './reach.ts'
-import { allowsVector, cutChoices, distinctVectors, type PlannedKind, plannedKind } from './schedule.ts'
+import { vectorId } from './reach.ts'
+import { allowsVector, cutChoices, type PlannedKind, plannedKind, type Space } from './schedule.ts'
 
 export function rejectedOf(kinds: readonly PlannedKind[], context: AdviceContext): LoopPlan['rejected'] {
-  const { spec, conflicts } = context
   const editFor = advisor(context)
+  const becauseOf = obstacles(context)
   return kinds.map((kind) => {
     const edit = editFor(kind)
-    const entry = { kind: plannedKind(kind), because: becauseOf(kind, spec, conflicts), ...(edit === undefined ? {} : { edit }) }
+    const entry = { kind: plannedKind(kind), because: becauseOf(kind), ...(edit === undefined ? {} : { edit }) }
     return kind === 'stepped' ? { ...entry, inSteps: true as const } : entry
   })
 }
 
-function becauseOf(kind: PlannedKind, spec: LoopSpec, conflicts: readonly Conflict[]): (Dependence | Refusal)[] {
+/** Answers, for each schedule kind, with the conflicts that are in the way of the choice of cuts that has the fewest. */
+function obstacles({ spec, conflicts, vectors }: AdviceContext): (kind: PlannedKind) => (Dependence | Refusal)[] {
   const order = spec.options.order ?? 'serial'
-  const vectors = distinctVectors(conflicts)
-  const candidates = [...cutChoices(kind, vectors, { extents: spec.over.extents, order })]
-  const counts = new Map<string, number>()
-  for (const { vector } of conflicts) counts.set(vectorId(vector), (counts.get(vectorId(vector)) ?? 0) + 1)
-  const countOf = (some: readonly Vector[]) => some.reduce((sum, vector) => sum + (counts.get(vectorId(vector)) ?? 0), 0)
-  const blockers = (o: 'serial' | 'any') => {
-    let fewest = vectors
-    for (const forms of candidates) {
-      const some = vectors.filter((vector) => !allowsVector(kind, vector, forms, o))
-      if (countOf(some) < countOf(fewest)) fewest = some
+  const ids = new Map(vectors.map((vector, at) => [vectorId(vector), at]))
+  const vectorOf = new Map(conflicts.map((conflict) => [conflict, ids.get(vectorId(conflict.vector)) ?? 0]))
+  const counts = new Array<number>(vectors.length).fill(0)
+  for (const at of vectorOf.values()) counts[at] = (counts[at] ?? 0) + 1
+
+  /** The vectors in the way of a choice of cuts; undefined as soon as they have no fewer conflicts than `most`. */
+  const inTheWay = (kind: PlannedKind, forms: readonly Form[], o: Space['order'], most: number) => {
+    const found = new Set<number>()
+    let count = 0
+    for (const [at, vector] of vectors.entries()) {
+      if (allowsVector(kind, vector, forms, o)) continue
+      found.add(at)
+      count += counts[at] ?? 0
+      if (count >= most) return undefined
     }
-    const ids = new Set(fewest.map(vectorId))
-    return conflicts.filter(({ vector }) => ids.has(vectorId(vector)))
+    return { found, count }
   }
-  if (kind === '2d' && order === 'serial' && blockers('any').length === 0) {
-    const message = 'Blocks of a 2d schedule run in an order that is not key order.'
-    return [{ code: 'order-serial', message, cure: "Ask for { order: 'any' }." }]
+
+  return (kind) => {
+    const asked = kind === '2d' ? 'any' : order
+    let fewest = { found: new Set(vectors.keys()), count: conflicts.length }
+    for (const forms of cutChoices(kind, vectors, { extents: spec.over.extents, order })) {
+      fewest = inTheWay(kind, forms, asked, fewest.count) ?? fewest
+    }
+    if (kind === '2d' && order === 'serial' && fewest.count === 0) {
+      const message = 'Blocks of a 2d schedule run in an order that is not key order.'
+      return [{ code: 'order-serial', message, cure: "Ask for { order: 'any' }." }]
+    }
+    return strongest(conflicts.filter((conflict) => fewest.found.has(vectorOf.get(conflict) ?? -1))).map(dependenceOf)
   }
-  return strongest(blockers(kind === '2d' ? 'any' : order)).map(dependenceOf)
 }
 
 const BY_KIND = { flow: 0, output: 1, anti: 2 } as const

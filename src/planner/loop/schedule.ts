@@ -53,7 +53,19 @@
  */
 import type { ScheduleKind } from '../../core/loopPlan.ts'
 import type { Form, InnerSchedule, Schedule } from '../../core/loopSpec.ts'
-import { areUnimodular, axesIn, axisForm, candidateForms, goesForward, mayTurn, normalForms, skewOf, stepAlong } from './forms.ts'
+import {
+  areUnimodular,
+  axesIn,
+  axisForm,
+  candidateForms,
+  type FormsOf,
+  goesForward,
+  mayTurn,
+  normalForms,
+  remembered,
+  skewOf,
+  standsStill,
+} from './forms.ts'
 import { type Vector, vectorId } from './reach.ts'
 
 export interface Space {
@@ -141,18 +153,16 @@ const axisOf = (form: Form): number => form.indexOf(1)
  * many forms as axes in order, and any vector is in its way that they do not carry: others may be allowed inside a step.
  */
 export function allowsVector(kind: PlannedKind, vector: Vector, forms: readonly Form[], order: Space['order']): boolean {
-  const steps = forms.map((form) => stepAlong(form, vector))
-  const isStill = steps.map(([least, greatest]) => least === 0 && greatest === 0)
   switch (kind) {
     case 'independent':
       return false
     case '1d':
-      return isStill.every((still) => still)
+      return forms.every((form) => standsStill(form, vector))
     case '2d':
-      return order === 'any' && isStill.some((still) => still)
+      return order === 'any' && forms.some((form) => standsStill(form, vector))
     case 'wavefront':
     case 'skewed':
-      if (steps.every(([least]) => least >= 0)) return true
+      if (forms.every((form) => goesForward(form, vector))) return true
       return order === 'any' && !mayTurn(forms[0] ?? [], forms[1] ?? [], vector)
     case 'stepped':
       return isCarried(vector, forms.length)
@@ -178,7 +188,7 @@ export function* cutChoices(kind: PlannedKind, vectors: readonly Vector[], space
         units.map((form) => [form]),
         extents,
       )
-      if (axes.length > 1) yield* bands(vectors, extents)
+      if (axes.length > 1) for (const form of bands(vectors, extents)) yield [form]
       return
     case '2d':
     case 'wavefront':
@@ -194,10 +204,10 @@ export function* cutChoices(kind: PlannedKind, vectors: readonly Vector[], space
 }
 
 /** Slanted bands that no dependence may leave. */
-function bands(vectors: readonly Vector[], extents: Space['extents']): readonly (readonly Form[])[] {
+const bands: FormsOf = remembered((vectors, extents) => {
   const forms = [...candidateForms(vectors, extents), ...normalForms(vectors, extents)]
-  return forms.filter((form) => skewOf(form) > 1 && isForward(form) && isUsable(form, extents)).map((form) => [form])
-}
+  return forms.filter((form) => skewOf(form) > 1 && isForward(form) && isUsable(form, extents))
+})
 
 /** Forms that pairs are made of, the least skewed ones. */
 const MOST_FORMS = 24
