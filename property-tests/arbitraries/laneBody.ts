@@ -23,6 +23,8 @@ export interface LaneScope {
   readonly leave: Stmt
   /** Whether all arrays are f32. */
   readonly isSingle?: boolean
+  /** Whether accesses beside the index are rare: along iterations they leave the array, and what throws is not computed in lanes. */
+  readonly isEdged?: boolean
   /** Of the names of locals that are declared. */
   readonly prefix: string
 }
@@ -46,6 +48,15 @@ export function rowsOf(key: Expr): readonly Expr[] {
   ]
 }
 
+/** Rows of which each, and the one after it, is inside the array. */
+export function rowsInside(key: Expr): readonly Expr[] {
+  return [
+    ...[key, key].map((k) => binary('&', k, literal(3))),
+    binary('+', binary('&', key, literal(1)), literal(1)),
+    ...[0, 1, 2].map(literal),
+  ]
+}
+
 /** Few arrays in one loop, so that accesses meet. */
 const TOGETHER = [
   ['grid', TWIN],
@@ -53,7 +64,7 @@ const TOGETHER = [
   ['rows', 'other'],
   ['long', 'grid'],
   ['line', 'rows'],
-  ['whole', 'other'],
+  ['other', 'whole'],
   ['rows'],
   ['tall', 'grid'],
   ['high', 'rows'],
@@ -61,8 +72,11 @@ const TOGETHER = [
   ['tiny', 'bytes'],
   ['short', 'words'],
   ['bytes', 'flags'],
+  ['short', 'tiny', 'bytes'],
   ['whole', 'tiny'],
   ['whole', 'natural'],
+  ['natural', 'whole'],
+  ['whole'],
   ['words', 'flags', 'bytes'],
 ]
 
@@ -76,7 +90,7 @@ export function laneStatements(scope: LaneScope): fc.Arbitrary<Lanes> {
       row,
       row,
       fc.boolean(),
-      fc.constantFrom<Arrays['form']>('apart', 'apart', 'apart', 'carried', 'carried', 'meeting'),
+      fc.constantFrom<Arrays['form']>('apart', 'apart', 'apart', 'apart', 'beside', 'carried', 'meeting'),
     )
     .chain(([names, one, two, same, form]) => {
       return statementsOver(scope, { names, rows: same ? [one] : [one, two, binary('+', one, literal(1))], form })
@@ -88,15 +102,16 @@ interface Arrays {
   readonly rows: readonly Expr[]
   /**
    * apart: one array is written, at the index alone, and read there or not at all: lanes are independent.
+   * beside: the same, but what is read lies in other rows of that array, which may turn out to be the same row.
    * carried: a turn reads what the one before wrote. meeting: any access may meet any other.
    */
-  readonly form: 'apart' | 'carried' | 'meeting'
+  readonly form: 'apart' | 'beside' | 'carried' | 'meeting'
 }
 
 function statementsOver(scope: LaneScope, { names, rows, form }: Arrays): fc.Arbitrary<Lanes> {
   const { index, prefix } = scope
   const beside = fc.oneof(
-    { weight: 12, arbitrary: fc.constant(index) },
+    { weight: scope.isEdged === true ? 60 : 12, arbitrary: fc.constant(index) },
     { weight: 3, arbitrary: fc.constantFrom(-1, 1, 2).map((by) => binary('+', index, literal(by))) },
     { weight: 1, arbitrary: fc.constant(literal(3)) },
   )
@@ -107,19 +122,22 @@ function statementsOver(scope: LaneScope, { names, rows, form }: Arrays): fc.Arb
   const [first = ''] = names.filter((name) => name !== 'tall' && name !== 'high' && name !== TWIN)
   const own = fc.constant(placeIn(first, rows[0] ?? literal(0), index))
   const sources = names.filter((name) => name !== first && (first !== 'grid' || name !== TWIN))
-  const isApart = form === 'apart'
-  const target = isApart
-    ? own
-    : form === 'carried' && sources[0] !== undefined
-      ? fc.constant(placeIn(sources[0], rows[0] ?? literal(0), index))
-      : anywhere(names)
-  const source = !isApart
-    ? target
-    : sources.length === 0
-      ? own
-      : fc.oneof({ weight: 1, arbitrary: own }, { weight: 3, arbitrary: anywhere(sources) })
+  const elsewhere = sources.length === 0 ? own : fc.oneof({ weight: 1, arbitrary: own }, { weight: 3, arbitrary: anywhere(sources) })
+  const others = rows.length > 1 ? rows.slice(1) : rows
+  const otherRow = fc.oneof(
+    { weight: 1, arbitrary: own },
+    {
+      weight: 3,
+      arbitrary: fc
+        .tuple(fc.constantFrom(...others), fc.constantFrom(0, -1, 1))
+        .map(([r, by]) => placeIn(first, r, by === 0 ? index : binary('+', index, literal(by)))),
+    },
+  )
+  const [target, source] = placesOf()
   const isWhole = names.every((name) => !/^f/.test(NUMERIC_ARRAYS[name]?.[0] ?? ''))
-  const value = valuesOver(scope, source, { isWhole, locals: scope.locals })
+  // Locals of the whole body are doubles.
+  const around = isWhole ? [] : scope.locals
+  const value = valuesOver(scope, source, { isWhole, locals: around })
   const test = truthOf(value)
   const read = source.map((place): Expr => ({ kind: 'Read', ...place, span }))
   const stored = fc
@@ -127,7 +145,7 @@ function statementsOver(scope: LaneScope, { names, rows, form }: Arrays): fc.Arb
     .map(([kind, place, e]): Stmt => ({ kind, ...place, value: e, span }))
   const part = (i: number): fc.Arbitrary<readonly Stmt[]> => {
     const name = `${prefix}${i}`
-    const again = valuesOver(scope, source, { isWhole, locals: [name, name, ...scope.locals] })
+    const again = valuesOver(scope, source, { isWhole, locals: [name, name, ...around] })
     return fc.oneof(
       { weight: 3, arbitrary: stored.map((stmt) => [stmt]) },
       // Read, overwritten, and the value read is used again.
@@ -164,6 +182,15 @@ function statementsOver(scope: LaneScope, { names, rows, form }: Arrays): fc.Arb
   return fc.tuple(part(0), fc.option(part(1)), fc.option(part(2))).map(([one, two, three]) => {
     return { body: [...one, ...(two ?? []), ...(three ?? [])], isCarried: false }
   })
+
+  /** What is written, and what is read. */
+  function placesOf(): readonly [fc.Arbitrary<Place>, fc.Arbitrary<Place>] {
+    if (form === 'apart') return [own, elsewhere]
+    if (form === 'beside') return [own, otherRow]
+    const [other] = sources
+    const either = form === 'carried' && other !== undefined ? fc.constant(placeIn(other, rows[0] ?? literal(0), index)) : anywhere(names)
+    return [either, either]
+  }
 }
 
 function placeIn(array: string, row: Expr, along: Expr): { readonly array: string; readonly subscripts: readonly Expr[] } {
@@ -180,7 +207,7 @@ function valuesOver(
   { isWhole, locals }: { readonly isWhole: boolean; readonly locals: readonly string[] },
 ): fc.Arbitrary<Expr> {
   const read = access.map((place): Expr => ({ kind: 'Read', ...place, span }))
-  const operators: readonly BinaryOperator[] = isWhole ? ['+', '-', '*', '&', '|', '^', '+', '-'] : ['+', '-', '*', '/', '+', '-', '*', '/']
+  const operators: readonly BinaryOperator[] = isWhole ? ['+', '-', '+', '-', '*', '&', '|', '^'] : ['+', '-', '*', '/', '+', '-', '*', '/']
   const table = fc.constantFrom('profile', 'levels').map((name): Expr => ({ kind: 'Lookup', table: name, index, span }))
   const { value } = fc.letrec<{ value: Expr }>((tie) => {
     const node = tie('value')
@@ -191,16 +218,17 @@ function valuesOver(
         { maxDepth: 3, depthIdentifier: 'row expression' },
         fc.oneof(
           read,
-          fc.constantFrom(...locals).map(local),
+          locals.length === 0 ? read : fc.constantFrom(...locals).map(local),
           isWhole ? whole : fc.constantFrom(...SPECIAL_NUMBERS).map(literal),
           isWhole ? fc.constant(index) : fc.constant<Expr>({ kind: 'Parameter', name: 'rate', span }),
           ...(leaves.length === 0 || isWhole ? [] : [fc.constantFrom(...leaves)]),
         ),
-        read,
+        // Few bits, so that what is made of them is known to stay within 32.
+        isWhole ? fc.tuple(read, fc.constantFrom(1, 7, 255, -1)).map(([e, bits]) => binary('&', e, literal(bits))) : read,
         fc.tuple(fc.constantFrom(...operators), node, node).map(([o, a, b]) => binary(o, a, b)),
         isWhole
           ? fc
-              .tuple(fc.constantFrom<BinaryOperator>('>>', '<<', '>>>'), node, fc.constantFrom(0, 1, 3, 31))
+              .tuple(fc.constantFrom<BinaryOperator>('>>', '>>', '<<', '>>>'), node, fc.constantFrom(0, 1, 3, 31))
               .map(([o, a, b]) => binary(o, a, literal(b)))
           : read,
         fc
@@ -220,7 +248,7 @@ function valuesOver(
           .chain(one),
         fc.tuple(truthOf(node), node, node).map(([test, yes, no]) => choice(test, yes, no)),
         fc
-          .constantFrom('-' as const, isWhole ? ('~' as const) : ('-' as const), '+' as const)
+          .constantFrom(isWhole ? ('~' as const) : ('-' as const), isWhole ? ('~' as const) : ('-' as const), '-' as const, '+' as const)
           .chain((operator) => node.map((operand): Expr => ({ kind: 'Unary', operator, operand, span }))),
         isWhole ? read : table,
       ),

@@ -7,7 +7,7 @@ import fc from 'fast-check'
 import type { Builtin, Expr, FunctionIr, Stmt } from '../../src/core/functionIr.ts'
 import { binary, branch, choice, key, literal, local, span } from './irNodes.ts'
 import { SPECIAL_NUMBERS } from './kernelBody.ts'
-import { laneStatements, rowsOf } from './laneBody.ts'
+import { laneStatements, rowsInside, rowsOf } from './laneBody.ts'
 import { COLUMNS, NAMES, NUMERIC_ARRAYS, TWIN } from './numericArrays.ts'
 
 export type NumericElement = 'none' | 'box' | 'number' | 'row'
@@ -194,6 +194,13 @@ const bounds: fc.Arbitrary<Expr> = fc.oneof(
   { weight: 1, arbitrary: fc.constant(literal(3.5)) },
 )
 
+/** Ends of loops along rows whose neighbours are inside as well. */
+const boundsInside: fc.Arbitrary<Expr> = fc.oneof(
+  { weight: 3, arbitrary: fc.constant(binary('-', { kind: 'Extent', array: 'grid', axis: 1, span }, literal(2))) },
+  { weight: 3, arbitrary: fc.integer({ min: 0, max: COLUMNS - 2 }).map(literal) },
+  { weight: 1, arbitrary: fc.constant<Expr>(binary('+', binary('&', key(0), literal(15)), literal(2))) },
+)
+
 function loop(scope: Scope, depth: number): fc.Arbitrary<Stmt> {
   const name = `k${depth}`
   const within = { ...scope, counters: [name] }
@@ -228,20 +235,21 @@ function counted(name: string, body: readonly Stmt[], to: Expr, step: number, fi
   }
 }
 
-/** A loop along rows, of the kind that becomes vectors. */
-function rowLoop(scope: Scope, depth: number): fc.Arbitrary<Stmt> {
+/** A loop along rows, of the kind that becomes vectors. `isInside`: one that throws nothing. */
+function rowLoop(scope: Scope, depth: number, isInside = false): fc.Arbitrary<Stmt> {
   const name = `r${depth}`
   const leave: Stmt = { kind: 'Continue', span }
   const lanes = laneStatements({
     index: local(name),
-    rows: rowsOf(key(0)),
+    rows: isInside ? rowsInside(key(0)) : rowsOf(key(0)),
     locals: scope.locals,
     sums: LOCALS,
     leaves: [],
     leave,
     prefix: `t${depth}`,
   })
-  return fc.tuple(lanes, bounds, fc.constantFrom(0, 0, 1)).map(([{ body, isCarried }, to, from]) => {
+  const [froms, to] = isInside ? [[1, 1, 2], boundsInside] : [[0, 0, 1], bounds]
+  return fc.tuple(lanes, to, fc.constantFrom(...froms)).map(([{ body, isCarried }, to, from]) => {
     return withSums(counted(name, body, to, 1, isCarried ? 1 : from), body, depth)
   })
 }
@@ -255,26 +263,47 @@ function withSums(loop: Stmt, body: readonly Stmt[], depth: number): Stmt {
 }
 
 /** A body of what becomes vectors, its iterations next to each other along the last axis. */
-function runBody(element: NumericElement, isSingle = false): fc.Arbitrary<readonly Stmt[]> {
+function runBody(element: NumericElement, form: Form = 'any'): fc.Arbitrary<readonly Stmt[]> {
   const index = element === 'box' ? key(1) : key(0)
   const input: Expr = { kind: 'Input', argument: 0, span }
   const field = (name: string): Expr => ({ kind: 'Field', of: input, name, optional: false, span })
   const leaves = element === 'number' ? [input, input] : element === 'row' ? FIELDS.map(field) : []
-  const rows = element === 'box' ? rowsOf(key(0)) : rowsOf(literal(2))
-  const lanes = laneStatements({ index, rows, locals: LOCALS, sums: [], leaves, leave: { kind: 'Return', span }, prefix: 't', isSingle })
+  const rows = (form === 'lanes' ? rowsInside : rowsOf)(element === 'box' ? key(0) : literal(2))
+  const lanes = laneStatements({
+    index,
+    rows,
+    locals: LOCALS,
+    sums: [],
+    leaves,
+    leave: { kind: 'Return', span },
+    prefix: 't',
+    isSingle: form === 'single',
+    isEdged: form === 'lanes',
+  })
   if (element === 'row') return lanes.map(({ body }) => body)
   const last = fc.constantFrom<readonly Expr[]>([], [], [local('x')], [binary('*', leaves[0] ?? local('y'), literal(3))])
   return fc.tuple(lanes, last).map(([{ body }, value]) => [...body, ...value.map((e): Stmt => ({ kind: 'Return', value: e, span }))])
 }
 
-/** A body over an element of this kind. `single`: with arrays of f32 alone, and no loop of its own. */
-export function numericBody(element: NumericElement, form?: 'single'): fc.Arbitrary<FunctionIr> {
+/**
+ * any: any statements. lanes: nothing but what becomes vectors, in a loop of its own or along the iterations.
+ * single: that with arrays of f32 alone, along the iterations.
+ */
+type Form = 'any' | 'lanes' | 'single'
+
+/** A body over an element of this kind. */
+export function numericBody(element: NumericElement, form: Form = 'any'): fc.Arbitrary<FunctionIr> {
   const parameters = fc.tuple(fc.constantFrom(...SPECIAL_NUMBERS), fc.integer({ min: 0, max: COLUMNS + 1 }), fc.boolean())
   const scope = { element, locals: LOCALS, counters: [] }
   const body =
     form === 'single'
-      ? runBody(element, true)
-      : fc.oneof({ weight: 3, arbitrary: statements(scope, 2) }, { weight: 2, arbitrary: runBody(element) })
+      ? runBody(element, form)
+      : form === 'lanes'
+        ? fc.oneof(
+            { weight: 3, arbitrary: rowLoop(scope, 1, true).map((loop) => [loop]) },
+            { weight: 2, arbitrary: runBody(element, form) },
+          )
+        : fc.oneof({ weight: 3, arbitrary: statements(scope, 2) }, { weight: 2, arbitrary: runBody(element) })
   return fc.tuple(body, parameters).map(([body, [rate, count, yes]]) => ({
     name: 'body',
     span,
