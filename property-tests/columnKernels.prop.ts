@@ -17,13 +17,13 @@ import { tableMemory } from '../src/exec/memory/tableMemory.ts'
 import { createPool } from '../src/exec/workers/pool.ts'
 import { sourceFromRows } from '../src/io/memory.ts'
 import { readSplit } from '../src/io/readSplit.ts'
+import { irListing } from '../src/planner/function/irText.ts'
 import { returnedElement } from '../src/planner/function/userFunction.ts'
 import { lower } from '../src/planner/physical/lower.ts'
 import { HANDLERS } from '../src/taskHandlers.ts'
 import { COLUMN_TYPES, columnFunction, numberFunction, TEXTS, truthFunction } from './arbitraries/columnFunction.ts'
 import { SPECIAL_NUMBERS } from './arbitraries/kernelBody.ts'
 import { interpretIr } from './functions/interpretIr.ts'
-import { irText } from './kernelText.ts'
 import { announcedRun } from './lawRuns.ts'
 
 const run = announcedRun('columnKernels.prop.ts')
@@ -164,7 +164,7 @@ test('a column kernel does what the JavaScript kernel and the function do', { ti
       const plan = planOf(table, filter, map)
       const expected = expectedOf(table, filter, map)
       const made = await executor.table(plan)
-      const text = () => `${filter === undefined ? '' : `filter ${irText(filter)}\n`}map ${irText(map)}`
+      const text = () => `${filter === undefined ? '' : `filter ${irListing(filter)}\n`}map ${irListing(map)}`
       const check = (what: string, actual: readonly unknown[], wanted: readonly unknown[] = expected): void => {
         const difference = firstDifference(wanted, actual)
         if (difference !== undefined) throw new Error(`${what}: ${difference}\n${text()}`)

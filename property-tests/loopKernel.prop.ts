@@ -13,8 +13,8 @@ import type { SparseStorage, Storage, TableStorage } from '../src/core/storage.t
 import type { LoopInputs } from '../src/exec/loops/loopInputs.ts'
 import { prepareLoop } from '../src/exec/loops/loopRun.ts'
 import { PlainLoop } from '../src/exec/loops/plainRun.ts'
+import { irListing } from '../src/planner/function/irText.ts'
 import { EXTENT, KERNEL_ARRAYS, type KernelElement, kernelBody, SPECIAL_NUMBERS } from './arbitraries/kernelBody.ts'
-import { irText } from './kernelText.ts'
 import { announcedRun } from './lawRuns.ts'
 import { elementsOf, Holding, type Machine, startMachine } from './loopRuns.ts'
 
@@ -39,7 +39,7 @@ for (const element of ['none', 'number', 'row'] as const) {
         fc.asyncProperty(kernelBody(element), values, fc.nat(3), async (ir, picks, form) => {
           const [kernel, plain] = [await outcomeOf(ir, element, picks, form, 'kernel'), await outcomeOf(ir, element, picks, form, 'plain')]
           const difference = firstDifferenceOf(kernel, plain)
-          if (difference !== undefined) throw new Error(`${difference}\n${irText(ir)}`)
+          if (difference !== undefined) throw new Error(`${difference}\n${irListing(ir)}`)
         }),
         RUN,
       )

@@ -18,11 +18,12 @@ import type { LoopInputs } from '../src/exec/loops/loopInputs.ts'
 import { prepareLoop } from '../src/exec/loops/loopRun.ts'
 import { PlainLoop } from '../src/exec/loops/plainRun.ts'
 import { keyAtPosition, spaceOf } from '../src/exec/loops/space.ts'
+import { irListing } from '../src/planner/function/irText.ts'
 
 import { SPECIAL_NUMBERS } from './arbitraries/kernelBody.ts'
 import { COLUMNS, NUMERIC_ARRAYS, TWIN } from './arbitraries/numericArrays.ts'
 import { type NumericElement, numericBody } from './arbitraries/numericBody.ts'
-import { irText } from './kernelText.ts'
+
 import { announcedRun } from './lawRuns.ts'
 import { elementsOf, Holding, indexAt, type Machine, startMachine } from './loopRuns.ts'
 
@@ -70,7 +71,7 @@ test(
         const cut = await outcomeOf(data, 'wasm', { precision: 'fast', partitions })
         if (whole.innerLoops.some((line) => line.includes('lanes of f32'))) singles++
         const difference = differenceOf(cut.values, whole.values)
-        if (difference !== undefined) throw new Error(`${partitions} partitions: ${difference}\n${irText(of.ir)}`)
+        if (difference !== undefined) throw new Error(`${partitions} partitions: ${difference}\n${irListing(of.ir)}`)
       }),
       RUN,
     )
@@ -116,7 +117,7 @@ async function exactlyAsIr(
       targets[wasm.target] = (targets[wasm.target] ?? 0) + 1
       for (const feature of featuresOf(wasm.innerLoops)) targets[feature] = (targets[feature] ?? 0) + 1
       const difference = differenceOf(wasm.values, plain.values) ?? differenceOf(js.values, plain.values)
-      if (difference !== undefined) throw new Error(`${wasm.target}: ${difference}\n${irText(ir)}`)
+      if (difference !== undefined) throw new Error(`${wasm.target}: ${difference}\n${irListing(ir)}`)
     }),
     RUN,
   )

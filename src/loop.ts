@@ -29,6 +29,7 @@ import { copyStorage } from './exec/arrays/storageBlocks.ts'
 import { blocksAlong } from './exec/loops/cutBlocks.ts'
 import type { Finding } from './exec/loops/inspector/finding.ts'
 import { Inspector } from './exec/loops/inspector/inspector.ts'
+import { kernelCode } from './exec/loops/kernelCode.ts'
 import { type KernelForecast, kernelForecast } from './exec/loops/kernelForecast.ts'
 import type { LoopInputs } from './exec/loops/loopInputs.ts'
 import { type PassResult, type PreparedLoop, prepareLoop } from './exec/loops/loopRun.ts'
@@ -38,7 +39,7 @@ import type { EnvValue } from './planner/function/context.ts'
 import { irText } from './planner/function/irText.ts'
 import { lowerFunction } from './planner/function/userFunction.ts'
 import { analyzeLoop } from './planner/loop/analyze.ts'
-import { explainLoop } from './planner/loop/explain.ts'
+import { type ExplainedKernel, explainLoop } from './planner/loop/explain.ts'
 import { nothingFoundError, notParallelError } from './planner/loop/requireParallel.ts'
 import type { Runtime } from './runtime.ts'
 
@@ -56,7 +57,7 @@ export interface RunOptions {
 export interface Loop {
   /** Plain data: `JSON.stringify(plan)` is the machine form of `explain()`. Block counts and where it runs are filled in by runs. */
   readonly plan: LoopPlan
-  /** The plan on one screen, or as JSON; `kernel: true` adds how the body was compiled. */
+  /** The plan on one screen, or as JSON; `kernel: true` adds to the text how the body was compiled: its inner loops, its IR, and the kernel's code. */
   explain(options?: { readonly format?: 'text' | 'json'; readonly kernel?: boolean }): string
   /** Runs passes. TaskError when the body threw: the error the serial program meets first. */
   run(options?: RunOptions): Promise<LoopReport>
@@ -150,9 +151,14 @@ export class LoopHandle implements Loop {
   explain(options: { readonly format?: 'text' | 'json'; readonly kernel?: boolean } = {}): string {
     const analyzed = { ...this.#analyzed, plan: this.plan }
     const format = options.format === undefined ? {} : { format: options.format }
-    const known = this.#prepared?.loop ?? this.#forecast()
-    const innerLoops = options.kernel === true ? (known?.innerLoops ?? []) : []
-    return explainLoop(analyzed, { ...format, innerLoops })
+    return explainLoop(analyzed, { ...format, ...(options.kernel === true ? { kernel: this.#explainedKernel() } : {}) })
+  }
+
+  #explainedKernel(): ExplainedKernel {
+    const prepared = this.#prepared?.loop
+    if (prepared !== undefined) return { loops: prepared.innerLoops ?? [], ...defined({ code: prepared.kernelCode?.() }) }
+    const forecast = this.#forecast()
+    return forecast === undefined ? { loops: [] } : { loops: forecast.innerLoops, code: kernelCode(forecast.plan) }
   }
 
   /** The kernel as far as it is known before a run. */

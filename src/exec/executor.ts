@@ -13,10 +13,10 @@ import type { Batch } from '../core/column.ts'
 import { isKnown } from '../core/elements.ts'
 import type { Folded, FoldKind } from '../core/engine.ts'
 import { MemoryError, TaskError } from '../core/errors.ts'
+import type { ExplainedColumns } from '../core/kernelCode.ts'
 import { inputsOf, type LogicalPlan } from '../core/logicalPlan.ts'
 import type { ReadSplit } from '../core/ports.ts'
 import { fieldsOf } from '../core/schema.ts'
-import type { Span } from '../core/span.ts'
 import { mapInputs } from '../core/tree.ts'
 import type { PhysicalPlan } from '../planner/physical/physicalPlan.ts'
 import { foldColumns } from './columns/columnFold.ts'
@@ -24,6 +24,7 @@ import { columnProgramOf, isProgram } from './columns/columnProgram.ts'
 import { ColumnRun } from './columns/columnRun.ts'
 import { programTable } from './columns/columnTable.ts'
 import { addressOf } from './columns/kernelBinding.ts'
+import { programCode } from './columns/programCode.ts'
 import { type KeySet, keySetOf, type SemiJoin, semiJoinOf } from './columns/semiJoin.ts'
 import type { Arena } from './memory/arena.ts'
 import { Run, SMALL_ROWS } from './run.ts'
@@ -126,7 +127,7 @@ export class Executor {
   }
 
   /** Whether `fold` and `table` run the plan over columns, or why not; undefined for what is no pipeline over a table in memory. */
-  explainColumns(plan: LogicalPlan): { readonly compiled: true } | { readonly because: string; readonly span?: Span } | undefined {
+  explainColumns(plan: LogicalPlan): ExplainedColumns | undefined {
     if (!isChainOverTable(plan)) return undefined
     const program = columnProgramOf(this.options.lower(plan))
     if (!isProgram(program))
@@ -134,7 +135,7 @@ export class Executor {
     const { smallRows = SMALL_ROWS, arena } = this.options
     if (program.rows < smallRows) return { because: `the table has only ${program.rows} rows` }
     const outside = program.columns.some((column) => column.values !== undefined && addressOf(column.values, arena) === undefined)
-    return outside ? { because: 'there was no room for the table in the session’s memory' } : { compiled: true }
+    return outside ? { because: 'there was no room for the table in the session’s memory' } : { kernels: programCode(program) }
   }
 
   private async overColumns<T>(

@@ -120,6 +120,7 @@ test('arrays without storage yet have stages too; verbose tells elements and key
     "Plan
       Map (v, [i]) => v + i
           yields f64, keys [3, 4] dense
+          IR return (#0 + @0)
         Array zeros([3, 4]) f32
             yields f32, keys [3, 4] dense
     Rules: none changed it

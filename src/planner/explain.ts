@@ -12,10 +12,12 @@
 import { elementText, keysText, rankOf, thinned } from '../core/elements.ts'
 import type { UserFunction } from '../core/functionIr.ts'
 import { needsCaller } from '../core/functionUse.ts'
+import type { ExplainedColumns } from '../core/kernelCode.ts'
 import { inputsOf, type LogicalPlan } from '../core/logicalPlan.ts'
-import { placeText, type Refusal, type Span } from '../core/span.ts'
+import { placeText, type Refusal } from '../core/span.ts'
 import { type DenseStorage, stridesOf } from '../core/storage.ts'
 import { functionsOf, mapInputs, nodeText, planText } from '../core/tree.ts'
+import { irListing } from './function/irText.ts'
 import { optimize } from './optimize.ts'
 import { lower } from './physical/lower.ts'
 import { type Stage, stagesOf, stagesText } from './physical/stages.ts'
@@ -24,14 +26,14 @@ import { RULES } from './rules/index.ts'
 import { insertIndex } from './rules/insertIndex.ts'
 
 export interface ExplainOptions {
-  /** Adds to each node what it yields and how that is keyed. */
+  /** Adds to each node what it yields and how that is keyed, the IR of its functions, and the kernels over columns. */
   readonly verbose?: boolean
   readonly format?: 'text' | 'json'
   readonly rules?: readonly Rule[]
   /** What the session knows of the array's index. */
   readonly index?: IndexFacts
-  /** Of a pipeline over a table in memory: why it is no column program; `compiled` when it is one. */
-  readonly columns?: { readonly compiled: true } | { readonly because: string; readonly span?: Span }
+  /** Of a pipeline over a table in memory. */
+  readonly columns?: ExplainedColumns
 }
 
 /** Whether there is storage sorted by key, how often it was made, and how many queries it answered. */
@@ -78,7 +80,7 @@ export function explainPlan(plan: LogicalPlan, options: ExplainOptions = {}): st
     return JSON.stringify(explained, null, 2)
   }
   const note = (node: LogicalPlan): readonly string[] => [
-    ...(options.verbose === true ? [yieldsText(node)] : []),
+    ...(options.verbose === true ? [yieldsText(node), ...functionsOf(node).flatMap(irLines)] : []),
     ...functionsOf(node).flatMap(refusalLines),
   ]
   const rules =
@@ -113,7 +115,10 @@ function indexLines(plan: LogicalPlan, index: IndexFacts | undefined): readonly 
 function columnLines(columns: ExplainOptions['columns']): readonly string[] {
   if (columns === undefined) return []
   const of = 'Kernel of sum(), mean(), min(), max(), count() and materialize()'
-  if ('compiled' in columns) return [of, '  WebAssembly: one pass over the columns, four rows at a time']
+  if ('kernels' in columns) {
+    const texts = columns.kernels.flatMap(({ gives, text }) => [`  ${gives}`, ...indented(text).map((line) => `  ${line}`)])
+    return [of, '  WebAssembly: one pass over the columns, four rows at a time', ...texts]
+  }
   const { because, span } = columns
   return [of, `  JavaScript, because ${because}${span === undefined ? '' : ` (${placeText(span)} ${span.text})`}`]
 }
@@ -124,6 +129,13 @@ function indented(text: string): readonly string[] {
 
 function yieldsText(node: LogicalPlan): string {
   return `yields ${elementText(node.element)}, keys ${keysText(node.keys)}`
+}
+
+/** What is compiled of a function. */
+function irLines({ ir }: UserFunction): readonly string[] {
+  if (ir === undefined) return []
+  const lines = irListing(ir).split('\n')
+  return lines.length === 1 ? [`IR ${lines[0]}`] : ['IR', ...lines.map((line) => `  ${line}`)]
 }
 
 /** Where a function that was refused runs, and why: one line, and one more for each further reason. */

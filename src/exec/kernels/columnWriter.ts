@@ -55,6 +55,12 @@ const TO = 2
 
 export class ColumnWriter {
   readonly slots: FrameSlot[] = []
+  /** What locals are called where a person reads the code. */
+  readonly names: Map<number, string> = new Map([
+    [FRAME, 'frame'],
+    [FROM, 'from'],
+    [TO, 'to'],
+  ])
   readonly row: number
   private readonly columns: readonly KernelColumn[]
   private readonly declared: ValueType[] = []
@@ -67,6 +73,7 @@ export class ColumnWriter {
   constructor(columns: readonly KernelColumn[]) {
     this.columns = columns
     this.row = this.declare('i32')
+    this.names.set(this.row, 'row')
     this.prologue.push(...I.localGet(FROM), ...I.localSet(this.row))
   }
 
@@ -128,7 +135,9 @@ export class ColumnWriter {
     const key = JSON.stringify(slot)
     return this.once(key, () => {
       this.slots.push(slot)
-      return this.constant([...I.localGet(FRAME), ...I.memory(OP.i32Load, 8 * (this.slots.length - 1))], 'i32')
+      const local = this.constant([...I.localGet(FRAME), ...I.memory(OP.i32Load, 8 * (this.slots.length - 1))], 'i32')
+      this.names.set(local, `${slot.kind}${'column' in slot ? slot.column : 'output' in slot ? slot.output : ''}`)
+      return local
     })
   }
 

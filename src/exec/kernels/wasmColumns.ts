@@ -27,6 +27,8 @@ export interface ColumnKernel {
   readonly slots: readonly FrameSlot[]
   /** Imported functions by name, as `Math.exp/1`. */
   readonly functions: readonly string[]
+  /** Of locals, by their number. */
+  readonly names: ReadonlyMap<number, string>
 }
 
 /** What a program's steps make of the source's element. */
@@ -171,7 +173,7 @@ export function valuesKernel(
 }
 
 function kernelOf(writer: ColumnWriter, parts: { readonly after: Code; readonly skip?: Code }): ColumnKernel {
-  return { bytes: writer.module(parts), slots: writer.slots, functions: writer.functions }
+  return { bytes: writer.module(parts), slots: writer.slots, functions: writer.functions, names: writer.names }
 }
 
 function storeValue(writer: ColumnWriter, value: ColumnValue, output: number): void {

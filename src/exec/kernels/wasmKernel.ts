@@ -12,8 +12,10 @@ import type { ThrownError, WasmTarget } from './wasmCode.ts'
 import { type Code, I, type Import, moduleBytes, OP } from './wasmEncoder.ts'
 import { condition, expression } from './wasmExpressions.ts'
 import { accumulatorEnd, accumulatorStart, elementStart, placeStart, rowStart, stepped } from './wasmIteration.ts'
+import { localNames } from './wasmNames.ts'
 import { runs } from './wasmRuns.ts'
 import { block } from './wasmStatements.ts'
+import type { LocalNames } from './wasmText.ts'
 import { NotCompiled, type WasmType } from './wasmTypes.ts'
 import { FROM, KernelWriter, TO, type WriterParts } from './wasmWriter.ts'
 
@@ -26,6 +28,7 @@ export interface WasmCode {
   readonly simd: boolean
   /** One line for each innermost loop. */
   readonly loops: readonly string[]
+  readonly names: () => LocalNames
 }
 
 const PARTS: WriterParts = { block, expr: expression, condition }
@@ -62,7 +65,7 @@ function moduleOf(w: KernelWriter): WasmCode {
   const code = [...w.prologue, ...accumulatorStart(w), ...loop, ...accumulatorEnd(w)]
   const bytes = moduleBytes({ imports: w.imports, parameters: w.parameterTypes, locals: w.declared, body: code })
   const parameters = ir.parameters.map((parameter) => parameter.name)
-  return { bytes, imports: w.imports, errors: w.errors, parameters, simd: w.simd, loops: w.loops }
+  return { bytes, imports: w.imports, errors: w.errors, parameters, simd: w.simd, loops: w.loops, names: () => localNames(w) }
 }
 
 /** Place by place. */

@@ -11,6 +11,7 @@ import type { KernelShape } from './loopKernelShape.ts'
 import type { WasmKernelPlan } from './wasmBinding.ts'
 import type { WasmTarget } from './wasmCode.ts'
 import { type WasmCode, wasmKernel } from './wasmKernel.ts'
+import { wasmText } from './wasmText.ts'
 
 /** What the kernel is bound to, as far as it lies in memory. */
 export interface WasmMemory {
@@ -40,6 +41,8 @@ export interface WasmDecision {
   readonly loops: readonly string[]
   /** Tells kernels apart: the bytes, one character each. */
   readonly key: string
+  /** The module for people, written when it is asked for. */
+  readonly text: () => string
 }
 
 /** A kernel, or why there is none. */
@@ -80,7 +83,8 @@ export function planWasm(
     forms: [...shape.accumulators.values()],
     scratch: memory.scratch,
   }
-  return { plan, target: code.simd ? 'wasm-simd' : 'wasm', loops: code.loops, key }
+  const text = (): string => wasmText(code.bytes, code.names())
+  return { plan, target: code.simd ? 'wasm-simd' : 'wasm', loops: code.loops, key, text }
 }
 
 function refusal(message: string, span?: Refusal['span']): Refusal {

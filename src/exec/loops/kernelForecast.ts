@@ -13,7 +13,7 @@ import { type ColumnType, type DType, type ElementType, fieldsOf } from '../../c
 import { ARRAY_OF_DTYPE, type DenseStorage, type Storage, stridesOf } from '../../core/storage.ts'
 import { cutBlocks } from './cutBlocks.ts'
 import { iterationNs } from './estimate.ts'
-import { planKernel, whyNoKernel } from './kernelPlan.ts'
+import { type KernelPlan, planKernel, whyNoKernel } from './kernelPlan.ts'
 import { reducedStorages } from './laneChoice.ts'
 import { allocatePlain, createLanes } from './lanes.ts'
 import type { ArrayInput, BufferInput, LoopInputs } from './loopInputs.ts'
@@ -32,6 +32,8 @@ export interface KernelForecast {
   readonly kernel: LoopPlan['kernel']
   /** What became of the innermost loops, one line each. */
   readonly innerLoops: readonly string[]
+  /** Over the stand-ins. */
+  readonly plan: KernelPlan
   /** A pass on one thread, estimated from the body; absent where an extent of the iteration space is not known. */
   readonly predictedMilliseconds?: number
 }
@@ -42,10 +44,11 @@ export function kernelForecast(loop: UnpreparedLoop): KernelForecast | undefined
   const inputs = standIns(loop)
   if (ir === undefined || inputs === undefined || whyNoKernel(inputs) !== undefined) return undefined
   try {
-    const { wasm } = planOver(inputs, ir)
+    const plan = planOver(inputs, ir)
+    const { wasm } = plan
     const time = predictedTime(inputs, ir)
-    if ('because' in wasm) return { kernel: { target: 'js', because: [wasm.because] }, innerLoops: [], ...time }
-    return { kernel: { target: wasm.target }, innerLoops: wasm.loops, ...time }
+    if ('because' in wasm) return { kernel: { target: 'js', because: [wasm.because] }, innerLoops: [], plan, ...time }
+    return { kernel: { target: wasm.target }, innerLoops: wasm.loops, plan, ...time }
   } catch (error) {
     if (error instanceof PlanError) return undefined // the run says what is wrong, with the arrays at hand
     throw error

@@ -5,6 +5,7 @@
 import type { TypedArray } from '../../core/column.ts'
 import { Bug, MemoryError } from '../../core/errors.ts'
 import type { FunctionIr, Primitive } from '../../core/functionIr.ts'
+import type { KernelCode } from '../../core/kernelCode.ts'
 import type { LoopPlan } from '../../core/loopPlan.ts'
 import type { Schedule } from '../../core/loopSpec.ts'
 import type { DType } from '../../core/schema.ts'
@@ -19,6 +20,7 @@ import { cutColored } from './coloredBlocks.ts'
 import { cutBlocks } from './cutBlocks.ts'
 import { iterationNs } from './estimate.ts'
 import { bodyError, wireToError } from './failure.ts'
+import { kernelCode } from './kernelCode.ts'
 import { formOf, type KernelMemory, type KernelPlan, planKernel, whyCallerOnly } from './kernelPlan.ts'
 import type { mergeInserted } from './keyedArray.ts'
 import { laneChoice, reducedStorages } from './laneChoice.ts'
@@ -255,6 +257,10 @@ export class KernelLoop extends Prepared {
   get innerLoops(): readonly string[] {
     const { wasm } = this.#plan
     return 'because' in wasm || this.#resources.kernel === 'js' ? [] : wasm.loops
+  }
+
+  kernelCode(): KernelCode {
+    return kernelCode(this.#plan, this.#resources)
   }
 
   /** Takes the place of another preparation that would differ from this one in captured values only; whether it does. */

@@ -3,6 +3,7 @@
  * bodies that run as they stand (`asIsLoop.ts`).
  */
 import { combineCustom, combineSums, emptyResult } from '../../core/accumulator.ts'
+import type { KernelCode } from '../../core/kernelCode.ts'
 import type { LoopPlan } from '../../core/loopPlan.ts'
 import type { Storage } from '../../core/storage.ts'
 import type { Arena } from '../memory/arena.ts'
@@ -61,6 +62,8 @@ export interface PreparedLoop {
   readonly kernel?: LoopPlan['kernel']
   /** What became of the innermost loops of a WebAssembly kernel, one line each. */
   readonly innerLoops?: readonly string[]
+  /** The kernel for people; absent where the body runs as it stands. */
+  kernelCode?(): KernelCode
   /** How many blocks can run at the same time at most. */
   readonly width: number
   /** What the next pass will take; absent where nothing is known of the body. */

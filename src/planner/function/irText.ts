@@ -1,10 +1,16 @@
 /**
  * An IR as text, a line a statement, close to the JavaScript it came from.
  */
-import type { Expr, FunctionIr, Stmt } from '../../core/functionIr.ts'
+import type { Expr, FunctionIr, Primitive, Stmt } from '../../core/functionIr.ts'
 
 export function irText(ir: FunctionIr): string {
   return ir.body.flatMap(stmtLines).join('\n')
+}
+
+/** The same below the values of its parameters, one a line. */
+export function irListing(ir: FunctionIr): string {
+  const values = ir.parameters.map(({ name, value }) => `$${name} = ${primitiveText(value)}`)
+  return [...values, irText(ir)].join('\n')
 }
 
 function stmtLines(stmt: Stmt): string[] {
@@ -30,8 +36,9 @@ function stmtLines(stmt: Stmt): string[] {
         counted === undefined
           ? `${stmt.doWhile ? 'do while' : 'while'}${test}`
           : `for ${counted.local} from ${exprText(counted.from)} to ${exprText(counted.to)} by ${counted.step}`
-      const update = counted === undefined && stmt.update.length > 0 ? ['update', ...indented(stmt.update)] : []
-      return [label + head, ...indented(stmt.body), ...update]
+      if (counted !== undefined) return [label + head, ...indented(stmt.body)]
+      const update = stmt.update.length > 0 ? ['update', ...indented(stmt.update)] : []
+      return [...stmt.init.flatMap(stmtLines), label + head, ...indented(stmt.body), ...update]
     }
     case 'Labeled':
       return [`${stmt.label}:`, ...indented(stmt.body)]
@@ -52,13 +59,7 @@ function stmtLines(stmt: Stmt): string[] {
 export function exprText(expr: Expr): string {
   switch (expr.kind) {
     case 'Literal':
-      return typeof expr.value === 'string'
-        ? JSON.stringify(expr.value)
-        : Object.is(expr.value, -0)
-          ? '-0'
-          : typeof expr.value === 'bigint'
-            ? `${expr.value}n`
-            : String(expr.value)
+      return primitiveText(expr.value)
     case 'Local':
       return expr.name
     case 'Parameter':
@@ -97,6 +98,12 @@ export function exprText(expr: Expr): string {
     case 'ObjectLiteral':
       return `{ ${expr.fields.map((field) => `${field.name}: ${exprText(field.value)}`).join(', ')} }`
   }
+}
+
+function primitiveText(value: Primitive): string {
+  if (typeof value === 'string') return JSON.stringify(value)
+  if (typeof value === 'bigint') return `${value}n`
+  return Object.is(value, -0) ? '-0' : String(value)
 }
 
 function list(exprs: readonly Expr[]): string {

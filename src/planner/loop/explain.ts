@@ -1,14 +1,22 @@
 /** The plan of a loop on one screen. */
+import type { KernelCode } from '../../core/kernelCode.ts'
 import type { Dependence, LoopPlan } from '../../core/loopPlan.ts'
 import type { AnalyzedLoop } from '../../core/loopSpec.ts'
 import { placeText, type Refusal } from '../../core/span.ts'
-import { irText } from '../function/irText.ts'
+import { irListing, irText } from '../function/irText.ts'
 import { axisNames } from './accessText.ts'
 
-/** The plan as text for people, or as JSON: the same as `JSON.stringify(loop.plan)`, indented. `innerLoops` is printed under the kernel. */
+/** How the body was compiled. */
+export interface ExplainedKernel {
+  /** What became of the innermost loops, one line each. */
+  readonly loops: readonly string[]
+  readonly code?: KernelCode
+}
+
+/** The plan as text for people, or as JSON: the same as `JSON.stringify(loop.plan)`, indented. `kernel` is printed under its line. */
 export function explainLoop(
   analyzed: AnalyzedLoop,
-  options: { readonly format?: 'text' | 'json'; readonly innerLoops?: readonly string[] } = {},
+  options: { readonly format?: 'text' | 'json'; readonly kernel?: ExplainedKernel } = {},
 ): string {
   const { plan, spec } = analyzed
   const { file } = spec.body.span
@@ -20,7 +28,7 @@ export function explainLoop(
     ...section('dependences', dependenceLines(analyzed)),
     ...section('rejected', rejectedLines(plan, file)),
     ...section('inspected', inspectedLines(analyzed)),
-    ...footer(plan, options),
+    ...footer(analyzed, options.kernel),
   ].join('\n')
 }
 
@@ -71,14 +79,27 @@ function dependenceLines({ plan, notes, spec }: AnalyzedLoop): string[] {
 }
 
 /** What the first run lists for each iteration: the slice of the body. */
-function inspectedLines({ slice, spec }: AnalyzedLoop): string[] {
-  if (slice === undefined) return []
-  const names = axisNames(spec.over.rank, spec.body.ir, spec.body.text)
-  return irText(slice.ir)
+function inspectedLines(analyzed: AnalyzedLoop): string[] {
+  if (analyzed.slice === undefined) return []
+  return withAxes(irText(analyzed.slice.ir), analyzed)
     .replaceAll(/\bevaluate /g, '')
-    .replaceAll(/@(\d+)/g, (_, axis: string) => names[Number(axis)] ?? `i${axis}`)
     .replaceAll(/\] = 0$/gm, '] = …')
     .split('\n')
+}
+
+/** Components of the key by the names that the body gives them. */
+function withAxes(text: string, { spec }: AnalyzedLoop): string {
+  const names = axisNames(spec.over.rank, spec.body.ir, spec.body.text)
+  return text.replaceAll(/@(\d+)/g, (_, axis: string) => names[Number(axis)] ?? `i${axis}`)
+}
+
+function kernelLines(analyzed: AnalyzedLoop, { loops, code }: ExplainedKernel): string[] {
+  const { ir } = analyzed
+  return [
+    ...loops,
+    ...(ir === undefined ? [] : section('IR', withAxes(irListing(ir), analyzed).split('\n'))),
+    ...(code === undefined ? [] : section(code.language, code.text.split('\n'))),
+  ]
 }
 
 function dependenceText({ array, vector, from, to }: Dependence, kinds: string, file: string | undefined): string[] {
@@ -106,7 +127,8 @@ function reasonText(reason: Dependence | Refusal, file: string | undefined): str
   return reason.span === undefined ? reason.message : `${placeText(reason.span, file)} ${reason.message}`
 }
 
-function footer(plan: LoopPlan, { innerLoops = [] }: { readonly innerLoops?: readonly string[] }): string[] {
+function footer(analyzed: AnalyzedLoop, explained: ExplainedKernel | undefined): string[] {
+  const { plan } = analyzed
   const { schedule, execution, kernel, prefetch } = plan
   const because = kernel.because?.[0]
   return [
@@ -115,7 +137,7 @@ function footer(plan: LoopPlan, { innerLoops = [] }: { readonly innerLoops?: rea
       : [`blocks ${schedule.blocks.length === 0 ? 'cut when the data is known' : schedule.blocks.join(' x ')}`]),
     ...(prefetch.length === 0 ? [] : [`prefetch ${prefetch.map(({ slice }) => slice).join(', ')}`]),
     `kernel ${kernel.target}${because === undefined ? '' : `: ${because.message}`}`,
-    ...innerLoops.map((line) => `  ${line}`),
+    ...(explained === undefined ? [] : kernelLines(analyzed, explained).map((line) => `  ${line}`)),
     `execution ${execution.where}: ${execution.because}`,
     ...costLines(plan),
   ]

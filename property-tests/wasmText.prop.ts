@@ -1,0 +1,190 @@
+/**
+ * The text of a kernel is its code: wabt, an assembler of other people, makes the same bytes of it. That holds for every
+ * instruction there is, and for the kernels of random bodies over loops and over columns.
+ */
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import wabt from 'wabt'
+import type { FunctionIr, UserFunction } from '../src/core/functionIr.ts'
+import type { AnalyzedLoop, EnvBinding, LoopOver } from '../src/core/loopSpec.ts'
+import type { ElementType } from '../src/core/schema.ts'
+import { compiled, selectKernel, valuesKernel } from '../src/exec/kernels/wasmColumns.ts'
+import { moduleBytes, unsigned } from '../src/exec/kernels/wasmEncoder.ts'
+import { type Instruction, SATURATING_INSTRUCTIONS, SCALAR_INSTRUCTIONS, VECTOR_INSTRUCTIONS } from '../src/exec/kernels/wasmOpcodes.ts'
+import { wasmText } from '../src/exec/kernels/wasmText.ts'
+import { kernelForecast } from '../src/exec/loops/kernelForecast.ts'
+import type { KernelPlan } from '../src/exec/loops/kernelPlan.ts'
+import { irListing } from '../src/planner/function/irText.ts'
+import type { Step } from '../src/planner/physical/physicalPlan.ts'
+import { COLUMN_TYPES, numberFunction, truthFunction } from './arbitraries/columnFunction.ts'
+import { COLUMNS, NUMERIC_ARRAYS, TWIN } from './arbitraries/numericArrays.ts'
+import { type NumericElement, numericBody } from './arbitraries/numericBody.ts'
+import { announcedRun } from './lawRuns.ts'
+
+const RUN = announcedRun('wasmText.prop.ts')
+const TIMEOUT_MS = 20 * RUN.numRuns + 60_000
+const FEATURES = { simd: true, threads: true, sat_float_to_int: true, sign_extension: true }
+const assembler = await wabt()
+
+test('every instruction is printed as what it is', () => {
+  const kinds = [
+    { prefix: [], table: SCALAR_INSTRUCTIONS },
+    { prefix: [0xfc], table: SATURATING_INSTRUCTIONS },
+    { prefix: [0xfd], table: VECTOR_INSTRUCTIONS },
+  ]
+  const floats = [0.1, -0, Number.NaN, Number.NEGATIVE_INFINITY, 5e-324, 1.7976931348623157e308, 2 ** 53]
+  const bits = new Uint8Array(Float64Array.of(...floats).buffer)
+  const body = [
+    ...kinds.flatMap(({ prefix, table }) =>
+      [...table].flatMap(([number, one]) => [...prefix, ...numberOf(prefix, number), ...immediatesOf(one)]),
+    ),
+    ...floats.flatMap((_, i) => [0x44, ...bits.subarray(8 * i, 8 * i + 8)]),
+    ...[0x44, 1, 0, 0, 0, 0, 0, 0xf0, 0xff], // a NaN that is not the usual one
+    ...[0x43, 0xcd, 0xcc, 0xcc, 0x3d, 0x43, 1, 0, 0xa0, 0x7f],
+    ...[0x42, ...[0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x7f]], // the lowest of 64 bits
+    ...[0xfd, 0x0c, ...Array.from({ length: 16 }, (_, i) => 17 * i), 0xfd, 0x0d, ...Array.from({ length: 16 }, (_, i) => 31 - i)],
+  ]
+  const bytes = moduleBytes({ imports: [], parameters: ['i32'], locals: ['v128', 'v128', 'i64', 'f32'], body })
+  expect(reassembled(wasmText(bytes))).toEqual(codeOf(bytes))
+  expect(SCALAR_INSTRUCTIONS.size + SATURATING_INSTRUCTIONS.size + VECTOR_INSTRUCTIONS.size).toBe(152 + 8 + 234)
+})
+
+test(
+  'the text of a loop’s kernel is assembled to its code',
+  () => {
+    let modules = 0
+    const elements = fc.constantFrom<NumericElement>('none', 'box', 'number', 'row')
+    const precisions = fc.constantFrom<'exact' | 'fast'>('exact', 'fast')
+    const loops = fc
+      .tuple(elements, precisions)
+      .chain(([element, precision]) =>
+        numericBody(element, precision === 'fast' ? 'single' : undefined).map((ir) => ({ ir, element, precision })),
+      )
+    fc.assert(
+      fc.property(loops, ({ ir, element, precision }) => {
+        const plan = kernelOf(ir, element, precision)
+        if (plan === undefined || 'because' in plan.wasm) return
+        modules++
+        const bytes = Uint8Array.from(plan.wasm.key, (c) => c.charCodeAt(0))
+        if (reassembled(plan.wasm.text()) !== codeOf(bytes)) throw new Error(irListing(ir))
+      }),
+      RUN,
+    )
+    expect(modules).toBeGreaterThan(0.8 * RUN.numRuns)
+  },
+  TIMEOUT_MS,
+)
+
+test(
+  'the text of kernels over columns is assembled to their code',
+  () => {
+    const columns = Object.values(COLUMN_TYPES).map((kind, i) => ({ type: { kind }, nullable: i % 3 !== 0 }))
+    const fields = Object.entries(COLUMN_TYPES).map(([name, kind], i) => ({ name, type: { kind }, nullable: i % 3 !== 0 }))
+    const element: ElementType = { kind: 'row', fields }
+    let modules = 0
+    fc.assert(
+      fc.property(truthFunction, numberFunction, fc.boolean(), (filter, map, asDoubles) => {
+        const steps: Step[] = [
+          { kind: 'FilterExec', f: functionOf(filter) },
+          { kind: 'MapExec', f: functionOf(map), element: { kind: 'unknown' } },
+        ]
+        for (const kernel of [
+          compiled(() => selectKernel(element, columns, steps, { skipsNulls: asDoubles })),
+          compiled(() => valuesKernel(element, columns, steps, { outputs: ['value'], asDoubles, sparse: true })),
+        ]) {
+          if ('because' in kernel) continue
+          modules++
+          if (reassembled(wasmText(kernel.bytes, kernel.names)) !== codeOf(kernel.bytes))
+            throw new Error(`${irListing(filter)}\n${irListing(map)}`)
+        }
+      }),
+      RUN,
+    )
+    expect(modules).toBeGreaterThan(RUN.numRuns)
+  },
+  TIMEOUT_MS,
+)
+
+function functionOf(ir: FunctionIr): UserFunction {
+  return { original: () => undefined, text: 'f', span: ir.span, ir, refusals: [] }
+}
+
+function numberOf(prefix: readonly number[], number: number): readonly number[] {
+  return prefix.length === 0 ? [number] : unsigned(number)
+}
+
+/** Alignment, offset and lane of a kind that each differ from what is not written down. */
+function immediatesOf({ immediate }: Instruction): readonly number[] {
+  return [...(immediate.startsWith('memory') ? [0, ...unsigned(300)] : []), ...(immediate.endsWith('lane') ? [1] : [])]
+}
+
+/** The code section that the assembler makes of a text, as hexadecimal digits. */
+function reassembled(text: string): string {
+  const module = assembler.parseWat('kernel.wat', text, FEATURES)
+  try {
+    return codeOf(module.toBinary({}).buffer)
+  } finally {
+    module.destroy()
+  }
+}
+
+const CODE = 10
+
+function codeOf(bytes: Uint8Array): string {
+  for (let at = 8; at < bytes.length; ) {
+    const id = bytes[at++]
+    let size = 0
+    for (let scale = 1; ; scale *= 0x80) {
+      const byte = bytes[at++] ?? 0
+      size += (byte & 0x7f) * scale
+      if (byte < 0x80) break
+    }
+    if (id === CODE) return Buffer.from(bytes.subarray(at, at + size)).toString('hex')
+    at += size
+  }
+  throw new Error('A module has no code.')
+}
+
+/** The kernel of a body over arrays that are not there; undefined where there is none. */
+function kernelOf(ir: FunctionIr, element: NumericElement, precision: 'exact' | 'fast'): KernelPlan | undefined {
+  const bindings = [...Object.entries(NUMERIC_ARRAYS), [TWIN, NUMERIC_ARRAYS.grid] as const].map(([name, of], i): [string, EnvBinding] => {
+    const [dtype, shape] = of ?? ['f64', []]
+    const array = name === TWIN ? 1 : i + 1
+    return [name, { kind: 'array', array, dtype, storage: 'dense', rank: shape.length, shape, label: name }]
+  })
+  const analyzed: AnalyzedLoop = {
+    spec: {
+      body: { original: () => undefined, text: '', span: ir.span, ir, refusals: [] },
+      over: overOf(element),
+      env: Object.fromEntries(bindings),
+      options: { precision },
+    },
+    plan: {
+      ...{ order: 'serial', schedule: { kind: 'serial', axes: [], blocks: [], reason: '' }, rejected: [], dependences: [], variables: [] },
+      ...{ accesses: [], kernel: { target: 'js' }, execution: { where: 'caller', because: '' }, prefetch: [] },
+    },
+    ...{ schedule: { kind: 'serial' }, ir, reducedArrays: [], writtenArrays: [], writesElement: true, notes: [] },
+  }
+  const accumulators = new Map([
+    ['sum', 'sum'],
+    ['least', 'min'],
+    ['most', 'max'],
+    ['calls', 'count'],
+  ] as const)
+  return kernelForecast({ analyzed, accumulators, rngs: new Map(), buffers: new Map() })?.plan
+}
+
+function overOf(element: NumericElement): LoopOver {
+  const scalar = { kind: 'scalar', type: { kind: 'f64' }, nullable: false } as const
+  const fields = (['n', 'single'] as const).map((name) => ({ name, type: { kind: 'f64' }, nullable: false }) as const)
+  switch (element) {
+    case 'none':
+      return { kind: 'range', rank: 1, extents: [COLUMNS], label: 'keys' }
+    case 'box':
+      return { kind: 'range', rank: 2, extents: [2, COLUMNS], label: 'keys' }
+    case 'number':
+      return { kind: 'dense', array: 0, element: scalar, rank: 1, extents: [COLUMNS], label: 'numbers' }
+    case 'row':
+      return { kind: 'table', array: 0, element: { kind: 'row', fields }, rank: 1, extents: [COLUMNS], label: 'rows' }
+  }
+}

@@ -1,0 +1,18 @@
+/** Kernels as people read them: what `explain()` prints of compiled code. */
+import type { Span } from './span.ts'
+
+/** The kernel of a loop. */
+export interface KernelCode {
+  readonly language: 'WebAssembly' | 'JavaScript'
+  readonly text: string
+}
+
+/** One kernel of several over the columns of a table, in WebAssembly's text form. */
+export interface ColumnCode {
+  /** What it gives, as `a bit for each row that is kept`. */
+  readonly gives: string
+  readonly text: string
+}
+
+/** The kernels that a pipeline over a table in memory is compiled to, or why it is not. */
+export type ExplainedColumns = { readonly kernels: readonly ColumnCode[] } | { readonly because: string; readonly span?: Span }

@@ -1,0 +1,30 @@
+/** The kernels of a column program, for people: what keeps rows, and what computes columns. */
+import type { ColumnCode } from '../../core/kernelCode.ts'
+import { compiled, selectKernel, valuesKernel } from '../kernels/wasmColumns.ts'
+import { wasmText } from '../kernels/wasmText.ts'
+import type { ColumnProgram } from './columnProgram.ts'
+
+/** As `materialize()` runs them; folds have the same but for what is not kept. */
+export function programCode({ element, kernelColumns, steps, shape }: ColumnProgram): readonly ColumnCode[] {
+  const computed = shape.outputs.flatMap((output) => (output.kind === 'computed' ? [output.name] : []))
+  const options = { outputs: computed, asDoubles: false, sparse: shape.filters }
+  const kernels = [
+    ...(shape.filters
+      ? [
+          {
+            gives: 'a bit for each row that is kept',
+            kernel: compiled(() => selectKernel(element, kernelColumns, steps, { skipsNulls: false })),
+          },
+        ]
+      : []),
+    ...(computed.length === 0
+      ? []
+      : [
+          {
+            gives: shape.scalar ? 'the values' : `the columns ${computed.join(', ')}`,
+            kernel: compiled(() => valuesKernel(element, kernelColumns, steps, options)),
+          },
+        ]),
+  ]
+  return kernels.flatMap(({ gives, kernel }) => ('because' in kernel ? [] : [{ gives, text: wasmText(kernel.bytes, kernel.names) }]))
+}

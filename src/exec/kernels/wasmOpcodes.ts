@@ -1,0 +1,157 @@
+/**
+ * The instructions of WebAssembly that have neither a block nor an index behind them, by their numbers: what they are
+ * called in the text form, how many values they take and give, and what follows their number in the bytes.
+ *
+ *     row(0x46, 2, 'i32', 'eq ne')      0x46 is i32.eq, 0x47 is i32.ne; both take two values
+ *
+ * The tables are the specification's and have all of its instructions, so that an instruction that the encoder comes
+ * to use has its name already.
+ */
+export interface Instruction {
+  readonly name: string
+  readonly takes: number
+  readonly gives: 0 | 1
+  /** Behind the number: alignment and offset, a lane, both. */
+  readonly immediate: 'none' | 'memory' | 'lane' | 'memory lane'
+  /** Bytes in memory, where there are any: the alignment that is not written down. */
+  readonly bytes: number
+}
+
+type Row = readonly (readonly [number, Instruction])[]
+
+/** Instructions with numbers in a row; `-` is a number that stands for nothing. */
+function row(first: number, takes: number, type: string, names: string, immediate: Instruction['immediate'] = 'none'): Row {
+  return names.split(' ').flatMap((name, i) => {
+    const isStore = name.startsWith('store')
+    const full = type === '' ? name : `${type}.${name}`
+    return name === '-' ? [] : [[first + i, { name: full, takes, gives: isStore ? 0 : 1, immediate, bytes: bytesOf(type, name) }] as const]
+  })
+}
+
+/** `load16x4_s` reads 8 bytes, `i64.load32_u` 4, `f64.load` those of its type. */
+function bytesOf(type: string, name: string): number {
+  const [, bits, lanes] = /^(?:load|store)(\d+)?(?:x(\d))?/.exec(name) ?? []
+  return (Number(bits ?? type.slice(1)) * Number(lanes ?? 1)) / 8
+}
+
+const COMPARED = 'eq ne lt_s lt_u gt_s gt_u le_s le_u ge_s ge_u'
+const COMPARED_FLOATS = 'eq ne lt gt le ge'
+const INTEGERS = 'add sub mul div_s div_u rem_s rem_u and or xor shl shr_s shr_u rotl rotr'
+const FLOATS = 'add sub mul div min max copysign'
+const FLOAT = 'abs neg ceil floor trunc nearest sqrt'
+
+/** Numbers of one byte. */
+export const SCALAR_INSTRUCTIONS: ReadonlyMap<number, Instruction> = new Map(
+  [
+    row(0x1b, 3, '', 'select'),
+    row(0x28, 1, 'i32', 'load', 'memory'),
+    row(0x29, 1, 'i64', 'load', 'memory'),
+    row(0x2a, 1, 'f32', 'load', 'memory'),
+    row(0x2b, 1, 'f64', 'load', 'memory'),
+    row(0x2c, 1, 'i32', 'load8_s load8_u load16_s load16_u', 'memory'),
+    row(0x30, 1, 'i64', 'load8_s load8_u load16_s load16_u load32_s load32_u', 'memory'),
+    row(0x36, 2, 'i32', 'store', 'memory'),
+    row(0x37, 2, 'i64', 'store', 'memory'),
+    row(0x38, 2, 'f32', 'store', 'memory'),
+    row(0x39, 2, 'f64', 'store', 'memory'),
+    row(0x3a, 2, 'i32', 'store8 store16', 'memory'),
+    row(0x3c, 2, 'i64', 'store8 store16 store32', 'memory'),
+    row(0x45, 1, 'i32', 'eqz'),
+    row(0x46, 2, 'i32', COMPARED),
+    row(0x50, 1, 'i64', 'eqz'),
+    row(0x51, 2, 'i64', COMPARED),
+    row(0x5b, 2, 'f32', COMPARED_FLOATS),
+    row(0x61, 2, 'f64', COMPARED_FLOATS),
+    row(0x67, 1, 'i32', 'clz ctz popcnt'),
+    row(0x6a, 2, 'i32', INTEGERS),
+    row(0x79, 1, 'i64', 'clz ctz popcnt'),
+    row(0x7c, 2, 'i64', INTEGERS),
+    row(0x8b, 1, 'f32', FLOAT),
+    row(0x92, 2, 'f32', FLOATS),
+    row(0x99, 1, 'f64', FLOAT),
+    row(0xa0, 2, 'f64', FLOATS),
+    row(0xa7, 1, 'i32', 'wrap_i64 trunc_f32_s trunc_f32_u trunc_f64_s trunc_f64_u'),
+    row(0xac, 1, 'i64', 'extend_i32_s extend_i32_u trunc_f32_s trunc_f32_u trunc_f64_s trunc_f64_u'),
+    row(0xb2, 1, 'f32', 'convert_i32_s convert_i32_u convert_i64_s convert_i64_u demote_f64'),
+    row(0xb7, 1, 'f64', 'convert_i32_s convert_i32_u convert_i64_s convert_i64_u promote_f32'),
+    row(0xbc, 1, 'i32', 'reinterpret_f32'),
+    row(0xbd, 1, 'i64', 'reinterpret_f64'),
+    row(0xbe, 1, 'f32', 'reinterpret_i32'),
+    row(0xbf, 1, 'f64', 'reinterpret_i64'),
+    row(0xc0, 1, 'i32', 'extend8_s extend16_s'),
+    row(0xc2, 1, 'i64', 'extend8_s extend16_s extend32_s'),
+  ].flat(),
+)
+
+/** Numbers behind 0xfc. */
+export const SATURATING_INSTRUCTIONS: ReadonlyMap<number, Instruction> = new Map(
+  [
+    row(0x00, 1, 'i32', 'trunc_sat_f32_s trunc_sat_f32_u trunc_sat_f64_s trunc_sat_f64_u'),
+    row(0x04, 1, 'i64', 'trunc_sat_f32_s trunc_sat_f32_u trunc_sat_f64_s trunc_sat_f64_u'),
+  ].flat(),
+)
+
+/** Numbers behind 0xfd; constants (0x0c) and shuffles (0x0d) have bytes of their own. */
+export const VECTOR_INSTRUCTIONS: ReadonlyMap<number, Instruction> = new Map(
+  [
+    row(0x00, 1, 'v128', 'load load8x8_s load8x8_u load16x4_s load16x4_u load32x2_s load32x2_u', 'memory'),
+    row(0x07, 1, 'v128', 'load8_splat load16_splat load32_splat load64_splat', 'memory'),
+    row(0x0b, 2, 'v128', 'store', 'memory'),
+    row(0x0e, 2, 'i8x16', 'swizzle'),
+    ...['i8x16', 'i16x8', 'i32x4', 'i64x2', 'f32x4', 'f64x2'].map((type, i) => row(0x0f + i, 1, type, 'splat')),
+    ...['i8x16', 'i16x8'].flatMap((type, i) => lanes(0x15 + 3 * i, type, 'extract_lane_s extract_lane_u')),
+    ...['i32x4', 'i64x2', 'f32x4', 'f64x2'].flatMap((type, i) => lanes(0x1b + 2 * i, type, 'extract_lane')),
+    ...['i8x16', 'i16x8', 'i32x4'].map((type, i) => row(0x23 + 10 * i, 2, type, COMPARED)),
+    row(0x41, 2, 'f32x4', COMPARED_FLOATS),
+    row(0x47, 2, 'f64x2', COMPARED_FLOATS),
+    row(0x4d, 1, 'v128', 'not'),
+    row(0x4e, 2, 'v128', 'and andnot or xor'),
+    row(0x52, 3, 'v128', 'bitselect'),
+    row(0x53, 1, 'v128', 'any_true'),
+    row(0x54, 2, 'v128', 'load8_lane load16_lane load32_lane load64_lane', 'memory lane'),
+    row(0x58, 2, 'v128', 'store8_lane store16_lane store32_lane store64_lane', 'memory lane'),
+    row(0x5c, 1, 'v128', 'load32_zero load64_zero', 'memory'),
+    row(0x5e, 1, 'f32x4', 'demote_f64x2_zero'),
+    row(0x5f, 1, 'f64x2', 'promote_low_f32x4'),
+    row(0x60, 1, 'i8x16', 'abs neg popcnt all_true bitmask'),
+    row(0x65, 2, 'i8x16', 'narrow_i16x8_s narrow_i16x8_u'),
+    row(0x67, 1, 'f32x4', 'ceil floor trunc nearest'),
+    row(0x6b, 2, 'i8x16', 'shl shr_s shr_u add add_sat_s add_sat_u sub sub_sat_s sub_sat_u'),
+    row(0x74, 1, 'f64x2', 'ceil floor'),
+    row(0x76, 2, 'i8x16', 'min_s min_u max_s max_u'),
+    row(0x7a, 1, 'f64x2', 'trunc'),
+    row(0x7b, 2, 'i8x16', 'avgr_u'),
+    row(0x7c, 1, 'i16x8', 'extadd_pairwise_i8x16_s extadd_pairwise_i8x16_u'),
+    row(0x7e, 1, 'i32x4', 'extadd_pairwise_i16x8_s extadd_pairwise_i16x8_u'),
+    row(0x80, 1, 'i16x8', 'abs neg'),
+    row(0x82, 2, 'i16x8', 'q15mulr_sat_s'),
+    row(0x83, 1, 'i16x8', 'all_true bitmask'),
+    row(0x85, 2, 'i16x8', 'narrow_i32x4_s narrow_i32x4_u'),
+    row(0x87, 1, 'i16x8', 'extend_low_i8x16_s extend_high_i8x16_s extend_low_i8x16_u extend_high_i8x16_u'),
+    row(0x8b, 2, 'i16x8', 'shl shr_s shr_u add add_sat_s add_sat_u sub sub_sat_s sub_sat_u'),
+    row(0x94, 1, 'f64x2', 'nearest'),
+    row(0x95, 2, 'i16x8', 'mul min_s min_u max_s max_u - avgr_u'),
+    row(0x9c, 2, 'i16x8', 'extmul_low_i8x16_s extmul_high_i8x16_s extmul_low_i8x16_u extmul_high_i8x16_u'),
+    row(0xa0, 1, 'i32x4', 'abs neg - all_true bitmask'),
+    row(0xa7, 1, 'i32x4', 'extend_low_i16x8_s extend_high_i16x8_s extend_low_i16x8_u extend_high_i16x8_u'),
+    row(0xab, 2, 'i32x4', 'shl shr_s shr_u add - - sub - - - mul min_s min_u max_s max_u dot_i16x8_s'),
+    row(0xbc, 2, 'i32x4', 'extmul_low_i16x8_s extmul_high_i16x8_s extmul_low_i16x8_u extmul_high_i16x8_u'),
+    row(0xc0, 1, 'i64x2', 'abs neg - all_true bitmask'),
+    row(0xc7, 1, 'i64x2', 'extend_low_i32x4_s extend_high_i32x4_s extend_low_i32x4_u extend_high_i32x4_u'),
+    row(0xcb, 2, 'i64x2', 'shl shr_s shr_u add - - sub - - - mul eq ne lt_s gt_s le_s ge_s'),
+    row(0xdc, 2, 'i64x2', 'extmul_low_i32x4_s extmul_high_i32x4_s extmul_low_i32x4_u extmul_high_i32x4_u'),
+    ...['f32x4', 'f64x2'].flatMap((type, i) => [
+      row(0xe0 + 12 * i, 1, type, 'abs neg - sqrt'),
+      row(0xe4 + 12 * i, 2, type, 'add sub mul div min max pmin pmax'),
+    ]),
+    row(0xf8, 1, 'i32x4', 'trunc_sat_f32x4_s trunc_sat_f32x4_u'),
+    row(0xfa, 1, 'f32x4', 'convert_i32x4_s convert_i32x4_u'),
+    row(0xfc, 1, 'i32x4', 'trunc_sat_f64x2_s_zero trunc_sat_f64x2_u_zero'),
+    row(0xfe, 1, 'f64x2', 'convert_low_i32x4_s convert_low_i32x4_u'),
+  ].flat(),
+)
+
+/** Taking a value out of a lane, and putting one into it. */
+function lanes(first: number, type: string, extracts: string): readonly Row[] {
+  return [row(first, 1, type, extracts, 'lane'), row(first + extracts.split(' ').length, 2, type, 'replace_lane', 'lane')]
+}

@@ -1,0 +1,174 @@
+/**
+ * WebAssembly modules in their text form, for people: instructions folded into expressions, one a line where it fits.
+ *
+ *     (f64.store align=1
+ *       (i32.add (local.get $y) (i32.shl (local.get $key0) (i32.const 3)))
+ *       (f64.mul (local.get $rate) (f64.const 0.5)))
+ *
+ * An assembler makes the same code of it again, byte for byte.
+ */
+import type { ValueType } from './wasmEncoder.ts'
+import { type Label, type Node, type ReadImport, readModule } from './wasmReader.ts'
+
+/** What can be said of a kernel's locals, parameters included: names by their number. */
+export type LocalNames = ReadonlyMap<number, string>
+
+const WIDTH = 100
+
+/** The text of a module that the encoder wrote. Locals without a name are called by their number. */
+export function wasmText(bytes: Uint8Array, locals: LocalNames = new Map()): string {
+  const module = readModule(bytes)
+  const names = new Names(module.imports, locals)
+  const parameters = module.parameters.map((type, i) => declaration('param', names.declared(i), type))
+  const variables = module.locals.map((type, i) => declaration('local', names.declared(parameters.length + i), type))
+  const lines = [
+    '(module',
+    ...module.imports.map((entry, i) => `  ${importText(entry, names.imported(i))}`),
+    `  (func (export "${module.exported}")`,
+    ...wrapped([...parameters, ...variables]).map((line) => `    ${line}`),
+    ...module.body.flatMap((node) => nodeLines(node, names)).map((line) => `    ${line}`),
+  ]
+  return `${lines.join('\n')}))`
+}
+
+/** Identifiers, `$` included: `$k`, or the number where there is no name. */
+class Names {
+  readonly #imports: readonly ReadImport[]
+  readonly #globals: readonly string[]
+  readonly #functions: readonly string[]
+  readonly #locals = new Map<number, string>()
+
+  constructor(imports: readonly ReadImport[], locals: LocalNames) {
+    this.#imports = imports
+    this.#globals = imports.flatMap((entry) => (entry.kind === 'global' ? [identifier(entry.name)] : []))
+    this.#functions = imports.flatMap((entry) => (entry.kind === 'function' ? [identifier(entry.name)] : []))
+    const taken = new Set<string>()
+    for (const [number, name] of locals) {
+      const plain = identifier(name)
+      const own = taken.has(plain) ? `${plain}.${number}` : plain
+      taken.add(own)
+      this.#locals.set(number, own)
+    }
+  }
+
+  /** Before the type of a parameter or local: nothing where it has no name. */
+  declared(local: number): string | undefined {
+    return this.#locals.get(local)
+  }
+
+  local(index: number): string {
+    return this.#locals.get(index) ?? String(index)
+  }
+
+  global(index: number): string {
+    return this.#globals[index] ?? String(index)
+  }
+
+  function(index: number): string {
+    return this.#functions[index] ?? String(index)
+  }
+
+  imported(index: number): string {
+    const entry = this.#imports[index]
+    return entry === undefined || entry.kind === 'memory' ? '' : identifier(entry.name)
+  }
+}
+
+/** A name as the text form takes it: what it does not take becomes its number. */
+function identifier(name: string): string {
+  return `$${[...name].map((c) => (/[A-Za-z0-9!#$%&'*+\-./:<=>?@\\^_`|~]/.test(c) ? c : `_${c.codePointAt(0)?.toString(16)}`)).join('')}`
+}
+
+function importText(entry: ReadImport, name: string): string {
+  const from = `(import ${JSON.stringify(entry.module)} ${JSON.stringify(entry.name)}`
+  switch (entry.kind) {
+    case 'memory':
+      return `${from} (memory ${entry.least} ${entry.most} shared))`
+    case 'global':
+      return `${from} (global ${name} ${entry.type}))`
+    case 'function': {
+      const { parameters, results } = entry.signature
+      const types = [
+        ...(parameters.length === 0 ? [] : [`(param ${parameters.join(' ')})`]),
+        ...(results.length === 0 ? [] : [`(result ${results.join(' ')})`]),
+      ]
+      return `${from} (func ${[name, ...types].join(' ')}))`
+    }
+  }
+}
+
+function declaration(kind: 'param' | 'local', name: string | undefined, type: ValueType): string {
+  return `(${kind} ${name === undefined ? '' : `${name} `}${type})`
+}
+
+/** As many on a line as fit. */
+function wrapped(parts: readonly string[]): string[] {
+  const lines: string[] = []
+  for (const part of parts) {
+    const last = lines.at(-1)
+    if (last !== undefined && last.length + part.length < WIDTH) lines[lines.length - 1] = `${last} ${part}`
+    else lines.push(part)
+  }
+  return lines
+}
+
+/** The lines of an instruction and of what is below it. */
+function nodeLines(node: Node, names: Names): readonly string[] {
+  const head = `(${headOf(node, names)}`
+  const below = node.operands.map((operand) => nodeLines(operand, names))
+  const parts = [...below, ...bodiesOf(node, names)]
+  const isShort = parts.length === below.length && parts.every((lines) => lines.length === 1)
+  const short = [head, ...parts.flat()].join(' ')
+  if (isShort && short.length < WIDTH) return [`${short})`]
+  const lines = [head, ...parts.flat().map((line) => `  ${line}`)]
+  return [...lines.slice(0, -1), `${lines.at(-1)})`]
+}
+
+function headOf(node: Node, names: Names): string {
+  switch (node.kind) {
+    case 'plain':
+      return [node.name, ...node.immediates].join(' ')
+    case 'local':
+      return `${node.name} ${names.local(node.index)}`
+    case 'global':
+      return `global.get ${names.global(node.index)}`
+    case 'call':
+      return `call ${names.function(node.index)}`
+    case 'branch':
+      return `${node.name} ${labelText(node.label)}`
+    case 'block':
+    case 'loop':
+    case 'if': {
+      const label = node.label.used ? ` ${labelText(node.label)}` : ''
+      return `${node.kind}${label}${node.result === undefined ? '' : ` (result ${node.result})`}`
+    }
+  }
+}
+
+function labelText({ number }: Label): string {
+  return `$b${number}`
+}
+
+/** What stands inside of a block, in lines. */
+function bodiesOf(node: Node, names: Names): readonly (readonly string[])[] {
+  const linesOf = (nodes: readonly Node[]): string[] => nodes.flatMap((one) => nodeLines(one, names))
+  switch (node.kind) {
+    case 'block':
+    case 'loop':
+      return [linesOf(node.body)]
+    case 'if':
+      return [arm('then', linesOf(node.body)), ...(node.otherwise === undefined ? [] : [arm('else', linesOf(node.otherwise))])]
+    case 'plain':
+    case 'local':
+    case 'global':
+    case 'call':
+    case 'branch':
+      return []
+  }
+}
+
+function arm(name: 'then' | 'else', lines: readonly string[]): readonly string[] {
+  const [only] = lines
+  if (lines.length < 2) return [only === undefined ? `(${name})` : `(${name} ${only})`]
+  return [`(${name}`, ...lines.slice(0, -1).map((line) => `  ${line}`), `  ${lines.at(-1)})`]
+}
