@@ -29,7 +29,7 @@ const functions = {
   declared,
   method: model.step,
   expression: function (i) { return x.get(i) },
-  names: (v) => { visit(v, functions) },
+  names: (v) => { visit(v, functions) }, quoted: (v) => { x.set(v, 'a') },
   elsewhere,
 }
 function declared(i) {
@@ -44,20 +44,21 @@ for (const [name, f] of Object.entries(functions)) {
   const source = sourceOf(f)
   visit(source.node.body, (node) => {
     const { file, line, column, text } = source.spanOf(node)
-    console.log(name, file ?? '-', line + ':' + column, text.replace(/ /g, ''))
+    console.log(name, file ?? '-', line + ':' + column, text)
   })
 }
 `
 const ELSEWHERE = 'export const elsewhere = (i) => Math.abs(i)\n'
 
 const PLACES = [
-  'arrow FILE 12:5 x.set(i+1,x.get(i))',
+  'arrow FILE 12:5 x.set(i + 1, x.get(i))',
   'arrow FILE 12:18 x.get(i)',
   'async FILE 14:23 x.get(i)',
   'declared FILE 22:10 x.get(i)',
   'method FILE 6:20 x.get(i)',
   'expression FILE 17:37 x.get(i)',
-  'names FILE 18:19 visit(v,functions)',
+  'names FILE 18:19 visit(v, functions)',
+  "quoted FILE 18:59 x.set(v, 'a')",
   'elsewhere - 1:8 Math.abs(i)', // no frame of its file was on the stack
 ]
 
@@ -93,7 +94,7 @@ test('of a minified bundle with a source map; without one, of the bundle', () =>
 test('a text that is not where V8 says gives places within the function', () => {
   const moved = PROGRAM.replace('for (const [name, f]', `Function.prototype.toString = () => '(i) => i.get(i)'\nfor (const [name, f]`)
   writeFileSync(join(folder, 'moved.mjs'), moved)
-  const names = ['arrow', 'async', 'declared', 'method', 'expression', 'names', 'elsewhere']
+  const names = ['arrow', 'async', 'declared', 'method', 'expression', 'names', 'quoted', 'elsewhere']
   expect(placesIn('moved.mjs')).toEqual(names.map((name) => `${name} - 1:8 i.get(i)`))
 })
 

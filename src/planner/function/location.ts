@@ -17,6 +17,8 @@ export interface Location {
   readonly placeOf: (offset: number) => { readonly line: number; readonly column: number } | undefined
   /** What the name at an offset is called in the file: tools rename locals. */
   readonly nameAt: (offset: number, name: string) => string
+  /** The file's own text from the place of an offset on, if the file is another one than the script: tools take spaces out. */
+  readonly textFrom: (offset: number) => string | undefined
 }
 
 /** Where a function with this text stands; undefined where no script on the stack holds it. */
@@ -59,7 +61,7 @@ function inFile(script: string, text: string, inScript: (offset: number) => Posi
     const place = inScript(offset)
     return { line: place.line + 1, column: place.column + 1 }
   }
-  return { file: relativePath(script), placeOf, nameAt: (_, name) => name }
+  return { file: relativePath(script), placeOf, nameAt: (_, name) => name, textFrom: () => undefined }
 }
 
 /**
@@ -100,6 +102,11 @@ function behindMap(map: SourceMap, text: string, inScript: (offset: number) => P
     nameAt: (offset, name) => {
       const original = text[offset - 1] === '.' ? undefined : originalOf(offset)
       return (original === undefined ? undefined : nameIn(file, original)) ?? name
+    },
+    textFrom: (offset) => {
+      const original = originalOf(offset)
+      const start = original === undefined ? undefined : file?.lines[original.line]
+      return original === undefined || start === undefined ? undefined : file?.text.slice(start + original.column)
     },
   }
 }
@@ -150,8 +157,45 @@ export function lineOf(starts: readonly number[], offset: number): number {
   return line
 }
 
-/** A text in which the names of locals are those of the file. */
-export function withOwnNames(text: string, from: number, to: number, location: Location | undefined): string {
-  const excerpt = text.slice(from, to)
-  return location === undefined ? excerpt : excerpt.replace(NAME, (name, index: number) => location.nameAt(from + index, name))
+/**
+ * Part of a function's text on one line, as the user wrote it: with the names of locals that the file has, and, where that
+ * differs from the file in nothing but space, with its space. No longer than a little more than `longest`.
+ */
+export function excerptOf(text: string, from: number, to: number, location: Location | undefined, longest: number): string {
+  const part = text.slice(from, to)
+  if (location === undefined) return onOneLine(part)
+  const named = onOneLine(part.replace(NAME, (name, index: number) => location.nameAt(from + index, name)))
+  const file = location.textFrom(from)
+  return (file === undefined ? undefined : spacedAs(file, named, longest)) ?? named
 }
+
+function onOneLine(text: string): string {
+  return text.replace(/\s+/g, ' ').trim()
+}
+
+/** Code with the space and the quotes of a text that begins with the same code; undefined where it does not. */
+function spacedAs(text: string, code: string, longest: number): string | undefined {
+  let spaced = ''
+  let at = 0
+  let isApart = false
+  for (const character of code) {
+    if (spaced.length > longest) break
+    if (character === ' ') continue
+    for (; SPACE.test(text[at] ?? ''); at++) isApart = true
+    const written = text[at] ?? ''
+    if (written === character || (QUOTE.test(written) && QUOTE.test(character))) {
+      spaced += isApart && spaced !== '' ? ` ${written}` : written
+      isApart = false
+      at++
+    } else if (character === ';' && isApart) {
+      // a line that ends without it
+      spaced += character
+    } else {
+      return undefined
+    }
+  }
+  return spaced
+}
+
+const SPACE = /\s/
+const QUOTE = /['"`]/

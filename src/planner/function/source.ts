@@ -8,7 +8,7 @@
 import { type AnyNode, type Program, parse } from 'acorn'
 import type { Span } from '../../core/span.ts'
 import { type FunctionNode, isFunctionNode } from './ast.ts'
-import { lineOf, lineStarts, locationOf, withOwnNames } from './location.ts'
+import { excerptOf, lineOf, lineStarts, locationOf } from './location.ts'
 
 export interface FunctionSource {
   readonly text: string
@@ -82,9 +82,7 @@ function placesOf(
   const location = locationOf(f, text, whole.type === 'ArrowFunctionExpression')
   const spanOf: FunctionSource['spanOf'] = (node) => {
     const start = Math.max(0, node.start - offset)
-    const excerpt = withOwnNames(text, start, node.end - offset, location)
-      .replace(/\s+/g, ' ')
-      .trim()
+    const excerpt = excerptOf(text, start, node.end - offset, location, LONGEST_EXCERPT)
     const short = excerpt.length > LONGEST_EXCERPT ? `${excerpt.slice(0, LONGEST_EXCERPT - 1)}…` : excerpt
     const place = location?.placeOf(start)
     if (location !== undefined && place !== undefined) return { file: location.file, ...place, text: short }
