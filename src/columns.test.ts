@@ -1,6 +1,6 @@
 /** Column programs through the public API: what runs as one, what it gives, and what `explain` says of it. */
 import { afterAll, expect, test } from 'vitest'
-import { columnModulesCompiled } from './exec/columns/kernelBinding.ts'
+import { modulesCompiled } from './exec/kernels/moduleCache.ts'
 import { Session } from './session.ts'
 
 const session = await Session.start({ workers: 2, progress: false })
@@ -60,12 +60,12 @@ test('materialised columns are those of the function, in storage of their own', 
 test('a captured number is read at the call, and another one compiles nothing', async () => {
   const above = async (limit: number) => await table.filter((r) => r.price > limit).count()
   await above(0.5)
-  const before = columnModulesCompiled()
+  const before = modulesCompiled()
   for (const limit of [10.5, 99.25, -0]) expect(await above(limit)).toBe(price.filter((x) => x > limit).length)
-  expect(columnModulesCompiled()).toBe(before)
+  expect(modulesCompiled()).toBe(before)
   // whether a number is an integer of 32 bits is part of the code
   for (const limit of [20, 21, -5]) expect(await above(limit)).toBe(price.filter((x) => x > limit).length)
-  expect(columnModulesCompiled()).toBe(before + 1)
+  expect(modulesCompiled()).toBe(before + 1)
 })
 
 test('what is collected of a large table is computed over columns too', async () => {

@@ -1,36 +1,11 @@
-/** Column kernels bound to a table: modules compiled once, frames filled with addresses and captured numbers. */
+/** Column kernels bound to a table: frames filled with addresses and captured numbers. */
 import type { Column } from '../../core/column.ts'
 import type { FrameSlot } from '../kernels/columnWriter.ts'
 import { type FoldName, foldKernel } from '../kernels/foldKernels.ts'
+import { moduleOf } from '../kernels/moduleCache.ts'
 import type { ColumnKernel } from '../kernels/wasmColumns.ts'
 import type { Arena } from '../memory/arena.ts'
 import type { BoundKernel, SentKernel } from './columnTask.ts'
-
-const KEPT_MODULES = 128
-const modules = new Map<string, WebAssembly.Module>()
-let compiledModules = 0
-
-/** The module of these bytes; the same bytes are compiled once. */
-function moduleOf(bytes: Uint8Array<ArrayBuffer>): { readonly key: string; readonly module: WebAssembly.Module } {
-  const key = Array.from(bytes, (byte) => String.fromCharCode(byte)).join('')
-  let module = modules.get(key)
-  if (module === undefined) {
-    module = new WebAssembly.Module(bytes)
-    compiledModules++
-  }
-  modules.delete(key)
-  modules.set(key, module)
-  for (const old of modules.keys()) {
-    if (modules.size <= KEPT_MODULES) break
-    modules.delete(old)
-  }
-  return { key, module }
-}
-
-/** How many modules of column programs this thread has compiled. */
-export function columnModulesCompiled(): number {
-  return compiledModules
-}
 
 /** A kernel that needs nothing but memory. */
 export function sentModule(bytes: Uint8Array<ArrayBuffer>): SentKernel {
@@ -41,7 +16,7 @@ const folds = new Map<FoldName, SentKernel>()
 
 export function sentFold(name: FoldName): SentKernel {
   let fold = folds.get(name)
-  if (fold === undefined) folds.set(name, (fold = { key: name, module: new WebAssembly.Module(foldKernel(name)), functions: [] }))
+  if (fold === undefined) folds.set(name, (fold = { key: name, module: moduleOf(foldKernel(name)).module, functions: [] }))
   return fold
 }
 

@@ -279,6 +279,7 @@ export interface ModuleParts {
 
 const MODULE = 'k'
 const LARGEST_MEMORY_PAGES = 65536
+const CODE_SECTION = 10
 
 /** A module that imports shared memory as `k.memory`, and exports its one function as `run`. */
 export function moduleBytes({ imports, parameters, locals, body }: ModuleParts): Uint8Array<ArrayBuffer> {
@@ -291,15 +292,23 @@ export function moduleBytes({ imports, parameters, locals, body }: ModuleParts):
     return [...text(MODULE), ...text(entry.name), ...description]
   })
   const memory = [...text(MODULE), ...text('memory'), 0x02, 0x03, ...unsigned(1), ...unsigned(LARGEST_MEMORY_PAGES)]
-  const code = [...localRuns(locals), ...body, OP.end]
-  return Uint8Array.from([
+  const declared = localRuns(locals)
+  const functionBytes = declared.length + body.length + 1
+  const codeHead = [...unsigned(1), ...unsigned(functionBytes)]
+  const head = [
     ...[0x00, 0x61, 0x73, 0x6d, 0x01, 0x00, 0x00, 0x00],
     ...section(1, vector(types)),
     ...section(2, vector([memory, ...imported])),
     ...section(3, vector([unsigned(0)])),
     ...section(7, vector([[...text('run'), 0x00, ...unsigned(functions.length)]])),
-    ...section(10, vector([[...unsigned(code.length), ...code]])),
-  ])
+    ...[CODE_SECTION, ...unsigned(codeHead.length + functionBytes), ...codeHead, ...declared],
+  ]
+  // The body is most of it, and is copied once.
+  const bytes = new Uint8Array(head.length + body.length + 1)
+  bytes.set(head)
+  bytes.set(body, head.length)
+  bytes[bytes.length - 1] = OP.end
+  return bytes
 }
 
 function section(id: number, content: Code): number[] {
@@ -310,8 +319,10 @@ function vector(items: readonly Code[]): number[] {
   return [...unsigned(items.length), ...items.flat()]
 }
 
+const encoder = new TextEncoder()
+
 function text(name: string): number[] {
-  const bytes = [...new TextEncoder().encode(name)]
+  const bytes = [...encoder.encode(name)]
   return [...unsigned(bytes.length), ...bytes]
 }
 

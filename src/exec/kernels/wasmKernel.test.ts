@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type RowView, Session } from '../../index.ts'
+import { modulesCompiled } from './moduleCache.ts'
 import { moduleBytes, signed, unsigned } from './wasmEncoder.ts'
-import { modulesCompiled } from './wasmPlan.ts'
 
 let session: Session
 beforeAll(async () => {
@@ -164,6 +164,24 @@ test('integers that leave 32 bits go on as doubles', async () => {
   expect(loop.plan.kernel.target).toBe('wasm')
   expect([...(await y.row(0))]).toEqual([-(2 ** 31) - 1, -(2 ** 31) + 1, 2 ** 62])
   expect([...(await y.row(1))]).toEqual([2 ** 31 - 2, 2 ** 31, (2 ** 31 - 1) ** 2])
+})
+
+test('a second run compiles nothing, nor does a plan that was looked at before the first', async () => {
+  const x = session.fill([64], 2)
+  const loop = session.loop(session.range(64), { x }, ([i], { x }) => x.set(i, Math.hypot(x.get(i), 0.5 + i)))
+  expect(loop.plan.kernel.target).toBe('wasm')
+  const before = modulesCompiled()
+  await loop.run()
+  await loop.run()
+  expect(modulesCompiled()).toBe(before)
+})
+
+test('a plan that was looked at when the number of elements was not known is not what runs', async () => {
+  const values = session.fromColumns({ v: Float64Array.from({ length: 1001 }, (_, i) => i) }).filter((r) => r.v >= 0)
+  const y = session.zeros([1000], { dtype: 'f32' })
+  const loop = session.loop(values, { y }, (r, [i], { y }) => y.set(i, r.v))
+  expect(loop.plan.kernel.target).toBe('wasm-simd')
+  await expect(loop.run()).rejects.toThrow(/key \[1000\]/)
 })
 
 // Law 5 found the sums that are only added, with seed 18420757.

@@ -42,8 +42,8 @@ export function wasmKernel(target: WasmTarget): WasmCode | { readonly because: s
     const locals = new Map<string, WasmType>()
     for (let round = 0; round < MOST_ROUNDS; round++) {
       const writer = new KernelWriter(target, locals, PARTS, round)
-      const code = moduleOf(writer)
-      if (!writer.widened) return code
+      const body = bodyOf(writer)
+      if (!writer.widened) return moduleOf(writer, body)
     }
     return { because: 'the types of its variables do not settle', span: undefined }
   } catch (error) {
@@ -57,14 +57,17 @@ export function wasmKernel(target: WasmTarget): WasmCode | { readonly because: s
 /** Engines take 50,000 locals in a function. */
 const MOST_LOCALS = 40_000
 
-function moduleOf(w: KernelWriter): WasmCode {
-  const { ir, shape } = w.target
+function bodyOf(w: KernelWriter): Code {
+  const { shape } = w.target
   const isRun = shape.space === 'box' || (shape.space === 'rows' && !shape.permuted)
   const loop = isRun ? runs(w) : places(w)
   if (w.declared.length > MOST_LOCALS) throw new NotCompiled('it is too large')
-  const code = [...w.prologue, ...accumulatorStart(w), ...loop, ...accumulatorEnd(w)]
-  const bytes = moduleBytes({ imports: w.imports, parameters: w.parameterTypes, locals: w.declared, body: code })
-  const parameters = ir.parameters.map((parameter) => parameter.name)
+  return [...w.prologue, ...accumulatorStart(w), ...loop, ...accumulatorEnd(w)]
+}
+
+function moduleOf(w: KernelWriter, body: Code): WasmCode {
+  const bytes = moduleBytes({ imports: w.imports, parameters: w.parameterTypes, locals: w.declared, body })
+  const parameters = w.target.ir.parameters.map((parameter) => parameter.name)
   return { bytes, imports: w.imports, errors: w.errors, parameters, simd: w.simd, loops: w.loops, names: () => localNames(w) }
 }
 

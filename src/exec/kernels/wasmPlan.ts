@@ -1,6 +1,5 @@
 /**
- * Decides whether a loop's kernel is WebAssembly, and makes the module: once for all kernels with the same bytes, so
- * that another captured number or another array of the same kind compiles nothing.
+ * Decides whether a loop's kernel is WebAssembly, and makes the module and what it is bound to.
  */
 import type { TypedArray } from '../../core/column.ts'
 import type { FunctionIr } from '../../core/functionIr.ts'
@@ -8,6 +7,7 @@ import type { DType } from '../../core/schema.ts'
 import type { Refusal } from '../../core/span.ts'
 import { ARRAY_OF_DTYPE } from '../../core/storage.ts'
 import type { KernelShape } from './loopKernelShape.ts'
+import { moduleOf } from './moduleCache.ts'
 import type { WasmKernelPlan } from './wasmBinding.ts'
 import type { WasmTarget } from './wasmCode.ts'
 import { type WasmCode, wasmKernel } from './wasmKernel.ts'
@@ -69,13 +69,13 @@ export function planWasm(
     tableTypes: memory.tables.map((table) => (ArrayBuffer.isView(table) && memory.owns(table) ? dtypeOf(table) : undefined)),
     tableLengths: memory.tables.map((table) => table.length),
   }
-  const code = wasmKernel(target)
+  const code = codeOf(target)
   if ('because' in code) return { because: refusal(code.because, code.span) }
   const found = globalsOf(code, memory)
   if (typeof found === 'string') return { because: refusal(found) }
-  const key = Array.from(code.bytes, (byte) => String.fromCharCode(byte)).join('')
+  const { key, module } = moduleOf(code.bytes)
   const plan: WasmKernelPlan = {
-    module: moduleOf(key, code.bytes),
+    module,
     globals: found,
     functions: code.imports.flatMap((entry) => (entry.kind === 'function' ? [entry.name] : [])),
     errors: code.errors,
@@ -85,6 +85,22 @@ export function planWasm(
   }
   const text = (): string => wasmText(code.bytes, code.names())
   return { plan, target: code.simd ? 'wasm-simd' : 'wasm', loops: code.loops, key, text }
+}
+
+type Compiled = ReturnType<typeof wasmKernel>
+
+/** What was last compiled of a body, and for what: a plan that was looked at is what the run after it compiles. */
+const lastOf = new WeakMap<FunctionIr, { readonly of: string; readonly code: Compiled }>()
+
+function codeOf(target: WasmTarget): Compiled {
+  const { ir, shape, ...rest } = target
+  // The values of parameters are the body's own.
+  const of = JSON.stringify([shape.space, shape.extents, shape.permuted, shape.element, [...shape.arrays], [...shape.accumulators], rest])
+  const last = lastOf.get(ir)
+  if (last?.of === of) return last.code
+  const code = wasmKernel(target)
+  lastOf.set(ir, { of, code })
+  return code
 }
 
 function refusal(message: string, span?: Refusal['span']): Refusal {
@@ -134,28 +150,4 @@ function globalsOf(code: WasmCode, memory: WasmMemory): Record<string, number> |
     globals[entry.name] = typeof value === 'number' ? value : value.byteOffset
   }
   return globals
-}
-
-const KEPT_MODULES = 128
-const modules = new Map<string, WebAssembly.Module>()
-let compiled = 0
-
-function moduleOf(key: string, bytes: Uint8Array<ArrayBuffer>): WebAssembly.Module {
-  let module = modules.get(key)
-  if (module === undefined) {
-    module = new WebAssembly.Module(bytes)
-    compiled++
-  }
-  modules.delete(key)
-  modules.set(key, module)
-  for (const old of modules.keys()) {
-    if (modules.size <= KEPT_MODULES) break
-    modules.delete(old)
-  }
-  return module
-}
-
-/** How many modules this thread has compiled. */
-export function modulesCompiled(): number {
-  return compiled
 }

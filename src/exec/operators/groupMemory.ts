@@ -2,6 +2,7 @@
 import type { Column } from '../../core/column.ts'
 import type { ColumnType } from '../../core/schema.ts'
 import { FRAME, frameBytes, type KernelType } from '../kernels/groupKernels.ts'
+import { moduleOf } from '../kernels/moduleCache.ts'
 import type { Arena } from '../memory/arena.ts'
 import { copyInto } from '../memory/shareColumns.ts'
 
@@ -56,7 +57,7 @@ export class GroupMemory {
     kernels.set(this.arena.memory, known)
     let kernel = known.get(key)
     if (kernel === undefined) {
-      const { exports } = new WebAssembly.Instance(moduleOf(key, bytes), { k: { memory: this.arena.memory } })
+      const { exports } = new WebAssembly.Instance(moduleOf(bytes()).module, { k: { memory: this.arena.memory } })
       kernel = exports.run as Kernel // what every module exports
       if (known.size >= MOST_KERNELS) known.clear()
       known.set(key, kernel)
@@ -72,17 +73,6 @@ export class GroupMemory {
 
 const MOST_KERNELS = 256
 const kernels = new WeakMap<WebAssembly.Memory, Map<string, Kernel>>()
-const modules = new Map<string, WebAssembly.Module>()
-
-function moduleOf(key: string, bytes: () => Uint8Array<ArrayBuffer>): WebAssembly.Module {
-  let module = modules.get(key)
-  if (module === undefined) {
-    if (modules.size >= MOST_KERNELS) modules.clear()
-    module = new WebAssembly.Module(bytes())
-    modules.set(key, module)
-  }
-  return module
-}
 
 /** How kernels read a type; undefined for what they do not. */
 export function kernelType(kind: ColumnType['kind']): KernelType | undefined {
