@@ -6,7 +6,7 @@
 import { Bool, Field, Float32, Float64, Int8, Int16, Int32, Int64, Null, Schema, Uint8, Uint16, Uint32, Utf8 } from 'apache-arrow'
 import fc from 'fast-check'
 import { afterAll, expect, test } from 'vitest'
-import { rowReader } from '../src/core/columnOps.ts'
+import { rowReader } from '../src/core/columnReaders.ts'
 import type { FunctionIr, UserFunction } from '../src/core/functionIr.ts'
 import type { LogicalPlan } from '../src/core/logicalPlan.ts'
 import type { ElementType } from '../src/core/schema.ts'

@@ -345,7 +345,7 @@ class TextBuilder implements ColumnBuilder {
 }
 
 /** Offsets are signed 32-bit numbers. */
-const LARGEST_OFFSET = 2 ** 31 - 1
+export const LARGEST_OFFSET: number = 2 ** 31 - 1
 
 class ListBuilder implements ColumnBuilder {
   private readonly child: ColumnBuilder

@@ -2,7 +2,7 @@
  * The nodes behind `union` and `join`: two arrays must go together, which is checked at the call.
  */
 import { checkOneOf } from './arguments.ts'
-import { unifyTypes } from './columnOps.ts'
+import { unifyTypes } from './columnConversions.ts'
 import { elementText, ROW_NUMBERS, UNKNOWN_ELEMENT, unifyElements, valueClassOf } from './elements.ts'
 import type { Engine } from './engine.ts'
 import { PlanError } from './errors.ts'

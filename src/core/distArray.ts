@@ -9,7 +9,7 @@ import type { Schema as ArrowSchema, DataType, RecordBatch, Table } from 'apache
 import { checkCount, checkFunction, checkOneOf } from './arguments.ts'
 import type { Batch, TypedArray } from './column.ts'
 import { valueText } from './columnBuilder.ts'
-import { rowReader } from './columnOps.ts'
+import { rowReader } from './columnReaders.ts'
 import { joinPlan, unionPlan } from './combinations.ts'
 import { elementText, isKnown, rankOf, UNKNOWN_ELEMENT, valueClassOf } from './elements.ts'
 import type { Engine, Folded, FoldKind, WriteForm } from './engine.ts'

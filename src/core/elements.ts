@@ -3,7 +3,7 @@
  *
  * Where only running a function can tell, the element (or one of its columns) is `unknown`; nothing is guessed.
  */
-import { unifyTypes } from './columnOps.ts'
+import { unifyTypes } from './columnConversions.ts'
 import type { Keys } from './logicalPlan.ts'
 import { type ColumnType, type ElementType, type Field, fieldsOf, sameType, typeText } from './schema.ts'
 

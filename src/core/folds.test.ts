@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { columnFromValues } from './columnBuilder.ts'
-import { sliceColumn } from './columnOps.ts'
+import { sliceColumn } from './columnSlices.ts'
 import { PlanError } from './errors.ts'
 import { sumByTree } from './fixedTree.ts'
 import { extremeOf, NumberSum, TreeFold } from './folds.ts'

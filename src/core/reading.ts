@@ -2,7 +2,7 @@
  * Elements out of batches, as JavaScript values with their keys.
  */
 import type { Batch } from './column.ts'
-import { rowReader } from './columnOps.ts'
+import { rowReader } from './columnReaders.ts'
 import { TaskError } from './errors.ts'
 import type { Key } from './indexSpace.ts'
 

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import type { Batch } from '../core/column.ts'
 import { columnFromValues } from '../core/columnBuilder.ts'
-import { rowReader } from '../core/columnOps.ts'
+import { rowReader } from '../core/columnReaders.ts'
 import { PlanError, TaskError } from '../core/errors.ts'
 import type { UserFunction } from '../core/functionIr.ts'
 import type { LogicalPlan } from '../core/logicalPlan.ts'

@@ -1,6 +1,6 @@
 import { afterAll, expect, test } from 'vitest'
 import type { Batch } from '../core/column.ts'
-import { rowReader } from '../core/columnOps.ts'
+import { rowReader } from '../core/columnReaders.ts'
 import { TaskError } from '../core/errors.ts'
 import type { UserFunction } from '../core/functionIr.ts'
 import type { AggregateCall, LogicalPlan } from '../core/logicalPlan.ts'

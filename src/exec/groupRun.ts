@@ -9,7 +9,9 @@
  * have the bits of the fixed tree). How many workers there are decides who does what, never what comes out.
  */
 import type { Column } from '../core/column.ts'
-import { concatColumns, isConcatFree, takeColumn, unifyTypes } from '../core/columnOps.ts'
+import { concatColumns, isConcatFree } from '../core/columnConcat.ts'
+import { unifyTypes } from '../core/columnConversions.ts'
+import { takeColumn } from '../core/columnSlices.ts'
 import { valueClassOf } from '../core/elements.ts'
 import { CHUNK, combinePairwise } from '../core/fixedTree.ts'
 import type { ColumnType } from '../core/schema.ts'

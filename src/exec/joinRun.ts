@@ -5,7 +5,7 @@
  * Every worker makes its own table of the right side's keys, which costs what one table costs: joins whose right side is
  * the larger one gain less.
  */
-import { convertColumn, unifyTypes } from '../core/columnOps.ts'
+import { convertColumn, unifyTypes } from '../core/columnConversions.ts'
 import type { ColumnType } from '../core/schema.ts'
 import type { WideOperator } from '../planner/physical/physicalPlan.ts'
 import { batchAs, concatBatches, type ExecBatch, unifyElements } from './operators/batches.ts'

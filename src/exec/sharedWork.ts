@@ -1,6 +1,6 @@
 /** Wide operators that all workers carry out together, by tasks of their own. */
 import type { Column } from '../core/column.ts'
-import { isConcatFree } from '../core/columnOps.ts'
+import { isConcatFree } from '../core/columnConcat.ts'
 import type { WideOperator } from '../planner/physical/physicalPlan.ts'
 import { type GroupServices, groupedRows } from './groupRun.ts'
 import { joinedRows } from './joinRun.ts'

@@ -1,7 +1,7 @@
 /** A sort on all workers: each sorts a part of the order; bounds are picked from a sample, which decides who does how much and nothing else. */
 import type { Column } from '../core/column.ts'
 import { isValid } from '../core/column.ts'
-import { takeColumn } from '../core/columnOps.ts'
+import { takeColumn } from '../core/columnSlices.ts'
 import type { ExecBatch } from './operators/batches.ts'
 import { sortedRows } from './operators/order.ts'
 import type { SortTask } from './operators/sortTask.ts'

@@ -4,7 +4,7 @@
  */
 import { type Field as ArrowField, type Data, type DataType, makeData, RecordBatch, type Schema, Struct, Table } from 'apache-arrow'
 import type { Batch, Column } from '../core/column.ts'
-import { sliceColumn } from '../core/columnOps.ts'
+import { sliceColumn } from '../core/columnSlices.ts'
 import { Bug } from '../core/errors.ts'
 import type { ElementType } from '../core/schema.ts'
 import { bitsFrom } from './arrowColumns.ts'

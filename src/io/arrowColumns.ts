@@ -6,7 +6,8 @@
  */
 import { type Data, DataType, type RecordBatch, type Table, type Vector } from 'apache-arrow'
 import type { Batch, Column } from '../core/column.ts'
-import { concatColumns, emptyColumn, sliceColumn, takeColumn } from '../core/columnOps.ts'
+import { concatColumns } from '../core/columnConcat.ts'
+import { emptyColumn, sliceColumn, takeColumn } from '../core/columnSlices.ts'
 import type { ColumnType, ElementType } from '../core/schema.ts'
 import { columnError, columnTypeOfArrow, inside, type Place } from './arrowTypes.ts'
 import { float64OfDecimals } from './decimals.ts'

@@ -34,7 +34,7 @@ import {
 } from 'apache-arrow'
 import { afterAll, expect, test } from 'vitest'
 import { columnFromValues } from '../core/columnBuilder.ts'
-import { rowReader, valueReader } from '../core/columnOps.ts'
+import { rowReader, valueReader } from '../core/columnReaders.ts'
 import { PlanError, SourceError } from '../core/errors.ts'
 import type { ArraySource } from '../core/ports.ts'
 import { type ColumnType, fieldsOf, typeText } from '../core/schema.ts'

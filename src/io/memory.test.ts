@@ -1,6 +1,6 @@
 import { DateDay, Dictionary, Field, Float64, Int8, Int32, Schema, Table, Utf8, vectorFromArray } from 'apache-arrow'
 import { expect, test } from 'vitest'
-import { rowReader } from '../core/columnOps.ts'
+import { rowReader } from '../core/columnReaders.ts'
 import { PlanError } from '../core/errors.ts'
 import type { ArraySource } from '../core/ports.ts'
 import { fieldsOf, typeText } from '../core/schema.ts'

@@ -1,6 +1,7 @@
 /** Batches of any size as batches of one size: row groups, record batches. */
 import type { Batch, Column } from '../core/column.ts'
-import { concatColumns, sliceColumn } from '../core/columnOps.ts'
+import { concatColumns } from '../core/columnConcat.ts'
+import { sliceColumn } from '../core/columnSlices.ts'
 import { type ElementType, fieldsOf } from '../core/schema.ts'
 
 /** A batch is ended before its bytes pass this, whatever its rows. */

@@ -5,7 +5,7 @@
  * digits of their unit; NaN and Infinity are written as such.
  */
 import { type Column, isValid } from '../core/column.ts'
-import { valueReader } from '../core/columnOps.ts'
+import { valueReader } from '../core/columnReaders.ts'
 import { PlanError } from '../core/errors.ts'
 import { type ColumnType, fieldsOf, type TimeUnit, typeText } from '../core/schema.ts'
 import { writeAtomically } from './atomicFile.ts'

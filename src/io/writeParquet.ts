@@ -10,7 +10,7 @@
 import { crc32 } from 'node:zlib'
 import { tableToIPC } from 'apache-arrow'
 import { type Batch, type Column, isValid } from '../core/column.ts'
-import { emptyColumn } from '../core/columnOps.ts'
+import { emptyColumn } from '../core/columnSlices.ts'
 import { Bug, PlanError } from '../core/errors.ts'
 import { type ColumnType, type ElementType, type Field, fieldsOf, typeText } from '../core/schema.ts'
 import { toArrowTable } from './arrowBatches.ts'

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import type { Batch } from '../../core/column.ts'
 import { columnFromValues } from '../../core/columnBuilder.ts'
-import { rowReader } from '../../core/columnOps.ts'
+import { rowReader } from '../../core/columnReaders.ts'
 import { MemoryError } from '../../core/errors.ts'
 import type { Shape } from '../../core/indexSpace.ts'
 import type { ColumnType, DType } from '../../core/schema.ts'

@@ -7,7 +7,8 @@
  */
 import type { Column, TypedArray } from '../../core/column.ts'
 import { columnFromValues } from '../../core/columnBuilder.ts'
-import { concatColumns, sliceColumn, takeColumn } from '../../core/columnOps.ts'
+import { concatColumns } from '../../core/columnConcat.ts'
+import { sliceColumn, takeColumn } from '../../core/columnSlices.ts'
 import { PlanError } from '../../core/errors.ts'
 import { type Key, positionOf, type Selector } from '../../core/indexSpace.ts'
 import { type DType, fieldsOf } from '../../core/schema.ts'

@@ -7,7 +7,10 @@
  */
 import type { Batch, Column, TypedArray } from '../../core/column.ts'
 import { columnFromValues } from '../../core/columnBuilder.ts'
-import { concatColumns, rowReader, takeColumn, unifyFields } from '../../core/columnOps.ts'
+import { concatColumns } from '../../core/columnConcat.ts'
+import { unifyFields } from '../../core/columnConversions.ts'
+import { rowReader } from '../../core/columnReaders.ts'
+import { takeColumn } from '../../core/columnSlices.ts'
 import { Bug, PlanError } from '../../core/errors.ts'
 import { isInside, outsideMessage, type Shape, sizeOfShape } from '../../core/indexSpace.ts'
 import type { LogicalPlan } from '../../core/logicalPlan.ts'

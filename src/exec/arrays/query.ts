@@ -5,7 +5,7 @@
  * elements are numbers (0n for i64, false for bool); ranges are given densely, so they need numbers.
  */
 import type { Column, TypedArray } from '../../core/column.ts'
-import { rowReader, valueReader } from '../../core/columnOps.ts'
+import { rowReader, valueReader } from '../../core/columnReaders.ts'
 import { PlanError } from '../../core/errors.ts'
 import { isInside, type Key, outsideMessage, positionOf, type Selector, type Shape, sizeOfShape } from '../../core/indexSpace.ts'
 import { type DType, type ElementType, typeText } from '../../core/schema.ts'

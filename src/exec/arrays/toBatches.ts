@@ -1,6 +1,6 @@
 /** Storage to batches, in key order, for plans that read it. */
 import type { Batch, Column } from '../../core/column.ts'
-import { sliceColumn } from '../../core/columnOps.ts'
+import { sliceColumn } from '../../core/columnSlices.ts'
 import { keyAt, type Shape, sizeOfShape } from '../../core/indexSpace.ts'
 import { ARRAY_OF_DTYPE, type DenseStorage, type Storage } from '../../core/storage.ts'
 import { isCompact, placeOf } from './rows.ts'

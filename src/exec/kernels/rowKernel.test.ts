@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import type { Batch } from '../../core/column.ts'
 import { columnFromValues } from '../../core/columnBuilder.ts'
-import { rowReader, valueReader } from '../../core/columnOps.ts'
+import { rowReader, valueReader } from '../../core/columnReaders.ts'
 import type { Callback } from '../../core/transformations.ts'
 import { lowerFunction, returnedElement } from '../../planner/function/userFunction.ts'
 import { rowBatch, scalarBatch } from '../operators/batches.ts'

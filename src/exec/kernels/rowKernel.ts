@@ -7,7 +7,7 @@
  */
 import type { Batch, Column } from '../../core/column.ts'
 import { createBuilder } from '../../core/columnBuilder.ts'
-import { rowReader, valueReader } from '../../core/columnOps.ts'
+import { rowReader, valueReader } from '../../core/columnReaders.ts'
 import { Bug } from '../../core/errors.ts'
 import type { Expr, FunctionIr } from '../../core/functionIr.ts'
 import { rowIrOf } from '../../core/functionUse.ts'

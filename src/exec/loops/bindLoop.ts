@@ -1,6 +1,6 @@
 /** Binds a kernel to its arrays, accumulators and generators, once for each worker and loop. */
 
-import { valueReader } from '../../core/columnOps.ts'
+import { valueReader } from '../../core/columnReaders.ts'
 import { PlanError } from '../../core/errors.ts'
 import { outsideMessage } from '../../core/indexSpace.ts'
 import { IterationRng } from '../../core/random.ts'

@@ -4,7 +4,7 @@
  */
 import type { Column, TypedArray } from '../../core/column.ts'
 import { createBuilder } from '../../core/columnBuilder.ts'
-import { rowReader, type ValueReader, valueReader } from '../../core/columnOps.ts'
+import { rowReader, type ValueReader, valueReader } from '../../core/columnReaders.ts'
 import { PlanError } from '../../core/errors.ts'
 import { outsideMessage, positionOf, sizeOfShape } from '../../core/indexSpace.ts'
 import { type ColumnType, type DType, type ElementType, fieldsOf } from '../../core/schema.ts'

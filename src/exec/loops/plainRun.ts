@@ -3,7 +3,7 @@
  */
 
 import type { TypedArray } from '../../core/column.ts'
-import { rowReader } from '../../core/columnOps.ts'
+import { rowReader } from '../../core/columnReaders.ts'
 import { Bug } from '../../core/errors.ts'
 import { IterationRng } from '../../core/random.ts'
 import type { DenseStorage, Storage } from '../../core/storage.ts'

@@ -1,5 +1,5 @@
 /** The first element in which a parallel run and the serial program differ, by bits. */
-import { rowReader } from '../../core/columnOps.ts'
+import { rowReader } from '../../core/columnReaders.ts'
 import { keyAt } from '../../core/indexSpace.ts'
 import type { DenseStorage, SparseStorage, Storage, TableStorage } from '../../core/storage.ts'
 import { storagesOf } from './kernelPlan.ts'

@@ -5,7 +5,8 @@
  */
 import { type Column, isValid } from '../../core/column.ts'
 import { columnFromValues } from '../../core/columnBuilder.ts'
-import { emptyColumn, takeColumn, valueReader } from '../../core/columnOps.ts'
+import { valueReader } from '../../core/columnReaders.ts'
+import { emptyColumn, takeColumn } from '../../core/columnSlices.ts'
 import { valueClassOf } from '../../core/elements.ts'
 import { PlanError } from '../../core/errors.ts'
 import { sumByTree } from '../../core/fixedTree.ts'

@@ -3,7 +3,9 @@
  */
 import type { Batch, Column } from '../../core/column.ts'
 import { columnFromValues } from '../../core/columnBuilder.ts'
-import { concatColumns, convertColumn, nullColumn, sliceColumn, takeColumn, unifyFields, unifyTypes } from '../../core/columnOps.ts'
+import { concatColumns } from '../../core/columnConcat.ts'
+import { convertColumn, unifyFields, unifyTypes } from '../../core/columnConversions.ts'
+import { nullColumn, sliceColumn, takeColumn } from '../../core/columnSlices.ts'
 import { PlanError } from '../../core/errors.ts'
 import { type ColumnType, type ElementType, type Field, fieldsOf, sameType, VALUE_COLUMN } from '../../core/schema.ts'
 

@@ -1,5 +1,5 @@
 /** Converts single values to a dtype; a value that does not fit is an error naming it and its row. */
-import { castColumn } from '../../core/columnOps.ts'
+import { castColumn } from '../../core/columnConversions.ts'
 import { PlanError } from '../../core/errors.ts'
 import { isNullable } from './batches.ts'
 import { counting, type OpenNarrow } from './operator.ts'

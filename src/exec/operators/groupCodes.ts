@@ -7,7 +7,9 @@
  * Ranges are coded apart from each other, in any thread; `groupMerge.ts` makes one numbering of theirs.
  */
 import type { Column } from '../../core/column.ts'
-import { concatColumns, convertColumn, takeColumn } from '../../core/columnOps.ts'
+import { concatColumns } from '../../core/columnConcat.ts'
+import { convertColumn } from '../../core/columnConversions.ts'
+import { takeColumn } from '../../core/columnSlices.ts'
 import type { ColumnType } from '../../core/schema.ts'
 import { countKernel, FRAME } from '../kernels/groupKernels.ts'
 import type { Arena } from '../memory/arena.ts'

@@ -11,7 +11,7 @@
  * `groupCodes.ts`, and slots are as many as it counted.
  */
 import type { Column } from '../../core/column.ts'
-import { convertColumn } from '../../core/columnOps.ts'
+import { convertColumn } from '../../core/columnConversions.ts'
 import { CHUNK, combinePairwise } from '../../core/fixedTree.ts'
 import { FIXED_FORMS, isFixedKind } from '../../core/fixedValues.ts'
 import type { ColumnType } from '../../core/schema.ts'

@@ -1,6 +1,7 @@
 /** The tasks of a parallel group-by: what a worker is sent, and what it sends back, as batches of hidden columns. */
 import type { Column } from '../../core/column.ts'
-import { concatColumns, convertColumn } from '../../core/columnOps.ts'
+import { concatColumns } from '../../core/columnConcat.ts'
+import { convertColumn } from '../../core/columnConversions.ts'
 import type { ColumnType } from '../../core/schema.ts'
 import type { Aggregate } from '../../planner/physical/physicalPlan.ts'
 import type { Arena } from '../memory/arena.ts'

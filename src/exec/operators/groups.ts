@@ -1,6 +1,7 @@
 /** Groups whose values a function of the user's sees: reduce and map of groupBy. */
 import { createBuilder } from '../../core/columnBuilder.ts'
-import { rowReader, takeColumn, valueReader } from '../../core/columnOps.ts'
+import { rowReader, valueReader } from '../../core/columnReaders.ts'
+import { takeColumn } from '../../core/columnSlices.ts'
 import { CHUNK, combinePairwise } from '../../core/fixedTree.ts'
 import { RowFailure, rowFailure } from '../kernels/rowFailure.ts'
 import { callable } from '../kernels/rowKernel.ts'

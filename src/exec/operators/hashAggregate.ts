@@ -1,6 +1,6 @@
 /** Groups by the first hidden column, in order of first appearance, and computes aggregates of the others. */
 import type { Column } from '../../core/column.ts'
-import { takeColumn } from '../../core/columnOps.ts'
+import { takeColumn } from '../../core/columnSlices.ts'
 import type { Aggregate } from '../../planner/physical/physicalPlan.ts'
 import { aggregateColumn } from './aggregates.ts'
 import { concatBatches, type ExecBatch, emptyBatch, rowBatch } from './batches.ts'

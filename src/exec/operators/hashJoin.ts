@@ -6,7 +6,9 @@
  * other, in any thread; one after another they are the join.
  */
 import type { Column } from '../../core/column.ts'
-import { concatColumns, convertColumn, sliceColumn, takeColumn, unifyTypes } from '../../core/columnOps.ts'
+import { concatColumns } from '../../core/columnConcat.ts'
+import { convertColumn, unifyTypes } from '../../core/columnConversions.ts'
+import { sliceColumn, takeColumn } from '../../core/columnSlices.ts'
 import { PlanError } from '../../core/errors.ts'
 import { type ColumnType, fieldsOf, typeText } from '../../core/schema.ts'
 import type { WideOperator } from '../../planner/physical/physicalPlan.ts'

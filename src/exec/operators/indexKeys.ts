@@ -1,5 +1,5 @@
 /** Sorts elements by their explicit keys; equal keys are combined in row order, or an error naming both rows. */
-import { rowReader } from '../../core/columnOps.ts'
+import { rowReader } from '../../core/columnReaders.ts'
 import { PlanError } from '../../core/errors.ts'
 import { rowFailure } from '../kernels/rowFailure.ts'
 import { callable } from '../kernels/rowKernel.ts'

@@ -8,7 +8,8 @@
  */
 import { type Column, isValid } from '../../core/column.ts'
 import { valueText } from '../../core/columnBuilder.ts'
-import { emptyColumn, valueReader } from '../../core/columnOps.ts'
+import { valueReader } from '../../core/columnReaders.ts'
+import { emptyColumn } from '../../core/columnSlices.ts'
 import { Bug } from '../../core/errors.ts'
 import { type ColumnType, sameType, typeText } from '../../core/schema.ts'
 import { ByteTable, type Piece, type Unknown, type Words, WordTable } from './keyTable.ts'

@@ -1,7 +1,7 @@
 /** Gives every element the key the function returns: integers, one per axis, from 0. */
 import type { Column } from '../../core/column.ts'
 import { isValid } from '../../core/column.ts'
-import { valueReader } from '../../core/columnOps.ts'
+import { valueReader } from '../../core/columnReaders.ts'
 import { PlanError } from '../../core/errors.ts'
 import { outsideMessage } from '../../core/indexSpace.ts'
 import type { RowContext } from '../kernels/rowFailure.ts'

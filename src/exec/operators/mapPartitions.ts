@@ -1,6 +1,6 @@
 /** Calls the function once with all elements of a partition; the result is a table of what it yields. */
 import { createBuilder } from '../../core/columnBuilder.ts'
-import { rowReader } from '../../core/columnOps.ts'
+import { rowReader } from '../../core/columnReaders.ts'
 import { PlanError } from '../../core/errors.ts'
 import { rowFailure } from '../kernels/rowFailure.ts'
 import { callable } from '../kernels/rowKernel.ts'

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { columnFromValues } from '../../core/columnBuilder.ts'
-import { rowReader } from '../../core/columnOps.ts'
+import { rowReader } from '../../core/columnReaders.ts'
 import type { AggregateKind, JoinHow } from '../../core/logicalPlan.ts'
 import type { WideOperator } from '../../planner/physical/physicalPlan.ts'
 import { type ExecBatch, rowBatch, scalarBatch } from './batches.ts'

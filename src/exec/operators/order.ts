@@ -3,7 +3,7 @@
  * earlier dates first; null last in both directions. Descending reverses everything but the nulls.
  */
 import type { Column } from '../../core/column.ts'
-import { valueReader } from '../../core/columnOps.ts'
+import { valueReader } from '../../core/columnReaders.ts'
 import { PlanError } from '../../core/errors.ts'
 import { typeText } from '../../core/schema.ts'
 import { radixRows } from './radixSort.ts'

@@ -3,7 +3,7 @@
  * keys of the table itself, so the parts one after another are the sorted table, and nothing has to be merged.
  */
 import type { Column } from '../../core/column.ts'
-import { takeColumn } from '../../core/columnOps.ts'
+import { takeColumn } from '../../core/columnSlices.ts'
 import { type ExecBatch, takeBatch } from './batches.ts'
 import { sortedRows } from './order.ts'
 import { typedLoop, wordsOf } from './typedLoops.ts'

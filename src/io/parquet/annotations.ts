@@ -7,7 +7,7 @@
  */
 import type { Column } from '../../core/column.ts'
 import { columnFromValues } from '../../core/columnBuilder.ts'
-import { valueReader } from '../../core/columnOps.ts'
+import { valueReader } from '../../core/columnReaders.ts'
 import { type ColumnType, type TimeUnit, typeText } from '../../core/schema.ts'
 import { columnError, inside, type Place } from '../arrowTypes.ts'
 import { unitRatio } from './ownSchema.ts'

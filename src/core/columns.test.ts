@@ -1,7 +1,10 @@
 import { expect, test } from 'vitest'
 import type { Column } from './column.ts'
 import { columnFromValues } from './columnBuilder.ts'
-import { castColumn, concatColumns, convertColumn, nullColumn, rowReader, sliceColumn, takeColumn, valueReader } from './columnOps.ts'
+import { concatColumns } from './columnConcat.ts'
+import { castColumn, convertColumn } from './columnConversions.ts'
+import { rowReader, valueReader } from './columnReaders.ts'
+import { nullColumn, sliceColumn, takeColumn } from './columnSlices.ts'
 
 function valuesOf(column: Column): unknown[] {
   const read = valueReader(column)

@@ -1,0 +1,170 @@
+/**
+ * Parts of columns: elements at given places, or from one place to another.
+ *
+ * `takeColumn` copies into ordinary ArrayBuffers; the buffers of `sliceColumn` are views of its input's.
+ */
+import type { Column, TypedArray } from './column.ts'
+import { columnFromValues, LARGEST_OFFSET } from './columnBuilder.ts'
+import { PlanError } from './errors.ts'
+import type { ColumnType } from './schema.ts'
+
+/** The elements at `indices`, in their order; -1 gives null. */
+export function takeColumn(column: Column, indices: Int32Array): Column {
+  const length = indices.length
+  const validity = takenValidity(column, indices)
+  const { type } = column
+  const base = { type, length, ...(validity === undefined ? {} : { validity }) }
+  switch (type.kind) {
+    case 'null':
+    case 'unknown':
+      return { type, length }
+    case 'object': {
+      const objects = Array.from(indices, (index) => (index < 0 ? null : column.objects?.[index]))
+      return { type, length, objects }
+    }
+    case 'struct':
+      return { ...base, children: (column.children ?? []).map((child) => takeColumn(child, indices)) }
+    case 'list': {
+      const { offsets, sources } = takenRanges(column, indices)
+      const child = column.children?.[0] ?? emptyColumn(type.item)
+      return { ...base, offsets, children: [takeColumn(child, sources)] }
+    }
+    case 'utf8':
+    case 'binary':
+      return { ...base, ...takenBytes(column, indices) }
+    default:
+      return { ...base, values: takenValues(column.values ?? new Float64Array(0), indices) }
+  }
+}
+
+function takenValues(values: TypedArray | BigUint64Array, indices: Int32Array): TypedArray | BigUint64Array {
+  if (values instanceof Float64Array) return takeNumbers(values, indices, new Float64Array(indices.length))
+  if (values instanceof Int32Array) return takeNumbers(values, indices, new Int32Array(indices.length))
+  if (values instanceof BigInt64Array || values instanceof BigUint64Array) {
+    const out = values instanceof BigInt64Array ? new BigInt64Array(indices.length) : new BigUint64Array(indices.length)
+    for (let i = 0; i < indices.length; i++) {
+      const index = indices[i] ?? -1
+      if (index >= 0) out[i] = values[index] ?? 0n
+    }
+    return out
+  }
+  const numbers = values as NumberArray // the 64-bit integers are handled above
+  return takeNumbers(numbers, indices, new (numbers.constructor as new (length: number) => NumberArray)(indices.length))
+}
+
+type NumberArray = Exclude<TypedArray, BigInt64Array>
+
+function takeNumbers<A extends NumberArray>(values: A, indices: Int32Array, out: A): A {
+  for (let i = 0; i < indices.length; i++) {
+    const index = indices[i] as number // i < length
+    if (index >= 0) out[i] = values[index] as number // indices lie inside the column
+  }
+  return out
+}
+
+function takenValidity(column: Column, indices: Int32Array): Uint8Array | undefined {
+  const old = column.validity
+  if (old === undefined && !indices.includes(-1)) return undefined
+  const validity = new Uint8Array((indices.length + 7) >> 3)
+  let nulls = 0
+  for (let i = 0; i < indices.length; i++) {
+    const index = indices[i] as number // i < length
+    if (index >= 0 && (old === undefined || ((old[index >> 3] as number) & (1 << (index & 7))) !== 0)) {
+      validity[i >> 3] = (validity[i >> 3] as number) | (1 << (i & 7))
+    } else nulls++
+  }
+  return nulls === 0 ? undefined : validity
+}
+
+function takenRanges(column: Column, indices: Int32Array): { offsets: Int32Array; sources: Int32Array } {
+  const old = column.offsets ?? new Int32Array(1)
+  const offsets = takenOffsets(old, indices, column.validity)
+  const sources = new Int32Array(offsets[indices.length] ?? 0)
+  let at = 0
+  for (let i = 0; i < indices.length; i++) {
+    const index = indices[i] as number // i < length
+    const length = (offsets[i + 1] as number) - (offsets[i] as number)
+    for (let k = 0; k < length; k++) sources[at++] = (old[index] as number) + k
+  }
+  return { offsets, sources }
+}
+
+function takenOffsets(old: Int32Array, indices: Int32Array, validity: Uint8Array | undefined): Int32Array {
+  const offsets = new Int32Array(indices.length + 1)
+  let at = 0
+  for (let i = 0; i < indices.length; i++) {
+    const index = indices[i] as number // i < length
+    const present = index >= 0 && (validity === undefined || ((validity[index >> 3] as number) & (1 << (index & 7))) !== 0)
+    if (present) at += (old[index + 1] as number) - (old[index] as number)
+    if (at > LARGEST_OFFSET)
+      throw new PlanError('A column would hold more than 2 GiB of text in one piece. Cut the array with repartition({ partitions }).')
+    offsets[i + 1] = at
+  }
+  return offsets
+}
+
+function takenBytes(column: Column, indices: Int32Array): { values: Uint8Array; offsets: Int32Array } {
+  const old = column.offsets ?? new Int32Array(1)
+  const bytes = bytesOf(column)
+  const offsets = takenOffsets(old, indices, column.validity)
+  const values = new Uint8Array(offsets[indices.length] ?? 0)
+  for (let i = 0; i < indices.length; i++) {
+    const start = offsets[i] as number
+    const length = (offsets[i + 1] as number) - start
+    if (length === 0) continue
+    const from = old[indices[i] as number] as number // length > 0: the index is not -1
+    if (length > 24) values.set(bytes.subarray(from, from + length), start)
+    else for (let k = 0; k < length; k++) values[start + k] = bytes[from + k] as number
+  }
+  return { values, offsets }
+}
+
+/** The bytes of texts and of binary values; none where there is no value. */
+export function bytesOf(column: Column): Uint8Array {
+  return column.values instanceof Uint8Array ? column.values : new Uint8Array(0)
+}
+
+/** Elements `from` to `to` (exclusive); shares buffers except the validity bitmap. */
+export function sliceColumn(column: Column, from: number, to: number): Column {
+  if (from === 0 && to === column.length) return column
+  const length = to - from
+  const validity = column.validity === undefined ? undefined : sliceBits(column.validity, from, length)
+  const base = { type: column.type, length, ...(validity === undefined ? {} : { validity }) }
+  switch (column.type.kind) {
+    case 'null':
+    case 'unknown':
+      return { type: column.type, length }
+    case 'object':
+      return { type: column.type, length, objects: column.objects?.slice(from, to) ?? [] }
+    case 'struct':
+      return { ...base, children: (column.children ?? []).map((child) => sliceColumn(child, from, to)) }
+    case 'list':
+      return { ...base, offsets: column.offsets?.subarray(from, to + 1) ?? new Int32Array(1), children: column.children ?? [] }
+    case 'utf8':
+    case 'binary':
+      return { ...base, offsets: column.offsets?.subarray(from, to + 1) ?? new Int32Array(1), values: bytesOf(column) }
+    default:
+      return { ...base, values: column.values?.subarray(from, to) ?? new Float64Array(0) }
+  }
+}
+
+/** `length` bits from bit `from` on, or undefined when all are set. */
+function sliceBits(bits: Uint8Array, from: number, length: number): Uint8Array | undefined {
+  const out = new Uint8Array((length + 7) >> 3)
+  let nulls = 0
+  for (let i = 0; i < length; i++) {
+    if (((bits[(from + i) >> 3] as number) & (1 << ((from + i) & 7))) !== 0) out[i >> 3] = (out[i >> 3] as number) | (1 << (i & 7))
+    else nulls++
+  }
+  return nulls === 0 ? undefined : out
+}
+
+/** A column of no elements. */
+export function emptyColumn(type: ColumnType): Column {
+  return columnFromValues([], type)
+}
+
+/** A column of `length` nulls. */
+export function nullColumn(type: ColumnType, length: number): Column {
+  return takeColumn(emptyColumn(type), new Int32Array(length).fill(-1))
+}
