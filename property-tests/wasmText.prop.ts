@@ -171,7 +171,7 @@ function kernelOf(ir: FunctionIr, element: NumericElement, precision: 'exact' | 
     ['most', 'max'],
     ['calls', 'count'],
   ] as const)
-  return kernelForecast({ analyzed, accumulators, rngs: new Map(), buffers: new Map() })?.plan
+  return kernelForecast({ analyzed, accumulators, rngs: new Map(), buffers: new Map() })?.plans[0]
 }
 
 function overOf(element: NumericElement): LoopOver {

@@ -27,12 +27,14 @@ import { UpdateBuffer } from './core/updateBuffer.ts'
 import type { Access } from './exec/arrayStore.ts'
 import { copyStorage } from './exec/arrays/storageBlocks.ts'
 import { blocksAlong } from './exec/loops/cutBlocks.ts'
+import { DistributedLoop } from './exec/loops/distributedLoop.ts'
 import type { Finding } from './exec/loops/inspector/finding.ts'
 import { Inspector } from './exec/loops/inspector/inspector.ts'
 import { kernelCode } from './exec/loops/kernelCode.ts'
 import { type KernelForecast, kernelForecast } from './exec/loops/kernelForecast.ts'
 import type { LoopInputs } from './exec/loops/loopInputs.ts'
 import { type PassResult, type PreparedLoop, prepareLoop } from './exec/loops/loopRun.ts'
+import { codeOfParts } from './exec/loops/partKernels.ts'
 import { otherTurn, TURN_MS } from './exec/loops/preparedLoop.ts'
 import { capturedNow, sameCaptures } from './planner/function/capturedNow.ts'
 import type { EnvValue } from './planner/function/context.ts'
@@ -145,7 +147,7 @@ export class LoopHandle implements Loop {
     const reason = `${plan.schedule.reason}${finding === undefined ? '' : `${finding.kind === 'nothing' ? '. ' : ': '}${finding.text}`}`
     const { kernel = plan.kernel, execution, predictedMilliseconds } = prepared
     const cost = defined({ predictedMilliseconds, measured: this.#measured })
-    return { ...plan, schedule: { ...plan.schedule, blocks, reason }, kernel, execution, cost }
+    return { ...plan, ...partsOf(plan, prepared), schedule: { ...plan.schedule, blocks, reason }, kernel, execution, cost }
   }
 
   explain(options: { readonly format?: 'text' | 'json'; readonly kernel?: boolean } = {}): string {
@@ -158,7 +160,10 @@ export class LoopHandle implements Loop {
     const prepared = this.#prepared?.loop
     if (prepared !== undefined) return { loops: prepared.innerLoops ?? [], ...defined({ code: prepared.kernelCode?.() }) }
     const forecast = this.#forecast()
-    return forecast === undefined ? { loops: [] } : { loops: forecast.innerLoops, code: kernelCode(forecast.plan) }
+    if (forecast === undefined) return { loops: [] }
+    const codes = forecast.plans.map((plan) => kernelCode(plan))
+    const [code] = codes.length > 1 ? [codeOfParts(codes)] : codes
+    return { loops: forecast.innerLoops, ...defined({ code }) }
   }
 
   /** The kernel as far as it is known before a run. */
@@ -552,6 +557,20 @@ export class LoopHandle implements Loop {
 
   #nodes(): Set<LogicalPlan> {
     return new Set([...(this.#overPlan === undefined ? [] : [this.#overPlan]), ...this.#bindings.arrays.values()])
+  }
+}
+
+/** The planned parts with their blocks. */
+function partsOf({ parts }: LoopPlan, prepared: PreparedLoop): Pick<LoopPlan, 'parts'> {
+  if (parts === undefined || !(prepared instanceof DistributedLoop)) return {}
+  return {
+    parts: parts.map(({ schedule, statements }, at) => {
+      const loop = prepared.parts[at]?.loop
+      return {
+        schedule: { ...schedule, blocks: loop === undefined || schedule.kind === 'serial' ? [] : blocksAlong(loop.blocks) },
+        statements,
+      }
+    }),
   }
 }
 

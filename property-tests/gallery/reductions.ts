@@ -70,6 +70,48 @@ export const reductions: readonly Entry[] = [
     },
   }),
   entry({
+    name: 'prefix sum beside a map',
+    what: 'one statement needs the element before, the other needs nothing: two loops',
+    data: { x: random([N], 21), y: zeros([N]), z: zeros([N]) },
+    loops: (session, { x, y, z }) =>
+      session.loop(session.range(N), { x, y, z }, ([i], { x, y, z }) => {
+        const v = x.get(i) * 2 - 1
+        y.set(i, (i > 0 ? y.get(i - 1) : 0) + v)
+        z.set(i, Math.sqrt(v * v + 1))
+      }),
+    plain: ({ x, y, z }) => {
+      for (let i = 0; i < N; i++) {
+        const v = x[i]! * 2 - 1
+        y[i] = (i > 0 ? y[i - 1]! : 0) + v
+        z[i] = Math.sqrt(v * v + 1)
+      }
+    },
+  }),
+  entry({
+    name: 'smoothing, then a histogram of the errors',
+    what: 'the recurrence runs first; what is counted of it needs no order',
+    data: { x: random([N], 22), s: zeros([N]), bins: zeros([16], 'i32') },
+    loops: (session, { x, s, bins }) => {
+      const squares = session.accumulator('sum')
+      return session.loop(session.range(N), { x, s, bins, squares }, ([i], { x, s, bins, squares }) => {
+        s.set(i, i === 0 ? x.get(0) : 0.7 * s.get(i - 1) + 0.3 * x.get(i))
+        const error = x.get(i) - s.get(i)
+        bins.add(Math.floor((error + 1) * 8), 1)
+        squares.add(error * error)
+      })
+    },
+    plain: ({ x, s, bins }) => {
+      let squares = 0
+      for (let i = 0; i < N; i++) {
+        s[i] = i === 0 ? x[0]! : 0.7 * s[i - 1]! + 0.3 * x[i]!
+        const error = x[i]! - s[i]!
+        bins[Math.floor((error + 1) * 8)]!++
+        squares += error * error
+      }
+      return { squares }
+    },
+  }),
+  entry({
     name: 'exponential smoothing of many series',
     what: 'along time t, for each series s',
     data: { x: random([50, 20], 5), y: zeros([50, 20]) },

@@ -109,7 +109,8 @@ function verdictOf({ name, what }: Entry, loop: string, plan: LoopPlan): Verdict
   const { kind, axes, reason, steps } = plan.schedule
   const on = (some: readonly number[]) => `${some.length > 1 ? 'axes' : 'axis'} ${some.join(', ')}`
   const cut = axes.length === 0 || kind === 'independent' ? kind : `${kind} on ${on(axes)}`
-  const schedule = steps === undefined ? cut : `${kind} in steps of ${on(steps.axes)}, ${steps.inside} inside`
+  const stepwise = steps === undefined ? cut : `${kind} in steps of ${on(steps.axes)}, ${steps.inside} inside`
+  const schedule = plan.parts === undefined ? stepwise : `in ${plan.parts.length} parts`
   const isSerial = kind === 'serial'
   const blocking = isSerial ? blockingOf(plan) : undefined
   const uninspected = plan.rejected

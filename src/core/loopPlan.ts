@@ -30,6 +30,23 @@ export interface Steps {
   readonly inside: ScheduleKind
 }
 
+/** The schedule, the axes it cuts, the blocks along each (empty until the data is known), and why it was taken. */
+export interface PlannedSchedule {
+  readonly kind: ScheduleKind
+  readonly axes: readonly number[]
+  readonly blocks: readonly number[]
+  readonly reason: string
+  /** Of a wavefront whose outer axes run in order, a step for each of their indices; absent otherwise. */
+  readonly steps?: Steps
+}
+
+/** One of the loops that a body is split into. */
+export interface PlannedPart {
+  readonly schedule: PlannedSchedule
+  /** The statements that it runs, in their order; one that only computes what others use may be in several parts. */
+  readonly statements: readonly Span[]
+}
+
 export interface MeasuredPass {
   readonly milliseconds: number
   /** What it was expected to take. */
@@ -43,15 +60,13 @@ export interface MeasuredPass {
 export interface LoopPlan {
   /** As asked for in the options. */
   readonly order: 'serial' | 'any'
-  /** The schedule, the axes it cuts, the blocks along each (empty until the data is known), and why it was taken. */
-  readonly schedule: {
-    readonly kind: ScheduleKind
-    readonly axes: readonly number[]
-    readonly blocks: readonly number[]
-    readonly reason: string
-    /** Of a wavefront whose outer axes run in order, a step for each of their indices; absent otherwise. */
-    readonly steps?: Steps
-  }
+  /** How the loop runs; of a loop in parts, its freest part. */
+  readonly schedule: PlannedSchedule
+  /**
+   * Where the whole body would be serial and some of its statements are not: the loops that run one after another instead, each
+   * over all iterations. Absent where the body stays whole.
+   */
+  readonly parts?: readonly PlannedPart[]
   /** The freer schedules that were not taken, with what is in the way and the smallest edit that would allow each. */
   readonly rejected: readonly {
     readonly kind: ScheduleKind

@@ -123,6 +123,11 @@ export interface AnalyzedLoop {
   readonly writtenArrays: readonly number[]
   /** Whether the body returns a value, which replaces the element iterated over. */
   readonly writesElement: boolean
+  /**
+   * Loops over the same iterations that run one after another in place of this one, whose own schedule then is serial, each a
+   * part of its body. `freest` is where the one is that the plan's schedule is of.
+   */
+  readonly parts?: { readonly loops: readonly AnalyzedLoop[]; readonly freest: number }
   /** One for each entry of `plan.dependences`. */
   readonly notes: readonly DependenceNote[]
 }

@@ -17,6 +17,7 @@ import { type KernelPlan, planKernel, whyNoKernel } from './kernelPlan.ts'
 import { reducedStorages } from './laneChoice.ts'
 import { allocatePlain, createLanes } from './lanes.ts'
 import type { ArrayInput, BufferInput, LoopInputs } from './loopInputs.ts'
+import { leastKernel, linesOfParts } from './partKernels.ts'
 import { updateOptions } from './plainRun.ts'
 import { spaceOf } from './space.ts'
 import { dtypeOfTable, extentOf } from './structure.ts'
@@ -32,14 +33,32 @@ export interface KernelForecast {
   readonly kernel: LoopPlan['kernel']
   /** What became of the innermost loops, one line each. */
   readonly innerLoops: readonly string[]
-  /** Over the stand-ins. */
-  readonly plan: KernelPlan
+  /** Over the stand-ins; one for each part of a loop in parts. */
+  readonly plans: readonly KernelPlan[]
   /** A pass on one thread, estimated from the body; absent where an extent of the iteration space is not known. */
   readonly predictedMilliseconds?: number
 }
 
 /** The kernel as the plan names it; undefined when only the data can tell. */
 export function kernelForecast(loop: UnpreparedLoop): KernelForecast | undefined {
+  const { parts } = loop.analyzed
+  return parts === undefined ? forecastOf(loop) : forecastOfParts(parts.loops.map((analyzed) => forecastOf({ ...loop, analyzed })))
+}
+
+function forecastOfParts(all: readonly (KernelForecast | undefined)[]): KernelForecast | undefined {
+  const parts = all.filter((part) => part !== undefined)
+  const kernel = leastKernel(parts.map((part) => part.kernel))
+  if (kernel === undefined || parts.length < all.length) return undefined
+  const times = parts.flatMap(({ predictedMilliseconds }) => predictedMilliseconds ?? [])
+  return {
+    kernel,
+    innerLoops: linesOfParts(parts.map(({ innerLoops }) => innerLoops)),
+    plans: parts.flatMap(({ plans }) => plans),
+    ...(times.length < parts.length ? {} : { predictedMilliseconds: times.reduce((sum, time) => sum + time, 0) }),
+  }
+}
+
+function forecastOf(loop: UnpreparedLoop): KernelForecast | undefined {
   const { ir } = loop.analyzed
   const inputs = standIns(loop)
   if (ir === undefined || inputs === undefined || whyNoKernel(inputs) !== undefined) return undefined
@@ -47,8 +66,8 @@ export function kernelForecast(loop: UnpreparedLoop): KernelForecast | undefined
     const plan = planOver(inputs, ir)
     const { wasm } = plan
     const time = predictedTime(inputs, ir)
-    if ('because' in wasm) return { kernel: { target: 'js', because: [wasm.because] }, innerLoops: [], plan, ...time }
-    return { kernel: { target: wasm.target }, innerLoops: wasm.loops, plan, ...time }
+    if ('because' in wasm) return { kernel: { target: 'js', because: [wasm.because] }, innerLoops: [], plans: [plan], ...time }
+    return { kernel: { target: wasm.target }, innerLoops: wasm.loops, plans: [plan], ...time }
   } catch (error) {
     if (error instanceof PlanError) return undefined // the run says what is wrong, with the arrays at hand
     throw error

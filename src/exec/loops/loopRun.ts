@@ -3,12 +3,14 @@
  * they added.
  *
  *     prepareLoop ── cut blocks ── plan kernel ── runPass: reset ─ run blocks ─ combine accumulators and private copies
- *                 └─ no kernel: runPass calls the body as it stands
+ *                 ├─ no kernel: runPass calls the body as it stands
+ *                 └─ parts: runPass runs one after another
  *
  * A prepared loop holds on to the storages it was given: prepare again after an array got another storage (as those a
  * pass reports as `replaced`). Values may change in between.
  */
 import { AsIsLoop } from './asIsLoop.ts'
+import { DistributedLoop, prepareParts } from './distributedLoop.ts'
 import { KernelLoop } from './kernelLoop.ts'
 import { whyNoKernel } from './kernelPlan.ts'
 import type { LoopInputs } from './loopInputs.ts'
@@ -25,11 +27,25 @@ export type { LoopResources, PassResult, PreparedLoop, VerifyResult } from './pr
 export function prepareLoop(inputs: LoopInputs, resources: LoopResources, previous?: PreparedLoop): PreparedLoop {
   const space = spaceOf(inputs.over)
   const because = whyNoKernel(inputs)
-  const { ir } = inputs.analyzed
+  const { ir, parts, schedule } = inputs.analyzed
+  if (because === undefined && parts !== undefined && schedule.kind === 'serial') return prepareDistributed(inputs, resources, previous)
   if (because === undefined && ir !== undefined && previous instanceof KernelLoop && previous.takeOver(inputs, ir, resources))
     return previous
   previous?.dispose()
   if (because !== undefined || ir === undefined)
     return new AsIsLoop(inputs, space, resources.arena, because ?? 'the body runs as it stands')
   return new KernelLoop(inputs, ir, space, resources)
+}
+
+/** Each part takes over from the same part of the loop as prepared before, where it can. */
+function prepareDistributed(inputs: LoopInputs, resources: LoopResources, previous: PreparedLoop | undefined): PreparedLoop {
+  const isSame = previous instanceof DistributedLoop && previous.parts.length === inputs.analyzed.parts?.loops.length
+  if (!isSame) previous?.dispose()
+  try {
+    const parts = prepareParts(inputs, (part, at) => prepareLoop(part, resources, isSame ? previous.parts[at]?.loop : undefined))
+    return new DistributedLoop(inputs, spaceOf(inputs.over), parts)
+  } catch (error) {
+    previous?.dispose()
+    throw error
+  }
 }

@@ -54,7 +54,12 @@ const MOST_BYTES = 2 ** 30
  * What an unasked check may cost. Nanoseconds are estimated for the compiled pass; steps are accesses and turns of loops
  * inside the body, counted as they happen, of which a million take about a second.
  */
-const AUTOMATIC = { iterations: 10_000, nanoseconds: 2e6, bytes: 2 ** 24, steps: 250_000 } as const
+export const AUTOMATIC: { readonly iterations: number; readonly nanoseconds: number; readonly bytes: number; readonly steps: number } = {
+  iterations: 10_000,
+  nanoseconds: 2e6,
+  bytes: 2 ** 24,
+  steps: 250_000,
+}
 
 /** Rejects with LoopError at the first race or broken promise. A body that throws ends the check: the run will tell. */
 export async function checkRaces(request: RaceCheckRequest): Promise<RaceCheck> {

@@ -40,6 +40,8 @@ export interface Access {
   readonly constraints: readonly Constraint[]
   /** Whether the access happens whenever the constraints hold. */
   readonly exact: boolean
+  /** Which statement of the body it is in, from 0; -1 for the element iterated over, which is read before the first. */
+  readonly statement: number
 }
 
 /** The name that stands for the iterated array where it has none in `env`. */
@@ -64,7 +66,7 @@ export function accessesOf(spec: LoopSpec, ir: FunctionIr): Access[] {
   const value = valueIn(ir)
   // The value is read when the iteration starts, wherever the body uses it.
   if (value !== undefined) walk.element('read', value.span, START)
-  walk.statements(ir.body, START)
+  walk.body(ir.body)
   return walk.accesses
 }
 
@@ -88,6 +90,7 @@ class BodyWalk {
   private readonly distinct: ReadonlySet<string>
   private readonly definitions: ReadonlyMap<string, Expr>
   private variables = 0
+  private at = -1
   /** States at the `break`s out of each labeled block that is open. */
   private readonly exits = new Map<string, State[]>()
 
@@ -96,6 +99,14 @@ class BodyWalk {
     this.parameters = new Map(ir.parameters.map((parameter) => [parameter.name, parameter.value]))
     this.distinct = distinctArrays(spec, ir)
     this.definitions = definitionsOf(ir)
+  }
+
+  body(stmts: readonly Stmt[]): void {
+    let state: State | undefined = START
+    for (const [at, stmt] of stmts.entries()) {
+      this.at = at
+      if (state !== undefined) state = this.statement(stmt, state)
+    }
   }
 
   /** Walks statements from a state to the state after them; undefined when their end is never reached. */
@@ -241,6 +252,7 @@ class BodyWalk {
       buffered: binding.kind === 'buffer',
       constraints: state.constraints,
       exact: state.exact,
+      statement: this.at,
     })
   }
 
@@ -250,7 +262,8 @@ class BodyWalk {
     if (array === undefined) return
     const subscripts = Array.from({ length: rank }, (_, axis) => ({ kind: 'affine' as const, form: keyForm(this.spec, axis) }))
     const { constraints, exact } = state
-    this.accesses.push({ array, name: iteratedName(this.spec), mode, subscripts, span, buffered: false, constraints, exact })
+    const name = iteratedName(this.spec)
+    this.accesses.push({ array, name, mode, subscripts, span, buffered: false, constraints, exact, statement: this.at })
   }
 
   private subscript(expr: Expr, state: State): Subscript {

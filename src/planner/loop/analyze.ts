@@ -14,9 +14,11 @@ import type { Refusal } from '../../core/span.ts'
 import { type Access, accessesOf, returnsValue } from './accesses.ts'
 import { axisNames, subscriptTexts, symbolically } from './accessText.ts'
 import { type Conflict, conflictsOf, dependenceOf } from './dependence.ts'
+import { partsOf } from './distribute.ts'
 import { formText, skewOf } from './forms.ts'
 import { inspectionOf } from './inspection.ts'
 import { kernelOf } from './kernelTarget.ts'
+import { inParts } from './parts.ts'
 import { prefetchOf, variablesOf } from './placement.ts'
 import { rejectedOf } from './rejected.ts'
 import { axesOf, chooseSchedule, distinctVectors, plannedKind, stepAxes } from './schedule.ts'
@@ -26,6 +28,11 @@ import { conflictSentence } from './witnessText.ts'
 
 /** The plan of a loop and what its runtime needs to know. Never throws for what a body does: a refused one is serial. */
 export function analyzeLoop(spec: LoopSpec): AnalyzedLoop {
+  return analyzed(spec, { isPart: false })
+}
+
+/** A part is neither inspected nor split again. */
+function analyzed(spec: LoopSpec, { isPart }: { readonly isPart: boolean }): AnalyzedLoop {
   const kernel = kernelOf(spec)
   const { ir } = spec.body
   if (ir === undefined) return refusedLoop(spec, kernel, kernel.because ?? [])
@@ -39,7 +46,7 @@ export function analyzeLoop(spec: LoopSpec): AnalyzedLoop {
   const asIs = kernel.target === 'as-is'
   const choice = chooseSchedule(vectors, { extents: spec.over.extents, order })
   const obstacles = asIs ? (kernel.because ?? []) : delayedBuffers(spec, accesses)
-  const inspection = obstacles.length === 0 ? openInspection(spec, ir, conflicts, choice.schedule) : undefined
+  const inspection = obstacles.length === 0 && !isPart ? openInspection(spec, ir, conflicts, choice.schedule) : undefined
   const schedule: Schedule = obstacles.length > 0 ? { kind: 'serial' } : scheduleWith(inspection, choice.schedule)
   const reported = reportedConflicts(conflicts)
   const placement = { spec, ir, accesses, schedule, reducedArrays: asIs ? [] : reducedArrays }
@@ -74,7 +81,7 @@ export function analyzeLoop(spec: LoopSpec): AnalyzedLoop {
     execution: { where: 'caller', because: 'decided by run()' },
     prefetch: prefetchOf(placement, { variables, names, inspected: inspection?.kind === 'slice' ? inspection.touched : new Map() }),
   }
-  return {
+  const loop: AnalyzedLoop = {
     spec,
     plan,
     schedule,
@@ -85,6 +92,9 @@ export function analyzeLoop(spec: LoopSpec): AnalyzedLoop {
     writesElement: returnsValue(ir),
     notes: reported.map((conflict) => ({ sentence: conflictSentence(spec, conflict, names), certain: conflict.certain })),
   }
+  if (isPart || schedule.kind !== 'serial' || obstacles.length > 0) return loop
+  const bodies = partsOf({ spec, ir, accesses, conflicts })
+  return bodies === undefined ? loop : inParts(loop, bodies, (part) => analyzed(part, { isPart: true }))
 }
 
 /** Iterations of a step that leave something to cut. */

@@ -182,3 +182,45 @@ test('the JSON form is the plan', () => {
   const analyzed = analyzeLoop(parseLoop('([i], { a }) => { a.set(i, 1) }', { over: rangeOver(100), env: { a } }))
   expect(JSON.parse(explainLoop(analyzed, { format: 'json' }))).toEqual(analyzed.plan)
 })
+
+test('a loop in parts', () => {
+  const y = denseArray('y', 100)
+  const source = `([i], { a, x, y }) => {
+  const v = x.get(i) * 2
+  a.set(i, (i > 0 ? a.get(i - 1) : 0) + v)
+  y.set(i, Math.sqrt(v))
+}`
+  const spec = parseLoop(source, { over: rangeOver(100), env: { a, x, y } })
+  expect(explainLoop(analyzeLoop(spec))).toMatchInlineSnapshot(`
+    "loop over range(100), order serial
+      1:1  ([i], { a, x, y }) => { const v = x.get(i) * 2 a.set(i, (i > 0 ? a.get(i - 1) : 0) + v) y.set(i, Ma…
+    schedule in parts: the body runs as 2 loops, one after another: serial, then independent
+    parts
+      1  serial: iterations depend on each other through a
+           2:3  const v = x.get(i) * 2
+           3:3  a.set(i, (i > 0 ? a.get(i - 1) : 0) + v)
+      2  independent on axis 0: no two iterations depend on each other
+           2:3  const v = x.get(i) * 2
+           4:3  y.set(i, Math.sqrt(v))
+    variables
+      x  local  env
+      a  local  env
+      y  local  env
+    accesses
+      2:13  read   x[i]
+      3:21  read   a[i - 1]
+      3:3   write  a[i]
+      4:3   write  y[i]
+    dependences
+      a [1] flow
+        3:3   a.set(i, (i > 0 ? a.get(i - 1) : 0) + v)
+        3:21  a.get(i - 1)
+        iteration 0 writes a[0] which iteration 1 reads
+    rejected
+      independent: a [1]
+        edit: write to another array than a, if reads may see its values from before the loop
+    blocks 64
+    kernel js
+    execution caller: decided by run()"
+  `)
+})

@@ -23,6 +23,7 @@ export function explainLoop(
   if (options.format === 'json') return JSON.stringify(plan, undefined, 2)
   return [
     ...header(analyzed),
+    ...section('parts', partLines(plan, file)),
     ...section('variables', variableLines(plan)),
     ...section('accesses', accessLines(plan, file)),
     ...section('dependences', dependenceLines(analyzed)),
@@ -37,11 +38,11 @@ function header({ spec, plan }: AnalyzedLoop): string[] {
   return [
     `${name}loop over ${spec.over.label}${spec.site === undefined ? '' : ` at ${spec.site}`}, order ${plan.order}`,
     `  ${placeText(spec.body.span, spec.site?.replace(/:\d+$/, ''))}  ${shortened(spec.body.text, 100)}`,
-    `schedule ${scheduleText(plan)}: ${plan.schedule.reason}`,
+    `schedule ${plan.parts === undefined ? scheduleText(plan) : 'in parts'}: ${plan.schedule.reason}`,
   ]
 }
 
-function scheduleText({ schedule }: LoopPlan): string {
+function scheduleText({ schedule }: Pick<LoopPlan, 'schedule'>): string {
   const { kind, axes, steps } = schedule
   if (axes.length === 0) return kind
   if (steps === undefined) return `${kind} on ${axesText(axes)}`
@@ -51,6 +52,14 @@ function scheduleText({ schedule }: LoopPlan): string {
 
 function axesText(axes: readonly number[]): string {
   return `${axes.length === 1 ? 'axis' : 'axes'} ${axes.join(', ')}`
+}
+
+/** The loops of a body that was split, with the statements of each. */
+function partLines({ parts = [] }: LoopPlan, file: string | undefined): string[] {
+  return parts.flatMap(({ schedule, statements }, at) => [
+    `${at + 1}  ${scheduleText({ schedule })}: ${schedule.reason}`,
+    ...table(statements.map((span) => [placeText(span, file), shortened(span.text, 100)])).map((line) => `     ${line}`),
+  ])
 }
 
 function variableLines({ variables }: LoopPlan): string[] {

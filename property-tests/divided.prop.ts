@@ -1,0 +1,105 @@
+/**
+ * Law 4 on loops that are split into parts: running all iterations of one part before any of the next has the bits of the whole
+ * body in key order, on 1, 2, 3 and 8 workers alike, sums and exceptions too. `verify` and the race checker agree.
+ */
+import fc from 'fast-check'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { prepareLoop } from '../src/exec/loops/loopRun.ts'
+import { analyzeLoop } from '../src/planner/loop/analyze.ts'
+import { dividedLoop } from './arbitraries/dividedLoop.ts'
+import type { RandomLoop } from './arbitraries/loopBody.ts'
+import { announcedRun } from './lawRuns.ts'
+import { elementsOf, Holding, inputsOf, type Machine, type Outcome, runPlainly, runRandomLoop, startMachine, Thrown } from './loopRuns.ts'
+
+const RUN = announcedRun('divided.prop.ts')
+const RUNS = RUN.numRuns
+// Far above what a run takes, for machines under load.
+const TIMEOUT_MS = 200 * RUNS + 60_000
+
+const WORKERS = [1, 2, 3, 8]
+let machine: Machine
+beforeAll(() => {
+  machine = startMachine(WORKERS)
+})
+afterAll(() => machine.stop())
+
+const partitions = fc.integer({ min: 1, max: 6 })
+
+test(
+  'loops in parts have the bits of plain JavaScript in key order on any number of workers',
+  async () => {
+    let inParts = 0
+    await fc.assert(
+      fc.asyncProperty(dividedLoop(), partitions, fc.constantFrom(2, 3, 8), async (loop, count, several) => {
+        if (analyzeLoop(loop.spec).parts !== undefined) inParts++
+        for (const workers of [1, several]) expectPlain(loop, await runRandomLoop(machine, workers, loop, { partitions: count }), workers)
+      }),
+      RUN,
+    )
+    if (RUNS >= 100) expect(inParts).toBeGreaterThan(RUNS / 10)
+  },
+  TIMEOUT_MS,
+)
+
+test(
+  'the exception of a loop in parts is the one that key order meets first',
+  async () => {
+    await fc.assert(
+      fc.asyncProperty(dividedLoop({ throws: true }), partitions, async (loop, count) => {
+        for (const workers of [1, 3]) expectPlain(loop, await runRandomLoop(machine, workers, loop, { partitions: count }), workers)
+      }),
+      RUN,
+    )
+  },
+  TIMEOUT_MS,
+)
+
+test(
+  'verify finds no difference, the race checker no race, and both leave the arrays as they were',
+  async () => {
+    await fc.assert(
+      fc.asyncProperty(dividedLoop(), async (loop) => {
+        const holding = new Holding(machine.arena)
+        const pool = machine.pools.get(2)
+        if (pool === undefined) throw new Error('No pool.')
+        const { inputs, storages } = inputsOf(loop, {}, holding)
+        fc.pre(inputs.analyzed.parts !== undefined)
+        const prepared = prepareLoop(inputs, { pool, arena: machine.arena })
+        try {
+          const before = storages.map(elementsOf)
+          expect(await prepared.verify(0)).toMatchObject({ identical: true, iterations: loop.iterations.length })
+          expect(await prepared.checkRaces(0, { automatic: false })).toEqual({ kind: 'checked', iterations: loop.iterations.length })
+          expect(storages.map(elementsOf)).toEqual(before)
+        } finally {
+          prepared.dispose()
+          holding.free()
+        }
+      }),
+      { ...RUN, numRuns: Math.ceil(RUNS / 4), maxSkipsPerRun: 100 },
+    )
+  },
+  TIMEOUT_MS,
+)
+
+function expectPlain(loop: RandomLoop, outcome: Outcome, workers: number): void {
+  const { parts } = analyzeLoop(loop.spec)
+  if (loop.spec.options.order !== 'any' || parts !== undefined) expect(outcome.order).toEqual(loop.iterations.flat())
+  const plain = serialOutcome(loop, outcome.order)
+  const same =
+    outcome.order.length === loop.iterations.flat().length &&
+    JSON.stringify(outcome.error) === JSON.stringify(plain.error) &&
+    Object.is(outcome.total, plain.total) &&
+    outcome.arrays.length === plain.arrays.length &&
+    outcome.arrays.every((array, i) => array.every((value, k) => Object.is(value, plain.arrays[i]?.[k])))
+  if (!same)
+    throw new Error(`${workers} workers and plain JavaScript differ:\n${JSON.stringify(outcome)}\n${JSON.stringify(plain)}\n${loop.source}`)
+}
+
+function serialOutcome(loop: RandomLoop, order: readonly number[]): Outcome {
+  try {
+    return runPlainly(loop, order)
+  } catch (error) {
+    if (!(error instanceof Thrown)) throw error
+    return { arrays: [], total: undefined, order, error: { key: error.key, message: error.message } }
+  }
+}

@@ -1,0 +1,21 @@
+/** What is said of the kernels of a loop in parts, before a run and after. */
+import type { KernelCode } from '../../core/kernelCode.ts'
+import type { LoopPlan } from '../../core/loopPlan.ts'
+
+/** That of the part with the least of a kernel, the first among equals. */
+export function leastKernel(kernels: readonly LoopPlan['kernel'][]): LoopPlan['kernel'] | undefined {
+  const targets = ['as-is', 'js', 'wasm', 'wasm-simd']
+  const ranks = kernels.map(({ target }) => targets.indexOf(target))
+  return kernels[ranks.indexOf(Math.min(...ranks))]
+}
+
+/** The lines about the inner loops of all parts. */
+export function linesOfParts(lines: readonly (readonly string[])[]): string[] {
+  return lines.flatMap((own, at) => own.map((line) => `part ${at + 1}, ${line}`))
+}
+
+/** The kernels one below the other. */
+export function codeOfParts(codes: readonly KernelCode[]): KernelCode {
+  const texts = codes.map(({ language, text }, at) => `${language === 'WebAssembly' ? ';;' : '//'} part ${at + 1}\n${text}`)
+  return { language: codes.every(({ language }) => language === 'WebAssembly') ? 'WebAssembly' : 'JavaScript', text: texts.join('\n') }
+}
