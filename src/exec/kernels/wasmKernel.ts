@@ -12,7 +12,7 @@ import type { ThrownError, WasmTarget } from './wasmCode.ts'
 import { type Code, I, type Import, moduleBytes, OP } from './wasmEncoder.ts'
 import { condition, expression } from './wasmExpressions.ts'
 import { accumulatorEnd, accumulatorStart, elementStart, placeStart, rowStart, stepped } from './wasmIteration.ts'
-import { localNames } from './wasmNames.ts'
+import { namesOf } from './wasmNames.ts'
 import { runs } from './wasmRuns.ts'
 import { block } from './wasmStatements.ts'
 import type { LocalNames } from './wasmText.ts'
@@ -68,7 +68,7 @@ function bodyOf(w: KernelWriter): Code {
 function moduleOf(w: KernelWriter, body: Code): WasmCode {
   const bytes = moduleBytes({ imports: w.imports, parameters: w.parameterTypes, locals: w.declared, body })
   const parameters = w.target.ir.parameters.map((parameter) => parameter.name)
-  return { bytes, imports: w.imports, errors: w.errors, parameters, simd: w.simd, loops: w.loops, names: () => localNames(w) }
+  return { bytes, imports: w.imports, errors: w.errors, parameters, simd: w.simd, loops: w.loops, names: namesOf(w) }
 }
 
 /** Place by place. */

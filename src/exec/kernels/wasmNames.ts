@@ -8,7 +8,20 @@ import { FROM, type KernelWriter, LANE, SCRATCH, TO } from './wasmWriter.ts'
 /** Arguments of a box stand behind these, three an axis. */
 const FIRST_AXIS = 4
 
-export function localNames(w: KernelWriter): LocalNames {
+/** What is kept of a writer for names; its code is not. */
+type Named = Pick<
+  KernelWriter,
+  'target' | 'arrays' | 'accumulators' | 'accumulatorSlots' | 'columns' | 'globals' | 'keys' | 'parameterSlots' | 'position' | 'slots'
+>
+
+/** The names, worked out when they are asked for. */
+export function namesOf(w: KernelWriter): () => LocalNames {
+  const { target, arrays, accumulators, accumulatorSlots, columns, globals, keys, parameterSlots, position, slots } = w
+  const named = { target, arrays, accumulators, accumulatorSlots, columns, globals, keys, parameterSlots, position, slots }
+  return () => localNames(named)
+}
+
+function localNames(w: Named): LocalNames {
   const { shape, ir } = w.target
   const box = shape.space === 'box' ? shape.extents.flatMap((_, axis) => [`low${axis}`, `high${axis}`, `key${axis}`]) : []
   const places = shape.space === 'box' ? [] : w.keys.map((slot, axis) => [slot, `key${axis}`] as const)
