@@ -57,13 +57,23 @@ for (const element of ['none', 'box', 'number'] as const) {
   )
 }
 
+for (const element of ['none', 'box', 'number'] as const) {
+  test(
+    `iterations with loops inside, over ${OVER[element]}, do what the JavaScript kernel and the IR do`,
+    () => exactlyAsIr(element, numericBody(element, 'nest'), NEST_SHARES),
+    TIMEOUT_MS,
+  )
+}
+
 test(
   'in fast precision a WebAssembly kernel does the same wherever its iterations are cut',
   async () => {
     let singles = 0
     const picks = fc.array(fc.nat(SPECIAL_NUMBERS.length - 1), { minLength: ITERATIONS, maxLength: ITERATIONS })
     const elements = fc.constantFrom<NumericElement>('none', 'box', 'number')
-    const body = elements.chain((element) => fc.oneof(numericBody(element), numericBody(element, 'single')).map((ir) => ({ ir, element })))
+    const body = elements.chain((element) =>
+      fc.oneof(numericBody(element), numericBody(element, 'single'), numericBody(element, 'nest')).map((ir) => ({ ir, element })),
+    )
     await fc.assert(
       fc.asyncProperty(body, picks, fc.nat(3), fc.integer({ min: 2, max: 9 }), async (of, chosen, form, partitions) => {
         const data = { ...of, chosen, form }
@@ -103,6 +113,9 @@ const LANE_SHARES: Readonly<Record<string, number>> = {
   'carried from turn to turn': 0.05,
 }
 
+/** The same of bodies with loops inside. */
+const NEST_SHARES: Readonly<Record<string, number>> = { 'with the loops inside': 0.08, 'for e at': 0.05 }
+
 async function exactlyAsIr(
   element: NumericElement,
   body: fc.Arbitrary<FunctionIr>,
@@ -129,7 +142,7 @@ async function exactlyAsIr(
 }
 
 function featuresOf(innerLoops: readonly string[]): readonly string[] {
-  return Object.keys(SHARES).filter((feature) => innerLoops.some((line) => line.includes(feature)))
+  return Object.keys({ ...SHARES, ...NEST_SHARES }).filter((feature) => innerLoops.some((line) => line.includes(feature)))
 }
 
 interface Case {

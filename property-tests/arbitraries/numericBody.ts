@@ -5,9 +5,11 @@
  */
 import fc from 'fast-check'
 import type { Builtin, Expr, FunctionIr, Stmt } from '../../src/core/functionIr.ts'
+import { boundStatements } from './boundLoop.ts'
 import { binary, branch, choice, key, literal, local, span } from './irNodes.ts'
 import { SPECIAL_NUMBERS } from './kernelBody.ts'
 import { laneStatements, rowsInside, rowsOf } from './laneBody.ts'
+import { nestStatements } from './nestBody.ts'
 import { COLUMNS, NAMES, NUMERIC_ARRAYS, TWIN } from './numericArrays.ts'
 
 export type NumericElement = 'none' | 'box' | 'number' | 'row'
@@ -285,11 +287,27 @@ function runBody(element: NumericElement, form: Form = 'any'): fc.Arbitrary<read
   return fc.tuple(lanes, last).map(([{ body }, value]) => [...body, ...value.map((e): Stmt => ({ kind: 'Return', value: e, span }))])
 }
 
+/** A body with loops inside, its iterations next to each other along the last axis. */
+function nestBody(element: NumericElement): fc.Arbitrary<readonly Stmt[]> {
+  const input: Expr = { kind: 'Input', argument: 0, span }
+  const leaves = element === 'number' ? [input] : []
+  const run = element === 'box' ? key(1) : key(0)
+  const body = fc.oneof(
+    { weight: 3, arbitrary: nestStatements(run, leaves, LOCALS) },
+    { weight: 1, arbitrary: boundStatements(run, leaves, LOCALS) },
+  )
+  if (element === 'row') return body
+  return fc.tuple(body, fc.option(fc.constantFrom(...LOCALS).map(local), { freq: 5 })).map(([stmts, value]) => {
+    return value === null ? stmts : [...stmts, { kind: 'Return', value, span }]
+  })
+}
+
 /**
  * any: any statements. lanes: nothing but what becomes vectors, in a loop of its own or along the iterations.
  * single: that with arrays of f32 alone, along the iterations.
+ * nest: loops inside that become lanes with the iterations, and loops that end at elements.
  */
-type Form = 'any' | 'lanes' | 'single'
+type Form = 'any' | 'lanes' | 'single' | 'nest'
 
 /** A body over an element of this kind. */
 export function numericBody(element: NumericElement, form: Form = 'any'): fc.Arbitrary<FunctionIr> {
@@ -298,12 +316,14 @@ export function numericBody(element: NumericElement, form: Form = 'any'): fc.Arb
   const body =
     form === 'single'
       ? runBody(element, form)
-      : form === 'lanes'
-        ? fc.oneof(
-            { weight: 3, arbitrary: rowLoop(scope, 1, true).map((loop) => [loop]) },
-            { weight: 2, arbitrary: runBody(element, form) },
-          )
-        : fc.oneof({ weight: 3, arbitrary: statements(scope, 2) }, { weight: 2, arbitrary: runBody(element) })
+      : form === 'nest'
+        ? nestBody(element)
+        : form === 'lanes'
+          ? fc.oneof(
+              { weight: 3, arbitrary: rowLoop(scope, 1, true).map((loop) => [loop]) },
+              { weight: 2, arbitrary: runBody(element, form) },
+            )
+          : fc.oneof({ weight: 3, arbitrary: statements(scope, 2) }, { weight: 2, arbitrary: runBody(element) })
   return fc.tuple(body, parameters).map(([body, [rate, count, yes]]) => ({
     name: 'body',
     span,

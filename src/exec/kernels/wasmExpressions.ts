@@ -60,6 +60,8 @@ export function expression(w: KernelWriter, expr: Expr): Value {
     case 'Literal':
       return literalValue(expr.value, expr.span)
     case 'Local': {
+      const literal = w.literals.get(expr.name)
+      if (literal !== undefined) return literalValue(literal, expr.span)
       const type = w.locals.get(expr.name)
       if (type === undefined) throw new NotCompiled(`${expr.name} is read before it is declared`, expr.span)
       return { type, code: I.localGet(w.slotOf(expr.name)) }

@@ -225,6 +225,37 @@ test('an element that the iteration before has written has no lanes', async () =
   expect(await x.toTypedArray()).toEqual(Float64Array.from({ length: 40 }, (_, i) => i + 1))
 })
 
+test('the nearest of some centres is found for several points at a time, each summed in its order', async () => {
+  const [points, centres, axes] = [101, 5, 3]
+  const [point, centre] = [session.random([points, axes], { seed: 1 }), session.random([centres, axes], { seed: 2 })]
+  const nearest = session.zeros([points], { dtype: 'i32' })
+  for (const precision of ['exact', 'fast'] as const) {
+    const loop = session.loop(
+      session.range(points),
+      { point, centre, nearest },
+      ([p], { point, centre, nearest }) => {
+        let least = Number.POSITIVE_INFINITY
+        let best = 0
+        for (let c = 0; c < centres; c++) {
+          let square = 0
+          for (let a = 0; a < axes; a++) square += (point.get(p, a) - centre.get(c, a)) ** 2
+          if (square < least) {
+            least = square
+            best = c
+          }
+        }
+        nearest.set(p, best)
+      },
+      { precision },
+    )
+    expect((await loop.verify()).identical).toBe(true)
+    await loop.run()
+    expect(loop.explain({ kernel: true })).toContain(
+      'iterations: 2 lanes of f64, branches as choices, strided loads, with the loops inside',
+    )
+  }
+})
+
 test('Smith–Waterman keeps the score to the left in a register, as an integer', async () => {
   const [s, t] = [Uint8Array.of(0, 1, 2, 3, 1, 2), Uint8Array.of(1, 2, 0, 3, 1)]
   const H = session.zeros([7, 6], { dtype: 'i32' })

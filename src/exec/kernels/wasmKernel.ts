@@ -9,6 +9,7 @@
  */
 import type { Span } from '../../core/span.ts'
 import type { ThrownError, WasmTarget } from './wasmCode.ts'
+import { withElementBounds } from './wasmElementBounds.ts'
 import { type Code, I, type Import, moduleBytes, OP } from './wasmEncoder.ts'
 import { condition, expression } from './wasmExpressions.ts'
 import { accumulatorEnd, accumulatorStart, elementStart, placeStart, rowStart, stepped } from './wasmIteration.ts'
@@ -37,7 +38,8 @@ const PARTS: WriterParts = { block, expr: expression, condition }
 const MOST_ROUNDS = 16
 
 /** The module, or the reason why there is none. */
-export function wasmKernel(target: WasmTarget): WasmCode | { readonly because: string; readonly span: Span | undefined } {
+export function wasmKernel(given: WasmTarget): WasmCode | { readonly because: string; readonly span: Span | undefined } {
+  const target = { ...given, ir: withElementBounds(given) }
   try {
     const locals = new Map<string, WasmType>()
     for (let round = 0; round < MOST_ROUNDS; round++) {

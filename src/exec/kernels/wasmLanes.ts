@@ -19,8 +19,12 @@ export type Vector =
   | { readonly kind: 'f32'; readonly code: Code }
   | { readonly kind: 'i32'; readonly code: Code; readonly low: number; readonly high: number }
   | { readonly kind: 'mask'; readonly code: Code; readonly bits: 32 | 64 }
-  /** The same in all lanes, and in all turns of the loop. */
-  | { readonly kind: 'steady'; readonly value: Value }
+  /** The same in all lanes, and in all turns of the loop; `isInside`: it may differ between turns of loops inside. */
+  | SteadyVector
+
+export type SteadyVector = { readonly kind: 'steady'; readonly value: Value; readonly isInside?: boolean }
+/** What a value is made into lanes as. */
+export type LaneKind = 'f64' | 'f32' | 'i32' | 'mask'
 
 /** Thrown where a loop cannot be a vector loop: why. */
 export class Scalar extends Error {}
@@ -28,8 +32,8 @@ export class Scalar extends Error {}
 /** Vectors that do not change in the loop are made before it. */
 export interface Constants {
   readonly mode: Mode
-  /** The local of a vector of equal lanes; `code` leaves the lane. */
-  splat(kind: 'f64' | 'f32' | 'i32' | 'mask', value: Value): Code
+  /** A vector of equal lanes. */
+  splat(kind: LaneKind, vector: SteadyVector): Code
   number(kind: 'f64' | 'f32' | 'i32', value: number): Code
 }
 
@@ -38,7 +42,7 @@ export function asFloat(c: Constants, vector: Vector): Code {
   if (kind === 'i32') throw new Scalar('it mixes integers and fractions')
   switch (vector.kind) {
     case 'steady':
-      return c.splat(kind, vector.value)
+      return c.splat(kind, vector)
     case 'i32':
       return [...vector.code, ...I.simd(kind === 'f64' ? SIMD.f64ConvertI32S : SIMD.f32ConvertI32S)]
     case 'mask':
@@ -59,7 +63,7 @@ const LOWER_HALVES = [0, 1, 2, 3, 8, 9, 10, 11, 0, 1, 2, 3, 8, 9, 10, 11]
 export function asIntegers(c: Constants, vector: Vector): Code {
   switch (vector.kind) {
     case 'steady':
-      return c.splat('i32', vector.value)
+      return c.splat('i32', vector)
     case 'i32':
       return vector.code
     case 'mask':
@@ -84,7 +88,7 @@ function twice(code: Code, bytes: readonly number[]): Code {
 export function masked(c: Constants, vector: Vector, bits: 32 | 64): Code {
   switch (vector.kind) {
     case 'steady':
-      return c.splat('mask', vector.value)
+      return c.splat('mask', vector)
     case 'mask':
       if (vector.bits === bits) return vector.code
       return bits === 64 ? [...vector.code, ...I.simd(SIMD.i64ExtendI32S)] : twice(vector.code, LOWER_HALVES)

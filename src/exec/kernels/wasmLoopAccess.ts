@@ -2,11 +2,11 @@
  * How the accesses of an innermost counted loop are reached without checks: one check before the loop stands for those of
  * all iterations, and rows have their address once.
  */
-import { type Expr, expressionsOf, type Stmt, visitExpr } from '../../core/functionIr.ts'
+import { type Expr, expressionsOf, nestedOf, type Stmt, visitExpr } from '../../core/functionIr.ts'
 import type { DType } from '../../core/schema.ts'
 import { type KnownAddress, LOG2_BYTES, shifted, sumOf } from './wasmCode.ts'
 import { type Code, I, OP } from './wasmEncoder.ts'
-import { HIGHEST, LOWEST, type WasmType } from './wasmTypes.ts'
+import { HIGHEST, type WasmType } from './wasmTypes.ts'
 import type { KernelWriter } from './wasmWriter.ts'
 
 export interface LoopIndex {
@@ -72,6 +72,29 @@ export function accessesOf(stmts: readonly Stmt[]): Found[] {
   }
   stmts.forEach(visit)
   return found
+}
+
+/** Those in loops as well. */
+export function deepAccesses(stmts: readonly Stmt[]): Found[] {
+  const found: Found[] = []
+  const visit = (stmt: Stmt): void => {
+    for (const expr of expressionsOf(stmt)) {
+      visitExpr(expr, (e) => {
+        if (e.kind === 'Read') found.push(accessOf(e))
+      })
+    }
+    if (stmt.kind === 'Write' || stmt.kind === 'Add') found.push(accessOf(stmt))
+    nestedOf(stmt).forEach(visit)
+  }
+  stmts.forEach(visit)
+  return found
+}
+
+/** What an expression or statement that reaches an element does. */
+export function accessOf(node: object): Found {
+  const found = node as Extract<Expr, { kind: 'Read' }> | Extract<Stmt, { kind: 'Write' | 'Add' }> // nodes that make accesses
+  const kind = found.kind === 'Read' ? 'read' : found.kind === 'Write' ? 'write' : 'add'
+  return { node, kind, array: found.array, subscripts: found.subscripts }
 }
 
 /** What memory an access touches: arrays that share it have one name. */
@@ -259,22 +282,24 @@ function placeOf(w: KernelWriter, found: Found, turning: Turning, range: LoopRan
   return { found, dtype, axis, isLast: axis === rank - 1, offset, number, row }
 }
 
-/** Conditions under which the index plus a distance stays inside for the whole loop; undefined where 32 bits do not tell. */
-function indexChecks(
-  { slot, seen, held }: LoopIndex,
+/**
+ * Conditions under which the index plus a distance stays inside for the whole loop. None of them leaves 32 bits, whatever
+ * the index: the extent is known here. Undefined where it is too large.
+ */
+export function indexChecks(
+  { slot, seen }: LoopIndex,
   { limit, step }: LoopRange,
   distance: number,
   extent: number,
   extentCode: Code,
 ): readonly Code[] | undefined {
-  if (seen.kind !== 'i32' || held.kind !== 'i32') return undefined
+  if (seen.kind !== 'i32') return undefined
   if (seen.low + distance >= 0 && seen.high + distance < extent) return []
-  if (held.low + distance - 1 < LOWEST || held.high + distance + 1 > HIGHEST) return undefined
-  const moved = (from: number, by: number): Code => [...I.localGet(from), ...I.i32Const(by), OP.i32Add]
-  const low = step > 0 ? moved(slot, distance) : moved(limit, distance + 1)
-  const high = step > 0 ? moved(limit, distance - 1) : moved(slot, distance)
+  if (extent - distance > HIGHEST) return undefined
+  const end = [...extentCode, ...I.i32Const(distance), OP.i32Sub]
+  const [low, high] = step > 0 ? [slot, limit] : [limit, slot]
   return [
-    [...low, ...I.i32Const(0), OP.i32GeS],
-    [...high, ...extentCode, OP.i32LtS],
+    [...I.localGet(low), ...I.i32Const(step > 0 ? -distance : -1 - distance), OP.i32GeS],
+    [...I.localGet(high), ...end, step > 0 ? OP.i32LeS : OP.i32LtS],
   ]
 }

@@ -7,14 +7,13 @@
  *
  * Where the addresses come from is in `wasmLoopAccess.ts`, what stays in locals in `wasmCarried.ts`, vectors in `wasmVectors.ts`.
  */
-import type { Stmt } from '../../core/functionIr.ts'
+import { type Stmt, visitStmts } from '../../core/functionIr.ts'
 import { placeText } from '../../core/span.ts'
 import { carriedReads } from './wasmCarried.ts'
 import { type Code, I, OP } from './wasmEncoder.ts'
 import { changedIn, hasLoop, returnsValue } from './wasmLocals.ts'
-import { accessesOf, hoistedAccesses, isSteady, type LoopIndex, type Turning } from './wasmLoopAccess.ts'
-import { HIGHEST } from './wasmTypes.ts'
-import { vectorLoop } from './wasmVectors.ts'
+import { accessesOf, hoistedAccesses, type LoopIndex, type Turning } from './wasmLoopAccess.ts'
+import { vectorLoop, vectorNest } from './wasmVectors.ts'
 import type { For, KernelWriter } from './wasmWriter.ts'
 
 /** What is known of a loop before it is written turn by turn. */
@@ -43,9 +42,8 @@ export interface InnerLoop {
 export function fastFor(w: KernelWriter, stmt: For, index: LoopIndex, turns: InnerLoop['turns']): Code | undefined {
   const { counted, body, span } = stmt
   if (counted === undefined || hasLoop(body) || changedIn(body).has(counted.local)) return undefined
-  if (!isSteady(counted.to, { index, changed: changedIn(body).add(counted.local), isRun: false })) return undefined
   const end = w.expr(counted.to)
-  if (end.type.kind !== 'i32' || index.held.kind !== 'i32' || index.held.high - index.held.low >= HIGHEST) return undefined
+  if (end.type.kind !== 'i32' || index.held.kind !== 'i32') return undefined
   const limit = w.declare('i32')
   const { step } = counted
   const test = [...I.localGet(index.slot), ...I.localGet(limit), step > 0 ? OP.i32LtS : OP.i32GtS]
@@ -53,6 +51,40 @@ export function fastFor(w: KernelWriter, stmt: For, index: LoopIndex, turns: Inn
   const name = `for ${counted.local} at ${placeText(span)}`
   const code = fastLoop(w, { name, body, step, index, limit, isRun: false, turns: known })
   return code === undefined ? undefined : [...end.code, ...I.localSet(limit), ...code]
+}
+
+/** A run whose body has loops: in lanes of iterations, where most of the innermost loops have none that suit them. */
+export function nestedRun(w: KernelWriter, loop: InnerLoop): Code {
+  const { length } = w.loops
+  const before = w.vectorized
+  const plain = loop.turns({})
+  if (2 * (w.vectorized - before) > innermostLoops(loop.body)) return plain
+  const vectors = vectorNest(w, loop)
+  if (typeof vectors === 'string') return plain
+  w.loops.length = length
+  const turns = w.precision === 'exact' ? plain : exactTurns(w, loop)
+  w.loops.length = length
+  w.loops.push(`${loop.name}: ${vectors.summary}, with the loops inside`)
+  const { checks, code } = vectors
+  if (checks.length === 0) return [...code, ...turns]
+  return [...checks.flat(), ...checks.slice(1).map(() => OP.i32And), ...I.if(), ...code, OP.end, ...turns]
+}
+
+/** Turn by turn as lanes compute them, who round nothing and add in order. */
+function exactTurns(w: KernelWriter, loop: InnerLoop): Code {
+  const { precision } = w
+  w.precision = 'exact'
+  const code = loop.turns({})
+  w.precision = precision
+  return code
+}
+
+function innermostLoops(body: readonly Stmt[]): number {
+  let count = 0
+  visitStmts(body, (stmt) => {
+    if (stmt.kind === 'For' && !hasLoop(stmt.body)) count++
+  })
+  return count
 }
 
 export function fastLoop(w: KernelWriter, loop: InnerLoop): Code | undefined {
@@ -63,6 +95,7 @@ export function fastLoop(w: KernelWriter, loop: InnerLoop): Code | undefined {
   const outer = { known: w.known, held: w.held, carried: w.carried }
   if (accesses.size === 0 && !(isRun && returnsValue(body))) return undefined
   const vectors = vectorLoop(w, loop, accesses, turning, checks.length > 0)
+  if (vectors.isBest) w.vectorized++
   const unchecked = (): Code => {
     w.known = new Map([...outer.known, ...[...accesses].map(([node, { known }]) => [node, known] as const)])
     const { reads, writes, before, after, count } = carriedReads(w, loop, accesses, turning)

@@ -7,7 +7,8 @@
 import { type Expr, expressionsOf, visitExpr, visitStmts } from '../../core/functionIr.ts'
 import { type Code, I, OP } from './wasmEncoder.ts'
 import { elementStart, nextRun, rowStart, stepped, turning } from './wasmIteration.ts'
-import { fastLoop, type InnerLoop, type Turns } from './wasmLoops.ts'
+import { hasLoop } from './wasmLocals.ts'
+import { fastLoop, type InnerLoop, nestedRun, type Turns } from './wasmLoops.ts'
 import type { WasmType } from './wasmTypes.ts'
 import { FROM, type KernelWriter, TO } from './wasmWriter.ts'
 
@@ -62,7 +63,7 @@ function runOf(w: KernelWriter, slot: number, limit: number): Code {
   ]
   const index = { slot, seen, held, is: (expr: Expr) => w.isRunKey(expr) }
   const loop: InnerLoop = { name: 'iterations', body: ir.body, step: 1, index, limit, isRun: true, turns }
-  return fastLoop(w, loop) ?? turns({})
+  return hasLoop(ir.body) ? nestedRun(w, loop) : (fastLoop(w, loop) ?? turns({}))
 }
 
 /** The elements that the body uses are loaded where an iteration starts: before the body is written they must be known. */

@@ -6,6 +6,7 @@ import type { DType } from '../../core/schema.ts'
 import type { Span } from '../../core/span.ts'
 import { accessCode } from './wasmAccess.ts'
 import { loadBits, loadOf, reloaded, storeOf } from './wasmCode.ts'
+import { countedRange } from './wasmCounted.ts'
 import { type Code, I, OP } from './wasmEncoder.ts'
 import { columnAddress, LOG_CAPACITY, logOffset, stepped, turning } from './wasmIteration.ts'
 import { fastFor, type Turns } from './wasmLoops.ts'
@@ -15,7 +16,6 @@ import {
   F64,
   HIGHEST,
   integerResult,
-  integerType,
   LOWEST,
   MAYBE,
   NotCompiled,
@@ -94,21 +94,6 @@ function loop(w: KernelWriter, stmt: For): Code {
   const is = (expr: Expr): boolean => expr.kind === 'Local' && expr.name === counted.local
   const turns = (known: Turns): Code => plainLoop(w, stmt, range.seen, known)
   return [...init, ...(fastFor(w, stmt, { slot, is, ...range }, turns) ?? turns({}))]
-}
-
-/** Types of a counted loop's index: in the body, and with the value that ends the loop. */
-function countedRange(
-  w: KernelWriter,
-  counted: NonNullable<Extract<Stmt, { kind: 'For' }>['counted']>,
-): { readonly seen: WasmType; readonly held: WasmType } | undefined {
-  const from = w.expr(counted.from).type
-  const to = w.expr(counted.to).type
-  if (from.kind !== 'i32' || to.kind !== 'i32' || !Number.isInteger(counted.step)) return undefined
-  const { step } = counted
-  const [low, high] = step > 0 ? [from.low, to.high - 1] : [to.low + 1, from.high]
-  const held = step > 0 ? integerType(from.low, Math.max(from.high, high + step)) : integerType(Math.min(from.low, low + step), from.high)
-  const seen = integerType(Math.max(low, LOWEST), Math.min(high, HIGHEST))
-  return held?.kind !== 'i32' || seen?.kind !== 'i32' ? undefined : { seen, held }
 }
 
 /** A loop as the source has it. `seen`: what the body sees of a counted loop's integer index. */

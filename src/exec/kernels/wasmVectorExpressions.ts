@@ -11,6 +11,17 @@ import { BOOL, HIGHEST, integerResult, integerType, LOWEST } from './wasmTypes.t
 import { laneFunction } from './wasmVectorMath.ts'
 import type { KernelWriter } from './wasmWriter.ts'
 
+/** A turn of the loop, as it is where code is being written. */
+export interface Turn {
+  /** Locals of the body. */
+  readonly locals: Map<string, Vector>
+  /** Lanes that run the statement being written; all of them when undefined. */
+  mask: Vector | undefined
+  /** Lanes whose turn has not ended. */
+  alive: Vector | undefined
+  element: Vector | undefined
+}
+
 /** What expressions ask of the loop around them. */
 export interface VectorScope extends Constants {
   readonly w: KernelWriter
@@ -193,7 +204,13 @@ function binary(s: VectorScope, expr: Extract<Expr, { kind: 'Binary' }>): Vector
       // A number is never a truth value.
       if (isTruth(left) !== isTruth(right)) return { kind: 'steady', value: { type: BOOL, code: I.i32Const(operator === '===' ? 0 : 1) } }
       return compared(s, operator === '===' ? '==' : '!=', left, right)
-    case '**':
+    case '**': {
+      if (right.kind !== 'steady' || right.value.literal !== 2) throw new Scalar('it uses **')
+      const base = s.w.declare('v128')
+      const kind = s.mode === 'f32' ? 'f32' : 'f64'
+      const mul = I.simd(kind === 'f32' ? SIMD.f32Mul : SIMD.f64Mul)
+      return { kind, code: [...asFloat(s, left), ...I.localTee(base), ...I.localGet(base), ...mul] }
+    }
     case '%':
       throw new Scalar(`it uses ${operator}`)
   }

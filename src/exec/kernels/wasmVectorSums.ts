@@ -13,7 +13,7 @@ export function sumsOf(w: KernelWriter, body: readonly Stmt[], mode: Mode): read
   const declared = new Set(body.flatMap((stmt) => (stmt.kind === 'Let' ? [stmt.local] : [])))
   for (const stmt of body) {
     if (stmt.kind !== 'Assign' || declared.has(stmt.local)) continue
-    if (w.target.precision === 'exact') throw new Scalar('it adds in order')
+    if (w.precision === 'exact') throw new Scalar('it adds in order')
     const others = body.filter((other) => other !== stmt)
     const term = termOf(stmt)
     const used = (expr: Expr): boolean => {

@@ -12,30 +12,37 @@ import type { Expr, Stmt } from '../../core/functionIr.ts'
 import { LOG2_BYTES, loadOf } from './wasmCode.ts'
 import { type Code, I, OP, SIMD } from './wasmEncoder.ts'
 import { columnAddress, columnType } from './wasmIteration.ts'
+import { LaneConstants } from './wasmLaneConstants.ts'
 import {
   asFloat,
   type Constants,
   chosen,
   LANES,
+  type LaneKind,
   loadedLanes,
   type Mode,
   masked,
   rawLoad,
   rawStore,
   Scalar,
+  type SteadyVector,
   storedLanes,
   type Vector,
 } from './wasmLanes.ts'
-import { readsIn } from './wasmLocals.ts'
+import { changedIn, readsIn, returnsValue } from './wasmLocals.ts'
 import { type Access, isSteady, type Turning } from './wasmLoopAccess.ts'
 import type { InnerLoop } from './wasmLoops.ts'
-import { asBool, asF64, BOOL, F64, type Value } from './wasmTypes.ts'
-import { type VectorScope, vectorCondition, vectorExpr } from './wasmVectorExpressions.ts'
+import { Nest } from './wasmNest.ts'
+import { nestedBlock } from './wasmNestLoops.ts'
+import { BOOL, HIGHEST, type Value } from './wasmTypes.ts'
+import { type Turn, type VectorScope, vectorCondition, vectorExpr } from './wasmVectorExpressions.ts'
 import { checkLanes } from './wasmVectorMemory.ts'
 import { ADD, combinedSum, sizeOf, sumsOf, termOf, usesElement } from './wasmVectorSums.ts'
 import type { KernelWriter } from './wasmWriter.ts'
 
 const UNROLLED = 4
+/** Sums of fewer turns are hardly begun when they are added up. */
+const SHORT = 64
 /** A body of more statements and operations fills the registers alone. */
 const MOST_UNROLLED = 40
 
@@ -44,6 +51,8 @@ export interface VectorCode {
   readonly code: Code
   /** What became of the loop. */
   readonly summary: string
+  /** Whether no other lanes could be better: along the loop elements lie side by side, and sums are long. */
+  readonly isBest: boolean
 }
 
 export function vectorLoop(
@@ -59,19 +68,44 @@ export function vectorLoop(
       const writer = new VectorWriter(w, { loop, accesses, turning, mode })
       const code = writer.loop()
       w.simd = true
-      return { code, summary: writer.summary() }
+      return { code, summary: writer.summary(), isBest: writer.isBest() }
     } catch (error) {
       if (!(error instanceof Scalar)) throw error
       reasons.push(error.message)
     }
   }
-  return { code: [], summary: `not vectorized, ${reasons[reasons.length - 1]}` }
+  return { code: [], summary: `not vectorized, ${reasons[reasons.length - 1]}`, isBest: false }
+}
+
+/** The vectors of a run whose body has loops, and the conditions under which they may run; why there are none. */
+export function vectorNest(
+  w: KernelWriter,
+  loop: InnerLoop,
+): { readonly code: Code; readonly checks: readonly Code[]; readonly summary: string } | string {
+  const turning: Turning = { index: loop.index, isRun: true, changed: changedIn(loop.body) }
+  let because = ''
+  for (const mode of ['i32', 'f64'] as const) {
+    const types = new Map(w.locals)
+    try {
+      const writer = new VectorWriter(w, { loop, accesses: 'nest', turning, mode })
+      const code = writer.loop()
+      w.simd = true
+      return { code, checks: writer.checks(), summary: writer.summary() }
+    } catch (error) {
+      if (!(error instanceof Scalar)) throw error
+      because = error.message
+      // Given up inside a loop, where its index is known better than outside.
+      for (const [local, type] of types) w.locals.set(local, type)
+      w.literals = new Map()
+    }
+  }
+  return because
 }
 
 /** The modes worth trying, best first. */
 function modesOf(w: KernelWriter, { isRun }: InnerLoop, accesses: ReadonlyMap<object, Access>, areChecked: boolean): readonly Mode[] {
   const dtypes = new Set([...accesses.values()].filter(({ axis }) => axis >= 0).map(({ dtype }) => dtype))
-  const isSingle = w.target.precision === 'fast' && dtypes.size > 0 && [...dtypes].every((dtype) => dtype === 'f32')
+  const isSingle = w.precision === 'fast' && dtypes.size > 0 && [...dtypes].every((dtype) => dtype === 'f32')
   // Where a check may send part of a run through other code, the slices of a run would show in its bits.
   if (isSingle) return isRun && areChecked ? ['f64'] : ['f32', 'f64']
   return dtypes.has('f64') || dtypes.has('f32') ? ['f64'] : ['i32', 'f64']
@@ -79,9 +113,13 @@ function modesOf(w: KernelWriter, { isRun }: InnerLoop, accesses: ReadonlyMap<ob
 
 interface Vectors {
   readonly loop: InnerLoop
-  readonly accesses: ReadonlyMap<object, Access>
+  readonly accesses: ReadonlyMap<object, Access> | 'nest'
   readonly turning: Turning
   readonly mode: Mode
+}
+
+function newTurn(): Turn {
+  return { locals: new Map(), mask: undefined, alive: undefined, element: undefined }
 }
 
 class VectorWriter implements Constants, VectorScope {
@@ -89,18 +127,13 @@ class VectorWriter implements Constants, VectorScope {
   readonly mode: Mode
   readonly turning: Turning
   readonly #loop: InnerLoop
-  readonly #accesses: ReadonlyMap<object, Access>
+  /** Accesses that were checked before the loop; a nest finds them while they are written. */
+  readonly #accesses: ReadonlyMap<object, Access> | Nest
   /** Sums by their local: one vector for each unrolled copy. */
   readonly #sums = new Map<string, readonly number[]>()
-  readonly #splats = new Map<string, number>()
   readonly #before: number[] = []
-  /** Locals of the body, as they are where code is being written. */
-  #locals = new Map<string, Vector>()
-  /** Lanes that run the statement being written; all of them when undefined. */
-  #mask: Vector | undefined
-  /** Lanes whose turn has not ended. */
-  #alive: Vector | undefined
-  #element: Vector | undefined
+  readonly #constants: LaneConstants
+  #turn: Turn = newTurn()
   readonly #steady = new Map<Expr, Value>()
   #copy = 0
   /** Lanes in use. */
@@ -111,12 +144,17 @@ class VectorWriter implements Constants, VectorScope {
   constructor(w: KernelWriter, { loop, accesses, turning, mode }: Vectors) {
     this.w = w
     this.mode = mode
-    this.turning = turning
     this.#loop = loop
-    this.#accesses = accesses
+    this.#accesses = accesses === 'nest' ? new Nest(w, loop, this.#before) : accesses
+    this.turning = this.#accesses instanceof Nest ? this.#accesses.turning : turning
     this.#count = LANES[mode]
+    this.#constants = new LaneConstants(w, this.#before)
     if (loop.step !== 1) throw new Scalar('its step is not 1')
-    checkLanes(w, loop, accesses)
+    const { held } = loop.index
+    const isBounded = accesses !== 'nest' && [...accesses.values()].some(({ axis }) => axis >= 0)
+    // The turns that are left must not leave 32 bits: a check has seen to it where the index reaches elements.
+    if (held.kind === 'i32' && held.high - held.low >= HIGHEST && !isBounded) throw new Scalar('its index may be any integer')
+    if (accesses !== 'nest') checkLanes(w, loop, accesses)
   }
 
   summary(): string {
@@ -125,17 +163,36 @@ class VectorWriter implements Constants, VectorScope {
     return `${LANES[this.mode]} lanes of ${this.mode}${sums}${branches}${this.#gathers ? ', strided loads' : ''}`
   }
 
+  isBest(): boolean {
+    const { seen } = this.#loop.index
+    const isShort = seen.kind === 'i32' && seen.high - seen.low < SHORT
+    return !this.#gathers && !(this.#sums.size > 0 && isShort)
+  }
+
   loop(): Code {
     this.#findSums()
-    const copies = this.#sums.size > 0 || sizeOf(this.#loop.body) <= MOST_UNROLLED ? UNROLLED : 1
+    const copies = this.#copies()
     const unrolled = copies === 1 ? [] : this.#vectors(copies)
     const single = this.#vectors(1)
     const rest = this.#loop.isRun && this.mode === 'f32' ? this.#lastTurns() : []
     const sums = [...this.#sums].flatMap(([local, vectors]) => combinedSum(this.w, this.mode, local, vectors))
+    if (this.#accesses instanceof Nest) this.#accesses.checkLanes(returnsValue(this.#loop.body))
     return [...this.#before, ...unrolled, ...single, ...rest, ...sums]
   }
 
+  /** How many vectors are computed at a time. */
+  #copies(): number {
+    if (this.#accesses instanceof Nest) return sizeOf(this.#loop.body) <= 2 * MOST_UNROLLED ? 2 : 1
+    return this.#sums.size > 0 || sizeOf(this.#loop.body) <= MOST_UNROLLED ? UNROLLED : 1
+  }
+
+  /** Conditions under which the vectors of a nest may run. */
+  checks(): readonly Code[] {
+    return this.#accesses instanceof Nest ? [...new Map(this.#accesses.checks.map((check) => [check.join(), check])).values()] : []
+  }
+
   #findSums(): void {
+    if (this.#accesses instanceof Nest) return
     for (const local of sumsOf(this.w, this.#loop.body, this.mode)) {
       const vectors = Array.from({ length: UNROLLED }, () => this.w.declare('v128'))
       for (const slot of vectors) this.#before.push(...I.f64Const(0), ...I.simd(SIMD.f64Splat), ...I.localSet(slot))
@@ -145,16 +202,15 @@ class VectorWriter implements Constants, VectorScope {
 
   /** Runs while so many vectors are left. */
   #vectors(copies: number): Code {
-    const body: number[] = []
-    for (this.#copy = 0; this.#copy < copies; this.#copy++) body.push(...this.#turn())
+    const numbers = Array.from({ length: copies }, (_, copy) => copy)
+    const body = this.#accesses instanceof Nest ? this.#nested(this.#accesses, numbers) : numbers.flatMap((copy) => this.#turnOf(copy))
     return this.#while(copies * this.#count, body)
   }
 
   /** The turns that are left, one lane at a time. */
   #lastTurns(): Code {
     this.#count = 1
-    this.#copy = 0
-    const code = this.#while(1, this.#turn())
+    const code = this.#vectors(1)
     this.#count = LANES[this.mode]
     return code
   }
@@ -166,17 +222,35 @@ class VectorWriter implements Constants, VectorScope {
     return [...enough, ...I.if(), ...I.loop, ...body, ...next, ...enough, ...I.brIf(0), OP.end, OP.end]
   }
 
-  #turn(): Code {
-    this.#locals = new Map()
-    this.#mask = undefined
-    this.#alive = undefined
-    this.#element = undefined
-    if (this.w.target.shape.element.kind !== 'dense' || !this.#loop.isRun || !usesElement(this.#loop.body))
-      return this.#block(this.#loop.body)
+  #turnOf(copy: number): Code {
+    this.#copy = copy
+    return [...this.#start(), ...this.#block(this.#loop.body)]
+  }
+
+  /** All turns together, loop by loop. */
+  #nested(nest: Nest, copies: readonly number[]): Code {
+    const turns = copies.map(newTurn)
+    const one = (copy: number, stmt: Stmt): Code => {
+      this.#copy = copy
+      this.#turn = turns[copy] ?? newTurn()
+      return this.#one(stmt)
+    }
+    const starts = copies.flatMap((copy) => {
+      this.#copy = copy
+      const code = this.#start()
+      turns[copy] = this.#turn
+      return code
+    })
+    return [...starts, ...nestedBlock({ lanes: this, w: this.w, nest, turns, one }, this.#loop.body)]
+  }
+
+  #start(): Code {
+    this.#turn = newTurn()
+    if (this.w.target.shape.element.kind !== 'dense' || !this.#loop.isRun || !usesElement(this.#loop.body)) return []
     // The body may write it before it reads it.
     const [code, element] = this.#kept(this.contiguous(columnType(this.w, 0), columnAddress(this.w, 0), 0))
-    this.#element = element
-    return [...code, ...this.#block(this.#loop.body)]
+    this.#turn.element = element
+    return code
   }
 
   // ---------------------------------------------------------------- statements
@@ -194,29 +268,30 @@ class VectorWriter implements Constants, VectorScope {
       case 'Assign': {
         const sum = this.#sums.get(stmt.local)?.[this.#copy]
         if (sum === undefined) {
-          if (!this.#locals.has(stmt.local)) throw new Scalar(`${stmt.local} changes`)
+          if (!this.#turn.locals.has(stmt.local)) throw new Scalar(`${stmt.local} changes`)
           return this.#set(stmt.local, this.expr(stmt.value))
         }
         const term = termOf(stmt)
-        if (term === undefined || this.#alive !== undefined) throw new Scalar(`${stmt.local} is no sum`)
+        if (term === undefined || this.#turn.alive !== undefined) throw new Scalar(`${stmt.local} is no sum`)
         const code = [...I.localGet(sum), ...asFloat(this, this.expr(term.value))]
         return [...code, ...I.simd(ADD[term.operator][this.mode === 'f32' ? 1 : 0]), ...I.localSet(sum)]
       }
       case 'Write':
         return this.#store(stmt, this.expr(stmt.value))
       case 'Add': {
-        const sum = this.#sum(this.#load(stmt), this.expr(stmt.value))
+        const sum = this.#sum(this.#load(this.#access(stmt)), this.expr(stmt.value))
         return this.#store(stmt, sum)
       }
       case 'If':
         return this.#if(stmt)
       case 'Continue':
-        if (stmt.label !== undefined) throw new Scalar('it leaves the loop, or may')
+        if (stmt.label !== undefined || this.#isInside()) throw new Scalar('it leaves the loop, or may')
         return this.#end()
       case 'Return':
-        if (!this.#loop.isRun) throw new Scalar('it leaves the loop, or may')
+        if (!this.#loop.isRun || this.#isInside()) throw new Scalar('it leaves the loop, or may')
         return [...(stmt.value === undefined ? [] : this.#returned(stmt.value)), ...this.#end()]
       case 'Evaluate':
+        if (this.#accesses instanceof Nest) this.expr(stmt.value)
         return [] // for a failure that checks before the loop have ruled out
       case 'Accumulate':
         throw new Scalar('it adds to an accumulator')
@@ -228,6 +303,11 @@ class VectorWriter implements Constants, VectorScope {
     }
   }
 
+  /** Whether a loop inside is being written. */
+  #isInside(): boolean {
+    return this.#accesses instanceof Nest && this.#accesses.isInside()
+  }
+
   #sum(a: Vector, b: Vector): Vector {
     return {
       kind: this.mode === 'f32' ? 'f32' : 'f64',
@@ -237,11 +317,11 @@ class VectorWriter implements Constants, VectorScope {
 
   /** The local holds the value in the lanes that run. */
   #set(name: string, value: Vector): Code {
-    const before = this.#locals.get(name)
+    const before = this.#turn.locals.get(name)
     // Lanes whose turn has ended read nothing any more.
-    const chosen = this.#mask === undefined || before === undefined ? value : this.choice(this.#mask, value, before)
+    const chosen = this.#turn.mask === undefined || before === undefined ? value : this.choice(this.#turn.mask, value, before)
     const [code, kept] = this.#kept(chosen)
-    this.#locals.set(name, kept)
+    this.#turn.locals.set(name, kept)
     return code
   }
 
@@ -255,40 +335,53 @@ class VectorWriter implements Constants, VectorScope {
   /** Both sides, one after the other: each changes its own lanes. */
   #if({ test, then: yes, else: no }: Extract<Stmt, { kind: 'If' }>): Code {
     this.#branches = true
-    const outer = this.#mask
+    const outer = this.#turn.mask
     const [code, mask] = this.#kept({ kind: 'mask', bits: this.maskBits, code: masked(this, vectorCondition(this, test), this.maskBits) })
     const side = (own: Vector, stmts: readonly Stmt[]): Code => {
       if (stmts.length === 0) return []
       const [set, lanes] = this.#kept(outer === undefined ? own : this.both(outer, own))
-      this.#mask = lanes
+      this.#turn.mask = lanes
       return [...set, ...this.#block(stmts)]
     }
     const sides = [...side(mask, yes), ...side(this.negated(mask), no)]
-    this.#mask = outer
+    this.#turn.mask = outer
     return [...code, ...sides]
   }
 
   /** The lanes that run here are done. */
   #end(): Code {
-    const done = this.#mask
+    const done = this.#turn.mask
     if (done === undefined) {
       // Every lane: what follows is never reached.
-      this.#alive = { kind: 'steady', value: { type: BOOL, code: I.i32Const(0) } }
+      this.#turn.alive = { kind: 'steady', value: { type: BOOL, code: I.i32Const(0) } }
       return []
     }
-    const [code, alive] = this.#kept(this.#alive === undefined ? this.negated(done) : this.both(this.#alive, this.negated(done)))
-    this.#alive = alive
+    const [code, alive] = this.#kept(this.#turn.alive === undefined ? this.negated(done) : this.both(this.#turn.alive, this.negated(done)))
+    this.#turn.alive = alive
     return code
   }
 
   #active(): Vector | undefined {
-    if (this.#mask === undefined || this.#alive === undefined) return this.#mask ?? this.#alive
-    return this.both(this.#mask, this.#alive)
+    if (this.#turn.mask === undefined || this.#turn.alive === undefined) return this.#turn.mask ?? this.#turn.alive
+    return this.both(this.#turn.mask, this.#turn.alive)
   }
 
   #store(node: object, value: Vector): Code {
-    const { dtype, known } = this.#access(node)
-    return this.#storeAt(dtype, known.code(), known.offset, value)
+    const { dtype, known, stride, axis } = this.#access(node)
+    if (axis < 0) throw new Scalar('lanes write one element')
+    return stride === undefined ? this.#storeAt(dtype, known.code(), known.offset, value) : this.#storeLanes(dtype, known, stride, value)
+  }
+
+  /** Lane by lane. */
+  #storeLanes(dtype: Access['dtype'], known: Access['known'], stride: number, value: Vector): Code {
+    const [slot, log] = [this.w.declare('v128'), LOG2_BYTES[dtype]]
+    const old = this.#rawLanes(dtype, known, stride)
+    const opcode = log === 3 ? SIMD.store64Lane : SIMD.store32Lane
+    const stores = Array.from({ length: this.#count }, (_, lane) => [
+      ...[...this.#laneAddress(known, stride, lane), ...I.localGet(slot)],
+      ...I.simdMemoryLane(opcode, lane, known.offset),
+    ])
+    return [...storedLanes(this, dtype, value, old, this.#active()), ...I.localSet(slot), ...stores.flat()]
   }
 
   #storeAt(dtype: Access['dtype'], address: Code, start: number, value: Vector): Code {
@@ -331,7 +424,7 @@ class VectorWriter implements Constants, VectorScope {
   }
 
   local(name: string): Vector {
-    const vector = this.#locals.get(name)
+    const vector = this.#turn.locals.get(name)
     if (vector === undefined) throw new Scalar(`it uses ${name}, which differs between lanes`)
     return vector
   }
@@ -341,19 +434,8 @@ class VectorWriter implements Constants, VectorScope {
     const { slot, seen } = this.turning.index
     if (seen.kind !== 'i32') throw new Scalar('its index is no integer')
     const first = [...I.localGet(slot), ...I.simd(SIMD.i32Splat)]
-    const code = [...first, ...this.#steps(this.#copy * this.#count), ...I.simd(SIMD.i32Add)]
+    const code = [...first, ...this.#constants.steps(this.#copy * this.#count), ...I.simd(SIMD.i32Add)]
     return { kind: 'i32', low: seen.low, high: seen.high, code }
-  }
-
-  /** first, first + 1, first + 2, first + 3. */
-  #steps(first: number): Code {
-    let slot = this.#splats.get(`steps ${first}`)
-    if (slot === undefined) {
-      slot = this.w.declare('v128')
-      this.#splats.set(`steps ${first}`, slot)
-      this.#before.push(...I.lanes([first, first + 1, first + 2, first + 3]), ...I.localSet(slot))
-    }
-    return I.localGet(slot)
   }
 
   isIndex(expr: Expr): boolean {
@@ -362,38 +444,46 @@ class VectorWriter implements Constants, VectorScope {
 
   read(node: object): Vector {
     const access = this.#access(node)
-    if (access.axis >= 0) return this.#load(node)
-    return { kind: 'steady', value: loadOf(access.dtype, access.known.code(), access.known.offset) }
+    const { dtype, known, axis } = access
+    if (this.#accesses instanceof Nest) {
+      if (axis >= 0) return this.#accesses.kept(access, `${this.#copy} ${known.code().join()} ${known.offset}`, () => this.#load(access))
+      const load = (): Vector => loadedLanes(this, dtype, rawLoad(dtype, 1, known.code(), known.offset))
+      return this.#accesses.kept(access, `${known.code().join()} ${known.offset}`, load)
+    }
+    return axis >= 0 ? this.#load(access) : { kind: 'steady', value: loadOf(dtype, known.code(), known.offset) }
   }
 
   #access(node: object): Access {
+    if (this.#accesses instanceof Nest) return this.#accesses.access(node)
     const access = this.#accesses.get(node)
     if (access === undefined) throw new Scalar('an access is not checked before the loop')
     return access
   }
 
-  #load(node: object): Vector {
-    const { dtype, known, isLast, stride } = this.#access(node)
-    const count = this.#count
+  #load({ dtype, known, isLast, stride }: Access): Vector {
     if (isLast) return this.contiguous(dtype, known.code(), known.offset)
-    if (LOG2_BYTES[dtype] < 2 || stride === undefined) throw new Scalar('small elements do not lie next to each other')
+    if (stride === undefined) throw new Scalar('lanes read one element')
+    return loadedLanes(this, dtype, this.#rawLanes(dtype, known, stride))
+  }
+
+  /** Elements a stride apart, lane by lane, in the lowest bytes. */
+  #rawLanes(dtype: Access['dtype'], known: Access['known'], stride: number): Code {
+    if (LOG2_BYTES[dtype] < 2) throw new Scalar('small elements do not lie next to each other')
     this.#gathers = true
-    // Lane by lane: one address, and the stride as often as the lane says.
     const isWide = LOG2_BYTES[dtype] === 3
-    const at = (lane: number): Code => [
-      ...known.code(),
-      ...I.localGet(stride),
-      ...I.i32Const(this.#copy * count + lane),
-      OP.i32Mul,
-      OP.i32Add,
-    ]
-    let raw: Code = [...at(0), ...I.simdMemory(isWide ? SIMD.load64Splat : SIMD.load32Splat, known.offset)]
-    for (let lane = 1; lane < count; lane++) {
+    let raw: Code = [...this.#laneAddress(known, stride, 0), ...I.simdMemory(isWide ? SIMD.load64Splat : SIMD.load32Splat, known.offset)]
+    for (let lane = 1; lane < this.#count; lane++) {
       const kept = this.w.declare('v128')
       const load = I.simdMemoryLane(isWide ? SIMD.load64Lane : SIMD.load32Lane, lane, known.offset)
-      raw = [...raw, ...I.localSet(kept), ...at(lane), ...I.localGet(kept), ...load]
+      raw = [...raw, ...I.localSet(kept), ...this.#laneAddress(known, stride, lane), ...I.localGet(kept), ...load]
     }
-    return loadedLanes(this, dtype, raw)
+    return raw
+  }
+
+  /** The first copy's address, and the stride as often as the lane says. */
+  #laneAddress(known: Access['known'], stride: number, lane: number): Code {
+    const steps = this.#copy * this.#count + lane
+    return steps === 0 ? known.code() : [...known.code(), ...I.localGet(stride), ...I.i32Const(steps), OP.i32Mul, OP.i32Add]
   }
 
   /** Elements next to each other, from the first copy's address on. */
@@ -404,7 +494,7 @@ class VectorWriter implements Constants, VectorScope {
 
   /** The element of the iteration: it was read when the iteration began. */
   element(column: number): Vector {
-    if (this.#element !== undefined) return this.#element
+    if (this.#turn.element !== undefined) return this.#turn.element
     if (this.w.target.shape.space !== 'rows') throw new Scalar('its elements do not lie next to each other')
     return this.contiguous(columnType(this.w, column), columnAddress(this.w, column), 0)
   }
@@ -412,40 +502,19 @@ class VectorWriter implements Constants, VectorScope {
   /** The value that all lanes and turns share; undefined when there is none. */
   steady(expr: Expr): Vector | undefined {
     if (!isSteady(expr, this.turning)) return undefined
+    if (this.#accesses instanceof Nest && this.#accesses.differsInside(expr)) {
+      return { kind: 'steady', value: this.w.expr(expr), isInside: true }
+    }
     let value = this.#steady.get(expr)
     if (value === undefined) this.#steady.set(expr, (value = this.w.expr(expr)))
     return { kind: 'steady', value }
   }
 
-  // ---------------------------------------------------------------- constants
-
-  splat(kind: 'f64' | 'f32' | 'i32' | 'mask', value: Value): Code {
-    const key = `${kind} ${value.code.join()}`
-    let slot = this.#splats.get(key)
-    if (slot === undefined) {
-      slot = this.w.declare('v128')
-      this.#splats.set(key, slot)
-      this.#before.push(...this.#lane(kind, value), ...I.localSet(slot))
-    }
-    return I.localGet(slot)
-  }
-
-  #lane(kind: 'f64' | 'f32' | 'i32' | 'mask', value: Value): Code {
-    switch (kind) {
-      case 'f64':
-        return [...asF64(value), ...I.simd(SIMD.f64Splat)]
-      case 'f32':
-        return [...asF64(value), OP.f32DemoteF64, ...I.simd(SIMD.f32Splat)]
-      case 'i32':
-        return [...this.w.int32(value), ...I.simd(SIMD.i32Splat)]
-      case 'mask':
-        return [...I.i32Const(0), ...asBool(value), OP.i32Sub, ...I.simd(SIMD.i32Splat)]
-    }
+  splat(kind: LaneKind, { value, isInside }: SteadyVector): Code {
+    return isInside === true && value.literal === undefined ? this.#constants.lanes(kind, value) : this.#constants.splat(kind, value)
   }
 
   number(kind: 'f64' | 'f32' | 'i32', value: number): Code {
-    const isInteger = kind === 'i32' || (value === (value | 0) && !Object.is(value, -0))
-    if (!isInteger) return this.splat(kind, { type: F64, code: I.f64Const(value) })
-    return this.splat(kind, { type: { kind: 'i32', low: value, high: value }, code: I.i32Const(value), literal: value })
+    return this.#constants.number(kind, value)
   }
 }

@@ -70,6 +70,12 @@ export class KernelWriter {
   readonly parameterTypes: ValueType[] = ['i32', 'i32', 'i32', 'i32']
   readonly parameterSlots: Map<string, number> = new Map()
   readonly integerParameters: ReadonlySet<string>
+  /** Indices of loops that are written out, where their body is being written. */
+  literals: ReadonlyMap<string, number> = new Map()
+  /** Of the code being written: what goes on where exact lanes end is exact. */
+  precision: WasmTarget['precision']
+  /** Innermost loops that lanes of their own suit. */
+  vectorized = 0
   /** The place of the iteration. */
   place: Code = I.localGet(FROM)
   /** The key that differs between the iterations of a run. */
@@ -91,6 +97,7 @@ export class KernelWriter {
     this.round = round
     this.parts = parts
     this.target = target
+    this.precision = target.precision
     this.locals = locals
     const { ir, shape } = target
     this.arrays = [...shape.arrays.keys()]
