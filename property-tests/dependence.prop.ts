@@ -67,6 +67,28 @@ test('conflicts are covered and ordered where outer axes have to run in order', 
   expect(stepped / numRuns).toBeGreaterThan(0.08)
 })
 
+test('conflicts are covered and ordered where iterations fill an array and read it again', () => {
+  let own = 0
+  fc.assert(
+    fc.property(randomLoop({ scratch: true }), cutsOfAllAxes, (loop, cuts) => {
+      if (analyzeLoop(loop.spec).privateArrays.length > 0) own++
+      coversAllConflicts(loop)
+      ordersAllConflicts(loop, cuts)
+    }),
+    RUN,
+  )
+  console.log(`dependence.prop.ts: ${own} of ${RUNS} loops with private arrays`)
+  expect(own / RUNS).toBeGreaterThan(0.03)
+})
+
+test('every value that an iteration reads of another comes by a flow dependence', () => {
+  fc.assert(fc.property(fc.oneof(randomLoop({ scratch: true }), randomLoop()), coversAllFlows), RUN)
+})
+
+test('a read of what the same iteration wrote to the same place before is in no dependence', () => {
+  fc.assert(fc.property(randomLoop({ exact: true, scratch: true }), inventsNothing), RUN)
+})
+
 test('conflicts are covered and ordered where assume.distinct is promised, and true', () => {
   fc.assert(
     fc.property(randomLoop({ distinct: true }), cutsOfAllAxes, (loop, cuts) => {
@@ -161,8 +183,9 @@ function collisionsOf(loop: RandomLoop): Collision[] {
 
 function coversAllConflicts(loop: RandomLoop): void {
   const analyzed = analyzeLoop(loop.spec)
+  for (const array of analyzed.privateArrays) startsAnew(loop, array)
   for (const collision of collisionsOf(loop)) {
-    if (isReduction(analyzed, collision)) continue
+    if (isReduction(analyzed, collision) || analyzed.privateArrays.includes(collision.array)) continue
     const step = collision.q.map((k, axis) => k - (collision.p[axis] ?? 0))
     const names = namesOf(loop, collision.array)
     const covered = analyzed.plan.dependences.some(({ array, vector }) => names.includes(array) && contains(vector, step))
@@ -174,6 +197,42 @@ function isReduction(analyzed: AnalyzedLoop, { array, modes }: Collision): boole
   if (!analyzed.reducedArrays.includes(array)) return false
   if (modes.some((mode) => mode !== 'add')) throw new Error(`Array ${array} is called a reduction, but the loop does more than add to it.`)
   return true
+}
+
+/** A private array by the definition: every iteration writes the same elements, each of them before it reads it, and reads no others. */
+function startsAnew(loop: RandomLoop, array: number): void {
+  const all = traceLoop(loop).map((touches) => {
+    const written = new Set<string>()
+    for (const { element, mode } of touches.filter((touch) => touch.array === array)) {
+      if (mode === 'write') written.add(element)
+      else if (!written.has(element)) throw new Error(`Array ${array} is called private, but [${element}] is read first in\n${loop.source}`)
+    }
+    return [...written].sort().join(' ')
+  })
+  if (new Set(all).size > 1)
+    throw new Error(`Array ${array} is called private, but iterations write different elements of it in\n${loop.source}`)
+}
+
+/** Whose value a read sees: that of the last iteration before that wrote the element, unless its own did. */
+function coversAllFlows(loop: RandomLoop): void {
+  const analyzed = analyzeLoop(loop.spec)
+  const writers = new Map<string, number>()
+  for (const [q, touches] of traceLoop(loop).entries()) {
+    for (const { array, element, mode } of touches) {
+      const id = `${array} ${element}`
+      const p = writers.get(id)
+      if (mode !== 'write' && p !== undefined && p !== q && !analyzed.reducedArrays.includes(array)) {
+        const [from, to] = [loop.iterations[p] ?? [], loop.iterations[q] ?? []]
+        const step = to.map((k, axis) => k - (from[axis] ?? 0))
+        const names = namesOf(loop, array)
+        const covered = analyzed.plan.dependences.some(
+          (one) => one.kind === 'flow' && names.includes(one.array) && contains(one.vector, step),
+        )
+        if (!covered) throw new Error(`(${to.join()}) reads [${element}] of array ${array} as (${from.join()}) left it in\n${loop.source}`)
+      }
+      if (mode !== 'read') writers.set(id, q)
+    }
+  }
 }
 
 function contains(vector: readonly Distance[], step: readonly number[]): boolean {
@@ -194,7 +253,7 @@ function ordersAllConflicts(loop: RandomLoop, cuts: readonly (readonly number[])
   const { schedule } = analyzed
   const place = new Map(loop.iterations.map((key, position) => [key.join(), position]))
   for (const collision of collisionsOf(loop)) {
-    if (isReduction(analyzed, collision)) continue
+    if (isReduction(analyzed, collision) || analyzed.privateArrays.includes(collision.array)) continue
     const [p, q] = [collision.p, collision.q].map((key) => blockOf(schedule, key, place.get(key.join()) ?? 0, cuts))
     const first = firstOf(schedule, p ?? [], q ?? [])
     const right = loop.spec.options.order === 'any' ? first !== 'together' : first === 'p'

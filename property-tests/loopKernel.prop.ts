@@ -152,6 +152,7 @@ function inputsOf(ir: FunctionIr, element: KernelElement, picks: readonly number
     schedule: { kind: 'serial' },
     ir,
     reducedArrays: [],
+    privateArrays: [],
     writtenArrays: [0, 1, 2, 3, 4, 5, 6],
     writesElement: true,
     notes: [],

@@ -142,6 +142,7 @@ function inputsOf(loop: Reduction, partitions: number, holding: Holding): LoopIn
     schedule: loop.schedule,
     ir,
     reducedArrays: [1],
+    privateArrays: [],
     writtenArrays: [1, 2, 3],
     writesElement: false,
     notes: [],

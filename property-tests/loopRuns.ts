@@ -21,6 +21,8 @@ export const TURNS: Turns = { everyMs: Number.POSITIVE_INFINITY, other: async ()
 export interface Machine {
   readonly arena: SharedArena
   readonly pools: ReadonlyMap<number, WorkerPool>
+  /** 'js': no kernel is WebAssembly. */
+  readonly kernel?: 'js'
   stop(): Promise<void>
 }
 
@@ -144,6 +146,7 @@ async function prepared(
       pool,
       arena: machine.arena,
       worthThreadsMs: 0,
+      ...(machine.kernel === undefined ? {} : { kernel: machine.kernel }),
     })
     const order = [...prepared.serialOrder()]
     try {

@@ -64,8 +64,9 @@ function sized(raw: RawLoop, size: number): RandomLoop {
 function compared(loops: readonly RandomLoop[]): { readonly kind: OracleKind | 'serial'; readonly complaint?: string } {
   const last = loops.at(-1)
   if (last === undefined) throw new Error('There is no instance to compare.')
-  const { plan, reducedArrays } = analyzeLoop(last.spec)
-  const steps = new Map(loops.flatMap((loop) => stepsOf(loop, reducedArrays)).map((step) => [step.join(), step]))
+  const { plan, reducedArrays, privateArrays } = analyzeLoop(last.spec)
+  const unordered = [...reducedArrays, ...privateArrays]
+  const steps = new Map(loops.flatMap((loop) => stepsOf(loop, unordered)).map((step) => [step.join(), step]))
   const extents = last.spec.over.extents.map((extent) => extent ?? 1)
   const free = freestSchedule([...steps.values()], extents, plan.order)
   if (free === undefined) return { kind: 'serial' }

@@ -68,9 +68,13 @@ test('the same for conflicts that are planted one by one', async () => {
 
 test('nothing is reported where the analysis chose the schedule', async () => {
   await fc.assert(
-    fc.asyncProperty(fc.oneof(loops, randomLoop({ inside: true, distinct: true })), partitions, async (loop, parts) => {
-      expectNone(await checked(loop, { partitions: parts }), loop)
-    }),
+    fc.asyncProperty(
+      fc.oneof(loops, randomLoop({ inside: true, distinct: true }), randomLoop({ inside: true, scratch: true })),
+      partitions,
+      async (loop, parts) => {
+        expectNone(await checked(loop, { partitions: parts }), loop)
+      },
+    ),
     RUN,
   )
 })
@@ -79,7 +83,7 @@ test('an array that is more than added to, and yet called a reduction, is report
   const independent = { kind: 'independent' } as const
   await fc.assert(
     fc.asyncProperty(randomLoop({ inside: true }), fc.nat(2), async (loop, array) => {
-      const seen = await checked(loop, {}, independent, [array + 1])
+      const seen = await checked(loop, {}, independent, { reducedArrays: [array + 1] })
       if (seen.blocks.kind === 'serial' || seen.report !== undefined) return
       const pairs = conflictsOf({ ...seen, reduced: [] }).filter(([p, q, { array: shared, element }]) => {
         const modes = [p, q].map(
@@ -89,6 +93,26 @@ test('an array that is more than added to, and yet called a reduction, is report
         return shared !== array + 1 || modes.some((one, i) => one.has(true) && modes[1 - i]?.has(false))
       })
       if (pairs.length > 0) throw new Error(`${describePair(seen, pairs[0])} is not reported in\n${loop.source}`)
+    }),
+    RUN,
+  )
+})
+
+test('an array that is called private is reported where an iteration reads what another wrote', async () => {
+  const independent = { kind: 'independent' } as const
+  await fc.assert(
+    fc.asyncProperty(randomLoop({ inside: true }), fc.nat(2), async (loop, array) => {
+      const seen = await checked(loop, {}, independent, { privateArrays: [array + 1] })
+      if (seen.blocks.kind === 'serial' || seen.report !== undefined) return
+      const writers = new Map<unknown, number>()
+      for (const [rank, touches] of seen.touches.entries()) {
+        for (const { element, mode } of touches.filter((one) => one.array === array + 1)) {
+          const writer = writers.get(element)
+          if (mode !== 'write' && writer !== undefined && writer !== rank)
+            throw new Error(`${rank} reads ${element} as ${writer} left it, which is not reported in\n${loop.source}`)
+          if (mode !== 'read') writers.set(element, rank)
+        }
+      }
     }),
     RUN,
   )
@@ -132,13 +156,18 @@ interface Seen {
 }
 
 /** Checks a loop under the schedule of the analysis, or another one that is forced on it. */
-async function checked(loop: RandomLoop, options: LoopOptions, forced?: Schedule, reducedArrays?: readonly number[]): Promise<Seen> {
+async function checked(
+  loop: RandomLoop,
+  options: LoopOptions,
+  forced?: Schedule,
+  called: { readonly reducedArrays?: readonly number[]; readonly privateArrays?: readonly number[] } = {},
+): Promise<Seen> {
   const holding = new Holding(machine.arena)
   const pool = machine.pools.get(1)
   if (pool === undefined) throw new Error('No pool.')
   const { inputs } = inputsOf(loop, options, holding)
-  const claims = { schedule: forced ?? inputs.analyzed.schedule, reducedArrays: reducedArrays ?? inputs.analyzed.reducedArrays }
-  const analyzed = { ...inputs.analyzed, ...claims }
+  const analyzed =
+    forced === undefined ? inputs.analyzed : { ...inputs.analyzed, schedule: forced, privateArrays: [] as readonly number[], ...called }
   const prepared = prepareLoop({ ...inputs, analyzed }, { pool, arena: machine.arena })
   try {
     const rank = loop.spec.over.rank
@@ -155,7 +184,14 @@ async function checked(loop: RandomLoop, options: LoopOptions, forced?: Schedule
     const after = loop.arrays.map((_, i) => JSON.stringify(contents(inputs, i, loop)))
     if (before.join() !== after.join()) throw new Error(`The check changed an array of\n${loop.source}`)
     const touches = touchesOf(loop, iterations)
-    return { report, schedule: analyzed.schedule, blocks: prepared.blocks, iterations, touches, reduced: analyzed.reducedArrays }
+    return {
+      report,
+      schedule: analyzed.schedule,
+      blocks: prepared.blocks,
+      iterations,
+      touches,
+      reduced: [...analyzed.reducedArrays, ...analyzed.privateArrays],
+    }
   } finally {
     prepared.dispose()
     holding.free()

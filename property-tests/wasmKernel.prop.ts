@@ -312,6 +312,7 @@ function inputsOf({ ir, element, chosen, form }: Case, holding: Holding, options
     schedule: options.partitions === undefined ? { kind: 'serial' } : { kind: 'independent' },
     ir,
     reducedArrays: [],
+    privateArrays: [],
     writtenArrays: [0, ...[...arrays.values()].map(({ array }) => array)],
     writesElement: true,
     notes: [],

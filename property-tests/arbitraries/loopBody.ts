@@ -9,6 +9,7 @@
  *
  *     randomLoop()                    anything; subscripts may leave the arrays
  *     randomLoop({ inside: true })    no access leaves its array: for running in earnest
+ *     randomLoop({ scratch: true })   with an array that iterations fill and read again
  *     randomLoop({ exact: true })     only what the dependence test claims to decide exactly
  */
 import fc from 'fast-check'
@@ -47,6 +48,8 @@ export interface LoopShape {
   readonly distinct?: boolean
   /** Whether loops over sparse arrays are drawn. Default: true. */
   readonly sparse?: boolean
+  /** Whether there is an array `s` that bodies fill and read again. Default: false. */
+  readonly scratch?: boolean
 }
 
 // ------------------------------------------------------------------ the tree of choices
@@ -113,7 +116,22 @@ export type RawStmt =
   | { readonly kind: 'if'; readonly test: RawTest; readonly whenTrue: readonly RawStmt[]; readonly whenFalse: readonly RawStmt[] }
   | { readonly kind: 'for'; readonly from: RawIndex; readonly to: RawIndex; readonly step: number; readonly body: readonly RawStmt[] }
   | { readonly kind: 'labeled'; readonly body: readonly RawStmt[] }
+  | RawScratch
   | { readonly kind: 'leave'; readonly how: 'break' | 'continue' | 'return' | 'element'; readonly value: RawValue }
+
+/** Fills `s`, or a part of it, and reads it: behind the loops that fill it, in the innermost of them, or before them. */
+export interface RawScratch {
+  readonly kind: 'scratch'
+  /** For each axis: all of it, what is left when some is cut off at both ends, or one element. */
+  readonly spread: readonly ('all' | 'some' | 'one')[]
+  readonly cut: readonly [number, number]
+  readonly at: readonly RawIndex[]
+  readonly when?: RawTest
+  readonly value: RawValue
+  readonly reads: 'behind' | 'inside' | 'before'
+  readonly to: RawAccess
+  readonly from: readonly RawIndex[]
+}
 
 export interface RawLoop {
   readonly extents: readonly number[]
@@ -265,10 +283,34 @@ function rawStatements(shape: LoopShape): fc.Arbitrary<readonly RawStmt[]> {
         }),
       },
     ] as const
-    const all = shape.exact === true ? [...plain, ...compound] : [...plain, ...compound, ...wild]
+    const scratch = {
+      weight: 12,
+      arbitrary: fc.record(
+        {
+          kind: fc.constant('scratch' as const),
+          spread: fc.array(fc.constantFrom<RawScratch['spread'][number][]>('all', 'all', 'all', 'some', 'one'), {
+            minLength: 2,
+            maxLength: 2,
+          }),
+          cut: fc.tuple(fc.nat(1), fc.nat(1)),
+          at: fc.tuple(index, index),
+          when: test,
+          value,
+          reads: fc.constantFrom<RawScratch['reads'][]>('behind', 'behind', 'behind', 'inside', 'before'),
+          to: access,
+          from: fc.tuple(index, index),
+        },
+        { requiredKeys: ['kind', 'spread', 'cut', 'at', 'value', 'reads', 'to', 'from'] },
+      ),
+    }
+    const usual = shape.exact === true ? [...plain, ...compound] : [...plain, ...compound, ...wild]
+    const all = shape.scratch === true ? [...usual, scratch] : usual
+    const any = fc.array(tie('stmt'), { minLength: 1, maxLength: 4, depthIdentifier: 'loop body' })
+    // Where other statements stand in the way, nothing is gained by copies.
+    const alone = fc.tuple(scratch.arbitrary as fc.Arbitrary<RawStmt>)
     return {
       stmt: fc.oneof({ depthSize: 'small', maxDepth: 3, depthIdentifier: 'loop body' }, ...all) as fc.Arbitrary<RawStmt>,
-      body: fc.array(tie('stmt'), { minLength: 1, maxLength: 4, depthIdentifier: 'loop body' }),
+      body: shape.scratch === true ? fc.oneof({ weight: 1, arbitrary: any }, { weight: 1, arbitrary: alone }) : any,
     }
   })
   return body
@@ -378,13 +420,15 @@ function arraysOf(raw: RawLoop, shape: LoopShape): RandomArray[] {
     const keys = keysOf(raw.extents).filter(() => random(3) > 0)
     iterated.push({ array: 0, names: [], shape: raw.extents, dtype: 'f64', values: keys.map(small), keys })
   }
+  const length = 2 + (raw.seed % 3)
+  const scratch = shape.scratch === true ? [dense(8, ['s'], raw.seed % 5 === 0 ? [2, length] : [length], small)] : []
   const named = raw.ranks.map((rank, i) => {
     const name = ['a', 'b', 'c'][i] ?? 'd'
     return dense(i + 1, raw.alias && i === 0 ? [name, `${name}2`] : [name], new Array<number>(rank).fill(extent), small)
   })
   const draw = shape.distinct === true ? permutation(extent, random) : () => random(side)
   const index = { ...dense(9, ['x'], [extent], draw), dtype: 'i32' as const }
-  return [...iterated, ...named, index]
+  return [...iterated, ...named, ...scratch, index]
 }
 
 function bindingsOf(arrays: readonly RandomArray[], open: boolean): Record<string, EnvBinding> {

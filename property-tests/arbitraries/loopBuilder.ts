@@ -2,7 +2,7 @@
 import type { BinaryOperator, CountedLoop, Expr, Stmt } from '../../src/core/functionIr.ts'
 import type { EnvBinding } from '../../src/core/loopSpec.ts'
 import type { Span } from '../../src/core/span.ts'
-import type { RandomArray, RawAccess, RawIndex, RawLoop, RawStmt, RawTest, RawValue } from './loopBody.ts'
+import type { RandomArray, RawAccess, RawIndex, RawLoop, RawScratch, RawStmt, RawTest, RawValue } from './loopBody.ts'
 import { printExpr, printStmt } from './loopSource.ts'
 import { boundsOf, writtenAs } from './wholeOperation.ts'
 
@@ -46,7 +46,9 @@ export class LoopBuilder {
     this.raw = raw
     this.arrays = arrays
     this.bindings = bindings
-    this.names = Object.keys(bindings).filter((name) => bindings[name]?.kind === 'array')
+    // Most loops leave the scratch array to the statements that are about it.
+    const isOpen = raw.seed % 4 === 0
+    this.names = Object.keys(bindings).filter((name) => bindings[name]?.kind === 'array' && (isOpen || name !== 's'))
     this.inside = options.inside
   }
 
@@ -68,6 +70,10 @@ export class LoopBuilder {
         scope = { ...scope, locals: [...scope.locals, local] }
         continue
       }
+      if (raw.kind === 'scratch') {
+        stmts.push(...this.scratch(raw, scope))
+        continue
+      }
       const [stmt, local] = this.statement(raw, scope)
       if (local !== undefined) scope = { ...scope, locals: [...scope.locals, local] }
       if (stmt === undefined) continue
@@ -78,7 +84,7 @@ export class LoopBuilder {
     return stmts
   }
 
-  private statement(raw: Exclude<RawStmt, { kind: 'drift' }>, scope: Scope): [Stmt | undefined, Local?] {
+  private statement(raw: Exclude<RawStmt, { kind: 'drift' | 'scratch' }>, scope: Scope): [Stmt | undefined, Local?] {
     switch (raw.kind) {
       case 'set': {
         const { array, subscripts } = this.target(raw.to, scope)
@@ -147,6 +153,58 @@ export class LoopBuilder {
     } as const
     const loop = this.loop(twice, inner)
     return [[declaration, { ...loop, body: this.endedBy(loop.body, assign) }], local]
+  }
+
+  /** `for (…) s[…] = …; for (k …) a[…] = s[…]` */
+  private scratch(raw: RawScratch, outer: Scope): Stmt[] {
+    const shape = this.shapeOf('s')
+    const { label: _, ...unlabeled } = outer
+    const loops: { readonly local: string; readonly from: number; readonly to: number }[] = []
+    let scope: Scope = unlabeled
+    const subscripts = shape.map((extent, axis) => {
+      const spread = raw.spread[axis] ?? 'all'
+      if (spread === 'one') return this.subscript(raw.at[axis] ?? { kind: 'constant', offset: 0 }, { axis, extent }, scope)
+      const [from, to] = spread === 'all' ? [0, extent] : [raw.cut[0], extent - raw.cut[1]]
+      const local = `k${this.locals++}`
+      loops.push({ local, from, to })
+      scope = this.within(scope, local, from, to)
+      return this.expr({ kind: 'Local', name: local })
+    })
+    const write = this.stmt({ kind: 'Write', array: 's', subscripts, value: this.value(raw.value, scope) })
+    // biome-ignore lint/suspicious/noThenProperty: the IR's own word, and no promise
+    const fill = raw.when === undefined ? write : this.stmt({ kind: 'If', test: this.test(raw.when, scope), then: [write], else: [] })
+    const inside = raw.reads === 'inside' ? [fill, this.reading(raw, scope)] : [fill]
+    const filled = loops.reduceRight<readonly Stmt[]>((body, { local, from, to }) => [this.count(local, [from, to], body)], inside)
+    if (raw.reads === 'inside') return [...filled]
+    const [side = 1] = shape
+    const local = `k${this.locals++}`
+    const read = this.count(local, [0, side], [this.reading(raw, this.within(unlabeled, local, 0, side))])
+    return raw.reads === 'before' ? [read, ...filled] : [...filled, read]
+  }
+
+  private reading(raw: RawScratch, scope: Scope): Stmt {
+    const subscripts = this.shapeOf('s').map((extent, axis) => {
+      return this.subscript(raw.from[axis] ?? { kind: 'constant', offset: 0 }, { axis, extent }, scope)
+    })
+    const value = this.binary('*', this.literal(0.5), this.expr({ kind: 'Read', array: 's', subscripts }))
+    return this.stmt({ kind: 'Write', ...this.target(raw.to, scope), value })
+  }
+
+  private within(scope: Scope, name: string, from: number, to: number): Scope {
+    return { ...scope, inLoop: true, locals: [...scope.locals, { name, mutable: false, least: from, greatest: to - 1 }] }
+  }
+
+  private count(local: string, [from, to]: readonly [number, number], body: readonly Stmt[]): Stmt {
+    const index = this.expr({ kind: 'Local', name: local })
+    return this.stmt({
+      kind: 'For',
+      init: [this.stmt({ kind: 'Let', local, init: this.literal(from) })],
+      test: this.binary('<', index, this.literal(to)),
+      update: [this.stmt({ kind: 'Assign', local, value: this.binary('+', index, this.literal(1)) })],
+      body,
+      doWhile: false,
+      counted: { local, from: this.literal(from), to: this.literal(to), step: 1 },
+    })
   }
 
   private endedBy(stmts: readonly Stmt[], last: Stmt): Stmt[] {
@@ -225,11 +283,15 @@ export class LoopBuilder {
     const array = names[raw.array % names.length] ?? 'a'
     const shape = this.shapeOf(array)
     const subscripts = shape.map((extent, axis) => {
-      const chosen = this.index(this.aligned(raw.subscripts[axis] ?? { kind: 'constant', offset: 0 }, array, axis), scope)
-      const fits = !this.inside || (chosen.least >= 0 && chosen.greatest < extent)
-      return fits ? chosen.expr : this.safeIndex(axis, extent)
+      return this.subscript(this.aligned(raw.subscripts[axis] ?? { kind: 'constant', offset: 0 }, array, axis), { axis, extent }, scope)
     })
     return { array, subscripts }
+  }
+
+  private subscript(raw: RawIndex, { axis, extent }: { readonly axis: number; readonly extent: number }, scope: Scope): Expr {
+    const chosen = this.index(raw, scope)
+    const fits = !this.inside || (chosen.least >= 0 && chosen.greatest < extent)
+    return fits ? chosen.expr : this.safeIndex(axis, extent)
   }
 
   /** In aligned loops, a loop index is that of the axis; vectors go by one index each. */

@@ -9,6 +9,7 @@ const TITLES: Readonly<Record<string, string>> = {
   dynamicProgramming: 'Dynamic programming',
   stencils: 'Stencils and images',
   reductions: 'Scans and reductions',
+  scratch: 'Scratch arrays',
   subscripts: 'Subscripts',
   disguised: 'Dependences in disguise',
   graphs: 'Graphs and sparse matrices',

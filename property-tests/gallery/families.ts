@@ -7,6 +7,7 @@ import { learning } from './learning.ts'
 import { linearAlgebra } from './linearAlgebra.ts'
 import { reductions } from './reductions.ts'
 import { reported } from './reported.ts'
+import { scratch } from './scratch.ts'
 import { stencils } from './stencils.ts'
 import { subscripts } from './subscripts.ts'
 
@@ -15,6 +16,7 @@ export const families: Readonly<Record<string, readonly Entry[]>> = {
   dynamicProgramming,
   stencils,
   reductions,
+  scratch,
   subscripts,
   disguised,
   graphs,

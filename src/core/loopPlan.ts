@@ -20,6 +20,18 @@ export interface Dependence {
   readonly witness?: readonly [Key, Key]
 }
 
+/** What each name of the body is to the schedule. */
+export interface LoopVariable {
+  readonly name: string
+  readonly class: VariableClass
+  readonly origin: 'env' | 'capture'
+  /**
+   * Of a local array: each worker has a copy of its own, of so many bytes. What the iteration leaves that comes last in the
+   * serial order is what the array holds after the pass.
+   */
+  readonly private?: { readonly sizeBytes: number }
+}
+
 export type VariableClass = 'iterated' | 'local' | 'pipelined' | 'served' | 'broadcast' | 'reduction' | 'buffer' | 'constant'
 
 /** Outer axes that run in order: all blocks of one of their indices before any of the next. */
@@ -78,7 +90,7 @@ export interface LoopPlan {
   /** Every dependence between different iterations. */
   readonly dependences: readonly Dependence[]
   /** What each name of the body is to the schedule. */
-  readonly variables: readonly { readonly name: string; readonly class: VariableClass; readonly origin: 'env' | 'capture' }[]
+  readonly variables: readonly LoopVariable[]
   /** Every access to an array, with its subscripts as text: `:` a whole axis, `?` unknown. */
   readonly accesses: readonly {
     readonly array: string

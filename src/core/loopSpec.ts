@@ -119,6 +119,11 @@ export interface AnalyzedLoop {
   readonly slice?: SubscriptSlice
   /** Identities of arrays the loop only adds to: each block adds to a copy of its own, copies are combined by the fixed tree. */
   readonly reducedArrays: readonly number[]
+  /**
+   * Identities of arrays of which each worker has a copy: every iteration writes the same elements and reads none that it has
+   * not written. What the iteration leaves that comes last in the serial order is what the array holds after the pass.
+   */
+  readonly privateArrays: readonly number[]
   /** Identities of all arrays the loop may write or add to, the iterated one included. */
   readonly writtenArrays: readonly number[]
   /** Whether the body returns a value, which replaces the element iterated over. */

@@ -11,6 +11,7 @@ import type { Arena } from '../memory/arena.ts'
 import { type AccumulatorLog, createLog } from './accumulatorLog.ts'
 import { KeyedView } from './keyedArray.ts'
 import type { ArrayPlan, BindingPlan, ElementPlan, LoopTask } from './loopTask.ts'
+import { bindCopies, type KernelOfShare, type PrivateCopies } from './privateCopies.ts'
 
 /** A kernel bound to its arrays, with what it writes besides them. */
 export interface BoundLoop {
@@ -22,8 +23,10 @@ export interface BoundLoop {
   readonly keyed: ReadonlyMap<number, KeyedView>
   /** Places a call of the kernel runs; what passes found out about their time is kept. */
   readonly slice: { places: number }
-  /** Tells a WebAssembly kernel whose scratch memory to use. */
+  /** Tells a kernel whose scratch memory and private arrays to use. */
   readonly useShare?: (share: number) => void
+  /** Where there are private arrays. */
+  readonly copies?: PrivateCopies
 }
 
 /** Kernels are told apart for V8, which bakes arrays in only while one closure of a text exists. */
@@ -43,9 +46,13 @@ export function bindLoop(
   const { binding, keyed } = kernelBinding(plan, sinks, rngs, combines)
   const { at } = binding
   const slice = { places: FIRST_SLICE }
-  if (wasm !== undefined) return { ...bindWasm(wasm, binding, arena), logs, rngs, at, keyed, slice }
+  const bind = (own: typeof wasm, to: KernelBinding) => (own === undefined ? bindText(text, to) : bindWasm(own, to, arena))
+  return { ...(bindCopies(plan.arrays, wasm, binding, bind) ?? bind(wasm, binding)), logs, rngs, at, keyed, slice }
+}
+
+function bindText(text: string, binding: KernelBinding): KernelOfShare {
   const factory = new Function('bind', `${text}\n// ${bound++}`) as (bind: KernelBinding) => LoopKernel // text of loopKernel.ts
-  return { kernel: factory(binding), logs, rngs, at, keyed, slice }
+  return { kernel: factory(binding) }
 }
 
 /** What a kernel is bound to, and its sparse arrays and tables by their place in the binding. */

@@ -100,6 +100,7 @@ export class BlockRun {
       }
       left -= end - place
       this.#place = end
+      if (bound.copies !== undefined && this.#wasLast(end - 1)) bound.copies.handBack()
       if (this.#isOrdered) this.#advanceRank(end - place)
       if (this.#stopEvery !== Number.POSITIVE_INFINITY) break
     }
@@ -129,6 +130,11 @@ export class BlockRun {
     this.#runEnd = endOfRun(this.#task, walk, this.#place)
     this.#fragment = this.#rank = rankOf(this.#task, this.#block, walk, this.#place)
     return true
+  }
+
+  /** Whether a place has the last iteration of the serial order. Ranks grow inside a block: nothing of it comes after that. */
+  #wasLast(place: number): boolean {
+    return rankOf(this.#task, this.#block, this.#walk, place) === this.#task.schedule.iterations - 1
   }
 
   #advanceRank(places: number): void {

@@ -104,6 +104,7 @@ function planOver(inputs: LoopInputs, ir: FunctionIr): ReturnType<typeof planKer
     tables,
     reduced: new Map(reduced),
     buffered: new Map(buffered),
+    copies: new Map(),
     scratch: 0,
     owns: () => true,
   })

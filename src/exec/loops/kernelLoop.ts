@@ -40,6 +40,7 @@ import {
   TURN_MS,
   type VerifyResult,
 } from './preparedLoop.ts'
+import { copiesOf } from './privateCopies.ts'
 import { startPass } from './runBlocks.ts'
 import { visitSerially } from './space.ts'
 import { dtypeOfTable, extentOf, sameStructure } from './structure.ts'
@@ -226,6 +227,8 @@ export class KernelLoop extends Prepared {
       ]),
     )
     this.#lanes.push(...reduced.values(), ...buffered.values())
+    // One block runs the iterations in their order: the arrays themselves will do.
+    const copies = blocks.count < 2 ? new Map() : copiesOf(this.inputs, this.#resources.pool.size, this.#allocate)
     this.#tables = this.#ir.tables.map((table) => this.#sharedTable(table.value))
     const tables = this.#tables.map((table) => (table.copy as ArrayLike<Primitive> | undefined) ?? table.original) // a copy of numbers or bigints
     this.#memory = {
@@ -235,6 +238,7 @@ export class KernelLoop extends Prepared {
       tables,
       reduced,
       buffered,
+      copies,
       scratch: this.#scratch(),
       owns: (buffer) => this.#resources.arena.owns(buffer),
     }

@@ -102,6 +102,8 @@ export interface KernelMemory {
   /** Private copies by array identity (add-only arrays) and by name (buffers). */
   readonly reduced: ReadonlyMap<number, Lanes>
   readonly buffered: ReadonlyMap<string, Lanes>
+  /** The workers' copies of private arrays, by array identity. */
+  readonly copies: ReadonlyMap<number, readonly TypedArray[]>
   /** Where WebAssembly kernels note what they add to accumulators; 0 without accumulators. */
   readonly scratch: number
   readonly owns: (buffer: ArrayBufferView) => boolean
@@ -216,7 +218,9 @@ function arrayOf(inputs: LoopInputs, name: string, memory: KernelMemory): ArrayO
   const { storage, array, label } = known(inputs.arrays, name)
   if (storage.kind === 'dense') {
     const lanes = memory.reduced.get(array)
-    return denseArray(storage, label, lanes === undefined ? 'direct' : 'lane', lanes)
+    const { shape, plan } = denseArray(storage, label, lanes === undefined ? 'direct' : 'lane', lanes)
+    const copies = memory.copies.get(array)
+    return { shape, plan: copies === undefined ? plan : { ...plan, copies } }
   }
   const extents = storage.kind === 'table' ? [storage.length] : storage.shape
   return { shape: { kind: 'keyed', extents }, plan: { kind: 'keyed', label, storage } }
@@ -228,7 +232,7 @@ function denseArray(
   adds: Extract<ArrayShape, { kind: 'dense' }>['adds'],
   lanes: Lanes | undefined,
   combine?: Extract<ArrayPlan, { kind: 'dense' }>['combine'],
-): ArrayOf {
+): { readonly shape: ArrayShape; readonly plan: Extract<ArrayPlan, { kind: 'dense' }> } {
   const { data, shape: extents, strides, dtype } = storage
   if (dtype === 'object') throw new Bug(`A kernel was to reach the objects of ${label}.`)
   return {

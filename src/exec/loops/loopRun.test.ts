@@ -92,6 +92,7 @@ function asIs({ over, arrays = {}, body, rest = {}, schedule = { kind: 'serial' 
     },
     schedule,
     reducedArrays: [],
+    privateArrays: [],
     writtenArrays: written ?? [0, ...names.map((_, i) => i + 1)],
     writesElement: true,
     notes: [],

@@ -54,6 +54,8 @@ export type ArrayPlan =
       readonly lanes?: TypedArray
       readonly touched?: Uint8Array
       readonly laneLength: number
+      /** Of a private array: a copy for each worker. */
+      readonly copies?: readonly TypedArray[]
       readonly combine?: PortableFunction
     }
   | { readonly kind: 'keyed'; readonly label: string; readonly storage: SparseStorage | TableStorage }

@@ -171,6 +171,7 @@ describe('the message of a race', () => {
     ],
     element: [7],
     promised: true,
+    isPrivate: false,
   }
 
   test('names both places, both iterations, the element, and what the schedule does', () => {
@@ -178,6 +179,12 @@ describe('the message of a race', () => {
   (3) writes w[7] at 2:5  w.set(idx.get(i), i)
   (5) reads w[7] at 3:14  w.get(7)
 The pass was not run; no array was changed. The schedule rests on assume.distinct: leave that out, or keep iterations from sharing the element.`)
+  })
+
+  test('of a private array', () => {
+    expect(raceError({ ...race, promised: false, isPrivate: true }).message.split('\n')[0]).toBe(
+      'The loop over range(8) has a race: each worker has a copy of w, and may have run one of them only.',
+    )
   })
 
   test('two names, key order and the blame', () => {

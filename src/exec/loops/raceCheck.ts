@@ -5,7 +5,8 @@
  *     interpreted body ── view ── shadow words of the element ── in order with who wrote and read it?
  *                              └─ values of assume.distinct ──── different from those of other iterations?
  *
- * Arrays that the body only adds to, and adds to update buffers, make no conflict. The user's arrays are left alone.
+ * Arrays that the body only adds to, and adds to update buffers, make no conflict. Of a private array each worker has a copy: an
+ * iteration must have written what it reads there. The user's arrays are left alone.
  */
 import { Bug, LoopError, MemoryError } from '../../core/errors.ts'
 import { CHUNK } from '../../core/fixedTree.ts'
@@ -124,6 +125,8 @@ function tooLarge(loop: string, what: string, bytes: number): MemoryError {
 interface Shadowed {
   /** Whether adds are a reduction: they are in no conflict with one another, and everything else is in conflict with them. */
   readonly isReduced: boolean
+  /** Of a private array: who wrote each element last. */
+  readonly writers: Float64Array | undefined
   readonly shape: readonly number[]
   readonly shadow: Shadow
   readonly places: Map<number, number> | undefined
@@ -159,7 +162,8 @@ class Checker {
       const isSparse = storage.kind === 'sparse'
       const shadow = new Shadow(isSparse ? 1024 : sizeOfShape(shape), this.#words, order)
       const isReduced = inputs.analyzed.reducedArrays.includes(array)
-      this.#shadows.set(array, { isReduced, shape, shadow, places: isSparse ? new Map() : undefined })
+      const writers = inputs.analyzed.privateArrays.includes(array) ? new Float64Array(sizeOfShape(shape)) : undefined
+      this.#shadows.set(array, { isReduced, writers, shape, shadow, places: isSparse ? new Map() : undefined })
     }
     const copied = new Set(written.values())
     this.#plain = new PlainLoop(inputs, {
@@ -253,10 +257,17 @@ class Checker {
   }
 
   #touch(shadowed: Shadowed, key: Key, how: 'read' | 'write' | 'add'): void {
-    const { shadow, isReduced } = shadowed
+    const { shadow, isReduced, writers } = shadowed
     const shared = isReduced ? how === 'add' : how === 'read'
     const element = this.#elementOf(shadowed, positionOf(key, shadowed.shape))
     const word = this.#words.word(this.#position, this.#site)
+    if (writers !== undefined) {
+      const writer = writers[element] as number
+      if (how !== 'write' && writer !== 0 && this.#words.position(writer) !== this.#position)
+        throw this.#race(writer, word, key, { isPrivate: true })
+      if (how !== 'read') writers[element] = word
+      return
+    }
     const other = shared ? shadow.read(element, word) : shadow.write(element, word)
     if (other !== undefined) throw this.#race(other, word, key)
   }
@@ -274,7 +285,7 @@ class Checker {
     return next
   }
 
-  #race(earlier: number, later: number, element: Key): LoopError {
+  #race(earlier: number, later: number, element: Key, { isPrivate } = { isPrivate: false }): LoopError {
     const { inputs, loop, space } = this.#request
     const { schedule, spec } = inputs.analyzed
     const access = (word: number) => {
@@ -283,7 +294,8 @@ class Checker {
     }
     const order = spec.options.order ?? 'serial'
     const promised = this.#promises.size > 0
-    return raceError({ loop, schedule, order, accesses: [access(earlier), access(later)], element: element.map((k) => k + 0), promised })
+    const accesses = [access(earlier), access(later)] as const
+    return raceError({ loop, schedule, order, accesses, element: element.map((k) => k + 0), promised, isPrivate })
   }
 
   #noteValue(

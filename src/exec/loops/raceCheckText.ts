@@ -27,9 +27,11 @@ export interface Race {
   readonly accesses: readonly [RaceAccess, RaceAccess]
   readonly element: Key
   readonly promised: boolean
+  /** Whether each worker has a copy of the array. */
+  readonly isPrivate: boolean
 }
 
-export function raceError({ loop, schedule, order, accesses, element, promised }: Race): LoopError {
+export function raceError({ loop, schedule, order, accesses, element, promised, isPrivate }: Race): LoopError {
   const heads = accesses.map(({ iteration, verb, name, span }) => {
     return `  ${keyText(iteration)} ${verb} ${elementText(name, element)} at ${placeText(span)}`
   })
@@ -41,12 +43,12 @@ export function raceError({ loop, schedule, order, accesses, element, promised }
   const cure = promised
     ? 'The schedule rests on assume.distinct: leave that out, or keep iterations from sharing the element.'
     : 'The schedule is wrong, which is a fault in the library, not in your program. Please report it with the text above.'
-  const message = [
-    `${capital(loop)} has a race: its ${scheduleText(schedule)} ${together}.`,
-    ...lines,
-    ...alias,
-    `The pass was not run; no array was changed. ${cure}`,
-  ].join('\n')
+  const how = isPrivate
+    ? `each worker has a copy of ${b.name}, and may have run one of them only`
+    : `its ${scheduleText(schedule)} ${together}`
+  const message = [`${capital(loop)} has a race: ${how}.`, ...lines, ...alias, `The pass was not run; no array was changed. ${cure}`].join(
+    '\n',
+  )
   const refusals = accesses.map(({ verb, name, iteration, span }) => ({
     code: 'race',
     message: `${keyText(iteration)} ${verb} ${elementText(name, element)}`,

@@ -19,6 +19,7 @@ import type { LoopMessage, LoopTask, LoopTaskResult, PassTurn, SharePass } from 
 export function startPass(task: LoopTask, turn: PassTurn, bound: BoundLoop, stopEvery?: number): BlockRun {
   for (const log of bound.logs) resetLog(log)
   bound.useShare?.(turn.share)
+  bound.copies?.takeIn()
   for (const rng of bound.rngs) rng.startPass(turn.pass)
   for (const view of bound.keyed.values()) view.overlay.clear()
   return new BlockRun(task, turn, bound, stopEvery)

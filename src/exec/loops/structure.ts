@@ -18,6 +18,7 @@ export function sameStructure(a: LoopInputs, b: LoopInputs): boolean {
       analyzed.schedule,
       analyzed.spec.options,
       analyzed.reducedArrays,
+      analyzed.privateArrays,
       analyzed.writtenArrays,
       over.kind === 'range' ? over.extents : over.array,
       buffers.size,

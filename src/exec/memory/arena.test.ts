@@ -1,9 +1,9 @@
 import { totalmem } from 'node:os'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
+import { bytesText } from '../../core/bytesText.ts'
 import { MemoryError } from '../../core/errors.ts'
 import { attachArena, createArena, defaultBudgetBytes, type SharedArena } from './arena.ts'
-import { bytesText } from './bytesText.ts'
 
 function fill(arena: SharedArena, offset: number, bytes: number, value: number): void {
   arena.view('u8', offset, bytes).fill(value as never)

@@ -7,12 +7,12 @@
  * of a fresh page is dear.
  */
 import { totalmem } from 'node:os'
+import { bytesText } from '../../core/bytesText.ts'
 import type { TypedArray } from '../../core/column.ts'
 import { Bug, MemoryError } from '../../core/errors.ts'
 import type { DType } from '../../core/schema.ts'
 import { ARRAY_OF_DTYPE } from '../../core/storage.ts'
 import { Allocator, UNIT_BYTES } from './allocator.ts'
-import { bytesText } from './bytesText.ts'
 import { reclaim } from './lease.ts'
 
 export interface Arena {

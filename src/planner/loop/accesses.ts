@@ -16,8 +16,8 @@ import {
 } from '../../core/functionIr.ts'
 import type { EnvBinding, LoopSpec } from '../../core/loopSpec.ts'
 import type { Span } from '../../core/span.ts'
-import { type Constraint, constantForm, type Form, isDecided, LARGEST_KEY, rangeOf, sum, variableForm } from './affine.ts'
-import { assignedIn, joined, mayLeave, START, type State, under, withLocal, withoutLocals } from './flow.ts'
+import { type Constraint, constantForm, type Form, isDecided, LARGEST_KEY, rangeOf, sum, type Variable, variableForm } from './affine.ts'
+import { assignedIn, type Doubt, doubted, joined, mayLeave, START, type State, type Turn, under, withLocal, withoutLocals } from './flow.ts'
 import { type Choice, formOf, type Scope, wholeForm } from './formOf.ts'
 import { below, equal, type Guard, guardOf, oneOf } from './guards.ts'
 
@@ -42,6 +42,10 @@ export interface Access {
   readonly exact: boolean
   /** Which statement of the body it is in, from 0; -1 for the element iterated over, which is read before the first. */
   readonly statement: number
+  /** What else decides on whether it happens, where it is not exact. */
+  readonly doubts: readonly Doubt[]
+  /** The counted inner loops around it, outermost first. */
+  readonly turns: readonly Turn[]
 }
 
 /** The name that stands for the iterated array where it has none in `env`. */
@@ -179,16 +183,16 @@ class BodyWalk {
   private loop(stmt: Extract<Stmt, { kind: 'For' }>, before: State): State {
     const started = this.statements(stmt.init, before) ?? before
     const assigned = assignedIn([...stmt.body, ...stmt.update])
-    const anyTurn: State = { ...withoutLocals(started, assigned), exact: false }
+    const anyTurn: State = { ...withoutLocals(started, assigned), doubts: doubted(started) }
     if (stmt.test !== undefined) this.expression(stmt.test, anyTurn)
     const turn = this.countedTurn(stmt, started, assigned) ?? anyTurn
     this.statements(stmt.body, turn)
-    this.statements(stmt.update, anyTurn)
+    this.statements(stmt.update, { ...anyTurn, turns: turn.turns })
     const outer = new Set([...before.locals.keys()].filter((name) => !assigned.has(name)))
     return {
+      ...before,
       locals: new Map([...started.locals].filter(([name]) => outer.has(name))),
-      constraints: before.constraints,
-      exact: before.exact && !mayLeave(stmt.body),
+      doubts: mayLeave(stmt.body) ? doubted(before) : before.doubts,
     }
   }
 
@@ -203,18 +207,22 @@ class BodyWalk {
     const up = step > 0
     const [low, high] = rangeOf(from)
     const [lowEnd, highEnd] = to === undefined ? [low + step * MOST_TURNS, high + step * MOST_TURNS] : rangeOf(to)
-    const index = this.inner(local, up ? [low, highEnd - 1] : [lowEnd + 1, high])
+    const running = this.inner(local, up ? [low, highEnd - 1] : [lowEnd + 1, high])
+    const index = variableForm(running)
     const least = up ? below(from, index, 0) : below(index, from, 0)
     const end = to === undefined ? [] : up ? below(index, to, 1) : below(to, index, 1)
-    const steps = Math.abs(step) === 1 ? [] : stepped(index, from, this.inner(`turns of ${local}`, [0, MOST_TURNS]), step)
+    const turns = Math.abs(step) === 1 ? undefined : this.inner(`turns of ${local}`, [0, MOST_TURNS])
+    const steps = turns === undefined ? [] : stepped(index, from, variableForm(turns), step)
     const complete = least.length > 0 && end.length > 0 && (steps.length > 0 || Math.abs(step) === 1)
     const exact = complete && [from, to ?? from].every(isDecided) && !mayLeave(stmt.body)
     const constraints = [...least, ...end, ...steps]
-    return withLocal(under(withoutLocals(started, assigned), { constraints, exact }), local, index)
+    const around = withoutLocals(started, assigned)
+    const within = { ...around, turns: [...around.turns, { index: running, from, step, ...(turns === undefined ? {} : { turns }) }] }
+    return withLocal(under(within, { constraints, exact }), local, index)
   }
 
-  private inner(name: string, [low, high]: readonly [number, number]): Form {
-    return variableForm({ kind: 'inner', id: this.variables++, name, low, high })
+  private inner(name: string, [low, high]: readonly [number, number]): Variable {
+    return { kind: 'inner', id: this.variables++, name, low, high }
   }
 
   /** Records the reads of an expression, in the order they happen. */
@@ -251,8 +259,10 @@ class BodyWalk {
       span,
       buffered: binding.kind === 'buffer',
       constraints: state.constraints,
-      exact: state.exact,
+      exact: state.doubts.length === 0,
       statement: this.at,
+      doubts: state.doubts,
+      turns: state.turns,
     })
   }
 
@@ -261,9 +271,10 @@ class BodyWalk {
     const { array, rank } = this.spec.over
     if (array === undefined) return
     const subscripts = Array.from({ length: rank }, (_, axis) => ({ kind: 'affine' as const, form: keyForm(this.spec, axis) }))
-    const { constraints, exact } = state
+    const { constraints, doubts, turns } = state
     const name = iteratedName(this.spec)
-    this.accesses.push({ array, name, mode, subscripts, span, buffered: false, constraints, exact, statement: this.at })
+    const exact = doubts.length === 0
+    this.accesses.push({ array, name, mode, subscripts, span, buffered: false, constraints, exact, statement: this.at, doubts, turns })
   }
 
   private subscript(expr: Expr, state: State): Subscript {

@@ -5,7 +5,6 @@
  *
  * Everything here follows from the body, the options and the known extents, never from the number of workers.
  */
-import type { FunctionIr } from '../../core/functionIr.ts'
 import { sizeOfShape } from '../../core/indexSpace.ts'
 import type { LoopPlan } from '../../core/loopPlan.ts'
 import type { AnalyzedLoop, Form, LoopSpec, Schedule, SubscriptSlice } from '../../core/loopSpec.ts'
@@ -13,15 +12,17 @@ import { blockCounts } from '../../core/partitioning.ts'
 import type { Refusal } from '../../core/span.ts'
 import { type Access, accessesOf, returnsValue } from './accesses.ts'
 import { axisNames, subscriptTexts, symbolically } from './accessText.ts'
+import { decided, withCopies } from './decision.ts'
 import { type Conflict, conflictsOf, dependenceOf } from './dependence.ts'
 import { partsOf } from './distribute.ts'
 import { formText, skewOf } from './forms.ts'
-import { inspectionOf } from './inspection.ts'
 import { kernelOf } from './kernelTarget.ts'
+import { ownReadsOf } from './ownWrites.ts'
 import { inParts } from './parts.ts'
 import { prefetchOf, variablesOf } from './placement.ts'
+import { type PrivateArray, privateArraysOf } from './privateArrays.ts'
 import { rejectedOf } from './rejected.ts'
-import { axesOf, chooseSchedule, distinctVectors, plannedKind, stepAxes } from './schedule.ts'
+import { axesOf, plannedKind, stepAxes } from './schedule.ts'
 import { delayedBuffers, orderedAccesses, reducedArraysOf } from './sharing.ts'
 import type { NoSlice } from './slice.ts'
 import { conflictSentence } from './witnessText.ts'
@@ -40,16 +41,16 @@ function analyzed(spec: LoopSpec, { isPart }: { readonly isPart: boolean }): Ana
   const names = axisNames(spec.over.rank, ir, spec.body.text)
   const accesses = accessesOf(spec, ir)
   const reducedArrays = reducedArraysOf(accesses)
-  const conflicts = conflictsOf(spec, orderedAccesses(accesses, reducedArrays))
+  const ownReads = ownReadsOf(spec, accesses)
   const order = spec.options.order ?? 'serial'
-  const vectors = distinctVectors(conflicts)
   const asIs = kernel.target === 'as-is'
-  const choice = chooseSchedule(vectors, { extents: spec.over.extents, order })
   const obstacles = asIs ? (kernel.because ?? []) : delayedBuffers(spec, accesses)
-  const inspection = obstacles.length === 0 && !isPart ? openInspection(spec, ir, conflicts, choice.schedule) : undefined
-  const schedule: Schedule = obstacles.length > 0 ? { kind: 'serial' } : scheduleWith(inspection, choice.schedule)
+  const context = { spec, ir, obstacles, isPart }
+  const shared = decided(context, conflictsOf(spec, orderedAccesses(accesses, reducedArrays, ownReads)))
+  const scratch = obstacles.length > 0 ? [] : privateArraysOf(spec, accesses, ownReads)
+  const { conflicts, vectors, choice, inspection, schedule, privateArrays, tooLarge } = withCopies(context, shared, scratch)
   const reported = reportedConflicts(conflicts)
-  const placement = { spec, ir, accesses, schedule, reducedArrays: asIs ? [] : reducedArrays }
+  const placement = { spec, ir, accesses, schedule, reducedArrays: asIs ? [] : reducedArrays, privateArrays }
   const variables = variablesOf(placement)
 
   const plan: LoopPlan = {
@@ -58,7 +59,7 @@ function analyzed(spec: LoopSpec, { isPart }: { readonly isPart: boolean }): Ana
       kind: plannedKind(schedule.kind),
       axes: axesOf(schedule),
       blocks: blocksOf(spec, schedule),
-      reason: asIs ? asIsReason(obstacles) : (obstacles[0]?.message ?? reasonOf(schedule, names, conflicts)),
+      reason: asIs ? asIsReason(obstacles) : (obstacles[0]?.message ?? fullReason(schedule, names, conflicts, copiesReason(privateArrays))),
       ...(schedule.kind === 'stepped' ? { steps: { axes: stepAxes(schedule), inside: schedule.inner.kind } } : {}),
     },
     rejected:
@@ -73,6 +74,7 @@ function analyzed(spec: LoopSpec, { isPart }: { readonly isPart: boolean }): Ana
               parallel: schedule.kind !== 'serial' && schedule.kind !== 'colored',
             }),
             ...rejectedInspection(inspection),
+            ...tooLarge,
           ],
     dependences: reported.map(dependenceOf),
     variables,
@@ -88,35 +90,16 @@ function analyzed(spec: LoopSpec, { isPart }: { readonly isPart: boolean }): Ana
     ir,
     ...(inspection?.kind === 'slice' ? { slice: inspection } : {}),
     reducedArrays: asIs ? [] : reducedArrays,
+    privateArrays: privateArrays.map(({ array }) => array),
     writtenArrays: writtenArraysOf(accesses),
     writesElement: returnsValue(ir),
     notes: reported.map((conflict) => ({ sentence: conflictSentence(spec, conflict, names), certain: conflict.certain })),
   }
   if (isPart || schedule.kind !== 'serial' || obstacles.length > 0) return loop
-  const bodies = partsOf({ spec, ir, accesses, conflicts })
+  // What statements do to one another counts here, reads of what the same iteration wrote too.
+  const all = conflictsOf(spec, orderedAccesses(accesses, reducedArrays))
+  const bodies = partsOf({ spec, ir, accesses, conflicts: all })
   return bodies === undefined ? loop : inParts(loop, bodies, (part) => analyzed(part, { isPart: true }))
-}
-
-/** Iterations of a step that leave something to cut. */
-const LEAST_IN_STEP = 8
-
-/** For loops without a static schedule; of those whose steps have a handful of iterations, only if there is something to inspect. */
-function openInspection(
-  spec: LoopSpec,
-  ir: FunctionIr,
-  conflicts: readonly Conflict[],
-  schedule: Schedule,
-): SubscriptSlice | NoSlice | undefined {
-  if (schedule.kind === 'serial') return inspectionOf(spec, ir, conflicts)
-  if (schedule.kind !== 'stepped') return undefined
-  const inStep = spec.over.extents.slice(schedule.outer).reduce<number>((size, extent) => size * (extent ?? LEAST_IN_STEP), 1)
-  const inspection = inStep < LEAST_IN_STEP ? inspectionOf(spec, ir, conflicts) : undefined
-  return inspection?.kind === 'slice' ? inspection : undefined
-}
-
-/** With a slice, the first run finds out what no static schedule could know. */
-function scheduleWith(inspection: SubscriptSlice | NoSlice | undefined, schedule: Schedule): Schedule {
-  return inspection?.kind === 'slice' ? { kind: 'colored' } : schedule
 }
 
 /** Chains have nothing to inspect, and no refusal: their dependences say it all. */
@@ -136,14 +119,23 @@ function refusedLoop(spec: LoopSpec, kernel: LoopPlan['kernel'], refusals: reado
     schedule: { kind: 'serial', axes: [], blocks: [], reason: asIsReason(refusals) },
     rejected: refusedKinds(refusals),
     dependences: [],
-    variables: variablesOf({ spec, ir: undefined, accesses: [], schedule, reducedArrays: [] }),
+    variables: variablesOf({ spec, ir: undefined, accesses: [], schedule, reducedArrays: [], privateArrays: [] }),
     accesses: [],
     kernel,
     execution: { where: 'caller', because: 'decided by run()' },
     prefetch: [],
   }
   const writtenArrays = [...new Set([...arrays, ...iterated])].sort((a, b) => a - b)
-  return { spec, plan, schedule, reducedArrays: [], writtenArrays, writesElement: spec.over.array !== undefined, notes: [] }
+  return {
+    spec,
+    plan,
+    schedule,
+    reducedArrays: [],
+    privateArrays: [],
+    writtenArrays,
+    writesElement: spec.over.array !== undefined,
+    notes: [],
+  }
 }
 
 function asIsReason(refusals: readonly Refusal[]): string {
@@ -172,10 +164,20 @@ function reasonOf(schedule: Schedule, names: readonly string[], conflicts: reado
     case 'stepped':
       return `${stepsReason(stepAxes(schedule).map(nameOf))} ${reasonOf(schedule.inner, names, conflicts)}`
     case 'colored':
-      return `${throughText(conflicts)}; the first run inspects which`
     case 'serial':
       return throughText(conflicts)
   }
+}
+
+/** The reason of the schedule, with what is said of copies; what the first run finds stands at the end. */
+function fullReason(schedule: Schedule, names: readonly string[], conflicts: readonly Conflict[], copies: string): string {
+  const reason = reasonOf(schedule, names, conflicts)
+  return schedule.kind === 'colored' ? `${reason}${copies}; the first run inspects which` : `${reason}${copies}`
+}
+
+/** "…, once each worker has a copy of tmp" */
+function copiesReason(copied: readonly PrivateArray[]): string {
+  return copied.length === 0 ? '' : `, once each worker has a copy of ${copied.map(({ name }) => name).join(' and ')}`
 }
 
 function throughText(conflicts: readonly Conflict[]): string {

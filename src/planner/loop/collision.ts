@@ -42,7 +42,7 @@ export function collisionOf(spec: LoopSpec, atP: Access, atQ: Access): Collision
 }
 
 /** The extents of the accessed array; empty where nothing is known of it but that keys are not negative. */
-function extentForms(spec: LoopSpec, access: Access): (Form | undefined)[] {
+export function extentForms(spec: LoopSpec, access: Access): (Form | undefined)[] {
   const binding = Object.values(spec.env).find(
     (bound) => (bound.kind === 'array' || bound.kind === 'buffer') && bound.array === access.array,
   )

@@ -57,7 +57,7 @@ test('a matrix factorization', () => {
         (0, 0) writes H[0, :] which (1, 0) reads
     rejected
       independent: W [0, +]; H [+, 0]
-      1d: H [+, 0]
+      1d: W [0, +]
     blocks cut when the data is known
     kernel js
     execution caller: decided by run()

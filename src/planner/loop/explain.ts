@@ -1,6 +1,7 @@
 /** The plan of a loop on one screen. */
+import { bytesText } from '../../core/bytesText.ts'
 import type { KernelCode } from '../../core/kernelCode.ts'
-import type { Dependence, LoopPlan } from '../../core/loopPlan.ts'
+import type { Dependence, LoopPlan, LoopVariable } from '../../core/loopPlan.ts'
 import type { AnalyzedLoop } from '../../core/loopSpec.ts'
 import { placeText, type Refusal } from '../../core/span.ts'
 import { irListing, irText } from '../function/irText.ts'
@@ -63,7 +64,11 @@ function partLines({ parts = [] }: LoopPlan, file: string | undefined): string[]
 }
 
 function variableLines({ variables }: LoopPlan): string[] {
-  return table(variables.map((variable) => [variable.name, variable.class, variable.origin]))
+  return table(variables.map((variable) => [variable.name, variable.class, variable.origin, ...copiesText(variable)]))
+}
+
+function copiesText({ private: copies }: LoopVariable): string[] {
+  return copies === undefined ? [] : [`private: a copy of ${bytesText(copies.sizeBytes)} for each worker; that of the last iteration stays`]
 }
 
 function accessLines({ accesses }: LoopPlan, file: string | undefined): string[] {

@@ -6,24 +6,45 @@
  */
 import type { Stmt } from '../../core/functionIr.ts'
 import { visitStmts } from '../../core/functionIr.ts'
-import { type Constraint, type Form, sameForm } from './affine.ts'
+import { type Constraint, type Form, sameForm, type Variable } from './affine.ts'
 import type { Guard } from './guards.ts'
+
+/** The turn of a counted inner loop that is running: its index, and how many turns were before it where steps are not 1. */
+export interface Turn {
+  readonly index: Variable
+  readonly turns?: Variable
+  readonly from: Form
+  readonly step: number
+}
+
+/** A place that is not reached for certain: a branch on data, a turn of a loop that may end early. Told apart by identity. */
+export interface Doubt {
+  /** How many counted loops are around it. */
+  readonly turns: number
+}
 
 export interface State {
   readonly locals: ReadonlyMap<string, Form>
   readonly constraints: readonly Constraint[]
-  /** Whether the point is reached whenever the constraints hold. */
-  readonly exact: boolean
+  /** What else decides on whether the point is reached; nothing where it is reached whenever the constraints hold. */
+  readonly doubts: readonly Doubt[]
+  /** The counted loops around the point, outermost first. */
+  readonly turns: readonly Turn[]
 }
 
-export const START: State = { locals: new Map(), constraints: [], exact: true }
+export const START: State = { locals: new Map(), constraints: [], doubts: [], turns: [] }
 
 export function under(state: State, guard: Guard): State {
   return {
-    locals: state.locals,
+    ...state,
     constraints: guard.constraints.length === 0 ? state.constraints : [...state.constraints, ...guard.constraints],
-    exact: state.exact && guard.exact,
+    doubts: guard.exact ? state.doubts : doubted(state),
   }
+}
+
+/** The doubts of a state and a new one. */
+export function doubted({ doubts, turns }: Pick<State, 'doubts' | 'turns'>): readonly Doubt[] {
+  return [...doubts, { turns: turns.length }]
 }
 
 export function withLocal(state: State, local: string, form: Form | undefined): State {
@@ -47,9 +68,9 @@ export function joined(before: State, paths: readonly (State | undefined)[], com
   const [first, ...others] = arriving
   if (first === undefined) return undefined
   const locals = new Map([...first.locals].filter(([name, form]) => others.every((other) => sameForm(other.locals.get(name), form))))
-  if (complete) return { locals, constraints: before.constraints, exact: before.exact }
+  if (complete) return { ...before, locals }
   if (others.length === 0) return { ...first, locals }
-  return { locals, constraints: before.constraints, exact: false }
+  return { ...before, locals, doubts: doubted(before) }
 }
 
 /** Whether control may leave these statements other than by their end. */

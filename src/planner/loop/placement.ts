@@ -2,7 +2,8 @@
  * What becomes of each variable of a loop under its schedule.
  *
  *     iterated    what the loop runs over
- *     local       subscripted by the axis that is cut (the first of two): stays where its block runs
+ *     local       subscripted by the axis that is cut (the first of two): stays where its block runs; or private: every
+ *                 iteration starts it anew, and each worker has a copy
  *     pipelined   subscripted by the second axis: rotates from block to block
  *     broadcast   read only, the same parts in every block
  *     served      read only, at subscripts that only the data can tell: fetched ahead by the prefetch slice
@@ -11,11 +12,12 @@
  *     constant    numbers, tables, generators
  */
 import type { FunctionIr } from '../../core/functionIr.ts'
-import type { LoopPlan, VariableClass } from '../../core/loopPlan.ts'
+import type { LoopPlan, LoopVariable, VariableClass } from '../../core/loopPlan.ts'
 import type { EnvBinding, LoopSpec, Schedule } from '../../core/loopSpec.ts'
 import type { Access } from './accesses.ts'
 import { elementText, symbolically } from './accessText.ts'
 import { isDecided, singleVariable } from './affine.ts'
+import type { PrivateArray } from './privateArrays.ts'
 import { cutAxes } from './schedule.ts'
 
 export interface Placement {
@@ -24,11 +26,12 @@ export interface Placement {
   readonly accesses: readonly Access[]
   readonly schedule: Schedule
   readonly reducedArrays: readonly number[]
+  readonly privateArrays: readonly PrivateArray[]
 }
 
 /** Every variable once: the iterated array, then `env` and captures in the order of the body, then numbers and tables. */
-export function variablesOf(placement: Placement): LoopPlan['variables'] {
-  const { spec, ir } = placement
+export function variablesOf(placement: Placement): readonly LoopVariable[] {
+  const { spec, ir, privateArrays } = placement
   const iterated = spec.over.kind === 'range' ? [] : [{ name: spec.over.label, class: 'iterated' as const, origin: 'env' as const }]
   if (ir === undefined) {
     const named = Object.entries(spec.env).map(([name, binding]) => ({
@@ -40,7 +43,10 @@ export function variablesOf(placement: Placement): LoopPlan['variables'] {
   }
   const used = ir.uses.flatMap(({ name, origin }) => {
     const binding = spec.env[name]
-    return binding === undefined ? [] : [{ name, class: classOf(placement, name, binding), origin }]
+    if (binding === undefined) return []
+    const copied = privateArrays.find(({ array }) => binding.kind === 'array' && binding.array === array)
+    const copies = copied === undefined ? {} : { private: { sizeBytes: copied.sizeBytes } }
+    return [{ name, class: classOf(placement, name, binding), origin, ...copies }]
   })
   const constants = [...ir.parameters, ...ir.tables].map(({ name, origin }) => ({ name, class: 'constant' as const, origin }))
   return [...iterated, ...used, ...constants]
@@ -59,10 +65,11 @@ function classOf(placement: Placement, name: string, binding: EnvBinding): Varia
   }
 }
 
-function arrayClass({ ir, accesses, schedule, reducedArrays }: Placement, name: string, array: number): VariableClass {
+function arrayClass({ ir, accesses, schedule, reducedArrays, privateArrays }: Placement, name: string, array: number): VariableClass {
   // What a body that runs as it stands does with an array is not known; all of it stays with the one that runs it.
   if (ir === undefined) return 'local'
   if (reducedArrays.includes(array)) return 'reduction'
+  if (privateArrays.some((copied) => copied.array === array)) return 'local'
   const own = accesses.filter((access) => access.array === array && !access.buffered)
   const [first, second] = cutAxes(schedule)
   if (first !== undefined && own.length > 0 && own.every((access) => followsAxis(access, first))) return 'local'

@@ -88,7 +88,8 @@ function masked(form: Form, mask: number): Form | undefined {
   return bits
 }
 
-function quotient(of: Form, by: number, toward: 'floor' | 'zero'): Form | undefined {
+/** of / by as a whole number, for a positive `by`; undefined where numbers could be too large. */
+export function quotient(of: Form, by: number, toward: 'floor' | 'zero'): Form | undefined {
   if (by === 1) return of
   const [low, high] = rangeOf(of).map((end) => (toward === 'floor' ? Math.floor(end / by) : Math.trunc(end / by)) + 0)
   if (low === undefined || high === undefined) return undefined

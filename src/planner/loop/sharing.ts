@@ -4,6 +4,7 @@
  * Additions to an array that the loop only adds to do not: by writing `add` the user says that their order does not
  * matter. Neither do accesses through an update buffer, whose reads see the last flush and whose adds apply at the
  * next, unless the loop also accesses the array behind the buffer: then a flush could be seen, and nothing is known.
+ * Neither do reads of what the same iteration wrote just before.
  */
 import type { LoopSpec } from '../../core/loopSpec.ts'
 import type { Refusal } from '../../core/span.ts'
@@ -15,12 +16,21 @@ export function reducedArraysOf(accesses: readonly Access[]): number[] {
   return arrays.filter((array) => accesses.every((access) => access.array !== array || (access.mode === 'add' && !access.buffered)))
 }
 
-/** The accesses between which dependences count; an `add` among them is a read and a write. */
-export function orderedAccesses(accesses: readonly Access[], reducedArrays: readonly number[]): Access[] {
+/**
+ * The accesses between which dependences count; an `add` among them is a read and a write. Reads that see only what their own
+ * iteration has written do not count: whoever touches such an element is in conflict with the write.
+ */
+export function orderedAccesses(
+  accesses: readonly Access[],
+  reducedArrays: readonly number[],
+  ownReads: ReadonlySet<Access> = new Set(),
+): Access[] {
   const direct = new Set(accesses.filter((access) => !access.buffered).map((access) => access.array))
   return accesses.flatMap((access) => {
-    if (!access.buffered) return reducedArrays.includes(access.array) ? [] : [access]
-    return direct.has(access.array) ? [{ ...access, ...anyElement(access) }] : []
+    if (access.buffered) return direct.has(access.array) ? [{ ...access, ...anyElement(access) }] : []
+    if (reducedArrays.includes(access.array)) return []
+    if (!ownReads.has(access)) return [access]
+    return access.mode === 'add' ? [{ ...access, mode: 'write' as const }] : []
   })
 }
 

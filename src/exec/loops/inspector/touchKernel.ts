@@ -71,6 +71,7 @@ export function touchKernel(slice: SubscriptSlice, inputs: LoopInputs, space: It
     tables: ir.tables.map((table) => table.value),
     reduced: new Map(),
     buffered: new Map(),
+    copies: new Map(),
     scratch: 0,
     owns: () => false,
   }

@@ -1,0 +1,97 @@
+/**
+ * Scratch arrays of which each worker can have a copy of its own.
+ *
+ *     for k: tmp[k] = a[i, k]        every iteration writes tmp[0 … K-1] and reads nothing else of it:
+ *     for k: b[i, k] = tmp[K-1-k]    what other iterations leave there does not matter
+ *
+ * Statement: an array is private if every read of it sees only what its own iteration has written (`ownWrites.ts`), and
+ * every iteration writes the same elements, whatever its index and its data. No two iterations then need the array to
+ * be one, and after the pass it holds what the iteration left that comes last in the serial order: its copy is the one that stays.
+ */
+
+import { bytesText } from '../../core/bytesText.ts'
+import { sizeOfShape } from '../../core/indexSpace.ts'
+import type { LoopSpec } from '../../core/loopSpec.ts'
+import type { Refusal } from '../../core/span.ts'
+import { ARRAY_OF_DTYPE } from '../../core/storage.ts'
+import type { Access } from './accesses.ts'
+import type { Constraint, Form, Variable } from './affine.ts'
+import { isAmong } from './ownWrites.ts'
+
+/** Copies are read and written back by every pass, and there is one for each worker. */
+export const LARGEST_PRIVATE_BYTES: number = 2 ** 20
+
+export interface PrivateArray {
+  /** Its identity. */
+  readonly array: number
+  readonly name: string
+  readonly sizeBytes: number
+}
+
+export function isSmall({ sizeBytes }: PrivateArray): boolean {
+  return sizeBytes <= LARGEST_PRIVATE_BYTES
+}
+
+/** Why the workers do not have copies. */
+export function tooLargeRefusal({ name, sizeBytes }: PrivateArray): Refusal {
+  return {
+    code: 'private-too-large',
+    message: `every iteration starts ${name} anew, but at ${bytesText(sizeBytes)} it is too large for a copy for each worker`,
+    cure: `Make ${name} no larger than ${bytesText(LARGEST_PRIVATE_BYTES)}, or give each iteration a part of it.`,
+  }
+}
+
+/** All arrays of the loop that could be private, whatever their size. */
+export function privateArraysOf(spec: LoopSpec, accesses: readonly Access[], ownReads: ReadonlySet<Access>): PrivateArray[] {
+  const written = accesses.filter((access) => access.mode === 'write')
+  const arrays = [...new Set(written.map((access) => access.array))].filter((array) => array !== spec.over.array)
+  return arrays.flatMap((array): PrivateArray[] => {
+    const sizeBytes = sizeOf(spec, array)
+    const all = accesses.filter((access) => access.array === array)
+    if (sizeBytes === undefined || all.some((access) => access.mode !== 'write' && !ownReads.has(access))) return []
+    const always = all.filter(isAlways)
+    const isSame = all.every((access) => access.mode === 'read' || always.includes(access) || isAmong(spec, access, always))
+    return isSame ? [{ array, name: all[0]?.name ?? '', sizeBytes }] : []
+  })
+}
+
+/** Bytes of a dense array of numbers of known shape that no update buffer stands before. */
+function sizeOf(spec: LoopSpec, array: number): number | undefined {
+  const bindings = Object.values(spec.env).filter((binding) => 'array' in binding && binding.array === array)
+  const [binding] = bindings
+  if (binding?.kind !== 'array' || bindings.some(({ kind }) => kind === 'buffer') || binding.storage !== 'dense') return undefined
+  const { dtype, shape } = binding
+  const extents = shape?.flatMap((extent) => extent ?? [])
+  if (dtype === 'object' || dtype === 'row' || dtype === 'unknown' || extents === undefined || extents.length < (shape?.length ?? 0))
+    return undefined
+  return sizeOfShape(extents) * ARRAY_OF_DTYPE[dtype].BYTES_PER_ELEMENT
+}
+
+/** Whether every iteration surely writes the same elements here. */
+function isAlways({ mode, exact, subscripts, constraints }: Access): boolean {
+  const isSteady = subscripts.every((subscript) => subscript.kind === 'affine' && isSteadyForm(subscript.form))
+  return mode === 'write' && exact && isSteady && constraints.every(isSteadyConstraint)
+}
+
+function isSteadyConstraint(constraint: Constraint): boolean {
+  return constraint.kind === 'either' ? constraint.cases.every((one) => one.every(isSteadyConstraint)) : isSteadyForm(constraint.form)
+}
+
+function isSteadyForm({ terms }: Form): boolean {
+  return terms.every(({ variable }) => isSteadyVariable(variable))
+}
+
+/** Whether a variable has the same values in every iteration. */
+function isSteadyVariable(variable: Variable): boolean {
+  switch (variable.kind) {
+    case 'inner':
+    case 'extent':
+      return true
+    case 'quotient':
+      return isSteadyForm(variable.of)
+    case 'key':
+    case 'choice':
+    case 'distinct':
+      return false
+  }
+}
