@@ -48,7 +48,7 @@ async function ordersConflicts(loop: RandomLoop, count: number | readonly number
   const holding = new Holding(machine.arena)
   try {
     const { inputs } = inputsOf(loop, {}, holding)
-    const { schedule, reducedArrays } = inputs.analyzed
+    const { schedule, reducedArrays, privateArrays } = inputs.analyzed
     if (schedule.kind !== 'colored') return
     const finding = await inspect(inputs, TURNS)
     found.set(finding.kind, (found.get(finding.kind) ?? 0) + 1)
@@ -62,7 +62,7 @@ async function ordersConflicts(loop: RandomLoop, count: number | readonly number
     if (order === 'serial') expect(rank).toEqual(loop.iterations.map((_, position) => position))
     const block = blocksOf(blocks)
     const reached = reachable(blocks)
-    for (const [p, q, element] of conflictsOf(loop, reducedArrays)) {
+    for (const [p, q, element] of conflictsOf(loop, [...reducedArrays, ...privateArrays])) {
       const [first, second] = (rank[p] as number) < (rank[q] as number) ? [p, q] : [q, p]
       const [a, b] = [block[first] as number, block[second] as number]
       if (a === b ? first < second : reached[a]?.has(b)) continue
@@ -161,7 +161,9 @@ test('the race check holds a run to what was found', async () => {
           (error: unknown) => error,
         )
         prepared.dispose()
-        const conflicts = how === 'sound' || prepared.blocks.kind === 'serial' ? [] : conflictsOf(loop, inputs.analyzed.reducedArrays)
+        const { reducedArrays, privateArrays } = inputs.analyzed
+        const together = how !== 'sound' && prepared.blocks.kind !== 'serial'
+        const conflicts = together ? conflictsOf(loop, [...reducedArrays, ...privateArrays]) : []
         if (report !== undefined && !(report instanceof LoopError)) throw report
         expect(report === undefined, `${how}: ${report}`).toBe(conflicts.length === 0)
         if (report !== undefined) reported++

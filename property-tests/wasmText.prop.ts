@@ -163,7 +163,7 @@ function kernelOf(ir: FunctionIr, element: NumericElement, precision: 'exact' | 
       ...{ order: 'serial', schedule: { kind: 'serial', axes: [], blocks: [], reason: '' }, rejected: [], dependences: [], variables: [] },
       ...{ accesses: [], kernel: { target: 'js' }, execution: { where: 'caller', because: '' }, prefetch: [] },
     },
-    ...{ schedule: { kind: 'serial' }, ir, reducedArrays: [], writtenArrays: [], writesElement: true, notes: [] },
+    ...{ schedule: { kind: 'serial' }, ir, reducedArrays: [], privateArrays: [], writtenArrays: [], writesElement: true, notes: [] },
   }
   const accumulators = new Map([
     ['sum', 'sum'],
