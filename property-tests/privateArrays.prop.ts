@@ -103,7 +103,7 @@ test(
           expectSame(single, inARow, loop, `single passes of one worker and passes of ${workers} in a row`)
         },
       ),
-      { ...RUN, numRuns: Math.ceil(RUN.numRuns / 2) },
+      RUN,
     )
   },
   TIMEOUT_MS,
