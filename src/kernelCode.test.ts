@@ -29,7 +29,7 @@ test('a loop is shown as IR and as a WebAssembly module, before it ran and after
   ])
   expect(lines[8]).toBe('    (module')
   expect(lines).toContain('        (local.set $y.stride0 (global.get $A1s0))')
-  expect(kernelOf(loop.explain())).toBe('kernel wasm')
+  expect(kernelOf(loop.explain())).toBe('kernel wasm-simd')
 })
 
 test('a kernel that is JavaScript is shown as that', () => {

@@ -197,6 +197,22 @@ describe.each([1, 2, 3])('%i workers', (workers) => {
     expect(await early.collect()).toEqual([2, 2, 2, 2])
   })
 
+  test('an array of integers converts after each addition', async () => {
+    const bins = Int32Array.from({ length: 9_000 }, (_, i) => (i * i) % 7)
+    const places = await session
+      .fromColumns({ bin: bins })
+      .map((r) => r.bin)
+      .materialize()
+    for (const delta of [0.5, -0.7, 2 ** 53 + 2, Number.NaN, 2 ** 31 + 3]) {
+      const counts = session.fill([7], -3, { dtype: 'i32' })
+      const loop = session.loop(places, { counts, delta }, (bin, [i], { counts, delta }) => counts.add(bin, delta + (i & 1)))
+      await loop.run()
+      const plain = new Int32Array(7).fill(-3)
+      for (const [i, bin] of bins.entries()) plain[bin] = (plain[bin] ?? 0) + (delta + (i & 1))
+      expect(await counts.collect()).toEqual([...plain])
+    }
+  })
+
   test('rows of objects are written; rows of buffers refuse it', async () => {
     const names = session.fill([2, 2], 'x', { dtype: 'object' })
     await session.parallelFor(session.range(2), { names }, ([i], { names }) => {

@@ -5,7 +5,7 @@
  * numbers count with their value: the kernel's text then depends on how they compare with extents, not on what they are.
  */
 import { type CountedLoop, type Expr, type FunctionIr, type Primitive, visitStmts } from '../../core/functionIr.ts'
-import type { DType } from '../../core/schema.ts'
+import type { ColumnType, DType, ElementType } from '../../core/schema.ts'
 
 export interface IntegerRange {
   readonly low: number
@@ -20,6 +20,8 @@ export interface RangeScope {
   extentOf(array: string, axis: number): number | undefined
   /** The dtype of an array's elements; undefined where that is unknown. */
   dtypeOf(array: string): DType | undefined
+  /** What the loop iterates over, where that is known. */
+  readonly element?: ElementType | undefined
   /** Ranges of locals that hold one value wherever they are asked for. */
   readonly locals: Map<string, IntegerRange>
 }
@@ -47,14 +49,47 @@ export function integerRange(expr: Expr, scope: RangeScope): IntegerRange | unde
       const dtype = scope.dtypeOf(expr.array)
       return dtype === undefined ? undefined : ELEMENTS[dtype]
     }
+    case 'Input':
+      return expr.argument === 0 && scope.element?.kind === 'scalar' ? columnRange(scope.element) : undefined
+    case 'Field': {
+      if (expr.of.kind !== 'Input' || scope.element?.kind !== 'row') return undefined
+      const field = scope.element.fields.find(({ name }) => name === expr.name)
+      return field === undefined ? undefined : columnRange(field)
+    }
+    case 'Unary': {
+      const range = integerRange(expr.operand, scope)
+      if (range === undefined) return undefined
+      if (expr.operator === '-') return { low: -range.high, high: -range.low }
+      return expr.operator === '+' ? range : expr.operator === '~' ? ELEMENTS.i32 : undefined
+    }
+    case 'Conditional':
+      return both(integerRange(expr.then, scope), integerRange(expr.else, scope))
     case 'Binary': {
       const left = integerRange(expr.left, scope)
       const right = integerRange(expr.right, scope)
+      // With a number beside it, a bigint is an error; what it makes of anything else is an integer of 32 bits.
+      if (BITS.has(expr.operator)) return bitsRange(expr.operator, left, right)
       return left === undefined || right === undefined ? undefined : binaryRange(expr.operator, left, right)
     }
     default:
       return undefined
   }
+}
+
+function bitsRange(operator: string, a: IntegerRange | undefined, b: IntegerRange | undefined): IntegerRange | undefined {
+  if (a === undefined && b === undefined) return undefined
+  const masks = [a, b].flatMap((range) => (range !== undefined && range.low >= 0 && range.high < 2 ** 31 ? [range.high] : []))
+  return operator === '&' && masks.length > 0 ? { low: 0, high: Math.min(...masks) } : ELEMENTS.i32
+}
+
+const BITS: ReadonlySet<string> = new Set(['&', '|', '^', '<<', '>>'])
+
+function columnRange({ type, nullable }: { readonly type: ColumnType; readonly nullable: boolean }): IntegerRange | undefined {
+  return nullable || type.kind === 'bool' ? undefined : ELEMENTS[type.kind as DType]
+}
+
+function both(a: IntegerRange | undefined, b: IntegerRange | undefined): IntegerRange | undefined {
+  return a === undefined || b === undefined ? undefined : { low: Math.min(a.low, b.low), high: Math.max(a.high, b.high) }
 }
 
 /** The values of whole-number arrays. */
@@ -79,16 +114,19 @@ export function assignedLocals(ir: FunctionIr): ReadonlySet<string> {
   return assigned
 }
 
-/** Whether everything the body adds to the arrays is surely a whole number, so that integer sums are exact in any order. */
-export function addsWholeNumbers(ir: FunctionIr, arrays: ReadonlySet<string>, scope: RangeScope): boolean {
+/**
+ * The first of some arrays to which the body adds what may be no whole number; undefined if there is none, and integer sums
+ * are exact in any order.
+ */
+export function addedInFractions(ir: FunctionIr, arrays: ReadonlySet<string>, scope: RangeScope): string | undefined {
   const assigned = assignedLocals(ir)
-  let whole = true
+  let found: string | undefined
   visitStmts(ir.body, (stmt) => {
     if (stmt.kind === 'For' && stmt.counted !== undefined) learn(stmt.counted.local, countedRange(stmt.counted, scope))
     if (stmt.kind === 'Let' && stmt.init !== undefined && !assigned.has(stmt.local)) learn(stmt.local, integerRange(stmt.init, scope))
-    if (stmt.kind === 'Add' && arrays.has(stmt.array)) whole &&= integerRange(stmt.value, scope) !== undefined
+    if (stmt.kind === 'Add' && arrays.has(stmt.array) && integerRange(stmt.value, scope) === undefined) found ??= stmt.array
   })
-  return whole
+  return found
 
   function learn(local: string, range: IntegerRange | undefined): void {
     if (range !== undefined) scope.locals.set(local, range)

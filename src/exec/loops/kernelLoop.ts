@@ -23,7 +23,7 @@ import { bodyError, wireToError } from './failure.ts'
 import { kernelCode } from './kernelCode.ts'
 import { formOf, type KernelMemory, type KernelPlan, planKernel, whyCallerOnly } from './kernelPlan.ts'
 import type { mergeInserted } from './keyedArray.ts'
-import { laneChoice, reducedStorages } from './laneChoice.ts'
+import { addedInOrder, laneChoice, reducedStorages } from './laneChoice.ts'
 import { createLanes, flushDue, flushLanes, type Lanes, resetLanes } from './lanes.ts'
 import type { LoopInputs } from './loopInputs.ts'
 import type { LoopTask, LoopTaskResult, PassTurn } from './loopTask.ts'
@@ -336,7 +336,10 @@ export class KernelLoop extends Prepared {
     if (this.#notWorth !== undefined) return this.#notWorth
     if (this.blocks.kind === 'stepped' && this.blocks.count < 2) return this.#whyNoSteps()
     if (this.blocks.count < 2 || this.width < 2)
-      return `The ${this.blocks.kind} schedule of this loop leaves nothing to run at the same time.`
+      return (
+        addedInOrder(this.inputs, this.#ir, this.space) ??
+        `The ${this.blocks.kind} schedule of this loop leaves nothing to run at the same time.`
+      )
     return undefined
   }
 

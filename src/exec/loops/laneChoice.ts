@@ -1,8 +1,9 @@
 /** How many private copies the arrays get that a loop only adds to, and its update buffers. */
 import { CHUNK } from '../../core/fixedTree.ts'
 import type { FunctionIr } from '../../core/functionIr.ts'
+import type { ElementType } from '../../core/schema.ts'
 import type { DenseStorage } from '../../core/storage.ts'
-import { addsWholeNumbers } from '../kernels/loopKernelRanges.ts'
+import { addedInFractions } from '../kernels/loopKernelRanges.ts'
 import { extentsOf, type IterationSpace, iterationsOf } from './blockSchedule.ts'
 import type { LoopInputs } from './loopInputs.ts'
 import { extentOf } from './structure.ts'
@@ -25,18 +26,25 @@ export function laneChoice(
   const bytes = targets.reduce((sum, target) => sum + target.data.length * 8, 0)
   const byMemory = Math.max(2, Math.min(MOST_LANES, Math.floor(LANE_BYTES / Math.max(1, bytes))))
   const isWhole = targets.every((target) => target.dtype !== 'f64' && target.dtype !== 'f32' && target.dtype !== 'bool')
-  const exact = isWhole && inputs.buffers.size === 0 && allWhole(inputs, ir, space)
+  const inOrder = addedInOrder(inputs, ir, space)
+  const exact = isWhole && inputs.buffers.size === 0 && inOrder === undefined
   if (exact) return { most: byMemory, exact }
-  // Adding to truth values is no sum. Up to one chunk the additions have the bits of the plain loop.
-  const byChunks = targets.some((target) => target.dtype === 'bool') ? 1 : Math.ceil(iterationsOf(space) / CHUNK)
+  // Up to one chunk the additions have the bits of the plain loop.
+  const byChunks = inOrder === undefined ? Math.ceil(iterationsOf(space) / CHUNK) : 1
   return { most: Math.max(1, Math.min(byMemory, byChunks)), exact }
 }
 
-function allWhole(inputs: LoopInputs, ir: FunctionIr, space: IterationSpace): boolean {
-  const reduced = [...inputs.arrays].filter(([, { array, storage }]) => {
-    return inputs.analyzed.reducedArrays.includes(array) && !(storage.kind === 'dense' && storage.dtype === 'i64')
+/**
+ * Why an array has to take its additions one after another, in a sentence: it converts after each, and three times a half is something else
+ * than one and a half. Integers to which whole numbers are added need not, nor floats, whose sums the fixed tree defines.
+ */
+export function addedInOrder(inputs: LoopInputs, ir: FunctionIr, space: IterationSpace): string | undefined {
+  const converting = [...inputs.arrays].filter(([, { array, storage }]) => {
+    return inputs.analyzed.reducedArrays.includes(array) && storage.kind === 'dense' && !SUMS_ANYTHING.has(storage.dtype)
   })
-  return addsWholeNumbers(ir, new Set(reduced.map(([name]) => name)), {
+  const truths = converting.find(([, { storage }]) => storage.kind === 'dense' && storage.dtype === 'bool')
+  if (truths !== undefined) return `${truths[0]} holds truth values, which are what they are after each addition.`
+  const name = addedInFractions(ir, new Set(converting.map(([name]) => name)), {
     keyExtents: extentsOf(space),
     parameters: new Map(ir.parameters.map((parameter) => [parameter.name, parameter.value])),
     extentOf: (name, axis) => extentOf(inputs, name, axis),
@@ -44,8 +52,21 @@ function allWhole(inputs: LoopInputs, ir: FunctionIr, space: IterationSpace): bo
       const storage = inputs.arrays.get(name)?.storage
       return storage?.kind === 'dense' && storage.dtype !== 'object' ? storage.dtype : undefined
     },
+    element: elementTypeOf(inputs.over),
     locals: new Map(),
   })
+  if (name === undefined) return undefined
+  return `What is added to ${name} may be no whole number, and ${name} converts after each addition. Whole numbers, as x | 0, could be added on all workers.`
+}
+
+/** Floats, and bigints, which are always whole. */
+const SUMS_ANYTHING: ReadonlySet<string> = new Set(['f64', 'f32', 'i64'])
+
+function elementTypeOf(over: LoopInputs['over']): ElementType | undefined {
+  if (over.kind === 'range') return undefined
+  const { storage } = over
+  if (storage.kind !== 'dense') return storage.element
+  return storage.dtype === 'object' ? undefined : { kind: 'scalar', type: { kind: storage.dtype }, nullable: false }
 }
 
 /** Dense arrays that the loop only adds to, by identity. */
