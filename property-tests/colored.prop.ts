@@ -9,7 +9,8 @@ import { inspect } from '../src/exec/loops/inspector/inspect.ts'
 import { indexedLoop } from './arbitraries/indexedLoop.ts'
 import type { RandomLoop } from './arbitraries/loopBody.ts'
 import { announcedRun } from './lawRuns.ts'
-import { Holding, inputsOf, type Machine, type Outcome, runPlainly, runRandomLoop, startMachine, Thrown, TURNS } from './loopRuns.ts'
+import { Holding, inputsOf, type Machine, runRandomLoop, startMachine, TURNS } from './loopRuns.ts'
+import { expectSame, plainOutcome } from './plainOutcome.ts'
 
 const RUN = announcedRun('colored.prop.ts')
 const TIMEOUT_MS = 100 * RUN.numRuns + 60_000
@@ -30,31 +31,13 @@ const partitions = fc.oneof(
 
 const several = fc.constantFrom(...WORKERS.slice(1))
 
-function expectSame(left: Outcome, right: Outcome, loop: RandomLoop, what: string): void {
-  const order = left.order.length === right.order.length && left.order.every((k, i) => k === right.order[i])
-  const arrays =
-    left.arrays.length === right.arrays.length &&
-    left.arrays.every((array, i) => array.every((value, k) => Object.is(value, right.arrays[i]?.[k])))
-  if (order && arrays && Object.is(left.total, right.total) && JSON.stringify(left.error) === JSON.stringify(right.error)) return
-  throw new Error(`${what} differ:\n${JSON.stringify(left)}\n${JSON.stringify(right)}\n${loop.source}`)
-}
-
-function serialOutcome(loop: RandomLoop, order: readonly number[]): Outcome {
-  try {
-    return runPlainly(loop, order)
-  } catch (error) {
-    if (!(error instanceof Thrown)) throw error
-    return { arrays: [], total: undefined, order, error: { key: error.key, message: error.message } }
-  }
-}
-
 /** One worker and `several`, one of the other numbers. */
 async function hasTheBitsOfTheSerialOrder(loop: RandomLoop, options: LoopOptions, several: number): Promise<void> {
   for (const workers of [1, several]) {
     const outcome = await runRandomLoop(machine, workers, loop, options)
     if (loop.spec.options.order !== 'any') expect(outcome.order).toEqual(loop.iterations.flat())
     expect(outcome.order.length).toBe(loop.iterations.flat().length)
-    expectSame(outcome, serialOutcome(loop, outcome.order), loop, `${workers} workers and plain JavaScript`)
+    expectSame(outcome, plainOutcome(loop, outcome.order), loop, `${workers} workers and plain JavaScript`)
   }
 }
 

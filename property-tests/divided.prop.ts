@@ -10,7 +10,8 @@ import { dividedLoop } from './arbitraries/dividedLoop.ts'
 import type { RandomLoop } from './arbitraries/loopBody.ts'
 import { withScratch } from './arbitraries/scratchLoop.ts'
 import { announcedRun } from './lawRuns.ts'
-import { elementsOf, Holding, inputsOf, type Machine, type Outcome, runPlainly, runRandomLoop, startMachine, Thrown } from './loopRuns.ts'
+import { elementsOf, Holding, inputsOf, type Machine, type Outcome, runRandomLoop, startMachine } from './loopRuns.ts'
+import { expectPlain } from './plainOutcome.ts'
 
 const RUN = announcedRun('divided.prop.ts')
 const RUNS = RUN.numRuns
@@ -35,7 +36,7 @@ test(
     await fc.assert(
       fc.asyncProperty(loops, partitions, fc.constantFrom(2, 3, 8), async (loop, count, several) => {
         if (analyzeLoop(loop.spec).parts !== undefined) inParts++
-        for (const workers of [1, several]) expectPlain(loop, await runRandomLoop(machine, workers, loop, { partitions: count }), workers)
+        for (const workers of [1, several]) expectSerial(loop, await runRandomLoop(machine, workers, loop, { partitions: count }), workers)
       }),
       RUN,
     )
@@ -49,7 +50,7 @@ test(
   async () => {
     await fc.assert(
       fc.asyncProperty(dividedLoop({ throws: true }), partitions, async (loop, count) => {
-        for (const workers of [1, 3]) expectPlain(loop, await runRandomLoop(machine, workers, loop, { partitions: count }), workers)
+        for (const workers of [1, 3]) expectSerial(loop, await runRandomLoop(machine, workers, loop, { partitions: count }), workers)
       }),
       RUN,
     )
@@ -84,25 +85,7 @@ test(
   TIMEOUT_MS,
 )
 
-function expectPlain(loop: RandomLoop, outcome: Outcome, workers: number): void {
-  const { parts } = analyzeLoop(loop.spec)
-  if (loop.spec.options.order !== 'any' || parts !== undefined) expect(outcome.order).toEqual(loop.iterations.flat())
-  const plain = serialOutcome(loop, outcome.order)
-  const same =
-    outcome.order.length === loop.iterations.flat().length &&
-    JSON.stringify(outcome.error) === JSON.stringify(plain.error) &&
-    Object.is(outcome.total, plain.total) &&
-    outcome.arrays.length === plain.arrays.length &&
-    outcome.arrays.every((array, i) => array.every((value, k) => Object.is(value, plain.arrays[i]?.[k])))
-  if (!same)
-    throw new Error(`${workers} workers and plain JavaScript differ:\n${JSON.stringify(outcome)}\n${JSON.stringify(plain)}\n${loop.source}`)
-}
-
-function serialOutcome(loop: RandomLoop, order: readonly number[]): Outcome {
-  try {
-    return runPlainly(loop, order)
-  } catch (error) {
-    if (!(error instanceof Thrown)) throw error
-    return { arrays: [], total: undefined, order, error: { key: error.key, message: error.message } }
-  }
+/** Parts have the order of keys, whatever was asked for. */
+function expectSerial(loop: RandomLoop, outcome: Outcome, workers: number): void {
+  expectPlain(loop, outcome, workers, loop.spec.options.order !== 'any' || analyzeLoop(loop.spec).parts !== undefined)
 }

@@ -8,7 +8,8 @@ import type { LoopOptions } from '../src/core/loopSpec.ts'
 import { type RandomLoop, randomLoop } from './arbitraries/loopBody.ts'
 import { scheduledLoop } from './arbitraries/scheduledLoop.ts'
 import { announcedRun } from './lawRuns.ts'
-import { type Machine, type Outcome, runPlainly, runRandomLoop, startMachine, Thrown } from './loopRuns.ts'
+import { type Machine, runPlainly, runRandomLoop, startMachine } from './loopRuns.ts'
+import { expectSame, plainOutcome } from './plainOutcome.ts'
 
 const RUN = announcedRun('parallelFor.prop.ts')
 const RUNS = RUN.numRuns
@@ -23,15 +24,6 @@ afterAll(() => machine.stop())
 
 const partitions = fc.oneof(fc.integer({ min: 1, max: 6 }), fc.tuple(fc.integer({ min: 1, max: 5 }), fc.integer({ min: 1, max: 5 })))
 const balance = fc.constantFrom('histogram' as const, 'equal' as const)
-
-function expectSame(left: Outcome, right: Outcome, loop: RandomLoop, what: string): void {
-  const order = left.order.length === right.order.length && left.order.every((k, i) => k === right.order[i])
-  const arrays =
-    left.arrays.length === right.arrays.length &&
-    left.arrays.every((array, i) => array.every((value, k) => Object.is(value, right.arrays[i]?.[k])))
-  if (order && arrays && Object.is(left.total, right.total) && JSON.stringify(left.error) === JSON.stringify(right.error)) return
-  throw new Error(`${what} differ:\n${JSON.stringify(left)}\n${JSON.stringify(right)}\n${loop.source}`)
-}
 
 /** The run on one worker, on several, and plain JavaScript in the serial order have the same bits. */
 async function hasTheBitsOfTheSerialOrder(loop: RandomLoop, options: LoopOptions): Promise<void> {
@@ -78,7 +70,7 @@ test(
       fc.asyncProperty(scheduledLoop({ throws: true }), partitions, async (loop, count) => {
         for (const workers of WORKERS) {
           const outcome = await runRandomLoop(machine, workers, loop, { partitions: count })
-          expectSame(outcome, serialOutcome(loop, outcome.order), loop, `${workers} workers and plain JavaScript`)
+          expectSame(outcome, plainOutcome(loop, outcome.order), loop, `${workers} workers and plain JavaScript`)
         }
       }),
       RUN,
@@ -86,12 +78,3 @@ test(
   },
   TIMEOUT_MS,
 )
-
-function serialOutcome(loop: RandomLoop, order: readonly number[]): Outcome {
-  try {
-    return runPlainly(loop, order)
-  } catch (error) {
-    if (!(error instanceof Thrown)) throw error
-    return { arrays: [], total: undefined, order, error: { key: error.key, message: error.message } }
-  }
-}

@@ -13,7 +13,8 @@ import { withScratch } from './arbitraries/scratchLoop.ts'
 import { stencil } from './arbitraries/stencil.ts'
 import { steppedLoop } from './arbitraries/steppedLoop.ts'
 import { announcedRun } from './lawRuns.ts'
-import { type Machine, type Outcome, runPlainly, runRandomLoop, runSeveralPasses, startMachine, Thrown } from './loopRuns.ts'
+import { type Machine, type Outcome, runRandomLoop, runSeveralPasses, startMachine } from './loopRuns.ts'
+import { plainOutcome } from './plainOutcome.ts'
 
 const RUN = announcedRun('privateArrays.prop.ts')
 // Far above what a run takes, for machines under load.
@@ -126,13 +127,4 @@ function expectSame(left: Outcome, right: Outcome, loop: RandomLoop, what: strin
     left.arrays.length === right.arrays.length &&
     left.arrays.every((array, i) => array.every((value, k) => Object.is(value, right.arrays[i]?.[k])))
   if (!same) throw new Error(`${what} differ:\n${JSON.stringify(left)}\n${JSON.stringify(right)}\n${loop.source}`)
-}
-
-function plainOutcome(loop: RandomLoop, order: readonly number[]): Outcome {
-  try {
-    return runPlainly(loop, order)
-  } catch (error) {
-    if (!(error instanceof Thrown)) throw error
-    return { arrays: [], total: undefined, order, error: { key: error.key, message: error.message } }
-  }
 }

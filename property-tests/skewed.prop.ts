@@ -5,10 +5,10 @@
 import fc from 'fast-check'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { analyzeLoop } from '../src/planner/loop/analyze.ts'
-import type { RandomLoop } from './arbitraries/loopBody.ts'
 import { buildStencil, type RawStencil, stencil } from './arbitraries/stencil.ts'
 import { announcedRun } from './lawRuns.ts'
-import { type Machine, type Outcome, runPlainly, runRandomLoop, startMachine, Thrown } from './loopRuns.ts'
+import { type Machine, runRandomLoop, startMachine } from './loopRuns.ts'
+import { expectPlain } from './plainOutcome.ts'
 
 const RUN = announcedRun('skewed.prop.ts')
 const RUNS = RUN.numRuns
@@ -81,25 +81,3 @@ test('a sum over blocks that are boxes of several rows is that of key order', as
     for (const workers of WORKERS) expectPlain(loop, await runRandomLoop(machine, workers, loop, { partitions: [3, 4] }), workers)
   }
 })
-
-function expectPlain(loop: RandomLoop, outcome: Outcome, workers: number): void {
-  if (loop.spec.options.order !== 'any') expect(outcome.order).toEqual(loop.iterations.flat())
-  const plain = serialOutcome(loop, outcome.order)
-  const same =
-    outcome.order.length === loop.iterations.flat().length &&
-    JSON.stringify(outcome.error) === JSON.stringify(plain.error) &&
-    Object.is(outcome.total, plain.total) &&
-    outcome.arrays.length === plain.arrays.length &&
-    outcome.arrays.every((array, i) => array.every((value, k) => Object.is(value, plain.arrays[i]?.[k])))
-  if (!same)
-    throw new Error(`${workers} workers and plain JavaScript differ:\n${JSON.stringify(outcome)}\n${JSON.stringify(plain)}\n${loop.source}`)
-}
-
-function serialOutcome(loop: RandomLoop, order: readonly number[]): Outcome {
-  try {
-    return runPlainly(loop, order)
-  } catch (error) {
-    if (!(error instanceof Thrown)) throw error
-    return { arrays: [], total: undefined, order, error: { key: error.key, message: error.message } }
-  }
-}

@@ -9,7 +9,8 @@ import { analyzeLoop } from '../src/planner/loop/analyze.ts'
 import type { RandomLoop } from './arbitraries/loopBody.ts'
 import { buildStepped, type RawStepped, steppedLoop } from './arbitraries/steppedLoop.ts'
 import { announcedRun } from './lawRuns.ts'
-import { type Machine, type Outcome, runPlainly, runRandomLoop, startMachine, Thrown } from './loopRuns.ts'
+import { type Machine, runRandomLoop, startMachine } from './loopRuns.ts'
+import { expectPlain } from './plainOutcome.ts'
 
 const RUN = announcedRun('stepped.prop.ts')
 const RUNS = RUN.numRuns
@@ -92,25 +93,3 @@ test('two axes in order, and a step that is a plane with a wavefront inside', as
     }
   }
 })
-
-function expectPlain(loop: RandomLoop, outcome: Outcome, workers: number): void {
-  if (loop.spec.options.order !== 'any') expect(outcome.order).toEqual(loop.iterations.flat())
-  const plain = serialOutcome(loop, outcome.order)
-  const same =
-    outcome.order.length === loop.iterations.flat().length &&
-    JSON.stringify(outcome.error) === JSON.stringify(plain.error) &&
-    Object.is(outcome.total, plain.total) &&
-    outcome.arrays.length === plain.arrays.length &&
-    outcome.arrays.every((array, i) => array.every((value, k) => Object.is(value, plain.arrays[i]?.[k])))
-  if (!same)
-    throw new Error(`${workers} workers and plain JavaScript differ:\n${JSON.stringify(outcome)}\n${JSON.stringify(plain)}\n${loop.source}`)
-}
-
-function serialOutcome(loop: RandomLoop, order: readonly number[]): Outcome {
-  try {
-    return runPlainly(loop, order)
-  } catch (error) {
-    if (!(error instanceof Thrown)) throw error
-    return { arrays: [], total: undefined, order, error: { key: error.key, message: error.message } }
-  }
-}

@@ -30,13 +30,15 @@ export function laneChoice(
   const exact = isWhole && inputs.buffers.size === 0 && inOrder === undefined
   if (exact) return { most: byMemory, exact }
   // Up to one chunk the additions have the bits of the plain loop.
-  const byChunks = inOrder === undefined ? Math.ceil(iterationsOf(space) / CHUNK) : 1
+  const isSum = inOrder === undefined && !targets.some((target) => target.dtype === 'bool')
+  const byChunks = isSum ? Math.ceil(iterationsOf(space) / CHUNK) : 1
   return { most: Math.max(1, Math.min(byMemory, byChunks)), exact }
 }
 
 /**
- * Why an array has to take its additions one after another, in a sentence: it converts after each, and three times a half is something else
- * than one and a half. Integers to which whole numbers are added need not, nor floats, whose sums the fixed tree defines.
+ * Why an array has to take its additions one after another, in a sentence: it converts after each, and three times a half is
+ * something else than one and a half. Integers to which whole numbers are added need not, nor floats, whose sums the fixed tree
+ * defines.
  */
 export function addedInOrder(inputs: LoopInputs, ir: FunctionIr, space: IterationSpace): string | undefined {
   const converting = [...inputs.arrays].filter(([, { array, storage }]) => {
