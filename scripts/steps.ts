@@ -5,7 +5,7 @@
  *     tsx scripts/steps.ts all      what CI runs after `npm ci`: the laws in full
  *
  * A step that ends with such a line of its own (or is vitest, which reports as JSON) counts with its numbers, any
- * other as one. A failing step does not keep the later ones from running.
+ * other as one. A failing step does not keep the later ones from running; what failed is named again at the end.
  */
 import { spawn } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
@@ -40,9 +40,12 @@ const STEPS: readonly Step[] = [
 ]
 
 interface VitestReport {
-  readonly numPassedTests?: number
-  readonly numFailedTests?: number
-  readonly testResults?: readonly { readonly assertionResults?: readonly { readonly status: string; readonly fullName?: string }[] }[]
+  readonly testResults?: readonly { readonly assertionResults?: readonly VitestTest[] }[]
+}
+interface VitestTest {
+  readonly status: string
+  readonly fullName?: string
+  readonly failureMessages?: readonly string[]
 }
 
 /** One seed for all laws, so that the same tree gives the same answer twice; `npm run laws` by itself draws new cases. */
@@ -58,6 +61,7 @@ const SUMMARY = /^(\d+) passed, (\d+) failed(?:, (\d+) skipped)?$/gm
 const which = process.argv[2] === 'all' ? 'all' : 'test'
 const scratch = mkdtempSync(join(tmpdir(), 'distarray-steps-'))
 const skipped: string[] = []
+const failures: string[] = []
 const rows: { readonly name: string; readonly count: Count; readonly seconds: number }[] = []
 for (const [index, step] of STEPS.entries()) {
   if (step.onlyIn === undefined || step.onlyIn === which) rows.push(await run(step, join(scratch, `${index}.json`)))
@@ -71,6 +75,7 @@ for (const { name, count, seconds } of rows) {
 }
 for (const name of [...skipped, LEFT_OUT[which]]) console.log(`LEFT OUT: ${name}`)
 const total = (of: keyof Count): number => rows.reduce((sum, row) => sum + row.count[of], 0)
+for (const failure of failures) console.log(`FAILED ${failure}`)
 console.log(summaryText({ passed: total('passed'), failed: total('failed'), skipped: total('skipped') }))
 process.exitCode = total('failed') > 0 ? 1 : 0
 
@@ -78,8 +83,12 @@ async function run(step: Step, report: string): Promise<(typeof rows)[number]> {
   console.log(`\n=== ${step.name}: ${step.command}`)
   const started = performance.now()
   const { code, output } = await shell(step.command, { ...step.env, VITEST_REPORT: report })
-  const counted = vitestCount(report) ?? lastSummary(output)
+  const tests = vitestTests(report)
+  const counted = tests === undefined ? lastSummary(output) : countOf(tests)
   const succeeded = code === 0
+  const reasons = tests === undefined ? linesAfterFailed(output) : tests.filter((test) => test.status === 'failed').map(whyFailed)
+  if (!succeeded)
+    failures.push(...(reasons.length === 0 ? [`ended with code ${code}`] : reasons).map((reason) => `${step.name}: ${reason}`))
   const count =
     counted === undefined
       ? { passed: succeeded ? 1 : 0, failed: succeeded ? 0 : 1, skipped: 0 }
@@ -100,8 +109,8 @@ function shell(command: string, env: Readonly<Record<string, string>>): Promise<
   })
 }
 
-/** What vitest.config.ts asks vitest to leave at VITEST_REPORT. */
-function vitestCount(report: string): Count | undefined {
+/** What vitest.config.ts asks vitest to leave at VITEST_REPORT: every test of the run. */
+function vitestTests(report: string): readonly VitestTest[] | undefined {
   let text: string
   try {
     text = readFileSync(report, 'utf8')
@@ -109,13 +118,28 @@ function vitestCount(report: string): Count | undefined {
     return undefined
   }
   // The form is vitest's own; what is missing counts as nothing.
-  const { numPassedTests = 0, numFailedTests = 0, testResults = [] } = JSON.parse(text) as VitestReport
-  const tests = testResults.flatMap((file) => file.assertionResults ?? [])
-  const names = tests
-    .filter((one) => one.status !== 'passed' && one.status !== 'failed')
-    .map((one) => one.fullName ?? 'a test without a name')
-  skipped.push(...names)
-  return { passed: numPassedTests, failed: numFailedTests, skipped: names.length }
+  const { testResults = [] } = JSON.parse(text) as VitestReport
+  return testResults.flatMap((file) => file.assertionResults ?? [])
+}
+
+function countOf(tests: readonly VitestTest[]): Count {
+  const others = tests.filter((test) => test.status !== 'passed' && test.status !== 'failed').map(nameOf)
+  skipped.push(...others)
+  const failed = tests.filter((test) => test.status === 'failed').length
+  return { passed: tests.length - others.length - failed, failed, skipped: others.length }
+}
+
+function nameOf(test: VitestTest): string {
+  return test.fullName ?? 'a test without a name'
+}
+
+function whyFailed(test: VitestTest): string {
+  return `${nameOf(test)}: ${test.failureMessages?.[0]?.split('\n')[0] ?? 'no message'}`
+}
+
+/** The scripts print `FAILED name` where something failed. */
+function linesAfterFailed(output: string): readonly string[] {
+  return [...output.matchAll(/^FAILED +(.*)$/gm)].map((line) => line[1] ?? '')
 }
 
 function lastSummary(output: string): Count | undefined {
