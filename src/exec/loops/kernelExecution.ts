@@ -1,0 +1,78 @@
+/**
+ * Where the passes of a compiled loop run, and why: on the caller's thread where something keeps them there, else
+ * wherever a pass is expected to be over sooner (`passCost.ts`).
+ */
+import type { LoopPlan } from '../../core/loopPlan.ts'
+import type { BlockSchedule } from './blockSchedule.ts'
+import { type CompiledLoop, flushEveryOf, loopIterationNs, stepsOf, widthOf } from './kernelBlocks.ts'
+import { whyCallerOnly } from './kernelPlan.ts'
+import { addedInOrder } from './laneChoice.ts'
+import { chooseWhere, type PassTimes } from './passCost.ts'
+import type { LoopResources } from './preparedLoop.ts'
+import { isWarm } from './warmUp.ts'
+
+/** Below these a step is over before the workers have waited for one another at its end: as estimated, and as measured. */
+const WORTH_STEP_MS = 0.15
+const MEASURED_WORTH_STEP_MS = 0.01
+
+/** A compiled loop that was cut. */
+export interface CutLoop extends CompiledLoop {
+  readonly blocks: BlockSchedule
+  /** Why the inspector's finding is not used. */
+  readonly notWorth?: string | undefined
+}
+
+/** What keeps the loop on the caller's thread, whatever its passes take; undefined if nothing does. */
+export function whyOnCaller(loop: CutLoop, { pool }: LoopResources): string | undefined {
+  const { inputs, ir, blocks } = loop
+  if (pool.size === 1) return 'The session has one worker.'
+  const reason = whyCallerOnly(inputs, ir)
+  if (reason !== undefined) return `${reason[0]?.toUpperCase()}${reason.slice(1)}.`
+  if (Number.isFinite(flushEveryOf(inputs))) return `An update buffer is flushed every ${shortestDelay(loop)} iterations, in serial order.`
+  for (const buffer of inputs.buffers.values()) {
+    if (buffer.combine !== 'sum' && buffer.combine.portable === undefined)
+      return `The combine function of ${buffer.label} cannot be sent to a worker.`
+  }
+  if (loop.notWorth !== undefined) return loop.notWorth
+  if (blocks.kind === 'stepped' && blocks.count < 2) return whyNoSteps(loop)
+  if (blocks.count < 2 || widthOf(blocks) < 2)
+    return addedInOrder(inputs, ir, loop.space) ?? `The ${blocks.kind} schedule of this loop leaves nothing to run at the same time.`
+  return undefined
+}
+
+/** Where the next pass of a loop that nothing keeps on the caller's thread should run; `current` stays where nothing is to be gained. */
+export function chooseExecution(
+  loop: CutLoop,
+  { pool, worthThreadsMs }: LoopResources,
+  { last, current }: { readonly last?: PassTimes['last']; readonly current?: LoopPlan['execution'] | undefined },
+): LoopPlan['execution'] {
+  const { blocks } = loop
+  const times = { blocks, workers: workersOf(blocks, pool.size), isWarm: isWarm(pool), estimatedMs: estimatedMs(loop), worthThreadsMs }
+  if (worthThreadsMs !== 0 && blocks.kind === 'stepped') {
+    const steps = stepsOf(loop)
+    const isShort = last === undefined ? times.estimatedMs < WORTH_STEP_MS * steps : last.aloneMs <= MEASURED_WORTH_STEP_MS * steps
+    if (isShort && last?.where !== 'workers') return { where: 'caller', because: whyNoSteps(loop) }
+  }
+  return chooseWhere(last === undefined ? times : { ...times, last }, current)
+}
+
+/** Workers that there are, and that blocks leave something to do. */
+export function workersOf(blocks: BlockSchedule, workers: number): number {
+  return Math.min(workers, widthOf(blocks))
+}
+
+/** What a pass takes on one thread, as estimated from the body. */
+export function estimatedMs({ inputs, ir, blocks }: CutLoop): number {
+  return (blocks.iterations * loopIterationNs(inputs, ir)) / 1e6
+}
+
+/** A step that is not worth cutting: its end, where all wait for all, would cost more than is gained. */
+function whyNoSteps(loop: CutLoop): string {
+  const steps = stepsOf(loop)
+  const step = `A step of ${Math.ceil(loop.blocks.iterations / steps)} iterations`
+  return `${step} is less than workers waiting for one another after each of ${steps} steps is worth.`
+}
+
+function shortestDelay({ inputs }: CutLoop): number {
+  return Math.min(...[...inputs.buffers.values()].map(({ maxDelay }) => maxDelay ?? Number.POSITIVE_INFINITY))
+}

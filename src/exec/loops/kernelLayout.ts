@@ -1,0 +1,173 @@
+/**
+ * How a compiled loop lies in memory: its blocks, the words by which workers claim them, and all that the kernel reads
+ * beside the arrays themselves. Made once; passes reset it.
+ */
+import type { TypedArray } from '../../core/column.ts'
+import { Bug, MemoryError } from '../../core/errors.ts'
+import type { Primitive } from '../../core/functionIr.ts'
+import type { DType } from '../../core/schema.ts'
+import { ARRAY_OF_DTYPE } from '../../core/storage.ts'
+import { scratchLength } from '../kernels/wasmBinding.ts'
+import type { Arena } from '../memory/arena.ts'
+import type { BlockSchedule } from './blockSchedule.ts'
+import { type ClaimState, startWords } from './claim.ts'
+import { type CompiledLoop, cutKernel, type KernelBlocks, widthOf } from './kernelBlocks.ts'
+import { formOf, type KernelMemory, type KernelPlan, planKernel } from './kernelPlan.ts'
+import { reducedStorages } from './laneChoice.ts'
+import { createLanes, type Lanes } from './lanes.ts'
+import type { LoopInputs } from './loopInputs.ts'
+import { placeElements } from './placedElements.ts'
+import { updateOptions } from './plainRun.ts'
+import type { LoopResources } from './preparedLoop.ts'
+import { copiesOf } from './privateCopies.ts'
+import { dtypeOfTable } from './structure.ts'
+
+/** A captured table; `copy` is undefined for one that travels with the task. */
+export interface SharedTable {
+  readonly copy: TypedArray | undefined
+  readonly original: ArrayLike<Primitive>
+}
+
+export interface KernelLayout extends KernelBlocks {
+  /** What was cut: of a colored loop without memory for its order, one that finds nothing. */
+  readonly inputs: LoopInputs
+  readonly claims: ClaimState
+  readonly plan: KernelPlan
+  /** What the kernel's text was written over. */
+  readonly memory: KernelMemory
+  /** Captured tables in the IR's order. */
+  readonly tables: readonly SharedTable[]
+  readonly lanes: readonly Lanes[]
+}
+
+/** Pieces of the arena that are freed together. */
+export class Allocations {
+  readonly #arena: Arena
+  readonly #name: string
+  readonly #offsets: number[] = []
+
+  constructor(arena: Arena, name: string) {
+    this.#arena = arena
+    this.#name = name
+  }
+
+  get isEmpty(): boolean {
+    return this.#offsets.length === 0
+  }
+
+  readonly allocate = (dtype: DType, length: number): TypedArray => {
+    const offset = this.#arena.allocate(length * ARRAY_OF_DTYPE[dtype].BYTES_PER_ELEMENT, this.#name)
+    this.#offsets.push(offset)
+    return this.#arena.view(dtype, offset, length)
+  }
+
+  free(): void {
+    for (const offset of this.#offsets.splice(0)) this.#arena.free(offset)
+  }
+}
+
+/** A colored loop whose order finds no room runs serially, which needs none. */
+export function layOut(loop: CompiledLoop, resources: LoopResources, memory: Allocations): KernelLayout {
+  const { finding } = loop.inputs
+  try {
+    return layOutAsFound(loop, resources, memory)
+  } catch (error) {
+    memory.free()
+    if (!(error instanceof MemoryError) || finding === undefined || finding.kind === 'nothing') throw error
+    const text = `There is no memory for the order of its iterations: ${error.message}`
+    return layOutAsFound({ ...loop, inputs: { ...loop.inputs, finding: { kind: 'nothing', text } } }, resources, memory)
+  }
+}
+
+function layOutAsFound(loop: CompiledLoop, resources: LoopResources, { allocate }: Allocations): KernelLayout {
+  const cut = cutKernel(loop)
+  const blocks = shared(cut.blocks, allocate)
+  const homes = Math.max(1, Math.min(resources.pool.size, widthOf(blocks)))
+  const words = startWords(blocks, homes)
+  const start = allocate('i32', words.length) as Int32Array
+  start.set(words)
+  const claims = {
+    words: allocate('i32', words.length) as Int32Array,
+    failure: allocate('i64', 1) as BigInt64Array,
+    homes,
+    start,
+  }
+  return { ...cut, inputs: loop.inputs, blocks, claims, ...layOutKernel(loop, blocks, resources, allocate) }
+}
+
+type Allocate = Allocations['allocate']
+
+/** The order of places where every worker sees it. */
+function shared(cut: BlockSchedule, allocate: Allocate): BlockSchedule {
+  if (cut.order === undefined) return cut
+  const order = allocate('i32', cut.order.length) as Int32Array
+  order.set(cut.order)
+  return { ...cut, order }
+}
+
+function layOutKernel(
+  loop: CompiledLoop,
+  blocks: BlockSchedule,
+  { arena, pool }: LoopResources,
+  allocate: Allocate,
+): Pick<KernelLayout, 'plan' | 'memory' | 'tables' | 'lanes'> {
+  const { inputs, ir, space } = loop
+  const { laneCount, order } = blocks
+  const reduced = new Map<number, Lanes>()
+  for (const [array, storage] of laneCount < 2 ? [] : reducedStorages(inputs)) {
+    if (storage.dtype === 'object') throw new Bug('A kernel was to add to objects.')
+    reduced.set(array, createLanes(storage, laneCount, { dtype: storage.dtype, touched: false, allocate }))
+  }
+  const buffered = new Map(
+    [...inputs.buffers].map(([name, buffer]) => [name, createLanes(buffer.storage, laneCount, { ...updateOptions(buffer), allocate })]),
+  )
+  // One block runs the iterations in their order: the arrays themselves will do.
+  const copies = blocks.count < 2 ? new Map() : copiesOf(inputs, pool.size, allocate)
+  const tables = ir.tables.map((table) => sharedTable(table.value, allocate))
+  const memory: KernelMemory = {
+    order,
+    keys: keysByPlace(space, order, allocate),
+    placed: placeElements(inputs, order, allocate),
+    tables: tables.map(({ copy, original }) => (copy as ArrayLike<Primitive> | undefined) ?? original), // a copy of numbers or bigints
+    reduced,
+    buffered,
+    copies,
+    scratch: scratchFor(inputs, pool.size, allocate),
+    owns: (buffer) => arena.owns(buffer),
+  }
+  return { plan: planKernel(inputs, ir, space, blocks, memory), memory, tables, lanes: [...reduced.values(), ...buffered.values()] }
+}
+
+/** Numbers go to the arena once, and are read anew before each pass; other tables travel with the task. */
+function sharedTable(original: ArrayLike<Primitive>, allocate: Allocate): SharedTable {
+  const dtype = dtypeOfTable(original)
+  return { copy: dtype === undefined ? undefined : allocate(dtype, original.length), original }
+}
+
+/** Memory for what WebAssembly kernels add to accumulators: a block for each worker. */
+function scratchFor({ accumulators }: LoopInputs, workers: number, allocate: Allocate): number {
+  const length = scratchLength([...accumulators.values()].map(formOf))
+  return length === 0 ? 0 : allocate('f64', length * workers).byteOffset
+}
+
+/** Key columns in the order of places. */
+function keysByPlace(space: CompiledLoop['space'], order: Int32Array | undefined, allocate: Allocate): readonly Int32Array[] {
+  if (space.kind === 'box' && order !== undefined && space.extents.length > 1) return boxKeys(space.extents, order, allocate)
+  if (space.kind !== 'sparse') return []
+  if (order === undefined) return space.keys
+  return space.keys.map((column) => {
+    const sorted = allocate('i32', order.length) as Int32Array
+    for (let place = 0; place < order.length; place++) sorted[place] = column[order[place] as number] as number // places and positions are inside
+    return sorted
+  })
+}
+
+function boxKeys(extents: readonly number[], order: Int32Array, allocate: Allocate): readonly Int32Array[] {
+  let inner = extents.reduce((size, extent) => size * extent, 1)
+  return extents.map((extent) => {
+    inner /= Math.max(1, extent)
+    const column = allocate('i32', order.length) as Int32Array
+    for (let place = 0; place < order.length; place++) column[place] = Math.floor((order[place] as number) / inner) % extent // inside
+    return column
+  })
+}
