@@ -2,8 +2,10 @@
  * An inspector that remembers: what it found holds for as long as all that the slice reads is what it was, which are arrays
  * (by their versions), captured numbers and tables, and the iterations there are.
  */
+
 import type { Primitive } from '../../../core/functionIr.ts'
 import type { SubscriptSlice } from '../../../core/loopSpec.ts'
+import { sameItems } from '../../../core/sameItems.ts'
 import type { LoopInputs } from '../loopInputs.ts'
 import type { Finding } from './finding.ts'
 import { inspect, type Turns } from './inspect.ts'
@@ -62,8 +64,4 @@ function sameTables(a: readonly (readonly Primitive[])[], b: readonly { readonly
     a.length === b.length &&
     a.every((table, i) => table.length === b[i]?.value.length && table.every((value, k) => Object.is(value, b[i]?.value[k])))
   )
-}
-
-function sameItems<T>(a: readonly T[], b: readonly T[]): boolean {
-  return a.length === b.length && a.every((item, i) => item === b[i])
 }

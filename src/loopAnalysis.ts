@@ -1,0 +1,131 @@
+/**
+ * The analysis of a loop's body, done again when what it captures has changed: every run computes with what the plain
+ * loop would see.
+ */
+import { defined } from './core/defined.ts'
+import type { Engine } from './core/engine.ts'
+import { LoopError } from './core/errors.ts'
+import type { IndexSpace } from './core/indexSpace.ts'
+import type { LogicalPlan } from './core/logicalPlan.ts'
+import type { AnalyzedLoop, LoopOver } from './core/loopSpec.ts'
+import { sameItems } from './core/sameItems.ts'
+import type { ArrayStore } from './exec/arrayStore.ts'
+import { type Bindings, bindNames, envValueOf, overOfPlan, overOfSpace, ownPlanOf, sameBindings } from './loopBindings.ts'
+import { checkPromises, isIndexSpace, type LoopRequest } from './loopRequest.ts'
+import { capturedNow, sameCaptures } from './planner/function/capturedNow.ts'
+import { irText } from './planner/function/irText.ts'
+import { lowerFunction } from './planner/function/userFunction.ts'
+import { analyzeLoop } from './planner/loop/analyze.ts'
+import { notParallelError } from './planner/loop/requireParallel.ts'
+
+/** What the loops of a session share. */
+export interface LoopContext {
+  readonly engine: Engine
+  readonly store: ArrayStore
+}
+
+interface Analysis {
+  readonly analyzed: AnalyzedLoop
+  readonly bindings: Bindings
+}
+
+export class LoopAnalysis {
+  readonly #request: LoopRequest
+  readonly #context: LoopContext
+  readonly #site: string | undefined
+  readonly over: LoopOver
+  /** The array iterated over; undefined for a range. */
+  readonly overPlan: LogicalPlan | undefined
+  #now: Analysis
+  /** What the body captured when it was analysed; undefined where that cannot be compared. */
+  #captured: ReadonlyMap<string, unknown> | undefined
+
+  constructor(request: LoopRequest, context: LoopContext, site: string | undefined) {
+    this.#request = request
+    this.#context = context
+    this.#site = site
+    this.overPlan = isIndexSpace(request.over) ? undefined : ownPlanOf(request.over, 'the array iterated over', context.engine)
+    this.over = this.overPlan === undefined ? overOfSpace(request.over as IndexSpace) : overOfPlan(this.overPlan, context.store)
+    this.#captured = this.#capturedNow()
+    this.#now = this.#analyze()
+    checkPromises(request.options, this.bindings.arrays)
+    this.#checkParallel()
+  }
+
+  get analyzed(): AnalyzedLoop {
+    return this.#now.analyzed
+  }
+
+  get bindings(): Bindings {
+    return this.#now.bindings
+  }
+
+  /** The arrays that the loop reads or writes, those behind buffers not among them. */
+  get nodes(): ReadonlySet<LogicalPlan> {
+    return new Set([...(this.overPlan === undefined ? [] : [this.overPlan]), ...this.bindings.arrays.values()])
+  }
+
+  /** Reads the captured values again; a loop whose captures are what they were stays as it is. */
+  refresh(): void {
+    const captured = this.#capturedNow()
+    if (captured !== undefined && this.#captured !== undefined && sameCaptures(captured, this.#captured)) return
+    const next = this.#analyze()
+    this.#captured = captured
+    if (sameInputs(this.analyzed, next.analyzed) && sameBindings(this.bindings, next.bindings)) return
+    this.#now = next
+    this.#checkParallel()
+  }
+
+  #checkParallel(): void {
+    if (this.#request.options.require !== 'parallel') return
+    const error = notParallelError(this.analyzed)
+    if (error !== undefined) throw error
+  }
+
+  #capturedNow(): ReadonlyMap<string, unknown> | undefined {
+    const { env, body } = this.#request
+    return capturedNow(body, env, (value) => envValueOf(value, this.#context.engine) !== undefined)
+  }
+
+  #analyze(): Analysis {
+    const { env, body, options } = this.#request
+    const { engine } = this.#context
+    const element = this.over.element
+    const lowered = lowerFunction(body, {
+      kind: 'loop',
+      ...(element === undefined ? {} : { overElement: element }),
+      isRange: this.overPlan === undefined,
+      rank: this.over.rank,
+      env: Object.fromEntries(Object.entries(env).map(([name, value]) => [name, envValueOf(value, engine) ?? { kind: 'constant', value }])),
+      classify: (value) => envValueOf(value, engine),
+    })
+    if (lowered.isAsync) {
+      throw new LoopError(
+        'The body of a loop is async. Iterations run synchronously: load what it awaits into arrays before the loop, or use forEach or collect.',
+        lowered.fn.refusals,
+      )
+    }
+    const bindings = bindNames(env, lowered.captured, this.#context)
+    return {
+      analyzed: analyzeLoop({ body: lowered.fn, over: this.over, env: bindings.env, options, ...defined({ site: this.#site }) }),
+      bindings,
+    }
+  }
+}
+
+/** Whether two analyses of one body saw the same captured values. */
+function sameInputs({ spec: a }: AnalyzedLoop, { spec: b }: AnalyzedLoop): boolean {
+  const [left, right] = [a.body.ir, b.body.ir]
+  if (left === undefined || right === undefined) return left === right
+  return (
+    irText(left) === irText(right) &&
+    left.parameters.length === right.parameters.length &&
+    left.parameters.every(
+      (parameter, i) => parameter.name === right.parameters[i]?.name && Object.is(parameter.value, right.parameters[i]?.value),
+    ) &&
+    sameItems(
+      left.tables.map((table) => table.value),
+      right.tables.map((table) => table.value),
+    )
+  )
+}

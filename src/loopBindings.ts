@@ -1,0 +1,164 @@
+/**
+ * What the names in a loop's `env` and among its captures are to the loop: arrays, buffers, accumulators, generators. What
+ * is none of them is a constant.
+ */
+import { Accumulator } from './core/accumulator.ts'
+import { defined } from './core/defined.ts'
+import { engineOf, isDistArray, planOf } from './core/distArray.ts'
+import { rankOf } from './core/elements.ts'
+import type { Engine } from './core/engine.ts'
+import { PlanError } from './core/errors.ts'
+import type { IndexSpace } from './core/indexSpace.ts'
+import type { LogicalPlan } from './core/logicalPlan.ts'
+import type { EnvBinding, LoopOver } from './core/loopSpec.ts'
+import type { Rng } from './core/loopViews.ts'
+import type { DType } from './core/schema.ts'
+import { ARRAY_OF_DTYPE } from './core/storage.ts'
+import { UpdateBuffer } from './core/updateBuffer.ts'
+import type { ArrayStore } from './exec/arrayStore.ts'
+import type { LoopInputs } from './exec/loops/loopInputs.ts'
+import type { EnvValue } from './planner/function/context.ts'
+
+export interface Bindings {
+  readonly env: Readonly<Record<string, EnvBinding>>
+  readonly arrays: ReadonlyMap<string, LogicalPlan>
+  readonly buffers: ReadonlyMap<string, UpdateBuffer>
+  readonly accumulators: ReadonlyMap<string, Accumulator<unknown>>
+  readonly rngs: ReadonlyMap<string, number>
+}
+
+/** What a value is to a loop body; undefined when it is no handle. */
+export function envValueOf(value: unknown, engine: Engine): EnvValue | undefined {
+  if (isDistArray(value)) return { kind: 'array', dtype: dtypeOf(ownPlanOf(value, 'an array in env', engine)) }
+  if (value instanceof UpdateBuffer) return { kind: 'buffer', dtype: dtypeOf(ownPlanOf(value.target, 'a buffer in env', engine)) }
+  if (value instanceof Accumulator) return { kind: 'accumulator' }
+  return isRng(value) ? { kind: 'rng' } : undefined
+}
+
+export function bindNames(
+  env: Readonly<Record<string, unknown>>,
+  captured: ReadonlyMap<string, unknown>,
+  { engine, store }: { readonly engine: Engine; readonly store: ArrayStore },
+): Bindings {
+  const bound: Record<string, EnvBinding> = {}
+  const arrays = new Map<string, LogicalPlan>()
+  const buffers = new Map<string, UpdateBuffer>()
+  const accumulators = new Map<string, Accumulator<unknown>>()
+  const rngs = new Map<string, number>()
+  for (const [name, value] of [...Object.entries(env), ...captured]) {
+    if (isDistArray(value)) {
+      const plan = ownPlanOf(value, name, engine)
+      arrays.set(name, plan)
+      bound[name] = arrayBinding(plan, store)
+    } else if (value instanceof UpdateBuffer) {
+      const plan = ownPlanOf(value.target, name, engine)
+      buffers.set(name, value)
+      const { array, rank, shape, label } = arrayBinding(plan, store)
+      const dtype = dtypeOf(plan)
+      const isNumeric = dtype !== 'object' && dtype !== 'row' && dtype !== 'unknown'
+      bound[name] = {
+        kind: 'buffer',
+        array,
+        dtype: isNumeric ? dtype : 'f64',
+        label,
+        ...defined({ rank, shape, maxDelay: value.options.maxDelay }),
+      }
+    } else if (value instanceof Accumulator) {
+      accumulators.set(name, value)
+      bound[name] = { kind: 'accumulator', combine: typeof value.spec === 'string' ? value.spec : 'custom' }
+    } else if (isRng(value)) {
+      rngs.set(name, value.seed)
+      bound[name] = { kind: 'rng', seed: value.seed }
+    }
+  }
+  return { env: bound, arrays, buffers, accumulators, rngs }
+}
+
+function arrayBinding(plan: LogicalPlan, store: ArrayStore): EnvBinding & { readonly kind: 'array' } {
+  const { keys } = plan
+  const shape = keys.kind === 'explicit' ? keys.shape : undefined
+  return {
+    kind: 'array',
+    array: store.identity(plan),
+    dtype: dtypeOf(plan),
+    storage: keys.kind === 'rowNumber' ? 'table' : keys.dense ? 'dense' : 'unknown',
+    rank: rankOf(keys),
+    label: store.label(plan),
+    ...defined({ shape }),
+  }
+}
+
+/** What a loop over all keys of a range iterates over. */
+export function overOfSpace({ extents }: IndexSpace): LoopOver {
+  return { kind: 'range', rank: extents.length, extents, label: `range(${extents.join(', ')})` }
+}
+
+/** What a loop over the elements of an array iterates over. */
+export function overOfPlan(plan: LogicalPlan, store: ArrayStore): LoopOver {
+  const { keys } = plan
+  const extents = keys.kind === 'explicit' && keys.shape !== undefined ? keys.shape : new Array<undefined>(rankOf(keys)).fill(undefined)
+  return {
+    kind: keys.kind === 'rowNumber' ? 'table' : keys.dense ? 'dense' : 'unknown',
+    array: store.identity(plan),
+    element: plan.element,
+    rank: rankOf(keys),
+    extents,
+    label: store.label(plan),
+  }
+}
+
+/** The plan of an array of the session whose engine this is. */
+export function ownPlanOf(array: object, what: string, engine: Engine): LogicalPlan {
+  if (!isDistArray(array)) throw new PlanError(`${what} is not a DistArray.`)
+  if (engineOf(array) !== engine) {
+    throw new PlanError(`${what} belongs to another session. Arrays of one loop are made by the session that runs it.`)
+  }
+  return planOf(array)
+}
+
+function isRng(value: unknown): value is Rng {
+  return typeof value === 'object' && value !== null && (value as { readonly kind?: unknown }).kind === 'Rng'
+}
+
+/** What elements the array has, for the kernel. */
+function dtypeOf({ element }: LogicalPlan): DType | 'object' | 'row' | 'unknown' {
+  switch (element.kind) {
+    case 'row':
+      return 'row'
+    case 'unknown':
+      return 'unknown'
+    case 'scalar':
+      return element.type.kind in ARRAY_OF_DTYPE ? (element.type.kind as DType) : element.type.kind === 'unknown' ? 'unknown' : 'object'
+  }
+}
+
+/** What the functions of a buffer are to a kernel. */
+export function bufferFunctions(
+  { options }: UpdateBuffer,
+  engine: Engine,
+): Pick<LoopInputs['buffers'] extends ReadonlyMap<string, infer B> ? B : never, 'combine' | 'apply' | 'maxDelay'> {
+  const number = { kind: 'scalar', type: { kind: 'f64' }, nullable: false } as const
+  const helper = (f: (a: number, b: number) => number, method: string) =>
+    engine.lowerRowLambda(f as (...args: never[]) => unknown, { method, inputs: [number, number] })
+  const { combine, apply, maxDelay } = options
+  return {
+    combine: combine === undefined || combine === 'sum' ? 'sum' : helper(combine, 'buffer'),
+    ...(apply === undefined ? {} : { apply: helper(apply, 'buffer') }),
+    ...(maxDelay === undefined ? {} : { maxDelay }),
+  }
+}
+
+export function accumulatorInputs(accumulators: Bindings['accumulators']): LoopInputs['accumulators'] {
+  return new Map(
+    [...accumulators].map(([name, { spec }]) => [
+      name,
+      typeof spec === 'string' ? spec : { init: spec.init, combine: { original: spec.combine as (...args: never[]) => unknown } },
+    ]),
+  )
+}
+
+export function sameBindings(a: Bindings, b: Bindings): boolean {
+  const same = (left: ReadonlyMap<string, unknown>, right: ReadonlyMap<string, unknown>): boolean =>
+    left.size === right.size && [...left].every(([name, value]) => right.get(name) === value)
+  return same(a.arrays, b.arrays) && same(a.buffers, b.buffers) && same(a.accumulators, b.accumulators) && same(a.rngs, b.rngs)
+}

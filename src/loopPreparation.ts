@@ -1,0 +1,170 @@
+/**
+ * A loop made ready for its passes: every array locked, its storage as it lies now, and what the runtime prepared for it,
+ * which is used again while neither the analysis nor a storage has changed.
+ */
+import type { Engine } from './core/engine.ts'
+import { Bug, PlanError } from './core/errors.ts'
+import type { IndexSpace } from './core/indexSpace.ts'
+import type { LogicalPlan } from './core/logicalPlan.ts'
+import type { AnalyzedLoop } from './core/loopSpec.ts'
+import { sameItems } from './core/sameItems.ts'
+import type { DType } from './core/schema.ts'
+import { ARRAY_OF_DTYPE, type DenseStorage, type Storage } from './core/storage.ts'
+import type { Access } from './exec/arrayStore.ts'
+import type { Finding } from './exec/loops/inspector/finding.ts'
+import { Inspector } from './exec/loops/inspector/inspector.ts'
+import type { LoopInputs } from './exec/loops/loopInputs.ts'
+import { type PreparedLoop, prepareLoop } from './exec/loops/loopRun.ts'
+import { otherTurn, TURN_MS } from './exec/loops/preparedLoop.ts'
+import type { LoopAnalysis } from './loopAnalysis.ts'
+import { accumulatorInputs, bufferFunctions, ownPlanOf } from './loopBindings.ts'
+import type { LoopRequest } from './loopRequest.ts'
+import { nothingFoundError } from './planner/loop/requireParallel.ts'
+import type { Runtime } from './runtime.ts'
+
+export interface Prepared {
+  readonly analyzed: AnalyzedLoop
+  readonly storages: readonly Storage[]
+  readonly finding: Finding | undefined
+  readonly loop: PreparedLoop
+}
+
+export class LoopPreparation {
+  readonly #runtime: Runtime
+  readonly #engine: Engine
+  readonly #request: LoopRequest
+  readonly #analysis: LoopAnalysis
+  readonly #inspector = new Inspector()
+  #prepared: Prepared | undefined
+  /** The pass under way: a loop has one set of blocks, so its own passes wait for one another, whatever they only read. */
+  #turn: Promise<unknown> = Promise.resolve()
+
+  constructor(runtime: Runtime, engine: Engine, request: LoopRequest, analysis: LoopAnalysis) {
+    this.#runtime = runtime
+    this.#engine = engine
+    this.#request = request
+    this.#analysis = analysis
+  }
+
+  /** As the last pass left it; undefined before the first. */
+  get last(): Prepared | undefined {
+    return this.#prepared
+  }
+
+  /** The next pass prepares anew. */
+  dispose(): void {
+    this.#prepared?.loop.dispose()
+    this.#prepared = undefined
+  }
+
+  async use<T>(run: (prepared: Prepared) => Promise<T>, signal?: AbortSignal): Promise<T> {
+    const turn = this.#turn.then(() => this.#withArrays(run, signal))
+    this.#turn = turn.catch(() => undefined) // the next pass does not fail of this one
+    return await turn
+  }
+
+  async #withArrays<T>(run: (prepared: Prepared) => Promise<T>, signal: AbortSignal | undefined): Promise<T> {
+    const { store } = this.#runtime
+    const written = new Set(this.#analysis.analyzed.writtenArrays)
+    const buffered = [...this.#analysis.bindings.buffers.values()].map((buffer) =>
+      ownPlanOf(buffer.target, 'a buffer in env', this.#engine),
+    )
+    const nodes = new Set([
+      ...(this.#analysis.overPlan === undefined ? [] : [this.#analysis.overPlan]),
+      ...this.#analysis.bindings.arrays.values(),
+      ...buffered,
+    ])
+    const accesses: Access[] = [...nodes].map((node) => ({
+      node,
+      mode: written.has(store.identity(node)) || buffered.includes(node) ? 'write' : 'read',
+    }))
+    return await store.withArrays(accesses, async (found) => {
+      const storages = found.map(asDense)
+      const byNode = new Map(accesses.map(({ node }, i) => [node, storages[i] as Storage]))
+      return await run(await this.#prepare(byNode, storages, signal))
+    })
+  }
+
+  async #prepare(
+    byNode: ReadonlyMap<LogicalPlan, Storage>,
+    storages: readonly Storage[],
+    signal: AbortSignal | undefined,
+  ): Promise<Prepared> {
+    const old = this.#prepared
+    const isSame = old?.analyzed === this.#analysis.analyzed && sameItems(old.storages, storages)
+    const isColored = this.#analysis.analyzed.schedule.kind === 'colored'
+    if (old !== undefined && isSame && !isColored) return old
+    const inputs = this.#inputs(byNode)
+    const finding = isColored ? await this.#inspect(inputs, signal) : undefined
+    if (old !== undefined && isSame && old.finding === finding) return old
+    this.#prepared = undefined // the runtime disposes of it, or uses it again
+    const { pool, arena, worthThreadsMs } = this.#runtime
+    const resources = { pool, arena, ...(worthThreadsMs === undefined ? {} : { worthThreadsMs }) }
+    const loop = prepareLoop(finding === undefined ? inputs : { ...inputs, finding }, resources, old?.loop)
+    this.#prepared = { analyzed: this.#analysis.analyzed, storages, finding, loop }
+    return this.#prepared
+  }
+
+  /** What the data of a colored loop says, which may be that nothing can run in parallel. */
+  async #inspect(inputs: LoopInputs, signal: AbortSignal | undefined): Promise<Finding | undefined> {
+    const { store } = this.#runtime
+    const versions = new Map([...this.#analysis.nodes].map((node) => [store.identity(node), store.version(node)]))
+    const turns = { everyMs: TURN_MS, other: otherTurn, signal }
+    const finding = await this.#inspector.finding(inputs, (array) => versions.get(array) ?? '', turns)
+    if (finding?.kind === 'nothing' && this.#request.options.require === 'parallel')
+      throw nothingFoundError(this.#analysis.analyzed, finding.text)
+    return finding
+  }
+
+  #inputs(byNode: ReadonlyMap<LogicalPlan, Storage>): LoopInputs {
+    const { store } = this.#runtime
+    const storageOf = (node: LogicalPlan): Storage => {
+      const storage = byNode.get(node)
+      if (storage === undefined) throw new Bug(`${store.label(node)} was not locked for the loop.`)
+      return storage
+    }
+    const { arrays, buffers, accumulators, rngs } = this.#analysis.bindings
+    const over = this.#analysis.overPlan
+    return {
+      analyzed: this.#analysis.analyzed,
+      over:
+        over === undefined
+          ? { kind: 'range', extents: (this.#request.over as IndexSpace).extents }
+          : { kind: 'storage', storage: storageOf(over), array: store.identity(over), version: () => store.version(over) },
+      arrays: new Map([...arrays].map(([name, node]) => [name, { storage: storageOf(node), array: store.identity(node), label: name }])),
+      buffers: new Map(
+        [...buffers].map(([name, buffer]) => {
+          const node = ownPlanOf(buffer.target, name, this.#engine)
+          const storage = storageOf(node)
+          if (storage.kind !== 'dense') throw new PlanError(`${name} is a buffer of a sparse array. Buffers need a dense array.`)
+          return [name, { storage, array: store.identity(node), label: name, ...bufferFunctions(buffer, this.#engine) }]
+        }),
+      ),
+      accumulators: accumulatorInputs(accumulators),
+      rngs,
+      envObject: this.#request.env,
+    }
+  }
+}
+
+/** Dense views of tables, by the table's storage: the same view for the same storage. */
+const denseViews = new WeakMap<Storage, DenseStorage>()
+
+/** A table of plain numbers is a dense array of one axis over the same buffer; everything else is what it is. */
+function asDense(storage: Storage): Storage {
+  const known = denseViews.get(storage)
+  if (known !== undefined) return known
+  if (storage.kind !== 'table' || storage.element.kind !== 'scalar') return storage
+  const [column] = storage.columns
+  const { kind } = storage.element.type
+  if (column?.values === undefined || column.validity !== undefined || !(kind in ARRAY_OF_DTYPE)) return storage
+  const dense: DenseStorage = {
+    kind: 'dense',
+    shape: [storage.length],
+    dtype: kind as DType,
+    strides: [1],
+    data: column.values as DenseStorage['data'],
+  } // a dtype's own array
+  denseViews.set(storage, dense)
+  return dense
+}
