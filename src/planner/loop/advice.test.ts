@@ -63,8 +63,21 @@ test.each<[string, string, TestLoop, string[]]>([
     'the last write wins',
     '([i], { a, x }) => { if (x.get(i) > 0) a.set(0, i) }',
     line,
+    ['independent: give a an axis for the iterations, so that each writes its own, and pick from it after the loop'],
+  ],
+  [
+    'sums that are read elsewhere',
+    '([i], { a, x }) => { const old = a.get(0); a.set(x.get(i), a.get(x.get(i)) + old) }',
+    line,
     ['independent: use a.buffer() in env and add to it, if reads may see the last flush'],
   ],
+  [
+    'a counter that says where to write',
+    '([i], { a, b, x }) => { if (x.get(i) > 0) { b.set(a.get(0), x.get(i)); a.set(0, a.get(0) + 1) } }',
+    line,
+    ['independent: nothing'],
+  ],
+  ['a recurrence', '([i], { a, x }) => { a.set(0, a.get(0) * 2 + x.get(i)) }', line, ['independent: nothing']],
 ])('%s', (_, source, loop, expected) => {
   expect(edits(source, loop)).toEqual(expected)
 })
@@ -80,7 +93,7 @@ test('the error of a loop that must be parallel names the dependence in the way,
       (0, 0) writes m[0, 0] which (0, 1) reads
       1:68  The first run cannot inspect which iterations depend on each other: a subscript of m depends on x.get(j), and the loop changes x.
            Compute what decides it before the loop, into an array that the loop only reads.
-    To free it: use m.buffer() in env and add to it, if reads may see the last flush, and use x.buffer() in env and add to it, if reads may see the last flush; or write to another array than m, if reads may see its values from before the loop."
+    To free it: write to another array than m, if reads may see its values from before the loop."
   `)
   expect(notParallelError(analyzeLoop(parseLoop('([i], { a }) => { a.set(i, 1) }', line)))).toBe(undefined)
 })

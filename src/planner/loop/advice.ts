@@ -72,7 +72,8 @@ function arrayEdits(spec: LoopSpec, ir: FunctionIr, conflicts: readonly Conflict
     const name = own[0]?.from.name ?? ''
     const onArray = (conflict: Conflict) => conflict.from.array === array
     const edits: Edit[] = []
-    const update = onlyUpdates(spec, ir, array)
+    const uses = usesOf(spec, ir, array)
+    const update = uses.updates > 0 && uses.sets === 0 && uses.reads === 0 ? uses.firstUpdate : undefined
     if (update !== undefined) {
       const scalar = own.every(({ from, to }) => [from, to].every(isConstantElement))
       if (scalar)
@@ -92,7 +93,11 @@ function arrayEdits(spec: LoopSpec, ir: FunctionIr, conflicts: readonly Conflict
       })
     }
     if (own.some((conflict) => conflict.kind !== 'output')) edits.push(otherArray(name, own, onArray))
-    edits.push({ text: `use ${name}.buffer() in env and add to it, if reads may see the last flush`, removes: onArray })
+    // What says where others write has to be there at once.
+    const places = conflicts.some(({ from, to }) => readsFrom(from, name) || readsFrom(to, name))
+    if (uses.sets === 0 && uses.updates + uses.adds > 0 && !places)
+      edits.push({ text: `use ${name}.buffer() in env and add to it, if reads may see the last flush`, removes: onArray })
+    if (uses.adds === 0 && own.every((conflict) => conflict.kind === 'output')) edits.push(ownElements(name, onArray))
     return edits
   })
 }
@@ -105,33 +110,48 @@ function otherArray(name: string, conflicts: readonly Conflict[], onArray: (conf
   return { text: `${text}, if reads may see its values from before the loop`, removes }
 }
 
-/** The source of `A.set(k, A.get(k) + x)` when all the body does with the array is of that form; `add` would do then. */
-function onlyUpdates(spec: LoopSpec, ir: FunctionIr, array: number): string | undefined {
+/** No iteration reads what another writes: with an element each, or a row, none would be in another's way. */
+function ownElements(name: string, onArray: (conflict: Conflict) => boolean): Edit {
+  return { text: `give ${name} an axis for the iterations, so that each writes its own, and pick from it after the loop`, removes: onArray }
+}
+
+/** What a body does with an array: updates are `A.set(k, A.get(k) + x)`, which `add` would do as well. */
+interface Uses {
+  /** Reads that are no part of an update. */
+  readonly reads: number
+  readonly sets: number
+  readonly updates: number
+  readonly adds: number
+  readonly firstUpdate: string | undefined
+}
+
+function usesOf(spec: LoopSpec, ir: FunctionIr, array: number): Uses {
   const isArray = (name: string) => {
     const binding = spec.env[name]
     return binding?.kind === 'array' && binding.array === array
   }
   let reads = 0
-  let updates = 0
-  let others = 0
-  let text: string | undefined
+  let sets = 0
+  let adds = 0
+  const updates: string[] = []
   visitStmts(ir.body, (stmt) => {
     for (const expr of expressionsOf(stmt)) {
       visitExpr(expr, (node) => {
         if ((node.kind === 'Read' || node.kind === 'Has') && isArray(node.array)) reads++
       })
     }
-    if (stmt.kind !== 'Write' || !isArray(stmt.array)) return
+    if ((stmt.kind !== 'Write' && stmt.kind !== 'Add') || !isArray(stmt.array)) return
     const { value } = stmt
     const sum = value.kind === 'Binary' && (value.operator === '+' || value.operator === '-') ? value : undefined
     const old = sum === undefined ? [] : sum.operator === '+' ? [sum.left, sum.right] : [sum.left]
     const readsSame = (expr: Expr) => expr.kind === 'Read' && isArray(expr.array) && textOf(expr.subscripts) === textOf(stmt.subscripts)
-    if (old.some(readsSame)) updates++
-    else others++
-    text ??= stmt.span.text
+    if (stmt.kind === 'Add') adds++
+    else if (old.some(readsSame)) updates.push(stmt.span.text)
+    else sets++
   })
-  const iterated = spec.over.array === array
-  return !iterated && updates > 0 && others === 0 && reads === updates ? text : undefined
+  // The element iterated over is read by each iteration, and a value returned is set.
+  const iterated = spec.over.array === array ? 1 : 0
+  return { reads: reads - updates.length + iterated, sets: sets + iterated, updates: updates.length, adds, firstUpdate: updates[0] }
 }
 
 /** An expression without its places, for comparison. */
