@@ -156,11 +156,11 @@ test('the longest common subsequence by a wavefront', async () => {
 
 test('a loop of ten iterations runs on the caller and says so; a long one runs on workers', () => {
   const a = memory.dense([2_000_000], 'f64', [])
-  const body = ([i]: [number], { a }: { a: A }): void => a.set(i, a.get(i) * 0.5 + 1)
+  const body = ([i]: [number], { a }: { a: A }): void => a.set(i, Math.exp(-a.get(i)))
   const short = prepare(inputsOf([10], { a }, body))
   expect(short.execution).toEqual({
     where: 'caller',
-    because: 'A pass of 10 iterations takes less than a millisecond, not worth waking threads.',
+    because: 'A pass of 10 iterations takes less than a millisecond, not worth starting threads.',
   })
   const long = prepare(inputsOf([2_000_000], { a }, body))
   expect(long.execution.where).toBe('workers')

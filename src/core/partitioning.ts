@@ -16,8 +16,8 @@ const LEAST_ITERATIONS_2D = 256
 const MOST_OF_STEP = 16
 const MOST_OF_STEP_2D = 6
 /**
- * Light iterations that make a further block of a step worth its claim and its share of the wait. Estimates are high: a block of
- * so many takes 10 microseconds, and its claim 2.
+ * Light iterations that make a further block of a step worth its claim and its share of the wait. Weights are those of slow kernels: a
+ * block of so many takes 10 microseconds, and its claim 2.
  */
 const LEAST_ITERATIONS_OF_STEP = 3000
 

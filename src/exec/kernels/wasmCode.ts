@@ -150,3 +150,15 @@ export function shifted(shift: number): Code {
 export function sumOf(terms: readonly Code[]): Code {
   return terms.flatMap((term, i) => (i === 0 ? term : [...term, OP.i32Add]))
 }
+
+/** What became of an innermost loop, or of the iterations. */
+export interface LoopFate {
+  /** For people. */
+  readonly text: string
+  /** Of its `for`; absent where a turn is an iteration. */
+  readonly place?: string
+  /** Turns computed at a time. */
+  readonly lanes: number
+  /** Whether the loops inside are computed in the same lanes. */
+  readonly nested?: boolean
+}

@@ -8,7 +8,7 @@
  * as the same subscripts are proved inside. What fails calls an imported function that throws.
  */
 import type { Span } from '../../core/span.ts'
-import type { ThrownError, WasmTarget } from './wasmCode.ts'
+import type { LoopFate, ThrownError, WasmTarget } from './wasmCode.ts'
 import { withElementBounds } from './wasmElementBounds.ts'
 import { type Code, I, type Import, moduleBytes, OP } from './wasmEncoder.ts'
 import { condition, expression } from './wasmExpressions.ts'
@@ -27,8 +27,8 @@ export interface WasmCode {
   readonly errors: readonly ThrownError[]
   readonly parameters: readonly string[]
   readonly simd: boolean
-  /** One line for each innermost loop. */
-  readonly loops: readonly string[]
+  /** What became of each innermost loop. */
+  readonly loops: readonly LoopFate[]
   readonly names: () => LocalNames
 }
 

@@ -28,6 +28,8 @@ export interface Turns {
 /** A loop without loops in it, whose index is an integer. */
 export interface InnerLoop {
   readonly name: string
+  /** Of its `for`; absent where a turn is an iteration. */
+  readonly place?: string
   readonly body: readonly Stmt[]
   readonly step: number
   readonly index: LoopIndex
@@ -49,7 +51,7 @@ export function fastFor(w: KernelWriter, stmt: For, index: LoopIndex, turns: Inn
   const test = [...I.localGet(index.slot), ...I.localGet(limit), step > 0 ? OP.i32LtS : OP.i32GtS]
   const known: InnerLoop['turns'] = (more) => turns(more.before === undefined ? more : { test, ...more })
   const name = `for ${counted.local} at ${placeText(span)}`
-  const code = fastLoop(w, { name, body, step, index, limit, isRun: false, turns: known })
+  const code = fastLoop(w, { name, place: placeText(span), body, step, index, limit, isRun: false, turns: known })
   return code === undefined ? undefined : [...end.code, ...I.localSet(limit), ...code]
 }
 
@@ -64,10 +66,14 @@ export function nestedRun(w: KernelWriter, loop: InnerLoop): Code {
   w.loops.length = length
   const turns = w.precision === 'exact' ? plain : exactTurns(w, loop)
   w.loops.length = length
-  w.loops.push(`${loop.name}: ${vectors.summary}, with the loops inside`)
+  w.loops.push({ text: `${loop.name}: ${vectors.summary}, with the loops inside`, lanes: vectors.lanes, nested: true })
   const { checks, code } = vectors
   if (checks.length === 0) return [...code, ...turns]
   return [...checks.flat(), ...checks.slice(1).map(() => OP.i32And), ...I.if(), ...code, OP.end, ...turns]
+}
+
+function placed({ place }: InnerLoop): { readonly place?: string } {
+  return place === undefined ? {} : { place }
 }
 
 /** Turn by turn as lanes compute them, who round nothing and add in order. */
@@ -103,7 +109,7 @@ export function fastLoop(w: KernelWriter, loop: InnerLoop): Code | undefined {
     w.carried = writes
     const code = loop.turns({ before, after })
     const carried = count === 0 ? '' : `, ${count} ${count === 1 ? 'read' : 'reads'} carried from turn to turn`
-    w.loops.push(`${loop.name}: ${vectors.summary}${carried}`)
+    w.loops.push({ text: `${loop.name}: ${vectors.summary}${carried}`, lanes: vectors.lanes, ...placed(loop) })
     Object.assign(w, outer)
     return code
   }

@@ -9,7 +9,7 @@ import { ARRAY_OF_DTYPE } from '../../core/storage.ts'
 import type { KernelShape } from './loopKernelShape.ts'
 import { moduleOf } from './moduleCache.ts'
 import type { WasmKernelPlan } from './wasmBinding.ts'
-import type { WasmTarget } from './wasmCode.ts'
+import type { LoopFate, WasmTarget } from './wasmCode.ts'
 import { type WasmCode, wasmKernel } from './wasmKernel.ts'
 import { wasmText } from './wasmText.ts'
 
@@ -38,7 +38,7 @@ export interface WasmMemory {
 export interface WasmDecision {
   readonly plan: WasmKernelPlan
   readonly target: 'wasm' | 'wasm-simd'
-  readonly loops: readonly string[]
+  readonly loops: readonly LoopFate[]
   /** Tells kernels apart: the bytes, one character each. */
   readonly key: string
   /** The module for people, written when it is asked for. */

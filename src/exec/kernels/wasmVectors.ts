@@ -51,6 +51,8 @@ export interface VectorCode {
   readonly code: Code
   /** What became of the loop. */
   readonly summary: string
+  /** Turns computed at a time; 1 when the loop stays scalar. */
+  readonly lanes: number
   /** Whether no other lanes could be better: along the loop elements lie side by side, and sums are long. */
   readonly isBest: boolean
 }
@@ -68,20 +70,20 @@ export function vectorLoop(
       const writer = new VectorWriter(w, { loop, accesses, turning, mode })
       const code = writer.loop()
       w.simd = true
-      return { code, summary: writer.summary(), isBest: writer.isBest() }
+      return { code, summary: writer.summary(), lanes: LANES[mode], isBest: writer.isBest() }
     } catch (error) {
       if (!(error instanceof Scalar)) throw error
       reasons.push(error.message)
     }
   }
-  return { code: [], summary: `not vectorized, ${reasons[reasons.length - 1]}`, isBest: false }
+  return { code: [], summary: `not vectorized, ${reasons[reasons.length - 1]}`, lanes: 1, isBest: false }
 }
 
 /** The vectors of a run whose body has loops, and the conditions under which they may run; why there are none. */
 export function vectorNest(
   w: KernelWriter,
   loop: InnerLoop,
-): { readonly code: Code; readonly checks: readonly Code[]; readonly summary: string } | string {
+): { readonly code: Code; readonly checks: readonly Code[]; readonly summary: string; readonly lanes: number } | string {
   const turning: Turning = { index: loop.index, isRun: true, changed: changedIn(loop.body) }
   let because = ''
   for (const mode of ['i32', 'f64'] as const) {
@@ -90,7 +92,7 @@ export function vectorNest(
       const writer = new VectorWriter(w, { loop, accesses: 'nest', turning, mode })
       const code = writer.loop()
       w.simd = true
-      return { code, checks: writer.checks(), summary: writer.summary() }
+      return { code, checks: writer.checks(), summary: writer.summary(), lanes: LANES[mode] }
     } catch (error) {
       if (!(error instanceof Scalar)) throw error
       because = error.message

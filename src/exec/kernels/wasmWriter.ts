@@ -4,7 +4,7 @@
  */
 import type { Expr, Stmt } from '../../core/functionIr.ts'
 import type { Span } from '../../core/span.ts'
-import type { Control, DenseShape, KnownAddress, ThrownError, WasmTarget } from './wasmCode.ts'
+import type { Control, DenseShape, KnownAddress, LoopFate, ThrownError, WasmTarget } from './wasmCode.ts'
 import { type Code, I, type Import, OP, type ValueType } from './wasmEncoder.ts'
 import { assignedIn, readsIn, readUnset, subscriptParameters } from './wasmLocals.ts'
 import {
@@ -49,7 +49,7 @@ export class KernelWriter {
   /** Whether a local turned out to need a wider type than the code before assumed. */
   widened = false
   simd = false
-  readonly loops: string[] = []
+  readonly loops: LoopFate[] = []
   /** Addresses of accesses inside the loop being written, by their node. */
   known: ReadonlyMap<object, KnownAddress> = new Map()
   readonly arrays: readonly string[]

@@ -1,58 +1,52 @@
-/**
- * What an iteration costs, roughly: enough to tell a loop of microseconds from one that is worth waking threads for.
- */
-import { type Expr, expressionsOf, type FunctionIr, nestedOf, type Primitive, type Stmt, visitExpr } from '../../core/functionIr.ts'
+/** What a pass over these arrays takes on one thread, estimated from the body and the kernel that it was compiled to. */
+import { type CostedKernel, type IterationCost, iterationCost } from '../../core/cost/iterationCost.ts'
+import { type CostedArray, costedType } from '../../core/cost/means.ts'
+import type { FunctionIr } from '../../core/functionIr.ts'
+import { extentsOf, type IterationSpace, iterationsOf } from './blockSchedule.ts'
+import type { KernelPlan } from './kernelPlan.ts'
+import type { LoopInputs } from './loopInputs.ts'
 
-/** Turns of a loop whose count is not known. */
-const UNKNOWN_TURNS = 16
-const NS_PER_NODE = 0.5
-const NS_PER_CALL = 8
-
-/** Nanoseconds of one iteration of the body. */
-export function iterationNs(ir: FunctionIr, extentOf: (array: string, axis: number) => number | undefined): number {
-  const parameters = new Map(ir.parameters.map((parameter) => [parameter.name, parameter.value]))
-  return 2 + blockNs(ir.body, { parameters, extentOf })
+export interface EstimatedLoop {
+  readonly inputs: LoopInputs
+  readonly ir: FunctionIr
+  readonly space: IterationSpace
+  /** undefined where JavaScript was asked for. */
+  readonly wasm: KernelPlan['wasm'] | undefined
+  /** Whether places are in an order of their own. */
+  readonly isPermuted: boolean
 }
 
-interface Known {
-  readonly parameters: ReadonlyMap<string, Primitive>
-  readonly extentOf: (array: string, axis: number) => number | undefined
+/** Milliseconds of all iterations on one thread. */
+export function estimatedPassMs(loop: EstimatedLoop, iterations: number = iterationsOf(loop.space)): number {
+  const extents = extentsOf(loop.space)
+  const { ns, runNs } = estimatedIteration(loop)
+  const runs = iterations / Math.max(1, extents[extents.length - 1] ?? 1)
+  return (iterations * ns + runs * runNs) / 1e6
 }
 
-function blockNs(stmts: readonly Stmt[], known: Known): number {
-  return stmts.reduce((sum, stmt) => sum + stmtNs(stmt, known), 0)
-}
-
-function stmtNs(stmt: Stmt, known: Known): number {
-  const own = expressionsOf(stmt).reduce((sum, expr) => sum + exprNs(expr), 1)
-  return stmt.kind === 'For'
-    ? own + turns(stmt, known) * blockNs([...stmt.body, ...stmt.update], known)
-    : own + blockNs(nestedOf(stmt), known)
-}
-
-function exprNs(expr: Expr): number {
-  let ns = 0
-  visitExpr(expr, (e) => {
-    ns += e.kind === 'Call' || e.kind === 'MethodCall' || e.kind === 'Draw' ? NS_PER_CALL : NS_PER_NODE
+function estimatedIteration({ inputs, ir, space, wasm, isPermuted }: EstimatedLoop): IterationCost {
+  return iterationCost({
+    ir,
+    extents: extentsOf(space),
+    isRun: space.kind !== 'sparse' && !isPermuted,
+    kernel: costedKernel(wasm),
+    arrayOf: (name) => costedArray(inputs, name),
   })
-  return ns
 }
 
-function turns(stmt: Extract<Stmt, { kind: 'For' }>, known: Known): number {
-  const { counted } = stmt
-  if (counted === undefined) return UNKNOWN_TURNS
-  const [from, to] = [numberOf(counted.from, known), numberOf(counted.to, known)]
-  return from === undefined || to === undefined ? UNKNOWN_TURNS : Math.max(0, (to - from) / counted.step)
+function costedKernel(wasm: EstimatedLoop['wasm']): CostedKernel {
+  if (wasm === undefined || 'because' in wasm) return { target: 'js', lanes: 1, nested: false, inner: new Map() }
+  const iterations = wasm.loops.find(({ place }) => place === undefined)
+  const inner = wasm.loops.flatMap(({ place, lanes }) => (place === undefined ? [] : [[place, lanes] as const]))
+  return { target: wasm.target, lanes: iterations?.lanes ?? 1, nested: iterations?.nested === true, inner: new Map(inner) }
 }
 
-function numberOf(expr: Expr, known: Known): number | undefined {
-  const value =
-    expr.kind === 'Literal'
-      ? expr.value
-      : expr.kind === 'Parameter'
-        ? known.parameters.get(expr.name)
-        : expr.kind === 'Extent'
-          ? known.extentOf(expr.array, expr.axis)
-          : undefined
-  return typeof value === 'number' ? value : undefined
+function costedArray(inputs: LoopInputs, name: string): CostedArray | undefined {
+  const storage = inputs.arrays.get(name)?.storage ?? inputs.buffers.get(name)?.storage
+  if (storage === undefined) return undefined
+  if (storage.kind !== 'dense') {
+    return { extents: storage.kind === 'table' ? [storage.length] : storage.shape, elementBytes: 8, isInteger: false }
+  }
+  const { dtype, shape } = storage
+  return dtype === 'object' ? { extents: shape, elementBytes: 8, isInteger: false } : { extents: shape, ...costedType(dtype) }
 }

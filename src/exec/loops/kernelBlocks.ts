@@ -7,10 +7,10 @@ import type { Schedule } from '../../core/loopSpec.ts'
 import { type BlockSchedule, extentsOf, type IterationSpace } from './blockSchedule.ts'
 import { cutColored } from './coloredBlocks.ts'
 import { cutBlocks } from './cutBlocks.ts'
-import { iterationNs } from './estimate.ts'
 import { whyCallerOnly } from './kernelPlan.ts'
 import { laneChoice } from './laneChoice.ts'
 import type { LoopInputs } from './loopInputs.ts'
+import { nominalNs } from './nominal.ts'
 import { extentOf } from './structure.ts'
 
 /** An iteration of this or less is light: see `blockCounts`. */
@@ -79,17 +79,17 @@ function cutFound(loop: CompiledLoop, lanes: ReturnType<typeof laneChoice>): Ker
 function coloredIterationNs({ inputs, ir }: CompiledLoop): number {
   const sums = [...inputs.accumulators.values()].some((input) => input === 'sum' || typeof input !== 'string')
   const placing = sums && inputs.analyzed.spec.options.order !== 'any' ? NS_TO_PLACE_A_VALUE : 0
-  return loopIterationNs(inputs, ir) + placing
+  return nominalIterationNs(inputs, ir) + placing
 }
 
-/** Nanoseconds of one iteration over the arrays that the loop has now. */
-export function loopIterationNs(inputs: LoopInputs, ir: FunctionIr): number {
-  return iterationNs(ir, (name, axis) => extentOf(inputs, name, axis))
+/** Nominal nanoseconds of one iteration over the arrays that the loop has now. */
+function nominalIterationNs(inputs: LoopInputs, ir: FunctionIr): number {
+  return nominalNs(ir, (name, axis) => extentOf(inputs, name, axis))
 }
 
 /** How much dearer an iteration is than one of some dozen operations: dear ones are worth smaller blocks. Steps may be of cheap ones. */
 export function weightOf(inputs: LoopInputs, ir: FunctionIr): number {
-  const weight = loopIterationNs(inputs, ir) / LIGHT_ITERATION_NS
+  const weight = nominalIterationNs(inputs, ir) / LIGHT_ITERATION_NS
   return inputs.analyzed.schedule.kind === 'stepped' ? weight : Math.max(1, weight)
 }
 

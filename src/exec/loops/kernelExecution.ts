@@ -4,20 +4,23 @@
  */
 import type { LoopPlan } from '../../core/loopPlan.ts'
 import type { BlockSchedule } from './blockSchedule.ts'
-import { type CompiledLoop, flushEveryOf, loopIterationNs, stepsOf, widthOf } from './kernelBlocks.ts'
-import { whyCallerOnly } from './kernelPlan.ts'
+import { estimatedPassMs } from './estimate.ts'
+import { type CompiledLoop, flushEveryOf, stepsOf, widthOf } from './kernelBlocks.ts'
+import { type KernelPlan, whyCallerOnly } from './kernelPlan.ts'
 import { addedInOrder } from './laneChoice.ts'
 import { chooseWhere, type PassTimes } from './passCost.ts'
 import type { LoopResources } from './preparedLoop.ts'
 import { isWarm } from './warmUp.ts'
 
 /** Below these a step is over before the workers have waited for one another at its end: as estimated, and as measured. */
-const WORTH_STEP_MS = 0.15
+const WORTH_STEP_MS = 0.015
 const MEASURED_WORTH_STEP_MS = 0.01
 
 /** A compiled loop that was cut. */
 export interface CutLoop extends CompiledLoop {
   readonly blocks: BlockSchedule
+  /** The kernel; undefined where JavaScript was asked for. */
+  readonly wasm: KernelPlan['wasm'] | undefined
   /** Why the inspector's finding is not used. */
   readonly notWorth?: string | undefined
 }
@@ -62,8 +65,8 @@ export function workersOf(blocks: BlockSchedule, workers: number): number {
 }
 
 /** What a pass takes on one thread, as estimated from the body. */
-export function estimatedMs({ inputs, ir, blocks }: CutLoop): number {
-  return (blocks.iterations * loopIterationNs(inputs, ir)) / 1e6
+export function estimatedMs({ inputs, ir, space, blocks, wasm }: CutLoop): number {
+  return estimatedPassMs({ inputs, ir, space, wasm, isPermuted: blocks.order !== undefined }, blocks.iterations)
 }
 
 /** A step that is not worth cutting: its end, where all wait for all, would cost more than is gained. */

@@ -6,13 +6,12 @@
 import type { Column, TypedArray } from '../../core/column.ts'
 import { PlanError } from '../../core/errors.ts'
 import type { FunctionIr } from '../../core/functionIr.ts'
-import { sizeOfShape } from '../../core/indexSpace.ts'
 import type { LoopPlan } from '../../core/loopPlan.ts'
 import type { AnalyzedLoop, EnvBinding, LoopOver } from '../../core/loopSpec.ts'
 import { type ColumnType, type DType, type ElementType, fieldsOf } from '../../core/schema.ts'
 import { ARRAY_OF_DTYPE, type DenseStorage, type Storage, stridesOf } from '../../core/storage.ts'
 import { cutBlocks } from './cutBlocks.ts'
-import { iterationNs } from './estimate.ts'
+import { estimatedPassMs } from './estimate.ts'
 import { type KernelPlan, planKernel, whyNoKernel } from './kernelPlan.ts'
 import { reducedStorages } from './laneChoice.ts'
 import { allocatePlain, createLanes } from './lanes.ts'
@@ -20,7 +19,7 @@ import type { ArrayInput, BufferInput, LoopInputs } from './loopInputs.ts'
 import { leastKernel, linesOfParts } from './partKernels.ts'
 import { updateOptions } from './plainRun.ts'
 import { spaceOf } from './space.ts'
-import { dtypeOfTable, extentOf } from './structure.ts'
+import { dtypeOfTable } from './structure.ts'
 
 /** What is known of a loop before it runs. */
 export interface UnpreparedLoop extends Pick<LoopInputs, 'accumulators' | 'rngs'> {
@@ -65,21 +64,21 @@ function forecastOf(loop: UnpreparedLoop): KernelForecast | undefined {
   try {
     const plan = planOver(inputs, ir)
     const { wasm } = plan
-    const time = predictedTime(inputs, ir)
+    const time = predictedTime(inputs, ir, wasm)
     if ('because' in wasm) return { kernel: { target: 'js', because: [wasm.because] }, innerLoops: [], plans: [plan], ...time }
-    return { kernel: { target: wasm.target }, innerLoops: wasm.loops, plans: [plan], ...time }
+    return { kernel: { target: wasm.target }, innerLoops: wasm.loops.map(({ text }) => text), plans: [plan], ...time }
   } catch (error) {
     if (error instanceof PlanError) return undefined // the run says what is wrong, with the arrays at hand
     throw error
   }
 }
 
-function predictedTime(inputs: LoopInputs, ir: FunctionIr): Pick<KernelForecast, 'predictedMilliseconds'> {
+function predictedTime(inputs: LoopInputs, ir: FunctionIr, wasm: KernelPlan['wasm']): Pick<KernelForecast, 'predictedMilliseconds'> {
   if (inputs.analyzed.spec.over.extents.includes(undefined)) return {}
   // of keys that only the data knows, a box has at most as many; how many, the first run tells
   if (inputs.over.kind === 'storage' && inputs.over.storage.kind === 'sparse') return {}
-  const iterations = sizeOfShape(inputs.analyzed.spec.over.extents.map((extent) => extent ?? 0))
-  return { predictedMilliseconds: (iterations * iterationNs(ir, (name, axis) => extentOf(inputs, name, axis))) / 1e6 }
+  const isPermuted = inputs.analyzed.schedule.kind === 'colored' // by the inspector's order
+  return { predictedMilliseconds: estimatedPassMs({ inputs, ir, space: spaceOf(inputs.over), wasm, isPermuted }) }
 }
 
 function planOver(inputs: LoopInputs, ir: FunctionIr): ReturnType<typeof planKernel> {

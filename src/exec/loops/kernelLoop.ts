@@ -80,7 +80,8 @@ export class KernelLoop extends Prepared {
 
   get #cut(): CutLoop {
     const { inputs, space, blocks } = this
-    return { inputs, ir: this.#ir, space, blocks, notWorth: this.#layout.notWorth }
+    const wasm = this.#resources.kernel === 'js' ? undefined : this.#plan.wasm
+    return { inputs, ir: this.#ir, space, blocks, wasm, notWorth: this.#layout.notWorth }
   }
 
   /** How the body runs, now that the arrays are known. */
@@ -92,7 +93,7 @@ export class KernelLoop extends Prepared {
 
   get innerLoops(): readonly string[] {
     const { wasm } = this.#plan
-    return 'because' in wasm || this.#resources.kernel === 'js' ? [] : wasm.loops
+    return 'because' in wasm || this.#resources.kernel === 'js' ? [] : wasm.loops.map(({ text }) => text)
   }
 
   kernelCode(): KernelCode {

@@ -51,6 +51,16 @@ test('where passes run follows from what the last one took', () => {
   const times = { blocks: rotation, workers: 2, isWarm: true, estimatedMs: 0.1 }
   const first = chooseWhere(times, undefined)
   expect(first.where).toBe('caller')
+  expect(chooseWhere({ ...times, estimatedMs: 2 }, undefined)).toEqual({
+    where: 'workers',
+    because: 'A pass takes about 2 ms on one thread.',
+  })
+  // threads would have to be started, and serial blocks have nothing to run beside them
+  expect(chooseWhere({ ...times, estimatedMs: 2, isWarm: false }, undefined).because).toBe(
+    'A pass of 9 iterations takes about 2 ms, not worth starting threads.',
+  )
+  const chain = cutBlocks({ kind: 'wavefront', axes: [0, 1] }, box, { order: 'serial', partitions: [3, 1] })
+  expect(chooseWhere({ ...times, blocks: chain, estimatedMs: 100 }, undefined).where).toBe('caller')
   const after = (aloneMs: number, milliseconds: number, where: 'caller' | 'workers', isWarm = true) =>
     chooseWhere({ ...times, isWarm, last: { aloneMs, milliseconds, where } }, { where, because: 'as it was' })
   expect(after(2, 2, 'caller')).toEqual({ where: 'workers', because: 'A pass took 2 ms on one thread.' })

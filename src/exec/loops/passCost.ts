@@ -20,11 +20,9 @@ const CLAIM_MS = 0.0004
 /** Where outer axes run in order: all workers waiting for all, after each of their indices. */
 const STEP_END_MS = 0.005
 
-/** Below this estimate a pass is over before threads have started. */
-const WORTH_THREADS_MS = 8
-/** A measured pass decides better than the estimate; threads that run already are worth less of one. */
-const MEASURED_WORTH_STARTING_MS = 4
-const MEASURED_WORTH_WAKING_MS = 1
+/** A shorter pass is over before threads have started, or have been woken where they run already. */
+const WORTH_STARTING_MS = 4
+const WORTH_WAKING_MS = 1
 /** A pass on several workers should take less than this part of what it takes alone. */
 const WORTH_PART = 0.8
 
@@ -87,29 +85,29 @@ export interface PassTimes {
   readonly estimatedMs: number
   /** The last pass: the work of all workers together, and how long it took where it ran. */
   readonly last?: { readonly aloneMs: number; readonly milliseconds: number; readonly where: 'workers' | 'caller' }
-  /** The estimate from which a first pass runs on workers; 0 asks for them. */
+  /** The estimate from which a first pass runs on workers, where it is not the usual; 0 asks for them. */
   readonly worthThreadsMs?: number | undefined
 }
 
 /** Where the next pass should run; `current` stays where nothing is to be gained. */
 export function chooseWhere(times: PassTimes, current: LoopPlan['execution'] | undefined): LoopPlan['execution'] {
   const { blocks, workers, last, estimatedMs } = times
-  const worthThreadsMs = times.worthThreadsMs ?? WORTH_THREADS_MS
-  if (worthThreadsMs === 0) return { where: 'workers', because: 'It was asked for.' }
+  if (times.worthThreadsMs === 0) return { where: 'workers', because: 'It was asked for.' }
+  const worthMs = times.isWarm ? WORTH_WAKING_MS : WORTH_STARTING_MS
+  const isWorth = (aloneMs: number, leastMs: number): boolean =>
+    aloneMs > leastMs && predictedMs(aloneMs, blocks, workers) < WORTH_PART * aloneMs
   if (last === undefined || current === undefined) {
-    return estimatedMs < worthThreadsMs
-      ? {
+    return isWorth(estimatedMs, times.worthThreadsMs ?? worthMs)
+      ? { where: 'workers', because: `A pass takes ${aboutMs(estimatedMs)} on one thread.` }
+      : {
           where: 'caller',
-          because: `A pass of ${blocks.iterations} iterations takes ${aboutMs(estimatedMs)}, not worth waking threads.`,
+          because: `A pass of ${blocks.iterations} iterations takes ${aboutMs(estimatedMs)}, not worth ${times.isWarm ? 'waking' : 'starting'} threads.`,
         }
-      : { where: 'workers', because: `A pass takes ${aboutMs(estimatedMs)} on one thread.` }
   }
   if (last.where === 'caller') {
-    const worthMs = times.isWarm ? MEASURED_WORTH_WAKING_MS : MEASURED_WORTH_STARTING_MS
-    const isWorth = last.aloneMs > worthMs && predictedMs(last.aloneMs, blocks, workers) < WORTH_PART * last.aloneMs
-    return isWorth ? { where: 'workers', because: `A pass took ${msText(last.aloneMs)} on one thread.` } : current
+    return isWorth(last.aloneMs, worthMs) ? { where: 'workers', because: `A pass took ${msText(last.aloneMs)} on one thread.` } : current
   }
-  return last.milliseconds < last.aloneMs || last.aloneMs > MEASURED_WORTH_STARTING_MS
+  return last.milliseconds < last.aloneMs || last.aloneMs > WORTH_STARTING_MS
     ? current
     : {
         where: 'caller',

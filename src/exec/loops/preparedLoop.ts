@@ -21,7 +21,7 @@ import type { Difference } from './verify.ts'
 export interface LoopResources {
   readonly pool: WorkerPool
   readonly arena: Arena
-  /** Estimated milliseconds from which a first pass runs on workers; default 8. 0 is for tests of small loops. */
+  /** Estimated milliseconds from which a first pass runs on workers, where it is not the usual. 0 is for tests of small loops. */
   readonly worthThreadsMs?: number
   /** 'js': JavaScript kernels only, for comparisons. */
   readonly kernel?: 'js'

@@ -15,10 +15,10 @@ import { type Key, keyAt, positionOf, sizeOfShape } from '../../core/indexSpace.
 import type { Storage } from '../../core/storage.ts'
 import { resetLog } from './accumulatorLog.ts'
 import type { BlockSchedule, IterationSpace } from './blockSchedule.ts'
-import { iterationNs } from './estimate.ts'
 import type { AccessSite } from './interpreter.ts'
 import { whyNoKernel } from './kernelPlan.ts'
 import type { LoopInputs } from './loopInputs.ts'
+import { nominalNs } from './nominal.ts'
 import { copyStorage, PlainLoop } from './plainRun.ts'
 import { type RaceOrder, raceOrderOf } from './raceCheckOrder.ts'
 import { DistinctPromise, MOST_VALUES } from './raceCheckPromise.ts'
@@ -77,7 +77,7 @@ export async function checkRaces(request: RaceCheckRequest): Promise<RaceCheck> 
   const bytes = bytesOf(inputs, ir, order === undefined, blocks)
   const unasked = { kind: 'skipped', because: `${loop} is too large to be checked unasked` } as const
   if (automatic) {
-    const ns = blocks.iterations * iterationNs(ir, (name, axis) => extentOf(inputs, name, axis))
+    const ns = blocks.iterations * nominalNs(ir, (name, axis) => extentOf(inputs, name, axis))
     if (blocks.iterations > AUTOMATIC.iterations || ns > AUTOMATIC.nanoseconds || bytes > AUTOMATIC.bytes) return unasked
   }
   if (bytes > MOST_BYTES) throw tooLarge(loop, `${Math.ceil(bytes / 2 ** 20)} MB for shadow words`, bytes)

@@ -1,0 +1,134 @@
+/**
+ * How long a turn of a loop has to wait for the one before: `sum += x` for an addition, `a[i] = a[i - 1] + x` for an addition
+ * and for the element to come back from memory. What does not wait overlaps from turn to turn.
+ */
+import { childrenOf, type Expr, expressionsOf, type Stmt, visitExpr } from '../functionIr.ts'
+import { costOf } from './operations.ts'
+
+/** From a store to the load of what it stored. */
+const FORWARD_NS = 1.5
+
+type Read = Extract<Expr, { kind: 'Read' }>
+type Store = Extract<Stmt, { kind: 'Write' | 'Add' }>
+
+/** Of whole numbers results are there sooner. */
+const INTEGER_SHARE = 0.4
+
+/** The index of a loop, and what follows from it. */
+export interface Turning {
+  readonly isIndex: (expr: Expr) => boolean
+  /** Locals of a turn whose values differ from turn to turn. */
+  readonly changed: ReadonlySet<string>
+}
+
+export function turningOf(stmts: readonly Stmt[], isIndex: Turning['isIndex']): Turning {
+  const changed = new Set<string>()
+  const flat = flattened(stmts)
+  // a local may follow from one that is assigned further down
+  for (let size = -1; size !== changed.size; ) {
+    size = changed.size
+    for (const stmt of flat) {
+      if (stmt.kind === 'Assign') changed.add(stmt.local)
+      if (stmt.kind === 'Let' && stmt.init !== undefined && moves(stmt.init, { isIndex, changed })) changed.add(stmt.local)
+    }
+  }
+  return { isIndex, changed }
+}
+
+/** Whether an expression may differ from turn to turn by the index, or what follows from it. */
+export function moves(expr: Expr, { isIndex, changed }: Turning): boolean {
+  return mentions(expr, (e) => isIndex(e) || (e.kind === 'Local' && changed.has(e.name)))
+}
+
+/** Nanoseconds from turn to turn. Loops inside are left out. */
+export function chainNs(stmts: readonly Stmt[], turning: Turning, isInteger: (array: string) => boolean): number {
+  const flat = flattened(stmts)
+  const declared = new Set(flat.flatMap((stmt) => (stmt.kind === 'Let' ? [stmt.local] : [])))
+  const carried = new Set(flat.flatMap((stmt) => (stmt.kind === 'Assign' && !declared.has(stmt.local) ? [stmt.local] : [])))
+  const stores = flat.filter((stmt) => stmt.kind === 'Write')
+  /** How long after the turn's beginning a local is known, if it waits for the turn before. */
+  const since = new Map<string, number>([...carried].map((local) => [local, 0]))
+  const latency = (expr: Expr): number | undefined => {
+    if (expr.kind === 'Local') return since.get(expr.name)
+    if (expr.kind === 'Read' && stores.some((store) => isCarried(expr, store, turning))) return 0
+    let longest: number | undefined
+    for (const child of childrenOf(expr)) {
+      const one = latency(child)
+      if (one !== undefined) longest = Math.max(longest ?? 0, one)
+    }
+    return longest === undefined ? undefined : longest + costOf(expr).latencyNs
+  }
+  let chain = 0
+  for (const stmt of flat) {
+    if (stmt.kind === 'Let' || stmt.kind === 'Assign') {
+      const value = stmt.kind === 'Let' ? stmt.init : stmt.value
+      const ns = value === undefined ? undefined : latency(value)
+      if (ns === undefined) continue
+      since.set(stmt.local, Math.max(since.get(stmt.local) ?? 0, ns))
+      if (carried.has(stmt.local)) chain = Math.max(chain, ns)
+    } else if (stmt.kind === 'Write') {
+      const ns = latency(stmt.value)
+      if (ns !== undefined) chain = Math.max(chain, FORWARD_NS + ns * (isInteger(stmt.array) ? INTEGER_SHARE : 1))
+    }
+  }
+  return chain
+}
+
+/** Whether a turn reads what the turn before may have written there. */
+function isCarried(read: Read, store: Store, turning: Turning): boolean {
+  if (read.array !== store.array) return false
+  let isSame = true
+  let turns = false
+  for (const [axis, subscript] of read.subscripts.entries()) {
+    const written = store.subscripts[axis]
+    if (written === undefined) return false
+    turns ||= moves(subscript, turning)
+    if (sameExpr(subscript, written)) continue
+    isSame = false
+    // elsewhere along an axis that stands still, or at one place along an axis that does not: other turns rarely meet there
+    if (!moves(subscript, turning) || !moves(written, turning)) return false
+  }
+  return !isSame || !turns
+}
+
+/** Statements with those under tests, in order; a loop inside is none of the turn's. */
+export function flattened(stmts: readonly Stmt[]): Stmt[] {
+  return stmts.flatMap((stmt): Stmt[] => {
+    if (stmt.kind === 'If') return [stmt, ...flattened(stmt.then), ...flattened(stmt.else)]
+    return stmt.kind === 'Labeled' ? flattened(stmt.body) : stmt.kind === 'For' ? [] : [stmt]
+  })
+}
+
+export function mentions(expr: Expr, is: (expr: Expr) => boolean): boolean {
+  let found = false
+  visitExpr(expr, (e) => {
+    found ||= is(e)
+  })
+  return found
+}
+
+/** Whether two expressions are the same, wherever they stand. */
+export function sameExpr(a: Expr, b: Expr): boolean {
+  if (a.kind !== b.kind) return false
+  for (const [name, value] of Object.entries(a)) {
+    if (typeof value !== 'object' && value !== (b as unknown as Record<string, unknown>)[name]) return false // fields of one kind
+  }
+  const [ofA, ofB] = [childrenOf(a), childrenOf(b)]
+  return ofA.length === ofB.length && ofA.every((child, i) => sameExpr(child, ofB[i] as Expr)) // of one length
+}
+
+/** The accesses of a turn, each with what it does. */
+export function accessesIn(
+  stmts: readonly Stmt[],
+): { readonly array: string; readonly subscripts: readonly Expr[]; readonly writes: boolean }[] {
+  return flattened(stmts).flatMap((stmt) => {
+    const own = stmt.kind === 'Write' || stmt.kind === 'Add' ? [{ array: stmt.array, subscripts: stmt.subscripts, writes: true }] : []
+    const reads: { readonly array: string; readonly subscripts: readonly Expr[]; readonly writes: boolean }[] = []
+    for (const expr of expressionsOf(stmt)) {
+      visitExpr(expr, (e) => {
+        if (e.kind === 'Read') reads.push({ array: e.array, subscripts: e.subscripts, writes: false })
+      })
+    }
+    return [...own, ...reads]
+  })
+}

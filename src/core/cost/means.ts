@@ -1,0 +1,107 @@
+/** How large a number of a body is on the average, and how often its loops turn: what can be told without running it. */
+import type { Expr, FunctionIr, Stmt } from '../functionIr.ts'
+import type { DType } from '../schema.ts'
+import { ARRAY_OF_DTYPE } from '../storage.ts'
+
+export type For = Extract<Stmt, { kind: 'For' }>
+
+/** What is known of the arrays of a body. */
+export interface CostedArray {
+  /** As far as they are known. */
+  readonly extents: readonly (number | undefined)[]
+  readonly elementBytes: number
+  /** Whether it holds integers of 32 bits or fewer. */
+  readonly isInteger: boolean
+}
+
+export function costedType(dtype: DType): Omit<CostedArray, 'extents'> {
+  return { elementBytes: ARRAY_OF_DTYPE[dtype].BYTES_PER_ELEMENT, isInteger: dtype !== 'f64' && dtype !== 'f32' && dtype !== 'i64' }
+}
+
+export interface Means {
+  readonly parameters: ReadonlyMap<string, unknown>
+  /** Extents of the iteration space. */
+  readonly extents: readonly number[]
+  readonly arrayOf: (name: string) => CostedArray | undefined
+  /** Means of the indices of the loops around. */
+  readonly locals: ReadonlyMap<string, number>
+}
+
+/** Turns of a loop that ends where only the data tells. */
+const UNKNOWN_TURNS = 16
+
+export function meansOf(ir: FunctionIr, extents: readonly number[], arrayOf: Means['arrayOf']): Means {
+  return { parameters: new Map(ir.parameters.map(({ name, value }) => [name, value])), extents, arrayOf, locals: new Map() }
+}
+
+/** The turns of a loop, on the average over all iterations, and what is known inside it. */
+export function turnsOf(stmt: For, means: Means): { readonly turns: number; readonly inside: Means } {
+  const { counted } = stmt
+  if (counted === undefined) return { turns: turnsByElements(stmt, means) ?? UNKNOWN_TURNS, inside: means }
+  const [from, to] = [meanOf(counted.from, means), meanOf(counted.to, means)]
+  if (from === undefined || to === undefined) return { turns: turnsByElements(stmt, means) ?? UNKNOWN_TURNS, inside: means }
+  const inside = { ...means, locals: new Map([...means.locals, [counted.local, (from + to) / 2]]) }
+  return { turns: Math.max(0, (to - from) / counted.step), inside }
+}
+
+/** A loop up to an element, `e < first.get(i + 1)`, that walks along an array takes all of it in all iterations together. */
+function turnsByElements({ test, body }: For, { extents, arrayOf }: Means): number | undefined {
+  if (test?.kind !== 'Binary' || test.left.kind !== 'Local' || test.right.kind !== 'Read') return undefined
+  const index = test.left.name
+  const iterations = extents.reduce((product, extent) => product * extent, 1)
+  let walked: number | undefined
+  const visit = (value: unknown): void => {
+    if (typeof value !== 'object' || value === null || walked !== undefined) return
+    if (isReadAt(value, index)) walked = arrayOf(value.array)?.extents[0]
+    else for (const part of Object.values(value)) visit(part)
+  }
+  visit(body)
+  return walked === undefined || iterations === 0 ? undefined : walked / iterations
+}
+
+function isReadAt(node: object, local: string): node is Extract<Expr, { kind: 'Read' }> {
+  if (!('kind' in node && node.kind === 'Read' && 'subscripts' in node && Array.isArray(node.subscripts))) return false
+  const [subscript] = node.subscripts as readonly Expr[] // those of a Read
+  return node.subscripts.length === 1 && subscript?.kind === 'Local' && subscript.name === local
+}
+
+/** The mean of an expression over all iterations; undefined where only the data tells. */
+export function meanOf(expr: Expr, means: Means): number | undefined {
+  switch (expr.kind) {
+    case 'Literal':
+      return typeof expr.value === 'number' ? expr.value : undefined
+    case 'Parameter': {
+      const value = means.parameters.get(expr.name)
+      return typeof value === 'number' ? value : undefined
+    }
+    case 'Extent':
+      return means.arrayOf(expr.array)?.extents[expr.axis]
+    case 'Key': {
+      const extent = means.extents[expr.axis]
+      return extent === undefined ? undefined : Math.max(0, extent - 1) / 2
+    }
+    case 'Local':
+      return means.locals.get(expr.name)
+    case 'Binary': {
+      const [left, right] = [meanOf(expr.left, means), meanOf(expr.right, means)]
+      return left === undefined || right === undefined ? undefined : combined(expr.operator, left, right)
+    }
+    default:
+      return undefined
+  }
+}
+
+function combined(operator: string, left: number, right: number): number | undefined {
+  switch (operator) {
+    case '+':
+      return left + right
+    case '-':
+      return left - right
+    case '*':
+      return left * right
+    case '/':
+      return left / right
+    default:
+      return undefined
+  }
+}

@@ -1,0 +1,83 @@
+/**
+ * What the elements of a turn cost beyond the instructions that load them: nothing where their array stays in the cache, so
+ * much a byte where it streams by, and a line of the cache each where the next one lies elsewhere.
+ */
+import type { Expr, Stmt } from '../functionIr.ts'
+import { accessesIn, mentions, moves, type Turning } from './chains.ts'
+import type { CostedArray } from './means.ts'
+
+/** Arrays up to this size stay in a core's cache. */
+const CACHE_BYTES = 2 ** 20
+const LINE_BYTES = 64
+/** Streaming by, element after element; what is written is read before, and written back. */
+const READ_NS_PER_BYTE = 0.04
+const WRITE_NS_PER_BYTE = 0.1
+/** A line somewhere in an array that is not in the cache; several are under way at once. */
+const LINE_NS = 4
+/** Where elements one below another are read, the lines that a column takes. Up to so many bytes the next column finds them in the cache. */
+const COLUMN_BYTES = 2 ** 18
+/** A line that nothing has foreseen, at the beginning of a row. */
+const ROW_START_NS = 35
+
+export interface TurnMemory {
+  /** Of a turn. */
+  readonly ns: number
+  /** Of a loop: the lines where the rows of large arrays begin, which have to be waited for. */
+  readonly startNs: number
+}
+
+export interface Walk {
+  readonly turning: Turning
+  readonly turns: number
+  /** The loop around, if there is one. */
+  readonly outer?: { readonly turning: Turning; readonly turns: number } | undefined
+  /** Whether keys follow one another, so that the rows of a whole loop do. */
+  readonly isRun: boolean
+}
+
+export function turnMemory(stmts: readonly Stmt[], walk: Walk, arrayOf: (name: string) => CostedArray | undefined): TurnMemory {
+  const { turning, turns, outer, isRun } = walk
+  /** By array and how the index runs through it: neighbours share their lines. */
+  const streams = new Map<string, TurnMemory>()
+  for (const { array, subscripts, writes } of accessesIn(stmts)) {
+    const costed = arrayOf(array)
+    if (costed === undefined || sizeOf(costed) <= CACHE_BYTES) continue
+    const moving = subscripts.flatMap((subscript, axis) => (moves(subscript, turning) ? [axis] : []))
+    if (moving.length === 0) continue
+    const isScattered = moving.some((axis) => isUnforeseen(subscripts[axis] as Expr, turning)) // of these subscripts
+    const last = subscripts.length - 1
+    const isRow = !isScattered && moving.every((axis) => axis === last)
+    const isNew = outer === undefined || subscripts.some((subscript) => moves(subscript, outer.turning))
+    // the same elements again in each turn of the loop around
+    const share = isNew || outer === undefined ? 1 : 1 / Math.max(1, outer.turns)
+    const follows = isRun && turns > (costed.extents[last] ?? 0) / 2
+    const key = `${array} ${isScattered ? 'scattered' : moving.join()}`
+    const ns = share * (isScattered ? LINE_NS : elementNs(costed.elementBytes, { isRow, turns, writes }))
+    const startNs = isRow && last > 0 && !follows ? share * ROW_START_NS : 0
+    const known = streams.get(key)
+    streams.set(key, { ns: Math.max(ns, known?.ns ?? 0), startNs: Math.max(startNs, known?.startNs ?? 0) })
+  }
+  const all = [...streams.values()]
+  return { ns: all.reduce((sum, one) => sum + one.ns, 0), startNs: all.reduce((sum, one) => sum + one.startNs, 0) }
+}
+
+function elementNs(
+  elementBytes: number,
+  { isRow, turns, writes }: { readonly isRow: boolean; readonly turns: number; readonly writes: boolean },
+): number {
+  const streamed = elementBytes * (writes ? WRITE_NS_PER_BYTE : READ_NS_PER_BYTE)
+  if (isRow) return streamed
+  return turns * LINE_BYTES <= COLUMN_BYTES ? 2 * streamed : LINE_NS
+}
+
+/** Whether only the data tells where the element lies. */
+function isUnforeseen(subscript: Expr, { changed }: Turning): boolean {
+  return mentions(
+    subscript,
+    (e) => e.kind === 'Read' || e.kind === 'Lookup' || e.kind === 'Input' || (e.kind === 'Local' && changed.has(e.name)),
+  )
+}
+
+function sizeOf({ extents, elementBytes }: CostedArray): number {
+  return extents.reduce<number>((size, extent) => size * (extent ?? 1), elementBytes)
+}

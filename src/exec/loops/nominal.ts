@@ -1,0 +1,59 @@
+/**
+ * How heavy an iteration is, whatever kernel runs it: so many nanoseconds for each operation of a slow one. Blocks are cut by it,
+ * and so it may not follow from what was compiled: a cut decides on bits. What a pass takes is estimated in `estimate.ts`.
+ */
+import { type Expr, expressionsOf, type FunctionIr, nestedOf, type Primitive, type Stmt, visitExpr } from '../../core/functionIr.ts'
+
+/** Turns of a loop whose count is not known. */
+const UNKNOWN_TURNS = 16
+const NS_PER_NODE = 0.5
+const NS_PER_CALL = 8
+
+/** Nominal nanoseconds of one iteration of the body. */
+export function nominalNs(ir: FunctionIr, extentOf: (array: string, axis: number) => number | undefined): number {
+  const parameters = new Map(ir.parameters.map((parameter) => [parameter.name, parameter.value]))
+  return 2 + blockNs(ir.body, { parameters, extentOf })
+}
+
+interface Known {
+  readonly parameters: ReadonlyMap<string, Primitive>
+  readonly extentOf: (array: string, axis: number) => number | undefined
+}
+
+function blockNs(stmts: readonly Stmt[], known: Known): number {
+  return stmts.reduce((sum, stmt) => sum + stmtNs(stmt, known), 0)
+}
+
+function stmtNs(stmt: Stmt, known: Known): number {
+  const own = expressionsOf(stmt).reduce((sum, expr) => sum + exprNs(expr), 1)
+  return stmt.kind === 'For'
+    ? own + turns(stmt, known) * blockNs([...stmt.body, ...stmt.update], known)
+    : own + blockNs(nestedOf(stmt), known)
+}
+
+function exprNs(expr: Expr): number {
+  let ns = 0
+  visitExpr(expr, (e) => {
+    ns += e.kind === 'Call' || e.kind === 'MethodCall' || e.kind === 'Draw' ? NS_PER_CALL : NS_PER_NODE
+  })
+  return ns
+}
+
+function turns(stmt: Extract<Stmt, { kind: 'For' }>, known: Known): number {
+  const { counted } = stmt
+  if (counted === undefined) return UNKNOWN_TURNS
+  const [from, to] = [numberOf(counted.from, known), numberOf(counted.to, known)]
+  return from === undefined || to === undefined ? UNKNOWN_TURNS : Math.max(0, (to - from) / counted.step)
+}
+
+function numberOf(expr: Expr, known: Known): number | undefined {
+  const value =
+    expr.kind === 'Literal'
+      ? expr.value
+      : expr.kind === 'Parameter'
+        ? known.parameters.get(expr.name)
+        : expr.kind === 'Extent'
+          ? known.extentOf(expr.array, expr.axis)
+          : undefined
+  return typeof value === 'number' ? value : undefined
+}
