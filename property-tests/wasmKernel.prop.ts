@@ -111,6 +111,8 @@ const LANE_SHARES: Readonly<Record<string, number>> = {
   'branches as choices': 0.1,
   'strided loads': 0.02,
   'carried from turn to turn': 0.05,
+  'between its borders: 2 lanes': 0.03,
+  'between its borders': 0.05,
 }
 
 /** The same of bodies with loops inside. */
@@ -142,7 +144,7 @@ async function exactlyAsIr(
 }
 
 function featuresOf(innerLoops: readonly string[]): readonly string[] {
-  return Object.keys({ ...SHARES, ...NEST_SHARES }).filter((feature) => innerLoops.some((line) => line.includes(feature)))
+  return Object.keys({ ...SHARES, ...LANE_SHARES, ...NEST_SHARES }).filter((feature) => innerLoops.some((line) => line.includes(feature)))
 }
 
 interface Case {

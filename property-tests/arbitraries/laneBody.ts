@@ -7,13 +7,15 @@ import fc from 'fast-check'
 import type { BinaryOperator, Builtin, Expr, Stmt } from '../../src/core/functionIr.ts'
 import { binary, branch, choice, literal, local, span } from './irNodes.ts'
 import { SPECIAL_NUMBERS } from './kernelBody.ts'
-import { NUMERIC_ARRAYS, TWIN } from './numericArrays.ts'
+import { COLUMNS, NUMERIC_ARRAYS, TWIN } from './numericArrays.ts'
 
 export interface LaneScope {
   /** What runs along the row. */
   readonly index: Expr
   /** Subscripts of the other axis. */
   readonly rows: readonly Expr[]
+  /** A key that the loop does not change, which may be at a border as well. */
+  readonly steady?: Expr
   readonly locals: readonly string[]
   /** Locals around the loop that a turn may add to. */
   readonly sums: readonly string[]
@@ -171,6 +173,10 @@ function statementsOver(scope: LaneScope, { names, rows, form }: Arrays): fc.Arb
           ]),
       },
       { weight: 1, arbitrary: test.map((e) => [branch(e, [scope.leave], [])]) },
+      {
+        weight: 4,
+        arbitrary: atBorders(scope, { own, sources, rows, value, stored, name }),
+      },
       ...(scope.sums.length === 0 ? [] : [{ weight: 1, arbitrary: summed(scope.sums, value) }]),
     )
   }
@@ -255,6 +261,90 @@ function valuesOver(
     }
   })
   return value
+}
+
+interface Bordered {
+  readonly own: fc.Arbitrary<Place>
+  readonly sources: readonly string[]
+  readonly rows: readonly Expr[]
+  readonly value: fc.Arbitrary<Expr>
+  readonly stored: fc.Arbitrary<Stmt>
+  readonly name: string
+}
+
+/** Elements beside the index where the index, and sometimes a key, is not at a border: tested in all the ways one does. */
+function atBorders(
+  { index, steady, leave }: LaneScope,
+  { own, sources, rows, value, stored, name }: Bordered,
+): fc.Arbitrary<readonly Stmt[]> {
+  const from = fc.constantFrom(...(sources.length === 0 ? ['grid'] : sources))
+  const beside = (by: fc.Arbitrary<number>): fc.Arbitrary<Expr> =>
+    fc.tuple(from, fc.constantFrom(...rows), by).map(([array, row, by]): Expr => {
+      return { kind: 'Read', ...placeIn(array, row, by === 0 ? index : binary('+', index, literal(by))), span }
+    })
+  const end = fc.oneof(
+    fc.constant(literal(COLUMNS)),
+    fc.constant<Expr>({ kind: 'Extent', array: 'grid', axis: 1, span }),
+    fc.constant<Expr>({ kind: 'Parameter', name: 'count', span }),
+  )
+  const asked =
+    steady === undefined
+      ? fc.constant(index)
+      : fc.oneof({ weight: 4, arbitrary: fc.constant(index) }, { weight: 1, arbitrary: fc.constant(steady) })
+  const atLow = fc
+    .tuple(asked, fc.constantFrom(0, 1, 1, 2), fc.nat(4))
+    .map(
+      ([j, low, form]) =>
+        [
+          binary('>', j, literal(low - 1)),
+          binary('>=', j, literal(low)),
+          binary('<', literal(low - 1), j),
+          not(binary('<', j, literal(low))),
+          binary('!==', j, literal(low - 1)),
+        ][form] as Expr,
+    ) // one of five
+  const atHigh = fc.tuple(asked, fc.constantFrom(0, 1, 1, 2), end, fc.nat(4)).map(([j, high, to, form]) => {
+    const last = binary('-', to, literal(high))
+    return [
+      binary('<', j, last),
+      binary('<=', binary('+', j, literal(1)), last),
+      binary('>', last, j),
+      not(binary('>=', j, last)),
+      binary('!=', j, last),
+    ][form] as Expr // one of five
+  })
+  const away = fc.oneof(
+    atLow,
+    atHigh,
+    fc.tuple(atLow, atHigh).map(([a, b]) => logical('&&', a, b)),
+    fc.tuple(atLow, truthOf(value)).map(([a, b]) => logical('&&', b, a)),
+    fc.tuple(atLow, atHigh).map(([a, b]) => not(logical('||', not(a), not(b)))),
+    fc.tuple(atLow, truthOf(value)).map(([a, b]) => logical('&&', b, not(a))),
+    fc.tuple(atHigh, truthOf(value)).map(([a, b]) => not(logical('||', b, not(a)))),
+  )
+  const beyond = beside(fc.constantFrom(-1, -1, 1, 1, 2, 0))
+  const sum = fc.tuple(beyond, beyond).map(([a, b]) => binary('+', a, b))
+  const write = (place: Place, e: Expr): Stmt => ({ kind: 'Write', ...place, value: e, span })
+  return fc.oneof(
+    fc.tuple(away, own, sum, fc.array(stored, { maxLength: 1 })).map(([test, place, e, no]) => [branch(test, [write(place, e)], no)]),
+    fc.tuple(away, own, sum, stored).map(([test, place, e, no]) => [branch(not(test), [no], [write(place, e)])]),
+    fc.tuple(away, own, sum).map(([test, place, e]) => [branch(not(test), [leave], []), write(place, e)]),
+    fc.tuple(away, own, beyond, value).map(([test, place, e, other]) => [write(place, choice(test, e, other))]),
+    fc
+      .tuple(away, own, beyond, value)
+      .map(([test, place, e, other]): Stmt[] => [
+        { kind: 'Let', local: name, init: choice(not(test), other, e), span },
+        write(place, binary('+', local(name), local(name))),
+      ]),
+  )
+}
+
+function not(operand: Expr): Expr {
+  return { kind: 'Unary', operator: '!', operand, span }
+}
+
+function logical(operator: '&&' | '||', left: Expr, right: Expr): Expr {
+  return { kind: 'Logical', operator, left, right, span }
 }
 
 /** Comparisons, and what is made of them. */

@@ -244,6 +244,7 @@ function rowLoop(scope: Scope, depth: number, isInside = false): fc.Arbitrary<St
   const lanes = laneStatements({
     index: local(name),
     rows: isInside ? rowsInside(key(0)) : rowsOf(key(0)),
+    steady: key(0),
     locals: scope.locals,
     sums: LOCALS,
     leaves: [],
@@ -274,6 +275,7 @@ function runBody(element: NumericElement, form: Form = 'any'): fc.Arbitrary<read
   const lanes = laneStatements({
     index,
     rows,
+    ...(element === 'box' ? { steady: key(0) } : {}),
     locals: LOCALS,
     sums: [],
     leaves,

@@ -76,7 +76,8 @@ export function expression(w: KernelWriter, expr: Expr): Value {
       const extent = w.target.shape.extents[expr.axis]
       const slot = w.keys[expr.axis]
       if (extent === undefined || slot === undefined) throw new NotCompiled('it reads a key that is not there', expr.span)
-      return { type: { kind: 'i32', low: 0, high: Math.max(0, extent - 1) }, code: I.localGet(slot) }
+      const range = w.keyRanges.get(expr.axis) ?? { low: 0, high: Math.max(0, extent - 1) }
+      return { type: { kind: 'i32', ...range }, code: I.localGet(slot) }
     }
     case 'Unary':
       return unary(w, expr)

@@ -206,7 +206,7 @@ test('in fast precision what is checked only at the end of a run has the bits of
   const bits = async (partitions: number): Promise<Float32Array> => {
     const [A, B] = [session.random([3000], { dtype: 'f32', seed: 1 }), session.zeros([3000], { dtype: 'f32' })]
     const body = ([i]: [number], { A, B }: { A: RowView; B: RowView }) => {
-      B.set(i, (A.get(i) * 0.1 + 0.3) * 1.7 + (i < 2999 ? A.get(i + 1) : 0) / 3)
+      B.set(i, (A.get(i) * 0.1 + 0.3) * 1.7 + (A.get(i) > 1 ? A.get(i + 1) : 0) / 3)
     }
     await session.loop(session.range(3000), { A, B }, body as never, { precision: 'fast', partitions }).run()
     return (await B.toTypedArray()) as Float32Array // of f32
@@ -221,7 +221,7 @@ test('an element that the iteration before has written has no lanes', async () =
   })
   expect((await loop.verify()).identical).toBe(true)
   await loop.run()
-  expect(loop.explain({ kernel: true })).toContain('iterations: not vectorized, y is written, and not only at the index')
+  expect(loop.explain({ kernel: true })).toContain('iterations between its borders: not vectorized, y is written')
   expect(await x.toTypedArray()).toEqual(Float64Array.from({ length: 40 }, (_, i) => i + 1))
 })
 
@@ -295,4 +295,60 @@ test('Smith–Waterman keeps the score to the left in a register, as an integer'
     for (let j = 0; j < 5; j++) row[j + 1] = Math.max(0, at(i, j) + (s[i] === t[j] ? 3 : -3), Math.max(at(i, j + 1), at(i + 1, j)) - 2)
   }
   expect(await H.toTypedArray()).toEqual(Int32Array.from(plain.flat()))
+})
+
+test('between the borders of a loop no question is asked, and subscripts are inside', async () => {
+  const n = 40
+  const asked = (body: (at: readonly [number, number], arrays: Grids) => void): string => {
+    const [A, B] = [session.random([n, n], { seed: 1 }), session.zeros([n, n])]
+    const loop = session.loop(session.range(n, n), { A, B }, body)
+    return loop.explain({ kernel: true })
+  }
+  const lanes = 'iterations between its borders: 2 lanes of f64\n'
+  expect(
+    asked(([i, j], { A, B }) => {
+      if (i > 0 && j > 0 && i < n - 1 && j < n - 1) B.set(i, j, A.get(i - 1, j) + A.get(i + 1, j) + A.get(i, j - 1) + A.get(i, j + 1))
+    }),
+  ).toContain(lanes)
+  expect(
+    asked(([i, j], { A, B }) => {
+      if (j === 0 || j === n - 1) B.set(i, j, A.get(i, j))
+      else B.set(i, j, A.get(i, j - 1) + A.get(i, j + 1))
+    }),
+  ).toContain(lanes)
+  expect(
+    asked(([i, j], { A, B }) => {
+      const left = j > 0 ? A.get(i, j - 1) : 0
+      B.set(i, j, left + A.get(i, j))
+    }),
+  ).toContain(lanes)
+  // A question that half of the iterations answer otherwise is a choice between lanes.
+  expect(
+    asked(([i, j], { A, B }) => {
+      if (j < 20) B.set(i, j, A.get(i, j))
+    }),
+  ).toContain('iterations: 2 lanes of f64, branches as choices\n')
+})
+
+interface Grids {
+  readonly A: { get(...key: number[]): number }
+  readonly B: { set(...args: number[]): void }
+}
+
+test('a loop that is left between its borders is left', async () => {
+  const n = 40
+  const [x, y] = [session.zeros([n]), session.zeros([n])]
+  await x.assign(
+    [null],
+    Array.from({ length: n }, (_, i) => (i * 7) % 11),
+  )
+  const loop = session.loop(session.range(n), { x, y }, ([i], { x, y }) => {
+    let turns = 0
+    for (let k = 0; k < n; k++) {
+      if (k > 0 && x.get(k - 1) > i && k < n - 1) break
+      turns++
+    }
+    y.set(i, turns)
+  })
+  expect((await loop.verify()).identical).toBe(true)
 })

@@ -116,9 +116,22 @@ export function assignedIn(ir: FunctionIr): Set<string> {
   return found
 }
 
-/** Captured values that decide where accesses go: as integers, they prove subscripts inside. */
+const COMPARISONS: ReadonlySet<string> = new Set(['<', '<=', '>', '>=', '==', '!=', '===', '!=='])
+
+/**
+ * Captured values that decide where accesses go, or which iterations and turns are at a border: as integers, they prove
+ * subscripts inside.
+ */
 export function subscriptParameters(ir: FunctionIr): Set<string> {
   const found = new Set<string>()
+  const indices = new Set<string>()
+  visitStmts(ir.body, (stmt) => stmt.kind === 'For' && stmt.counted !== undefined && indices.add(stmt.counted.local))
+  /** A key or an index, plus a literal. */
+  const isIndex = (expr: Expr): boolean => {
+    if (expr.kind === 'Binary')
+      return isIndex(expr.left) ? expr.right.kind === 'Literal' : expr.left.kind === 'Literal' && isIndex(expr.right)
+    return expr.kind === 'Key' || (expr.kind === 'Local' && indices.has(expr.name))
+  }
   const note = (expr: Expr): void =>
     visitExpr(expr, (e) => {
       if (e.kind === 'Parameter') found.add(e.name)
@@ -130,6 +143,7 @@ export function subscriptParameters(ir: FunctionIr): Set<string> {
       visitExpr(expr, (e) => {
         if (e.kind === 'Read') e.subscripts.forEach(note)
         if (e.kind === 'Lookup') note(e.index)
+        if (e.kind === 'Binary' && COMPARISONS.has(e.operator) && (isIndex(e.left) || isIndex(e.right))) note(e)
       })
     }
   })

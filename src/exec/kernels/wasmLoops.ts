@@ -9,10 +9,12 @@
  */
 import { type Stmt, visitStmts } from '../../core/functionIr.ts'
 import { placeText } from '../../core/span.ts'
+import { type Borders, bordersOf } from './wasmBorders.ts'
 import { carriedReads } from './wasmCarried.ts'
 import { type Code, I, OP } from './wasmEncoder.ts'
 import { changedIn, hasLoop, returnsValue } from './wasmLocals.ts'
 import { accessesOf, hoistedAccesses, type LoopIndex, type Turning } from './wasmLoopAccess.ts'
+import type { WasmType } from './wasmTypes.ts'
 import { vectorLoop, vectorNest } from './wasmVectors.ts'
 import type { For, KernelWriter } from './wasmWriter.ts'
 
@@ -23,6 +25,9 @@ export interface Turns {
   readonly before?: Code
   /** Where a turn ends. */
   readonly after?: Code
+  /** What the turns do, where it is not all that the source says: the body between borders, and its index there. */
+  readonly body?: readonly Stmt[]
+  readonly seen?: WasmType
 }
 
 /** A loop without loops in it, whose index is an integer. */
@@ -31,6 +36,8 @@ export interface InnerLoop {
   /** Of its `for`; absent where a turn is an iteration. */
   readonly place?: string
   readonly body: readonly Stmt[]
+  /** The body as the source has it. */
+  readonly source: readonly Stmt[]
   readonly step: number
   readonly index: LoopIndex
   /** The local that holds where it ends. */
@@ -51,7 +58,7 @@ export function fastFor(w: KernelWriter, stmt: For, index: LoopIndex, turns: Inn
   const test = [...I.localGet(index.slot), ...I.localGet(limit), step > 0 ? OP.i32LtS : OP.i32GtS]
   const known: InnerLoop['turns'] = (more) => turns(more.before === undefined ? more : { test, ...more })
   const name = `for ${counted.local} at ${placeText(span)}`
-  const code = fastLoop(w, { name, place: placeText(span), body, step, index, limit, isRun: false, turns: known })
+  const code = fastLoop(w, { name, place: placeText(span), body, source: body, step, index, limit, isRun: false, turns: known })
   return code === undefined ? undefined : [...end.code, ...I.localSet(limit), ...code]
 }
 
@@ -94,8 +101,56 @@ function innermostLoops(body: readonly Stmt[]): number {
 }
 
 export function fastLoop(w: KernelWriter, loop: InnerLoop): Code | undefined {
-  const { body, index, limit, step, isRun } = loop
+  const { body, index, isRun } = loop
   if (hasLoop(body)) return undefined
+  const borders = bordersOf(w, loop, { index, isRun, changed: changedIn(body) })
+  return (borders && apartFromBorders(w, loop, borders)) ?? wholeLoop(w, loop)
+}
+
+/** The turns between the borders, and those at them, in their order; undefined where nothing is gained. */
+function apartFromBorders(w: KernelWriter, loop: InnerLoop, { body, seen, from, to, holds, ...known }: Borders): Code | undefined {
+  const { limit, index, isRun, name } = loop
+  const { slot } = index
+  const isApart = from.length + to.length + holds.length > 0
+  const test = [...I.localGet(slot), ...I.localGet(limit), OP.i32LtS]
+  const between: InnerLoop = {
+    ...loop,
+    name: isApart ? `${name} between its borders` : name,
+    body,
+    index: { ...index, seen },
+    turns: (more) => loop.turns({ test, body, seen, ...more }),
+  }
+  const keys = isRun ? new Map([...known.keys, [w.runAxis ?? 0, seen] as const]) : known.keys
+  const middle = (): Code | undefined => w.knowing(keys, known.locals, () => wholeLoop(w, between))
+  if (!isApart) return middle()
+  const inside = { kind: 'other' } as const
+  w.control.push(inside, inside, inside)
+  const code = middle()
+  const others = code === undefined ? [] : loop.turns({ test })
+  w.control.length -= 3
+  if (code === undefined) return undefined
+  const [end, low, high] = [w.declare('i32'), w.declare('i32'), w.declare('i32')]
+  const bounded = (bound: number, by: Code, opcode: number): Code => [
+    ...[...by, ...I.localTee(limit), ...I.localGet(bound), ...I.localGet(limit), ...I.localGet(bound)],
+    ...[opcode, OP.select, ...I.localSet(bound)],
+  ]
+  return [
+    ...[...I.localGet(limit), ...I.localTee(end), ...I.localSet(high), ...I.localGet(slot), ...I.localSet(low)],
+    ...from.flatMap((at) => bounded(low, at, OP.i32GtS)),
+    ...to.flatMap((at) => bounded(high, at, OP.i32LtS)),
+    // Nothing lies between: all turns come before it.
+    ...[...I.localGet(low), ...I.localGet(high), OP.i32LtS, ...holds.flatMap((holding) => [...holding, OP.i32And])],
+    ...[OP.i32Eqz, ...I.if(), ...I.localGet(end), ...I.localSet(low), OP.end],
+    ...[...I.localGet(slot), ...I.localGet(end), OP.i32LtS, ...I.if(), ...I.loop],
+    ...[...I.localGet(slot), ...I.localGet(low), OP.i32GeS, ...I.localGet(slot), ...I.localGet(high), OP.i32LtS, OP.i32And],
+    ...[...I.if(), ...I.localGet(high), ...I.localSet(limit), ...code, OP.else],
+    ...[...I.localGet(low), ...I.localGet(end), ...I.localGet(slot), ...I.localGet(low), OP.i32LtS, OP.select, ...I.localSet(limit)],
+    ...[...others, OP.end, ...I.localGet(slot), ...I.localGet(end), OP.i32LtS, ...I.brIf(0), OP.end, OP.end],
+  ]
+}
+
+function wholeLoop(w: KernelWriter, loop: InnerLoop): Code | undefined {
+  const { body, index, limit, step, isRun } = loop
   const turning: Turning = { index, isRun, changed: changedIn(body) }
   const { accesses, setup, checks } = hoistedAccesses(w, accessesOf(body), turning, { limit, step })
   const outer = { known: w.known, held: w.held, carried: w.carried }

@@ -48,7 +48,7 @@ function runOf(w: KernelWriter, slot: number, limit: number): Code {
   const held: WasmType = { kind: 'i32', low: 0, high: extent }
   noteElements(w)
   const test = [...I.localGet(slot), ...I.localGet(limit), OP.i32LtS]
-  const turns = ({ before = [], after = [] }: Turns): Code => [
+  const turns = ({ before = [], after = [], body = ir.body }: Turns): Code => [
     ...before,
     ...turning(
       w,
@@ -56,13 +56,13 @@ function runOf(w: KernelWriter, slot: number, limit: number): Code {
       {
         first: true,
         test: () => test,
-        body: () => [...elementStart(w), ...w.block(ir.body)],
+        body: () => [...elementStart(w), ...w.block(body)],
         update: () => [...after, ...stepped(slot, 1)],
       },
     ),
   ]
   const index = { slot, seen, held, is: (expr: Expr) => w.isRunKey(expr) }
-  const loop: InnerLoop = { name: 'iterations', body: ir.body, step: 1, index, limit, isRun: true, turns }
+  const loop: InnerLoop = { name: 'iterations', body: ir.body, source: ir.body, step: 1, index, limit, isRun: true, turns }
   return hasLoop(ir.body) ? nestedRun(w, loop) : (fastLoop(w, loop) ?? turns({}))
 }
 

@@ -92,7 +92,7 @@ function loop(w: KernelWriter, stmt: For): Code {
   const slot = w.slotFor(counted.local, range?.held ?? F64, stmt.span)
   if (range === undefined || w.locals.get(counted.local)?.kind !== 'i32') return [...init, ...plainLoop(w, stmt)]
   const is = (expr: Expr): boolean => expr.kind === 'Local' && expr.name === counted.local
-  const turns = (known: Turns): Code => plainLoop(w, stmt, range.seen, known)
+  const turns = (known: Turns): Code => plainLoop(w, stmt, known.seen ?? range.seen, known)
   return [...init, ...(fastFor(w, stmt, { slot, is, ...range }, turns) ?? turns({}))]
 }
 
@@ -109,7 +109,7 @@ function plainLoop(w: KernelWriter, stmt: For, seen?: WasmType, known: Turns = {
   const body = (): Code => {
     const held = w.locals.get(counted.local)
     w.locals.set(counted.local, seen)
-    const code = w.block(stmt.body)
+    const code = w.block(known.body ?? stmt.body)
     if (held !== undefined) w.locals.set(counted.local, held)
     return code
   }

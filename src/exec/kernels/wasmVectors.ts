@@ -264,7 +264,7 @@ class VectorWriter implements Constants, VectorScope {
   #one(stmt: Stmt): Code {
     switch (stmt.kind) {
       case 'Let':
-        if (this.w.readsOf(stmt.local) !== readsIn(this.#loop.body, stmt.local)) throw new Scalar(`${stmt.local} is used after it`)
+        if (this.w.readsOf(stmt.local) !== readsIn(this.#loop.source, stmt.local)) throw new Scalar(`${stmt.local} is used after it`)
         if (stmt.init === undefined) throw new Scalar(`${stmt.local} has no first value`)
         return this.#set(stmt.local, this.expr(stmt.init))
       case 'Assign': {

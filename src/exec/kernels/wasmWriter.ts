@@ -80,6 +80,8 @@ export class KernelWriter {
   place: Code = I.localGet(FROM)
   /** The key that differs between the iterations of a run. */
   runAxis: number | undefined
+  /** Keys of which more is known in the code being written than the extents of their axes, by the axis. */
+  keyRanges: ReadonlyMap<number, { readonly low: number; readonly high: number }> = new Map()
   /** Reads of the loop being written whose value a local holds. */
   held: ReadonlyMap<object, Value> = new Map()
   /** Locals that take what the loop's next turn reads, by the write. */
@@ -207,6 +209,22 @@ export class KernelWriter {
     const code = write()
     this.control.pop()
     return code
+  }
+
+  /** `write` writes code in which more is known of keys and locals that it does not change. */
+  knowing<T>(
+    keys: ReadonlyMap<number, { readonly low: number; readonly high: number }>,
+    locals: ReadonlyMap<string, WasmType>,
+    write: () => T,
+  ): T {
+    const outer = [...locals.keys()].map((name) => [name, this.locals.get(name)] as const)
+    const ranges = this.keyRanges
+    for (const [name, type] of locals) this.locals.set(name, type)
+    this.keyRanges = new Map([...ranges, ...keys])
+    const written = write()
+    for (const [name, type] of outer) if (type !== undefined) this.locals.set(name, type)
+    this.keyRanges = ranges
+    return written
   }
 
   leave(isTarget: (control: Control) => boolean, span: Span): Code {

@@ -1,0 +1,103 @@
+/** Functions of the IR with their parts replaced. */
+import type { CountedLoop, Expr, Stmt } from './functionIr.ts'
+
+export interface Rewriter {
+  /** What an expression becomes, after its operands; itself when nothing. */
+  expr(expr: Expr): Expr
+  local(name: string): string
+  label(name: string): string
+}
+
+/** The expression with every part rewritten, operands first. */
+export function rewriteExpr(expr: Expr, by: Rewriter): Expr {
+  const go = (one: Expr): Expr => rewriteExpr(one, by)
+  switch (expr.kind) {
+    case 'Literal':
+    case 'Parameter':
+    case 'Input':
+    case 'Key':
+    case 'Extent':
+    case 'LookupLength':
+      return by.expr(expr)
+    case 'Local':
+      return by.expr({ ...expr, name: by.local(expr.name) })
+    case 'Field':
+      // a field of the element is one thing: the column
+      return by.expr(expr.of.kind === 'Input' ? expr : { ...expr, of: go(expr.of) })
+    case 'Unary':
+      return by.expr({ ...expr, operand: go(expr.operand) })
+    case 'Binary':
+    case 'Logical':
+      return by.expr({ ...expr, left: go(expr.left), right: go(expr.right) })
+    case 'Conditional':
+      // biome-ignore lint/suspicious/noThenProperty: the IR's own name for the branch
+      return by.expr({ ...expr, test: go(expr.test), then: go(expr.then), else: go(expr.else) })
+    case 'Call':
+    case 'Draw':
+      return by.expr({ ...expr, args: expr.args.map(go) })
+    case 'MethodCall':
+      return by.expr({ ...expr, object: go(expr.object), args: expr.args.map(go) })
+    case 'Read':
+    case 'Has':
+      return by.expr({ ...expr, subscripts: expr.subscripts.map(go) })
+    case 'Lookup':
+      return by.expr({ ...expr, index: go(expr.index) })
+    case 'ArrayLiteral':
+      return by.expr({ ...expr, items: expr.items.map(go) })
+    case 'ObjectLiteral':
+      return by.expr({ ...expr, fields: expr.fields.map((field) => ({ name: field.name, value: go(field.value) })) })
+  }
+}
+
+export function rewriteStmts(stmts: readonly Stmt[], by: Rewriter): readonly Stmt[] {
+  return stmts.map((stmt) => rewriteStmt(stmt, by))
+}
+
+function rewriteStmt(stmt: Stmt, by: Rewriter): Stmt {
+  const expr = (one: Expr): Expr => rewriteExpr(one, by)
+  const block = (stmts: readonly Stmt[]): readonly Stmt[] => rewriteStmts(stmts, by)
+  const label = (name: string | undefined): { readonly label?: string } => (name === undefined ? {} : { label: by.label(name) })
+  switch (stmt.kind) {
+    case 'Let':
+      return { ...stmt, local: by.local(stmt.local), ...(stmt.init === undefined ? {} : { init: expr(stmt.init) }) }
+    case 'Assign':
+      return { ...stmt, local: by.local(stmt.local), value: expr(stmt.value) }
+    case 'Write':
+    case 'Add':
+      return { ...stmt, subscripts: stmt.subscripts.map(expr), value: expr(stmt.value) }
+    case 'Accumulate':
+    case 'Evaluate':
+      return { ...stmt, value: expr(stmt.value) }
+    case 'If':
+      // biome-ignore lint/suspicious/noThenProperty: the IR's own name for the branch
+      return { ...stmt, test: expr(stmt.test), then: block(stmt.then), else: block(stmt.else) }
+    case 'For': {
+      const { counted } = stmt
+      return {
+        ...stmt,
+        ...label(stmt.label),
+        init: block(stmt.init),
+        ...(stmt.test === undefined ? {} : { test: expr(stmt.test) }),
+        update: block(stmt.update),
+        body: block(stmt.body),
+        ...(counted === undefined ? {} : { counted: rewriteCounted(counted, by) }),
+      }
+    }
+    case 'Labeled':
+      return { ...stmt, label: by.label(stmt.label), body: block(stmt.body) }
+    case 'Break':
+    case 'Continue':
+      return { ...stmt, ...label(stmt.label) }
+    case 'Return':
+      return { ...stmt, ...(stmt.value === undefined ? {} : { value: expr(stmt.value) }) }
+    case 'Throw':
+      return { ...stmt, ...(stmt.message === undefined ? {} : { message: expr(stmt.message) }) }
+  }
+}
+
+function rewriteCounted(counted: CountedLoop, by: Rewriter): CountedLoop {
+  return { ...counted, local: by.local(counted.local), from: rewriteExpr(counted.from, by), to: rewriteExpr(counted.to, by) }
+}
+
+/** Changes nothing; for rewriting one thing. */
+export const UNCHANGED: Rewriter = { expr: (expr) => expr, local: (name) => name, label: (name) => name }
