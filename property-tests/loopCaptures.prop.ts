@@ -5,6 +5,7 @@
 import fc from 'fast-check'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { Session } from '../src/index.ts'
+import { shortPassesOnWorkers } from '../src/runtime.ts'
 import { announcedRun } from './lawRuns.ts'
 
 const RUN = announcedRun('loopCaptures.prop.ts')
@@ -19,7 +20,10 @@ afterAll(() => session.stop())
 const N = 4
 const number = fc.integer({ min: -5, max: 5 })
 const change = fc.record({
-  what: fc.constantFrom('factor', 'sign', 'element', 'table', 'array', 'env', 'property', 'shift', 'helper', 'nothing'),
+  what: fc.constantFrom(
+    ...['factor', 'sign', 'element', 'table', 'array', 'env', 'property', 'shift', 'helper', 'nothing'],
+    ...['nested', 'inner', 'item', 'shorter', 'hole', 'tool', 'gain', 'getter', 'mark'],
+  ),
   value: number,
 })
 
@@ -33,22 +37,26 @@ test(
         let table = Float64Array.of(1, 2, 3, 4)
         let from: { get(i: number): number } = await filled(10)
         let inFrom = 10
-        const settings = { factor: 3 }
+        const settings = { factor: 3, inner: { offset: 1 } }
+        const list = [1, 2, 3]
         let shift = 1
         let helper = (v: number): number => v + shift
+        let gain = 2
+        const amplified = (v: number): number => v * gain
+        const tools = { scaled: (v: number): number => amplified(v) + 1 }
         const x = session.zeros([N])
         const y = session.zeros([N])
         const z = session.zeros([N])
+        const marks = Float64Array.of(1, 2)
         const env = { x, k: 1 }
-        // All that the first captures can be compared with what it was; of the others, only reading it again tells.
         const plain = session.loop(session.range(N), env, ([i], { x, k }) => {
           x.set(i, (isNegative ? -1 : 1) * factor * (table[i] ?? 0) + from.get(i) + k)
         })
         const settled = session.loop(session.range(N), { y }, ([i], { y }) => {
-          y.set(i, settings.factor * i)
+          y.set(i, settings.factor * i + settings.inner.offset * (list[i] ?? 7))
         })
         const helped = session.loop(session.range(N), { z }, ([i], { z }) => {
-          z.set(i, helper(i))
+          z.set(i, helper(i) + tools.scaled(i) + (marks.includes(i === 0 ? Number.NaN : i) ? 100 : 0))
         })
         for (const { what, value } of changes) {
           if (what === 'factor') factor = value
@@ -59,6 +67,16 @@ test(
           else if (what === 'property') settings.factor = value
           else if (what === 'shift') shift = value
           else if (what === 'helper') helper = value > 0 ? (v) => v * 10 : (v) => v - shift
+          else if (what === 'nested') settings.inner.offset = value
+          else if (what === 'inner') settings.inner = { offset: value }
+          else if (what === 'item') list[1] = value
+          else if (what === 'shorter') list.length = Math.abs(value)
+          else if (what === 'hole') delete list[Math.abs(value)]
+          else if (what === 'tool') tools.scaled = (v) => v - value
+          else if (what === 'gain') gain = value
+          else if (what === 'mark') marks[0] = value > 0 ? value : Number.NaN
+          else if (what === 'getter')
+            Object.defineProperty(settings, 'factor', { get: () => shift + value, set: (v) => (shift = v), configurable: true })
           else if (what === 'array') {
             from = await filled(value)
             inFrom = value
@@ -70,8 +88,10 @@ test(
           expect([...(await x.toTypedArray())]).toEqual(
             indices.map((i) => (isNegative ? -1 : 1) * factor * (table[i] ?? 0) + inFrom + env.k),
           )
-          expect([...(await y.toTypedArray())]).toEqual(indices.map((i) => settings.factor * i))
-          expect([...(await z.toTypedArray())]).toEqual(indices.map((i) => helper(i)))
+          expect([...(await y.toTypedArray())]).toEqual(indices.map((i) => settings.factor * i + settings.inner.offset * (list[i] ?? 7)))
+          expect([...(await z.toTypedArray())]).toEqual(
+            indices.map((i) => helper(i) + tools.scaled(i) + (marks.includes(i === 0 ? Number.NaN : i) ? 100 : 0)),
+          )
         }
       }),
       RUN,
@@ -79,6 +99,42 @@ test(
   },
   TIMEOUT_MS,
 )
+
+test('a captured list that changes between runs, of another kind than numbers, of another kind than before, or too long to be compared', async () => {
+  const both = await Session.start({ workers: 2, progress: false, ...shortPassesOnWorkers })
+  const words = ['yes', 'no', 'yes', 'no']
+  const long: number[] = Array.from({ length: 30_000 }, (_, i) => i)
+  const x = both.zeros([N])
+  const y = both.zeros([N])
+  const telling = both.loop(both.range(N), { x }, ([i], { x }) => {
+    x.set(i, words[i] === 'yes' ? 1 : 0)
+  })
+  const adding = both.loop(both.range(N), { y }, ([i], { y }) => {
+    y.set(i, (long[i] ?? 7) + 1)
+  })
+  const results = async (): Promise<readonly unknown[]> => {
+    await telling.run()
+    await adding.run()
+    return [[...(await x.toTypedArray())], [...(await y.toTypedArray())]]
+  }
+  expect(await results()).toEqual([
+    [1, 0, 1, 0],
+    [1, 2, 3, 4],
+  ])
+  words[1] = 'yes'
+  long[1] = '5' as unknown as number
+  expect(await results()).toEqual([
+    [1, 1, 1, 0],
+    [1, 51, 3, 4],
+  ])
+  words[0] = 'no'
+  long.length = 1
+  expect(await results()).toEqual([
+    [0, 1, 1, 0],
+    [1, 8, 8, 8],
+  ])
+  await both.stop()
+})
 
 /** An array as the body sees it when it is captured. */
 async function filled(value: number): Promise<{ get(i: number): number }> {

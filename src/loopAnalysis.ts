@@ -10,9 +10,9 @@ import type { LogicalPlan } from './core/logicalPlan.ts'
 import type { AnalyzedLoop, LoopOver } from './core/loopSpec.ts'
 import { sameItems } from './core/sameItems.ts'
 import type { ArrayStore } from './exec/arrayStore.ts'
-import { type Bindings, bindNames, envValueOf, overOfPlan, overOfSpace, ownPlanOf, sameBindings } from './loopBindings.ts'
+import { type Bindings, bindNames, envValueOf, isHandle, overOfPlan, overOfSpace, ownPlanOf, sameBindings } from './loopBindings.ts'
 import { checkPromises, isIndexSpace, type LoopRequest } from './loopRequest.ts'
-import { capturedNow, sameCaptures } from './planner/function/capturedNow.ts'
+import { type CapturedState, capturedNow, sameCaptures } from './planner/function/capturedNow.ts'
 import { irText } from './planner/function/irText.ts'
 import { lowerFunction } from './planner/function/userFunction.ts'
 import { analyzeLoop } from './planner/loop/analyze.ts'
@@ -27,6 +27,8 @@ export interface LoopContext {
 interface Analysis {
   readonly analyzed: AnalyzedLoop
   readonly bindings: Bindings
+  /** Of the captured tables, as they were read. */
+  readonly lengths: readonly number[]
 }
 
 export class LoopAnalysis {
@@ -38,7 +40,7 @@ export class LoopAnalysis {
   readonly overPlan: LogicalPlan | undefined
   #now: Analysis
   /** What the body captured when it was analysed; undefined where that cannot be compared. */
-  #captured: ReadonlyMap<string, unknown> | undefined
+  #captured: CapturedState | undefined
 
   constructor(request: LoopRequest, context: LoopContext, site: string | undefined) {
     this.#request = request
@@ -71,7 +73,7 @@ export class LoopAnalysis {
     if (captured !== undefined && this.#captured !== undefined && sameCaptures(captured, this.#captured)) return
     const next = this.#analyze()
     this.#captured = captured
-    if (sameInputs(this.analyzed, next.analyzed) && sameBindings(this.bindings, next.bindings)) return
+    if (sameInputs(this.#now, next) && sameBindings(this.bindings, next.bindings)) return
     this.#now = next
     this.#checkParallel()
   }
@@ -82,9 +84,9 @@ export class LoopAnalysis {
     if (error !== undefined) throw error
   }
 
-  #capturedNow(): ReadonlyMap<string, unknown> | undefined {
+  #capturedNow(): CapturedState | undefined {
     const { env, body } = this.#request
-    return capturedNow(body, env, (value) => envValueOf(value, this.#context.engine) !== undefined)
+    return capturedNow(body, env, isHandle)
   }
 
   #analyze(): Analysis {
@@ -106,16 +108,18 @@ export class LoopAnalysis {
       )
     }
     const bindings = bindNames(env, lowered.captured, this.#context)
+    const tables = lowered.fn.ir?.tables ?? []
     return {
       analyzed: analyzeLoop({ body: lowered.fn, over: this.over, env: bindings.env, options, ...defined({ site: this.#site }) }),
       bindings,
+      lengths: tables.map(({ value }) => value.length),
     }
   }
 }
 
 /** Whether two analyses of one body saw the same captured values. */
-function sameInputs({ spec: a }: AnalyzedLoop, { spec: b }: AnalyzedLoop): boolean {
-  const [left, right] = [a.body.ir, b.body.ir]
+function sameInputs(a: Analysis, b: Analysis): boolean {
+  const [left, right] = [a.analyzed.spec.body.ir, b.analyzed.spec.body.ir]
   if (left === undefined || right === undefined) return left === right
   return (
     irText(left) === irText(right) &&
@@ -123,9 +127,7 @@ function sameInputs({ spec: a }: AnalyzedLoop, { spec: b }: AnalyzedLoop): boole
     left.parameters.every(
       (parameter, i) => parameter.name === right.parameters[i]?.name && Object.is(parameter.value, right.parameters[i]?.value),
     ) &&
-    sameItems(
-      left.tables.map((table) => table.value),
-      right.tables.map((table) => table.value),
-    )
+    sameItems(a.lengths, b.lengths) &&
+    left.tables.every(({ value }, i) => value === right.tables[i]?.value && ArrayBuffer.isView(value)) // others may hold another kind of values
   )
 }

@@ -35,6 +35,11 @@ export function envValueOf(value: unknown, engine: Engine): EnvValue | undefined
   return isRng(value) ? { kind: 'rng' } : undefined
 }
 
+/** Whether a value is compared by identity: what it stands for is the session's. */
+export function isHandle(value: unknown): boolean {
+  return isDistArray(value) || value instanceof UpdateBuffer || value instanceof Accumulator || isRng(value)
+}
+
 export function bindNames(
   env: Readonly<Record<string, unknown>>,
   captured: ReadonlyMap<string, unknown>,

@@ -106,10 +106,10 @@ export class KernelLoop extends Prepared {
     if (resources.pool !== this.#resources.pool || resources.arena !== this.#resources.arena) return false
     if (inputs.finding !== this.inputs.finding || !sameStructure(this.inputs, inputs) || weightOf(inputs, ir) !== this.#weight) return false
     const tables = ir.tables.map((table, i) => ({ copy: this.#tables[i]?.copy, original: table.value }))
-    const fits = tables.every(({ copy, original }, i) =>
-      copy === undefined
-        ? original === this.#tables[i]?.original
-        : dtypeOfTable(original) === dtypeOfTable(copy as ArrayLike<Primitive>) && original.length === copy.length,
+    // A table without a copy was sent with the loop: it may hold something else by now.
+    const fits = tables.every(
+      ({ copy, original }) =>
+        copy !== undefined && dtypeOfTable(original) === dtypeOfTable(copy as ArrayLike<Primitive>) && original.length === copy.length,
     )
     if (!fits || tables.length !== this.#tables.length) return false
     const plan = planKernel(inputs, ir, this.space, this.blocks, this.#layout.memory)

@@ -223,7 +223,7 @@ function valueMethod(l: Lowering, object: Expr, name: string, node: CallExpressi
 }
 
 /** Captured lists up to this length are compared one by one. */
-const LONGEST_INCLUDES = 32
+export const LONGEST_INCLUDES = 32
 
 /** `names.includes(x)` of a short captured array: compared with each, which is the same but for NaN. */
 function includes(l: Lowering, data: Value & { kind: 'data' }, node: CallExpression): Value {

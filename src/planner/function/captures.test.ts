@@ -1,6 +1,10 @@
 import { spawnSync } from 'node:child_process'
+import { Session } from 'node:inspector'
+import { setImmediate } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
-import { expect, test } from 'vitest'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext, runInThisContext } from 'node:vm'
+import { expect, test, vi } from 'vitest'
 import { boundTarget, readCaptures } from './captures.ts'
 import { sourceOf } from './source.ts'
 import { lowerFunction } from './userFunction.ts'
@@ -85,10 +89,51 @@ test('what is undefined or not initialized yet is refused by name with the cure'
   expect(values(() => nothing, 'nothing')).toEqual({ nothing: undefined })
 })
 
-test('nothing is left behind', () => {
-  const x = 1
-  values(() => x, 'x')
+test('nothing is left behind', async () => {
+  setFlagsFromString('--expose-gc')
+  const collect = runInNewContext('gc') as () => void
+  const look = (): WeakRef<object> => {
+    const x = { large: true }
+    expect(values(() => x, 'x')).toEqual({ x })
+    return new WeakRef(x)
+  }
+  const seen = look()
   expect(Reflect.get(globalThis, Symbol.for('distarray.captureProbe'))).toBe(undefined)
+  await setImmediate()
+  await setImmediate()
+  collect()
+  expect(seen.deref()).toBe(undefined)
+})
+
+test('what changes between two readings is seen, also before the inspector was told to let go', () => {
+  let x = 1
+  const f = (): number => x
+  for (x = 1; x < 200; x++) expect(values(f, 'x')).toEqual({ x })
+})
+
+test('a function of a module whose names are all global is looked at once, until a script hides one of them', async () => {
+  const text = 'export const f = () => hiddenLater(isNaN)'
+  const { f } = (await import(`data:text/javascript,${encodeURIComponent(text)}`)) as { f: AnyFunction }
+  Reflect.set(globalThis, 'hiddenLater', 1)
+  expect(values(f, 'hiddenLater', 'isNaN')).toEqual({})
+  const asked = vi.spyOn(Session.prototype, 'post')
+  expect(values(f, 'hiddenLater', 'isNaN')).toEqual({})
+  expect(asked).not.toHaveBeenCalled()
+  asked.mockRestore()
+  runInThisContext('let hiddenLater = 2')
+  expect(values(f, 'hiddenLater', 'isNaN')).toEqual({ hiddenLater: 2 })
+  Reflect.deleteProperty(globalThis, 'hiddenLater')
+  expect(values(f, 'hiddenLater', 'isNaN')).toEqual({ hiddenLater: 2 })
+})
+
+test('a name that an eval declares later is no global any more', () => {
+  const found: unknown[] = []
+  const run = new Function('read', 'code', 'const f = () => isNaN; read(f); eval(code); read(f)') as (
+    read: (f: AnyFunction) => void,
+    code: string,
+  ) => void
+  run((f) => found.push(values(f, 'isNaN')), 'var isNaN = 5')
+  expect(found).toEqual([{}, { isNaN: 5 }])
 })
 
 test('bound functions are looked through, unless arguments are bound as well', () => {

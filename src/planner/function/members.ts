@@ -142,6 +142,8 @@ function dataMember(l: Lowering, object: Value & { kind: 'data' }, name: string,
     const span = l.span(node)
     if (table !== undefined && name === 'length') return exprValue({ kind: 'LookupLength', table, span })
     if (table !== undefined) return exprValue({ kind: 'Lookup', table, index: literal(Number(name), span), span })
+  } else if (isArray) {
+    return l.refuse('captured-object', node, object.name) // `capturedNow.ts` compares what arrays hold, not what they have beside it
   }
   const own = Object.getOwnPropertyDescriptor(value, name)
   if (own === undefined) {

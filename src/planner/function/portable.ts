@@ -129,6 +129,11 @@ const SHARED_GLOBALS: ReadonlySet<string> = new Set(
 /** Functions of the platform by identity, as they are written. */
 const PLATFORM_FUNCTIONS: ReadonlyMap<unknown, string> = platformFunctions()
 
+/** Whether a function belongs to the platform: it captures nothing, and is the same in every thread. */
+export function isPlatformFunction(f: AnyFunction): boolean {
+  return PLATFORM_FUNCTIONS.has(f)
+}
+
 function platformFunctions(): ReadonlyMap<unknown, string> {
   const found = new Map<unknown, string>()
   for (const name of SHARED_GLOBALS) {

@@ -1,0 +1,135 @@
+/**
+ * Objects as the in-process inspector shows them.
+ *
+ * A session connected to its own thread answers synchronously. Objects come back by identity: a function evaluated on the
+ * remote object stores it in a probe that the inspector knows. Nothing is written, no debugger is enabled.
+ *
+ * The inspector holds what it has shown until it is told to let go. That is told when the event loop turns, so that runs
+ * that follow one another ask once for the function and once for all to let go.
+ */
+import { type Runtime, Session } from 'node:inspector'
+
+export interface Post {
+  (method: 'Runtime.evaluate', params: Runtime.EvaluateParameterType): Runtime.EvaluateReturnType
+  (method: 'Runtime.getProperties', params: Runtime.GetPropertiesParameterType): Runtime.GetPropertiesReturnType
+  (method: 'Runtime.callFunctionOn', params: Runtime.CallFunctionOnParameterType): Runtime.CallFunctionOnReturnType
+  (method: 'Runtime.releaseObjectGroup', params: Runtime.ReleaseObjectGroupParameterType): void
+}
+
+interface Connection {
+  readonly post: Post
+  /** The inspector's name of `probe`. */
+  readonly probeId: string
+}
+
+const PROBE = Symbol.for('distarray.captureProbe')
+const GROUP = 'distarray.captures'
+/** So often functions are looked at before the inspector lets go of what it has shown, if the event loop does not turn before. */
+const MOST_LOOKS = 64
+
+const probe: { target: unknown; value: unknown } = { target: undefined, value: undefined }
+let connection: Connection | undefined
+/** The inspector's names of functions that it holds. */
+const held = new Map<unknown, string>()
+let looks = 0
+
+/** Has the inspector look at a function: `work` gets its name of it. Throws where the inspector does not answer. */
+export function inspect<R>(f: unknown, work: (id: string) => R): R {
+  const known = held.get(f)
+  if (known !== undefined) {
+    try {
+      return look(known, work)
+    } catch {
+      letGo() // asked as if for the first time
+    }
+  }
+  const { post, probeId } = connected()
+  probe.target = f
+  try {
+    const id = post('Runtime.callFunctionOn', {
+      objectId: probeId,
+      functionDeclaration: 'function () { return this.target }',
+      objectGroup: GROUP,
+      silent: true,
+    }).result.objectId
+    if (id === undefined) throw new Error('The inspector does not show the function.')
+    held.set(f, id)
+    return look(id, work)
+  } finally {
+    probe.target = undefined
+  }
+}
+
+function look<R>(id: string, work: (id: string) => R): R {
+  if (looks === 0) setImmediate(letGo).unref()
+  looks++
+  try {
+    return work(id)
+  } finally {
+    if (looks >= MOST_LOOKS) letGo()
+  }
+}
+
+function letGo(): void {
+  if (looks === 0) return
+  looks = 0
+  held.clear()
+  connected().post('Runtime.releaseObjectGroup', { objectGroup: GROUP })
+}
+
+/** What a function has besides its properties: its scopes, where it stands, what it binds. */
+export function internalsOf(id: string): readonly Runtime.InternalPropertyDescriptor[] {
+  return connected().post('Runtime.getProperties', { objectId: id, ownProperties: true }).internalProperties ?? []
+}
+
+export function propertiesOf(id: string): readonly Runtime.PropertyDescriptor[] {
+  return connected().post('Runtime.getProperties', { objectId: id, ownProperties: true }).result
+}
+
+/** The value itself: primitives are written out by the protocol, objects are fetched through the probe. */
+export function valueBehind(object: Runtime.RemoteObject): unknown {
+  if (object.objectId !== undefined) {
+    const { post, probeId } = connected()
+    post('Runtime.callFunctionOn', {
+      objectId: object.objectId,
+      functionDeclaration: `function (probe) { 'use strict'; probe.value = this }`,
+      arguments: [{ objectId: probeId }],
+      silent: true,
+    })
+    const { value } = probe
+    probe.value = undefined
+    return value
+  }
+  const written = object.unserializableValue
+  if (written === undefined) return object.value
+  if (object.type === 'bigint') return BigInt(written.slice(0, -1))
+  return Number(written)
+}
+
+function connected(): Connection {
+  connection ??= connect()
+  return connection
+}
+
+function connect(): Connection {
+  const session = new Session()
+  session.connect()
+  const post = ((method: string, params: object): unknown => {
+    let answer: { error: Error | null; result: unknown } | undefined
+    session.post(method, params, (error, result) => {
+      answer = { error, result }
+    })
+    if (answer === undefined) throw new Error('The inspector does not answer synchronously.')
+    if (answer.error !== null) throw new Error(answer.error.message)
+    return answer.result
+  }) as Post // the four methods answer with the types that the protocol gives them
+  const global = globalThis as unknown as Record<symbol, unknown> // the probe is removed again below
+  Object.defineProperty(globalThis, PROBE, { value: probe, configurable: true, enumerable: false, writable: true })
+  try {
+    const { result } = post('Runtime.evaluate', { expression: `globalThis[Symbol.for('distarray.captureProbe')]`, silent: true })
+    if (result.objectId === undefined) throw new Error('The inspector does not show objects.')
+    return { post, probeId: result.objectId }
+  } finally {
+    delete global[PROBE]
+  }
+}
