@@ -1,5 +1,5 @@
 /** Loops over dense arrays, prepared without a session, so that a bench can choose the kernel. */
-import type { EnvBinding, LoopOptions } from '../src/core/loopSpec.ts'
+import type { EnvBinding, LoopOptions, Schedule } from '../src/core/loopSpec.ts'
 import type { DType } from '../src/core/schema.ts'
 import { ARRAY_OF_DTYPE, type DenseStorage, paddedLength, type SparseStorage, stridesOf } from '../src/core/storage.ts'
 import { type PreparedLoop, prepareLoop } from '../src/exec/loops/loopRun.ts'
@@ -48,7 +48,7 @@ export class KernelBench {
     over: SparseStorage | readonly number[],
     arrays: Readonly<Record<string, DenseStorage>>,
     body: (...args: never[]) => unknown,
-    how: { readonly kernel?: 'js'; readonly options?: LoopOptions; readonly worthThreadsMs?: number },
+    how: { readonly kernel?: 'js'; readonly options?: LoopOptions; readonly worthThreadsMs?: number; readonly schedule?: Schedule },
   ): PreparedLoop {
     const isRange = !('kind' in over)
     const shape = isRange ? over : over.shape
@@ -76,9 +76,10 @@ export class KernelBench {
       ]),
     )
     // One block unless said otherwise: the kernel is the question, not how blocks are claimed.
-    const options: LoopOptions = { partitions: 1, ...how.options }
+    const options: LoopOptions = how.schedule === undefined ? { partitions: 1, ...how.options } : (how.options ?? {})
     const spaceOver = { kind: isRange ? ('range' as const) : ('sparse' as const), rank: shape.length, extents: shape, label: 'the bench' }
-    const analyzed = analyzeLoop({ body: fn, over: isRange ? spaceOver : { ...spaceOver, array: 0, element: over.element }, env, options })
+    const found = analyzeLoop({ body: fn, over: isRange ? spaceOver : { ...spaceOver, array: 0, element: over.element }, env, options })
+    const analyzed = how.schedule === undefined ? found : { ...found, schedule: how.schedule }
     if (fn.ir === undefined) throw new Error(`The body was refused: ${fn.refusals[0]?.message}`)
     return prepareLoop(
       {

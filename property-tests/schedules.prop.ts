@@ -5,13 +5,15 @@
  */
 import fc from 'fast-check'
 import { expect, test, vi } from 'vitest'
+import { type CostedLoop, scheduleCost } from '../src/core/cost/scheduleCost.ts'
 import type { Distance } from '../src/core/loopPlan.ts'
 import type { Form, Schedule } from '../src/core/loopSpec.ts'
 import type { BlockSchedule, IterationSpace } from '../src/exec/loops/blockSchedule.ts'
 import { cutBlocks } from '../src/exec/loops/cutBlocks.ts'
 import { iterationsBefore, placeOfBounds, slantedBoxes } from '../src/exec/loops/pieces.ts'
 import { serialOrderOf, visitSerially } from '../src/exec/loops/space.ts'
-import { chooseSchedule } from '../src/planner/loop/schedule.ts'
+import { cheapestSchedule } from '../src/planner/loop/cheapest.ts'
+import { chooseSchedule, legalSchedules } from '../src/planner/loop/schedule.ts'
 import { keysOf } from './arbitraries/loopBody.ts'
 import { announcedRun } from './lawRuns.ts'
 
@@ -38,6 +40,8 @@ interface Case {
   readonly extents: readonly number[]
   readonly order: 'serial' | 'any'
   readonly partitions: readonly [number, number]
+  /** Which of the legal schedules: the freest is 0. */
+  readonly pick: number
 }
 
 /** Vectors that only the first axis makes up for, and some that it leaves to the others. */
@@ -54,6 +58,7 @@ const cases: fc.Arbitrary<Case> = fc.constantFrom(2, 2, 3, 3).chain((rank) =>
     extents: fc.array(fc.integer({ min: 1, max: rank === 2 ? 7 : 4 }), { minLength: rank, maxLength: rank }),
     order: fc.constantFrom('serial' as const, 'any' as const),
     partitions: fc.tuple(fc.integer({ min: 1, max: 9 }), fc.integer({ min: 1, max: 9 })),
+    pick: fc.oneof(fc.constant(0), fc.nat(20)),
   }),
 )
 
@@ -75,6 +80,53 @@ test('no two iterations that may conflict are left unordered by the blocks that 
   if (RUNS < 1000) return
   for (const kind of ['independent', '1d', '2d', 'wavefront', 'skewed'])
     expect(found.get(`stepped, ${kind} inside`) ?? 0).toBeGreaterThan(0)
+})
+
+/** A loop of so many of each index, whose rows cost something to begin. */
+function costedLoop(extents: readonly number[], nominalNs: number, rowNs: number): CostedLoop {
+  const iterations = extents.reduce((product, extent) => product * extent, 1)
+  return { extents, iterations, isBox: true, partitions: undefined, nominalNs, iterationNs: (run) => nominalNs / 5 + rowNs / run }
+}
+
+const spaces = fc.record({ scale: fc.constantFrom(1, 10, 100, 400), nominalNs: fc.integer({ min: 1, max: 500 }), rowNs: fc.nat(300) })
+
+test('the cost model takes a legal schedule, the same each time: the freest of those that are nearly as fast as the fastest', () => {
+  let others = 0
+  fc.assert(
+    fc.property(cases, spaces, ({ vectors, extents, order }, { scale, nominalNs, rowNs }) => {
+      const space = { extents: extents.map((extent) => extent * scale), order }
+      const loop = costedLoop(space.extents, nominalNs, rowNs)
+      const choice = cheapestSchedule(vectors, space, loop)
+      expect(cheapestSchedule(vectors, space, loop)).toEqual(choice)
+      const legal = [...legalSchedules(vectors, space, 3)]
+      const at = legal.findIndex(({ schedule }) => JSON.stringify(schedule) === JSON.stringify(choice.schedule))
+      expect(at).toBeGreaterThanOrEqual(0)
+      if (at > 0) others++
+      if (choice.schedule.kind === 'serial') expect(legal).toHaveLength(1)
+      const costs = legal.filter(({ kind }) => kind !== 'serial').map(({ schedule }) => scheduleCost(schedule, loop).milliseconds)
+      const near = 1.5 * Math.min(...costs) + 0.5
+      if (choice.schedule.kind !== 'serial') expect(costs.findIndex((ms) => ms <= near)).toBe(at)
+    }),
+    RUN,
+  )
+  if (RUNS >= 1000) expect(others).toBeGreaterThan(RUNS / 100)
+})
+
+test('under every schedule more iterations, dearer ones and fewer workers take longer, and never less than an even share', () => {
+  fc.assert(
+    fc.property(cases, spaces, ({ vectors, extents, order, pick }, { nominalNs, rowNs }) => {
+      const scaled = extents.map((extent) => extent * 30)
+      const legal = [...legalSchedules(vectors, { extents: scaled, order }, 3)]
+      const schedule = legal[pick % legal.length]?.schedule ?? ({ kind: 'serial' } as const)
+      const loop = costedLoop(scaled, nominalNs, rowNs)
+      const ms = (of: CostedLoop, workers?: number): number => scheduleCost(schedule, of, workers).milliseconds
+      expect(ms({ ...loop, iterationNs: (run) => 2 * loop.iterationNs(run) })).toBeGreaterThan(ms(loop))
+      expect(ms({ ...loop, iterations: 2 * loop.iterations, nominalNs: nominalNs / 2 })).toBeGreaterThan(ms(loop))
+      expect(ms(loop, 2)).toBeGreaterThanOrEqual(ms(loop, 4))
+      expect(ms(loop, 4)).toBeGreaterThanOrEqual((loop.iterations * loop.iterationNs(scaled[scaled.length - 1] ?? 1)) / 4e6 - 1e-9)
+    }),
+    RUN,
+  )
 })
 
 test('the forms of a skewed schedule are rows of a unimodular matrix, and no vector goes back along them', () => {
@@ -135,9 +187,10 @@ test('boxes with slanted sides hold exactly the iterations between the bounds, i
   )
 })
 
-/** The schedule that is chosen, cut as the runtime cuts it: every pair in conflict is in one block or in blocks that wait. */
-function ordersEveryPair({ vectors, extents, order, partitions }: Case, sparse: boolean): string {
-  const { schedule } = chooseSchedule(vectors, { extents, order })
+/** A legal schedule, cut as the runtime cuts it: every pair in conflict is in one block or in blocks that wait. */
+function ordersEveryPair({ vectors, extents, order, partitions, pick }: Case, sparse: boolean): string {
+  const legal = [...legalSchedules(vectors, { extents, order }, 3)]
+  const schedule: Schedule = legal[pick % legal.length]?.schedule ?? { kind: 'serial' }
   const keys = keysOf(extents)
   const space: IterationSpace = sparse ? sparseSpace(extents, keys) : { kind: 'box', extents }
   const blocks = cutBlocks(schedule, space, { order, partitions })

@@ -36,7 +36,7 @@ test('before a run the plan knows the kernel and predicts a pass', async () => {
   expect(footer(loop)).toBe(`blocks 64
 kernel wasm-simd
 execution caller: decided by run()
-predicted 0.00037 ms a pass on one thread`)
+predicted 0.00036 ms a pass on one thread`)
   const { kernel } = loop.plan
   await loop.run()
   expect(loop.plan.kernel).toEqual(kernel)
@@ -49,7 +49,7 @@ test('after a run it compares what was measured with what was predicted', async 
   expect(masked(footer(loop))).toBe(`blocks 64
 kernel wasm-simd
 execution #
-measured # ms a pass, predicted 0.00037 ms, 1 worker`)
+measured # ms a pass, predicted 0.00036 ms, 1 worker`)
   expect(loop.plan.cost?.measured).toMatchObject({ predictedMilliseconds, workers: 1, balance: 1 })
   expect(loop.plan.cost?.predictedMilliseconds).not.toBe(predictedMilliseconds) // the next pass, from what this one took
   expect(report.predictedMilliseconds).toBe(predictedMilliseconds)

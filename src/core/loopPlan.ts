@@ -59,6 +59,23 @@ export interface PlannedPart {
   readonly statements: readonly Span[]
 }
 
+/** A legal schedule as the cost model sees it, on a nominal machine of four workers, whatever machine it is. */
+export interface ConsideredSchedule {
+  readonly kind: ScheduleKind
+  readonly axes: readonly number[]
+  readonly steps?: Steps
+  /** Of a pass; absent where the data decides how many iterations there are. */
+  readonly predictedMilliseconds?: number
+  /** By that of the shortest. */
+  readonly relative: number
+  readonly blocks: number
+  /** Iterations that follow one another in memory, in a block. */
+  readonly run: number
+  /** The part of the iterations on the longest way through the blocks. */
+  readonly share: number
+  readonly taken: boolean
+}
+
 export interface MeasuredPass {
   readonly milliseconds: number
   /** What it was expected to take. */
@@ -79,6 +96,11 @@ export interface LoopPlan {
    * over all iterations. Absent where the body stays whole.
    */
   readonly parts?: readonly PlannedPart[]
+  /**
+   * The legal schedules that were compared, the freest first, by what a pass of each is expected to take; one, where it is close to
+   * what any could reach. Absent where there was no choice.
+   */
+  readonly considered?: readonly ConsideredSchedule[]
   /** The freer schedules that were not taken, with what is in the way and the smallest edit that would allow each. */
   readonly rejected: readonly {
     readonly kind: ScheduleKind

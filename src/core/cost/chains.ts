@@ -6,7 +6,7 @@ import { childrenOf, type Expr, expressionsOf, type Stmt, visitExpr } from '../f
 import { costOf } from './operations.ts'
 
 /** From a store to the load of what it stored. */
-const FORWARD_NS = 1.5
+const FORWARD_NS = 0.5
 
 type Read = Extract<Expr, { kind: 'Read' }>
 type Store = Extract<Stmt, { kind: 'Write' | 'Add' }>

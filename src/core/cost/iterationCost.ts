@@ -30,6 +30,8 @@ export interface CostedBody {
   readonly extents: readonly number[]
   /** Whether the last index runs from one iteration to the next; otherwise keys are looked up, place by place. */
   readonly isRun: boolean
+  /** Iterations of a run, where blocks cut it short. Default: the last extent. */
+  readonly run?: number
   readonly kernel: CostedKernel
   readonly arrayOf: (name: string) => CostedArray | undefined
 }
@@ -46,7 +48,7 @@ const WORK_NS = { wasm: 0.2, lanes: 0.13, js: 0.9 } as const
 const ITERATION_NS = { run: 0.2, places: 3, js: 6 } as const
 /** Checks before a loop, its vectors' beginning and its last turns. */
 const LOOP_START_NS = 7
-const RUN_START_NS = 8
+const RUN_START_NS = 5
 /** A branch that is foreseen most of the time. */
 const BRANCH_NS = 0.6
 /** Adding to an accumulator, to its chunk of the fixed tree. */
@@ -69,10 +71,11 @@ interface Level {
 export function iterationCost(body: CostedBody): IterationCost {
   const { ir, extents, kernel, isRun } = body
   const last = extents.length - 1
+  const { run = extents[last] ?? 1 } = body
   const hasLoops = ir.body.some(containsLoop)
   const lanes = hasLoops && !kernel.nested ? 1 : kernel.lanes
   const isIndex = (expr: Expr): boolean => expr.kind === 'Key' && (expr.axis === last || !isRun)
-  const loops = [{ turning: turningOf(ir.body, isIndex), turns: extents[last] ?? 1 }]
+  const loops = [{ turning: turningOf(ir.body, isIndex), turns: run }]
   const level: Level = { body, means: meansOf(ir, extents, body.arrayOf), lanes, nested: kernel.nested, loops }
   const turn = turnNs(ir.body, level)
   const own = kernel.target === 'js' ? ITERATION_NS.js : isRun ? ITERATION_NS.run / lanes : ITERATION_NS.places

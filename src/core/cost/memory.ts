@@ -16,8 +16,11 @@ const WRITE_NS_PER_BYTE = 0.1
 const LINE_NS = 4
 /** Where elements one below another are read, the lines that a column takes. Up to so many bytes the next column finds them in the cache. */
 const COLUMN_BYTES = 2 ** 18
-/** A line that nothing has foreseen, at the beginning of a row. */
-const ROW_START_NS = 35
+/** The lines where a row begins, until the processor has seen where it leads: of rows one below another, and of rows anywhere. */
+const NEXT_ROW = { lineNs: 6, most: 4 } as const
+const ANY_ROW = { lineNs: 15, most: 16 } as const
+/** Lines that are written come from memory and go back there. */
+const WRITTEN_LINE = 1.5
 
 export interface TurnMemory {
   /** Of a turn. */
@@ -53,12 +56,17 @@ export function turnMemory(stmts: readonly Stmt[], walk: Walk, arrayOf: (name: s
     const follows = isRun && turns > (costed.extents[last] ?? 0) / 2
     const key = `${array} ${isScattered ? 'scattered' : moving.join()}`
     const ns = share * (isScattered ? LINE_NS : elementNs(costed.elementBytes, { isRow, turns, writes }))
-    const startNs = isRow && last > 0 && !follows ? share * ROW_START_NS : 0
+    const startNs = isRow && last > 0 && !follows ? share * rowStartNs(turns * costed.elementBytes, { isRun, writes }) : 0
     const known = streams.get(key)
     streams.set(key, { ns: Math.max(ns, known?.ns ?? 0), startNs: Math.max(startNs, known?.startNs ?? 0) })
   }
   const all = [...streams.values()]
   return { ns: all.reduce((sum, one) => sum + one.ns, 0), startNs: all.reduce((sum, one) => sum + one.startNs, 0) }
+}
+
+function rowStartNs(bytes: number, { isRun, writes }: { readonly isRun: boolean; readonly writes: boolean }): number {
+  const { lineNs, most } = isRun ? NEXT_ROW : ANY_ROW
+  return lineNs * Math.min(most, Math.max(1, bytes / LINE_BYTES)) * (writes ? WRITTEN_LINE : 1)
 }
 
 function elementNs(

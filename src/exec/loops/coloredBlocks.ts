@@ -14,14 +14,13 @@
  * Tiles need few barriers where levels are many and narrow, as those of a grid are. Which cut is taken follows from sizes and
  * from what an iteration costs, by a model of four workers, however many there are.
  */
+import { NOMINAL_WORKERS } from '../../core/cost/scheduleCost.ts'
 import { cutByHistogram, cutEqual } from '../../core/partitioning.ts'
 import { type BlockSchedule, byBlock, type CutOptions, releases } from './blockSchedule.ts'
 import type { Finding } from './inspector/finding.ts'
 
 type Parallel = Exclude<Finding, { kind: 'nothing' }>
 
-/** The nominal machine. */
-const WORKERS = 4
 /** Claiming a block and waking who waits for it. */
 const BLOCK_NS = 3_000
 /** Work that is worth a block. */
@@ -227,7 +226,7 @@ function estimatedNs(
       if (start[next]! < end) start[next] = end
     }
   }
-  return longest + (work - longest) / WORKERS
+  return longest + (work - longest) / NOMINAL_WORKERS
 }
 
 function worthBlocks(ns: number): number {

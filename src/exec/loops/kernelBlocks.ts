@@ -2,6 +2,7 @@
  * The blocks that a compiled body runs in: those of its schedule, of what the inspector found, or one for all iterations
  * where order leaves no choice or is not worth its barriers.
  */
+import { nominalNs, weightIn } from '../../core/cost/nominal.ts'
 import type { FunctionIr } from '../../core/functionIr.ts'
 import type { Schedule } from '../../core/loopSpec.ts'
 import { type BlockSchedule, extentsOf, type IterationSpace } from './blockSchedule.ts'
@@ -10,11 +11,8 @@ import { cutBlocks } from './cutBlocks.ts'
 import { whyCallerOnly } from './kernelPlan.ts'
 import { laneChoice } from './laneChoice.ts'
 import type { LoopInputs } from './loopInputs.ts'
-import { nominalNs } from './nominal.ts'
 import { extentOf } from './structure.ts'
 
-/** An iteration of this or less is light: see `blockCounts`. */
-const LIGHT_ITERATION_NS = 50
 /** A colored schedule that would take more than this share of the serial time, in the model, is not worth it. */
 const MOST_SHARE = 0.8
 /** Shorter passes run on the caller's thread anyway. */
@@ -87,10 +85,9 @@ function nominalIterationNs(inputs: LoopInputs, ir: FunctionIr): number {
   return nominalNs(ir, (name, axis) => extentOf(inputs, name, axis))
 }
 
-/** How much dearer an iteration is than one of some dozen operations: dear ones are worth smaller blocks. Steps may be of cheap ones. */
+/** How many light iterations one counts as, where blocks are cut. */
 export function weightOf(inputs: LoopInputs, ir: FunctionIr): number {
-  const weight = nominalIterationNs(inputs, ir) / LIGHT_ITERATION_NS
-  return inputs.analyzed.schedule.kind === 'stepped' ? weight : Math.max(1, weight)
+  return weightIn(inputs.analyzed.schedule, nominalIterationNs(inputs, ir))
 }
 
 /** Iterations between places where buffers with maxDelay may flush: a divisor of all delays; Infinity without. */

@@ -8,6 +8,7 @@
  * Arrays that the body only adds to, and adds to update buffers, make no conflict. Of a private array each worker has a copy: an
  * iteration must have written what it reads there. The user's arrays are left alone.
  */
+import { nominalNs } from '../../core/cost/nominal.ts'
 import { Bug, LoopError, MemoryError } from '../../core/errors.ts'
 import { CHUNK } from '../../core/fixedTree.ts'
 import type { FunctionIr } from '../../core/functionIr.ts'
@@ -18,7 +19,6 @@ import type { BlockSchedule, IterationSpace } from './blockSchedule.ts'
 import type { AccessSite } from './interpreter.ts'
 import { whyNoKernel } from './kernelPlan.ts'
 import type { LoopInputs } from './loopInputs.ts'
-import { nominalNs } from './nominal.ts'
 import { copyStorage, PlainLoop } from './plainRun.ts'
 import { type RaceOrder, raceOrderOf } from './raceCheckOrder.ts'
 import { DistinctPromise, MOST_VALUES } from './raceCheckPromise.ts'

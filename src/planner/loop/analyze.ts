@@ -12,6 +12,7 @@ import { blockCounts } from '../../core/partitioning.ts'
 import type { Refusal } from '../../core/span.ts'
 import { type Access, accessesOf, returnsValue } from './accesses.ts'
 import { axisNames, subscriptTexts, symbolically } from './accessText.ts'
+import type { Considered } from './cheapest.ts'
 import { decided, withCopies } from './decision.ts'
 import { type Conflict, conflictsOf, dependenceOf } from './dependence.ts'
 import { partsOf } from './distribute.ts'
@@ -60,8 +61,9 @@ function analyzed(spec: LoopSpec, { isPart }: { readonly isPart: boolean }): Ana
       axes: axesOf(schedule),
       blocks: blocksOf(spec, schedule),
       reason: asIs ? asIsReason(obstacles) : (obstacles[0]?.message ?? fullReason(schedule, names, conflicts, copiesReason(privateArrays))),
-      ...(schedule.kind === 'stepped' ? { steps: { axes: stepAxes(schedule), inside: schedule.inner.kind } } : {}),
+      ...stepsOf(schedule),
     },
+    ...(obstacles.length > 0 ? {} : consideredOf(spec, schedule, choice.considered)),
     rejected:
       obstacles.length > 0
         ? refusedKinds(obstacles)
@@ -100,6 +102,29 @@ function analyzed(spec: LoopSpec, { isPart }: { readonly isPart: boolean }): Ana
   const all = conflictsOf(spec, orderedAccesses(accesses, reducedArrays))
   const bodies = partsOf({ spec, ir, accesses, conflicts: all })
   return bodies === undefined ? loop : inParts(loop, bodies, (part) => analyzed(part, { isPart: true }))
+}
+
+function stepsOf(schedule: Schedule): Pick<LoopPlan['schedule'], 'steps'> {
+  return schedule.kind === 'stepped' ? { steps: { axes: stepAxes(schedule), inside: schedule.inner.kind } } : {}
+}
+
+/** What the cost model compared; nothing where serial is all there is, or what the first run finds. */
+function consideredOf(spec: LoopSpec, taken: Schedule, considered: readonly Considered[]): Pick<LoopPlan, 'considered'> {
+  if (taken.kind === 'serial' || taken.kind === 'colored') return {}
+  const isKnown = (spec.over.kind === 'range' || spec.over.kind === 'dense') && !spec.over.extents.includes(undefined)
+  const best = Math.min(...considered.map(({ cost }) => cost.milliseconds))
+  const listed = considered.map(({ schedule, cost: { milliseconds, blocks, run, share } }) => ({
+    kind: plannedKind(schedule.kind),
+    axes: axesOf(schedule),
+    ...stepsOf(schedule),
+    ...(isKnown ? { predictedMilliseconds: milliseconds } : {}),
+    relative: best > 0 ? milliseconds / best : 1,
+    blocks,
+    run,
+    share,
+    taken: schedule === taken,
+  }))
+  return { considered: listed }
 }
 
 /** Chains have nothing to inspect, and no refusal: their dependences say it all. */

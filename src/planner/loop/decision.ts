@@ -3,18 +3,20 @@ import type { FunctionIr } from '../../core/functionIr.ts'
 import type { LoopPlan } from '../../core/loopPlan.ts'
 import type { LoopSpec, Schedule, SubscriptSlice } from '../../core/loopSpec.ts'
 import type { Refusal } from '../../core/span.ts'
+import { type CostedChoice, cheapestSchedule } from './cheapest.ts'
+import { costedLoop } from './costedLoop.ts'
 import type { Conflict } from './dependence.ts'
 import { inspectionOf } from './inspection.ts'
 import { isSmall, type PrivateArray, tooLargeRefusal } from './privateArrays.ts'
 import type { Vector } from './reach.ts'
-import { type Choice, chooseSchedule, distinctVectors, plannedKind } from './schedule.ts'
+import { distinctVectors, plannedKind } from './schedule.ts'
 import type { NoSlice } from './slice.ts'
 
 /** How a loop with these conflicts runs, and whether its first run is to inspect something. */
 export interface Decision {
   readonly conflicts: readonly Conflict[]
   readonly vectors: readonly Vector[]
-  readonly choice: Choice
+  readonly choice: CostedChoice
   readonly inspection: SubscriptSlice | NoSlice | undefined
   readonly schedule: Schedule
 }
@@ -28,11 +30,11 @@ export interface Context {
   readonly isPart: boolean
 }
 
-/** The freest schedule without copies. */
+/** The cheapest schedule without copies. */
 export function decided({ spec, ir, obstacles, isPart }: Context, conflicts: readonly Conflict[]): Decision {
   const order = spec.options.order ?? 'serial'
   const vectors = distinctVectors(conflicts)
-  const choice = chooseSchedule(vectors, { extents: spec.over.extents, order })
+  const choice = cheapestSchedule(vectors, { extents: spec.over.extents, order }, costedLoop(spec, ir))
   const inspection = obstacles.length === 0 && !isPart ? openInspection(spec, ir, conflicts, choice.schedule) : undefined
   const schedule: Schedule = obstacles.length > 0 ? { kind: 'serial' } : scheduleWith(inspection, choice.schedule)
   return { conflicts, vectors, choice, inspection, schedule }

@@ -224,3 +224,21 @@ test('a loop in parts', () => {
     execution caller: decided by run()"
   `)
 })
+
+test('legal schedules that were compared are listed with what decided', () => {
+  const analyzed = analyzeLoop(
+    parseLoop('([k, i, j], { c }) => { if (i > 0) c.set(k, i, j, c.get(k, i - 1, j) * 0.5 + 1) }', {
+      over: rangeOver(8, 200, 2000),
+      env: { c: denseArray('c', 8, 200, 2000) },
+    }),
+  )
+  const lines = explainLoop(analyzed).split('\n')
+  expect(lines.slice(lines.indexOf('considered'), lines.indexOf('rejected')).join('\n')).toBe(`considered
+  1d on axis 2                                       2 ms on 4 workers     64 blocks, 25 % on the longest way, runs of 31
+  1d on axis 0                                       0.98 ms on 4 workers  8 blocks, 25 % on the longest way, runs of 2000    taken
+  wavefront on axes 0, 1                             1.1 ms on 4 workers   128 blocks, 27 % on the longest way, runs of 2000
+  wavefront on axes 0, 2                             1.4 ms on 4 workers   128 blocks, 27 % on the longest way, runs of 125
+  wavefront in steps of axis 0, 1d on axis 2 inside  1.3 ms on 4 workers   128 blocks, 25 % on the longest way, runs of 125
+  and 7 more`)
+  expect(analyzed.plan.considered?.filter(({ taken }) => taken)).toHaveLength(1)
+})

@@ -28,6 +28,7 @@ export function explainLoop(
     ...section('variables', variableLines(plan)),
     ...section('accesses', accessLines(plan, file)),
     ...section('dependences', dependenceLines(analyzed)),
+    ...section('considered', consideredLines(plan)),
     ...section('rejected', rejectedLines(plan, file)),
     ...section('inspected', inspectedLines(analyzed)),
     ...footer(analyzed, options.kernel),
@@ -43,7 +44,7 @@ function header({ spec, plan }: AnalyzedLoop): string[] {
   ]
 }
 
-function scheduleText({ schedule }: Pick<LoopPlan, 'schedule'>): string {
+function scheduleText({ schedule }: { readonly schedule: Pick<LoopPlan['schedule'], 'kind' | 'axes' | 'steps'> }): string {
   const { kind, axes, steps } = schedule
   if (axes.length === 0) return kind
   if (steps === undefined) return `${kind} on ${axesText(axes)}`
@@ -134,6 +135,27 @@ function rejectedLines({ rejected }: LoopPlan, file: string | undefined): string
       ...(edit === undefined || edit === rejected[i + 1]?.edit ? [] : [`  edit: ${edit}`]),
     ]
   })
+}
+
+/** Of the schedules that lost, beside the freest, so many are shown. */
+const MOST_LOSERS = 3
+
+/** What decided between legal schedules: how long a pass, in how many blocks, how much of it in a row, and how short its runs. */
+function consideredLines({ considered = [] }: LoopPlan): string[] {
+  if (considered.length < 2) return []
+  const losers = considered.filter(({ taken }, at) => !taken && at > 0)
+  const shown = [...losers].sort((a, b) => a.relative - b.relative).slice(0, MOST_LOSERS)
+  const lines = table(
+    considered
+      .filter((one) => !losers.includes(one) || shown.includes(one))
+      .map(({ predictedMilliseconds: ms, relative, blocks, run, share, taken, ...schedule }) => [
+        scheduleText({ schedule }),
+        ms === undefined ? `${Number(relative.toPrecision(2))} of the shortest` : `${timeText(ms)} on 4 workers`,
+        `${blocks} ${blocks === 1 ? 'block' : 'blocks'}, ${Math.round(100 * share)} % on the longest way, runs of ${Math.round(run)}`,
+        taken ? 'taken' : '',
+      ]),
+  )
+  return losers.length > shown.length ? [...lines, `and ${losers.length - shown.length} more`] : lines
 }
 
 function reasonText(reason: Dependence | Refusal, file: string | undefined): string {

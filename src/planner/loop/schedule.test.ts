@@ -48,7 +48,7 @@ test.each<[string, string, TestLoop, string]>([
   [
     'in three axes, an element for each plane',
     '([i, j, k], { a }) => { if (i + 2 * j + k < 100) a.set(i + 2 * j + k, 1) }',
-    space,
+    { ...space, over: rangeOver(9, 9, 9) },
     '1d 0,1,2',
   ],
   [
@@ -96,7 +96,20 @@ test.each<[string, string, TestLoop, string]>([
     { ...plane, over: rangeOver(1, 100) },
     'serial ',
   ],
-  ['in three axes', '([i, j, k], { c }) => { c.set(i, j, k, c.get(i - 1, j + 1, k)) }', space, '1d 2'],
+  ['in three axes', '([i, j, k], { c }) => { c.set(i, j, k, c.get(i - 1, j + 1, k)) }', { ...space, over: rangeOver(20, 20, 20) }, '1d 2'],
+  ['in three larger axes, rows stay whole', '([i, j, k], { c }) => { c.set(i, j, k, c.get(i - 1, j + 1, k)) }', space, '1d 0,1'],
+  [
+    'many narrow slices of columns, or few of whole rows',
+    '([k, i, j], { c }) => { if (i > 0) c.set(k, i, j, c.get(k, i - 1, j) * 0.5 + 1) }',
+    { over: rangeOver(8, 200, 2000), env: { c: denseArray('c', 8, 200, 2000) } },
+    '1d 0',
+  ],
+  [
+    'three planes apart keep their rows',
+    '([k, i, j], { c }) => { c.set(k, i, j, c.get(k, i - 1, j) + c.get(k, i, j - 1)) }',
+    { over: rangeOver(3, 1200, 1200), env: { c: denseArray('c', 3, 1200, 1200) } },
+    '1d 0',
+  ],
   ['unknown subscripts', '([i], { a, x }) => { a.set(x.get(i), 1) }', { ...line, ...any }, 'colored '],
   ['a chain', '([i], { a, x }) => { if (i > 0) a.set(i, a.get(i - 1) + x.get(i)) }', line, 'serial '],
   ['chains apart', '([i], { a }) => { if (i > 3) a.set(i, a.get(i - 4)) }', line, 'colored '],

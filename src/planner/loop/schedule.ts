@@ -73,29 +73,44 @@ export interface Space {
   readonly order: 'serial' | 'any'
 }
 
-/** From the freest to the most ordered; the first legal one is taken. */
+/** From the freest to the most ordered. */
 export const KINDS = ['independent', '1d', '2d', 'wavefront', 'skewed', 'stepped', 'serial'] as const
 export type PlannedKind = (typeof KINDS)[number]
 
+type StaticSchedule = Exclude<Schedule, { kind: 'colored' }>
+
 export interface Choice {
-  readonly schedule: Exclude<Schedule, { kind: 'colored' }>
+  readonly schedule: StaticSchedule
   /** The freer kinds that were tried in vain, in that order. */
   readonly rejected: readonly PlannedKind[]
 }
 
+/** A legal schedule, with the freer kinds of which none is. */
+export interface LegalSchedule extends Choice {
+  readonly kind: PlannedKind
+}
+
 /** The freest legal schedule; the same for every number of workers. */
 export function chooseSchedule(vectors: readonly Vector[], space: Space): Choice {
+  for (const { schedule, rejected } of legalSchedules(vectors, space)) return { schedule, rejected }
+  return { schedule: { kind: 'serial' }, rejected: [] }
+}
+
+/** The legal schedules from the freest on, and of each kind at most so many. Serial, the last, is always among them. */
+export function* legalSchedules(vectors: readonly Vector[], space: Space, mostOfKind = 1): Generator<LegalSchedule, void, void> {
   const rejected: PlannedKind[] = []
   for (const kind of KINDS) {
-    let tried = false
+    let [tried, found] = [false, 0]
     for (const forms of cutChoices(kind, vectors, space)) {
       tried = true
-      const schedule = kind === 'stepped' ? stepped(forms.length, vectors, space) : unstepped(kind, forms, vectors, space)
-      if (schedule !== undefined) return { schedule, rejected }
+      const schedules = kind === 'stepped' ? stepped(forms.length, vectors, space) : unstepped(kind, forms, vectors, space)
+      for (const schedule of schedules) {
+        if (found++ < mostOfKind) yield { kind, schedule, rejected: [...rejected] }
+      }
+      if (found >= mostOfKind) break
     }
-    if (tried) rejected.push(kind)
+    if (tried && found === 0) rejected.push(kind)
   }
-  return { schedule: { kind: 'serial' }, rejected }
 }
 
 /** The schedule of a kind cut along some forms, if all vectors allow it. */
@@ -104,24 +119,23 @@ function unstepped(
   forms: readonly Form[],
   vectors: readonly Vector[],
   { order }: Space,
-): InnerSchedule | { readonly kind: 'serial' } | undefined {
-  return vectors.every((vector) => allowsVector(kind, vector, forms, order)) ? scheduleOf(kind, forms) : undefined
+): readonly (InnerSchedule | { readonly kind: 'serial' })[] {
+  return vectors.every((vector) => allowsVector(kind, vector, forms, order)) ? [scheduleOf(kind, forms)] : []
 }
 
-/** The first `outer` axes in order, and inside a step the freest schedule that the vectors within one step allow. */
-function stepped(outer: number, vectors: readonly Vector[], space: Space): Choice['schedule'] | undefined {
+/** The first `outer` axes in order, and inside a step the schedules that the vectors within one step allow, the freest first. */
+function* stepped(outer: number, vectors: readonly Vector[], space: Space): Generator<StaticSchedule, void, void> {
   const inside = vectors.filter((vector) => !isCarried(vector, outer))
-  if (!inside.every((vector) => vector.slice(0, outer).every((distance) => distance === 0))) return undefined
+  if (!inside.every((vector) => vector.slice(0, outer).every((distance) => distance === 0))) return
   // Inside a step the outer axes have one index, and nothing is cut along an axis of one index.
   const step = { ...space, extents: space.extents.map((extent, axis) => (axis < outer ? 1 : extent)) }
   for (const kind of KINDS) {
     if (kind === 'stepped' || kind === 'serial') continue
     for (const forms of cutChoices(kind, inside, step)) {
-      const inner = unstepped(kind, forms, inside, step)
-      if (inner !== undefined && inner.kind !== 'serial') return { kind: 'stepped', outer, inner }
+      const [inner] = unstepped(kind, forms, inside, step)
+      if (inner !== undefined && inner.kind !== 'serial') yield { kind: 'stepped', outer, inner }
     }
   }
-  return undefined
 }
 
 /** Whether the first `outer` axes alone tell that p comes before q: their first entry that is not 0 is surely positive. */

@@ -1,8 +1,9 @@
 /**
  * How heavy an iteration is, whatever kernel runs it: so many nanoseconds for each operation of a slow one. Blocks are cut by it,
- * and so it may not follow from what was compiled: a cut decides on bits. What a pass takes is estimated in `estimate.ts`.
+ * and so it may not follow from what was compiled: a cut decides on bits. What it takes is estimated in `iterationCost.ts`.
  */
-import { type Expr, expressionsOf, type FunctionIr, nestedOf, type Primitive, type Stmt, visitExpr } from '../../core/functionIr.ts'
+import { type Expr, expressionsOf, type FunctionIr, nestedOf, type Primitive, type Stmt, visitExpr } from '../functionIr.ts'
+import type { Schedule } from '../loopSpec.ts'
 
 /** Turns of a loop whose count is not known. */
 const UNKNOWN_TURNS = 16
@@ -13,6 +14,15 @@ const NS_PER_CALL = 8
 export function nominalNs(ir: FunctionIr, extentOf: (array: string, axis: number) => number | undefined): number {
   const parameters = new Map(ir.parameters.map((parameter) => [parameter.name, parameter.value]))
   return 2 + blockNs(ir.body, { parameters, extentOf })
+}
+
+/** An iteration of this or less is light: see `blockCounts`. */
+const LIGHT_ITERATION_NS = 50
+
+/** How much dearer an iteration is than one of some dozen operations: dear ones are worth smaller blocks. Steps may be of cheap ones. */
+export function weightIn({ kind }: Schedule, nominal: number): number {
+  const weight = nominal / LIGHT_ITERATION_NS
+  return kind === 'stepped' ? weight : Math.max(1, weight)
 }
 
 interface Known {

@@ -1,0 +1,175 @@
+/**
+ * What a pass takes under a schedule, predicted for a nominal machine: how a schedule is chosen among those that are legal.
+ *
+ *     pass = iterations x nanoseconds of one x share  +  blocks  +  steps
+ *
+ * - *nanoseconds of one* depend on the schedule: blocks that cut the last axis make runs short, and the rows of a large array
+ *   are begun more often (`memory.ts`); where elements lie block by block, keys and values are copied there first.
+ * - *share*: the part of the iterations on the longest way through the blocks, for so many workers; blocks are taken to be as equal
+ *   as the cuts by the histogram of the data make them. Blocks that wait for equally
+ *   many others before them run together; no worker has less of them than the largest, nor all together less than the whole.
+ * - *blocks* are claimed; those that wait for others are handed on. At the end of a *step* all wait for all.
+ *
+ * Everything follows from the body and the extents: never from a clock or from the workers that there are, since the schedule may
+ * decide on the bits of the result.
+ */
+import type { InnerSchedule, Schedule } from '../loopSpec.ts'
+import { blockCounts, rangeAlong } from '../partitioning.ts'
+import { weightIn } from './nominal.ts'
+
+/** Workers of the nominal machine. */
+export const NOMINAL_WORKERS = 4
+/** Claiming a block; handing on one that others wait for; the end of a step. */
+const CLAIM_NS = 300
+const RELEASE_NS = 2_000
+const STEP_END_NS = 5_000
+/** Beginning one of the pieces that a slanted block is made of: where two axes are slanted, and where more are. */
+const PIECE_NS = 150
+const DEEP_PIECE_NS = 800
+/** Copying the keys and the value of an element to its block, and over how many passes that is spread. */
+const COPY_NS = 10
+const PASSES_OF_A_COPY = 4
+
+type Parallel = Exclude<Schedule, { readonly kind: 'colored' | 'serial' }>
+
+export interface CostedLoop {
+  readonly extents: readonly number[]
+  readonly iterations: number
+  /** Whether every key of the box is an iteration, so that the last index runs from one to the next. */
+  readonly isBox: boolean
+  readonly partitions: number | readonly number[] | undefined
+  /** Nominal nanoseconds of an iteration: what blocks are cut by. */
+  readonly nominalNs: number
+  /** Nanoseconds of an iteration in runs of so many. */
+  readonly iterationNs: (run: number) => number
+}
+
+export interface ScheduleCost {
+  readonly milliseconds: number
+  readonly blocks: number
+  /** Iterations in a row. */
+  readonly run: number
+  /** The part of the iterations on the longest way through the blocks. */
+  readonly share: number
+}
+
+/** A pass with so many workers; what decides is their nominal number. */
+export function scheduleCost(schedule: Schedule, loop: CostedLoop, workers: number = NOMINAL_WORKERS): ScheduleCost {
+  if (schedule.kind === 'serial' || schedule.kind === 'colored') {
+    return { milliseconds: (loop.iterations * loop.iterationNs(fullRun(loop))) / 1e6, blocks: 1, run: fullRun(loop), share: 1 }
+  }
+  const { iterations, extents } = loop
+  const counts = blockCounts(schedule, extents, loop.partitions, iterations, weightIn(schedule, loop.nominalNs))
+  const outer = schedule.kind === 'stepped' ? schedule.outer : 0
+  const inner = schedule.kind === 'stepped' ? schedule.inner : schedule
+  const along = counts.slice(outer)
+  const inStep = productOf(along)
+  // steps of one block are none: the whole loop then is one
+  const steps = inStep === 1 ? 1 : productOf(counts.slice(0, outer))
+  const blocks = steps * inStep
+  const run = runOf(inner, along, loop, outer)
+  const share = shareOf(inner, along, loop, workers)
+  const ns = loop.iterationNs(run) + pieceNs(inner, along, loop) + copyNs(schedule, loop)
+  const isOrdered = inner.kind !== 'independent' && inner.kind !== '1d'
+  const blocksNs = (blocks * (isOrdered ? RELEASE_NS : CLAIM_NS)) / workers
+  const stepsNs = outer > 0 && inStep > 1 ? steps * STEP_END_NS : 0
+  return { milliseconds: (iterations * ns * share + blocksNs + stepsNs) / 1e6, blocks, run, share }
+}
+
+/** What no schedule can be faster than: all work in long runs, evenly shared. */
+export function leastMs(loop: CostedLoop): number {
+  return (loop.iterations * loop.iterationNs(fullRun(loop))) / NOMINAL_WORKERS / 1e6
+}
+
+function fullRun({ extents }: CostedLoop): number {
+  return Math.max(1, extents[extents.length - 1] ?? 1)
+}
+
+/** Iterations in a row inside a block: as many as the last axis has there. */
+function runOf(schedule: InnerSchedule, counts: readonly number[], loop: CostedLoop, outer: number): number {
+  const { extents } = loop
+  const last = extents.length - 1
+  const full = fullRun(loop)
+  switch (schedule.kind) {
+    case 'independent': {
+      // runs of positions; of one axis, a block is one
+      const inBlock = productOf(extents.slice(outer)) / (counts[0] ?? 1)
+      return Math.max(1, Math.min(full, inBlock))
+    }
+    case '1d':
+      if ('form' in schedule) return bandWidth(schedule.form, last, counts[0] ?? 1, loop)
+      return schedule.axis === last ? Math.max(1, full / (counts[0] ?? 1)) : full
+    case '2d':
+    case 'wavefront': {
+      const cut = schedule.axes.indexOf(last)
+      return cut < 0 ? full : Math.max(1, full / (counts[cut] ?? 1))
+    }
+    case 'skewed':
+      return Math.min(...schedule.forms.map((form, i) => bandWidth(form, last, counts[i] ?? 1, loop)))
+  }
+}
+
+/** Slanted blocks are made of boxes, one for each index of the axes before the last that is slanted. */
+function pieceNs(schedule: InnerSchedule, counts: readonly number[], loop: CostedLoop): number {
+  const forms = schedule.kind === 'skewed' ? schedule.forms : schedule.kind === '1d' && 'form' in schedule ? [schedule.form] : []
+  const last = Math.max(-1, ...forms.map((form) => form.findLastIndex((coefficient) => coefficient !== 0)))
+  if (last < 0) return 0
+  const size = Math.min(...forms.map((form, i) => bandWidth(form, last, counts[i] ?? 1, loop)))
+  const slanted = loop.extents.filter((_, axis) => forms.some((form) => (form[axis] ?? 0) !== 0)).length
+  return (slanted > 2 ? DEEP_PIECE_NS : PIECE_NS) / (size * productOf(loop.extents.slice(last + 1)))
+}
+
+/** How far an index goes inside a band of a form. */
+function bandWidth(form: readonly number[], axis: number, count: number, { extents }: CostedLoop): number {
+  const coefficient = Math.abs(form[axis] ?? 0)
+  const full = Math.max(1, extents[axis] ?? 1)
+  if (coefficient === 0) return full
+  const [low, high] = rangeAlong(form, extents)
+  return Math.max(1, Math.min(full, (high - low) / count / coefficient))
+}
+
+/** With equal loads: the part of all iterations on the longest way through the blocks. */
+function shareOf(schedule: InnerSchedule, counts: readonly number[], loop: CostedLoop, workers: number): number {
+  const [rows = 1, columns = 1] = counts
+  switch (schedule.kind) {
+    case 'independent':
+    case '1d':
+      return Math.ceil(rows / workers) / rows
+    case '2d':
+      return Math.max(1 / Math.min(rows, columns), 1 / workers)
+    case 'wavefront':
+    case 'skewed': {
+      // bands of a skewed space reach beyond it: its whole blocks are larger than the mean
+      const fill = schedule.kind === 'skewed' ? fillOf(schedule.forms, loop) : 1
+      let longest = 0
+      for (let front = 0; front < rows + columns - 1; front++) {
+        const together = Math.min(front + 1, rows, columns, rows + columns - 1 - front)
+        longest += Math.max(1 / fill, together / workers)
+      }
+      return Math.min(1, longest / (rows * columns))
+    }
+  }
+}
+
+/** The part of a skewed grid that the iterations fill. */
+function fillOf(forms: readonly (readonly number[])[], { extents }: CostedLoop): number {
+  const cut = [...new Set(forms.flatMap((form) => form.flatMap((coefficient, axis) => (coefficient === 0 ? [] : [axis]))))]
+  const points = productOf(cut.map((axis) => extents[axis] ?? 1))
+  const cells = productOf(
+    forms.map((form) => {
+      const [low, high] = rangeAlong(form, extents)
+      return Math.max(1, high - low)
+    }),
+  )
+  return Math.min(1, Math.max(1e-3, points / cells))
+}
+
+/** Elements that are not iterated over in key order lie in the order of their blocks. */
+function copyNs(schedule: Parallel, { isBox }: CostedLoop): number {
+  if (isBox || schedule.kind === 'independent' || (schedule.kind === '1d' && 'axis' in schedule && schedule.axis === 0)) return 0
+  return COPY_NS / PASSES_OF_A_COPY
+}
+
+function productOf(numbers: readonly number[]): number {
+  return numbers.reduce((product, number) => product * number, 1)
+}

@@ -1,0 +1,46 @@
+/**
+ * Which of the legal schedules is taken: the one whose pass the cost model expects to be over first. A schedule that is nearly as
+ * fast and freer is taken before it, so that plans do not turn on a model's last percent.
+ *
+ * An independent loop has nothing to choose: no schedule has longer runs, evener shares or fewer waits. And where the freest is
+ * close to what any schedule could reach, no other is looked for.
+ */
+import { type CostedLoop, leastMs, type ScheduleCost, scheduleCost } from '../../core/cost/scheduleCost.ts'
+import type { Vector } from './reach.ts'
+import { type Choice, legalSchedules, type Space } from './schedule.ts'
+
+/** So much longer than the shortest, and so many milliseconds more, is as good as it: the model is no better than that. */
+const NEAR = 1.5
+const NEAR_MS = 0.5
+/** Cuts of one kind that are compared. */
+const MOST_OF_KIND = 3
+
+/** A legal schedule and what a pass of it is expected to take, with the workers of the nominal machine. */
+export interface Considered {
+  readonly schedule: Choice['schedule']
+  readonly cost: ScheduleCost
+}
+
+export interface CostedChoice extends Choice {
+  /** The schedules that were compared, the freest first, with the chosen one among them. */
+  readonly considered: readonly Considered[]
+}
+
+export function cheapestSchedule(vectors: readonly Vector[], space: Space, loop: CostedLoop): CostedChoice {
+  const isNear = (ms: number, best: number): boolean => ms <= NEAR * best + NEAR_MS
+  const [freest] = legalSchedules(vectors, space)
+  if (freest === undefined) return { schedule: { kind: 'serial' }, rejected: [], considered: [] }
+  const { schedule, rejected } = freest
+  const cost = scheduleCost(schedule, loop)
+  const isAlone = freest.kind === 'independent' || freest.kind === 'serial' || isNear(cost.milliseconds, leastMs(loop))
+  if (isAlone) return { schedule, rejected, considered: [{ schedule, cost }] }
+  const legal = [...legalSchedules(vectors, space, MOST_OF_KIND)].filter(({ kind }) => kind !== 'serial')
+  const costed = legal.map((one) => ({ ...one, cost: scheduleCost(one.schedule, loop) }))
+  const best = Math.min(...costed.map((one) => one.cost.milliseconds))
+  const chosen = costed.find((one) => isNear(one.cost.milliseconds, best)) ?? freest
+  return {
+    schedule: chosen.schedule,
+    rejected: chosen.rejected,
+    considered: costed.map((one) => ({ schedule: one.schedule, cost: one.cost })),
+  }
+}
