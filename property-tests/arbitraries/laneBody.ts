@@ -174,7 +174,7 @@ function statementsOver(scope: LaneScope, { names, rows, form }: Arrays): fc.Arb
       },
       { weight: 1, arbitrary: test.map((e) => [branch(e, [scope.leave], [])]) },
       {
-        weight: 4,
+        weight: scope.isSingle === true ? 1 : 4,
         arbitrary: atBorders(scope, { own, sources, rows, value, stored, name }),
       },
       ...(scope.sums.length === 0 ? [] : [{ weight: 1, arbitrary: summed(scope.sums, value) }]),
@@ -274,10 +274,10 @@ interface Bordered {
 
 /** Elements beside the index where the index, and sometimes a key, is not at a border: tested in all the ways one does. */
 function atBorders(
-  { index, steady, leave }: LaneScope,
+  { index, steady, leave, isSingle }: LaneScope,
   { own, sources, rows, value, stored, name }: Bordered,
 ): fc.Arbitrary<readonly Stmt[]> {
-  const from = fc.constantFrom(...(sources.length === 0 ? ['grid'] : sources))
+  const from = fc.constantFrom(...(sources.length > 0 ? sources : [isSingle === true ? 'other' : 'grid']))
   const beside = (by: fc.Arbitrary<number>): fc.Arbitrary<Expr> =>
     fc.tuple(from, fc.constantFrom(...rows), by).map(([array, row, by]): Expr => {
       return { kind: 'Read', ...placeIn(array, row, by === 0 ? index : binary('+', index, literal(by))), span }

@@ -352,3 +352,22 @@ test('a loop that is left between its borders is left', async () => {
   })
   expect((await loop.verify()).identical).toBe(true)
 })
+
+test('a short loop of elements that data name is written out', async () => {
+  const [index, weight, y] = [session.zeros([30, 16], { dtype: 'i32' }), session.random([50], { seed: 1 }), session.zeros([30])]
+  await index.assign(
+    [null, null],
+    Array.from({ length: 480 }, (_, i) => (i * 7) % 50),
+  )
+  const loop = session.loop(session.range(30), { index, weight, y }, ([s], { index, weight, y }) => {
+    let sum = 0
+    for (let k = 0; k < 16; k++) {
+      if (index.get(s, k) === 3) continue
+      if (index.get(s, k) === 5) break
+      sum += weight.get(index.get(s, k))
+    }
+    y.set(s, sum)
+  })
+  expect((await loop.verify()).identical).toBe(true)
+  expect(loop.explain({ kernel: true })).toContain(', written out\n')
+})

@@ -41,6 +41,8 @@ export interface Access {
   /** Accesses of one row have one name. */
   readonly row: string
   readonly known: KnownAddress
+  /** The address at a value of the index. */
+  readonly at: (index: number) => KnownAddress
   /** The local that holds the bytes from one turn's element to the next, where the index runs along another axis than the last. */
   readonly stride: number | undefined
   readonly subscripts: readonly Expr[]
@@ -208,6 +210,14 @@ export function hoistedAccesses(w: KernelWriter, found: readonly Found[], turnin
     const code = [...I.localGet(base), ...(first.axis < 0 ? [] : [...I.localGet(turning.index.slot), ...step, OP.i32Add])]
     for (const { found: one, dtype, axis, isLast, offset } of members) {
       const known = { code: () => code, offset: isLast ? (offset - least) << shift : 0 }
+      const at = (value: number): KnownAddress => {
+        const bytes = isLast ? value << shift : 0
+        // Where the row starts before its array, an address and an offset would not wrap around.
+        if (axis < 0 || (isLast && least >= 0 && value >= 0))
+          return { code: () => I.localGet(base), offset: known.offset + (axis < 0 ? 0 : bytes) }
+        const step = stride === undefined ? I.i32Const(bytes) : [...I.localGet(stride), ...I.i32Const(value), OP.i32Mul]
+        return { code: () => [...I.localGet(base), ...step, OP.i32Add], offset: known.offset }
+      }
       const { node, kind, array } = one
       accesses.set(node, {
         node,
@@ -220,6 +230,7 @@ export function hoistedAccesses(w: KernelWriter, found: readonly Found[], turnin
         offset,
         row,
         known,
+        at,
         stride,
         subscripts: one.subscripts,
       })

@@ -11,9 +11,11 @@ import { type Stmt, visitStmts } from '../../core/functionIr.ts'
 import { placeText } from '../../core/span.ts'
 import { type Borders, bordersOf } from './wasmBorders.ts'
 import { carriedReads } from './wasmCarried.ts'
+import { fewValues } from './wasmCounted.ts'
 import { type Code, I, OP } from './wasmEncoder.ts'
 import { changedIn, hasLoop, returnsValue } from './wasmLocals.ts'
 import { accessesOf, hoistedAccesses, type LoopIndex, type Turning } from './wasmLoopAccess.ts'
+import { type FewTurns, fewTurns, MOST_TURNS, writtenOut } from './wasmShortLoops.ts'
 import type { WasmType } from './wasmTypes.ts'
 import { vectorLoop, vectorNest } from './wasmVectors.ts'
 import type { For, KernelWriter } from './wasmWriter.ts'
@@ -45,6 +47,8 @@ export interface InnerLoop {
   /** Whether a turn is an iteration. */
   readonly isRun: boolean
   readonly turns: (known: Turns) => Code
+  /** What may be written out turn by turn. */
+  readonly few?: FewTurns | undefined
 }
 
 /** A counted loop after its index has its first value; undefined when nothing is gained. */
@@ -58,7 +62,10 @@ export function fastFor(w: KernelWriter, stmt: For, index: LoopIndex, turns: Inn
   const test = [...I.localGet(index.slot), ...I.localGet(limit), step > 0 ? OP.i32LtS : OP.i32GtS]
   const known: InnerLoop['turns'] = (more) => turns(more.before === undefined ? more : { test, ...more })
   const name = `for ${counted.local} at ${placeText(span)}`
-  const code = fastLoop(w, { name, place: placeText(span), body, source: body, step, index, limit, isRun: false, turns: known })
+  const values = fewValues(w, counted, MOST_TURNS)
+  const few = values && { local: counted.local, label: stmt.label, values }
+  const place = placeText(span)
+  const code = fastLoop(w, { name, place, body, source: body, step, index, limit, isRun: false, turns: known, few })
   return code === undefined ? undefined : [...end.code, ...I.localSet(limit), ...code]
 }
 
@@ -116,6 +123,7 @@ function apartFromBorders(w: KernelWriter, loop: InnerLoop, { body, seen, from, 
   const between: InnerLoop = {
     ...loop,
     name: isApart ? `${name} between its borders` : name,
+    few: undefined,
     body,
     index: { ...index, seen },
     turns: (more) => loop.turns({ test, body, seen, ...more }),
@@ -162,9 +170,11 @@ function wholeLoop(w: KernelWriter, loop: InnerLoop): Code | undefined {
     const { reads, writes, before, after, count } = carriedReads(w, loop, accesses, turning)
     w.held = new Map([...outer.held, ...reads])
     w.carried = writes
-    const code = loop.turns({ before, after })
+    const few = vectors.code.length === 0 ? fewTurns(loop, accesses) : undefined
+    const code = few === undefined ? loop.turns({ before, after }) : [...before, ...writtenOut(w, few, loop, accesses, after)]
     const carried = count === 0 ? '' : `, ${count} ${count === 1 ? 'read' : 'reads'} carried from turn to turn`
-    w.loops.push({ text: `${loop.name}: ${vectors.summary}${carried}`, lanes: vectors.lanes, ...placed(loop) })
+    const short = few === undefined ? '' : ', written out'
+    w.loops.push({ text: `${loop.name}: ${vectors.summary}${carried}${short}`, lanes: vectors.lanes, ...placed(loop) })
     Object.assign(w, outer)
     return code
   }

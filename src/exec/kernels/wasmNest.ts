@@ -189,7 +189,7 @@ export class Nest {
     const stride = axis < 0 || isLast ? undefined : this.#stride(number, axis, rank, shift)
     const memory = memoryOf(w, found)
     const known = { code: () => code, offset: bytes }
-    const access: Access = { node, kind, array, dtype, memory, axis, isLast, offset, row: '', known, stride, subscripts }
+    const access: Access = { node, kind, array, dtype, memory, axis, isLast, offset, row: '', known, at: () => known, stride, subscripts }
     this.#made.push(access)
     return access
   }
