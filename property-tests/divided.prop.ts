@@ -6,6 +6,7 @@ import fc from 'fast-check'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { prepareLoop } from '../src/exec/loops/loopRun.ts'
 import { analyzeLoop } from '../src/planner/loop/analyze.ts'
+import { apart } from '../src/planner/loop/apart.ts'
 import { dividedLoop } from './arbitraries/dividedLoop.ts'
 import type { RandomLoop } from './arbitraries/loopBody.ts'
 import { withScratch } from './arbitraries/scratchLoop.ts'
@@ -31,16 +32,20 @@ test(
   'loops in parts have the bits of plain JavaScript in key order on any number of workers',
   async () => {
     let inParts = 0
+    let takenApart = 0
     // A scratch array that all statements read keeps together what it would otherwise be wrong to split.
     const loops = fc.oneof({ weight: 3, arbitrary: dividedLoop() }, { weight: 1, arbitrary: dividedLoop().map(withScratch) })
     await fc.assert(
       fc.asyncProperty(loops, partitions, fc.constantFrom(2, 3, 8), async (loop, count, several) => {
-        if (analyzeLoop(loop.spec).parts !== undefined) inParts++
+        const { parts, writtenArrays } = analyzeLoop(loop.spec)
+        if (parts !== undefined) inParts++
+        if (parts !== undefined && apart(loop.spec, loop.ir, new Set(writtenArrays)) !== loop.ir) takenApart++
         for (const workers of [1, several]) expectSerial(loop, await runRandomLoop(machine, workers, loop, { partitions: count }), workers)
       }),
       RUN,
     )
     if (RUNS >= 100) expect(inParts).toBeGreaterThan(RUNS / 10)
+    if (RUNS >= 100) expect(takenApart).toBeGreaterThan(RUNS / 50)
   },
   TIMEOUT_MS,
 )

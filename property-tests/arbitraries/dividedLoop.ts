@@ -5,6 +5,10 @@
  *     const n2 = 0.7 x[i] + 0.3 b[i]            if (x[i] > n2) d[i] = …                count.add(i, …)
  *     for (k < 3) b[i + k] = …                  n1 = …                                 if (…) throw …
  *
+ * Some of them stand under one test, with others in its `else`, or after an early return:
+ *
+ *     if (i > 2) { … } else { … }               if (x[i] > 1) return               if (i % 3 < n1) { …; return }
+ *
  * Over two axes the index of an array is i, j or i + j.
  */
 import fc from 'fast-check'
@@ -31,11 +35,26 @@ interface RawStatement {
   readonly local: number | undefined
 }
 
+/** Tests of a test of several statements: of the index, of an array, or of a local if there is one. */
+const TESTS = ['index', 'index', 'turn', 'array', 'local'] as const
+
+/** Statements from one to another under a test, from there to a third in its `else`. */
+interface RawTest {
+  readonly test: (typeof TESTS)[number]
+  readonly of: RawPlace
+  readonly local: number
+  readonly from: number
+  readonly yes: number
+  readonly no: number
+  readonly returns: boolean
+}
+
 export interface RawDivided {
   readonly extents: readonly number[]
   readonly over: 'range' | 'dense'
   readonly order: 'serial' | 'any'
   readonly statements: readonly RawStatement[]
+  readonly tests: readonly RawTest[]
   readonly alias: boolean
   readonly seed: number
 }
@@ -51,6 +70,15 @@ export function dividedLoop(options: { readonly throws?: boolean } = {}): fc.Arb
     other: place,
     local: fc.option(fc.nat(3), { nil: undefined }),
   })
+  const test = fc.record({
+    test: fc.constantFrom(...TESTS),
+    of: place,
+    local: fc.nat(3),
+    from: fc.nat(4),
+    yes: fc.nat(4),
+    no: fc.nat(2),
+    returns: fc.boolean(),
+  })
   return fc
     .record({
       extents: fc.oneof(
@@ -60,6 +88,7 @@ export function dividedLoop(options: { readonly throws?: boolean } = {}): fc.Arb
       over: fc.constantFrom<('range' | 'dense')[]>('range', 'range', 'dense'),
       order: fc.constantFrom<('serial' | 'any')[]>('serial', 'serial', 'any'),
       statements: fc.array(statement, { minLength: 2, maxLength: 7 }),
+      tests: fc.oneof(fc.constant([]), fc.array(test, { minLength: 1, maxLength: 2 })),
       alias: fc.integer({ min: 0, max: 7 }).map((n) => n === 7),
       seed: fc.nat(),
     })
@@ -150,7 +179,17 @@ export function buildDivided(raw: RawDivided): RandomLoop {
       }
     }
   }
-  const body = raw.statements.flatMap(statements)
+  const flat = raw.statements.flatMap(statements)
+  const testOf = ({ test, of, local }: RawTest, before: readonly Stmt[]): Expr => {
+    const own = before.filter((stmt) => stmt.kind === 'Let')
+    const index = indices[of.index % indices.length] ?? i
+    if (test === 'turn') return binary('<', binary('%', index, number(3)), number(of.offset))
+    if (test === 'array') return binary('>', read(of), number(1))
+    if (test === 'local' && own.length > 0)
+      return binary('>', { kind: 'Local', name: own[local % own.length]?.local ?? '', span }, number(1))
+    return binary('>', index, number(of.offset - 1))
+  }
+  const body = raw.tests.reduce((stmts, one) => underTest(stmts, one, testOf), flat)
   const random = pseudoRandom(raw.seed)
   const length = extents.reduce((sum, extent) => sum + extent, 0) + ROOM
   const array = (identity: number, names: readonly string[], dtype: 'f64' | 'i32'): RandomArray => ({
@@ -193,6 +232,20 @@ export function buildDivided(raw: RawDivided): RandomLoop {
   return Object.defineProperty({ spec, ir, source, arrays, iterations }, fc.toStringMethod, {
     value: () => `\nover ${over} [${extents.join(', ')}], order ${raw.order}, seed ${raw.seed}\n${source}\n`,
   })
+}
+
+/** The statements with some of them under a test, unless others need a local that is declared there. */
+function underTest(stmts: readonly Stmt[], raw: RawTest, testOf: (raw: RawTest, before: readonly Stmt[]) => Expr): Stmt[] {
+  const before = stmts.slice(0, raw.from)
+  const yes = stmts.slice(raw.from, raw.from + raw.yes)
+  const no = stmts.slice(raw.from + raw.yes, raw.from + raw.yes + raw.no)
+  const after = stmts.slice(raw.from + raw.yes + raw.no)
+  const hides = (inside: readonly Stmt[], outside: readonly Stmt[]) =>
+    inside.some((stmt) => stmt.kind === 'Let' && JSON.stringify(outside).includes(`"${stmt.local}"`))
+  if (hides(yes, [...no, ...after]) || hides(no, after)) return [...stmts]
+  const end: Stmt[] = raw.returns ? [{ kind: 'Return', span }] : []
+  // biome-ignore lint/suspicious/noThenProperty: the IR's own word, and no promise
+  return [...before, { kind: 'If', test: testOf(raw, before), then: [...yes, ...end], else: no, span }, ...after]
 }
 
 /** Numbers in [0, 1), the same for the same seed. */

@@ -12,6 +12,7 @@ import { blockCounts } from '../../core/partitioning.ts'
 import type { Refusal } from '../../core/span.ts'
 import { type Access, accessesOf, returnsValue } from './accesses.ts'
 import { axisNames, subscriptTexts, symbolically } from './accessText.ts'
+import { apart } from './apart.ts'
 import type { Considered } from './cheapest.ts'
 import { decided, withCopies } from './decision.ts'
 import { type Conflict, conflictsOf, dependenceOf } from './dependence.ts'
@@ -99,8 +100,9 @@ function analyzed(spec: LoopSpec, { isPart }: { readonly isPart: boolean }): Ana
   }
   if (isPart || schedule.kind !== 'serial' || obstacles.length > 0) return loop
   // What statements do to one another counts here, reads of what the same iteration wrote too.
-  const all = conflictsOf(spec, orderedAccesses(accesses, reducedArrays))
-  const bodies = partsOf({ spec, ir, accesses, conflicts: all })
+  const dividable = apart(spec, ir, new Set(loop.writtenArrays))
+  const own = dividable === ir ? accesses : accessesOf(spec, dividable)
+  const bodies = partsOf({ spec, ir: dividable, accesses: own, conflicts: conflictsOf(spec, orderedAccesses(own, reducedArrays)) })
   return bodies === undefined ? loop : inParts(loop, bodies, (part) => analyzed(part, { isPart: true }))
 }
 

@@ -43,6 +43,28 @@ export function hasReadValue(form: Form): boolean {
   return form.terms.some(({ variable }) => variable.kind === 'distinct')
 }
 
+/** Whether all iterations in which the access happens have the same index along some axis, as those of `if (i === 0)`. */
+export function isAtBorder(spec: LoopSpec, access: Access, budget: Budget): boolean {
+  const { rank, extents } = spec.over
+  if (access.constraints.length === 0 || budget.left <= 0) return false
+  const facts = new Facts(rank)
+  for (const side of ['p', 'q'] as const) {
+    for (const [axis, extent] of extents.entries()) {
+      facts.within(side, keyForm(spec, axis), extent === undefined ? undefined : constantForm(extent))
+    }
+    for (const constraint of access.constraints) facts.hold(side, constraint)
+  }
+  try {
+    const { systems } = facts.systems()
+    return extents.some(
+      (extent, axis) => extent !== 1 && systems.every((system) => !maySolve(system.copy().atLeast(rank + axis, axis, 1), budget)),
+    )
+  } catch (error) {
+    if (!(error instanceof TooLarge)) throw error
+    return false
+  }
+}
+
 function neverHolds(spec: LoopSpec, access: Access, outside: Constraint, budget: Budget): boolean {
   if (budget.left <= 0) return false
   const { rank, extents } = spec.over

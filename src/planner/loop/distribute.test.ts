@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { denseArray, parseLoop, rangeOver, type TestLoop } from '../../../property-tests/arbitraries/parseBody.ts'
+import { nestedOf } from '../../core/functionIr.ts'
 import type { LoopSpec } from '../../core/loopSpec.ts'
 import { analyzeLoop } from './analyze.ts'
 
@@ -141,11 +142,11 @@ test('additions to one accumulator, or to one array, stay in one part', () => {
   ).toBe('whole, serial')
 })
 
-test('a body that ends early, or uses a buffer, stays whole', () => {
+test('a body that ends early somewhere inside, or uses a buffer, stays whole', () => {
   expect(
     partsOf(`([i], { a, b, x }) => {
-      if (i === 0) { return }
-      a.set(i, a.get(i - 1) + x.get(i))
+      a.set(i, (i > 0 ? a.get(i - 1) : 0) + x.get(i))
+      for (let k = 0; k < 3; k++) if (i + k === 4) return
       b.set(i, x.get(i))
     }`),
   ).toBe('whole, serial')
@@ -178,4 +179,75 @@ test('the parts of a loop in any order have key order', () => {
   expect(loop.plan.parts?.map(({ schedule }) => schedule.kind)).toEqual(['serial', 'independent'])
   expect(loop.parts?.loops.map(({ plan }) => plan.order)).toEqual(['serial', 'serial'])
   expect(loop.schedule.kind).toBe('serial')
+})
+
+test('the statements under a test have a test each', () => {
+  expect(
+    partsOf(`([i], { a, b, x }) => {
+      if (i > 0) {
+        a.set(i, a.get(i - 1) + x.get(i))
+        b.set(i, Math.sqrt(x.get(i)))
+      } else b.set(i, a.get(i))
+    }`),
+  ).toMatchInlineSnapshot(`
+    "serial: a.set(i, a.get(i - 1) + x.get(i)); b.set(i, a.get(i))
+    independent: b.set(i, Math.sqrt(x.get(i)))"
+  `)
+})
+
+test('what happens at a border only is no reason for a loop of its own', () => {
+  const body = (more: string) =>
+    `([i], { a, b, x }) => { if (i === 0) a.set(0, x.get(0)); else { a.set(i, a.get(i - 1) + x.get(i));${more} } }`
+  expect(partsOf(body(''))).toBe('whole, serial')
+  expect(partsOf(body('b.set(i, a.get(i))'))).toMatchInlineSnapshot(`
+    "serial: a.set(0, x.get(0)); a.set(i, a.get(i - 1) + x.get(i))
+    independent: b.set(i, a.get(i))"
+  `)
+})
+
+test('what comes after an early return is under a test, and computes its own locals', () => {
+  expect(
+    partsOf(`([i], { a, b, x }) => {
+      if (i === 0) return
+      const before = x.get(i - 1)
+      const step = x.get(i) - before
+      a.set(i, a.get(i - 1) + step)
+      b.set(i, Math.abs(step))
+    }`),
+  ).toMatchInlineSnapshot(`
+    "serial: a.set(i, a.get(i - 1) + step)
+    independent: b.set(i, Math.abs(step))"
+  `)
+})
+
+test('a test is not repeated where it would not say the same again, nor a local computed again', () => {
+  const under = (test: string, first = 'b.set(i, 1)') =>
+    partsOf(`([i], { a, b, c, x }) => { if (${test}) { ${first}; a.set(i, a.get(i - 1) + c.get(i)); b.set(i, x.get(i)) } }`)
+  expect(under('i > 0')).toMatchInlineSnapshot(`
+    "independent: b.set(i, 1); b.set(i, x.get(i))
+    serial: a.set(i, a.get(i - 1) + c.get(i))"
+  `)
+  expect(under('i > c.get(0)', 'c.set(0, 1)')).toBe('whole, serial')
+  const local = (value: string) =>
+    partsOf(`([i], { a, b, x }) => { if (i > 0) { const v = ${value}; a.set(i, a.get(i - 1) + v); b.set(i, v) } }`)
+  expect(local('x.get(i) * 2')).toMatchInlineSnapshot(`
+    "serial: a.set(i, a.get(i - 1) + v)
+    independent: b.set(i, v)"
+  `)
+  expect(local('a.get(i) * 2')).toBe('whole, serial')
+  expect(partsOf('([i], { a, b, x }) => { if (i > 0) { let v = x.get(i); a.set(i, a.get(i - 1) + v); v = v + 1; b.set(i, v) } }')).toBe(
+    'whole, serial',
+  )
+  // may fail, and then before anything is written
+  expect(local('x.get(i + 1) * 2')).toBe('whole, serial')
+  expect(partsOf('([i], { a, b, x }) => { let v = i; if (v > 0) { a.set(i, a.get(i - 1) + 1); v = x.get(i); b.set(i, v) } }')).toBe(
+    'whole, serial',
+  )
+})
+
+test('what fails is not left out because nobody needs it', () => {
+  const source = '([i], { a, b, x }) => { if (i > 0) { const v = x.get(i + 1); a.set(i, a.get(i - 1) + 1); b.set(i, 1) } }'
+  const { parts } = analyzeLoop(parseLoop(source, line))
+  const texts = parts?.loops.map(({ ir }) => ir?.body.flatMap(nestedOf).map(({ span }) => span.text))
+  expect(texts).toEqual([['const v = x.get(i + 1);', 'a.set(i, a.get(i - 1) + 1)'], ['b.set(i, 1)']])
 })

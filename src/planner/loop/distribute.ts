@@ -25,7 +25,7 @@
 import type { FunctionIr } from '../../core/functionIr.ts'
 import type { LoopSpec } from '../../core/loopSpec.ts'
 import type { Access } from './accesses.ts'
-import { hasReadValue, maySolve, surelyInside } from './bounds.ts'
+import { hasReadValue, isAtBorder, maySolve, surelyInside } from './bounds.ts'
 import { collisionOf } from './collision.ts'
 import type { Conflict } from './dependence.ts'
 import type { Budget } from './elimination.ts'
@@ -66,8 +66,13 @@ export function partsOf(body: Body): readonly FunctionIr[] | undefined {
   const before = reachable(facts.length, [...edges(body, budget), ...ties(facts, accesses, { kept, mayFail })])
   const components = componentsOf(kept, before)
   if (components.length < 2) return undefined
-  const parts = fused(components, before, (statements) => rankOf(body, statements))
-  const isFree = (part: readonly number[]) => part.some((at) => facts[at]?.hasEffect === true) && rankOf(body, part) < SERIAL
+  // What happens at a border only is not worth a loop of its own, however freely it could run.
+  const isSmall = facts.map(
+    ({ accumulators }, at) => accumulators.size === 0 && accesses.every((one) => one.statement !== at || isAtBorder(spec, one, budget)),
+  )
+  const parts = fused(components, before, (part) => (part.every((at) => isSmall[at]) ? SERIAL : rankOf(body, part)))
+  const isFree = (part: readonly number[]) =>
+    part.some((at) => facts[at]?.hasEffect === true && isSmall[at] === false) && rankOf(body, part) < SERIAL
   return parts.some(isFree) ? parts.map((part) => bodyOf(ir, facts, repeated, part)) : undefined
 }
 

@@ -26,7 +26,7 @@ export interface Names {
   readonly constants: Set<string>
 }
 
-function namesOf(ir: FunctionIr): Names {
+export function namesOf(ir: FunctionIr): Names {
   const locals = new Set<string>()
   const labels = new Set<string>()
   const see = (expr: Expr): void => visitExpr(expr, (one) => void (one.kind === 'Local' && locals.add(one.name)))

@@ -1,0 +1,190 @@
+/**
+ * Statements under one test, each under a test of its own, so that a loop can be split between them.
+ *
+ *     if (i === 0) return                         if (!(i === 0)) s[i] = s[i-1] + x[i]
+ *     s[i] = s[i-1] + x[i]              -->       if (!(i === 0)) y[i] = f(s[i])
+ *     y[i] = f(s[i])
+ *
+ * The first step of if-conversion (Allen, Kennedy, Porterfield and Warren, Conversion of control dependence to data dependence, 1983).
+ * A test is repeated only where it surely says the same again: it draws no random number, and reads no array that the loop
+ * writes and no local that changes under it. A local that is computed from such things alone is computed under each test that
+ * needs it; any other one keeps what stands from its declaration to its last use under one test.
+ */
+import { type Expr, expressionsOf, type FunctionIr, type Stmt, visitExpr, visitStmts } from '../../core/functionIr.ts'
+import { rewriteStmts, UNCHANGED } from '../../core/irRewrite.ts'
+import type { LoopSpec } from '../../core/loopSpec.ts'
+import { fresh, namesOf } from '../rules/irRewrite.ts'
+
+interface Context {
+  /** Whether an expression has the same value wherever it stands in an iteration, but for its locals. */
+  isStable(expr: Expr): boolean
+  readonly taken: Set<string>
+}
+
+/** The body with tests repeated; the very same where there is nothing to take apart. */
+export function apart(spec: LoopSpec, ir: FunctionIr, writtenArrays: ReadonlySet<number>): FunctionIr {
+  const isStable = (expr: Expr): boolean => {
+    let stable = true
+    visitExpr(expr, (one) => {
+      if (one.kind === 'Draw') stable = false
+      if (one.kind !== 'Read' && one.kind !== 'Has') return
+      const binding = spec.env[one.array]
+      if (binding?.kind !== 'array' || writtenArrays.has(binding.array)) stable = false
+    })
+    return stable
+  }
+  const body = takenApart(ir.body, { isStable, taken: namesOf(ir).locals }, true)
+  return body === ir.body ? ir : { ...ir, body }
+}
+
+/** A list of statements; those of a tail are the iteration's last. */
+function takenApart(stmts: readonly Stmt[], context: Context, isTail: boolean): readonly Stmt[] {
+  const done: Stmt[] = []
+  let changed = false
+  for (const [at, stmt] of stmts.entries()) {
+    if (isTail && isEnd(stmt)) return done
+    const rest = stmts.slice(at + 1)
+    const whole = isTail ? withRest(stmt, rest) : undefined
+    if (whole !== undefined && repeats(whole, context)) return [...done, ...testsRepeated(whole, context, true)]
+    if (stmt.kind !== 'If' || !repeats(stmt, context)) {
+      done.push(stmt)
+      continue
+    }
+    const pieces = testsRepeated(stmt, context, isTail && rest.length === 0)
+    changed ||= pieces.length !== 1 || pieces[0] !== stmt
+    done.push(...pieces)
+  }
+  return changed ? done : stmts
+}
+
+type If = Extract<Stmt, { kind: 'If' }>
+
+/** The end of an iteration that returns nothing. */
+const isEnd = (stmt: Stmt | undefined): boolean => stmt?.kind === 'Return' && stmt.value === undefined
+
+/** `if (t) { …; return } rest` is `if (t) { … } else { rest }`. */
+function withRest(stmt: Stmt, rest: readonly Stmt[]): If | undefined {
+  if (stmt.kind !== 'If' || rest.length === 0) return undefined
+  const branches = (yes: readonly Stmt[], no: readonly Stmt[]): If => {
+    // biome-ignore lint/suspicious/noThenProperty: the IR's own name for the branch
+    return { ...stmt, then: yes, else: no }
+  }
+  if (isEnd(stmt.then.at(-1))) return branches(stmt.then.slice(0, -1), [...stmt.else, ...rest])
+  if (isEnd(stmt.else.at(-1))) return branches([...stmt.then, ...rest], stmt.else.slice(0, -1))
+  return undefined
+}
+
+/** Whether the test says the same after any of the statements under it. */
+function repeats({ test, then, else: otherwise }: If, context: Context): boolean {
+  if (!context.isStable(test)) return false
+  const changed = assignedIn([...then, ...otherwise])
+  let same = true
+  visitExpr(test, (one) => {
+    if (one.kind === 'Local' && changed.has(one.name)) same = false
+  })
+  return same
+}
+
+function testsRepeated(stmt: If, context: Context, isTail: boolean): readonly Stmt[] {
+  const yes = groupsOf(takenApart(stmt.then, context, isTail), context)
+  const no = groupsOf(takenApart(stmt.else, context, isTail), context)
+  if (yes.length + no.length === 0 || (stmt.then === yes[0] && stmt.else.length === 0)) return [stmt]
+  const not: Expr = { kind: 'Unary', operator: '!', operand: stmt.test, span: stmt.test.span }
+  const under = (test: Expr, group: readonly Stmt[]): Stmt => {
+    const said = group.find(hasEffect) ?? group[0] ?? stmt
+    // biome-ignore lint/suspicious/noThenProperty: the IR's own name for the branch
+    return { kind: 'If', test, then: group, else: [], span: said.span }
+  }
+  return [...yes.map((group) => under(stmt.test, group)), ...no.map((group) => under(not, group))]
+}
+
+/**
+ * Statements that may stand under tests of their own, in order. Each group has the declarations that stand before it, used or
+ * not, and copies of earlier ones that it uses: what fails for the first time does so where it did.
+ */
+function groupsOf(stmts: readonly Stmt[], context: Context): readonly (readonly Stmt[])[] {
+  if (stmts.length === 0) return []
+  const repeated = repeatedLets(stmts, context)
+  const groups: Stmt[][] = []
+  let lead: Stmt[] = []
+  let last = -1
+  for (const [at, stmt] of stmts.entries()) {
+    const group = groups.at(-1)
+    if (group !== undefined && at <= last) group.push(stmt)
+    else if (repeated.has(stmt)) lead.push(stmt)
+    else {
+      groups.push([...lead, stmt])
+      lead = []
+    }
+    if (stmt.kind === 'Let' && !repeated.has(stmt))
+      last = Math.max(
+        last,
+        stmts.findLastIndex((other) => usesLocal(other, stmt.local)),
+      )
+  }
+  if (groups.length < 2) return [stmts]
+  groups.at(-1)?.push(...lead)
+  const lets = stmts.filter((stmt): stmt is Let => repeated.has(stmt))
+  return groups.map((group) => withOwnLets(group, lets, context))
+}
+
+type Let = Extract<Stmt, { kind: 'Let' }>
+
+/** Declarations of what has the same value wherever it is computed. */
+function repeatedLets(stmts: readonly Stmt[], context: Context): ReadonlySet<Stmt> {
+  const changed = assignedIn(stmts.filter((stmt) => stmt.kind !== 'Let'))
+  const declared = new Set(stmts.flatMap((stmt) => (stmt.kind === 'Let' ? [stmt.local] : [])))
+  const found = new Set<string>()
+  return new Set(
+    stmts.filter((stmt) => {
+      if (stmt.kind !== 'Let' || stmt.init === undefined || changed.has(stmt.local) || !context.isStable(stmt.init)) return false
+      let known = true
+      visitExpr(stmt.init, (one) => {
+        if (one.kind === 'Local' && (changed.has(one.name) || (declared.has(one.name) && !found.has(one.name)))) known = false
+      })
+      if (known) found.add(stmt.local)
+      return known
+    }),
+  )
+}
+
+/** The group after copies of the declarations it needs, under names of its own. */
+function withOwnLets(group: readonly Stmt[], lets: readonly Let[], context: Context): readonly Stmt[] {
+  const needed: Let[] = []
+  for (const one of lets.toReversed()) {
+    if (!group.includes(one) && [...group, ...needed].some((stmt) => usesLocal(stmt, one.local))) needed.unshift(one)
+  }
+  if (needed.length === 0) return group
+  const names = new Map(needed.map(({ local }) => [local, fresh(local, context.taken)]))
+  return rewriteStmts([...needed, ...group], { ...UNCHANGED, local: (name) => names.get(name) ?? name })
+}
+
+function assignedIn(stmts: readonly Stmt[]): ReadonlySet<string> {
+  const assigned = new Set<string>()
+  visitStmts(stmts, (stmt) => {
+    if (stmt.kind === 'Let' || stmt.kind === 'Assign') assigned.add(stmt.local)
+  })
+  return assigned
+}
+
+function usesLocal(stmt: Stmt, local: string): boolean {
+  let uses = false
+  const see = (expr: Expr) =>
+    visitExpr(expr, (one) => {
+      if (one.kind === 'Local' && one.name === local) uses = true
+    })
+  visitStmts([stmt], (one) => {
+    if (one.kind === 'Assign' && one.local === local) uses = true
+    if (one.kind === 'For' && one.counted !== undefined) [one.counted.from, one.counted.to].forEach(see)
+    expressionsOf(one).forEach(see)
+  })
+  return uses
+}
+
+function hasEffect(stmt: Stmt): boolean {
+  let found = false
+  visitStmts([stmt], ({ kind }) => {
+    if (kind === 'Write' || kind === 'Add' || kind === 'Accumulate' || kind === 'Throw') found = true
+  })
+  return found
+}
