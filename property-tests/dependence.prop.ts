@@ -11,7 +11,11 @@ import { expect, test, vi } from 'vitest'
 import type { Distance } from '../src/core/loopPlan.ts'
 import type { AnalyzedLoop, InnerSchedule, Schedule } from '../src/core/loopSpec.ts'
 import { lowerFunction } from '../src/planner/function/userFunction.ts'
+import { accessesOf } from '../src/planner/loop/accesses.ts'
 import { analyzeLoop } from '../src/planner/loop/analyze.ts'
+import { conflictsOf } from '../src/planner/loop/dependence.ts'
+import { stepAlong } from '../src/planner/loop/forms.ts'
+import { withFewReaches } from '../src/planner/loop/knownSteps.ts'
 import { chooseSchedule } from '../src/planner/loop/schedule.ts'
 import { keysOf, type RandomLoop, randomLoop } from './arbitraries/loopBody.ts'
 import { printFunction } from './arbitraries/loopSource.ts'
@@ -81,6 +85,10 @@ test('conflicts are covered and ordered where iterations fill an array and read 
   )
   console.log(`dependence.prop.ts: ${own} of ${numRuns} loops with private arrays`)
   if (numRuns >= 1_000) expect(own / numRuns).toBeGreaterThan(0.03)
+})
+
+test('no two iterations in conflict are farther apart than is known of a vector, nor than of all with the same entries', () => {
+  fc.assert(fc.property(fc.oneof(randomLoop(), randomLoop({ exact: true })), staysWithinReach), RUN)
 })
 
 test('every value that an iteration reads of another comes by a flow dependence', () => {
@@ -192,6 +200,29 @@ function coversAllConflicts(loop: RandomLoop): void {
     const names = namesOf(loop, collision.array)
     const covered = analyzed.plan.dependences.some(({ array, vector }) => names.includes(array) && contains(vector, step))
     if (!covered) throw new Error(`${describeCollision(collision)} is not covered in\n${loop.source}`)
+  }
+}
+
+/** Forms of small coefficients, which tell how far steps go, and how they go together. */
+const formsOf = (rank: number): number[][] => keysOf(new Array<number>(rank).fill(5)).map((key) => key.map((k) => k - 2))
+
+function staysWithinReach(loop: RandomLoop): void {
+  const { spec } = loop
+  const conflicts = conflictsOf(spec, accessesOf(spec, loop.ir))
+  const forms = formsOf(spec.over.rank)
+  for (const known of [conflicts, withFewReaches(conflicts, spec.over.extents, 0)]) {
+    for (const collision of collisionsOf(loop)) {
+      const step = collision.q.map((k, axis) => k - (collision.p[axis] ?? 0))
+      const isNear = ({ from, vector }: (typeof known)[number]) =>
+        from.array === collision.array &&
+        contains(vector, step) &&
+        forms.every((form) => {
+          const [least, greatest] = stepAlong(form, vector)
+          const d = form.reduce((sum, coefficient, axis) => sum + coefficient * (step[axis] ?? 0), 0)
+          return least <= d && d <= greatest
+        })
+      if (!known.some(isNear)) throw new Error(`${describeCollision(collision)} goes farther than is known in\n${loop.source}`)
+    }
   }
 }
 

@@ -12,9 +12,6 @@
  * coefficients above 2, above 1 where there are more than two axes. A body on which the integer test spends its whole budget
  * would be a miss; quotients in loops of four axes came near it. Nor what inner loops that begin or end by the length of an
  * array make legal: it may hold at the sizes tried alone.
- *
- * One body in some four thousand is a miss all the same, nearly always a quotient beside a test, where the planner inspects
- * (`colored`) what a skew would do: draws other than CI's may find one. Letting a few pass would hide what this law is to show.
  */
 import fc from 'fast-check'
 import { expect, test, vi } from 'vitest'

@@ -91,6 +91,12 @@ const n = 100
 const tens: TestLoop = { over: rangeOver(10, 10), env }
 
 test.each<[string, string, TestLoop, string[]]>([
+  [
+    'one place alone is left by the tests',
+    '([i, j], { a }) => { if (Math.ceil(j / 2) <= j) for (let k = j; k > i; k -= 2) if (Math.trunc(i / 1) < j) a.set(k, 0) }',
+    { over: rangeOver(2, 2), env },
+    [],
+  ],
   ['even and odd', '([i], { a }) => { a.set(2 * i, a.get(2 * i + 1)) }', line, []],
   ['a multiple', '([i], { a }) => { a.set(2 * i, a.get(i)) }', line, ['a flow [+]']],
   ['only so far', '([i], { a }) => { if (i < 50) a.set(i, a.get(i + i + 2)) }', line, ['a anti [+]']],

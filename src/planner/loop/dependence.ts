@@ -30,6 +30,7 @@ import { accessForm } from './accessForm.ts'
 import { isDecided } from './affine.ts'
 import { collisionOf } from './collision.ts'
 import type { Budget } from './elimination.ts'
+import { withFewReaches } from './knownSteps.ts'
 import { type Vector, vectorId } from './reach.ts'
 import { TooLarge } from './rows.ts'
 import { anyVectors, type Solution, solutionsOf } from './vectors.ts'
@@ -65,13 +66,8 @@ export function conflictsOf(spec: LoopSpec, accesses: readonly Access[]): Confli
       if (a !== b) conflicts.push(...conflictsFrom(collisions, b, a))
     }
   }
-  return new Set(conflicts.map(({ vector }) => vector.reach?.id)).size > MOST_REACHES
-    ? conflicts.map((conflict) => ({ ...conflict, vector: [...conflict.vector] }))
-    : conflicts
+  return [...withFewReaches(conflicts, spec.over.extents)]
 }
-
-/** Where more is known of more vectors than this, their entries alone are looked at, so that a schedule is chosen in a moment. */
-const MOST_REACHES = 24
 
 /** Conflicts in which the earlier iteration does `from` and the later one `to`. */
 function conflictsFrom(collisions: Collisions, from: Access, to: Access): Conflict[] {

@@ -7,12 +7,16 @@
  * over the range that the projection leaves it. The search is complete, so its answer is exact too, unless the
  * budget ends; then the answer says so.
  */
+import { withoutImplied } from './box.ts'
 import { checked, floorDivided, gathered, insert, type Row } from './rows.ts'
 
 /** How much work may still be done; one unit is a combination of two inequalities or a step of the search. */
 export interface Budget {
   left: number
 }
+
+/** So few inequalities are sooner combined than looked through. */
+const FEW_ROWS = 16
 
 interface Level {
   readonly column: number
@@ -92,6 +96,7 @@ export class Elimination {
     let rows: Row[] | undefined = this.inequalities
     let exactRest = true
     while (rows !== undefined && eliminated.length < this.count) {
+      if (rows.length > FEW_ROWS) rows = withoutImplied(rows)
       const column = this.cheapest(rows, rest) ?? this.count - eliminated.length - 1
       if (rest.length > 0) rest.splice(rest.indexOf(column), 1)
       const own: Row[] = []

@@ -12,7 +12,8 @@
  * whole points of the skewed space, and no tile is thinned out.
  */
 import type { Form } from '../../core/loopSpec.ts'
-import { limitOf, mayOppose, type Range, rangeAlong, type Vector } from './reach.ts'
+import { limitOf } from './knownSteps.ts'
+import { mayOppose, type Range, rangeAlong, type Vector } from './reach.ts'
 import { perpendicular } from './rows.ts'
 
 /** The least and the greatest step of a form along a dependence vector. */

@@ -10,6 +10,7 @@
  *
  * Whatever leaves the exactly representable integers throws `TooLarge`; the caller then assumes the worst.
  */
+import { boxOf, soleColumn } from './box.ts'
 import { type Budget, Elimination } from './elimination.ts'
 import { checked, constantOf, gathered, insert, parallelTo, type Row } from './rows.ts'
 
@@ -31,12 +32,20 @@ export class IntegerSystem {
 
   /** The system over the variables that the columns stand for; the first `watched` of them can be asked about. */
   static of(columns: number, watched: number, equations: readonly Row[], inequalities: readonly Row[]): IntegerSystem {
-    const unit = (at: number) => Array.from({ length: columns + 1 }, (_, column) => (column === at ? 1 : 0))
+    const unit = (at: number) => Array.from({ length: columns + 1 }, (_, column): number => (column === at ? 1 : 0))
     const system = new IntegerSystem(
       Array.from({ length: watched }, (_, at) => unit(at)),
       inequalities.map((row) => [...row]),
     )
-    const pending = equations.map((row) => [...row])
+    // Before equations are solved, inequalities speak of the variables, which have ends of their own.
+    const opposite = equations.map((row) => row.map((factor) => -factor + 0))
+    const box = boxOf([...equations, ...opposite, ...inequalities], columns)
+    if (box === undefined) {
+      system.feasible = false
+      return system
+    }
+    const fixed = box.least.flatMap((least, column) => (least === box.greatest[column] ? [[...unit(column).slice(0, -1), -least + 0]] : []))
+    const pending = [...fixed, ...equations.map((row) => [...row])]
     for (const [at, row] of pending.entries()) if (system.feasible) system.solve(row, pending.slice(at + 1))
     if (system.feasible) system.settle()
     return system
@@ -62,6 +71,7 @@ export class IntegerSystem {
   atLeast(a: number, b: number, value: number): this {
     if (!insert(this.inequalities, this.difference(a, b, value))) this.feasible = false
     this.solveMeeting()
+    this.narrow()
     return this
   }
 
@@ -136,6 +146,29 @@ export class IntegerSystem {
     for (const row of this.inequalities) if (!insert(rows, row)) this.feasible = false
     this.inequalities = rows
     this.solveMeeting()
+    this.narrow()
+  }
+
+  /** Solves for the parameters that have one value left, and tightens the ends that inequalities give the others. */
+  private narrow(): void {
+    if (!this.feasible) return
+    const box = boxOf(this.inequalities, (this.inequalities[0]?.length ?? 1) - 1)
+    if (box === undefined) {
+      this.feasible = false
+      return
+    }
+    const fixed = box.least.findIndex((least, column) => least === box.greatest[column])
+    if (fixed >= 0) {
+      this.solve([...box.least.map((_, column) => (column === fixed ? 1 : 0)), -(box.least[fixed] ?? 0) + 0], [])
+      this.settle()
+      return
+    }
+    for (const row of this.inequalities) {
+      const column = soleColumn(row)
+      if (column === undefined) continue
+      const last = row.length - 1
+      row[last] = (row[column] ?? 0) > 0 ? -(box.least[column] ?? 0) + 0 : (box.greatest[column] ?? 0)
+    }
   }
 
   /** An inequality whose opposite holds too is an equation. */

@@ -7,7 +7,7 @@ export type Row = number[]
 export class TooLarge extends Error {}
 
 /** Sums and products of two numbers up to this are exact, or beyond it. */
-const LARGEST = 2 ** 52
+export const LARGEST: number = 2 ** 52
 
 /** The number, if it is exact. */
 export function checked(value: number): number {

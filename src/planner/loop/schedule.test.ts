@@ -1,10 +1,13 @@
 import { expect, test } from 'vitest'
 import { denseArray, parseLoop, rangeOver, type TestLoop } from '../../../property-tests/arbitraries/parseBody.ts'
+import { accessesOf } from './accesses.ts'
 import { analyzeLoop } from './analyze.ts'
+import { conflictsOf } from './dependence.ts'
 import { formText } from './forms.ts'
+import { withFewReaches } from './knownSteps.ts'
 import type { Vector } from './reach.ts'
 import { notParallelError } from './requireParallel.ts'
-import { chooseSchedule } from './schedule.ts'
+import { chooseSchedule, distinctVectors } from './schedule.ts'
 
 const any = { options: { order: 'any' } } as const
 const env = {
@@ -69,6 +72,44 @@ test.each<[string, string, TestLoop, string]>([
     '([i, j], { big }) => { big.set(i < 50 ? i + j : 2 * i + j + 300, 1) }',
     { ...plane, env: { big: denseArray('big', 1_000) } },
     'skewed 0,1',
+  ],
+  [
+    'a quotient beside a test on both axes: j goes back by 1 at most',
+    '([i, j], { m }) => { if (j >= i) m.set(Math.ceil(i / 2), Math.trunc(j / 2), 1) }',
+    plane,
+    'skewed 0,1',
+  ],
+  [
+    'a quotient that ends an inner loop, below the diagonal',
+    '([i, j], { a }) => { if (i >= j) for (let k = i - 2; k < Math.floor(j / 2) + 1; k++) a.set(0, 1) }',
+    plane,
+    'skewed 0,1',
+  ],
+  [
+    'more ways to go than are kept apart',
+    `([i, j], { a }) => {
+      for (let k = 3; k > j; k--) {
+        a.set(0, 0)
+        if (k !== i) { a.set(j, a.get(i % 2)); a.set(i % 1, 0) }
+      }
+    }`,
+    plane,
+    'skewed 0,1',
+  ],
+  ['what is surely far makes up for what may be', '([i, j], { m }) => { m.set(i, j, 0); m.set(99, 3 - i, 0) }', plane, 'skewed 0,1'],
+  [
+    'bits that tell the elements apart',
+    '([i, j, l], { a, c }) => { a.set(j, c.get(i, -i, l)); c.add(99, Math.ceil(j / 2), j & 5, 1) }',
+    { ...space, over: rangeOver(11, 11, 11) },
+    '1d 1',
+  ],
+  [
+    'a test that leaves one index: the other decides',
+    `([i, j], { a }) => {
+      if (i !== j && Math.ceil(i / 3) < j % 2) for (let k = 1; k > i; k--) a.set(3 * j - i, 0)
+    }`,
+    { ...plane, over: rangeOver(24, 24) },
+    'independent 0',
   ],
   [
     'one colour after another',
@@ -292,4 +333,14 @@ test('the plan names the skew', () => {
   const diagonal = analyzeLoop(parseLoop('([i, j], { m }) => { m.set(i, j, m.get(i - 1, j + 1)) }', plane))
   expect(diagonal.plan.schedule.reason).toBe('no dependence crosses j + i')
   expect(diagonal.schedule).toEqual({ kind: '1d', form: [1, 1] })
+})
+
+test('vectors that are too many to be kept apart still say together how far they go', () => {
+  const spec = parseLoop('([i, j], { m }) => { if (j >= i) m.set(Math.ceil(i / 2), Math.trunc(j / 2), 1) }', plane)
+  if (spec.body.ir === undefined) throw new Error('The body was refused.')
+  const { extents } = spec.over
+  const conflicts = conflictsOf(spec, accessesOf(spec, spec.body.ir))
+  const together = distinctVectors(withFewReaches(conflicts, extents, 0))
+  expect(together.map((vector) => vector.join())).toEqual(['0,1', '1,*'])
+  expect(chooseSchedule(together, { extents, order: 'serial' }).schedule.kind).toBe('skewed')
 })

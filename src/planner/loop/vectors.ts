@@ -9,7 +9,8 @@ import type { Key } from '../../core/indexSpace.ts'
 import type { Distance } from '../../core/loopPlan.ts'
 import type { Budget } from './elimination.ts'
 import type { IntegerSystem } from './integerSystem.ts'
-import { type Vector, withReach } from './reach.ts'
+import { withReach } from './knownSteps.ts'
+import type { Vector } from './reach.ts'
 
 export interface Solution {
   readonly vector: Vector
@@ -63,6 +64,9 @@ function witnessed(system: IntegerSystem, vector: readonly Distance[], extents: 
   const rank = extents.length
   const values = system.least(budget)
   if (values === 'none') return []
-  const known = withReach(vector, system, extents)
+  const isFixed = vector.every((distance) => typeof distance === 'number')
+  // Where the search was given up, the projection may still tell that there is nothing to find.
+  const known = isFixed && values !== 'unknown' ? vector : withReach(vector, system, extents)
+  if (known === 'none') return []
   return values === 'unknown' ? [{ vector: known }] : [{ vector: known, witness: [values.slice(0, rank), values.slice(rank)] }]
 }
