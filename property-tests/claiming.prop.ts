@@ -5,7 +5,18 @@
 import fc from 'fast-check'
 import { test } from 'vitest'
 import type { BlockSchedule, StaticSchedule } from '../src/exec/loops/blockSchedule.ts'
-import { type ClaimState, claimBlock, createClaimer, finishBlock, resetClaims, startWords, takeReady } from '../src/exec/loops/claim.ts'
+import {
+  allClaimed,
+  type Claimer,
+  type ClaimState,
+  claimBlock,
+  createClaimer,
+  finishBlock,
+  leaveBlocks,
+  resetClaims,
+  startWords,
+  takeReady,
+} from '../src/exec/loops/claim.ts'
 import { cutBlocks } from '../src/exec/loops/cutBlocks.ts'
 import { announcedRun } from './lawRuns.ts'
 
@@ -30,8 +41,8 @@ const blocks: fc.Arbitrary<BlockSchedule> = fc
     cutBlocks(schedule, { kind: 'box', extents }, { order: schedule.kind === '2d' ? 'any' : 'serial', partitions }),
   )
 
-/** What to do next: finish the oldest or the youngest block under way, or have a worker claim another. */
-const turns = fc.array(fc.record({ worker: fc.nat(8), finishes: fc.constantFrom('no', 'oldest', 'youngest') }), { minLength: 20 })
+/** What to do next: finish the oldest or the youngest block under way, have a worker leave what it has kept, or have it claim another. */
+const turns = fc.array(fc.record({ worker: fc.nat(8), does: fc.constantFrom('nothing', 'oldest', 'youngest', 'leave') }), { minLength: 20 })
 
 function stateOf(schedule: BlockSchedule, homes: number): ClaimState {
   const start = startWords(schedule, homes)
@@ -50,10 +61,12 @@ test('each block is claimed once, after all it waits for, and none is left over'
         (_, block) => (schedule.waitsFor[block % inStep] ?? 0) + (block < inStep ? 0 : inStep),
       )
       const claimed = new Set<number>()
-      const underWay: number[] = []
-      const finish = (block: number | undefined): void => {
-        if (block === undefined) return
-        finishBlock(state, schedule, block)
+      const claimers = Array.from({ length: 9 }, (_, worker) => createClaimer(worker))
+      const underWay: { readonly block: number; readonly claimer: Claimer }[] = []
+      const finish = (one: (typeof underWay)[number] | undefined): void => {
+        if (one === undefined) return
+        const { block, claimer } = one
+        finishBlock(state, schedule, block, claimer)
         const first = block - (block % inStep)
         for (let i = schedule.successorStart[block - first] ?? 0; i < (schedule.successorStart[block - first + 1] ?? 0); i++) {
           waits[first + (schedule.successors[i] ?? 0)]!--
@@ -61,9 +74,14 @@ test('each block is claimed once, after all it waits for, and none is left over'
         for (let next = first + inStep; next < Math.min(schedule.count, first + 2 * inStep); next++) waits[next]!--
       }
       for (let turn = 0; claimed.size < schedule.count || underWay.length > 0; turn++) {
-        const { worker, finishes } = all[turn % all.length] ?? { worker: 0, finishes: 'no' }
-        if (finishes !== 'no') finish(finishes === 'oldest' ? underWay.shift() : underWay.pop())
-        const block = takeReady(state, createClaimer(worker))
+        const { worker, does } = all[turn % all.length] ?? { worker: 0, does: 'nothing' }
+        const claimer = claimers[worker] as Claimer // of nine
+        if (does === 'leave') leaveBlocks(state, schedule, claimer)
+        else if (does !== 'nothing') finish(does === 'oldest' ? underWay.shift() : underWay.pop())
+        const keeper = claimers.find(({ kept }) => kept >= 0)
+        const own = takeReady(state, claimer)
+        const by = own < 0 && keeper !== undefined ? keeper : claimer
+        const block = by === claimer ? own : takeReady(state, by)
         if (block < 0) {
           const ready = [...waits.keys()].filter((one) => waits[one] === 0 && !claimed.has(one))
           if (ready.length > 0) throw new Error(`Blocks ${ready.join()} are ready, and none can be claimed.`)
@@ -73,8 +91,12 @@ test('each block is claimed once, after all it waits for, and none is left over'
         if (claimed.has(block)) throw new Error(`Block ${block} is claimed again.`)
         if (waits[block] !== 0) throw new Error(`Block ${block} is claimed while it waits for ${waits[block]}.`)
         claimed.add(block)
-        underWay.push(block)
+        const kept = claimers.filter((one) => one.kept >= 0).length
+        if (allClaimed(state) && claimed.size + kept < schedule.count)
+          throw new Error(`All are said to be claimed, but ${claimed.size + kept} are.`)
+        underWay.push({ block, claimer: by })
       }
+      if (!allClaimed(state)) throw new Error('All blocks are claimed, but workers would wait for more.')
       if (claimBlock(state, createClaimer(0)) !== -1) throw new Error('More blocks can be claimed than there are.')
     }),
     RUN,

@@ -2,7 +2,7 @@
 import { partOf } from './accumulatorLog.ts'
 import type { BoundLoop } from './bindLoop.ts'
 import type { BlockRun } from './blockRun.ts'
-import { claimBlock, createClaimer, finishBlock } from './claim.ts'
+import { claimBlock, createClaimer, finishBlock, leaveBlocks } from './claim.ts'
 import { flushDue, type Lanes } from './lanes.ts'
 import type { LoopTask, LoopTaskResult, PassTurn } from './loopTask.ts'
 import { otherTurn, TURN_MS } from './preparedLoop.ts'
@@ -36,9 +36,10 @@ export async function runOnCaller({ task, bound, turn, lanes, flushEvery, isEnou
       if (Number.isFinite(flushEvery) && run.place % flushEvery === 0) flushDue(lanes, run.place)
       if (run.clock - turnStarted > TURN_MS) turnStarted = await nextTurn(run)
     }
-    finishBlock(claims, schedule, block)
+    finishBlock(claims, schedule, block, claimer)
     if (run.clock - turnStarted > TURN_MS) turnStarted = await nextTurn(run)
   }
+  leaveBlocks(claims, schedule, claimer)
   const milliseconds = performance.now() - started
   const { failure } = run
   const accumulators = failure === undefined ? bound.logs.map((log) => partOf(log)) : []

@@ -12,6 +12,14 @@
  * exchange of the head claims. A worker that finds nothing ready looks again for a little, then sleeps until a block is
  * finished.
  *
+ * Of the blocks that a worker makes ready, it *keeps* the last one of its own home and runs it next: that one goes through
+ * no queue. The last is the one that lies farthest down, so that blocks of other homes are soon ready.
+ *
+ *     wavefront    0  2  4    home 0 goes down its rows, column by column
+ *                  1  3  5
+ *                  .  .  .    home 1 can begin after two blocks
+ *                  .  .  .
+ *
  * In a schedule of steps a block also waits for all blocks of the step before. Whoever finishes the last block of a step
  * opens the next one: queues are empty then, and are filled anew. Nothing is cleared for it. Heads and tails grow on, a slot
  * comes round with each step, and what is in it is numbered through all steps, so that a block of another step is known.
@@ -55,6 +63,8 @@ const TAIL = 1
 const FIRST = 2
 /** How many slots there are. */
 const SLOTS = 3
+/** Blocks that workers of the home have kept. */
+const KEPT = 4
 
 const SPINS = 200
 /** Sleepers look again after this long, should a wake-up be lost with its worker. */
@@ -129,10 +139,14 @@ export interface Claimer {
   readonly worker: number
   /** Milliseconds spent looking for ready blocks in vain. */
   idleMs: number
+  /** The block to run next; -1 for none. */
+  kept: number
+  /** Kept blocks that `KEPT` does not count yet. */
+  uncounted: number
 }
 
 export function createClaimer(worker: number): Claimer {
-  return { worker, idleMs: 0 }
+  return { worker, idleMs: 0, kept: -1, uncounted: 0 }
 }
 
 /** A ready block, now the caller's own; -1 when no block is left to start or the pass is aborted. */
@@ -142,8 +156,13 @@ export function claimBlock(state: ClaimState, claimer: Claimer): number {
   return block >= 0 ? block : waitForBlock(state, claimer)
 }
 
-/** A ready block of the claimer's home, or of another; -1 when there is none now. */
-export function takeReady({ words, homes }: ClaimState, { worker }: Claimer): number {
+/** The block that was kept, or a ready one of the claimer's home, or of another; -1 when there is none now. */
+export function takeReady({ words, homes }: ClaimState, claimer: Claimer): number {
+  const { worker, kept } = claimer
+  if (kept >= 0) {
+    claimer.kept = -1
+    return kept
+  }
   for (let i = 0; i < homes; i++) {
     const block = takeFrom(words, LINE * (1 + ((worker + i) % homes)), (words.length - waitsAt(homes)) / 3)
     if (block >= 0) return block
@@ -156,7 +175,7 @@ function takeFrom(words: Int32Array, line: number, blocksOfStep: number): number
     const head = Atomics.load(words, line + HEAD)
     if (head >= Atomics.load(words, line + TAIL)) return -1
     const slots = words[line + SLOTS] as number
-    const place = head % slots
+    const place = head < slots ? head : head % slots
     const block = Atomics.load(words, (words[line + FIRST] as number) + place) - 1
     // its slot was taken, but holds nothing yet, or still a block of the step before
     if (block < ((head - place) / slots) * blocksOfStep) return -1
@@ -203,37 +222,70 @@ function sleepForBlock(state: ClaimState, claimer: Claimer): number {
   }
 }
 
-function allClaimed({ words, homes }: ClaimState): boolean {
+/** Whether each block is claimed, or kept by a worker that will run it. */
+export function allClaimed({ words, homes }: ClaimState): boolean {
   let claimed = 0
-  for (let home = 0; home < homes; home++) claimed += Atomics.load(words, LINE * (1 + home) + HEAD)
+  for (let home = 0; home < homes; home++) {
+    const line = LINE * (1 + home)
+    claimed += Atomics.load(words, line + HEAD) + Atomics.load(words, line + KEPT)
+  }
   return claimed >= (words[COUNT] as number)
 }
 
 /** Releases the blocks that waited for this one; the last block of a step, those of the next one that wait for no other. */
-export function finishBlock(state: ClaimState, schedule: BlockSchedule, block: number): void {
+export function finishBlock(state: ClaimState, schedule: BlockSchedule, block: number, claimer: Claimer): void {
   const { words, homes } = state
-  const { successors, successorStart, waitsFor } = schedule
+  const { successors, successorStart, waitsFor, steps } = schedule
   const count = blocksOfStep(schedule)
   const waits = waitsAt(homes)
-  const at = block % count
+  const at = block < count ? block : block % count
   const first = block - at
+  const home = claimer.worker % homes
   const to = successorStart[at + 1] as number
+  let queued = 0
   for (let i = successorStart[at] as number; i < to; i++) {
     const next = successors[i] as number
     if (Atomics.sub(words, waits + next, 1) !== 1) continue
-    Atomics.store(words, waits + next, waitsFor[next] as number) // for the next step, which nobody has begun
-    enqueue(words, waits + count, next, first)
+    if (steps !== undefined) Atomics.store(words, waits + next, waitsFor[next] as number) // for the next step, which nobody has begun
+    const isKept = steps === undefined && words[waits + count + next] === home // slots of steps come round only if each block enters one
+    const given = isKept ? claimer.kept : next
+    if (isKept) claimer.kept = next
+    if (given >= 0) {
+      enqueue(words, waits + count, given, first)
+      queued++
+    } else claimer.uncounted++
   }
   if (count < schedule.count && (Atomics.add(words, DONE, 1) + 1) % count === 0 && first + count < schedule.count) {
     for (let next = 0; next < count; next++) if (waitsFor[next] === 0) enqueue(words, waits + count, next, first + count)
   }
+  if (claimer.kept >= 0 && queued === 0) return // nothing that others could claim
+  countKept(words, home, claimer)
+  if (Atomics.load(words, SLEEPERS) > 0) wakeAll(words)
+}
+
+/** Sleepers are woken afterwards: they look whether all blocks are claimed. */
+function countKept(words: Int32Array, home: number, claimer: Claimer): void {
+  if (claimer.uncounted === 0) return
+  Atomics.add(words, LINE * (1 + home) + KEPT, claimer.uncounted)
+  claimer.uncounted = 0
+}
+
+/** Leaves the rest to others: a block that was kept goes to where they find it. */
+export function leaveBlocks({ words, homes }: ClaimState, schedule: BlockSchedule, claimer: Claimer): void {
+  if (claimer.kept < 0) return
+  enqueue(words, waitsAt(homes) + blocksOfStep(schedule), claimer.kept, 0) // of a schedule without steps
+  claimer.kept = -1
+  claimer.uncounted--
+  countKept(words, claimer.worker % homes, claimer)
   if (Atomics.load(words, SLEEPERS) > 0) wakeAll(words)
 }
 
 /** Puts a block of the step that starts at `first` into the queue of its home. */
 function enqueue(words: Int32Array, homeOf: number, at: number, first: number): void {
   const line = LINE * (1 + (words[homeOf + at] as number))
-  const place = Atomics.add(words, line + TAIL, 1) % (words[line + SLOTS] as number)
+  const slots = words[line + SLOTS] as number
+  const tail = Atomics.add(words, line + TAIL, 1)
+  const place = tail < slots ? tail : tail % slots
   Atomics.store(words, (words[line + FIRST] as number) + place, first + at + 1)
 }
 

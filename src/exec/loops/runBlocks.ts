@@ -35,7 +35,7 @@ export function runShare({ claims, schedule }: LoopTask, run: BlockRun, share: n
       idleMs = claimer.idleMs
       run.start(block)
       while (run.step());
-      finishBlock(claims, schedule, block)
+      finishBlock(claims, schedule, block, claimer)
     }
   } catch (error) {
     abortPass(claims) // the others must not wait for blocks that nobody runs
