@@ -4,7 +4,7 @@
  * An access outside its array touches nothing and reads NaN, and the run goes on: the analysis may rely on no more than
  * that, since the real run would have ended there.
  */
-import { type Expr, expressionsOf, type Stmt, visitExpr, visitStmts } from '../../src/core/functionIr.ts'
+import { type Expr, expressionsOf, type FunctionIr, type Stmt, visitExpr, visitStmts } from '../../src/core/functionIr.ts'
 import type { RandomArray, RandomLoop } from './loopBody.ts'
 
 export interface Touch {
@@ -49,6 +49,7 @@ class Iteration {
   private readonly locals = new Map<string, number>()
   private readonly touches: Touch[] = []
   private input = 0
+  private readsInput = false
 
   constructor(loop: RandomLoop, values: ReadonlyMap<number, Storage>, key: readonly number[]) {
     this.loop = loop
@@ -56,10 +57,15 @@ class Iteration {
     this.key = key
   }
 
-  /** The element iterated over is read when the iteration starts, if the body uses it anywhere. */
+  /**
+   * The element iterated over is read when the iteration starts, if the body uses it anywhere. Where the body that was read has lost
+   * every use, in branches that nobody takes, none must be evaluated here: it would be noted as well.
+   */
   run(): Touch[] {
-    const iterated = this.loop.spec.over.array ?? -1
-    for (const line of inputLines(this.loop)) this.input = this.touchArray(iterated, this.key, 'read', line)
+    const { ir, spec } = this.loop
+    const iterated = spec.over.array ?? -1
+    this.readsInput = inputLines(spec.body.ir ?? ir).length > 0
+    if (this.readsInput) for (const line of inputLines(ir)) this.input = this.touchArray(iterated, this.key, 'read', line)
     this.statements(this.loop.ir.body)
     return this.touches
   }
@@ -144,7 +150,7 @@ class Iteration {
         return called(expr.callee, a, b)
       }
       case 'Input':
-        return this.input
+        return this.readsInput ? this.input : this.touchArray(this.loop.spec.over.array ?? -1, this.key, 'read', expr.span.line)
       case 'Unary':
         return expr.operator === '!' ? Number(!this.truth(expr.operand)) : -this.value(expr.operand)
       case 'Logical': {
@@ -192,9 +198,9 @@ class Iteration {
   }
 }
 
-function inputLines(loop: RandomLoop): number[] {
+function inputLines(ir: FunctionIr): number[] {
   const lines: number[] = []
-  visitStmts(loop.ir.body, (stmt) => {
+  visitStmts(ir.body, (stmt) => {
     for (const expr of expressionsOf(stmt)) {
       visitExpr(expr, (node) => {
         if (node.kind === 'Input') lines.push(node.span.line)
