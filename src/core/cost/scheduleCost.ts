@@ -25,7 +25,7 @@ const RELEASE_NS = 2_000
 const STEP_END_NS = 5_000
 /** Beginning one of the pieces that a slanted block is made of: where two axes are slanted, and where more are. */
 const PIECE_NS = 150
-const DEEP_PIECE_NS = 800
+const DEEP_PIECE_NS = 250
 /** Copying the keys and the value of an element to its block, and over how many passes that is spread. */
 const COPY_NS = 10
 const PASSES_OF_A_COPY = 4
