@@ -69,11 +69,7 @@ export class LoopPreparation {
     const buffered = [...this.#analysis.bindings.buffers.values()].map((buffer) =>
       ownPlanOf(buffer.target, 'a buffer in env', this.#engine),
     )
-    const nodes = new Set([
-      ...(this.#analysis.overPlan === undefined ? [] : [this.#analysis.overPlan]),
-      ...this.#analysis.bindings.arrays.values(),
-      ...buffered,
-    ])
+    const nodes = new Set([...this.#analysis.nodes, ...buffered])
     const accesses: Access[] = [...nodes].map((node) => ({
       node,
       mode: written.has(store.identity(node)) || buffered.includes(node) ? 'write' : 'read',

@@ -3,6 +3,7 @@
  * and for the element to come back from memory. What does not wait overlaps from turn to turn.
  */
 import { childrenOf, type Expr, expressionsOf, type Stmt, visitExpr } from '../functionIr.ts'
+import { exprId, someExpr } from '../irFacts.ts'
 import { costOf } from './operations.ts'
 
 /** From a store to the load of what it stored. */
@@ -37,7 +38,7 @@ export function turningOf(stmts: readonly Stmt[], isIndex: Turning['isIndex']): 
 
 /** Whether an expression may differ from turn to turn by the index, or what follows from it. */
 export function moves(expr: Expr, { isIndex, changed }: Turning): boolean {
-  return mentions(expr, (e) => isIndex(e) || (e.kind === 'Local' && changed.has(e.name)))
+  return someExpr(expr, (e) => isIndex(e) || (e.kind === 'Local' && changed.has(e.name)))
 }
 
 /** Nanoseconds from turn to turn. Loops inside are left out. */
@@ -83,7 +84,7 @@ function isCarried(read: Read, store: Store, turning: Turning): boolean {
     const written = store.subscripts[axis]
     if (written === undefined) return false
     turns ||= moves(subscript, turning)
-    if (sameExpr(subscript, written)) continue
+    if (exprId(subscript) === exprId(written)) continue
     isSame = false
     // elsewhere along an axis that stands still, or at one place along an axis that does not: other turns rarely meet there
     if (!moves(subscript, turning) || !moves(written, turning)) return false
@@ -97,24 +98,6 @@ export function flattened(stmts: readonly Stmt[]): Stmt[] {
     if (stmt.kind === 'If') return [stmt, ...flattened(stmt.then), ...flattened(stmt.else)]
     return stmt.kind === 'Labeled' ? flattened(stmt.body) : stmt.kind === 'For' ? [] : [stmt]
   })
-}
-
-export function mentions(expr: Expr, is: (expr: Expr) => boolean): boolean {
-  let found = false
-  visitExpr(expr, (e) => {
-    found ||= is(e)
-  })
-  return found
-}
-
-/** Whether two expressions are the same, wherever they stand. */
-export function sameExpr(a: Expr, b: Expr): boolean {
-  if (a.kind !== b.kind) return false
-  for (const [name, value] of Object.entries(a)) {
-    if (typeof value !== 'object' && value !== (b as unknown as Record<string, unknown>)[name]) return false // fields of one kind
-  }
-  const [ofA, ofB] = [childrenOf(a), childrenOf(b)]
-  return ofA.length === ofB.length && ofA.every((child, i) => sameExpr(child, ofB[i] as Expr)) // of one length
 }
 
 /** The accesses of a turn, each with what it does. */

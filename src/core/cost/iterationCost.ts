@@ -8,6 +8,7 @@
  * the loops of bench/questions, on an AMD EPYC with Node 20; there it is right within a factor of two for most loops.
  */
 import { childrenOf, type Expr, expressionsOf, type FunctionIr, type Stmt } from '../functionIr.ts'
+import { hasLoop } from '../irFacts.ts'
 import { placeText, type Span } from '../span.ts'
 import { chainNs, moves, type Turning, turningOf } from './chains.ts'
 import { type CostedArray, type For, type Means, meansOf, turnsOf } from './means.ts'
@@ -72,8 +73,7 @@ export function iterationCost(body: CostedBody): IterationCost {
   const { ir, extents, kernel, isRun } = body
   const last = extents.length - 1
   const { run = extents[last] ?? 1 } = body
-  const hasLoops = ir.body.some(containsLoop)
-  const lanes = hasLoops && !kernel.nested ? 1 : kernel.lanes
+  const lanes = hasLoop(ir.body) && !kernel.nested ? 1 : kernel.lanes
   const isIndex = (expr: Expr): boolean => expr.kind === 'Key' && (expr.axis === last || !isRun)
   const loops = [{ turning: turningOf(ir.body, isIndex), turns: run }]
   const level: Level = { body, means: meansOf(ir, extents, body.arrayOf), lanes, nested: kernel.nested, loops }
@@ -99,30 +99,28 @@ function stmtsNs(stmts: readonly Stmt[], level: Level): number {
 }
 
 function stmtNs(stmt: Stmt, level: Level): number {
-  const own = expressionsOf(stmt).reduce((sum, expr) => sum + exprNs(expr, level), 0)
   switch (stmt.kind) {
     case 'For':
       return loopNs(stmt, level)
     case 'If': {
       const [yes, no] = [stmtsNs(stmt.then, level), stmtsNs(stmt.else, level)]
-      return own + (level.lanes > 1 ? yes + no : Math.max(yes, no) + BRANCH_NS)
+      return exprNs(stmt.test, level) + (level.lanes > 1 ? yes + no : Math.max(yes, no) + BRANCH_NS)
     }
     case 'Labeled':
       return stmtsNs(stmt.body, level)
     case 'Write':
-      return storeNs(stmt.subscripts, [stmt.value], 1, level)
+      return storeNs(stmt, 1, level)
     case 'Add':
-      return storeNs(stmt.subscripts, [stmt.value], 3, level)
+      return storeNs(stmt, 3, level)
     case 'Accumulate':
-      return own + ACCUMULATE_NS
+      return exprNs(stmt.value, level) + ACCUMULATE_NS
     default:
-      return own
+      return expressionsOf(stmt).reduce((sum, expr) => sum + exprNs(expr, level), 0)
   }
 }
 
-function storeNs(subscripts: readonly Expr[], values: readonly Expr[], work: number, level: Level): number {
-  const value = values.reduce((sum, expr) => sum + exprNs(expr, level), 0)
-  return value + work * workNs(level) + subscriptsNs(subscripts, level)
+function storeNs({ subscripts, value }: Extract<Stmt, { kind: 'Write' | 'Add' }>, work: number, level: Level): number {
+  return exprNs(value, level) + work * workNs(level) + subscriptsNs(subscripts, level)
 }
 
 function loopNs(stmt: For, level: Level): number {
@@ -188,17 +186,4 @@ function workNs({ body, lanes }: Level): number {
 /** How the kernel's report names a loop. */
 export function placeOf(span: Span): string {
   return placeText(span)
-}
-
-function containsLoop(stmt: Stmt): boolean {
-  switch (stmt.kind) {
-    case 'For':
-      return true
-    case 'If':
-      return [...stmt.then, ...stmt.else].some(containsLoop)
-    case 'Labeled':
-      return stmt.body.some(containsLoop)
-    default:
-      return false
-  }
 }

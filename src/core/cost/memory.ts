@@ -3,7 +3,8 @@
  * much a byte where it streams by, and a line of the cache each where the next one lies elsewhere.
  */
 import type { Expr, Stmt } from '../functionIr.ts'
-import { accessesIn, mentions, moves, type Turning } from './chains.ts'
+import { someExpr } from '../irFacts.ts'
+import { accessesIn, moves, type Turning } from './chains.ts'
 import type { CostedArray } from './means.ts'
 
 /** Arrays up to this size stay in a core's cache. */
@@ -80,7 +81,7 @@ function elementNs(
 
 /** Whether only the data tells where the element lies. */
 function isUnforeseen(subscript: Expr, { changed }: Turning): boolean {
-  return mentions(
+  return someExpr(
     subscript,
     (e) => e.kind === 'Read' || e.kind === 'Lookup' || e.kind === 'Input' || (e.kind === 'Local' && changed.has(e.name)),
   )

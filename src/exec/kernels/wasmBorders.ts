@@ -12,6 +12,7 @@
  * of the key or local that does not change in the loop, at the least.
  */
 import { type BinaryOperator, type Expr, expressionsOf, type Stmt, visitExpr, visitStmts } from '../../core/functionIr.ts'
+import { exprId } from '../../core/irFacts.ts'
 import { rewriteExpr, UNCHANGED } from '../../core/irRewrite.ts'
 import { type Code, I, OP } from './wasmEncoder.ts'
 import { isSteady, type LoopIndex, offsetFrom, type Turning } from './wasmLoopAccess.ts'
@@ -134,9 +135,9 @@ class Finder {
   note(expr: Expr): void {
     if (expr.kind !== 'Binary') return
     const mirrored = MIRRORED[expr.operator]
-    if (mirrored === undefined || this.questions.has(keyOf(expr))) return
+    if (mirrored === undefined || this.questions.has(exprId(expr))) return
     const question = this.#asked(expr, expr.left, expr.operator, expr.right) ?? this.#asked(expr, expr.right, mirrored, expr.left)
-    if (question !== undefined) this.questions.set(keyOf(expr), question)
+    if (question !== undefined) this.questions.set(exprId(expr), question)
   }
 
   #asked(expr: Expr, side: Expr, operator: BinaryOperator, other: Expr): Question | undefined {
@@ -166,7 +167,7 @@ class Finder {
     if (variable.kind !== 'Key' && variable.kind !== 'Local') return undefined
     const { type } = this.#w.expr(variable)
     if (type.kind !== 'i32') return undefined
-    const is = (e: Expr): boolean => e.kind === variable.kind && keyOf(e) === keyOf(variable)
+    const is = (e: Expr): boolean => e.kind === variable.kind && exprId(e) === exprId(variable)
     const distance = offsetFrom(side, { slot: 0, seen: type, held: type, is })
     if (distance === undefined || type.high - type.low < FEW) return undefined
     const inside = insideOf(type, operator, this.#w.expr(other).type, distance)
@@ -231,10 +232,6 @@ function insideOf(range: Range, operator: BinaryOperator, bound: WasmType, dista
 
 // ------------------------------------------------------------------ the body between the borders
 
-function keyOf(expr: Expr): string {
-  return JSON.stringify(expr, (name, value) => (name === 'span' ? undefined : value))
-}
-
 /** The statements with their questions answered. */
 function settled(stmts: readonly Stmt[], questions: ReadonlyMap<string, Question>): readonly Stmt[] {
   const expr = (one: Expr): Expr => rewriteExpr(one, { ...UNCHANGED, expr: (e) => answered(e, questions) })
@@ -280,7 +277,7 @@ function isTruth(expr: Expr): expr is Truth {
 function answered(expr: Expr, questions: ReadonlyMap<string, Question>): Expr {
   switch (expr.kind) {
     case 'Binary': {
-      const question = MIRRORED[expr.operator] === undefined ? undefined : questions.get(keyOf(expr))
+      const question = MIRRORED[expr.operator] === undefined ? undefined : questions.get(exprId(expr))
       return question === undefined ? expr : { kind: 'Literal', value: question.answer, span: expr.span }
     }
     case 'Unary':

@@ -6,8 +6,8 @@
  * The element is read once, where the first test reads it, and fails there if it lies outside.
  */
 import { type CountedLoop, type Expr, type FunctionIr, type Stmt, visitStmts } from '../../core/functionIr.ts'
+import { changedIn } from '../../core/irFacts.ts'
 import type { WasmTarget } from './wasmCode.ts'
-import { changedIn } from './wasmLocals.ts'
 
 type For = Extract<Stmt, { kind: 'For' }>
 

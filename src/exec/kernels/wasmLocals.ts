@@ -75,17 +75,6 @@ export function readUnset(ir: FunctionIr): ReadonlySet<string> {
   }
 }
 
-/** Names of locals that the statements declare or assign. */
-export function changedIn(stmts: readonly Stmt[]): Set<string> {
-  const names = new Set<string>()
-  const visit = (stmt: Stmt): void => {
-    if (stmt.kind === 'Let' || stmt.kind === 'Assign') names.add(stmt.local)
-    nestedOf(stmt).forEach(visit)
-  }
-  stmts.forEach(visit)
-  return names
-}
-
 /** How often the statements read a local. */
 export function readsIn(stmts: readonly Stmt[], name: string): number {
   let count = 0
@@ -148,14 +137,6 @@ export function subscriptParameters(ir: FunctionIr): Set<string> {
     }
   })
   return found
-}
-
-/** Whether a loop is among the statements, however deep. */
-export function hasLoop(stmts: readonly Stmt[]): boolean {
-  return stmts.some((stmt) => {
-    if (stmt.kind === 'If') return hasLoop(stmt.then) || hasLoop(stmt.else)
-    return stmt.kind === 'For' || (stmt.kind === 'Labeled' && hasLoop(stmt.body))
-  })
 }
 
 /** Whether an iteration may replace its element. */

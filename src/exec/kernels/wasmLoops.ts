@@ -8,12 +8,13 @@
  * Where the addresses come from is in `wasmLoopAccess.ts`, what stays in locals in `wasmCarried.ts`, vectors in `wasmVectors.ts`.
  */
 import { type Stmt, visitStmts } from '../../core/functionIr.ts'
+import { changedIn, hasLoop } from '../../core/irFacts.ts'
 import { placeText } from '../../core/span.ts'
 import { type Borders, bordersOf } from './wasmBorders.ts'
 import { carriedReads } from './wasmCarried.ts'
 import { fewValues } from './wasmCounted.ts'
 import { type Code, I, OP } from './wasmEncoder.ts'
-import { changedIn, hasLoop, returnsValue } from './wasmLocals.ts'
+import { returnsValue } from './wasmLocals.ts'
 import { accessesOf, hoistedAccesses, type LoopIndex, type Turning } from './wasmLoopAccess.ts'
 import { type FewTurns, fewTurns, MOST_TURNS, writtenOut } from './wasmShortLoops.ts'
 import type { WasmType } from './wasmTypes.ts'

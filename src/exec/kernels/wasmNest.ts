@@ -11,10 +11,10 @@
  * - of an array that the body writes, an iteration touches only what lies at its own key on one axis.
  */
 import { type Expr, visitExpr } from '../../core/functionIr.ts'
+import { changedIn } from '../../core/irFacts.ts'
 import { LOG2_BYTES, shifted, sumOf } from './wasmCode.ts'
 import { type Code, I, OP } from './wasmEncoder.ts'
 import { Scalar, type Vector } from './wasmLanes.ts'
-import { changedIn } from './wasmLocals.ts'
 import {
   type Access,
   accessOf,

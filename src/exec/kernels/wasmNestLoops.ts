@@ -3,10 +3,11 @@
  * vector's additions do not wait for another's. Short loops are written out, so that their subscripts are numbers.
  */
 import type { CountedLoop, Stmt } from '../../core/functionIr.ts'
+import { changedIn, hasLoop } from '../../core/irFacts.ts'
 import { type CountedRange, countedRange, fewValues } from './wasmCounted.ts'
 import { type Code, I, OP } from './wasmEncoder.ts'
 import { asFloat, asIntegers, masked, Scalar, type Vector } from './wasmLanes.ts'
-import { changedIn, hasLoop, readsIn } from './wasmLocals.ts'
+import { readsIn } from './wasmLocals.ts'
 import type { Nest } from './wasmNest.ts'
 import { isInteger } from './wasmTypes.ts'
 import type { Turn, VectorScope } from './wasmVectorExpressions.ts'

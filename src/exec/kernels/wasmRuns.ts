@@ -5,9 +5,9 @@
  *     for each run of the box: for (key of the last axis from .. to) body
  */
 import { type Expr, expressionsOf, visitExpr, visitStmts } from '../../core/functionIr.ts'
+import { hasLoop } from '../../core/irFacts.ts'
 import { type Code, I, OP } from './wasmEncoder.ts'
 import { elementStart, nextRun, rowStart, stepped, turning } from './wasmIteration.ts'
-import { hasLoop } from './wasmLocals.ts'
 import { fastLoop, type InnerLoop, nestedRun, type Turns } from './wasmLoops.ts'
 import type { WasmType } from './wasmTypes.ts'
 import { FROM, type KernelWriter, TO } from './wasmWriter.ts'

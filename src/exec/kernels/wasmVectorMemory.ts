@@ -11,6 +11,7 @@
  * The element of an iteration is read when the iteration starts: what the body writes to its memory lies at the index.
  */
 import type { Expr } from '../../core/functionIr.ts'
+import { exprId } from '../../core/irFacts.ts'
 import { Scalar } from './wasmLanes.ts'
 import { returnsValue } from './wasmLocals.ts'
 import { type Access, accessesOf, elementMemory } from './wasmLoopAccess.ts'
@@ -76,5 +77,5 @@ function parts(expr: Expr): { readonly rest: string; readonly literal: number } 
       return { rest: inner.rest, literal: inner.literal + left.value }
     }
   }
-  return { rest: JSON.stringify(expr, (name, value) => (name === 'span' ? undefined : value)), literal: 0 }
+  return { rest: exprId(expr), literal: 0 }
 }

@@ -9,6 +9,7 @@
  * same vectors with one lane of use.
  */
 import type { Expr, Stmt } from '../../core/functionIr.ts'
+import { changedIn } from '../../core/irFacts.ts'
 import { LOG2_BYTES, loadOf } from './wasmCode.ts'
 import { type Code, I, OP, SIMD } from './wasmEncoder.ts'
 import { columnAddress, columnType } from './wasmIteration.ts'
@@ -29,7 +30,7 @@ import {
   storedLanes,
   type Vector,
 } from './wasmLanes.ts'
-import { changedIn, readsIn, returnsValue } from './wasmLocals.ts'
+import { readsIn, returnsValue } from './wasmLocals.ts'
 import { type Access, isSteady, type Turning } from './wasmLoopAccess.ts'
 import type { InnerLoop } from './wasmLoops.ts'
 import { Nest } from './wasmNest.ts'

@@ -4,7 +4,8 @@
  * Legal when nothing in the body assigns i, and nothing that `to` reads can change in the loop: literals, parameters,
  * keys, extents, inputs, and locals that the loop does not assign.
  */
-import { type CountedLoop, type Expr, expressionsOf, type Stmt, visitExpr, visitStmts } from '../../core/functionIr.ts'
+import { type CountedLoop, type Expr, type Stmt, visitExpr } from '../../core/functionIr.ts'
+import { changedIn, usesLocal } from '../../core/irFacts.ts'
 import { literal } from './build.ts'
 
 export interface ForParts {
@@ -28,10 +29,10 @@ export function counted({
   const counter = init[at]
   if (counter?.kind !== 'Let' || counter.init === undefined) return undefined
   const after = init.slice(at + 1)
-  if (after.some((one) => mentions([one], local))) return undefined
+  if (after.some((one) => usesLocal([one], local))) return undefined
   const by = stepOf(step.value, local)
-  const assigned = assignedIn([...body, ...update])
-  if (by === undefined || assignedIn(body).has(local)) return undefined
+  const assigned = changedIn([...body, ...update])
+  if (by === undefined || changedIn(body).has(local)) return undefined
   const to = boundOf(test, local, by > 0)
   if (to === undefined || !isFixed(to, assigned)) return undefined
   return { before: [...init.slice(0, at), ...after], counter, loop: { local, from: counter.init, to, step: by } }
@@ -99,25 +100,4 @@ function isFixed(expr: Expr, assigned: ReadonlySet<string>): boolean {
     if (one.kind === 'Read' || one.kind === 'Has' || one.kind === 'Draw') fixed = false
   })
   return fixed
-}
-
-function assignedIn(stmts: readonly Stmt[]): ReadonlySet<string> {
-  const names = new Set<string>()
-  visitStmts(stmts, (one) => {
-    if (one.kind === 'Assign' || one.kind === 'Let') names.add(one.local)
-  })
-  return names
-}
-
-function mentions(stmts: readonly Stmt[], local: string): boolean {
-  let found = false
-  visitStmts(stmts, (stmt) => {
-    for (const expr of expressionsOf(stmt)) {
-      visitExpr(expr, (one) => {
-        if (one.kind === 'Local' && one.name === local) found = true
-      })
-    }
-    if (stmt.kind === 'Assign' && stmt.local === local) found = true
-  })
-  return found
 }

@@ -5,6 +5,7 @@
  * The first that reaches the wanted schedule (or a freer one) is the advice; single edits come before combinations.
  */
 import { type Expr, expressionsOf, type FunctionIr, visitExpr, visitStmts } from '../../core/functionIr.ts'
+import { exprId } from '../../core/irFacts.ts'
 import type { LoopSpec } from '../../core/loopSpec.ts'
 import type { Access } from './accesses.ts'
 import type { Conflict } from './dependence.ts'
@@ -144,7 +145,7 @@ function usesOf(spec: LoopSpec, ir: FunctionIr, array: number): Uses {
     const { value } = stmt
     const sum = value.kind === 'Binary' && (value.operator === '+' || value.operator === '-') ? value : undefined
     const old = sum === undefined ? [] : sum.operator === '+' ? [sum.left, sum.right] : [sum.left]
-    const readsSame = (expr: Expr) => expr.kind === 'Read' && isArray(expr.array) && textOf(expr.subscripts) === textOf(stmt.subscripts)
+    const readsSame = (expr: Expr) => expr.kind === 'Read' && isArray(expr.array) && exprId(expr.subscripts) === exprId(stmt.subscripts)
     if (stmt.kind === 'Add') adds++
     else if (old.some(readsSame)) updates.push(stmt.span.text)
     else sets++
@@ -152,11 +153,6 @@ function usesOf(spec: LoopSpec, ir: FunctionIr, array: number): Uses {
   // The element iterated over is read by each iteration, and a value returned is set.
   const iterated = spec.over.array === array ? 1 : 0
   return { reads: reads - updates.length + iterated, sets: sets + iterated, updates: updates.length, adds, firstUpdate: updates[0] }
-}
-
-/** An expression without its places, for comparison. */
-function textOf(exprs: readonly Expr[]): string {
-  return JSON.stringify(exprs, (name, value: unknown) => (name === 'span' ? undefined : typeof value === 'bigint' ? `${value}n` : value))
 }
 
 function isConstantElement({ subscripts }: Access): boolean {

@@ -10,7 +10,8 @@
  * writes and no local that changes under it. A local that is computed from such things alone is computed under each test that
  * needs it; any other one keeps what stands from its declaration to its last use under one test.
  */
-import { type Expr, expressionsOf, type FunctionIr, type Stmt, visitExpr, visitStmts } from '../../core/functionIr.ts'
+import { type Expr, type FunctionIr, type Stmt, visitStmts } from '../../core/functionIr.ts'
+import { changedIn, someExpr, usesLocal } from '../../core/irFacts.ts'
 import { rewriteStmts, UNCHANGED } from '../../core/irRewrite.ts'
 import type { LoopSpec } from '../../core/loopSpec.ts'
 import { fresh, namesOf } from '../rules/irRewrite.ts'
@@ -24,14 +25,11 @@ interface Context {
 /** The body with tests repeated; the very same where there is nothing to take apart. */
 export function apart(spec: LoopSpec, ir: FunctionIr, writtenArrays: ReadonlySet<number>): FunctionIr {
   const isStable = (expr: Expr): boolean => {
-    let stable = true
-    visitExpr(expr, (one) => {
-      if (one.kind === 'Draw') stable = false
-      if (one.kind !== 'Read' && one.kind !== 'Has') return
+    return !someExpr(expr, (one) => {
+      if (one.kind !== 'Read' && one.kind !== 'Has') return one.kind === 'Draw'
       const binding = spec.env[one.array]
-      if (binding?.kind !== 'array' || writtenArrays.has(binding.array)) stable = false
+      return binding?.kind !== 'array' || writtenArrays.has(binding.array)
     })
-    return stable
   }
   const body = takenApart(ir.body, { isStable, taken: namesOf(ir).locals }, true)
   return body === ir.body ? ir : { ...ir, body }
@@ -77,12 +75,8 @@ function withRest(stmt: Stmt, rest: readonly Stmt[]): If | undefined {
 /** Whether the test says the same after any of the statements under it. */
 function repeats({ test, then, else: otherwise }: If, context: Context): boolean {
   if (!context.isStable(test)) return false
-  const changed = assignedIn([...then, ...otherwise])
-  let same = true
-  visitExpr(test, (one) => {
-    if (one.kind === 'Local' && changed.has(one.name)) same = false
-  })
-  return same
+  const changed = changedIn([...then, ...otherwise])
+  return !someExpr(test, (one) => one.kind === 'Local' && changed.has(one.name))
 }
 
 function testsRepeated(stmt: If, context: Context, isTail: boolean): readonly Stmt[] {
@@ -119,7 +113,7 @@ function groupsOf(stmts: readonly Stmt[], context: Context): readonly (readonly 
     if (stmt.kind === 'Let' && !repeated.has(stmt))
       last = Math.max(
         last,
-        stmts.findLastIndex((other) => usesLocal(other, stmt.local)),
+        stmts.findLastIndex((other) => usesLocal([other], stmt.local)),
       )
   }
   if (groups.length < 2) return [stmts]
@@ -132,18 +126,17 @@ type Let = Extract<Stmt, { kind: 'Let' }>
 
 /** Declarations of what has the same value wherever it is computed. */
 function repeatedLets(stmts: readonly Stmt[], context: Context): ReadonlySet<Stmt> {
-  const changed = assignedIn(stmts.filter((stmt) => stmt.kind !== 'Let'))
+  const changed = changedIn(stmts.filter((stmt) => stmt.kind !== 'Let'))
   const declared = new Set(stmts.flatMap((stmt) => (stmt.kind === 'Let' ? [stmt.local] : [])))
   const found = new Set<string>()
   return new Set(
     stmts.filter((stmt) => {
       if (stmt.kind !== 'Let' || stmt.init === undefined || changed.has(stmt.local) || !context.isStable(stmt.init)) return false
-      let known = true
-      visitExpr(stmt.init, (one) => {
-        if (one.kind === 'Local' && (changed.has(one.name) || (declared.has(one.name) && !found.has(one.name)))) known = false
-      })
-      if (known) found.add(stmt.local)
-      return known
+      const isUnknown = (one: Expr): boolean =>
+        one.kind === 'Local' && (changed.has(one.name) || (declared.has(one.name) && !found.has(one.name)))
+      if (someExpr(stmt.init, isUnknown)) return false
+      found.add(stmt.local)
+      return true
     }),
   )
 }
@@ -152,33 +145,11 @@ function repeatedLets(stmts: readonly Stmt[], context: Context): ReadonlySet<Stm
 function withOwnLets(group: readonly Stmt[], lets: readonly Let[], context: Context): readonly Stmt[] {
   const needed: Let[] = []
   for (const one of lets.toReversed()) {
-    if (!group.includes(one) && [...group, ...needed].some((stmt) => usesLocal(stmt, one.local))) needed.unshift(one)
+    if (!group.includes(one) && usesLocal([...group, ...needed], one.local)) needed.unshift(one)
   }
   if (needed.length === 0) return group
   const names = new Map(needed.map(({ local }) => [local, fresh(local, context.taken)]))
   return rewriteStmts([...needed, ...group], { ...UNCHANGED, local: (name) => names.get(name) ?? name })
-}
-
-function assignedIn(stmts: readonly Stmt[]): ReadonlySet<string> {
-  const assigned = new Set<string>()
-  visitStmts(stmts, (stmt) => {
-    if (stmt.kind === 'Let' || stmt.kind === 'Assign') assigned.add(stmt.local)
-  })
-  return assigned
-}
-
-function usesLocal(stmt: Stmt, local: string): boolean {
-  let uses = false
-  const see = (expr: Expr) =>
-    visitExpr(expr, (one) => {
-      if (one.kind === 'Local' && one.name === local) uses = true
-    })
-  visitStmts([stmt], (one) => {
-    if (one.kind === 'Assign' && one.local === local) uses = true
-    if (one.kind === 'For' && one.counted !== undefined) [one.counted.from, one.counted.to].forEach(see)
-    expressionsOf(one).forEach(see)
-  })
-  return uses
 }
 
 function hasEffect(stmt: Stmt): boolean {

@@ -1,5 +1,6 @@
 /** The plan of a loop on one screen. */
 import { bytesText } from '../../core/bytesText.ts'
+import { NOMINAL_WORKERS } from '../../core/cost/scheduleCost.ts'
 import type { KernelCode } from '../../core/kernelCode.ts'
 import type { Dependence, LoopPlan, LoopVariable } from '../../core/loopPlan.ts'
 import type { AnalyzedLoop } from '../../core/loopSpec.ts'
@@ -150,7 +151,7 @@ function consideredLines({ considered = [] }: LoopPlan): string[] {
       .filter((one) => !losers.includes(one) || shown.includes(one))
       .map(({ predictedMilliseconds: ms, relative, blocks, run, share, taken, ...schedule }) => [
         scheduleText({ schedule }),
-        ms === undefined ? `${Number(relative.toPrecision(2))} of the shortest` : `${timeText(ms)} on 4 workers`,
+        ms === undefined ? `${Number(relative.toPrecision(2))} of the shortest` : `${timeText(ms)} on ${NOMINAL_WORKERS} workers`,
         `${blocks} ${blocks === 1 ? 'block' : 'blocks'}, ${Math.round(100 * share)} % on the longest way, runs of ${Math.round(run)}`,
         taken ? 'taken' : '',
       ]),

@@ -1,0 +1,50 @@
+/** What can be asked of expressions and statements without knowing what runs them. */
+import { type Expr, expressionsOf, type Stmt, visitExpr, visitStmts } from './functionIr.ts'
+
+/** Whether the expression, or anything below it, is so. */
+export function someExpr(expr: Expr, is: (expr: Expr) => boolean): boolean {
+  let found = false
+  visitExpr(expr, (one) => {
+    found ||= is(one)
+  })
+  return found
+}
+
+/** Whether a loop is among the statements, or in their branches. */
+export function hasLoop(stmts: readonly Stmt[]): boolean {
+  return stmts.some((stmt) => {
+    if (stmt.kind === 'If') return hasLoop(stmt.then) || hasLoop(stmt.else)
+    return stmt.kind === 'For' || (stmt.kind === 'Labeled' && hasLoop(stmt.body))
+  })
+}
+
+/** Names of locals that the statements declare or assign. */
+export function changedIn(stmts: readonly Stmt[]): Set<string> {
+  const names = new Set<string>()
+  visitStmts(stmts, (stmt) => {
+    if (stmt.kind === 'Let' || stmt.kind === 'Assign') names.add(stmt.local)
+  })
+  return names
+}
+
+/** Whether the statements read the local, or assign it. */
+export function usesLocal(stmts: readonly Stmt[], local: string): boolean {
+  let found = false
+  visitStmts(stmts, (stmt) => {
+    const isRead = (expr: Expr): boolean => someExpr(expr, (one) => one.kind === 'Local' && one.name === local)
+    found ||= (stmt.kind === 'Assign' && stmt.local === local) || expressionsOf(stmt).some(isRead)
+  })
+  return found
+}
+
+/** A text that expressions have in common if and only if they are the same, wherever they stand. */
+export function exprId(expr: Expr | readonly Expr[]): string {
+  return JSON.stringify(expr, (name, value: unknown) => (name === 'span' ? undefined : written(value)))
+}
+
+/** JSON has no bigints, and one number for several. */
+function written(value: unknown): unknown {
+  if (typeof value === 'bigint') return { bigint: String(value) }
+  const isOfItsOwn = typeof value === 'number' && (!Number.isFinite(value) || Object.is(value, -0))
+  return isOfItsOwn ? { number: Object.is(value, -0) ? '-0' : String(value) } : value
+}
