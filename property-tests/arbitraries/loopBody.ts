@@ -114,7 +114,15 @@ export type RawStmt =
       readonly body: readonly RawStmt[]
     }
   | { readonly kind: 'if'; readonly test: RawTest; readonly whenTrue: readonly RawStmt[]; readonly whenFalse: readonly RawStmt[] }
-  | { readonly kind: 'for'; readonly from: RawIndex; readonly to: RawIndex; readonly step: number; readonly body: readonly RawStmt[] }
+  | {
+      readonly kind: 'for'
+      readonly from: RawIndex
+      readonly to: RawIndex
+      readonly step: number
+      /** The test has the last value, `k <= to - 1`. */
+      readonly inclusive: boolean
+      readonly body: readonly RawStmt[]
+    }
   | { readonly kind: 'labeled'; readonly body: readonly RawStmt[] }
   | RawScratch
   | { readonly kind: 'leave'; readonly how: 'break' | 'continue' | 'return' | 'element'; readonly value: RawValue }
@@ -257,7 +265,10 @@ function rawStatements(shape: LoopShape): fc.Arbitrary<readonly RawStmt[]> {
     ] as const
     const step = fc.constantFrom(1, 1, 1, -1, 2, -2, 3)
     const compound = [
-      { weight: 3, arbitrary: fc.record({ kind: fc.constant('for' as const), from: index, to: index, step, body: nested }) },
+      {
+        weight: 3,
+        arbitrary: fc.record({ kind: fc.constant('for' as const), from: index, to: index, step, inclusive: fc.boolean(), body: nested }),
+      },
       {
         weight: 2,
         arbitrary: fc.record({

@@ -149,6 +149,7 @@ export class LoopBuilder {
       from: { kind: 'constant', offset: 0 },
       to: { kind: 'constant', offset: 2 },
       step: 1,
+      inclusive: false,
       body: raw.body,
     } as const
     const loop = this.loop(twice, inner)
@@ -233,7 +234,7 @@ export class LoopBuilder {
     const from = this.index(raw.from, scope)
     // A bound that the loop may assign would not be counted.
     const to = this.index(raw.to, { ...scope, locals: scope.locals.filter((other) => !other.mutable) })
-    const step = raw.step
+    const { step, inclusive } = raw
     const range = step > 0 ? { least: from.least, greatest: to.greatest - 1 } : { least: to.least + 1, greatest: from.greatest }
     const index = this.expr({ kind: 'Local', name: local })
     const counted: CountedLoop = { local, from: from.expr, to: to.expr, step }
@@ -242,7 +243,9 @@ export class LoopBuilder {
     return this.stmt<Extract<Stmt, { kind: 'For' }>>({
       kind: 'For',
       init: [this.stmt({ kind: 'Let', local, init: from.expr })],
-      test: this.binary(step > 0 ? '<' : '>', index, to.expr),
+      test: inclusive
+        ? this.binary(step > 0 ? '<=' : '>=', index, this.binary('-', to.expr, this.literal(Math.sign(step))))
+        : this.binary(step > 0 ? '<' : '>', index, to.expr),
       update: [this.stmt({ kind: 'Assign', local, value: next })],
       body: this.statements(raw.body, { ...unlabeled, inLoop: true, locals: [...scope.locals, { name: local, mutable: false, ...range }] }),
       doWhile: false,

@@ -56,6 +56,15 @@ test('inner loops cost as often as they turn, also where their end moves with a 
     for (let k = 0; k < i!; k++) b.set(k, a.get(i!))
   })
   expect(whole / triangle).toBeCloseTo(2, 0)
+  const last = 999
+  const upTo = ns(([i]: number[], { a, b }: { a: A; b: A }) => {
+    for (let k = 0; k <= last; k++) b.set(k, a.get(i!))
+  })
+  const window = ns(([i]: number[], { a, b }: { a: A; b: A }) => {
+    for (let k = Math.max(0, i! - 250); k < Math.min(1000, i! + 250); k++) b.set(k, a.get(i!))
+  })
+  expect(whole / upTo).toBeCloseTo(1)
+  expect(whole / window).toBeCloseTo(2, 0)
 })
 
 test('what is in the cache costs nothing more; what streams by costs its bytes; what lies anywhere costs lines', () => {

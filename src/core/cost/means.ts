@@ -86,6 +86,26 @@ export function meanOf(expr: Expr, means: Means): number | undefined {
       const [left, right] = [meanOf(expr.left, means), meanOf(expr.right, means)]
       return left === undefined || right === undefined ? undefined : combined(expr.operator, left, right)
     }
+    case 'Call':
+      return calledWithMeans(expr, means)
+    default:
+      return undefined
+  }
+}
+
+/** A bound such as `Math.min(n, i + 3)`, taken at the means of what it is made of. */
+function calledWithMeans({ callee, args }: Extract<Expr, { kind: 'Call' }>, means: Means): number | undefined {
+  const values = args.flatMap((arg) => meanOf(arg, means) ?? [])
+  if (values.length < args.length) return undefined
+  switch (callee) {
+    case 'Math.min':
+      return Math.min(...values)
+    case 'Math.max':
+      return Math.max(...values)
+    case 'Math.floor':
+    case 'Math.ceil':
+    case 'Math.trunc':
+      return values[0]
     default:
       return undefined
   }

@@ -6,7 +6,7 @@
  */
 import { type CountedLoop, type Expr, type Stmt, visitExpr } from '../../core/functionIr.ts'
 import { changedIn, usesLocal } from '../../core/irFacts.ts'
-import { literal } from './build.ts'
+import { binary, literal } from './build.ts'
 
 export interface ForParts {
   readonly init: readonly Stmt[]
@@ -46,19 +46,20 @@ function stepOf(value: Expr, local: string): number | undefined {
   return value.operator === '+' ? by : -by
 }
 
-/** The exclusive end: `i < n`, `n > i`; `i <= n` where n is certainly an integer. */
+/**
+ * The exclusive end: `i < n`, `n > i`. Of `i <= n` it is one beyond the whole number that n reaches, since who takes the
+ * loop for counted makes sure that i is whole.
+ */
 function boundOf(test: Expr & { kind: 'Binary' }, local: string, up: boolean): Expr | undefined {
   const { operator, left, right, span } = test
   const isLocal = (expr: Expr): boolean => expr.kind === 'Local' && expr.name === local
   const [bound, form] = isLocal(left) ? [right, operator] : isLocal(right) ? [left, MIRRORED[operator]] : [undefined, undefined]
   if (bound === undefined) return undefined
   if (form === (up ? '<' : '>')) return bound
-  if (form === (up ? '<=' : '>=') && isInteger(bound)) {
-    const by = up ? 1 : -1
-    if (bound.kind === 'Literal' && typeof bound.value === 'number') return literal(bound.value + by, span)
-    return { kind: 'Binary', operator: '+', left: bound, right: literal(by, span), span }
-  }
-  return undefined
+  if (form !== (up ? '<=' : '>=')) return undefined
+  const by = up ? 1 : -1
+  const reached: Expr = isInteger(bound) ? bound : { kind: 'Call', callee: up ? 'Math.floor' : 'Math.ceil', args: [bound], span }
+  return binary('+', reached, literal(by, span), span)
 }
 
 const MIRRORED: Readonly<Partial<Record<string, string>>> = { '<': '>', '>': '<', '<=': '>=', '>=': '<=' }

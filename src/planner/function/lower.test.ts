@@ -285,6 +285,12 @@ test('loops of every form', () => {
       for (let k = 0; k <= i; k++) W.set(i, k, 0)
     }),
   ).toBe('for k from 0 to (@0 + 1) by 1\n  W[@0, k] = 0')
+  const last = 7
+  expect(
+    range(([i], { W }) => {
+      for (let k = 1; k <= last - 1; k++) W.set(i, k, 0)
+    }),
+  ).toBe('for k from 1 to (Math.floor(($last - 1)) + 1) by 1\n  W[@0, k] = 0')
   expect(
     range(([i], { W }) => {
       let k = i
