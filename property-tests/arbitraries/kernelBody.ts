@@ -150,6 +150,9 @@ function expression(names: Names, counter: string | undefined): fc.Arbitrary<Exp
           .tuple(fc.constantFrom(...numbers), subscript(node, counter))
           .map(([array, at]): Expr => ({ kind: 'Read', array, subscripts: [at], span })),
         fc
+          .tuple(fc.constantFrom(...numbers), subscript(node, counter))
+          .map(([array, at]): Expr => ({ kind: 'Has', array, subscripts: [at], span })),
+        fc
           .tuple(fc.constantFrom('weights', 'words', 'plain'), node)
           .map(([table, index]): Expr => ({ kind: 'Lookup', table, index, span })),
         fc

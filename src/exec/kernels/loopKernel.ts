@@ -409,7 +409,7 @@ class KernelWriter {
       case 'Read':
         return this.#read(expr.array, expr.subscripts)
       case 'Has':
-        return `A${this.#arrays.indexOf(expr.array)}.has(${this.#list(expr.subscripts)})`
+        return this.#has(expr.array, expr.subscripts)
       case 'Extent':
         return `A${this.#arrays.indexOf(expr.array)}n${expr.axis}`
       case 'Lookup':
@@ -471,6 +471,14 @@ class KernelWriter {
     const steps = [...place.evaluate, ...place.check]
     const value = `A${i}[${place.index}]`
     return steps.length === 0 ? value : `(${[...steps, value].join(', ')})`
+  }
+
+  /** A dense array has an element at every key inside. */
+  #has(array: string, subscripts: readonly Expr[]): string {
+    const shape = this.#array(array)
+    if (shape.kind === 'keyed') return `A${this.#arrays.indexOf(array)}.has(${this.#list(subscripts)})`
+    const { evaluate, check } = this.#place(array, shape, subscripts)
+    return `(${[...evaluate, ...check, 'true'].join(', ')})`
   }
 
   /**
