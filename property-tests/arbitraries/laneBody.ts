@@ -114,7 +114,7 @@ function statementsOver(scope: LaneScope, { names, rows, form }: Arrays): fc.Arb
   const { index, prefix } = scope
   const beside = fc.oneof(
     { weight: scope.isEdged === true ? 60 : 12, arbitrary: fc.constant(index) },
-    { weight: 3, arbitrary: fc.constantFrom(-1, 1, 2).map((by) => binary('+', index, literal(by))) },
+    { weight: 3, arbitrary: fc.tuple(fc.constantFrom(-1, 1, 2), fc.constantFrom(0, 0, 1, -2)).map(([by, via]) => moved(index, by, via)) },
     { weight: 1, arbitrary: fc.constant(literal(3)) },
   )
   // What may lie outside is checked, and in fast precision then computed in doubles.
@@ -373,12 +373,18 @@ function summed(sums: readonly string[], value: fc.Arbitrary<Expr>): fc.Arbitrar
 
 /** An element from the one before it: turns that depend on each other. */
 function recurrence(array: string, row: Expr, index: Expr, value: fc.Arbitrary<Expr>): fc.Arbitrary<Stmt> {
-  const moved = (by: number): Expr => (by === 0 ? index : binary(by < 0 ? '-' : '+', index, literal(Math.abs(by))))
   return fc
-    .tuple(value, fc.constantFrom(0, 1), fc.constantFrom('Math.max' as const, 'Math.min' as const))
-    .map(([e, ahead, callee]): Stmt => {
-      const before: Expr = { kind: 'Read', ...placeIn(array, row, moved(ahead - 1)), span }
+    .tuple(value, fc.constantFrom(0, 1), fc.constantFrom('Math.max' as const, 'Math.min' as const), fc.constantFrom(0, 0, 1))
+    .map(([e, ahead, callee, via]): Stmt => {
+      const before: Expr = { kind: 'Read', ...placeIn(array, row, moved(index, ahead - 1, via)), span }
       const extreme: Expr = { kind: 'Call', callee, args: [binary('-', before, literal(2)), e], span }
-      return { kind: 'Write', ...placeIn(array, row, moved(ahead)), value: extreme, span }
+      return { kind: 'Write', ...placeIn(array, row, moved(index, ahead, via)), value: extreme, span }
     })
+}
+
+/** The index so many further, on the way `via` others: `const j = index + 1` and then `j - 1`. */
+function moved(index: Expr, by: number, via: number): Expr {
+  const start = via === 0 ? index : binary('+', index, literal(via))
+  const rest = by - via
+  return rest === 0 ? start : binary(rest < 0 ? '-' : '+', start, literal(Math.abs(rest)))
 }

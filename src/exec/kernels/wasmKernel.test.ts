@@ -297,6 +297,17 @@ test('Smith–Waterman keeps the score to the left in a register, as an integer'
   expect(await H.toTypedArray()).toEqual(Int32Array.from(plain.flat()))
 })
 
+test('Gauss–Seidel keeps the value to the left in a register, where i and j are the keys and 1', async () => {
+  const A = session.fill([7, 8], 3.5)
+  const loop = session.loop(session.range(5, 6), { A }, ([row, column], { A }) => {
+    const i = row + 1
+    const j = column + 1
+    A.set(i, j, 0.25 * (A.get(i - 1, j) + A.get(i + 1, j) + A.get(i, j - 1) + A.get(i, j + 1)) + j)
+  })
+  expect((await loop.verify()).identical).toBe(true)
+  expect(loop.explain({ kernel: true })).toContain('1 read carried from turn to turn')
+})
+
 test('between the borders of a loop no question is asked, and subscripts are inside', async () => {
   const n = 40
   const asked = (body: (at: readonly [number, number], arrays: Grids) => void): string => {

@@ -149,21 +149,25 @@ export function isSteady(expr: Expr, turning: Turning): boolean {
   }
 }
 
-/** `k`, `k + 3`, `k - 1`, `2 + k`: how far from the index. */
+/** `k`, `k + 3`, `k - 1`, `2 + k`, `(k + 1) - 1`: how far from the index. */
 export function offsetFrom(expr: Expr, index: LoopIndex): number | undefined {
   if (index.is(expr)) return 0
   if (expr.kind !== 'Binary' || (expr.operator !== '+' && expr.operator !== '-')) return undefined
   const { left, right, operator } = expr
-  if (index.is(left) && right.kind === 'Literal') return whole(operator === '+' ? right.value : negated(right.value))
-  return operator === '+' && index.is(right) && left.kind === 'Literal' ? whole(left.value) : undefined
+  if (right.kind === 'Literal') return farther(offsetFrom(left, index), operator === '+' ? right.value : negated(right.value))
+  return operator === '+' && left.kind === 'Literal' ? farther(offsetFrom(right, index), left.value) : undefined
+}
+
+function farther(offset: number | undefined, by: unknown): number | undefined {
+  return offset === undefined || typeof by !== 'number' ? undefined : whole(offset + by)
 }
 
 function negated(value: unknown): unknown {
   return typeof value === 'number' ? 0 - value : value
 }
 
-function whole(value: unknown): number | undefined {
-  return typeof value === 'number' && Number.isInteger(value) && Math.abs(value) <= LARGEST_OFFSET ? value : undefined
+function whole(value: number): number | undefined {
+  return Number.isInteger(value) && Math.abs(value) <= LARGEST_OFFSET ? value : undefined
 }
 
 /** An access whose bounds a check before the loop can tell, and the start of its row. */
