@@ -234,4 +234,42 @@ describe.each([1, 2, 3])('%i workers', (workers) => {
     )
     expect([calls, await w.collect()]).toEqual([1, [0, 0, 0, 0]])
   })
+
+  test('a row of truth values holds 0 and 1, whatever is written, however the body runs', async () => {
+    const compiled = session.zeros([3, 2], { dtype: 'bool' })
+    const loop = session.loop(session.range(3), { compiled }, ([i], { compiled }) => {
+      const row = compiled.row(i)
+      row[0] = i * 5
+      row[1]! += 0.5
+    })
+    expect((await loop.verify()).identical).toBe(true)
+    await loop.run()
+    expect(await compiled.collect()).toEqual([0, 1, 1, 1, 1, 1])
+    const asItStands = session.zeros([3, 2], { dtype: 'bool' })
+    const seen: unknown[] = []
+    await session.parallelFor(session.range(3), { asItStands }, ([i], { asItStands }) => {
+      const row = asItStands.row(i)
+      row[0] = i * 5
+      row[1]! += 0.5
+      seen.push([...(row as unknown as Iterable<number>)], row.length)
+    })
+    expect(await asItStands.collect()).toEqual([0, 1, 1, 1, 1, 1])
+    expect(seen).toEqual([[0, 1], 2, [1, 1], 2, [1, 1], 2])
+  })
+
+  test('what is no row is not set among rows', async () => {
+    const rows = session.fromRows([
+      { p: 1, q: 'a' },
+      { p: 2, q: 'b' },
+    ])
+    const error = await errorOf(
+      session.parallelFor(session.range(2), { rows }, ([i], { rows }) => {
+        if (i === 1) rows.set(i, undefined as never)
+      }),
+    )
+    expect(error).toBeInstanceOf(TaskError)
+    expect(error.message).toBe(
+      'The body of the loop over range(2) threw at key [1]: The elements of rows are rows with p, q, and the body sets undefined at key [1]. Set an object with these fields.',
+    )
+  })
 })

@@ -3,7 +3,7 @@
  * there yet in an overlay that `mergeInserted` brings into the storage after the pass.
  */
 import type { Column, TypedArray } from '../../core/column.ts'
-import { createBuilder } from '../../core/columnBuilder.ts'
+import { createBuilder, valueText } from '../../core/columnBuilder.ts'
 import { rowReader, type ValueReader, valueReader } from '../../core/columnReaders.ts'
 import { PlanError } from '../../core/errors.ts'
 import { outsideMessage, positionOf, sizeOfShape } from '../../core/indexSpace.ts'
@@ -62,11 +62,7 @@ export class KeyedView implements KeyedArray {
     const position = this.#find(key)
     const values = inPlaceValues(this.storage)
     if (position >= 0 && values !== undefined) store(values, position, value)
-    else
-      this.overlay.set(
-        placeOf(key, this.#shape),
-        this.storage.element.kind === 'scalar' ? asStored(value, this.storage.element.type) : value,
-      )
+    else this.overlay.set(placeOf(key, this.#shape), this.#asElement(value, key))
   }
 
   add(...keyAndDelta: unknown[]): void {
@@ -75,6 +71,16 @@ export class KeyedView implements KeyedArray {
     // JavaScript's own +, so that bigint and number meet as they do in the source
     const sum = (before as number) + (keyAndDelta[this.#shape.length] as number)
     this.set(...key, sum)
+  }
+
+  #asElement(value: unknown, key: readonly number[]): unknown {
+    const { element } = this.storage
+    if (element.kind === 'scalar') return asStored(value, element.type)
+    if (typeof value === 'object' && value !== null) return value
+    const fields = fieldsOf(element).map((field) => field.name)
+    throw new PlanError(
+      `The elements of ${this.#label} are rows with ${fields.join(', ')}, and the body sets ${valueText(value)} at key [${key.join(', ')}]. Set an object with these fields.`,
+    )
   }
 
   /** The position of a key, -1 when it is absent. Throws for a key outside the shape. */

@@ -66,7 +66,8 @@ export function denseView(storage: DenseStorage, label: string, target?: LaneTar
       // plain writes go to the array, but those of buffers, which are refused
       if (buffered || storage.objects !== undefined) return indexedRow({ get, set, add, length })
       const row = storage.data.subarray(start, start + length)
-      return Object.defineProperties(row, { get: { value: get }, set: { value: set }, add: { value: add } })
+      Object.defineProperties(row, { get: { value: get }, set: { value: set }, add: { value: add } })
+      return bool ? boolRow(row as Uint8Array, set) : row
     },
     shape,
   }
@@ -131,6 +132,21 @@ function indexedRow(row: Row): Row {
     set: (target, name, value) => {
       if (isIndex(name)) target.set(Number(name), value)
       return isIndex(name)
+    },
+  })
+}
+
+/** A row of a bool array, whose plain writes store 0 or 1: its bytes would keep whatever fits them. */
+function boolRow(row: Uint8Array, store: (k: number, value: unknown) => void): Uint8Array {
+  return new Proxy(row, {
+    get: (target, name) => {
+      const value: unknown = Reflect.get(target, name, target) // the methods of typed arrays know no proxies
+      return typeof value === 'function' ? value.bind(target) : value
+    },
+    set: (target, name, value) => {
+      if (!isIndex(name)) return Reflect.set(target, name, value, target)
+      if (Number(name) < target.length) store(Number(name), value)
+      return true
     },
   })
 }
