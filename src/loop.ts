@@ -38,7 +38,7 @@ export interface RunOptions {
 
 /** A loop that was analysed and can be run, any number of times. */
 export interface Loop {
-  /** Plain data: `JSON.stringify(plan)` is the machine form of `explain()`. Block counts and where it runs are filled in by runs. */
+  /** Plain data: `JSON.stringify(plan)` is the machine form of `explain()`. Block counts and where it runs are filled in by runs, and what the data decides between legal schedules. */
   readonly plan: LoopPlan
   /** The plan on one screen, or as JSON; `kernel: true` adds to the text how the body was compiled: its inner loops, its IR, and the kernel's code. */
   explain(options?: { readonly format?: 'text' | 'json'; readonly kernel?: boolean }): string

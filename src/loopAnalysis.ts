@@ -15,7 +15,8 @@ import { checkPromises, isIndexSpace, type LoopRequest } from './loopRequest.ts'
 import { type CapturedState, capturedNow, sameCaptures } from './planner/function/capturedNow.ts'
 import { irText } from './planner/function/irText.ts'
 import { lowerFunction } from './planner/function/userFunction.ts'
-import { analyzeLoop } from './planner/loop/analyze.ts'
+import { loopWithData, type Study, studyLoop } from './planner/loop/analyze.ts'
+import type { LoopData } from './planner/loop/costedLoop.ts'
 import { notParallelError } from './planner/loop/requireParallel.ts'
 
 /** What the loops of a session share. */
@@ -25,6 +26,8 @@ export interface LoopContext {
 }
 
 interface Analysis {
+  readonly study: Study
+  /** As studied, or as the data of the last run decided. */
   readonly analyzed: AnalyzedLoop
   readonly bindings: Bindings
   /** Of the captured tables, as they were read. */
@@ -78,6 +81,12 @@ export class LoopAnalysis {
     this.#checkParallel()
   }
 
+  /** Chooses among the legal schedules by the data of a run: the same data, the same schedule. */
+  settle(data: LoopData): void {
+    const { study } = this.#now
+    this.#now = { ...this.#now, analyzed: loopWithData(study, data) }
+  }
+
   #checkParallel(): void {
     if (this.#request.options.require !== 'parallel') return
     const error = notParallelError(this.analyzed)
@@ -109,8 +118,10 @@ export class LoopAnalysis {
     }
     const bindings = bindNames(env, lowered.captured, this.#context)
     const tables = lowered.fn.ir?.tables ?? []
+    const study = studyLoop({ body: lowered.fn, over: this.over, env: bindings.env, options, ...defined({ site: this.#site }) })
     return {
-      analyzed: analyzeLoop({ body: lowered.fn, over: this.over, env: bindings.env, options, ...defined({ site: this.#site }) }),
+      study,
+      analyzed: study.loop,
       bindings,
       lengths: tables.map(({ value }) => value.length),
     }

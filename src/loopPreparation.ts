@@ -19,6 +19,7 @@ import { otherTurn, TURN_MS } from './exec/loops/preparedLoop.ts'
 import type { LoopAnalysis } from './loopAnalysis.ts'
 import { accumulatorInputs, bufferFunctions, ownPlanOf } from './loopBindings.ts'
 import type { LoopRequest } from './loopRequest.ts'
+import type { LoopData } from './planner/loop/costedLoop.ts'
 import { nothingFoundError } from './planner/loop/requireParallel.ts'
 import type { Runtime } from './runtime.ts'
 
@@ -88,6 +89,7 @@ export class LoopPreparation {
   ): Promise<Prepared> {
     const old = this.#prepared
     const isSame = old?.analyzed === this.#analysis.analyzed && sameItems(old.storages, storages)
+    if (!isSame) this.#analysis.settle(this.#data(byNode))
     const isColored = this.#analysis.analyzed.schedule.kind === 'colored'
     if (old !== undefined && isSame && !isColored) return old
     const inputs = this.#inputs(byNode)
@@ -99,6 +101,24 @@ export class LoopPreparation {
     const loop = prepareLoop(finding === undefined ? inputs : { ...inputs, finding }, resources, old?.loop)
     this.#prepared = { analyzed: this.#analysis.analyzed, storages, finding, loop }
     return this.#prepared
+  }
+
+  /** What the cost model wants to know of the arrays. */
+  #data(byNode: ReadonlyMap<LogicalPlan, Storage>): LoopData {
+    const { arrays, buffers } = this.#analysis.bindings
+    const over = this.#analysis.overPlan
+    const space = over === undefined ? undefined : byNode.get(over)
+    const extents = space === undefined ? (this.#request.over as IndexSpace).extents : shapeOf(space)
+    return {
+      extents,
+      ...(space?.kind === 'sparse' ? { keys: space.keys } : {}),
+      shapeOf: (name) => {
+        const buffer = buffers.get(name)
+        const node = buffer === undefined ? arrays.get(name) : ownPlanOf(buffer.target, name, this.#engine)
+        const storage = node === undefined ? undefined : byNode.get(node)
+        return storage === undefined ? undefined : shapeOf(storage)
+      },
+    }
   }
 
   /** What the data of a colored loop says, which may be that nothing can run in parallel. */
@@ -141,6 +161,10 @@ export class LoopPreparation {
       envObject: this.#request.env,
     }
   }
+}
+
+function shapeOf(storage: Storage): readonly number[] {
+  return storage.kind === 'table' ? [storage.length] : storage.shape
 }
 
 /** Dense views of tables, by the table's storage: the same view for the same storage. */

@@ -64,14 +64,14 @@ export interface ConsideredSchedule {
   readonly kind: ScheduleKind
   readonly axes: readonly number[]
   readonly steps?: Steps
-  /** Of a pass; absent where the data decides how many iterations there are. */
+  /** Of a pass; absent as long as only the data tells how many iterations there are. */
   readonly predictedMilliseconds?: number
   /** By that of the shortest. */
   readonly relative: number
   readonly blocks: number
   /** Iterations that follow one another in memory, in a block. */
   readonly run: number
-  /** The part of the iterations on the longest way through the blocks. */
+  /** The part of the iterations on the longest way through the blocks; of sparse data, from the first run on, by the elements in them. */
   readonly share: number
   readonly taken: boolean
 }

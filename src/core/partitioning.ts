@@ -12,6 +12,8 @@ const MOST_PER_AXIS = 16
 const MOST_ON_ONE_AXIS = 64
 /** Iterations that make a further block along each of two axes worth its claim. */
 const LEAST_ITERATIONS_2D = 256
+/** Bounds of the blocks of sparse elements that run in steps are listed, and sent to the workers: with more, the loop is one block. */
+export const MOST_LISTED_BLOCKS: number = 2 ** 16
 /** Most blocks of a step, along one axis and along each of two: workers wait for one another after every step, and what they wait for is a block. */
 const MOST_OF_STEP = 16
 const MOST_OF_STEP_2D = 6

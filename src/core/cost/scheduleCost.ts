@@ -5,16 +5,17 @@
  *
  * - *nanoseconds of one* depend on the schedule: blocks that cut the last axis make runs short, and the rows of a large array
  *   are begun more often (`memory.ts`); where elements lie block by block, keys and values are copied there first.
- * - *share*: the part of the iterations on the longest way through the blocks, for so many workers; blocks are taken to be as equal
- *   as the cuts by the histogram of the data make them. Blocks that wait for equally
- *   many others before them run together; no worker has less of them than the largest, nor all together less than the whole.
+ * - *share*: the part of the iterations on the longest way through the blocks, for so many workers. Blocks of a box are equal, and
+ *   those of sparse data are taken for it until the data is there; then its elements are counted (`loads.ts`). Equal blocks that wait
+ *   for equally many others before them run together; no worker has less of them than one, nor all together less than the whole.
  * - *blocks* are claimed; those that wait for others are handed on. At the end of a *step* all wait for all.
  *
- * Everything follows from the body and the extents: never from a clock or from the workers that there are, since the schedule may
- * decide on the bits of the result.
+ * Everything follows from the body, the extents and the keys: never from a clock or from the workers that there are, since the
+ * schedule may decide on the bits of the result.
  */
 import type { InnerSchedule, Schedule } from '../loopSpec.ts'
-import { blockCounts, rangeAlong } from '../partitioning.ts'
+import { blockCounts, MOST_LISTED_BLOCKS, rangeAlong } from '../partitioning.ts'
+import { bySubscript, type KeySample, loadShare } from './loads.ts'
 import { weightIn } from './nominal.ts'
 
 /** Workers of the nominal machine. */
@@ -42,6 +43,10 @@ export interface CostedLoop {
   readonly nominalNs: number
   /** Nanoseconds of an iteration in runs of so many. */
   readonly iterationNs: (run: number) => number
+  /** Of sparse data, as soon as it is there. */
+  readonly sample?: KeySample | undefined
+  /** Default: 'histogram'. */
+  readonly balance?: 'histogram' | 'equal' | undefined
 }
 
 export interface ScheduleCost {
@@ -59,20 +64,23 @@ export function scheduleCost(schedule: Schedule, loop: CostedLoop, workers: numb
     return { milliseconds: (loop.iterations * loop.iterationNs(fullRun(loop))) / 1e6, blocks: 1, run: fullRun(loop), share: 1 }
   }
   const { iterations, extents } = loop
-  const counts = blockCounts(schedule, extents, loop.partitions, iterations, weightIn(schedule, loop.nominalNs))
+  const planned = blockCounts(schedule, extents, loop.partitions, iterations, weightIn(schedule, loop.nominalNs))
   const outer = schedule.kind === 'stepped' ? schedule.outer : 0
-  const inner = schedule.kind === 'stepped' ? schedule.inner : schedule
+  // steps of one block are none, and neither are too many to be listed: the whole loop then is one
+  const isListed = !loop.isBox && schedule.kind === 'stepped' && productOf(planned) > MOST_LISTED_BLOCKS
+  const isOne = isListed || productOf(planned.slice(outer)) === 1
+  const inner = innerOf(schedule, loop)
+  const counts = inner.kind === '1d' && 'axis' in inner ? atMost(planned, extents[inner.axis] ?? 1) : planned
   const along = counts.slice(outer)
   const inStep = productOf(along)
-  // steps of one block are none: the whole loop then is one
-  const steps = inStep === 1 ? 1 : productOf(counts.slice(0, outer))
-  const blocks = steps * inStep
+  const steps = isOne ? 1 : productOf(counts.slice(0, outer))
+  const blocks = isOne ? 1 : steps * inStep
   const run = runOf(inner, along, loop, outer)
-  const share = shareOf(inner, along, loop, workers)
+  const share = isOne ? 1 : (countedShare(inner, outer, counts, loop, workers) ?? shareOf(inner, along, loop, workers))
   const ns = loop.iterationNs(run) + pieceNs(inner, along, loop) + copyNs(schedule, loop)
   const isOrdered = inner.kind !== 'independent' && inner.kind !== '1d'
   const blocksNs = (blocks * (isOrdered ? RELEASE_NS : CLAIM_NS)) / workers
-  const stepsNs = outer > 0 && inStep > 1 ? steps * STEP_END_NS : 0
+  const stepsNs = outer > 0 && !isOne ? steps * STEP_END_NS : 0
   return { milliseconds: (iterations * ns * share + blocksNs + stepsNs) / 1e6, blocks, run, share }
 }
 
@@ -109,8 +117,9 @@ function runOf(schedule: InnerSchedule, counts: readonly number[], loop: CostedL
   }
 }
 
-/** Slanted blocks are made of boxes, one for each index of the axes before the last that is slanted. */
+/** Slanted blocks of a box are made of boxes, one for each index of the axes before the last that is slanted. */
 function pieceNs(schedule: InnerSchedule, counts: readonly number[], loop: CostedLoop): number {
+  if (!loop.isBox) return 0
   const forms = schedule.kind === 'skewed' ? schedule.forms : schedule.kind === '1d' && 'form' in schedule ? [schedule.form] : []
   const last = Math.max(-1, ...forms.map((form) => form.findLastIndex((coefficient) => coefficient !== 0)))
   if (last < 0) return 0
@@ -126,6 +135,30 @@ function bandWidth(form: readonly number[], axis: number, count: number, { exten
   if (coefficient === 0) return full
   const [low, high] = rangeAlong(form, extents)
   return Math.max(1, Math.min(full, (high - low) / count / coefficient))
+}
+
+/** The schedule inside a step, as it is cut. */
+function innerOf(schedule: Parallel, { isBox, extents }: CostedLoop): InnerSchedule {
+  if (schedule.kind !== 'stepped') return schedule
+  return isBox ? schedule.inner : bySubscript(schedule.inner, schedule.outer, extents)
+}
+
+/** With no more blocks along the only cut than it has indices. */
+function atMost(counts: readonly number[], most: number): readonly number[] {
+  return counts.map((count, at) => (at === counts.length - 1 ? Math.min(count, most) : count))
+}
+
+/** By the elements in each block, where they are known. */
+function countedShare(
+  inner: InnerSchedule,
+  outer: number,
+  counts: readonly number[],
+  loop: CostedLoop,
+  workers: number,
+): number | undefined {
+  const { sample, extents, balance = 'histogram' } = loop
+  if (sample === undefined || inner.kind === 'independent') return undefined
+  return loadShare({ inner, outer, counts }, { sample, extents, balance }, workers)
 }
 
 /** With equal loads: the part of all iterations on the longest way through the blocks. */

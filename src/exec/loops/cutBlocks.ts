@@ -8,8 +8,9 @@
  * In a box the blocks of step k are those of step 0, moved along the outer axes, so nothing is kept for each step. Sparse
  * elements differ from step to step: their blocks are listed.
  */
-import type { InnerSchedule, Schedule } from '../../core/loopSpec.ts'
-import { blockCounts } from '../../core/partitioning.ts'
+import { bySubscript } from '../../core/cost/loads.ts'
+import type { Schedule } from '../../core/loopSpec.ts'
+import { blockCounts, MOST_LISTED_BLOCKS } from '../../core/partitioning.ts'
 import {
   type BlockSchedule,
   byBlock,
@@ -36,8 +37,6 @@ export function blocksAlong({ steps, cuts }: BlockSchedule): number[] {
 
 /** Blocks are counted in 32 bits by those who claim them. */
 const MOST_BLOCKS = 2 ** 30
-/** Bounds of the blocks of sparse elements are listed, and sent to the workers. */
-const MOST_LISTED_BLOCKS = 2 ** 16
 
 /** One block for all steps where a step is too small to be cut. */
 function cutStepped(schedule: Stepped, space: IterationSpace, options: CutOptions): BlockSchedule {
@@ -55,7 +54,7 @@ function cutStepped(schedule: Stepped, space: IterationSpace, options: CutOption
   const inStep = { ...options, partitions: counts }
   const cut =
     space.kind === 'sparse'
-      ? cutUnstepped(bySubscript(schedule, extents), space, inStep)
+      ? cutUnstepped(bySubscript(schedule.inner, outer, extents), space, inStep)
       : cutUnstepped(schedule.inner, { kind: 'box', extents: extents.map((extent, axis) => (axis < outer ? 1 : extent)) }, inStep)
   const stepped = {
     ...cut,
@@ -65,13 +64,6 @@ function cutStepped(schedule: Stepped, space: IterationSpace, options: CutOption
     steps: { extents: outerExtents, blocks: cut.count },
   }
   return space.kind === 'sparse' ? { ...stepped, ...splitBySteps(cut, stepsOf(space, outer), steps) } : stepped
-}
-
-/** Sparse elements are cut by where they are along an axis: a run of positions would be a run of steps. */
-function bySubscript({ inner, outer }: Stepped, extents: readonly number[]): InnerSchedule {
-  if (inner.kind !== 'independent') return inner
-  const axis = extents.findIndex((extent, i) => i >= outer && extent > 1)
-  return { kind: '1d', axis: Math.max(axis, outer) }
 }
 
 /** The step of each position. */

@@ -3,82 +3,131 @@
  *
  *     accesses  ->  conflicts  ->  schedule  ->  variables, prefetch, advice
  *
- * Everything here follows from the body, the options and the known extents, never from the number of workers.
+ * Everything here follows from the body, the options, the known extents and, once a run has it, the data; never from the number
+ * of workers.
  */
 import { sizeOfShape } from '../../core/indexSpace.ts'
 import type { LoopPlan } from '../../core/loopPlan.ts'
-import type { AnalyzedLoop, Form, LoopSpec, Schedule, SubscriptSlice } from '../../core/loopSpec.ts'
+import type { AnalyzedLoop, LoopSpec, Schedule, SubscriptSlice } from '../../core/loopSpec.ts'
 import { blockCounts } from '../../core/partitioning.ts'
 import type { Refusal } from '../../core/span.ts'
 import { type Access, accessesOf, returnsValue } from './accesses.ts'
 import { axisNames, subscriptTexts, symbolically } from './accessText.ts'
 import { apart } from './apart.ts'
-import type { Considered } from './cheapest.ts'
-import { decided, withCopies } from './decision.ts'
+import { type Considered, cheapestSchedule } from './cheapest.ts'
+import { costedLoop, type LoopData } from './costedLoop.ts'
+import { type Context, decided, spaceOf, withCopies } from './decision.ts'
 import { type Conflict, conflictsOf, dependenceOf } from './dependence.ts'
 import { partsOf } from './distribute.ts'
-import { formText, skewOf } from './forms.ts'
 import { kernelOf } from './kernelTarget.ts'
 import { ownReadsOf } from './ownWrites.ts'
 import { inParts } from './parts.ts'
 import { prefetchOf, variablesOf } from './placement.ts'
-import { type PrivateArray, privateArraysOf } from './privateArrays.ts'
+import { privateArraysOf } from './privateArrays.ts'
+import { asIsReason, copiesReason, fullReason } from './reasonText.ts'
 import { rejectedOf } from './rejected.ts'
 import { axesOf, plannedKind, stepAxes } from './schedule.ts'
 import { delayedBuffers, orderedAccesses, reducedArraysOf } from './sharing.ts'
 import type { NoSlice } from './slice.ts'
 import { conflictSentence } from './witnessText.ts'
 
+/** A loop with its plan, and what there is to choose its schedule from when its data is there. */
+export interface Study {
+  readonly loop: AnalyzedLoop
+  /** Absent where the body was refused. */
+  readonly found?: Found
+}
+
+/** What was found out about a body that was not refused. */
+interface Found extends Context {
+  readonly kernel: LoopPlan['kernel']
+  readonly names: readonly string[]
+  readonly accesses: readonly Access[]
+  readonly reducedArrays: readonly number[]
+  readonly decision: ReturnType<typeof withCopies>
+}
+
 /** The plan of a loop and what its runtime needs to know. Never throws for what a body does: a refused one is serial. */
 export function analyzeLoop(spec: LoopSpec): AnalyzedLoop {
-  return analyzed(spec, { isPart: false })
+  return studyLoop(spec).loop
+}
+
+/** The same, to be held on to until `loopWithData`. */
+export function studyLoop(spec: LoopSpec): Study {
+  return studied(spec, { isPart: false })
+}
+
+/**
+ * The loop as a run finds it. What depends on what, and so which schedules are legal, stays as it was found; which of these is taken
+ * follows from the extents, and the keys, that only the data knew.
+ */
+export function loopWithData({ loop, found }: Study, data: LoopData): AnalyzedLoop {
+  if (found === undefined || !isOpen(loop)) return loop
+  const { spec, ir, decision } = found
+  const choice = cheapestSchedule(decision.vectors, spaceOf(spec), costedLoop(spec, ir, data))
+  return planned({ ...found, decision: { ...decision, choice, schedule: choice.schedule } }, data)
+}
+
+/** Whether there was something to choose, and it was chosen without knowing all extents and how the iterations spread over them. */
+function isOpen({ spec, schedule }: AnalyzedLoop): boolean {
+  if (schedule.kind === 'independent' || schedule.kind === 'colored' || schedule.kind === 'serial') return false
+  const shapes = Object.values(spec.env).flatMap((binding) =>
+    binding.kind === 'array' || binding.kind === 'buffer' ? [binding.shape ?? [undefined]] : [],
+  )
+  return !isKnownBox(spec.over) || shapes.some((shape) => shape.includes(undefined))
 }
 
 /** A part is neither inspected nor split again. */
-function analyzed(spec: LoopSpec, { isPart }: { readonly isPart: boolean }): AnalyzedLoop {
+function studied(spec: LoopSpec, { isPart }: { readonly isPart: boolean }): Study {
   const kernel = kernelOf(spec)
   const { ir } = spec.body
-  if (ir === undefined) return refusedLoop(spec, kernel, kernel.because ?? [])
+  if (ir === undefined) return { loop: refusedLoop(spec, kernel, kernel.because ?? []) }
 
-  const names = axisNames(spec.over.rank, ir, spec.body.text)
   const accesses = accessesOf(spec, ir)
-  const reducedArrays = reducedArraysOf(accesses)
   const ownReads = ownReadsOf(spec, accesses)
-  const order = spec.options.order ?? 'serial'
   const asIs = kernel.target === 'as-is'
+  const reducedArrays = reducedArraysOf(accesses)
   const obstacles = asIs ? (kernel.because ?? []) : delayedBuffers(spec, accesses)
   const context = { spec, ir, obstacles, isPart }
   const shared = decided(context, conflictsOf(spec, orderedAccesses(accesses, reducedArrays, ownReads)))
   const scratch = obstacles.length > 0 ? [] : privateArraysOf(spec, accesses, ownReads)
-  const { conflicts, vectors, choice, inspection, schedule, privateArrays, tooLarge } = withCopies(context, shared, scratch)
-  const reported = reportedConflicts(conflicts)
-  const placement = { spec, ir, accesses, schedule, reducedArrays: asIs ? [] : reducedArrays, privateArrays }
-  const variables = variablesOf(placement)
+  const decision = withCopies(context, shared, scratch)
+  const names = axisNames(spec.over.rank, ir, spec.body.text)
+  const found = { ...context, kernel, names, accesses, reducedArrays: asIs ? [] : reducedArrays, decision }
+  const loop = planned(found)
+  if (isPart || loop.schedule.kind !== 'serial' || obstacles.length > 0) return { loop, found }
+  // What statements do to one another counts here, reads of what the same iteration wrote too.
+  const dividable = apart(spec, ir, new Set(loop.writtenArrays))
+  const own = dividable === ir ? accesses : accessesOf(spec, dividable)
+  const bodies = partsOf({ spec, ir: dividable, accesses: own, conflicts: conflictsOf(spec, orderedAccesses(own, reducedArrays)) })
+  return { loop: bodies === undefined ? loop : inParts(loop, bodies, (part) => studied(part, { isPart: true }).loop), found }
+}
 
+function planned(found: Found, data?: LoopData): AnalyzedLoop {
+  const { spec, ir, obstacles, kernel, names, accesses, reducedArrays, decision } = found
+  const { conflicts, vectors, choice, inspection, schedule, privateArrays, tooLarge } = decision
+  const reported = reportedConflicts(conflicts)
+  const placement = { spec, ir, accesses, schedule, reducedArrays, privateArrays }
+  const variables = variablesOf(placement)
+  const reason =
+    kernel.target === 'as-is'
+      ? asIsReason(obstacles)
+      : (obstacles[0]?.message ?? fullReason(schedule, names, conflicts, copiesReason(privateArrays)))
+  const parallel = schedule.kind !== 'serial' && schedule.kind !== 'colored'
   const plan: LoopPlan = {
-    order,
+    order: spec.options.order ?? 'serial',
     schedule: {
       kind: plannedKind(schedule.kind),
       axes: axesOf(schedule),
       blocks: blocksOf(spec, schedule),
-      reason: asIs ? asIsReason(obstacles) : (obstacles[0]?.message ?? fullReason(schedule, names, conflicts, copiesReason(privateArrays))),
+      reason,
       ...stepsOf(schedule),
     },
-    ...(obstacles.length > 0 ? {} : consideredOf(spec, schedule, choice.considered)),
+    ...(obstacles.length > 0 ? {} : consideredOf(schedule, choice.considered, data !== undefined || isKnownBox(spec.over))),
     rejected:
       obstacles.length > 0
         ? refusedKinds(obstacles)
-        : [
-            ...rejectedOf(choice.rejected, {
-              spec,
-              ir,
-              conflicts,
-              vectors,
-              parallel: schedule.kind !== 'serial' && schedule.kind !== 'colored',
-            }),
-            ...rejectedInspection(inspection),
-            ...tooLarge,
-          ],
+        : [...rejectedOf(choice.rejected, { spec, ir, conflicts, vectors, parallel }), ...rejectedInspection(inspection), ...tooLarge],
     dependences: reported.map(dependenceOf),
     variables,
     accesses: accessTable(spec, accesses, names),
@@ -86,24 +135,18 @@ function analyzed(spec: LoopSpec, { isPart }: { readonly isPart: boolean }): Ana
     execution: { where: 'caller', because: 'decided by run()' },
     prefetch: prefetchOf(placement, { variables, names, inspected: inspection?.kind === 'slice' ? inspection.touched : new Map() }),
   }
-  const loop: AnalyzedLoop = {
+  return {
     spec,
     plan,
     schedule,
     ir,
     ...(inspection?.kind === 'slice' ? { slice: inspection } : {}),
-    reducedArrays: asIs ? [] : reducedArrays,
+    reducedArrays,
     privateArrays: privateArrays.map(({ array }) => array),
     writtenArrays: writtenArraysOf(accesses),
     writesElement: returnsValue(ir),
     notes: reported.map((conflict) => ({ sentence: conflictSentence(spec, conflict, names), certain: conflict.certain })),
   }
-  if (isPart || schedule.kind !== 'serial' || obstacles.length > 0) return loop
-  // What statements do to one another counts here, reads of what the same iteration wrote too.
-  const dividable = apart(spec, ir, new Set(loop.writtenArrays))
-  const own = dividable === ir ? accesses : accessesOf(spec, dividable)
-  const bodies = partsOf({ spec, ir: dividable, accesses: own, conflicts: conflictsOf(spec, orderedAccesses(own, reducedArrays)) })
-  return bodies === undefined ? loop : inParts(loop, bodies, (part) => analyzed(part, { isPart: true }))
 }
 
 function stepsOf(schedule: Schedule): Pick<LoopPlan['schedule'], 'steps'> {
@@ -111,9 +154,8 @@ function stepsOf(schedule: Schedule): Pick<LoopPlan['schedule'], 'steps'> {
 }
 
 /** What the cost model compared; nothing where serial is all there is, or what the first run finds. */
-function consideredOf(spec: LoopSpec, taken: Schedule, considered: readonly Considered[]): Pick<LoopPlan, 'considered'> {
+function consideredOf(taken: Schedule, considered: readonly Considered[], isKnown: boolean): Pick<LoopPlan, 'considered'> {
   if (taken.kind === 'serial' || taken.kind === 'colored') return {}
-  const isKnown = (spec.over.kind === 'range' || spec.over.kind === 'dense') && !spec.over.extents.includes(undefined)
   const best = Math.min(...considered.map(({ cost }) => cost.milliseconds))
   const listed = considered.map(({ schedule, cost: { milliseconds, blocks, run, share } }) => ({
     kind: plannedKind(schedule.kind),
@@ -127,6 +169,11 @@ function consideredOf(spec: LoopSpec, taken: Schedule, considered: readonly Cons
     taken: schedule === taken,
   }))
   return { considered: listed }
+}
+
+/** Whether every key of known extents is an iteration. */
+function isKnownBox({ kind, extents }: LoopSpec['over']): boolean {
+  return (kind === 'range' || kind === 'dense') && !extents.includes(undefined)
 }
 
 /** Chains have nothing to inspect, and no refusal: their dependences say it all. */
@@ -165,63 +212,9 @@ function refusedLoop(spec: LoopSpec, kernel: LoopPlan['kernel'], refusals: reado
   }
 }
 
-function asIsReason(refusals: readonly Refusal[]): string {
-  const [first] = refusals
-  return `the body runs as it stands, on the caller's thread${first === undefined ? '' : `: ${first.message}`}`
-}
-
 function refusedKinds(refusals: readonly Refusal[]): LoopPlan['rejected'] {
   const [first] = refusals
   return [{ kind: 'independent', because: refusals, ...(first === undefined ? {} : { edit: first.cure }) }]
-}
-
-function reasonOf(schedule: Schedule, names: readonly string[], conflicts: readonly Conflict[]): string {
-  const nameOf = (axis: number) => names[axis] ?? `i${axis}`
-  switch (schedule.kind) {
-    case 'independent':
-      return 'no two iterations depend on each other'
-    case '1d':
-      return `no dependence crosses ${'form' in schedule ? formText(schedule.form, names) : nameOf(schedule.axis)}`
-    case '2d':
-      return `iterations that differ in both ${schedule.axes.map(nameOf).join(' and ')} do not depend on each other`
-    case 'wavefront':
-      return `every dependence points forward, or nowhere, along ${schedule.axes.map(nameOf).join(' and ')}`
-    case 'skewed':
-      return `${skewReason(schedule.forms, names)}every dependence points forward, or nowhere, along ${schedule.forms.map((form) => formText(form, names)).join(' and ')}`
-    case 'stepped':
-      return `${stepsReason(stepAxes(schedule).map(nameOf))} ${reasonOf(schedule.inner, names, conflicts)}`
-    case 'colored':
-    case 'serial':
-      return throughText(conflicts)
-  }
-}
-
-/** The reason of the schedule, with what is said of copies; what the first run finds stands at the end. */
-function fullReason(schedule: Schedule, names: readonly string[], conflicts: readonly Conflict[], copies: string): string {
-  const reason = reasonOf(schedule, names, conflicts)
-  return schedule.kind === 'colored' ? `${reason}${copies}; the first run inspects which` : `${reason}${copies}`
-}
-
-/** "…, once each worker has a copy of tmp" */
-function copiesReason(copied: readonly PrivateArray[]): string {
-  return copied.length === 0 ? '' : `, once each worker has a copy of ${copied.map(({ name }) => name).join(' and ')}`
-}
-
-function throughText(conflicts: readonly Conflict[]): string {
-  return `iterations depend on each other through ${[...new Set(conflicts.map((conflict) => conflict.from.name))].join(', ') || 'nothing'}`
-}
-
-/** "t runs in order, and within one t": what comes before the reason of the schedule inside. */
-function stepsReason(names: readonly string[]): string {
-  const [name] = names
-  return names.length === 1 ? `${name} runs in order; within one ${name}` : `${names.join(' and ')} run in order; within one of each`
-}
-
-/** "i by i + t: ": which index is replaced by what. */
-function skewReason(forms: readonly Form[], names: readonly string[]): string {
-  const skewed = forms.filter((form) => skewOf(form) > 1)
-  if (skewed.length === 0) return 'read backwards, '
-  return `skewed by ${skewed.map((form) => formText(form, names)).join(' and by ')}, `
 }
 
 /** Block counts where all extents are known; otherwise, and where they follow from what a step costs, they are known from the first run on. */

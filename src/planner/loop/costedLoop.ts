@@ -1,6 +1,7 @@
-/** A loop as the cost model sees it before its arrays are there: extents that are not known are taken for a thousand. */
+/** A loop as the cost model sees it: by its data where that is there; before, extents that are not known are taken for a thousand. */
 import { chainNs, turningOf } from '../../core/cost/chains.ts'
 import { type CostedKernel, iterationCost, placeOf } from '../../core/cost/iterationCost.ts'
+import { sampleOf } from '../../core/cost/loads.ts'
 import { type CostedArray, costedType } from '../../core/cost/means.ts'
 import { nominalNs } from '../../core/cost/nominal.ts'
 import type { CostedLoop } from '../../core/cost/scheduleCost.ts'
@@ -12,18 +13,28 @@ const USUAL_EXTENT = 1000
 /** Of keys that only the data knows. */
 const USUAL_ITERATIONS = 1_000_000
 
-export function costedLoop({ over, env, options }: LoopSpec, ir: FunctionIr): CostedLoop {
-  const extents = over.extents.map((extent) => extent ?? USUAL_EXTENT)
-  const isBox = over.kind === 'range' || over.kind === 'dense'
-  const keys = extents.reduce((product, extent) => product * extent, 1)
-  const arrayOf = (name: string): CostedArray | undefined => costedArray(env[name])
+/** What a run knows of the iterations and the arrays, beyond what the analysis was told. */
+export interface LoopData {
+  readonly extents: readonly number[]
+  /** Of sparse data: a column of keys for each axis; absent where every key of the extents is an iteration. */
+  readonly keys?: readonly Int32Array[]
+  readonly shapeOf: (name: string) => readonly number[] | undefined
+}
+
+export function costedLoop({ over, env, options }: LoopSpec, ir: FunctionIr, data?: LoopData): CostedLoop {
+  const extents = data?.extents ?? over.extents.map((extent) => extent ?? USUAL_EXTENT)
+  const isBox = data === undefined ? over.kind === 'range' || over.kind === 'dense' : data.keys === undefined
+  const inBox = extents.reduce((product, extent) => product * extent, 1)
+  const arrayOf = (name: string): CostedArray | undefined => costedArray(env[name], data?.shapeOf(name))
   const kernel = guessedKernel(ir, extents.length - 1, arrayOf)
   const known = new Map<number, number>()
   return {
     extents,
     isBox,
-    iterations: isBox ? keys : Math.min(keys, USUAL_ITERATIONS),
+    iterations: data?.keys?.[0]?.length ?? (isBox ? inBox : Math.min(inBox, USUAL_ITERATIONS)),
     partitions: options.partitions,
+    balance: options.balance,
+    sample: data?.keys === undefined ? undefined : sampleOf(data.keys),
     nominalNs: nominalNs(ir, (name, axis) => arrayOf(name)?.extents[axis]),
     iterationNs: (run) => {
       const ns = known.get(run)
@@ -36,10 +47,10 @@ export function costedLoop({ over, env, options }: LoopSpec, ir: FunctionIr): Co
   }
 }
 
-function costedArray(binding: LoopSpec['env'][string] | undefined): CostedArray | undefined {
+function costedArray(binding: LoopSpec['env'][string] | undefined, known: readonly number[] | undefined): CostedArray | undefined {
   if (binding?.kind !== 'array' && binding?.kind !== 'buffer') return undefined
   const { dtype, shape, rank = 1 } = binding
-  const extents = (shape ?? new Array<undefined>(rank).fill(undefined)).map((extent) => extent ?? USUAL_EXTENT)
+  const extents = (known ?? shape ?? new Array<undefined>(rank).fill(undefined)).map((extent) => extent ?? USUAL_EXTENT)
   return {
     extents,
     ...(dtype in ARRAY_OF_DTYPE ? costedType(dtype as keyof typeof ARRAY_OF_DTYPE) : { elementBytes: 8, isInteger: false }),

@@ -9,7 +9,7 @@ import type { Conflict } from './dependence.ts'
 import { inspectionOf } from './inspection.ts'
 import { isSmall, type PrivateArray, tooLargeRefusal } from './privateArrays.ts'
 import type { Vector } from './reach.ts'
-import { distinctVectors, plannedKind } from './schedule.ts'
+import { distinctVectors, plannedKind, type Space } from './schedule.ts'
 import type { NoSlice } from './slice.ts'
 
 /** How a loop with these conflicts runs, and whether its first run is to inspect something. */
@@ -32,12 +32,16 @@ export interface Context {
 
 /** The cheapest schedule without copies. */
 export function decided({ spec, ir, obstacles, isPart }: Context, conflicts: readonly Conflict[]): Decision {
-  const order = spec.options.order ?? 'serial'
   const vectors = distinctVectors(conflicts)
-  const choice = cheapestSchedule(vectors, { extents: spec.over.extents, order }, costedLoop(spec, ir))
+  const choice = cheapestSchedule(vectors, spaceOf(spec), costedLoop(spec, ir))
   const inspection = obstacles.length === 0 && !isPart ? openInspection(spec, ir, conflicts, choice.schedule) : undefined
   const schedule: Schedule = obstacles.length > 0 ? { kind: 'serial' } : scheduleWith(inspection, choice.schedule)
   return { conflicts, vectors, choice, inspection, schedule }
+}
+
+/** What legal schedules are looked for in: the extents as far as they are known before a run. */
+export function spaceOf({ over, options }: LoopSpec): Space {
+  return { extents: over.extents, order: options.order ?? 'serial' }
 }
 
 /** Copies of scratch arrays for each worker, where they make a freer schedule, and what to say of those that are too large for it. */

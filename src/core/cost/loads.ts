@@ -1,0 +1,174 @@
+/**
+ * How the elements of sparse data spread over the blocks of a schedule, and how long the longest way through these blocks is.
+ *
+ *     user 7 has half of all ratings      1d on users: one block has half      1d on movies: even blocks
+ *     ratings along a diagonal            wavefront: one block after another   2d: the whole diagonal together
+ *
+ * Blocks are cut here as the runtime cuts them, by the histogram of each axis, and the elements in each are counted. Of much data
+ * a sample is counted, always the same one: what it says of a block is right within a few hundredths of the whole.
+ */
+import type { Form, InnerSchedule } from '../loopSpec.ts'
+import { cutByHistogram, cutEqual, rangeAlong } from '../partitioning.ts'
+import { type Grid, longestWay } from './longestWay.ts'
+
+/** Elements of sparse data: all of them, or some in their place. */
+export interface KeySample {
+  /** A column for each axis, in key order. */
+  readonly keys: readonly Int32Array[]
+  readonly length: number
+  readonly isWhole: boolean
+}
+
+/** Elements that are looked at: a hundred for each of 256 blocks. */
+const MOST_SAMPLED = 2 ** 15
+
+/** Key columns are never written again: they are made anew where keys are added. */
+const samples = new WeakMap<Int32Array, KeySample>()
+
+/** The elements to count, found once for key columns. */
+export function sampleOf(keys: readonly Int32Array[], most: number = MOST_SAMPLED): KeySample {
+  const [first] = keys
+  const length = first?.length ?? 0
+  if (first === undefined) return { keys, length, isWhole: true }
+  const known = samples.get(first)
+  if (known?.length === Math.min(length, most)) return known
+  const sample = length <= most ? { keys, length, isWhole: true } : sampled(keys, placesIn(length, most))
+  samples.set(first, sample)
+  return sample
+}
+
+function sampled(keys: readonly Int32Array[], places: Int32Array): KeySample {
+  const taken = keys.map((column) => {
+    const some = new Int32Array(places.length)
+    for (let i = 0; i < places.length; i++) some[i] = column[places[i]!]!
+    return some
+  })
+  return { keys: taken, length: places.length, isWhole: false }
+}
+
+/** One of every so many places, here and there in its stretch: a fixed step would meet the same column in every row. */
+function placesIn(length: number, most: number): Int32Array {
+  const stretch = length / most
+  const places = new Int32Array(most)
+  for (let i = 0; i < most; i++) {
+    const within = (Math.imul(i + 1, 0x9e3779b1) >>> 0) / 2 ** 32
+    places[i] = Math.floor((i + within) * stretch)
+  }
+  return places
+}
+
+/** What is counted, and how it is cut. */
+export interface Loads {
+  readonly sample: KeySample
+  readonly extents: readonly number[]
+  readonly balance: 'histogram' | 'equal'
+}
+
+/** Samples a block that tell its load. */
+const LEAST_IN_BLOCK = 8
+
+/** Blocks of sparse data: the first `outer` axes run in order, and `counts` has the steps of each and the blocks along each cut inside one. */
+export interface Cut {
+  readonly inner: Subscripted
+  readonly outer: number
+  readonly counts: readonly number[]
+}
+
+/** A schedule that cuts elements by where they are. */
+type Subscripted = Exclude<InnerSchedule, { readonly kind: 'independent' }>
+
+/** A body that captures another number for each pass is analysed for each: its elements are counted once. */
+const shares = new WeakMap<KeySample, Map<string, number | undefined>>()
+
+/** The part of all elements on the longest way through the blocks; undefined where the sample is too small to tell. */
+export function loadShare(cut: Cut, loads: Loads, workers: number): number | undefined {
+  const known = shares.get(loads.sample) ?? new Map<string, number | undefined>()
+  shares.set(loads.sample, known)
+  const id = JSON.stringify([cut, loads.extents, loads.balance, workers])
+  if (!known.has(id)) known.set(id, countedShare(cut, loads, workers))
+  return known.get(id)
+}
+
+function countedShare({ inner, outer, counts }: Cut, loads: Loads, workers: number): number | undefined {
+  const { sample, extents } = loads
+  const steps = productOf(counts.slice(0, outer))
+  const [rows = 1, columns = 1] = counts.slice(outer)
+  const inStep = rows * columns
+  if (sample.length === 0 || (!sample.isWhole && sample.length < steps * inStep * LEAST_IN_BLOCK)) return undefined
+  const cuts = formsOf(inner, extents.length).map((form, i) => cutAlong(form, counts[outer + i] ?? 1, loads))
+  const sizes = new Float64Array(steps * inStep)
+  for (let at = 0; at < sample.length; at++) {
+    let block = 0
+    for (let axis = 0; axis < outer; axis++) block = block * (extents[axis] as number) + sample.keys[axis]![at]!
+    for (const [i, { partOf, values, low, width }] of cuts.entries())
+      block = block * (i === 0 ? rows : columns) + partOf[Math.floor((values[at]! - low) / width)]!
+    sizes[block]!++
+  }
+  const grid: Omit<Grid, 'sizes'> = { kind: gridOf(inner), rows, columns }
+  let longest = 0
+  for (let step = 0; step < steps; step++)
+    longest += longestWay({ ...grid, sizes: sizes.subarray(step * inStep, (step + 1) * inStep) }, workers)
+  return longest / sample.length
+}
+
+/** Sparse elements of a step are cut by where they are along an axis: a run of positions would be a run of steps. */
+export function bySubscript(inner: InnerSchedule, outer: number, extents: readonly number[]): Subscripted {
+  if (inner.kind !== 'independent') return inner
+  const axis = extents.findIndex((extent, i) => i >= outer && extent > 1)
+  return { kind: '1d', axis: Math.max(axis, outer) }
+}
+
+function gridOf({ kind }: Subscripted): Grid['kind'] {
+  return kind === '1d' ? 'free' : kind === '2d' ? 'diagonals' : 'wavefront'
+}
+
+function formsOf(schedule: Subscripted, rank: number): readonly Form[] {
+  const unit = (axis: number): Form => Array.from({ length: rank }, (_, i) => (i === axis ? 1 : 0))
+  switch (schedule.kind) {
+    case '1d':
+      return ['form' in schedule ? schedule.form : unit(schedule.axis)]
+    case '2d':
+    case 'wavefront':
+      return schedule.axes.map(unit)
+    case 'skewed':
+      return schedule.forms
+  }
+}
+
+/** Of longer axes so many neighbours are counted together that no more are left than this. */
+const MOST_COUNTED = 2 ** 17
+
+interface AxisCut {
+  /** What a form comes to at each element. */
+  readonly values: Int32Array
+  readonly low: number
+  /** Neighbours that are counted together. */
+  readonly width: number
+  readonly partOf: Int32Array
+}
+
+function cutAlong(form: Form, parts: number, { sample, extents, balance }: Loads): AxisCut {
+  const [low, high] = rangeAlong(form, extents)
+  const width = Math.max(1, Math.ceil((high - low) / MOST_COUNTED))
+  const counted = Math.ceil((high - low) / width)
+  const values = valuesOf(form, sample)
+  const counts = new Uint32Array(counted)
+  if (balance === 'histogram') for (let at = 0; at < values.length; at++) counts[Math.floor((values[at]! - low) / width)]!++
+  const bounds = balance === 'histogram' ? cutByHistogram(counts, parts) : cutEqual(counted, parts)
+  const partOf = new Int32Array(counted)
+  for (let part = 0; part < parts; part++) partOf.fill(part, bounds[part], bounds[part + 1])
+  return { values, low, width, partOf }
+}
+
+function valuesOf(form: Form, { keys, length }: KeySample): Int32Array {
+  const axes = form.flatMap((coefficient, axis) => (coefficient === 0 ? [] : [axis]))
+  const [axis = 0] = axes
+  if (axes.length === 1 && form[axis] === 1) return keys[axis] as Int32Array
+  const values = new Int32Array(length)
+  for (const axis of axes) for (let at = 0; at < length; at++) values[at]! += (form[axis] as number) * keys[axis]![at]!
+  return values
+}
+
+function productOf(numbers: readonly number[]): number {
+  return numbers.reduce((product, number) => product * number, 1)
+}
