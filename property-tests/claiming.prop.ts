@@ -1,9 +1,11 @@
 /**
  * However workers take turns, each block is claimed once, not before all blocks it waits for are done, and none is left
- * over while a claim is possible. Any homes, any number of workers, several blocks under way at once.
+ * over while a claim is possible. Any homes, any number of workers, several blocks under way at once. One thread alone
+ * runs the blocks in plan order, neighbours together: the same iterations in the same order, with the same ranks.
  */
 import fc from 'fast-check'
-import { test } from 'vitest'
+import { expect, test } from 'vitest'
+import { aloneBlocks } from '../src/exec/loops/aloneBlocks.ts'
 import type { BlockSchedule, StaticSchedule } from '../src/exec/loops/blockSchedule.ts'
 import {
   allClaimed,
@@ -18,6 +20,7 @@ import {
   takeReady,
 } from '../src/exec/loops/claim.ts'
 import { cutBlocks } from '../src/exec/loops/cutBlocks.ts'
+import { piecesOf } from '../src/exec/loops/pieces.ts'
 import { announcedRun } from './lawRuns.ts'
 
 const RUN = announcedRun('claiming.prop.ts')
@@ -102,3 +105,59 @@ test('each block is claimed once, after all it waits for, and none is left over'
     RUN,
   )
 })
+
+const cuts = fc.record({
+  schedule: fc.constantFrom<StaticSchedule[]>(
+    { kind: 'serial' },
+    { kind: 'independent' },
+    { kind: '1d', axis: 0 },
+    { kind: '1d', axis: 1 },
+    { kind: '2d', axes: [0, 1] },
+    { kind: 'wavefront', axes: [0, 1] },
+    { kind: 'skewed', forms: [[1, 0], [1, 1]] }, // biome-ignore format: two forms
+    { kind: 'stepped', outer: 1, inner: { kind: '1d', axis: 1 } },
+  ),
+  extents: fc.tuple(fc.integer({ min: 1, max: 9 }), fc.integer({ min: 1, max: 9 })),
+  elements: fc.option(fc.uniqueArray(fc.nat(80), { minLength: 1 })),
+  partitions: fc.tuple(fc.integer({ min: 1, max: 9 }), fc.integer({ min: 1, max: 9 })),
+  order: fc.constantFrom('any' as const, 'serial'),
+})
+
+test('one thread alone runs the same iterations in the same order, and no block before one that it waits for', () => {
+  fc.assert(
+    fc.property(cuts, fc.boolean(), ({ schedule, extents, elements, partitions, order }, lanesMatter) => {
+      const [rows, columns] = extents
+      const positions = (elements ?? []).filter((position) => position < rows * columns).sort((a, b) => a - b)
+      const keys = [Int32Array.from(positions, (p) => Math.floor(p / columns)), Int32Array.from(positions, (p) => p % columns)]
+      const space =
+        positions.length === 0
+          ? ({ kind: 'box', extents } as const)
+          : ({ kind: 'sparse', extents, keys, length: positions.length } as const)
+      const blocks = cutBlocks(schedule, space, { order: schedule.kind === '2d' ? 'any' : order, partitions })
+      for (let block = 0; block < (blocks.steps?.blocks ?? blocks.count); block++) {
+        for (let i = blocks.successorStart[block] ?? 0; i < (blocks.successorStart[block + 1] ?? 0); i++) {
+          if ((blocks.successors[i] ?? 0) <= block) throw new Error(`Block ${blocks.successors[i]} waits for ${block}.`)
+        }
+      }
+      const alone = aloneBlocks(blocks, { lanesMatter })
+      expect(iterationsIn(alone, extents, lanesMatter)).toEqual(iterationsIn(blocks, extents, lanesMatter))
+      const areMany = blocks.order !== undefined && blocks.keyOrder
+      for (let block = 0; block < alone.count && areMany; block++) expect(alone.to[block]).toBe(blocks.to[block])
+    }),
+    RUN,
+  )
+})
+
+/** The place and rank of each iteration, its block's lane, and how wide its box is, in the order of the blocks. */
+function iterationsIn(blocks: BlockSchedule, extents: readonly number[], lanesMatter: boolean): string[] {
+  const found: string[] = []
+  for (let block = 0; block < blocks.count; block++) {
+    const at = block % (blocks.steps?.blocks ?? blocks.count)
+    for (const { box, from, to, before } of piecesOf(blocks, extents, block)) {
+      const rank = (blocks.base[blocks.order === undefined ? at : block] ?? 0) + before - from
+      for (let place = from; place < to; place++)
+        found.push(`${place} ${rank + place} ${lanesMatter ? blocks.lanes[at] : ''} ${box.join()}`)
+    }
+  }
+  return found
+}

@@ -2,7 +2,7 @@
 import { partOf } from './accumulatorLog.ts'
 import type { BoundLoop } from './bindLoop.ts'
 import type { BlockRun } from './blockRun.ts'
-import { claimBlock, createClaimer, finishBlock, leaveBlocks } from './claim.ts'
+import { claimBlock, createClaimer, finishBlock, isAborted, leaveBlocks } from './claim.ts'
 import { flushDue, type Lanes } from './lanes.ts'
 import type { LoopTask, LoopTaskResult, PassTurn } from './loopTask.ts'
 import { otherTurn, TURN_MS } from './preparedLoop.ts'
@@ -12,39 +12,64 @@ import { startPass } from './runBlocks.ts'
 export type ShareResult = LoopTaskResult & { readonly thrown?: unknown }
 
 export interface CallerPass {
+  /** Of a pass that this thread runs alone, its schedule may have blocks of its own. */
   readonly task: LoopTask
   readonly bound: BoundLoop
   readonly turn: Omit<PassTurn, 'share' | 'shares'>
   readonly lanes: readonly Lanes[]
   /** Iterations between places where lanes may flush. */
   readonly flushEvery: number
-  /** Whether others do what is left. */
+  /** Whether others do what is left; undefined where there are no others. */
   readonly isEnough?: () => boolean
 }
 
 export async function runOnCaller({ task, bound, turn, lanes, flushEvery, isEnough }: CallerPass): Promise<ShareResult> {
-  const { claims, schedule } = task
+  const blocks = isEnough === undefined ? blocksInOrder(task) : blocksUntil(isEnough, task)
   const run = startPass(task, { ...turn, share: 0, shares: 1 }, bound, flushEvery)
-  const claimer = createClaimer(0)
   const started = performance.now()
   let turnStarted = started
-  while (isEnough?.() !== true) {
-    const block = claimBlock(claims, claimer)
-    if (block < 0) break
+  for (let block = blocks.next(); block >= 0; block = blocks.next()) {
     run.start(block)
     while (run.step()) {
       if (Number.isFinite(flushEvery) && run.place % flushEvery === 0) flushDue(lanes, run.place)
       if (run.clock - turnStarted > TURN_MS) turnStarted = await nextTurn(run)
     }
-    finishBlock(claims, schedule, block, claimer)
+    blocks.finish(block)
     if (run.clock - turnStarted > TURN_MS) turnStarted = await nextTurn(run)
   }
-  leaveBlocks(claims, schedule, claimer)
   const milliseconds = performance.now() - started
   const { failure } = run
   const accumulators = failure === undefined ? bound.logs.map((log) => partOf(log)) : []
   const passes = [{ accumulators, milliseconds, busyMs: milliseconds }]
   return failure === undefined ? { passes } : { passes, failure: { ...failure, error: { name: '', message: '' } }, thrown: failure.error }
+}
+
+/** Which blocks to run: -1 after the last. */
+interface Blocks {
+  next(): number
+  finish(block: number): void
+}
+
+/** All of them, one after another: in plan order every block comes after those that it waits for. */
+function blocksInOrder({ claims, schedule }: LoopTask): Blocks {
+  let block = -1
+  return {
+    next: () => (++block < schedule.count && !isAborted(claims) ? block : -1),
+    finish: () => {},
+  }
+}
+
+/** Those that are ready, until others do what is left. */
+function blocksUntil(isEnough: () => boolean, { claims, schedule }: LoopTask): Blocks {
+  const claimer = createClaimer(0)
+  return {
+    next: () => {
+      const block = isEnough() ? -1 : claimBlock(claims, claimer)
+      if (block < 0) leaveBlocks(claims, schedule, claimer)
+      return block
+    },
+    finish: (block) => finishBlock(claims, schedule, block, claimer),
+  }
 }
 
 /** Lets others have their turn; when the next of the run's begins. */

@@ -8,6 +8,7 @@ import type { KernelCode } from '../../core/kernelCode.ts'
 import type { LoopPlan } from '../../core/loopPlan.ts'
 import type { Storage } from '../../core/storage.ts'
 import { type AccumulatorPart, freePart } from './accumulatorLog.ts'
+import { aloneBlocks } from './aloneBlocks.ts'
 import { type BoundLoop, bindLoop } from './bindLoop.ts'
 import type { BlockSchedule, IterationSpace } from './blockSchedule.ts'
 import { runOnCaller, type ShareResult } from './callerPass.ts'
@@ -54,6 +55,8 @@ export class KernelLoop extends Prepared {
   readonly #weight: number
   readonly #workerPasses: WorkerPasses
   #bound: BoundLoop | undefined
+  /** The blocks as this thread runs them by itself. */
+  #alone: BlockSchedule | undefined
   #last: PassTimes['last']
   #stale = false
 
@@ -226,8 +229,11 @@ export class KernelLoop extends Prepared {
   async #runHere(turn: Omit<PassTurn, 'share' | 'shares'>, isEnough?: () => boolean): Promise<readonly ShareResult[]> {
     const task = this.#task()
     this.#bound ??= bindLoop(task, this.#resources.arena, this.#combines())
-    const pass = { task, bound: this.#bound, turn, lanes: this.#layout.lanes, flushEvery: this.#flushEvery }
-    return [await runOnCaller(isEnough === undefined ? pass : { ...pass, isEnough })]
+    const { lanes } = this.#layout
+    const pass = { task, bound: this.#bound, turn, lanes, flushEvery: this.#flushEvery }
+    if (isEnough !== undefined) return [await runOnCaller({ ...pass, isEnough })]
+    this.#alone ??= aloneBlocks(this.blocks, { lanesMatter: lanes.length > 0 })
+    return [await runOnCaller({ ...pass, task: { ...task, schedule: this.#alone } })]
   }
 
   /** The user's own combine functions, by the array's place in the binding. */

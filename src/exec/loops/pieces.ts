@@ -59,12 +59,12 @@ export class PieceWalk implements Piece {
   constructor(schedule: BlockSchedule, extents: readonly number[]) {
     const { forms, order, steps } = schedule
     const outer = (order === undefined ? steps?.extents : undefined) ?? []
-    const step = extents.map((extent, axis) => (axis < outer.length ? 1 : extent))
+    const step = outer.length === 0 ? extents : extents.map((extent, axis) => (axis < outer.length ? 1 : extent))
     this.#schedule = schedule
     this.#outer = outer
     this.#slanted = forms === undefined || order !== undefined ? undefined : new SlantedWalk(forms, step)
     const own = outer.length === 0 ? this.#slanted?.box : undefined
-    this.box = own ?? Float64Array.from(step.flatMap((extent) => [0, extent]))
+    this.box = own ?? wholeBox(step)
   }
 
   open(block: number): void {
@@ -115,6 +115,12 @@ export class PieceWalk implements Piece {
       this.box[2 * axis + 1] = k + 1
     }
   }
+}
+
+function wholeBox(extents: readonly number[]): Float64Array {
+  const box = new Float64Array(2 * extents.length)
+  for (let axis = 0; axis < extents.length; axis++) box[2 * axis + 1] = extents[axis] as number
+  return box
 }
 
 /** The pieces of a block; the piece is the same object each time. */

@@ -126,6 +126,41 @@ test('a function of a module whose names are all global is looked at once, until
   expect(values(f, 'hiddenLater', 'isNaN')).toEqual({ hiddenLater: 2 })
 })
 
+test('constants of a module, and what nothing in it assigns, are asked for no more', async () => {
+  const text =
+    'const a = {}\nlet b = 1, d = 1\nexport const set = (v) => { d = v }\nexport const make = (c) => [() => [a, b, c], () => [a, b, c, d]]'
+  const module = (await import(`data:text/javascript,${encodeURIComponent(text)}`)) as {
+    set(v: number): void
+    make(c: number): AnyFunction[]
+  }
+  const [lasting, changing] = module.make(3) as [AnyFunction, AnyFunction]
+  const first = values(lasting, 'a', 'b', 'c')
+  expect(first).toEqual({ a: {}, b: 1, c: 3 })
+  for (let i = 0; i < 10; i++) {
+    module.set(i)
+    expect(values(lasting, 'a', 'b', 'c')).toEqual(first)
+    expect(values(changing, 'a', 'b', 'c', 'd')).toEqual({ a: {}, b: 1, c: 3, d: i })
+  }
+  const asked = vi.spyOn(Session.prototype, 'post')
+  expect((values(lasting, 'a', 'b', 'c') as { a: unknown }).a).toBe((first as { a: unknown }).a)
+  expect(asked).not.toHaveBeenCalled()
+  expect(values(changing, 'a', 'b', 'c', 'd')).toHaveProperty('d', 9)
+  expect(asked).toHaveBeenCalled()
+  asked.mockRestore()
+})
+
+test('what was not initialized yet when the text was read is asked for until it is', async () => {
+  const text = 'export const make = (look) => { const f = () => late; for (let i = 0; i < 9; i++) look(f); const late = 7; look(f) }'
+  const { make } = (await import(`data:text/javascript,${encodeURIComponent(text)}`)) as { make(look: (f: AnyFunction) => void): void }
+  const found: unknown[] = []
+  make((f) => found.push(values(f, 'late')))
+  expect(found).toEqual([...new Array(9).fill({ late: undefined }), { late: 7 }])
+})
+
+test('code may be made from text no differently after a module was read', () => {
+  expect(() => new Function('return %FunctionGetScriptId(0)')).toThrow(SyntaxError)
+})
+
 test('a name that an eval declares later is no global any more', () => {
   const found: unknown[] = []
   const run = new Function('read', 'code', 'const f = () => isNaN; read(f); eval(code); read(f)') as (

@@ -3,6 +3,7 @@
  * are looked through innermost first.
  */
 import { inspect, internalsOf, propertiesOf, valueBehind } from './inspected.ts'
+import { lastingNames } from './lastingNames.ts'
 import { isTopLevel } from './topLevel.ts'
 
 /** The values found, by name; globals are not among them. A variable whose declaration has not run yet shows as undefined. */
@@ -10,31 +11,53 @@ export type CapturedValues = ReadonlyMap<string, unknown>
 
 type AnyFunction = (...args: never[]) => unknown
 
-/** Names that no scope of a function declares, nor ever will. */
-const outside = new WeakMap<AnyFunction, Set<string>>()
+/** What is known of a function's names for as long as it lives. */
+interface Settled {
+  /** Names that no scope of the function declares, nor ever will. */
+  outside: ReadonlySet<string>
+  /** Variables that keep their value. */
+  values: CapturedValues
+  looks: number
+}
+
+const settled = new WeakMap<AnyFunction, Settled>()
+
+/** A function that was looked at so often will be again: then it is worth reading the text of its module. */
+const LOOKS_BEFORE_READING = 5
 
 /** Looks the names up in the function's scopes. `unreadable` says why the inspector does not answer. */
 export function readCaptures(
   f: AnyFunction,
   names: ReadonlySet<string>,
 ): { readonly values: CapturedValues } | { readonly unreadable: string } {
-  if (isOutside(f, names)) return { values: new Map() }
+  if (names.size === 0) return { values: new Map() }
+  const known = settled.get(f)
+  if (known !== undefined && isSettled(known, names)) return { values: known.values }
   try {
-    const { values, isSettled } = inspect(f, (id) => valuesInScopes(id, names))
-    if (isSettled && values.size < names.size) outside.set(f, new Set([...names].filter((name) => !values.has(name))))
+    const { values, areScopesFixed } = inspect(f, (id) => valuesInScopes(id, names))
+    if (areScopesFixed) settle(f, names, values)
     return { values }
   } catch (error) {
     return { unreadable: error instanceof Error ? error.message : String(error) }
   }
 }
 
-/** Whether the inspector need not be asked: all names are known to be globals. */
-function isOutside(f: AnyFunction, names: ReadonlySet<string>): boolean {
-  if (names.size === 0) return true
-  const known = outside.get(f)
-  if (known === undefined || known.size < names.size) return false
-  for (const name of names) if (!known.has(name) || !isTopLevel(name)) return false
+/** Whether the inspector need not be asked: all names are known to be globals, or to keep their value. */
+function isSettled({ outside, values }: Settled, names: ReadonlySet<string>): boolean {
+  for (const name of names) if (!values.has(name) && !(outside.has(name) && isTopLevel(name))) return false
   return true
+}
+
+function settle(f: AnyFunction, names: ReadonlySet<string>, found: CapturedValues): void {
+  const known = settled.get(f) ?? { outside: new Set(), values: new Map(), looks: 0 }
+  known.outside = new Set([...names].filter((name) => !found.has(name)))
+  known.looks++
+  if (known.looks === LOOKS_BEFORE_READING) {
+    const lasting = lastingNames(f, names)
+    // undefined may as well mean that the declaration has not run yet
+    known.values = new Map([...found].filter(([name, value]) => lasting.has(name) && value !== undefined))
+  }
+  settled.set(f, known)
 }
 
 const boundTargets = new WeakMap<AnyFunction, AnyFunction>()
@@ -78,13 +101,13 @@ export function scriptPosition(f: AnyFunction): { readonly line: number; readonl
 interface Found {
   readonly values: Map<string, unknown>
   /** Whether the scopes will never declare other names than they do now. */
-  readonly isSettled: boolean
+  readonly areScopesFixed: boolean
 }
 
 function valuesInScopes(id: string, names: ReadonlySet<string>): Found {
   const scopes = internalsOf(id).find((property) => property.name === '[[Scopes]]')?.value
-  if (scopes?.objectId === undefined) return { values: new Map(), isSettled: false }
-  return valuesAtOnce(valueBehind(scopes), names) ?? { values: valuesOneByOne(scopes.objectId, names), isSettled: false }
+  if (scopes?.objectId === undefined) return { values: new Map(), areScopesFixed: false }
+  return valuesAtOnce(valueBehind(scopes), names) ?? { values: valuesOneByOne(scopes.objectId, names), areScopesFixed: false }
 }
 
 /**
@@ -96,7 +119,7 @@ function valuesAtOnce(scopes: unknown, names: ReadonlySet<string>): Found | unde
   const { length } = scopes as ArrayLike<unknown> // a list without a prototype
   if (typeof length !== 'number') return undefined
   // The code of a module is strict: no `with`, and a direct `eval` declares nothing outside itself.
-  let isSettled = false
+  let areScopesFixed = false
   for (let i = 0; i < length; i++) {
     const { description, object } = ((scopes as ArrayLike<unknown>)[i] ?? {}) as {
       readonly description?: unknown
@@ -104,7 +127,7 @@ function valuesAtOnce(scopes: unknown, names: ReadonlySet<string>): Found | unde
     }
     if (typeof description !== 'string' || typeof object !== 'object' || object === null || /^With\b/.test(description)) return undefined
     if (/^Global\b/.test(description)) continue
-    if (description === 'Module') isSettled = true
+    if (description === 'Module') areScopesFixed = true
     for (const name of names) {
       if (values.has(name)) continue
       const property = Object.getOwnPropertyDescriptor(object, name)
@@ -112,7 +135,7 @@ function valuesAtOnce(scopes: unknown, names: ReadonlySet<string>): Found | unde
     }
     if (values.size === names.size) break
   }
-  return { values, isSettled }
+  return { values, areScopesFixed }
 }
 
 function valuesOneByOne(scopes: string, names: ReadonlySet<string>): Map<string, unknown> {
