@@ -23,6 +23,7 @@ import { irListing } from '../src/planner/function/irText.ts'
 import { SPECIAL_NUMBERS } from './arbitraries/kernelBody.ts'
 import { COLUMNS, NUMERIC_ARRAYS, TWIN } from './arbitraries/numericArrays.ts'
 import { type NumericElement, numericBody } from './arbitraries/numericBody.ts'
+import { SWEPT } from './arbitraries/sweepBody.ts'
 
 import { announcedRun } from './lawRuns.ts'
 import { elementsOf, Holding, indexAt, type Machine, startMachine } from './loopRuns.ts'
@@ -64,6 +65,12 @@ for (const element of ['none', 'box', 'number'] as const) {
     TIMEOUT_MS,
   )
 }
+
+test(
+  'sweeps over keys of two axes do what the JavaScript kernel and the IR do',
+  () => exactlyAsIr('box', numericBody('box', 'sweep'), { 'two rows at a time': 0.3 }, { box: SWEPT, passes: 2 }),
+  TIMEOUT_MS,
+)
 
 test(
   'in fast precision a WebAssembly kernel does the same wherever its iterations are cut',
@@ -126,15 +133,16 @@ async function exactlyAsIr(
   element: NumericElement,
   body: fc.Arbitrary<FunctionIr>,
   shares: Readonly<Record<string, number>>,
+  over: Pick<Case, 'box' | 'passes'> = {},
 ): Promise<void> {
   const targets: Record<string, number> = {}
   const picks = fc.array(fc.nat(SPECIAL_NUMBERS.length - 1), { minLength: ITERATIONS, maxLength: ITERATIONS })
   await fc.assert(
     fc.asyncProperty(body, picks, fc.nat(3), async (ir, chosen, form) => {
-      const data = { ir, element, chosen, form }
+      const data = { ir, element, chosen, form, ...over }
       const [wasm, js, plain] = [await outcomeOf(data, 'wasm'), await outcomeOf(data, 'js'), await outcomeOf(data, 'plain')]
       targets[wasm.target] = (targets[wasm.target] ?? 0) + 1
-      for (const feature of featuresOf(wasm.innerLoops)) targets[feature] = (targets[feature] ?? 0) + 1
+      for (const feature of featuresOf(wasm.innerLoops, shares)) targets[feature] = (targets[feature] ?? 0) + 1
       const difference = differenceOf(wasm.values, plain.values) ?? differenceOf(js.values, plain.values)
       if (difference !== undefined) throw new Error(`${wasm.target}: ${difference}\n${irListing(ir)}`)
     }),
@@ -147,8 +155,10 @@ async function exactlyAsIr(
   }
 }
 
-function featuresOf(innerLoops: readonly string[]): readonly string[] {
-  return Object.keys({ ...SHARES, ...LANE_SHARES, ...NEST_SHARES }).filter((feature) => innerLoops.some((line) => line.includes(feature)))
+function featuresOf(innerLoops: readonly string[], shares: Readonly<Record<string, number>>): readonly string[] {
+  return Object.keys({ ...SHARES, ...LANE_SHARES, ...NEST_SHARES, ...shares }).filter((feature) =>
+    innerLoops.some((line) => line.includes(feature)),
+  )
 }
 
 interface Case {
@@ -156,6 +166,10 @@ interface Case {
   readonly element: NumericElement
   readonly chosen: readonly number[]
   readonly form: number
+  /** Extents of the keys of two axes. */
+  readonly box?: readonly number[]
+  /** How often the loop runs: slices of a first pass are short, and hold no two rows. */
+  readonly passes?: number
 }
 type Values = ReadonlyMap<string, unknown>
 
@@ -180,8 +194,8 @@ async function outcomeOf(
     try {
       const noted =
         how === 'plain'
-          ? runPlain(inputs)
-          : await runKernel(inputs, how, (used, lines) => {
+          ? runPlain(inputs, data.passes)
+          : await runKernel(inputs, how, data.passes, (used, lines) => {
               target = used
               innerLoops = lines
             })
@@ -205,6 +219,7 @@ function noteElements(values: Map<string, unknown>, name: string, storage: Stora
 async function runKernel(
   inputs: LoopInputs,
   how: 'wasm' | 'js',
+  passes: number | undefined,
   note: (target: string, lines: readonly string[]) => void,
 ): Promise<Readonly<Record<string, unknown>>> {
   const pool = machine.pools.get(1)
@@ -214,6 +229,7 @@ async function runKernel(
   if (how === 'wasm') expect(kernelForecast(unprepared(inputs))?.kernel).toEqual(loop.kernel)
   note(loop.kernel?.target ?? 'none', loop.innerLoops ?? [])
   try {
+    for (let pass = 1; pass < (passes ?? 1); pass++) await loop.runPass(3)
     return (await loop.runPass(3)).accumulators
   } finally {
     loop.dispose()
@@ -247,12 +263,13 @@ function unprepared(inputs: LoopInputs): UnpreparedLoop {
   return { ...inputs, analyzed: { ...analyzed, spec }, buffers: new Map() }
 }
 
-function runPlain(inputs: LoopInputs): Record<string, unknown> {
+function runPlain(inputs: LoopInputs, passes = 1): Record<string, unknown> {
   const loop = new PlainLoop(inputs, { storageOf: (_, storage) => storage, laneCount: 1, body: 'ir' })
   const space = spaceOf(inputs.over)
   const count = space.kind === 'box' ? space.extents.reduce((a, b) => a * b, 1) : ITERATIONS
-  loop.startPass(3)
-  for (let i = 0; i < count; i++) {
+  for (let step = 0; step < passes * count; step++) {
+    const i = step % count
+    if (i === 0) loop.startPass(3)
     const key = [...keyAtPosition(space, i)]
     try {
       loop.iterate(i, key, 0)
@@ -271,7 +288,7 @@ function runPlain(inputs: LoopInputs): Record<string, unknown> {
   return noted
 }
 
-function inputsOf({ ir, element, chosen, form }: Case, holding: Holding, options: LoopOptions): LoopInputs {
+function inputsOf({ ir, element, chosen, form, box = BOX }: Case, holding: Holding, options: LoopOptions): LoopInputs {
   const numbers = chosen.map((pick) => SPECIAL_NUMBERS[pick] ?? 0)
   const arrays = new Map(
     Object.entries(NUMERIC_ARRAYS).map(([name, [dtype, shape]], i) => {
@@ -290,7 +307,7 @@ function inputsOf({ ir, element, chosen, form }: Case, holding: Holding, options
   if (grid !== undefined) arrays.set(TWIN, { ...grid, label: TWIN })
   const over: LoopInputs['over'] =
     element === 'none' || element === 'box'
-      ? { kind: 'range', extents: element === 'box' ? BOX : [ITERATIONS] }
+      ? { kind: 'range', extents: element === 'box' ? box : [ITERATIONS] }
       : { kind: 'storage', storage: storageOver(element, numbers, form, holding), array: 0 }
   // The elements iterated over are those of an array of the body.
   if (over.kind === 'storage' && over.storage.kind === 'dense' && over.storage.dtype === 'f64') {

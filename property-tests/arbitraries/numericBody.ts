@@ -11,6 +11,7 @@ import { SPECIAL_NUMBERS } from './kernelBody.ts'
 import { laneStatements, rowsInside, rowsOf } from './laneBody.ts'
 import { nestStatements } from './nestBody.ts'
 import { COLUMNS, NAMES, NUMERIC_ARRAYS, TWIN } from './numericArrays.ts'
+import { sweepStatements } from './sweepBody.ts'
 
 export type NumericElement = 'none' | 'box' | 'number' | 'row'
 const FIELDS = ['n', 'ok', 'count', 'single']
@@ -308,8 +309,9 @@ function nestBody(element: NumericElement): fc.Arbitrary<readonly Stmt[]> {
  * any: any statements. lanes: nothing but what becomes vectors, in a loop of its own or along the iterations.
  * single: that with arrays of f32 alone, along the iterations.
  * nest: loops inside that become lanes with the iterations, and loops that end at elements.
+ * sweep: over two keys, elements from those around them.
  */
-type Form = 'any' | 'lanes' | 'single' | 'nest'
+type Form = 'any' | 'lanes' | 'single' | 'nest' | 'sweep'
 
 /** A body over an element of this kind. */
 export function numericBody(element: NumericElement, form: Form = 'any'): fc.Arbitrary<FunctionIr> {
@@ -320,12 +322,14 @@ export function numericBody(element: NumericElement, form: Form = 'any'): fc.Arb
       ? runBody(element, form)
       : form === 'nest'
         ? nestBody(element)
-        : form === 'lanes'
-          ? fc.oneof(
-              { weight: 3, arbitrary: rowLoop(scope, 1, true).map((loop) => [loop]) },
-              { weight: 2, arbitrary: runBody(element, form) },
-            )
-          : fc.oneof({ weight: 3, arbitrary: statements(scope, 2) }, { weight: 2, arbitrary: runBody(element) })
+        : form === 'sweep'
+          ? sweepStatements(LOCALS)
+          : form === 'lanes'
+            ? fc.oneof(
+                { weight: 3, arbitrary: rowLoop(scope, 1, true).map((loop) => [loop]) },
+                { weight: 2, arbitrary: runBody(element, form) },
+              )
+            : fc.oneof({ weight: 3, arbitrary: statements(scope, 2) }, { weight: 2, arbitrary: runBody(element) })
   return fc.tuple(body, parameters).map(([body, [rate, count, yes]]) => ({
     name: 'body',
     span,

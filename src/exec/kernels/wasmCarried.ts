@@ -28,7 +28,10 @@ export interface Carried {
   readonly count: number
 }
 
-export function carriedReads(w: KernelWriter, loop: InnerLoop, accesses: ReadonlyMap<object, Access>, turning: Turning): Carried {
+/** What of a loop decides what it carries. */
+type CarryingLoop = Pick<InnerLoop, 'body' | 'index' | 'limit' | 'step'>
+
+export function carriedReads(w: KernelWriter, loop: CarryingLoop, accesses: ReadonlyMap<object, Access>, turning: Turning): Carried {
   const written = writtenMemories(w, loop.body)
   const reads = new Map<object, Value>()
   const writes = new Map<object, number>()
@@ -73,7 +76,7 @@ function writtenMemories(w: KernelWriter, body: readonly Stmt[]): ReadonlyMap<st
 }
 
 /** The write of the turn before that a read gets its value from. */
-function lastTurn(loop: InnerLoop, accesses: ReadonlyMap<object, Access>, read: Access, count: number | undefined): object | undefined {
+function lastTurn(loop: CarryingLoop, accesses: ReadonlyMap<object, Access>, read: Access, count: number | undefined): object | undefined {
   if (count !== 1 || read.axis < 0 || leaves(loop.body)) return undefined
   const write = [...accesses.values()].find(({ kind, memory }) => kind === 'write' && memory === read.memory)
   if (write === undefined || !loop.body.includes(write.node as Stmt)) return undefined // nodes of writes are statements

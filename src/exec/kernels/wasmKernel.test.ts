@@ -305,7 +305,42 @@ test('Gauss–Seidel keeps the value to the left in a register, where i and j ar
     A.set(i, j, 0.25 * (A.get(i - 1, j) + A.get(i + 1, j) + A.get(i, j - 1) + A.get(i, j + 1)) + j)
   })
   expect((await loop.verify()).identical).toBe(true)
-  expect(loop.explain({ kernel: true })).toContain('1 read carried from turn to turn')
+  expect(loop.explain({ kernel: true })).toContain('1 read carried from turn to turn, two rows at a time')
+})
+
+test('of two rows at a time the second fails where it leaves the array', async () => {
+  for (const rows of [200, 201]) {
+    const A = session.fill([rows, 9], 1.5)
+    const loop = session.loop(session.range(rows, 8), { A }, ([i, j], { A }) => {
+      A.set(i, j + 1, A.get(i, j) + A.get(i + 1, j + 1))
+    })
+    expect(loop.explain({ kernel: true })).toContain('two rows at a time')
+    await expect(loop.run()).rejects.toThrow(`threw at key [${rows - 1}, 0]`)
+  }
+})
+
+test('the last row of five is alone, in each of three layers', async () => {
+  const A = session.fill([3, 8, 8], 1.25)
+  const loop = session.loop(
+    session.range(3, 5, 7),
+    { A },
+    ([k, i, j], { A }) => A.set(k, i + 1, j + 1, A.get(k, i + 1, j) - 0.5 * A.get(k, i, j + 1) + j),
+    { partitions: 1 },
+  )
+  await loop.run({ passes: 8 }) // slices of first passes hold no two rows
+  expect(loop.explain({ kernel: true })).toContain('two rows at a time')
+  expect((await loop.verify()).identical).toBe(true)
+})
+
+test('a row that reads ahead of what the row before has written runs alone', async () => {
+  const A = session.fill([7, 9], 1.5)
+  const loop = session.loop(session.range(5, 6), { A }, ([i, j], { A }) => {
+    A.set(i + 1, j + 1, A.get(i + 1, j) + 0.5 * A.get(i, j + 2))
+  })
+  expect((await loop.verify()).identical).toBe(true)
+  const text = loop.explain({ kernel: true })
+  expect(text).toContain('1 read carried from turn to turn')
+  expect(text).not.toContain('two rows at a time')
 })
 
 test('between the borders of a loop no question is asked, and subscripts are inside', async () => {

@@ -9,6 +9,7 @@ import { hasLoop } from '../../core/irFacts.ts'
 import { type Code, I, OP } from './wasmEncoder.ts'
 import { elementStart, nextRun, rowStart, stepped, turning } from './wasmIteration.ts'
 import { fastLoop, type InnerLoop, nestedRun, type Turns } from './wasmLoops.ts'
+import { rowPairs } from './wasmRowPairs.ts'
 import type { WasmType } from './wasmTypes.ts'
 import { FROM, type KernelWriter, TO } from './wasmWriter.ts'
 
@@ -32,16 +33,33 @@ export function runs(w: KernelWriter): Code {
     const run = runOf(w, key, limit)
     return [
       ...[...I.block(), ...I.loop, ...I.localGet(FROM), ...I.localGet(TO), OP.i32GeS, ...I.brIf(1)],
-      ...[...start, ...rowStart(w), ...run, ...w.place, ...I.localSet(FROM), ...nextRun(w), ...I.br(0), OP.end, OP.end],
+      ...[...start, ...byRows(w, run), ...nextRun(w), ...I.br(0), OP.end, OP.end],
     ]
   }
   w.position = key
   w.place = I.localGet(key)
-  const run = runOf(w, key, TO)
-  return [...I.localGet(FROM), ...I.localSet(key), ...rowStart(w), ...run]
+  const { code } = runOf(w, key, TO)
+  return [...I.localGet(FROM), ...I.localSet(key), ...rowStart(w), ...code]
 }
 
-function runOf(w: KernelWriter, slot: number, limit: number): Code {
+/** A run, or two of them side by side; afterwards the keys are where it ends. */
+function byRows(w: KernelWriter, { loop, code }: Run): Code {
+  const single = [...rowStart(w), ...code, ...w.place, ...I.localSet(FROM)]
+  const fate = w.loops.at(-1)
+  // Lanes do not wait for the turn before.
+  if (fate?.lanes !== 1 || w.loops.length > 1 || hasLoop(loop.body)) return single
+  const pairs = rowPairs(w, loop)
+  if (pairs === undefined) return single
+  w.loops[0] = { ...fate, text: `${fate.text}, two rows at a time` }
+  return [...pairs.holds, ...I.if(), ...pairs.code, OP.else, ...single, OP.end]
+}
+
+interface Run {
+  readonly loop: InnerLoop
+  readonly code: Code
+}
+
+function runOf(w: KernelWriter, slot: number, limit: number): Run {
   const { ir, shape } = w.target
   const extent = shape.extents[shape.extents.length - 1] ?? 0
   const seen: WasmType = { kind: 'i32', low: 0, high: Math.max(0, extent - 1) }
@@ -63,7 +81,7 @@ function runOf(w: KernelWriter, slot: number, limit: number): Code {
   ]
   const index = { slot, seen, held, is: (expr: Expr) => w.isRunKey(expr) }
   const loop: InnerLoop = { name: 'iterations', body: ir.body, source: ir.body, step: 1, index, limit, isRun: true, turns }
-  return hasLoop(ir.body) ? nestedRun(w, loop) : (fastLoop(w, loop) ?? turns({}))
+  return { loop, code: hasLoop(ir.body) ? nestedRun(w, loop) : (fastLoop(w, loop) ?? turns({})) }
 }
 
 /** The elements that the body uses are loaded where an iteration starts: before the body is written they must be known. */

@@ -88,7 +88,8 @@ export class KernelWriter {
   carried: ReadonlyMap<object, number> = new Map()
   /** Where the iteration's elements lie in columns. */
   position: number
-  readonly keys: readonly number[]
+  /** Locals that hold the key of the iteration being written. */
+  keys: readonly number[]
   readonly accumulatorSlots: readonly number[]
 
   readonly parts: WriterParts
