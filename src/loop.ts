@@ -4,7 +4,7 @@
  *     loop()   body -> IR -> plan                         nothing runs
  *     run()    lock the arrays -> cut blocks -> passes
  */
-import { checkCount } from './core/arguments.ts'
+import { checkCount, checkOptions, checkSignal } from './core/arguments.ts'
 import { callSite } from './core/callSite.ts'
 import { defined } from './core/defined.ts'
 import type { Engine } from './core/engine.ts'
@@ -91,6 +91,7 @@ export class LoopHandle implements Loop {
 
   explain(options: { readonly format?: 'text' | 'json'; readonly kernel?: boolean } = {}): string {
     const analyzed = { ...this.#analysis.analyzed, plan: this.plan }
+    checkOptions('explain()', options)
     const format = options.format === undefined ? {} : { format: options.format }
     return explainLoop(analyzed, { ...format, ...(options.kernel === true ? { kernel: this.#explainedKernel() } : {}) })
   }
@@ -122,6 +123,7 @@ export class LoopHandle implements Loop {
   }
 
   async run(options: RunOptions = {}): Promise<LoopReport> {
+    checkOptions('run()', options)
     const started = performance.now()
     const passes: PassReport[] = []
     this.#analysis.refresh()
@@ -151,6 +153,7 @@ export class LoopHandle implements Loop {
     { atOnce, refresh }: { readonly atOnce: number; readonly refresh: () => void },
   ): AsyncGenerator<PassReport, void, undefined> {
     checkCount('The number of passes', count, 0)
+    if (signal !== undefined) checkSignal('The signal of a run', signal)
     if (this.#asksForRaces() === true) this.#checkedRaces = undefined
     const name = this.#request.options.name ?? `loop over ${this.#analysis.over.label}`
     const { events } = this.#runtime

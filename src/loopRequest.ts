@@ -1,5 +1,6 @@
 /** What `session.loop` was called with, and what is wrong with it. */
-import { checkBoolean, checkCount, checkFunction, checkOneOf } from './core/arguments.ts'
+import { checkBoolean, checkCount, checkFunction, checkList, checkOneOf, checkOptions } from './core/arguments.ts'
+import { valueText } from './core/columnBuilder.ts'
 import { isDistArray } from './core/distArray.ts'
 import { LoopError, PlanError } from './core/errors.ts'
 import type { IndexSpace } from './core/indexSpace.ts'
@@ -25,6 +26,16 @@ export function checkRequest({ over, env, body, options }: LoopRequest): void {
       'The body of a loop is a generator, whose calls run nothing. Write an ordinary function, and return the new element instead of yielding it.',
       [],
     )
+  }
+  checkOptions('loop()', options)
+  const { name, assume } = options
+  if (name !== undefined && typeof name !== 'string')
+    throw new PlanError(`The name of loop() is a string; it was given ${valueText(name)}.`)
+  if (assume !== undefined) checkOptions('assume of loop()', assume)
+  if (assume?.distinct !== undefined) checkList('assume.distinct of loop()', assume.distinct)
+  for (const promised of assume?.distinct ?? []) {
+    if (typeof promised !== 'string')
+      throw new PlanError(`assume.distinct of loop() has names of arrays; it was given ${valueText(promised)}.`)
   }
   if (options.order !== undefined) checkOneOf('The order of loop()', options.order, ['serial', 'any'])
   if (options.precision !== undefined) checkOneOf('The precision of loop()', options.precision, ['exact', 'fast'])

@@ -1,5 +1,6 @@
 /** What the parts of a session share: memory, workers, storage, events. Made by `session.ts`, used by `engine.ts` and `loop.ts`. */
 import type { Subject } from 'rxjs'
+import { valueText } from './core/columnBuilder.ts'
 import { PlanError } from './core/errors.ts'
 import type { PassReport } from './core/loopReport.ts'
 import type { ArrayStore } from './exec/arrayStore.ts'
@@ -54,10 +55,10 @@ const UNITS = { KB: 2 ** 10, MB: 2 ** 20, GB: 2 ** 30 } as const
 
 /** Bytes of a `memory` option: a number, or text as '512MB' or '1.5GB' (units of 1024). */
 export function bytesOf(memory: number | string): number {
-  const [, digits, unit] = /^(\d+(?:\.\d+)?)(KB|MB|GB)$/.exec(String(memory)) ?? []
+  const [, digits, unit] = /^(\d+(?:\.\d+)?)(KB|MB|GB)$/.exec(typeof memory === 'string' ? memory : '') ?? []
   const bytes = typeof memory === 'number' ? memory : Number(digits) * UNITS[unit as keyof typeof UNITS]
   if (!Number.isFinite(bytes) || bytes < 2 ** 20) {
-    throw new PlanError(`memory is ${JSON.stringify(memory)}. It is a number of bytes, at least 1 MB, or text as '512MB' or '2GB'.`)
+    throw new PlanError(`memory is ${valueText(memory)}. It is a number of bytes, at least 1 MB, or text as '512MB' or '2GB'.`)
   }
   return Math.floor(bytes)
 }

@@ -6,8 +6,9 @@ import { availableParallelism } from 'node:os'
 import type { Schema as ArrowSchema, RecordBatch, Table } from 'apache-arrow'
 import { type Observable, Subject } from 'rxjs'
 import { Accumulator, type AccumulatorKind } from './core/accumulator.ts'
-import { checkBoolean, checkFunction, checkOneOf, checkSeed } from './core/arguments.ts'
+import { checkBoolean, checkCloneable, checkFunction, checkList, checkOneOf, checkOptions, checkSeed } from './core/arguments.ts'
 import type { TypedArray } from './core/column.ts'
+import { valueText } from './core/columnBuilder.ts'
 import { DistArray } from './core/distArray.ts'
 import { PlanError } from './core/errors.ts'
 import { checkShape, type IndexSpace, type Key, type KeyOf, type Shape } from './core/indexSpace.ts'
@@ -73,8 +74,9 @@ export class Session implements AsyncDisposable {
   #stopping: Promise<void> | undefined
 
   private constructor(options: SessionOptions) {
+    checkOptions('Session.start()', options)
     const workers = options.workers ?? availableParallelism()
-    if (!Number.isInteger(workers) || workers < 1) throw new PlanError(`workers is ${String(workers)}. It is an integer from 1.`)
+    if (!Number.isInteger(workers) || workers < 1) throw new PlanError(`workers is ${valueText(workers)}. It is an integer from 1.`)
     if (options.seed !== undefined) checkSeed('seed', options.seed)
     if (options.checkRaces !== undefined) checkBoolean('checkRaces', options.checkRaces)
     const seed = options.seed ?? 0
@@ -221,7 +223,7 @@ export class Session implements AsyncDisposable {
   /** An index space without data, for loops: all keys with 0 <= key[a] < extents[a]. */
   range<const S extends Shape>(...extents: S): IndexSpace<KeyOf<S>> {
     this.#checkOpen()
-    checkShape(`range(${extents.join(', ')})`, extents)
+    checkShape(`range(${extents.map(valueText).join(', ')})`, extents)
     return { kind: 'IndexSpace', extents: extents as unknown as KeyOf<S> } // the same numbers
   }
 
@@ -234,6 +236,7 @@ export class Session implements AsyncDisposable {
     this.#checkOpen()
     if (typeof spec === 'object' && spec !== null) {
       checkFunction('The combine of accumulator()', spec.combine, '(a, b)')
+      checkCloneable('The init of accumulator()', spec.init)
       return new Accumulator<V>(spec)
     }
     checkOneOf('The kind of accumulator()', spec, ['sum', 'min', 'max', 'count'])
@@ -288,6 +291,7 @@ export class Session implements AsyncDisposable {
     options: LoopOptions & RunOptions = {},
   ): Promise<LoopReport> {
     this.#checkOpen()
+    checkOptions('parallelFor()', options)
     const { passes, signal, ...loopOptions } = options
     const loop = new LoopHandle(this.#runtime, this.#engine, { over, env, body, options: loopOptions })
     return await loop.run({ ...(passes === undefined ? {} : { passes }), ...(signal === undefined ? {} : { signal }) })
@@ -309,7 +313,8 @@ export class Session implements AsyncDisposable {
     { dtype, init }: { readonly dtype: DType | 'object'; readonly init: ArrayInit },
   ): DistArray<T, K> {
     this.#checkOpen()
-    const name = `${method}([${shape.join(', ')}])`
+    checkList(`The shape of ${method}()`, shape)
+    const name = `${method}([${[...shape].map(valueText).join(', ')}])`
     checkShape(name, shape)
     if (dtype !== 'object') checkOneOf(`The dtype of ${method}()`, dtype, Object.keys(ARRAY_OF_DTYPE) as DType[])
     // elements of a bool array are the numbers 0 and 1, unless it was filled with a boolean

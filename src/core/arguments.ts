@@ -14,6 +14,34 @@ export function checkBoolean(what: string, value: unknown): void {
   if (typeof value !== 'boolean') throw new PlanError(`${what} is true or false; it was given ${valueText(value)}.`)
 }
 
+/** Throws PlanError unless `options` is an object, as `{ passes: 2 }`. */
+export function checkOptions(method: string, options: unknown): void {
+  if (typeof options !== 'object' || options === null) {
+    throw new PlanError(`The options of ${method} are an object; it was given ${valueText(options)}.`)
+  }
+}
+
+/** Throws PlanError unless a copy can be made of `value`. */
+export function checkCloneable(what: string, value: unknown): void {
+  try {
+    structuredClone(value)
+  } catch (cause) {
+    throw new PlanError(`${what} cannot be copied, as each pass does; it was given ${valueText(value)}.`, { cause })
+  }
+}
+
+/** Throws PlanError unless `list` is an array. */
+export function checkList(what: string, list: unknown): void {
+  if (!Array.isArray(list) && !(ArrayBuffer.isView(list) && 'length' in list))
+    throw new PlanError(`${what} is an array; it was given ${valueText(list)}.`)
+}
+
+/** Throws PlanError unless `signal` can say that it was aborted. */
+export function checkSignal(what: string, signal: unknown): void {
+  const isSignal = typeof signal === 'object' && signal !== null && 'aborted' in signal && 'throwIfAborted' in signal
+  if (!isSignal) throw new PlanError(`${what} is an AbortSignal; it was given ${valueText(signal)}.`)
+}
+
 /** Throws PlanError unless `n` is an integer of at least `least`. */
 export function checkCount(what: string, n: unknown, least: number): void {
   if (typeof n !== 'number' || !Number.isSafeInteger(n) || n < least) {

@@ -19,8 +19,16 @@ export interface ColumnBuilder {
 
 /** A builder; `name` is for messages. */
 export function createBuilder(type?: ColumnType, name = 'value'): ColumnBuilder {
-  return type === undefined || type.kind === 'unknown' ? new InferringBuilder(name) : builderOf(type, name)
+  return builderInside(type, name, 0)
 }
+
+/** The same, inside of so many lists and structs. */
+function builderInside(type: ColumnType | undefined, name: string, depth: number): ColumnBuilder {
+  return type === undefined || type.kind === 'unknown' ? new InferringBuilder(name, depth) : builderOf(type, name)
+}
+
+/** Deeper values hold themselves, or would exhaust the stack of those who read them. */
+const DEEPEST = 100
 
 /** A column of values; see `createBuilder`. */
 export function columnFromValues(values: Iterable<unknown>, type?: ColumnType, name?: string): Column {
@@ -86,8 +94,10 @@ class InferringBuilder implements ColumnBuilder {
   private builder: ColumnBuilder | undefined
   private kind: ValueKind = 'null'
   private readonly name: string
-  constructor(name: string) {
+  private readonly depth: number
+  constructor(name: string, depth = 0) {
     this.name = name
+    this.depth = depth
   }
 
   append(value: unknown): void {
@@ -116,6 +126,11 @@ class InferringBuilder implements ColumnBuilder {
   }
 
   private builderFor(kind: ValueKind): ColumnBuilder {
+    if (this.depth >= DEEPEST && (kind === 'array' || kind === 'object')) {
+      throw new PlanError(
+        `Column "${this.name.slice(0, 40)}…" holds a value of more than ${DEEPEST} lists and objects inside one another, or one that holds itself. Give the parts that are needed columns of their own.`,
+      )
+    }
     switch (kind) {
       case 'null':
         return new NullBuilder(this.name)
@@ -132,9 +147,9 @@ class InferringBuilder implements ColumnBuilder {
       case 'Uint8Array':
         return new TextBuilder({ kind: 'binary' }, this.name)
       case 'array':
-        return new ListBuilder(undefined, this.name)
+        return new ListBuilder(undefined, this.name, this.depth + 1)
       case 'object':
-        return new StructBuilder(undefined, this.name)
+        return new StructBuilder(undefined, this.name, this.depth + 1)
     }
   }
 }
@@ -354,10 +369,10 @@ class ListBuilder implements ColumnBuilder {
   private readonly validity = new ValidityBuilder()
   private readonly item: ColumnType | undefined
   private readonly name: string
-  constructor(item: ColumnType | undefined, name: string) {
+  constructor(item: ColumnType | undefined, name: string, depth = 0) {
     this.item = item
     this.name = name
-    this.child = createBuilder(item, `${name}[]`)
+    this.child = builderInside(item, `${name}[]`, depth)
   }
   append(value: unknown): void {
     if (value === null || value === undefined) this.validity.append(false)
@@ -391,9 +406,11 @@ class StructBuilder implements ColumnBuilder {
   private readonly validity = new ValidityBuilder()
   private readonly fields: readonly Field[] | undefined
   private readonly name: string
-  constructor(fields: readonly Field[] | undefined, name: string) {
+  private readonly depth: number
+  constructor(fields: readonly Field[] | undefined, name: string, depth = 0) {
     this.fields = fields
     this.name = name
+    this.depth = depth
     for (const field of fields ?? []) this.addField(field.name, field.type)
   }
   append(value: unknown): void {
@@ -428,7 +445,7 @@ class StructBuilder implements ColumnBuilder {
     return { type: { kind: 'struct', fields }, length: this.length, children, ...this.validity.finish() }
   }
   private addField(name: string, type: ColumnType | undefined): void {
-    const child = createBuilder(type, `${this.name}.${name}`)
+    const child = builderInside(type, `${this.name}.${name}`, this.depth)
     for (let i = 0; i < this.length; i++) child.append(null)
     this.positions.set(name, this.names.length)
     this.names.push(name)

@@ -1,7 +1,7 @@
 /**
  * The nodes behind `union` and `join`: two arrays must go together, which is checked at the call.
  */
-import { checkOneOf } from './arguments.ts'
+import { checkOneOf, checkOptions } from './arguments.ts'
 import { unifyTypes } from './columnConversions.ts'
 import { elementText, ROW_NUMBERS, UNKNOWN_ELEMENT, unifyElements, valueClassOf } from './elements.ts'
 import type { Engine } from './engine.ts'
@@ -44,6 +44,7 @@ export interface JoinOptions {
 export type JoinOnAny = string | { readonly left: Callback; readonly right: Callback }
 
 export function joinPlan(engine: Engine, left: LogicalPlan, right: LogicalPlan, on: JoinOnAny, options: JoinOptions): LogicalPlan {
+  checkOptions('join()', options)
   const { how = 'inner', suffix = '_right' } = options
   checkOneOf('The how of join()', how, HOWS)
   const key = how === 'cross' ? ({ kind: 'none' } as const) : joinKey(engine, left, right, on)

@@ -6,7 +6,7 @@
  * `transformations`, `combinations`, `groupPlan`, `folds` and `reading`.
  */
 import type { Schema as ArrowSchema, DataType, RecordBatch, Table } from 'apache-arrow'
-import { checkCount, checkFunction, checkOneOf } from './arguments.ts'
+import { checkCount, checkFunction, checkList, checkOneOf, checkOptions, checkSignal } from './arguments.ts'
 import type { Batch, TypedArray } from './column.ts'
 import { valueText } from './columnBuilder.ts'
 import { rowReader } from './columnReaders.ts'
@@ -233,24 +233,28 @@ export class DistArray<T, K extends Key = readonly [number]> implements AsyncIte
 
   /** The numbers that the selectors choose, row-major, as a copy; axes chosen by one index are left out of the shape. */
   async slice(selectors: readonly Selector[]): Promise<{ readonly shape: Shape; readonly data: TypedArray }> {
+    checkList('The selectors of slice()', selectors)
     this.#checkRank('slice', selectors.length)
     return this.#engine.slice(this.#plan, selectors, 'slice')
   }
 
   /** Writes one element in place. PlanError when the value does not fit the array's type. */
   async set(key: K, value: T): Promise<void> {
+    checkList('The key of set()', key)
     this.#checkRank('set', key.length)
     await this.#engine.set(this.#plan, key, value)
   }
 
   /** Writes the chosen elements in place: one number for all of them, or as many as are chosen, row-major. */
   async assign(selectors: readonly Selector[], data: TypedArray | readonly number[] | number): Promise<void> {
+    checkList('The selectors of assign()', selectors)
     this.#checkRank('assign', selectors.length)
     await this.#engine.assign(this.#plan, selectors, data)
   }
 
   /** Replaces one element by what `f` makes of it. */
   async update(key: K, f: (value: T) => T): Promise<void> {
+    checkList('The key of update()', key)
     this.#checkRank('update', key.length)
     checkFunction('update()', f, '(value)')
     await this.#engine.update(this.#plan, key, f)
@@ -279,6 +283,8 @@ export class DistArray<T, K extends Key = readonly [number]> implements AsyncIte
 
   /** All elements in order. */
   async collect(options: { readonly signal?: AbortSignal } = {}): Promise<T[]> {
+    checkOptions('collect()', options)
+    if (options.signal !== undefined) checkSignal('The signal of collect()', options.signal)
     return this.#values(this.#plan, options.signal)
   }
 
@@ -417,6 +423,7 @@ export class DistArray<T, K extends Key = readonly [number]> implements AsyncIte
 
   /** The plan as written, the rules that changed it, and the stages that run; lambdas that were refused, with the reason. */
   explain(options: { readonly verbose?: boolean; readonly format?: 'text' | 'json' } = {}): string {
+    checkOptions('explain()', options)
     const { verbose = false, format = 'text' } = options
     checkOneOf('The format of explain()', format, ['text', 'json'])
     return this.#engine.explain(this.#plan, { verbose, format })

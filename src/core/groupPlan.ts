@@ -49,6 +49,11 @@ export function groupingOf(engine: Engine, input: LogicalPlan, by: GroupByAny): 
 }
 
 export function aggPlan(grouping: Grouping, aggregates: Readonly<Record<string, Aggregate<never, unknown>>>): LogicalPlan {
+  if (typeof aggregates !== 'object' || aggregates === null) {
+    throw new PlanError(
+      `agg() takes an object of aggregates, as { total: sum((row) => row.price) }; it was given ${valueText(aggregates)}.`,
+    )
+  }
   const entries = Object.entries(aggregates)
   if (entries.length === 0) throw new PlanError('agg() needs at least one aggregate, as in agg({ n: count() }).')
   const calls = entries.map(([name, aggregate]) => callOf(grouping, name, aggregate))

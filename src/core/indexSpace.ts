@@ -3,6 +3,7 @@
  *
  * Keys are integer tuples in lexicographic order: the last axis runs fastest.
  */
+import { valueText } from './columnBuilder.ts'
 import { PlanError } from './errors.ts'
 
 /** One integer per axis. A table's key is its row number. */
@@ -34,7 +35,9 @@ export function checkShape(what: string, shape: Shape): void {
     throw new PlanError(`${what} needs at least one extent, as in ${what.split(/[ (]/)[0]}(${what.startsWith('range') ? '10' : '[10]'}).`)
   for (const [axis, extent] of shape.entries()) {
     if (!Number.isInteger(extent) || extent < 0 || extent > LARGEST_EXTENT) {
-      throw new PlanError(`The extent of axis ${axis} of ${what} is ${String(extent)}. Extents are integers from 0 to ${LARGEST_EXTENT}.`)
+      throw new PlanError(
+        `The extent of axis ${axis} of ${what} is ${valueText(extent)}. Extents are integers from 0 to ${LARGEST_EXTENT}.`,
+      )
     }
   }
 }
@@ -46,7 +49,7 @@ export function isInside(key: Key, shape: Shape): boolean {
 
 /** The message for a key outside a shape; the same words in queries and in loop bodies. */
 export function outsideMessage(array: string, key: Key, shape: Shape): string {
-  const keyText = `[${key.map((k) => (Object.is(k, -0) ? '0' : String(k))).join(', ')}]`
+  const keyText = `[${key.map((k) => (Object.is(k, -0) ? '0' : valueText(k))).join(', ')}]`
   return `The key ${keyText} is outside ${array}, whose shape is [${shape.join(', ')}]. ${ruleBroken(key, shape)}.`
 }
 

@@ -1,10 +1,12 @@
 /**
  * The names most like one that does not exist, for "Did you mean".
  */
+import { valueText } from './columnBuilder.ts'
 import { type Field, namesText } from './schema.ts'
 
 /** `There is no column "prize" in orders.parquet. Did you mean "price"? The columns are id, price.` */
-export function missingColumnMessage(name: string, fields: readonly Field[], where?: string): string {
+export function missingColumnMessage(wanted: string, fields: readonly Field[], where?: string): string {
+  const name = typeof wanted === 'string' ? wanted : valueText(wanted) // from JavaScript, anything may be asked for
   const near = nearestNames(
     name,
     fields.map((field) => field.name),

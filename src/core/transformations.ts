@@ -2,7 +2,7 @@
  * The nodes behind the methods of DistArray that take one array: arguments are checked, and the element and the keys
  * of the result are derived, at the call.
  */
-import { checkAxis, checkCount, checkFraction, checkFunction, checkOneOf, checkSeed } from './arguments.ts'
+import { checkAxis, checkCount, checkFraction, checkFunction, checkList, checkOneOf, checkOptions, checkSeed } from './arguments.ts'
 import { elementOfType, elementText, ROW_NUMBERS, rankOf, thinned, UNKNOWN_ELEMENT, valueClassOf, withFields } from './elements.ts'
 import type { Engine, RowLambdaContext } from './engine.ts'
 import { PlanError } from './errors.ts'
@@ -208,6 +208,7 @@ export function repartitionPlan(
   input: LogicalPlan,
   options: { readonly partitions?: number; readonly by?: Callback },
 ): LogicalPlan {
+  checkOptions('repartition()', options)
   const { partitions } = options
   if (partitions !== undefined) checkCount('The number of partitions of repartition()', partitions, 1)
   const by = options.by === undefined ? undefined : lowerRowFunction(engine, input, 'repartition', options.by).f
@@ -227,7 +228,9 @@ export function repartitionPlan(
 }
 
 export function shuffleKeysPlan(input: LogicalPlan, options: { readonly axes: readonly number[]; readonly seed: number }): LogicalPlan {
+  checkOptions('shuffleKeys()', options)
   const { axes, seed } = options
+  checkList('The axes of shuffleKeys()', axes)
   checkSeed('The seed of shuffleKeys()', seed)
   if (axes.length === 0) throw new PlanError('shuffleKeys() needs at least one axis, as in shuffleKeys({ axes: [0], seed: 1 }).')
   for (const [i, axis] of axes.entries()) {

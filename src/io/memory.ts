@@ -27,6 +27,9 @@ export interface MemoryOptions {
 
 /** A table of rows: plain objects, or single values. Fields are those of all rows in order of appearance; what a row lacks is null. */
 export function sourceFromRows(rows: Iterable<unknown>, options: MemoryOptions = {}): ArraySource {
+  if (typeof (rows as Partial<Iterable<unknown>> | null | undefined)?.[Symbol.iterator] !== 'function') {
+    throw new PlanError(`fromRows() takes an array of rows, or another iterable; it was given ${valueText(rows)}.`)
+  }
   const wanted = options.schema === undefined ? undefined : wantedFields(options.schema, 'fromRows')
   const values = [...rows]
   const first = values.find((value) => value !== null && value !== undefined)
@@ -95,6 +98,9 @@ export function sourceFromColumns(columns: Readonly<Record<string, ColumnValues>
   const wanted = new Map(
     options.schema === undefined ? [] : wantedFields(options.schema, 'fromColumns').map((field) => [field.name, field]),
   )
+  if (typeof columns !== 'object' || columns === null) {
+    throw new PlanError(`fromColumns() takes an object of columns, as { id: [1, 2] }; it was given ${valueText(columns)}.`)
+  }
   const entries = Object.entries(columns)
   const [first] = entries
   for (const [name, values] of entries) {
@@ -157,6 +163,9 @@ function kindOfArray(values: ColumnValues): 'f64' | 'f32' | 'i64' | 'u64' | 'i32
 
 /** A table of an Arrow table or record batch. */
 export function sourceFromArrow(table: Table | RecordBatch, options: Pick<MemoryOptions, 'memory'> = {}): ArraySource {
+  if (typeof table !== 'object' || table === null || !('schema' in table)) {
+    throw new PlanError(`fromArrow() takes an Arrow table or record batch; it was given ${valueText(table)}.`)
+  }
   const whole = isTable(table) ? table : new Table([table])
   const element = elementOfArrowSchema(whole.schema, 'fromArrow')
   const batches = batchesOfTable(whole, element, 'fromArrow')

@@ -8,13 +8,17 @@ import { existsSync } from 'node:fs'
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { SourceError } from '../core/errors.ts'
+import { valueText } from '../core/columnBuilder.ts'
+import { PlanError, SourceError } from '../core/errors.ts'
 import { isUrl } from './byteSource.ts'
 
 /** The files (or addresses) a source names, at least one; a SourceError for a glob without a match. */
 export async function pathsOf(source: string | URL | readonly string[]): Promise<string[]> {
   if (source instanceof URL) return [source.protocol === 'file:' ? fileURLToPath(source) : source.href]
   if (typeof source === 'string') return expand(source)
+  if (!Array.isArray(source) || !source.every((path) => typeof path === 'string')) {
+    throw new PlanError(`Files are named by a path, a URL or an array of paths; they were given as ${valueText(source)}.`)
+  }
   if (source.length === 0) throw new SourceError('No file was named: the list of paths is empty.', '')
   return (await Promise.all(source.map(expand))).flat()
 }

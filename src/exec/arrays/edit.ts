@@ -5,6 +5,8 @@
  * into a sparse array, or a change of a column of another form (strings, rows, nulls), makes new storage, which is
  * returned; the old one is then the caller's to free.
  */
+
+import { checkList } from '../../core/arguments.ts'
 import type { Column, TypedArray } from '../../core/column.ts'
 import { columnFromValues } from '../../core/columnBuilder.ts'
 import { concatColumns } from '../../core/columnConcat.ts'
@@ -70,6 +72,7 @@ export function assignSlice(
 ): Storage {
   const selection = selectionOf(selectors, shapeOfStorage(storage), context.method, context.name)
   const single = typeof data === 'number' || typeof data === 'bigint' || typeof data === 'boolean'
+  if (!single) checkList(`The data of ${context.method}()`, data)
   if (!single && data.length !== selection.elements) {
     const shape = selection.shape.length === 0 ? 'one element' : `shape [${selection.shape.join(', ')}] (${selection.elements} elements)`
     throw new PlanError(`${context.method}: ${data.length} ${data.length === 1 ? 'value' : 'values'} for a selection of ${shape}.`)

@@ -1,4 +1,5 @@
 /** Which elements of a shape a list of selectors names: a box of keys. */
+import { valueText } from '../../core/columnBuilder.ts'
 import { PlanError } from '../../core/errors.ts'
 import { outsideMessage, type Selector, type Shape } from '../../core/indexSpace.ts'
 
@@ -56,10 +57,15 @@ function rangeOf(
       `${method} of ${name}: the index ${selector} on axis ${axis} is outside its shape [${shape.join(', ')}]. Keys run from 0 to extent - 1; negative keys do not wrap.`,
     )
   }
-  const [from, to] = selector
+  if (!Array.isArray(selector)) {
+    throw new PlanError(
+      `${method} of ${name}: ${valueText(selector)} on axis ${axis} selects nothing. A selector is an index, a range [from, to], or null for the whole axis.`,
+    )
+  }
+  const [from, to] = selector as readonly [number, number]
   if (Number.isInteger(from) && Number.isInteger(to) && from >= 0 && from <= to && to <= extent) return [from + 0, to + 0]
   throw new PlanError(
-    `${method} of ${name}: the range [${from}, ${to}] on axis ${axis} is outside its shape [${shape.join(', ')}]. A range holds the indices from its first number up to, not including, its second: 0 <= from <= to <= ${extent}.`,
+    `${method} of ${name}: the range [${valueText(from)}, ${valueText(to)}] on axis ${axis} is outside its shape [${shape.join(', ')}]. A range holds the indices from its first number up to, not including, its second: 0 <= from <= to <= ${extent}.`,
   )
 }
 

@@ -148,7 +148,7 @@ export class KernelLoop extends Prepared {
     if (this.#stale) throw new Bug('A loop ran on after a pass had replaced the storage of one of its arrays.')
     const started = performance.now()
     for (const lanes of this.#layout.lanes) resetLanes(lanes)
-    for (const { copy, original } of this.#tables) copy?.set(original as never) // numbers of the copy's kind
+    for (const { copy, original } of this.#tables) if (original.length > 0) copy?.set(original as never) // numbers of the copy's kind
     this.#layout.memory.placed?.refresh(this.inputs.over)
     resetClaims(this.#layout.claims)
     const onAbort = (): void => abortPass(this.#layout.claims)

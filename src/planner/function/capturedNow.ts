@@ -69,7 +69,7 @@ function readValue(reading: Reading, value: unknown): boolean {
 
 /** What `includes` of a short list is lowered by. Other elements of typed arrays are read by each pass. */
 function holdsNaN(values: Float64Array | Float32Array): boolean {
-  return values.length <= LONGEST_INCLUDES && values.some((value) => Number.isNaN(value))
+  return values.length > 0 && values.length <= LONGEST_INCLUDES && values.some((value) => Number.isNaN(value))
 }
 
 function readElements(reading: Reading, array: readonly unknown[]): boolean {
