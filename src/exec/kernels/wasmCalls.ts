@@ -5,6 +5,7 @@
 import type { Builtin, Expr } from '../../core/functionIr.ts'
 import type { Span } from '../../core/span.ts'
 import { type Code, I, OP } from './wasmEncoder.ts'
+import { exponential, isEngineExponential } from './wasmExponential.ts'
 import {
   asF64,
   asI64,
@@ -59,6 +60,11 @@ export function called(w: KernelWriter, callee: Builtin, given: readonly Expr[],
       if (x === undefined) return { type: F64, code: I.f64Const(start) }
       return args.slice(1).reduce((a, b) => extreme(w, callee, a, b), known(x))
     }
+    case 'Math.exp': {
+      if (x === undefined || !isEngineExponential()) return w.imported(callee, args)
+      const itself = (argument: Code): Code => w.imported(callee, [{ type: F64, code: argument }]).code
+      return { type: F64, code: exponential(w.declare.bind(w), asF64(x), itself) }
+    }
     case 'Math.imul':
       if (x === undefined || y === undefined) throw new NotCompiled('Math.imul needs two arguments', span)
       return { type: { kind: 'i32', low: LOWEST, high: HIGHEST }, code: [...w.int32(x), ...w.int32(y), OP.i32Mul] }
@@ -96,7 +102,6 @@ export function called(w: KernelWriter, callee: Builtin, given: readonly Expr[],
     case 'Math.cbrt':
     case 'Math.cos':
     case 'Math.cosh':
-    case 'Math.exp':
     case 'Math.expm1':
     case 'Math.hypot':
     case 'Math.log':
