@@ -16,6 +16,11 @@ export interface Dependence {
   readonly to: Span
   /** Lexicographically positive (leading `*` is split), one entry per axis of the iteration space. */
   readonly vector: readonly Distance[]
+  /**
+   * For each axis the least and the greatest step, where more is known than the entry says: `[-1, null]` beside `*` is a step back by 1 at
+   * most. null for an end that is not known, and for entries that say it all; absent where all do.
+   */
+  readonly bounds?: readonly (readonly [least: number | null, greatest: number | null] | null)[]
   /** Two concrete iterations that touch one element, the earlier first. */
   readonly witness?: readonly [Key, Key]
 }

@@ -29,6 +29,7 @@ import { rejectedOf } from './rejected.ts'
 import { axesOf, plannedKind, stepAxes } from './schedule.ts'
 import { delayedBuffers, orderedAccesses, reducedArraysOf } from './sharing.ts'
 import type { NoSlice } from './slice.ts'
+import { vectorsDescribed } from './stepBounds.ts'
 import { conflictSentence } from './witnessText.ts'
 
 /** A loop with its plan, and what there is to choose its schedule from when its data is there. */
@@ -107,6 +108,7 @@ function planned(found: Found, data?: LoopData): AnalyzedLoop {
   const { spec, ir, obstacles, kernel, names, accesses, reducedArrays, decision } = found
   const { conflicts, vectors, choice, inspection, schedule, privateArrays, tooLarge } = decision
   const reported = reportedConflicts(conflicts)
+  const described = vectorsDescribed(conflicts, spec.over.extents)
   const placement = { spec, ir, accesses, schedule, reducedArrays, privateArrays }
   const variables = variablesOf(placement)
   const reason =
@@ -127,8 +129,12 @@ function planned(found: Found, data?: LoopData): AnalyzedLoop {
     rejected:
       obstacles.length > 0
         ? refusedKinds(obstacles)
-        : [...rejectedOf(choice.rejected, { spec, ir, conflicts, vectors, parallel }), ...rejectedInspection(inspection), ...tooLarge],
-    dependences: reported.map(dependenceOf),
+        : [
+            ...rejectedOf(choice.rejected, { spec, ir, conflicts, vectors, parallel }, described),
+            ...rejectedInspection(inspection),
+            ...tooLarge,
+          ],
+    dependences: reported.map((conflict) => dependenceOf(conflict, described(conflict))),
     variables,
     accesses: accessTable(spec, accesses, names),
     kernel,

@@ -50,9 +50,12 @@ export interface Conflict {
   readonly assumed: boolean
 }
 
-/** The conflict as plain data. */
-export function dependenceOf({ from, to, kind, vector, witness }: Conflict): Dependence {
-  return { array: from.name, kind, from: from.span, to: to.span, vector: [...vector], ...(witness === undefined ? {} : { witness }) }
+/** What the plan says of the vector of a conflict. */
+export type DescribedVector = Pick<Dependence, 'vector' | 'bounds'>
+
+/** The conflict as plain data, with what is said of its vector. */
+export function dependenceOf({ from, to, kind, witness }: Conflict, vector: DescribedVector): Dependence {
+  return { array: from.name, kind, from: from.span, to: to.span, ...vector, ...(witness === undefined ? {} : { witness }) }
 }
 
 /** All conflicts between different iterations, for each pair of accesses and each vector, in the order of the accesses. */

@@ -242,3 +242,53 @@ test('legal schedules that were compared are listed with what decided', () => {
   and 7 more`)
   expect(analyzed.plan.considered?.filter(({ taken }) => taken)).toHaveLength(1)
 })
+
+test('where more is known of a step than its sign, its bounds stand in its place, and in the data beside it', () => {
+  const m = denseArray('m', 100, 100)
+  const described = (source: string): string[] => {
+    const analyzed = analyzeLoop(parseLoop(source, { over: rangeOver(100, 100), env: { m } }))
+    const { dependences } = analyzed.plan
+    expect(JSON.parse(explainLoop(analyzed, { format: 'json' })).dependences).toEqual(dependences)
+    return [
+      ...explainLoop(analyzed)
+        .split('\n')
+        .filter((line) => /^ {2}(m \[|[a-z0-9]+: m)/.test(line)),
+      ...new Set(dependences.map(({ vector, bounds }) => JSON.stringify({ vector, bounds }))),
+    ]
+  }
+  expect(described('([i, j], { m }) => { if (j >= i) m.set(Math.ceil(i / 2), Math.trunc(j / 2), 1) }')).toMatchInlineSnapshot(`
+    [
+      "  m [1, -1..1] output",
+      "  m [0, 1] output",
+      "  independent: m [1, -1..1]; m [0, 1]",
+      "  1d: m [1, -1..1]",
+      "  2d: m [1, -1..1]",
+      "  wavefront: m [1, -1..1]",
+      "{"vector":[1,"*"],"bounds":[null,[-1,1]]}",
+      "{"vector":[0,1]}",
+    ]
+  `)
+  expect(
+    described('([t, i], { m }) => { let s = 0; for (let k = -2; k < 3; k++) s += m.get(t - 1, i + k); m.set(t, i, s) }'),
+  ).toMatchInlineSnapshot(`
+    [
+      "  m [1, -2..2] flow",
+      "  independent: m [1, -2..2]",
+      "  1d: m [1, -2..2]",
+      "  2d: m [1, -2..2]",
+      "  wavefront: m [1, -2..2]",
+      "{"vector":[1,"*"],"bounds":[null,[-2,2]]}",
+    ]
+  `)
+  expect(described('([t, i], { m }) => { m.set(t, i, m.get(t - 1, 99 - i)) }')).toMatchInlineSnapshot(`
+    [
+      "  m [1, *] flow",
+      "  independent: m [1, *]",
+      "  1d: m [1, *]",
+      "  2d: m [1, *]",
+      "  wavefront: m [1, *]",
+      "  skewed: m [1, *]",
+      "{"vector":[1,"*"]}",
+    ]
+  `)
+})

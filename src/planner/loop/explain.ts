@@ -7,6 +7,7 @@ import type { AnalyzedLoop } from '../../core/loopSpec.ts'
 import { placeText, type Refusal } from '../../core/span.ts'
 import { irListing, irText } from '../function/irText.ts'
 import { axisNames } from './accessText.ts'
+import { vectorText } from './stepBounds.ts'
 
 /** How the body was compiled. */
 export interface ExplainedKernel {
@@ -118,12 +119,13 @@ function kernelLines(analyzed: AnalyzedLoop, { loops, code }: ExplainedKernel): 
   ]
 }
 
-function dependenceText({ array, vector, from, to }: Dependence, kinds: string, file: string | undefined): string[] {
+function dependenceText(dependence: Dependence, kinds: string, file: string | undefined): string[] {
+  const { array, from, to } = dependence
   const places = table([
     [placeText(from, file), from.text],
     [placeText(to, file), to.text],
   ])
-  return [`${array} ${vectorText(vector)} ${kinds}`, ...places.map((line) => `  ${line}`)]
+  return [`${array} ${vectorText(dependence)} ${kinds}`, ...places.map((line) => `  ${line}`)]
 }
 
 function rejectedLines({ rejected }: LoopPlan, file: string | undefined): string[] {
@@ -160,7 +162,7 @@ function consideredLines({ considered = [] }: LoopPlan): string[] {
 }
 
 function reasonText(reason: Dependence | Refusal, file: string | undefined): string {
-  if ('vector' in reason) return `${reason.array} ${vectorText(reason.vector)}`
+  if ('vector' in reason) return `${reason.array} ${vectorText(reason)}`
   return reason.span === undefined ? reason.message : `${placeText(reason.span, file)} ${reason.message}`
 }
 
@@ -211,11 +213,6 @@ function table(rows: readonly (readonly string[])[]): string[] {
       .join('  ')
       .trimEnd(),
   )
-}
-
-/** `[0, +]` */
-export function vectorText(vector: Dependence['vector']): string {
-  return `[${vector.join(', ')}]`
 }
 
 function shortened(text: string, length: number): string {

@@ -39,12 +39,14 @@ const BUDGET_OF_A_REACH = 2_000
 /** What has been asked of a reach already, and the work that is left. */
 interface Asked {
   readonly ranges: Map<string, Range>
+  /** Whether two forms, by their ids, may be opposed. */
+  readonly opposed: Map<string, boolean>
   left: number
 }
 const asked = new WeakMap<Reach, Asked>()
 
 function askedOf(reach: Reach): Asked {
-  const known = asked.get(reach) ?? { ranges: new Map<string, Range>(), left: BUDGET_OF_A_REACH }
+  const known: Asked = asked.get(reach) ?? { ranges: new Map(), opposed: new Map(), left: BUDGET_OF_A_REACH }
   asked.set(reach, known)
   return known
 }
@@ -84,6 +86,14 @@ const ANY: Range = [Number.NEGATIVE_INFINITY, Number.POSITIVE_INFINITY]
 
 /** Whether some step may go forward along one form and back along the other. */
 export function mayOppose(a: Form, b: Form, reach: Reach): boolean {
+  const { opposed } = askedOf(reach)
+  const id = `${a.join()} ${b.join()}`
+  const known = opposed.get(id) ?? opposes(a, b, reach)
+  opposed.set(id, known)
+  return known
+}
+
+function opposes(a: Form, b: Form, reach: Reach): boolean {
   const turned = (forward: Form, back: Form) => {
     const [up, down] = [rowAlong(forward, reach.steps), rowAlong(back, reach.steps)]
     if (up === undefined || down === undefined) return true

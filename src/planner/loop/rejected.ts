@@ -6,10 +6,15 @@ import { type AdviceContext, advisor } from './advice.ts'
 import { type Conflict, dependenceOf } from './dependence.ts'
 import { vectorId } from './reach.ts'
 import { allowsVector, cutChoices, type PlannedKind, plannedKind, type Space } from './schedule.ts'
+import type { vectorsDescribed } from './stepBounds.ts'
 
-export function rejectedOf(kinds: readonly PlannedKind[], context: AdviceContext): LoopPlan['rejected'] {
+export function rejectedOf(
+  kinds: readonly PlannedKind[],
+  context: AdviceContext,
+  described: ReturnType<typeof vectorsDescribed>,
+): LoopPlan['rejected'] {
   const editFor = advisor(context)
-  const becauseOf = obstacles(context)
+  const becauseOf = obstacles(context, described)
   return kinds.map((kind) => {
     const edit = editFor(kind)
     const entry = { kind: plannedKind(kind), because: becauseOf(kind), ...(edit === undefined ? {} : { edit }) }
@@ -18,7 +23,10 @@ export function rejectedOf(kinds: readonly PlannedKind[], context: AdviceContext
 }
 
 /** Answers, for each schedule kind, with the conflicts that are in the way of the choice of cuts that has the fewest. */
-function obstacles({ spec, conflicts, vectors }: AdviceContext): (kind: PlannedKind) => (Dependence | Refusal)[] {
+function obstacles(
+  { spec, conflicts, vectors }: AdviceContext,
+  described: ReturnType<typeof vectorsDescribed>,
+): (kind: PlannedKind) => (Dependence | Refusal)[] {
   const order = spec.options.order ?? 'serial'
   const ids = new Map(vectors.map((vector, at) => [vectorId(vector), at]))
   const vectorOf = new Map(conflicts.map((conflict) => [conflict, ids.get(vectorId(conflict.vector)) ?? 0]))
@@ -48,7 +56,8 @@ function obstacles({ spec, conflicts, vectors }: AdviceContext): (kind: PlannedK
       const message = 'Blocks of a 2d schedule run in an order that is not key order.'
       return [{ code: 'order-serial', message, cure: "Ask for { order: 'any' }." }]
     }
-    return strongest(conflicts.filter((conflict) => fewest.found.has(vectorOf.get(conflict) ?? -1))).map(dependenceOf)
+    const found = strongest(conflicts.filter((conflict) => fewest.found.has(vectorOf.get(conflict) ?? -1)))
+    return found.map((conflict) => dependenceOf(conflict, described(conflict)))
   }
 }
 

@@ -3,6 +3,7 @@ import { LoopError } from '../../core/errors.ts'
 import type { Dependence, LoopPlan } from '../../core/loopPlan.ts'
 import type { AnalyzedLoop } from '../../core/loopSpec.ts'
 import { placeText, type Refusal } from '../../core/span.ts'
+import { vectorText } from './stepBounds.ts'
 
 /** The LoopError, or undefined when the loop is parallel. */
 export function notParallelError({ plan, spec, notes }: AnalyzedLoop): LoopError | undefined {
@@ -22,7 +23,7 @@ export function notParallelError({ plan, spec, notes }: AnalyzedLoop): LoopError
   const cure = edits.length === 0 ? [] : [`To free it: ${edits.join('; or ')}.`]
   const blocking: Refusal[] = plan.dependences.map((one) => ({
     code: 'dependence',
-    message: `${one.array} has a ${one.kind} dependence [${one.vector.join(', ')}]`,
+    message: `${one.array} has a ${one.kind} dependence ${vectorText(one)}`,
     cure: edits[0] ?? 'write to another array',
     span: one.to,
   }))
@@ -58,12 +59,13 @@ function blockingDependence({ rejected, dependences }: LoopPlan): number {
   return Math.max(0, dependences.findIndex(same))
 }
 
-function dependenceLines({ array, kind, vector, from, to }: Dependence, sentence: string | undefined): string[] {
+function dependenceLines(dependence: Dependence, sentence: string | undefined): string[] {
+  const { array, kind, from, to } = dependence
   const places = [from, to].map((span) => placeText(span))
   const width = Math.max(...places.map((place) => place.length))
   const texts = [from.text, to.text].map((text, i) => `  ${(places[i] ?? '').padEnd(width)}  ${text}`)
   return [
-    `  ${array} has a ${kind} dependence [${vector.join(', ')}] between`,
+    `  ${array} has a ${kind} dependence ${vectorText(dependence)} between`,
     ...texts,
     ...(sentence === undefined ? [] : [`  ${sentence}`]),
   ]

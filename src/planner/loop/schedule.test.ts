@@ -296,6 +296,19 @@ test('the plan names the axes that run in order, and what is inside a step', () 
   })
 })
 
+test('a loop is inspected only where no static schedule is legal, or its steps are of a handful of iterations', () => {
+  const inspected = (source: string, loop: TestLoop): boolean => {
+    const analyzed = analyzeLoop(parseLoop(source, loop))
+    expect(analyzed.slice !== undefined).toBe(analyzed.schedule.kind === 'colored')
+    return analyzed.slice !== undefined
+  }
+  expect(inspected('([i, j], { m, x }) => { m.set(i, x.get(j), m.get(i, j) + 1) }', plane)).toBe(false)
+  const steps = '([t, i], { m, x }) => { m.set(t, i, m.get(t - 1, x.get(i)) + 1) }'
+  expect(inspected(steps, plane)).toBe(false)
+  expect(inspected(steps, { ...plane, over: rangeOver(100, 8) })).toBe(false)
+  expect(inspected(steps, { ...plane, over: rangeOver(100, 7) })).toBe(true)
+})
+
 test('an axis runs in order only if nothing steps back along it', () => {
   const space = { extents: [9, 9, 9], order: 'serial' } as const
   expect(chooseSchedule([['*', 1, 0]], space).schedule).toEqual({ kind: '1d', axis: 2 })
