@@ -251,10 +251,12 @@ describe.each([1, 2, 3])('%i workers', (workers) => {
       const row = asItStands.row(i)
       row[0] = i * 5
       row[1]! += 0.5
-      seen.push([...(row as unknown as Iterable<number>)], row.length)
+      row.set(1, 7)
+      row.add(1, 3)
+      seen.push([...(row as unknown as Iterable<number>)], row.get(1))
     })
     expect(await asItStands.collect()).toEqual([0, 1, 1, 1, 1, 1])
-    expect(seen).toEqual([[0, 1], 2, [1, 1], 2, [1, 1], 2])
+    expect(seen).toEqual([[0, 1], 1, [1, 1], 1, [1, 1], 1])
   })
 
   test('what is no row is not set among rows', async () => {

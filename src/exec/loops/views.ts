@@ -141,7 +141,7 @@ function boolRow(row: Uint8Array, store: (k: number, value: unknown) => void): U
   return new Proxy(row, {
     get: (target, name) => {
       const value: unknown = Reflect.get(target, name, target) // the methods of typed arrays know no proxies
-      return typeof value === 'function' ? value.bind(target) : value
+      return typeof value === 'function' && !Object.hasOwn(target, name) ? value.bind(target) : value
     },
     set: (target, name, value) => {
       if (!isIndex(name)) return Reflect.set(target, name, value, target)
