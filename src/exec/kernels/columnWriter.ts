@@ -9,7 +9,7 @@
 import type { ColumnType } from '../../core/schema.ts'
 import { LOADS } from './columnLoads.ts'
 import { lanesConst, SCALAR, shuffle32, simd, V } from './simd.ts'
-import { type Code, I, type Import, moduleBytes, OP, type ValueType } from './wasmEncoder.ts'
+import { type Code, codeId, type GrowingCode, I, type Import, moduleBytes, OP, type ValueType } from './wasmEncoder.ts'
 import { HIGHEST, LOWEST, NotCompiled } from './wasmTypes.ts'
 
 /** What the kernel finds in a slot of its frame. */
@@ -65,8 +65,8 @@ export class ColumnWriter {
   private readonly columns: readonly KernelColumn[]
   private readonly declared: ValueType[] = []
   private readonly imports: Import[] = []
-  private readonly prologue: number[] = []
-  private body: number[] = []
+  private readonly prologue: GrowingCode = []
+  private body: GrowingCode = []
   private readonly kept = new Map<string, number>()
   private readonly loaded = new Map<number, ColumnValue>()
 
@@ -74,17 +74,17 @@ export class ColumnWriter {
     this.columns = columns
     this.row = this.declare('i32')
     this.names.set(this.row, 'row')
-    this.prologue.push(...I.localGet(FROM), ...I.localSet(this.row))
+    this.prologue.push(I.localGet(FROM), I.localSet(this.row))
   }
 
   /** The module. `after` runs when the loop has ended; `skip` before each turn. */
   module({ skip = [], after = [] }: { readonly skip?: Code; readonly after?: Code }): Uint8Array<ArrayBuffer> {
     const { row } = this
     const code = [
-      ...this.prologue,
+      this.prologue,
       ...[...I.block(), ...I.loop, ...I.localGet(row), ...I.localGet(TO), SCALAR.i32GeU, ...I.brIf(1)],
       ...skip,
-      ...this.body,
+      this.body,
       ...[...I.localGet(row), ...I.i32Const(4), OP.i32Add, ...I.localSet(row), ...I.br(0), OP.end, OP.end],
       ...after,
     ]
@@ -104,7 +104,7 @@ export class ColumnWriter {
 
   /** Appends code of the turn that leaves nothing. */
   write(...code: readonly Code[]): void {
-    for (const part of code) for (const byte of part) this.body.push(byte)
+    this.body.push(...code)
   }
 
   /** A new local with what the code leaves. */
@@ -116,7 +116,7 @@ export class ColumnWriter {
 
   /** A local with what the code leaves before the loop; the same one for the same code. */
   constant(code: Code, type: ValueType = 'v128'): number {
-    return this.once(`${type} ${code.join()}`, () => {
+    return this.once(`${type} ${codeId(code)}`, () => {
       const local = this.declare(type)
       for (const byte of code) this.prologue.push(byte)
       this.prologue.push(...I.localSet(local))

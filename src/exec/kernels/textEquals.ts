@@ -58,5 +58,5 @@ function sameBytes(text: Uint8Array, address: number): Code {
     tests.push([...I.localGet(address), ...I.memory(opcode, at), ...I.i32Const(value), OP.i32Eq])
     at += width
   }
-  return tests.length === 0 ? I.i32Const(1) : [...tests.flat(), ...tests.slice(1).map(() => OP.i32And)]
+  return tests.length === 0 ? I.i32Const(1) : [...tests, ...tests.slice(1).map(() => OP.i32And)]
 }

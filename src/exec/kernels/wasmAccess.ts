@@ -5,7 +5,7 @@
 import type { Expr } from '../../core/functionIr.ts'
 import type { DType } from '../../core/schema.ts'
 import { LOG2_BYTES, shifted, sumOf } from './wasmCode.ts'
-import { type Code, I, OP, SATURATE } from './wasmEncoder.ts'
+import { type Code, codeId, type GrowingCode, I, OP, SATURATE } from './wasmEncoder.ts'
 import { asF64, F64, heldAs, NotCompiled, type Value, type WasmType } from './wasmTypes.ts'
 import type { KernelWriter } from './wasmWriter.ts'
 
@@ -21,7 +21,7 @@ export function accessCode(
   const known = w.known.get(node)
   if (known !== undefined) return { evaluate: [], check: [], address: known.code(), offset: known.offset }
   const { number, shape } = w.array(array)
-  const evaluate: number[] = []
+  const evaluate: GrowingCode = []
   const inside: Code[] = []
   const shown: Code[] = []
   const terms: { readonly code: Code; readonly steady: boolean }[] = []
@@ -34,18 +34,18 @@ export function accessCode(
     let code = type.kind === 'i32' ? value.code : asF64(value)
     if (!isSteady(subscript)) {
       const slot = w.declare(heldAs(type))
-      evaluate.push(...code, ...I.localSet(slot))
+      evaluate.push(code, I.localSet(slot))
       code = I.localGet(slot)
     }
     const held: Value = { type, code }
     shown.push(asF64(value.literal === undefined ? held : value))
     if (type.kind !== 'i32') {
       const whole = w.declare('i32')
-      const converted = [...code, ...SATURATE.i32U, ...I.localTee(whole), OP.f64ConvertI32U, ...code, OP.f64Eq]
-      inside.push([...converted, ...I.localGet(whole), ...w.global(`A${number}n${axis}`), OP.i32LtU, OP.i32And])
+      const converted = [code, ...SATURATE.i32U, I.localTee(whole), OP.f64ConvertI32U, code, OP.f64Eq]
+      inside.push([...converted, I.localGet(whole), w.global(`A${number}n${axis}`), OP.i32LtU, OP.i32And])
       code = I.localGet(whole)
     } else if (!(type.low >= 0 && type.high < extent)) {
-      inside.push([...code, ...w.global(`A${number}n${axis}`), OP.i32LtU])
+      inside.push([code, w.global(`A${number}n${axis}`), OP.i32LtU])
     }
     terms.push({
       code,
@@ -56,12 +56,12 @@ export function accessCode(
     inside.length === 0
       ? []
       : [
-          ...inside.flat(),
+          inside,
           ...inside.slice(1).map(() => OP.i32And),
           OP.i32Eqz,
-          ...I.if(),
-          ...[...I.i32Const(number), ...w.place, ...shown.flat()],
-          ...I.call(w.function(`outside${shown.length}`, ['i32', 'i32', ...shown.map(() => 'f64' as const)], [])),
+          I.if(),
+          ...[I.i32Const(number), w.place, ...shown],
+          I.call(w.function(`outside${shown.length}`, ['i32', 'i32', ...shown.map(() => 'f64' as const)], [])),
           ...[OP.unreachable, OP.end],
         ]
   return { evaluate, check, address: address(w, number, base, terms, LOG2_BYTES[dtype]), offset: 0 }
@@ -76,16 +76,16 @@ function address(
   shift: number,
 ): Code {
   const strided = terms.map(({ code }, axis) => w.scaled(number, axis, code, terms.length))
-  const row = [...w.base(base), ...(terms.length > 1 ? [...sumOf(strided.slice(0, -1)), ...shifted(shift), OP.i32Add] : [])]
-  const last = [...(strided[strided.length - 1] ?? I.i32Const(0)), ...shifted(shift), OP.i32Add]
-  if (terms.length < 2 || !terms.slice(0, -1).every((term) => term.steady)) return [...row, ...last]
-  const key = row.join()
+  const row = [w.base(base), ...(terms.length > 1 ? [sumOf(strided.slice(0, -1)), shifted(shift), OP.i32Add] : [])]
+  const last = [...(strided[strided.length - 1] ?? I.i32Const(0)), shifted(shift), OP.i32Add]
+  if (terms.length < 2 || !terms.slice(0, -1).every((term) => term.steady)) return [row, last]
+  const key = codeId(row)
   let kept = w.rowBases.get(key)
   if (kept === undefined) {
     kept = { slot: w.declare('i32'), code: row }
     w.rowBases.set(key, kept)
   }
-  return [...I.localGet(kept.slot), ...last]
+  return [I.localGet(kept.slot), last]
 }
 
 function isSteady(expr: Expr): boolean {

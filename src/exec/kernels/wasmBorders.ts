@@ -14,7 +14,7 @@
 import { type BinaryOperator, type Expr, expressionsOf, type Stmt, visitExpr, visitStmts } from '../../core/functionIr.ts'
 import { exprId } from '../../core/irFacts.ts'
 import { rewriteExpr, UNCHANGED } from '../../core/irRewrite.ts'
-import { type Code, I, OP } from './wasmEncoder.ts'
+import { type Code, codeId, I, OP } from './wasmEncoder.ts'
 import { isSteady, type LoopIndex, offsetFrom, type Turning } from './wasmLoopAccess.ts'
 import type { InnerLoop } from './wasmLoops.ts'
 import { HIGHEST, LOWEST, type WasmType } from './wasmTypes.ts'
@@ -100,7 +100,7 @@ export function bordersOf(w: KernelWriter, { body, step, index }: InnerLoop, tur
 }
 
 function unique(codes: readonly Code[]): readonly Code[] {
-  return [...new Map(codes.map((code) => [code.join(), code])).values()]
+  return [...new Map(codes.map((code) => [codeId(code), code])).values()]
 }
 
 /** Whether a turn may end the loop. */
@@ -176,12 +176,12 @@ class Finder {
     else this.locals.set(variable.name, narrowed(this.locals.get(variable.name) ?? type, inside))
     const { answer, others } = inside
     const test = this.#w.condition(expr)
-    return others === 0 ? { answer } : { answer, holds: answer ? test : [...test, OP.i32Eqz] }
+    return others === 0 ? { answer } : { answer, holds: answer ? test : [test, OP.i32Eqz] }
   }
 }
 
 function moved(code: Code, plus: number): Code {
-  return plus === 0 ? code : [...code, ...I.i32Const(plus), OP.i32Add]
+  return plus === 0 ? code : [code, I.i32Const(plus), OP.i32Add]
 }
 
 function narrowed({ low, high }: Range, { from, to }: Inside): Range {

@@ -28,7 +28,7 @@ export function called(w: KernelWriter, callee: Builtin, given: readonly Expr[],
   const raw = given.map((arg) => w.expr(arg))
   const args = raw.map(number)
   const [x, y] = args
-  const one = (...code: Code): Value => ({ type: F64, code: [...asF64(first()), ...code] })
+  const one = (...code: Code): Value => ({ type: F64, code: [asF64(first()), code] })
   const first = (): Value => {
     if (x === undefined) throw new NotCompiled(`${callee} is called without an argument`, span)
     return x
@@ -49,10 +49,10 @@ export function called(w: KernelWriter, callee: Builtin, given: readonly Expr[],
     case 'Math.round': {
       if (x !== undefined && isInteger(x.type)) return x
       const [given1, up] = [w.declare('f64'), w.declare('f64')]
-      const whole = one(...I.localTee(given1), OP.f64Ceil, ...I.localTee(up)).code
-      const below = [...I.localGet(up), ...I.f64Const(1), OP.f64Sub]
-      const isAbove = [...I.localGet(up), ...I.f64Const(0.5), OP.f64Sub, ...I.localGet(given1), OP.f64Gt]
-      return { type: F64, code: [...whole, OP.drop, ...below, ...I.localGet(up), ...isAbove, OP.select] }
+      const whole = one(I.localTee(given1), OP.f64Ceil, I.localTee(up)).code
+      const below = [I.localGet(up), I.f64Const(1), OP.f64Sub]
+      const isAbove = [I.localGet(up), I.f64Const(0.5), OP.f64Sub, I.localGet(given1), OP.f64Gt]
+      return { type: F64, code: [...whole, OP.drop, ...below, I.localGet(up), ...isAbove, OP.select] }
     }
     case 'Math.min':
     case 'Math.max': {
@@ -67,9 +67,9 @@ export function called(w: KernelWriter, callee: Builtin, given: readonly Expr[],
     }
     case 'Math.imul':
       if (x === undefined || y === undefined) throw new NotCompiled('Math.imul needs two arguments', span)
-      return { type: { kind: 'i32', low: LOWEST, high: HIGHEST }, code: [...w.int32(x), ...w.int32(y), OP.i32Mul] }
+      return { type: { kind: 'i32', low: LOWEST, high: HIGHEST }, code: [w.int32(x), w.int32(y), OP.i32Mul] }
     case 'Math.clz32':
-      return { type: { kind: 'i32', low: 0, high: 32 }, code: [...w.int32(first()), OP.i32Clz] }
+      return { type: { kind: 'i32', low: 0, high: 32 }, code: [w.int32(first()), OP.i32Clz] }
     case 'Number':
       return raw[0] === undefined ? literalValue(0, span) : known(first())
     case 'Boolean':
@@ -79,12 +79,12 @@ export function called(w: KernelWriter, callee: Builtin, given: readonly Expr[],
       const [value] = raw
       if (value === undefined || (callee === 'Number.isNaN' && value.type.kind === 'f64' && value.type.maybe)) break
       const kept = w.declare('f64')
-      return { type: BOOL, code: [...asF64(number(value)), ...I.localTee(kept), ...I.localGet(kept), OP.f64Ne] }
+      return { type: BOOL, code: [asF64(number(value)), I.localTee(kept), I.localGet(kept), OP.f64Ne] }
     }
     case 'Number.isFinite':
     case 'isFinite':
       if (raw[0] === undefined || (callee === 'Number.isFinite' && raw[0].type.kind === 'bool')) break
-      return { type: BOOL, code: [...asF64(first()), OP.f64Abs, ...I.f64Const(Number.POSITIVE_INFINITY), OP.f64Lt] }
+      return { type: BOOL, code: [asF64(first()), OP.f64Abs, I.f64Const(Number.POSITIVE_INFINITY), OP.f64Lt] }
     case 'Number.isInteger':
     case 'Number.isSafeInteger':
       if (raw[0] === undefined || raw[0].type.kind === 'bool') break
@@ -132,7 +132,7 @@ export function called(w: KernelWriter, callee: Builtin, given: readonly Expr[],
 /** The larger or smaller of two. */
 function extreme(w: KernelWriter, callee: 'Math.min' | 'Math.max', a: Value, b: Value): Value {
   const isMin = callee === 'Math.min'
-  if (!isInteger(a.type) || !isInteger(b.type)) return { type: F64, code: [...asF64(a), ...asF64(b), isMin ? OP.f64Min : OP.f64Max] }
+  if (!isInteger(a.type) || !isInteger(b.type)) return { type: F64, code: [asF64(a), asF64(b), isMin ? OP.f64Min : OP.f64Max] }
   const of = isMin ? Math.min : Math.max
   const type = integerType(of(a.type.low, b.type.low), of(a.type.high, b.type.high))
   if (type === undefined) throw new NotCompiled('an integer is too large') // between two that are not
@@ -140,21 +140,18 @@ function extreme(w: KernelWriter, callee: 'Math.min' | 'Math.max', a: Value, b: 
   const [one, other] = [w.declare(isWide ? 'i64' : 'i32'), w.declare(isWide ? 'i64' : 'i32')]
   const compare = isWide ? (isMin ? OP.i64LtS : OP.i64GtS) : isMin ? OP.i32LtS : OP.i32GtS
   const [left, right] = isWide ? [asI64(a), asI64(b)] : [a.code, b.code]
-  const code = [
-    ...[...left, ...I.localTee(one), ...right, ...I.localTee(other)],
-    ...[...I.localGet(one), ...I.localGet(other), compare, OP.select],
-  ]
-  return { type, code: isWide && type.kind === 'i32' ? [...code, OP.i32WrapI64] : code }
+  const code = [...[...left, I.localTee(one), ...right, I.localTee(other)], ...[I.localGet(one), I.localGet(other), compare, OP.select]]
+  return { type, code: isWide && type.kind === 'i32' ? [code, OP.i32WrapI64] : code }
 }
 
 function absolute(w: KernelWriter, value: Value, range: IntegerType): Value {
   if (range.low >= 0) return value
   const type = integerType(Math.max(0, -range.high), Math.max(-range.low, range.high))
-  if (type === undefined) return { type: F64, code: [...asF64(value), OP.f64Abs] }
+  if (type === undefined) return { type: F64, code: [asF64(value), OP.f64Abs] }
   const kept = w.declare('i64')
   const code = [
-    ...[...I.i64Const(0), ...asI64(value), ...I.localTee(kept), OP.i64Sub, ...I.localGet(kept)],
-    ...[...I.localGet(kept), ...I.i64Const(0), OP.i64LtS, OP.select],
+    ...[I.i64Const(0), asI64(value), I.localTee(kept), OP.i64Sub, I.localGet(kept)],
+    ...[I.localGet(kept), I.i64Const(0), OP.i64LtS, OP.select],
   ]
-  return { type, code: type.kind === 'i32' ? [...code, OP.i32WrapI64] : code }
+  return { type, code: type.kind === 'i32' ? [code, OP.i32WrapI64] : code }
 }

@@ -11,7 +11,7 @@
  */
 import { expressionsOf, type Stmt, visitExpr, visitStmts } from '../../core/functionIr.ts'
 import { loadOf } from './wasmCode.ts'
-import { type Code, I, OP } from './wasmEncoder.ts'
+import { type Code, type GrowingCode, I, OP } from './wasmEncoder.ts'
 import { returnsValue } from './wasmLocals.ts'
 import { type Access, accessesOf, elementMemory, isSteady, memoryOf, type Turning } from './wasmLoopAccess.ts'
 import type { InnerLoop } from './wasmLoops.ts'
@@ -35,9 +35,9 @@ export function carriedReads(w: KernelWriter, loop: CarryingLoop, accesses: Read
   const written = writtenMemories(w, loop.body)
   const reads = new Map<object, Value>()
   const writes = new Map<object, number>()
-  const first: number[] = []
-  const steady: number[] = []
-  const after: number[] = []
+  const first: GrowingCode = []
+  const steady: GrowingCode = []
+  const after: GrowingCode = []
   let count = 0
   for (const access of accesses.values()) {
     if (access.kind !== 'read') continue
@@ -50,16 +50,16 @@ export function carriedReads(w: KernelWriter, loop: CarryingLoop, accesses: Read
     if (write === undefined) continue
     count++
     const slot = w.declare(heldAs(loaded.type))
-    first.push(...loaded.code, ...I.localSet(slot))
+    first.push(loaded.code, I.localSet(slot))
     reads.set(access.node, { type: loaded.type, code: I.localGet(slot) })
     let next = writes.get(write)
     if (next === undefined) writes.set(write, (next = w.declare(heldAs(loaded.type))))
-    after.push(...I.localGet(next), ...I.localSet(slot))
+    after.push(I.localGet(next), I.localSet(slot))
   }
   lookups(w, loop.body, turning, reads, steady)
-  const test = [...I.localGet(loop.index.slot), ...I.localGet(loop.limit), loop.step > 0 ? OP.i32LtS : OP.i32GtS]
+  const test = [I.localGet(loop.index.slot), I.localGet(loop.limit), loop.step > 0 ? OP.i32LtS : OP.i32GtS]
   // Before a loop of no turns there may be no element to read.
-  const before = [...steady, ...(first.length === 0 ? [] : [...test, ...I.if(), ...first, OP.end])]
+  const before = [...steady, ...(first.length === 0 ? [] : [test, I.if(), ...first, OP.end])]
   return { reads, writes, before, after, count }
 }
 
@@ -94,7 +94,7 @@ function leaves(body: readonly Stmt[]): boolean {
 }
 
 /** Elements of captured tables at an index that does not change. */
-function lookups(w: KernelWriter, body: readonly Stmt[], turning: Turning, reads: Map<object, Value>, before: number[]): void {
+function lookups(w: KernelWriter, body: readonly Stmt[], turning: Turning, reads: Map<object, Value>, before: GrowingCode): void {
   visitStmts(body, (stmt) => {
     for (const expr of expressionsOf(stmt)) {
       visitExpr(expr, (e) => {
@@ -107,8 +107,8 @@ function lookups(w: KernelWriter, body: readonly Stmt[], turning: Turning, reads
 }
 
 /** The value in a local, set by `before`. */
-function kept(w: KernelWriter, value: Value, before: number[]): Value {
+function kept(w: KernelWriter, value: Value, before: GrowingCode): Value {
   const slot = w.declare(heldAs(value.type))
-  before.push(...value.code, ...I.localSet(slot))
+  before.push(value.code, I.localSet(slot))
   return { type: value.type, code: I.localGet(slot) }
 }

@@ -65,9 +65,9 @@ export function loadOf(dtype: DType, address: Code, offset = 0): Value {
     case 'i64':
       return { type: F64, code }
     case 'f32':
-      return { type: F64, code: [...code, OP.f64PromoteF32] }
+      return { type: F64, code: [code, OP.f64PromoteF32] }
     case 'u32':
-      return { type: { kind: 'i64', low: 0, high: 2 ** 32 - 1 }, code: [...address, ...I.memory(OP.i64Load32U, offset)] }
+      return { type: { kind: 'i64', low: 0, high: 2 ** 32 - 1 }, code: [address, I.memory(OP.i64Load32U, offset)] }
     case 'i32':
       return { type: { kind: 'i32', low: LOWEST, high: HIGHEST }, code }
     case 'i16':
@@ -96,24 +96,24 @@ const LOADS: { readonly [D in DType]: number } = {
 }
 
 export function loadBits(dtype: DType, address: Code, offset: number): Code {
-  return [...address, ...I.memory(LOADS[dtype], offset)]
+  return [address, I.memory(LOADS[dtype], offset)]
 }
 
 /** What a load gives of what such a store took. */
 export function reloaded(dtype: DType, stored: Code): Code {
   switch (dtype) {
     case 'f32':
-      return [...stored, OP.f32DemoteF64, OP.f64PromoteF32]
+      return [stored, OP.f32DemoteF64, OP.f64PromoteF32]
     case 'u32':
-      return [...stored, OP.i64ExtendI32U]
+      return [stored, OP.i64ExtendI32U]
     case 'i16':
-      return [...stored, OP.i32Extend16S]
+      return [stored, OP.i32Extend16S]
     case 'u16':
-      return [...stored, ...I.i32Const(0xffff), OP.i32And]
+      return [stored, I.i32Const(0xffff), OP.i32And]
     case 'i8':
-      return [...stored, OP.i32Extend8S]
+      return [stored, OP.i32Extend8S]
     case 'u8':
-      return [...stored, ...I.i32Const(0xff), OP.i32And]
+      return [stored, I.i32Const(0xff), OP.i32And]
     case 'f64':
     case 'i64':
     case 'i32':
@@ -129,7 +129,7 @@ export function storeOf(dtype: DType, offset = 0): Code {
     case 'i64':
       return I.memory(OP.f64Store, offset)
     case 'f32':
-      return [OP.f32DemoteF64, ...I.memory(OP.f32Store, offset)]
+      return [OP.f32DemoteF64, I.memory(OP.f32Store, offset)]
     case 'i32':
     case 'u32':
       return I.memory(OP.i32Store, offset)
@@ -144,11 +144,11 @@ export function storeOf(dtype: DType, offset = 0): Code {
 }
 
 export function shifted(shift: number): Code {
-  return shift === 0 ? [] : [...I.i32Const(shift), OP.i32Shl]
+  return shift === 0 ? [] : [I.i32Const(shift), OP.i32Shl]
 }
 
 export function sumOf(terms: readonly Code[]): Code {
-  return terms.flatMap((term, i) => (i === 0 ? term : [...term, OP.i32Add]))
+  return terms.map((term, i) => (i === 0 ? term : [term, OP.i32Add]))
 }
 
 /** What became of an innermost loop, or of the iterations. */

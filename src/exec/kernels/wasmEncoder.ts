@@ -2,10 +2,14 @@
  * WebAssembly modules as bytes: numbers in LEB128, sections, instructions. Only what kernels need: one function, and
  * imported memory, globals and functions.
  *
- *     [...OP.localGet(0), ...OP.f64Const(0.5), OP.f64Mul]      local.get 0; f64.const 0.5; f64.mul
+ *     [I.localGet(0), I.f64Const(0.5), OP.f64Mul]      local.get 0; f64.const 0.5; f64.mul
  */
 
-export type Code = readonly number[]
+/** Bytes, in lists of lists: what contains code holds it as it is, and only the module has the bytes side by side. */
+export type Code = readonly (number | Code)[]
+
+/** Code that is still written. */
+export type GrowingCode = (number | Code)[]
 
 export const TYPE = { i32: 0x7f, i64: 0x7e, f32: 0x7d, f64: 0x7c, v128: 0x7b } as const
 export type ValueType = keyof typeof TYPE
@@ -13,6 +17,30 @@ export type ValueType = keyof typeof TYPE
 export type Import =
   | { readonly kind: 'function'; readonly name: string; readonly parameters: readonly ValueType[]; readonly results: readonly ValueType[] }
   | { readonly kind: 'global'; readonly name: string; readonly type: ValueType }
+
+/** Code as bytes side by side. */
+export function bytesOf(code: Code): number[] {
+  const bytes: number[] = []
+  append(bytes, code)
+  return bytes
+}
+
+function append(bytes: number[], code: Code): void {
+  for (let i = 0; i < code.length; i++) {
+    const part = code[i] ?? 0
+    if (typeof part === 'number') bytes.push(part)
+    else append(bytes, part)
+  }
+}
+
+export function isEmpty(code: Code): boolean {
+  return code.every((part) => typeof part !== 'number' && isEmpty(part))
+}
+
+/** Tells code apart. */
+export function codeId(code: Code): string {
+  return bytesOf(code).join()
+}
 
 /** Unsigned LEB128. */
 export function unsigned(value: number): number[] {
@@ -298,7 +326,8 @@ export function moduleBytes({ imports, parameters, locals, body }: ModuleParts):
   })
   const memory = [...text(MODULE), ...text('memory'), 0x02, 0x03, ...unsigned(1), ...unsigned(LARGEST_MEMORY_PAGES)]
   const declared = localRuns(locals)
-  const functionBytes = declared.length + body.length + 1
+  const code = bytesOf(body)
+  const functionBytes = declared.length + code.length + 1
   const codeHead = [...unsigned(1), ...unsigned(functionBytes)]
   const head = [
     ...[0x00, 0x61, 0x73, 0x6d, 0x01, 0x00, 0x00, 0x00],
@@ -309,18 +338,18 @@ export function moduleBytes({ imports, parameters, locals, body }: ModuleParts):
     ...[CODE_SECTION, ...unsigned(codeHead.length + functionBytes), ...codeHead, ...declared],
   ]
   // The body is most of it, and is copied once.
-  const bytes = new Uint8Array(head.length + body.length + 1)
+  const bytes = new Uint8Array(head.length + code.length + 1)
   bytes.set(head)
-  bytes.set(body, head.length)
+  bytes.set(code, head.length)
   bytes[bytes.length - 1] = OP.end
   return bytes
 }
 
-function section(id: number, content: Code): number[] {
+function section(id: number, content: readonly number[]): number[] {
   return [id, ...unsigned(content.length), ...content]
 }
 
-function vector(items: readonly Code[]): number[] {
+function vector(items: readonly (readonly number[])[]): number[] {
   return [...unsigned(items.length), ...items.flat()]
 }
 

@@ -6,7 +6,7 @@ import type { Span } from '../../core/span.ts'
 import { accessCode } from './wasmAccess.ts'
 import { called } from './wasmCalls.ts'
 import { LOG2_BYTES, loadOf, shifted } from './wasmCode.ts'
-import { type Code, I, OP, SATURATE } from './wasmEncoder.ts'
+import { bytesOf, type Code, I, OP, SATURATE } from './wasmEncoder.ts'
 import { columnValue } from './wasmIteration.ts'
 import {
   asBool,
@@ -39,14 +39,14 @@ export function condition(w: KernelWriter, expr: Expr): Code {
     case 'Logical':
       if (expr.operator === '??') return asBool(w.expr(expr))
       return expr.operator === '&&'
-        ? [...w.condition(expr.left), ...I.if('i32'), ...w.condition(expr.right), OP.else, ...I.i32Const(0), OP.end]
-        : [...w.condition(expr.left), ...I.if('i32'), ...I.i32Const(1), OP.else, ...w.condition(expr.right), OP.end]
+        ? [...w.condition(expr.left), I.if('i32'), ...w.condition(expr.right), OP.else, I.i32Const(0), OP.end]
+        : [...w.condition(expr.left), I.if('i32'), I.i32Const(1), OP.else, ...w.condition(expr.right), OP.end]
     case 'Unary':
       if (expr.operator === '!') return [...w.condition(expr.operand), OP.i32Eqz]
       return asBool(w.expr(expr))
     case 'Conditional': {
       const [then, otherwise] = [w.condition(expr.then), w.condition(expr.else)]
-      return [...w.condition(expr.test), ...I.if('i32'), ...then, OP.else, ...otherwise, OP.end]
+      return [...w.condition(expr.test), I.if('i32'), then, OP.else, otherwise, OP.end]
     }
     case 'Literal':
       return I.i32Const(expr.value ? 1 : 0)
@@ -163,12 +163,12 @@ function unary(w: KernelWriter, expr: Extract<Expr, { kind: 'Unary' }>): Value {
       const type =
         isInteger(value.type) && (value.type.low > 0 || value.type.high < 0) ? integerType(-value.type.high, -value.type.low) : undefined
       if (type !== undefined) return integerOperation(type, [ZERO, value], INTEGER['-'])
-      return { type: F64, code: [...asF64(value), OP.f64Neg] }
+      return { type: F64, code: [asF64(value), OP.f64Neg] }
     }
     case '~':
       return {
         type: { kind: 'i32', low: LOWEST, high: HIGHEST },
-        code: [...w.int32(w.expr(expr.operand)), ...I.i32Const(-1), OP.i32Xor],
+        code: [w.int32(w.expr(expr.operand)), I.i32Const(-1), OP.i32Xor],
       }
     case 'typeof':
       throw new NotCompiled('it asks for a type', expr.span)
@@ -186,16 +186,16 @@ function binary(w: KernelWriter, expr: Extract<Expr, { kind: 'Binary' }>): Value
     case '%': {
       const type = integerResult(operator, left.type, right.type)
       if (type !== undefined) return integerOperation(type, [left, right], INTEGER[operator])
-      if (operator !== '%') return { type: F64, code: [...asF64(left), ...asF64(right), DOUBLE[operator]] }
+      if (operator !== '%') return { type: F64, code: [asF64(left), asF64(right), DOUBLE[operator]] }
       return w.imported('%', [left, right])
     }
     case '/':
-      return { type: F64, code: [...asF64(left), ...asF64(right), OP.f64Div] }
+      return { type: F64, code: [asF64(left), asF64(right), OP.f64Div] }
     case '**':
       // x ** 2 is x * x to the last bit in every tier of the engine.
       if (right.literal === 2) {
         const base = w.declare('f64')
-        return { type: F64, code: [...asF64(left), ...I.localTee(base), ...I.localGet(base), OP.f64Mul] }
+        return { type: F64, code: [asF64(left), I.localTee(base), I.localGet(base), OP.f64Mul] }
       }
       return w.imported('Math.pow', [left, right])
     case '&':
@@ -203,11 +203,11 @@ function binary(w: KernelWriter, expr: Extract<Expr, { kind: 'Binary' }>): Value
     case '^':
     case '<<':
     case '>>':
-      return { type: bitRange(operator, left, right), code: [...w.int32(left), ...w.int32(right), BITS[operator]] }
+      return { type: bitRange(operator, left, right), code: [w.int32(left), w.int32(right), BITS[operator]] }
     case '>>>': {
-      const code = [...w.int32(left), ...w.int32(right), OP.i32ShrU]
+      const code = [w.int32(left), w.int32(right), OP.i32ShrU]
       if (right.literal !== undefined && (right.literal & 31) > 0) return { type: { kind: 'i32', low: 0, high: HIGHEST }, code }
-      return { type: { kind: 'i64', low: 0, high: 2 ** 32 - 1 }, code: [...code, OP.i64ExtendI32U] }
+      return { type: { kind: 'i64', low: 0, high: 2 ** 32 - 1 }, code: [code, OP.i64ExtendI32U] }
     }
     case '<':
     case '<=':
@@ -230,7 +230,7 @@ function equal(w: KernelWriter, expr: Extract<Expr, { kind: 'Binary' }>): Value 
   const negated = expr.operator === '!=' || expr.operator === '!=='
   const strict = expr.operator === '===' || expr.operator === '!=='
   if (strict && (left.type.kind === 'bool') !== (right.type.kind === 'bool')) {
-    return { type: BOOL, code: [...left.code, OP.drop, ...right.code, OP.drop, ...I.i32Const(negated ? 1 : 0)] }
+    return { type: BOOL, code: [left.code, OP.drop, right.code, OP.drop, I.i32Const(negated ? 1 : 0)] }
   }
   return { type: BOOL, code: compared(number(left), number(right), negated ? '!=' : '==') }
 }
@@ -248,10 +248,10 @@ function logical(w: KernelWriter, expr: Extract<Expr, { kind: 'Logical' }>): Val
   }
   const kept = w.declare(heldAs(type))
   const held: Value = { type: type.kind === 'f64' ? F64 : type, code: I.localGet(kept) }
-  const test = [...asType(left, type), ...I.localSet(kept), ...asBool(held)]
+  const test = [asType(left, type), I.localSet(kept), asBool(held)]
   const other = asType(right, type)
   const [then, otherwise] = expr.operator === '&&' ? [other, held.code] : [held.code, other]
-  return { type, code: [...test, ...I.if(heldAs(type)), ...then, OP.else, ...otherwise, OP.end] }
+  return { type, code: [test, I.if(heldAs(type)), then, OP.else, otherwise, OP.end] }
 }
 
 function choice(test: Code, then: Value, otherwise: Value, span: Span): Value {
@@ -259,14 +259,16 @@ function choice(test: Code, then: Value, otherwise: Value, span: Span): Value {
   if (type === undefined) throw new NotCompiled('a value is a number or a truth value', span)
   // Without a branch that could be foretold wrongly: literals and variables cost nothing.
   if (isInteger(type) && isCheap(then) && isCheap(otherwise)) {
-    return { type, code: [...asType(then, type), ...asType(otherwise, type), ...test, OP.select] }
+    return { type, code: [asType(then, type), asType(otherwise, type), test, OP.select] }
   }
-  return { type, code: [...test, ...I.if(heldAs(type)), ...asType(then, type), OP.else, ...asType(otherwise, type), OP.end] }
+  return { type, code: [test, I.if(heldAs(type)), asType(then, type), OP.else, asType(otherwise, type), OP.end] }
 }
 
 /** A constant or a local. */
 function isCheap({ code, literal }: Value): boolean {
-  return literal !== undefined || (code[0] === I.localGet(0)[0] && code.findIndex((byte, i) => i > 0 && byte < 0x80) === code.length - 1)
+  if (literal !== undefined) return true
+  const bytes = bytesOf(code)
+  return bytes[0] === I.localGet(0)[0] && bytes.findIndex((byte, i) => i > 0 && byte < 0x80) === bytes.length - 1
 }
 
 function tableNumber(w: KernelWriter, name: string): number {
@@ -282,19 +284,19 @@ function lookup(w: KernelWriter, expr: Extract<Expr, { kind: 'Lookup' }>): Value
   if (dtype === undefined || dtype === 'i64') throw new NotCompiled(`${expr.table} holds more than numbers`, expr.span)
   const index = w.expr(expr.index)
   if (index.type.kind === 'bool') throw new NotCompiled('an index is a truth value', expr.span)
-  const load = (code: Code): Value => loadOf(dtype, [...w.global(`T${table}`), ...code, ...shifted(LOG2_BYTES[dtype]), OP.i32Add])
+  const load = (code: Code): Value => loadOf(dtype, [w.global(`T${table}`), code, shifted(LOG2_BYTES[dtype]), OP.i32Add])
   if (index.type.kind === 'i32' && index.type.low >= 0 && index.type.high < length) return load(index.code)
   const whole = w.declare('i32')
-  const isInside = [...I.localGet(whole), ...w.global(`T${table}n`), OP.i32LtU]
+  const isInside = [I.localGet(whole), w.global(`T${table}n`), OP.i32LtU]
   let test: Code
-  if (index.type.kind === 'i32') test = [...index.code, ...I.localSet(whole), ...isInside]
+  if (index.type.kind === 'i32') test = [index.code, I.localSet(whole), ...isInside]
   else {
     const given = w.declare('f64')
-    const isWhole = [...SATURATE.i32U, ...I.localTee(whole), OP.f64ConvertI32U, ...I.localGet(given), OP.f64Eq]
-    test = [...asF64(index), ...I.localTee(given), ...isWhole, ...isInside, OP.i32And]
+    const isWhole = [...SATURATE.i32U, I.localTee(whole), OP.f64ConvertI32U, I.localGet(given), OP.f64Eq]
+    test = [asF64(index), I.localTee(given), ...isWhole, ...isInside, OP.i32And]
   }
   const loaded = asF64(load(I.localGet(whole)))
-  return { type: MAYBE, code: [...test, ...I.if('f64'), ...loaded, OP.else, ...I.f64Const(Number.NaN), OP.end] }
+  return { type: MAYBE, code: [test, I.if('f64'), ...loaded, OP.else, I.f64Const(Number.NaN), OP.end] }
 }
 
 const ZERO: Value = { type: { kind: 'i32', low: 0, high: 0 }, code: I.i32Const(0), literal: 0 }
@@ -317,9 +319,9 @@ const COMPARE = {
 
 function compared(left: Value, right: Value, operator: keyof typeof COMPARE): Code {
   const [integers, doubles, wide] = COMPARE[operator]
-  if (left.type.kind === 'f64' || right.type.kind === 'f64') return [...asF64(left), ...asF64(right), doubles]
-  if (left.type.kind === 'i64' || right.type.kind === 'i64') return [...asI64(left), ...asI64(right), wide]
-  return [...left.code, ...right.code, integers]
+  if (left.type.kind === 'f64' || right.type.kind === 'f64') return [asF64(left), asF64(right), doubles]
+  if (left.type.kind === 'i64' || right.type.kind === 'i64') return [asI64(left), asI64(right), wide]
+  return [left.code, right.code, integers]
 }
 
 function bitRange(operator: keyof typeof BITS, left: Value, right: Value): WasmType {

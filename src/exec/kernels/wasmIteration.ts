@@ -5,7 +5,7 @@
 import type { DType } from '../../core/schema.ts'
 import type { Span } from '../../core/span.ts'
 import { type Control, LOG2_BYTES, loadOf, shifted, sumOf } from './wasmCode.ts'
-import { type Code, I, OP } from './wasmEncoder.ts'
+import { type Code, type GrowingCode, I, OP } from './wasmEncoder.ts'
 import { asBool, BOOL, heldAs, NotCompiled, type Value } from './wasmTypes.ts'
 import { FROM, type KernelWriter, SCRATCH } from './wasmWriter.ts'
 
@@ -15,33 +15,33 @@ export const LOG_CAPACITY = 4096
 /** Where iterations have places in memory: the position and the key of this one. */
 export function placeStart(w: KernelWriter): Code {
   const { shape } = w.target
-  const code: number[] = []
-  const at = [...I.localGet(FROM), ...I.i32Const(2), OP.i32Shl]
-  if (shape.permuted) code.push(...w.global('order'), ...at, OP.i32Add, ...I.memory(OP.i32Load))
-  else code.push(...I.localGet(FROM))
-  code.push(...I.localSet(w.position))
+  const code: GrowingCode = []
+  const at = [I.localGet(FROM), I.i32Const(2), OP.i32Shl]
+  if (shape.permuted) code.push(w.global('order'), ...at, OP.i32Add, I.memory(OP.i32Load))
+  else code.push(I.localGet(FROM))
+  code.push(I.localSet(w.position))
   for (const [axis, slot] of w.keys.entries()) {
-    if (shape.space === 'rows') code.push(...I.localGet(w.position))
-    else code.push(...w.global(`K${axis}`), ...at, OP.i32Add, ...I.memory(OP.i32Load))
-    code.push(...I.localSet(slot))
+    if (shape.space === 'rows') code.push(I.localGet(w.position))
+    else code.push(w.global(`K${axis}`), ...at, OP.i32Add, I.memory(OP.i32Load))
+    code.push(I.localSet(slot))
   }
   return code
 }
 
 /** The elements of the iteration that the body uses. */
 export function elementStart(w: KernelWriter): Code {
-  const code: number[] = []
+  const code: GrowingCode = []
   for (const [column, { slot, value }] of w.columns) {
     const dtype = columnType(w, column)
     const loaded = loadOf(dtype, [...columnAddress(w, column)])
-    code.push(...(value.kind === 'bool' ? asBool(loaded) : loaded.code), ...I.localSet(slot))
+    code.push(value.kind === 'bool' ? asBool(loaded) : loaded.code, I.localSet(slot))
   }
   return code
 }
 
 /** The parts of addresses that only keys decide, once they are known. */
 export function rowStart(w: KernelWriter): Code {
-  return [...w.rowBases.values()].flatMap(({ slot, code }) => [...code, ...I.localSet(slot)])
+  return [...w.rowBases.values()].map(({ slot, code }) => [code, I.localSet(slot)])
 }
 
 /** The odometer over a box, after a run along its last axis: the axis before that runs fastest. */
@@ -52,8 +52,8 @@ export function nextRun(w: KernelWriter): Code {
     const key = low + 2
     code = [
       ...(axis === w.keys.length - 1 ? [] : stepped(key, 1)),
-      ...[...I.localGet(key), ...I.localGet(low + 1), OP.i32Eq, ...I.if(), ...I.localGet(low), ...I.localSet(key)],
-      ...code,
+      ...[I.localGet(key), I.localGet(low + 1), OP.i32Eq, I.if(), I.localGet(low), I.localSet(key)],
+      code,
       OP.end,
     ]
   }
@@ -67,12 +67,12 @@ export function turning(
   parts: { readonly first: boolean; readonly test: () => Code; readonly body: () => Code; readonly update: () => Code },
 ): Code {
   return w.within({ kind: 'exit', label: control.label }, () => {
-    const first: Code = parts.first ? [...parts.test(), OP.i32Eqz, ...I.brIf(0)] : []
+    const first: Code = parts.first ? [parts.test(), OP.i32Eqz, I.brIf(0)] : []
     const inner = w.within({ kind: 'other' }, () => {
       const body = w.within(control, parts.body)
-      return [...I.block(), ...body, OP.end, ...parts.update(), ...parts.test(), ...I.brIf(0)]
+      return [I.block(), body, OP.end, parts.update(), parts.test(), I.brIf(0)]
     })
-    return [...I.block(), ...first, ...I.loop, ...inner, OP.end, OP.end]
+    return [I.block(), first, I.loop, inner, OP.end, OP.end]
   })
 }
 
@@ -85,11 +85,11 @@ export function columnType(w: KernelWriter, column: number): DType {
 export function columnAddress(w: KernelWriter, column: number): Code {
   const { shape } = w.target
   const shift = LOG2_BYTES[columnType(w, column)]
-  if (shape.element.kind !== 'dense') return [...w.global(`E${column}`), ...I.localGet(w.position), ...shifted(shift), OP.i32Add]
+  if (shape.element.kind !== 'dense') return [w.global(`E${column}`), I.localGet(w.position), shifted(shift), OP.i32Add]
   const terms = w.keys.map((slot, axis) =>
-    axis === w.keys.length - 1 ? I.localGet(slot) : [...I.localGet(slot), ...w.global(`Xs${axis}`), OP.i32Mul],
+    axis === w.keys.length - 1 ? I.localGet(slot) : [I.localGet(slot), w.global(`Xs${axis}`), OP.i32Mul],
   )
-  return [...w.global('X'), ...sumOf(terms), ...shifted(shift), OP.i32Add]
+  return [w.global('X'), sumOf(terms), shifted(shift), OP.i32Add]
 }
 
 export function columnValue(w: KernelWriter, column: number, nullable: boolean, bool: boolean, span: Span): Value {
@@ -108,22 +108,22 @@ export function columnValue(w: KernelWriter, column: number, nullable: boolean, 
 
 export function accumulatorStart(w: KernelWriter): Code {
   let log = 8 * w.accumulators.length
-  return w.accumulators.flatMap((name, i) => {
+  return w.accumulators.map((name, i) => {
     const slot = w.accumulatorSlots[i] ?? 0
     if (w.target.shape.accumulators.get(name) !== 'sum') {
-      return [...I.localGet(SCRATCH), ...I.memory(OP.f64Load, 8 * i), ...I.localSet(slot)]
+      return [I.localGet(SCRATCH), I.memory(OP.f64Load, 8 * i), I.localSet(slot)]
     }
-    const code = [...I.localGet(SCRATCH), ...I.i32Const(log), OP.i32Add, ...I.localSet(slot)]
+    const code = [I.localGet(SCRATCH), I.i32Const(log), OP.i32Add, I.localSet(slot)]
     log += 8 * LOG_CAPACITY
     return code
   })
 }
 
 export function accumulatorEnd(w: KernelWriter): Code {
-  return w.accumulators.flatMap((name, i) => {
+  return w.accumulators.map((name, i) => {
     const slot = w.accumulatorSlots[i] ?? 0
     const isSum = w.target.shape.accumulators.get(name) === 'sum'
-    return [...I.localGet(SCRATCH), ...I.localGet(slot), ...I.memory(isSum ? OP.i32Store : OP.f64Store, 8 * i)]
+    return [I.localGet(SCRATCH), I.localGet(slot), I.memory(isSum ? OP.i32Store : OP.f64Store, 8 * i)]
   })
 }
 
@@ -135,5 +135,5 @@ export function logOffset(w: KernelWriter, accumulator: string): number {
 }
 
 export function stepped(slot: number, by: number): Code {
-  return [...I.localGet(slot), ...I.i32Const(by), OP.i32Add, ...I.localSet(slot)]
+  return [I.localGet(slot), I.i32Const(by), OP.i32Add, I.localSet(slot)]
 }

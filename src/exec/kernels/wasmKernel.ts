@@ -13,6 +13,7 @@ import { withElementBounds } from './wasmElementBounds.ts'
 import { type Code, I, type Import, moduleBytes, OP } from './wasmEncoder.ts'
 import { condition, expression } from './wasmExpressions.ts'
 import { accumulatorEnd, accumulatorStart, elementStart, placeStart, rowStart, stepped } from './wasmIteration.ts'
+import { assignedIn } from './wasmLocals.ts'
 import { namesOf } from './wasmNames.ts'
 import { runs } from './wasmRuns.ts'
 import { block } from './wasmStatements.ts'
@@ -42,15 +43,19 @@ export function wasmKernel(given: WasmTarget): WasmCode | { readonly because: st
   const target = { ...given, ir: withElementBounds(given) }
   try {
     const locals = new Map<string, WasmType>()
-    for (let round = 0; round < MOST_ROUNDS; round++) {
-      const writer = new KernelWriter(target, locals, PARTS, round)
+    // What is written before the types have settled is thrown away, and lanes settle none: drafts have none.
+    let isDraft = assignedIn(target.ir).size > 0
+    for (let round = 0; round < MOST_ROUNDS; ) {
+      const writer = new KernelWriter(target, locals, PARTS, { round, isDraft })
       const body = bodyOf(writer)
-      if (!writer.widened) return moduleOf(writer, body)
+      if (!isDraft && !writer.widened) return moduleOf(writer, body)
+      isDraft = writer.grows
+      if (writer.widened) round++
     }
     return { because: 'the types of its variables do not settle', span: undefined }
   } catch (error) {
     if (error instanceof NotCompiled) return { because: error.message, span: error.span }
-    // Lists of instructions are joined as arguments, of which the engine takes some hundred thousand.
+    // Code is written and read by functions that call themselves, as deep as it lies.
     if (error instanceof RangeError) return { because: 'it is too large', span: undefined }
     throw error
   }
@@ -64,7 +69,7 @@ function bodyOf(w: KernelWriter): Code {
   const isRun = shape.space === 'box' || (shape.space === 'rows' && !shape.permuted)
   const loop = isRun ? runs(w) : places(w)
   if (w.declared.length > MOST_LOCALS) throw new NotCompiled('it is too large')
-  return [...w.prologue, ...accumulatorStart(w), ...loop, ...accumulatorEnd(w)]
+  return [w.prologue, accumulatorStart(w), loop, accumulatorEnd(w)]
 }
 
 function moduleOf(w: KernelWriter, body: Code): WasmCode {

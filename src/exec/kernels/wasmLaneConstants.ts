@@ -1,38 +1,38 @@
 /**
  * Vectors that do not change in a loop: made once, before it.
  */
-import { type Code, I, OP, SIMD } from './wasmEncoder.ts'
+import { type Code, codeId, type GrowingCode, I, OP, SIMD } from './wasmEncoder.ts'
 import type { LaneKind } from './wasmLanes.ts'
 import { asBool, asF64, F64, type Value } from './wasmTypes.ts'
 import type { KernelWriter } from './wasmWriter.ts'
 
 export class LaneConstants {
   readonly #w: KernelWriter
-  readonly #before: number[]
+  readonly #before: GrowingCode
   readonly #slots = new Map<string, number>()
 
   /** `before` is code before all vectors. */
-  constructor(w: KernelWriter, before: number[]) {
+  constructor(w: KernelWriter, before: GrowingCode) {
     this.#w = w
     this.#before = before
   }
 
   /** The local of a vector of equal lanes. */
   splat(kind: LaneKind, value: Value): Code {
-    return this.#once(`${kind} ${value.code.join()}`, () => this.lanes(kind, value))
+    return this.#once(`${kind} ${codeId(value.code)}`, () => this.lanes(kind, value))
   }
 
   /** A vector of equal lanes, made where it is used. */
   lanes(kind: LaneKind, value: Value): Code {
     switch (kind) {
       case 'f64':
-        return [...asF64(value), ...I.simd(SIMD.f64Splat)]
+        return [asF64(value), I.simd(SIMD.f64Splat)]
       case 'f32':
-        return [...asF64(value), OP.f32DemoteF64, ...I.simd(SIMD.f32Splat)]
+        return [asF64(value), OP.f32DemoteF64, I.simd(SIMD.f32Splat)]
       case 'i32':
-        return [...this.#w.int32(value), ...I.simd(SIMD.i32Splat)]
+        return [...this.#w.int32(value), I.simd(SIMD.i32Splat)]
       case 'mask':
-        return [...I.i32Const(0), ...asBool(value), OP.i32Sub, ...I.simd(SIMD.i32Splat)]
+        return [I.i32Const(0), asBool(value), OP.i32Sub, I.simd(SIMD.i32Splat)]
     }
   }
 
@@ -52,7 +52,7 @@ export class LaneConstants {
     if (slot === undefined) {
       slot = this.#w.declare('v128')
       this.#slots.set(key, slot)
-      this.#before.push(...lanes(), ...I.localSet(slot))
+      this.#before.push(lanes(), I.localSet(slot))
     }
     return I.localGet(slot)
   }

@@ -5,7 +5,7 @@
 import { type Expr, expressionsOf, nestedOf, type Stmt, visitExpr } from '../../core/functionIr.ts'
 import type { DType } from '../../core/schema.ts'
 import { type KnownAddress, LOG2_BYTES, shifted, sumOf } from './wasmCode.ts'
-import { type Code, I, OP } from './wasmEncoder.ts'
+import { type Code, codeId, type GrowingCode, I, OP } from './wasmEncoder.ts'
 import { HIGHEST, type WasmType } from './wasmTypes.ts'
 import type { KernelWriter } from './wasmWriter.ts'
 
@@ -195,7 +195,7 @@ export function hoistedAccesses(w: KernelWriter, found: readonly Found[], turnin
   const checks: Code[] = []
   const placed = found.flatMap((one) => placeOf(w, one, turning, range, checks) ?? [])
   const rows = groupedByRow(placed)
-  const setup: number[] = []
+  const setup: GrowingCode = []
   const accesses = new Map<object, Access>()
   for (const [row, members] of rows) {
     const [first] = members
@@ -240,13 +240,13 @@ export function hoistedAccesses(w: KernelWriter, found: readonly Found[], turnin
       })
     }
   }
-  return { accesses, setup, checks: [...new Map(checks.map((check) => [check.join(), check])).values()] }
+  return { accesses, setup, checks: [...new Map(checks.map((check) => [codeId(check), check])).values()] }
 }
 
 function groupedByRow(placed: readonly Placed[]): ReadonlyMap<string, readonly Placed[]> {
   const rows = new Map<string, Placed[]>()
   for (const one of placed) {
-    const row = `${one.axis} ${one.isLast ? '' : one.offset} ${one.dtype} ${one.row.join()}`
+    const row = `${one.axis} ${one.isLast ? '' : one.offset} ${one.dtype} ${codeId(one.row)}`
     rows.set(row, [...(rows.get(row) ?? []), one])
   }
   return rows

@@ -60,14 +60,14 @@ export function fastFor(w: KernelWriter, stmt: For, index: LoopIndex, turns: Inn
   if (end.type.kind !== 'i32' || index.held.kind !== 'i32') return undefined
   const limit = w.declare('i32')
   const { step } = counted
-  const test = [...I.localGet(index.slot), ...I.localGet(limit), step > 0 ? OP.i32LtS : OP.i32GtS]
+  const test = [I.localGet(index.slot), I.localGet(limit), step > 0 ? OP.i32LtS : OP.i32GtS]
   const known: InnerLoop['turns'] = (more) => turns(more.before === undefined ? more : { test, ...more })
   const name = `for ${counted.local} at ${placeText(span)}`
   const values = fewValues(w, counted, MOST_TURNS)
   const few = values && { local: counted.local, label: stmt.label, values }
   const place = placeText(span)
   const code = fastLoop(w, { name, place, body, source: body, step, index, limit, isRun: false, turns: known, few })
-  return code === undefined ? undefined : [...end.code, ...I.localSet(limit), ...code]
+  return code === undefined ? undefined : [end.code, I.localSet(limit), code]
 }
 
 /** A run whose body has loops: in lanes of iterations, where most of the innermost loops have none that suit them. */
@@ -76,15 +76,15 @@ export function nestedRun(w: KernelWriter, loop: InnerLoop): Code {
   const before = w.vectorized
   const plain = loop.turns({})
   if (2 * (w.vectorized - before) > innermostLoops(loop.body)) return plain
-  const vectors = vectorNest(w, loop)
-  if (typeof vectors === 'string') return plain
+  const vectors = w.isDraft ? undefined : vectorNest(w, loop)
+  if (vectors === undefined || typeof vectors === 'string') return plain
   w.loops.length = length
   const turns = w.precision === 'exact' ? plain : exactTurns(w, loop)
   w.loops.length = length
   w.loops.push({ text: `${loop.name}: ${vectors.summary}, with the loops inside`, lanes: vectors.lanes, nested: true })
   const { checks, code } = vectors
-  if (checks.length === 0) return [...code, ...turns]
-  return [...checks.flat(), ...checks.slice(1).map(() => OP.i32And), ...I.if(), ...code, OP.end, ...turns]
+  if (checks.length === 0) return [code, turns]
+  return [checks, ...checks.slice(1).map(() => OP.i32And), I.if(), code, OP.end, turns]
 }
 
 function placed({ place }: InnerLoop): { readonly place?: string } {
@@ -120,7 +120,7 @@ function apartFromBorders(w: KernelWriter, loop: InnerLoop, { body, seen, from, 
   const { limit, index, isRun, name } = loop
   const { slot } = index
   const isApart = from.length + to.length + holds.length > 0
-  const test = [...I.localGet(slot), ...I.localGet(limit), OP.i32LtS]
+  const test = [I.localGet(slot), I.localGet(limit), OP.i32LtS]
   const between: InnerLoop = {
     ...loop,
     name: isApart ? `${name} between its borders` : name,
@@ -140,21 +140,21 @@ function apartFromBorders(w: KernelWriter, loop: InnerLoop, { body, seen, from, 
   if (code === undefined) return undefined
   const [end, low, high] = [w.declare('i32'), w.declare('i32'), w.declare('i32')]
   const bounded = (bound: number, by: Code, opcode: number): Code => [
-    ...[...by, ...I.localTee(limit), ...I.localGet(bound), ...I.localGet(limit), ...I.localGet(bound)],
-    ...[opcode, OP.select, ...I.localSet(bound)],
+    ...[...by, I.localTee(limit), I.localGet(bound), I.localGet(limit), I.localGet(bound)],
+    ...[opcode, OP.select, I.localSet(bound)],
   ]
   return [
-    ...[...I.localGet(limit), ...I.localTee(end), ...I.localSet(high), ...I.localGet(slot), ...I.localSet(low)],
-    ...from.flatMap((at) => bounded(low, at, OP.i32GtS)),
-    ...to.flatMap((at) => bounded(high, at, OP.i32LtS)),
+    ...[I.localGet(limit), I.localTee(end), I.localSet(high), I.localGet(slot), I.localSet(low)],
+    ...from.map((at) => bounded(low, at, OP.i32GtS)),
+    ...to.map((at) => bounded(high, at, OP.i32LtS)),
     // Nothing lies between: all turns come before it.
-    ...[...I.localGet(low), ...I.localGet(high), OP.i32LtS, ...holds.flatMap((holding) => [...holding, OP.i32And])],
-    ...[OP.i32Eqz, ...I.if(), ...I.localGet(end), ...I.localSet(low), OP.end],
-    ...[...I.localGet(slot), ...I.localGet(end), OP.i32LtS, ...I.if(), ...I.loop],
-    ...[...I.localGet(slot), ...I.localGet(low), OP.i32GeS, ...I.localGet(slot), ...I.localGet(high), OP.i32LtS, OP.i32And],
-    ...[...I.if(), ...I.localGet(high), ...I.localSet(limit), ...code, OP.else],
-    ...[...I.localGet(low), ...I.localGet(end), ...I.localGet(slot), ...I.localGet(low), OP.i32LtS, OP.select, ...I.localSet(limit)],
-    ...[...others, OP.end, ...I.localGet(slot), ...I.localGet(end), OP.i32LtS, ...I.brIf(0), OP.end, OP.end],
+    ...[I.localGet(low), I.localGet(high), OP.i32LtS, ...holds.map((holding) => [holding, OP.i32And])],
+    ...[OP.i32Eqz, I.if(), I.localGet(end), I.localSet(low), OP.end],
+    ...[I.localGet(slot), I.localGet(end), OP.i32LtS, I.if(), I.loop],
+    ...[I.localGet(slot), I.localGet(low), OP.i32GeS, I.localGet(slot), I.localGet(high), OP.i32LtS, OP.i32And],
+    ...[I.if(), I.localGet(high), I.localSet(limit), code, OP.else],
+    ...[I.localGet(low), I.localGet(end), I.localGet(slot), I.localGet(low), OP.i32LtS, OP.select, I.localSet(limit)],
+    ...[others, OP.end, I.localGet(slot), I.localGet(end), OP.i32LtS, I.brIf(0), OP.end, OP.end],
   ]
 }
 
@@ -172,16 +172,16 @@ function wholeLoop(w: KernelWriter, loop: InnerLoop): Code | undefined {
     w.held = new Map([...outer.held, ...reads])
     w.carried = writes
     const few = vectors.code.length === 0 ? fewTurns(loop, accesses) : undefined
-    const code = few === undefined ? loop.turns({ before, after }) : [...before, ...writtenOut(w, few, loop, accesses, after)]
+    const code = few === undefined ? loop.turns({ before, after }) : [before, writtenOut(w, few, loop, accesses, after)]
     const carried = count === 0 ? '' : `, ${count} ${count === 1 ? 'read' : 'reads'} carried from turn to turn`
     const short = few === undefined ? '' : ', written out'
     w.loops.push({ text: `${loop.name}: ${vectors.summary}${carried}${short}`, lanes: vectors.lanes, ...placed(loop) })
     Object.assign(w, outer)
     return code
   }
-  if (checks.length === 0) return [...setup, ...vectors.code, ...unchecked()]
-  const inside = [...checks.flat(), ...checks.slice(1).map(() => OP.i32And)]
+  if (checks.length === 0) return [setup, vectors.code, unchecked()]
+  const inside = [checks, ...checks.slice(1).map(() => OP.i32And)]
   const fast = w.within({ kind: 'other' }, unchecked)
   const checked = w.within({ kind: 'other' }, () => loop.turns({}))
-  return [...setup, ...inside, ...I.if(), ...vectors.code, ...fast, OP.else, ...checked, OP.end]
+  return [setup, inside, I.if(), vectors.code, fast, OP.else, checked, OP.end]
 }

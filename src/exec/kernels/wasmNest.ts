@@ -13,7 +13,7 @@
 import { type Expr, visitExpr } from '../../core/functionIr.ts'
 import { changedIn } from '../../core/irFacts.ts'
 import { LOG2_BYTES, shifted, sumOf } from './wasmCode.ts'
-import { type Code, I, OP } from './wasmEncoder.ts'
+import { type Code, type GrowingCode, I, OP } from './wasmEncoder.ts'
 import { Scalar, type Vector } from './wasmLanes.ts'
 import {
   type Access,
@@ -37,7 +37,7 @@ interface Level {
   /** Locals that differ between its turns. */
   readonly changed: ReadonlySet<string>
   /** What it reads again and again is read before it. */
-  readonly before: number[]
+  readonly before: GrowingCode
   readonly kept: Map<string, Vector>
 }
 
@@ -54,12 +54,12 @@ export class Nest {
   readonly #made: Access[] = []
   readonly #levels: Level[] = []
   readonly #strides = new Map<string, number>()
-  readonly #before: number[]
+  readonly #before: GrowingCode
   #kept = 0
   #depth = 0
 
   /** `before` is code before all vectors. */
-  constructor(w: KernelWriter, loop: InnerLoop, before: number[]) {
+  constructor(w: KernelWriter, loop: InnerLoop, before: GrowingCode) {
     this.#w = w
     this.#loop = loop
     this.#before = before
@@ -123,7 +123,7 @@ export class Nest {
     const vector = load()
     if (vector.kind === 'steady') return vector
     const slot = this.#w.declare('v128')
-    level.before.push(...vector.code, ...I.localSet(slot))
+    level.before.push(vector.code, I.localSet(slot))
     const kept = { ...vector, code: I.localGet(slot) }
     level.kept.set(key, kept)
     this.#kept++
@@ -166,7 +166,7 @@ export class Nest {
         const checks = indexChecks(this.#loop.index, this.#loop, distance, extent, w.global(`A${number}n${a}`))
         if (checks === undefined) throw new Scalar('32 bits do not tell whether an access is inside')
         this.checks.push(...checks)
-        code = [...I.localGet(this.#loop.index.slot), ...(distance === 0 ? [] : [...I.i32Const(distance), OP.i32Add])]
+        code = [I.localGet(this.#loop.index.slot), ...(distance === 0 ? [] : [I.i32Const(distance), OP.i32Add])]
       } else {
         if (!isSteady(subscript, this.turning)) throw new Scalar(`${array} is read at places that differ between lanes`)
         const { type, code: at, literal } = w.expr(subscript)
@@ -177,14 +177,11 @@ export class Nest {
         }
         code = literal === 0 ? [] : at
       }
-      if (a === rank - 1) last = [...code, ...shifted(shift), OP.i32Add]
+      if (a === rank - 1) last = [code, shifted(shift), OP.i32Add]
       else if (code.length > 0) outer.push(w.scaled(number, a, code, rank))
     }
-    const row = [
-      ...w.base(`${isLane ? 'D' : 'A'}${number}`),
-      ...(outer.length === 0 ? [] : [...sumOf(outer), ...shifted(shift), OP.i32Add]),
-    ]
-    const code = [...row, ...last]
+    const row = [w.base(`${isLane ? 'D' : 'A'}${number}`), ...(outer.length === 0 ? [] : [sumOf(outer), shifted(shift), OP.i32Add])]
+    const code = [row, last]
     const isLast = axis === rank - 1
     const stride = axis < 0 || isLast ? undefined : this.#stride(number, axis, rank, shift)
     const memory = memoryOf(w, found)
@@ -201,7 +198,7 @@ export class Nest {
     if (slot === undefined) {
       slot = this.#w.declare('i32')
       this.#strides.set(key, slot)
-      this.#before.push(...this.#w.scaled(number, axis, I.i32Const(1), rank), ...shifted(shift), ...I.localSet(slot))
+      this.#before.push(...this.#w.scaled(number, axis, I.i32Const(1), rank), shifted(shift), I.localSet(slot))
     }
     return slot
   }

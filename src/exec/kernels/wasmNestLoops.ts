@@ -5,7 +5,7 @@
 import type { CountedLoop, Stmt } from '../../core/functionIr.ts'
 import { changedIn, hasLoop } from '../../core/irFacts.ts'
 import { type CountedRange, countedRange, fewValues } from './wasmCounted.ts'
-import { type Code, I, OP } from './wasmEncoder.ts'
+import { type Code, type GrowingCode, I, OP } from './wasmEncoder.ts'
 import { asFloat, asIntegers, masked, Scalar, type Vector } from './wasmLanes.ts'
 import { readsIn } from './wasmLocals.ts'
 import type { Nest } from './wasmNest.ts'
@@ -31,9 +31,9 @@ const LARGEST_WRITTEN_OUT = 300
 
 /** The statements for all turns. */
 export function nestedBlock(s: NestScope, stmts: readonly Stmt[]): Code {
-  return stmts.flatMap((stmt) => {
+  return stmts.map((stmt) => {
     if (stmt.kind === 'For') return nestedLoop(s, stmt)
-    return [...sharedLocal(s, stmt), ...s.turns.flatMap((_, turn) => s.one(turn, stmt))]
+    return [sharedLocal(s, stmt), ...s.turns.map((_, turn) => s.one(turn, stmt))]
   })
 }
 
@@ -74,22 +74,22 @@ function turned(s: NestScope, loop: For, counted: CountedLoop, { seen, held }: C
   const slot = w.slotFor(local, held, loop.span)
   if (w.locals.get(local)?.kind !== 'i32') throw new Scalar('the index of a loop inside is no integer')
   const limit = w.declare('i32')
-  const start = [...w.expr(from).code, ...I.localSet(slot), ...w.expr(to).code, ...I.localSet(limit)]
+  const start = [...w.expr(from).code, I.localSet(slot), ...w.expr(to).code, I.localSet(limit)]
   const pins = pinned(s, changedIn(loop.body))
   const outer = w.locals.get(local) ?? held
   w.locals.set(local, seen)
-  const { before, body } = nest.inside(changedIn([loop]), () => [...nestedBlock(s, loop.body), ...pins.after()])
+  const { before, body } = nest.inside(changedIn([loop]), () => [nestedBlock(s, loop.body), ...pins.after()])
   w.locals.set(local, outer)
-  const test = [...I.localGet(slot), ...I.localGet(limit), step > 0 ? OP.i32LtS : OP.i32GtS]
-  const next = [...I.localGet(slot), ...I.i32Const(step), OP.i32Add, ...I.localSet(slot)]
-  const turns = [...I.loop, ...body, ...next, ...test, ...I.brIf(0), OP.end]
-  return [...start, ...pins.before, ...before, ...test, ...I.if(), ...turns, OP.end]
+  const test = [I.localGet(slot), I.localGet(limit), step > 0 ? OP.i32LtS : OP.i32GtS]
+  const next = [I.localGet(slot), I.i32Const(step), OP.i32Add, I.localSet(slot)]
+  const turns = [I.loop, body, next, test, I.brIf(0), OP.end]
+  return [start, pins.before, before, test, I.if(), turns, OP.end]
 }
 
 function writtenOut(s: NestScope, local: string, values: readonly number[], body: readonly Stmt[]): Code {
   const { w } = s
   const outer = w.literals
-  const code = values.flatMap((value) => {
+  const code = values.map((value) => {
     w.literals = new Map([...outer, [local, value]])
     return nestedBlock(s, body)
   })
@@ -103,20 +103,20 @@ function declaredIn(body: readonly Stmt[]): ReadonlySet<string> {
 
 /** Locals from before a loop that it changes have a place of their own while it turns; `after` goes to the end of a turn. */
 function pinned(s: NestScope, changed: ReadonlySet<string>): { readonly before: Code; readonly after: () => Code } {
-  const before: number[] = []
+  const before: GrowingCode = []
   const pins = s.turns.flatMap(({ locals }) =>
     [...changed].flatMap((name) => {
       const first = locals.get(name)
       if (first === undefined) return []
       const slot = s.w.declare('v128')
       const place = placed(s, name, first, slot)
-      before.push(...place.code)
+      before.push(place.code)
       locals.set(name, place.vector)
       return [{ locals, name, slot, vector: place.vector }]
     }),
   )
   const after = (): Code =>
-    pins.flatMap(({ locals, name, slot, vector }) => {
+    pins.map(({ locals, name, slot, vector }) => {
       const last = locals.get(name) ?? vector
       locals.set(name, vector)
       return last === vector ? [] : placed(s, name, last, slot).code
@@ -132,18 +132,18 @@ function placed(s: NestScope, name: string, vector: Vector, slot: number): { rea
   const float = s.lanes.mode === 'f32' ? 'f32' : 'f64'
   switch (type?.kind) {
     case 'bool':
-      return { code: [...masked(s.lanes, vector, bits), ...I.localSet(slot)], vector: { kind: 'mask', bits, code: kept } }
+      return { code: [masked(s.lanes, vector, bits), I.localSet(slot)], vector: { kind: 'mask', bits, code: kept } }
     case 'i32':
       return {
-        code: [...asIntegers(s.lanes, vector), ...I.localSet(slot)],
+        code: [asIntegers(s.lanes, vector), I.localSet(slot)],
         vector: { kind: 'i32', low: type.low, high: type.high, code: kept },
       }
     case 'i64': {
       const bounds = float === 'f64' ? { low: type.low, high: type.high } : {}
-      return { code: [...asFloat(s.lanes, vector), ...I.localSet(slot)], vector: { kind: float, ...bounds, code: kept } as Vector }
+      return { code: [asFloat(s.lanes, vector), I.localSet(slot)], vector: { kind: float, ...bounds, code: kept } as Vector }
     }
     case 'f64':
-      return { code: [...asFloat(s.lanes, vector), ...I.localSet(slot)], vector: { kind: float, code: kept } }
+      return { code: [asFloat(s.lanes, vector), I.localSet(slot)], vector: { kind: float, code: kept } }
     case undefined:
       throw new Scalar(`${name} has no value yet`)
   }

@@ -52,10 +52,10 @@ export function rowPairs(w: KernelWriter, { body, index, limit }: InnerLoop): Ro
     ...[...I.localGet(row), ...I.i32Const(1), OP.i32Add, ...I.localTee(second), ...I.localGet(lastRow), OP.i32LtS],
     ...[...I.localGet(index.slot), ...I.localGet(low), OP.i32Eq, OP.i32And],
     ...[...I.localGet(TO), ...I.localGet(FROM), OP.i32Sub, ...places, OP.i32GeS, OP.i32And],
-    ...checks.flatMap((check) => [...check, OP.i32And]),
+    ...checks.map((check) => [check, OP.i32And]),
   ]
   const code = [
-    ...[...one.setup, ...two.setup, ...one.before, ...two.before, ...I.loop, ...one.turn, ...two.turn, ...stepped(index.slot, 1)],
+    ...[one.setup, two.setup, one.before, two.before, I.loop, one.turn, two.turn, stepped(index.slot, 1)],
     ...[...I.localGet(index.slot), ...I.localGet(limit), OP.i32LtS, ...I.brIf(0), OP.end],
     ...[...I.localGet(second), ...I.localSet(row), ...I.localGet(FROM), ...places, OP.i32Add, ...I.localSet(FROM)],
   ]
@@ -82,7 +82,7 @@ function rowOf(w: KernelWriter, body: readonly Stmt[], turning: Turning, limit: 
   const { reads, writes, before, after, count } = carriedReads(w, { body, index: turning.index, limit, step: 1 }, accesses, turning)
   w.held = new Map([...outer.held, ...reads])
   w.carried = writes
-  const turn = [...w.block(body), ...after]
+  const turn = [w.block(body), after]
   Object.assign(w, outer)
   return { accesses, setup, checks, before, turn, carried: count }
 }

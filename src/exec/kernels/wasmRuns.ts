@@ -21,37 +21,37 @@ export function runs(w: KernelWriter): Code {
   if (shape.space === 'box') {
     const limit = w.declare('i32')
     const before = w.declare('i32')
-    w.place = [...I.localGet(key), ...I.localGet(before), OP.i32Add]
-    const ahead = [...I.localGet(TO), ...I.localGet(FROM), OP.i32Sub]
-    const left = [...I.localGet(4 + 3 * axis + 1), ...I.localGet(key), OP.i32Sub]
+    w.place = [I.localGet(key), I.localGet(before), OP.i32Add]
+    const ahead = [I.localGet(TO), I.localGet(FROM), OP.i32Sub]
+    const left = [I.localGet(4 + 3 * axis + 1), I.localGet(key), OP.i32Sub]
     const count = [...ahead, ...left, ...ahead, ...left, OP.i32LtS, OP.select]
     const start = [
-      ...[...I.localGet(key), ...count, OP.i32Add, ...I.localSet(limit)],
-      ...[...I.localGet(FROM), ...I.localGet(key), OP.i32Sub, ...I.localSet(before)],
+      ...[I.localGet(key), ...count, OP.i32Add, I.localSet(limit)],
+      ...[I.localGet(FROM), I.localGet(key), OP.i32Sub, I.localSet(before)],
     ]
     w.control.push({ kind: 'other' }, { kind: 'other' })
     const run = runOf(w, key, limit)
     return [
-      ...[...I.block(), ...I.loop, ...I.localGet(FROM), ...I.localGet(TO), OP.i32GeS, ...I.brIf(1)],
-      ...[...start, ...byRows(w, run), ...nextRun(w), ...I.br(0), OP.end, OP.end],
+      ...[I.block(), I.loop, I.localGet(FROM), I.localGet(TO), OP.i32GeS, I.brIf(1)],
+      ...[start, byRows(w, run), nextRun(w), I.br(0), OP.end, OP.end],
     ]
   }
   w.position = key
   w.place = I.localGet(key)
   const { code } = runOf(w, key, TO)
-  return [...I.localGet(FROM), ...I.localSet(key), ...rowStart(w), ...code]
+  return [I.localGet(FROM), I.localSet(key), rowStart(w), code]
 }
 
 /** A run, or two of them side by side; afterwards the keys are where it ends. */
 function byRows(w: KernelWriter, { loop, code }: Run): Code {
-  const single = [...rowStart(w), ...code, ...w.place, ...I.localSet(FROM)]
+  const single = [rowStart(w), code, w.place, I.localSet(FROM)]
   const fate = w.loops.at(-1)
   // Lanes do not wait for the turn before.
-  if (fate?.lanes !== 1 || w.loops.length > 1 || hasLoop(loop.body)) return single
+  if (w.isDraft || fate?.lanes !== 1 || w.loops.length > 1 || hasLoop(loop.body)) return single
   const pairs = rowPairs(w, loop)
   if (pairs === undefined) return single
   w.loops[0] = { ...fate, text: `${fate.text}, two rows at a time` }
-  return [...pairs.holds, ...I.if(), ...pairs.code, OP.else, ...single, OP.end]
+  return [pairs.holds, I.if(), pairs.code, OP.else, single, OP.end]
 }
 
 interface Run {
@@ -65,17 +65,17 @@ function runOf(w: KernelWriter, slot: number, limit: number): Run {
   const seen: WasmType = { kind: 'i32', low: 0, high: Math.max(0, extent - 1) }
   const held: WasmType = { kind: 'i32', low: 0, high: extent }
   noteElements(w)
-  const test = [...I.localGet(slot), ...I.localGet(limit), OP.i32LtS]
+  const test = [I.localGet(slot), I.localGet(limit), OP.i32LtS]
   const turns = ({ before = [], after = [], body = ir.body }: Turns): Code => [
-    ...before,
-    ...turning(
+    before,
+    turning(
       w,
       { kind: 'iteration' },
       {
         first: true,
         test: () => test,
-        body: () => [...elementStart(w), ...w.block(body)],
-        update: () => [...after, ...stepped(slot, 1)],
+        body: () => [elementStart(w), w.block(body)],
+        update: () => [after, stepped(slot, 1)],
       },
     ),
   ]

@@ -45,13 +45,13 @@ export function writtenOut(
 ): Code {
   const { known, literals } = w
   const turns = w.within({ kind: 'exit', label }, () =>
-    values.flatMap((value) => {
+    values.map((value) => {
       w.known = new Map([...known, ...[...accesses].map(([node, { at }]): [object, KnownAddress] => [node, at(value)])])
       w.literals = new Map([...literals, [local, value]])
-      return [...I.block(), ...w.within({ kind: 'next', label }, () => w.block(body)), OP.end, ...after]
+      return [I.block(), w.within({ kind: 'next', label }, () => w.block(body)), OP.end, after]
     }),
   )
   w.known = known
   w.literals = literals
-  return [...I.block(), ...turns, OP.end]
+  return [I.block(), ...turns, OP.end]
 }

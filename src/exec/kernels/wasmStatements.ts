@@ -7,7 +7,7 @@ import type { Span } from '../../core/span.ts'
 import { accessCode } from './wasmAccess.ts'
 import { loadBits, loadOf, reloaded, storeOf } from './wasmCode.ts'
 import { countedRange } from './wasmCounted.ts'
-import { type Code, I, OP } from './wasmEncoder.ts'
+import { type Code, I, isEmpty, OP } from './wasmEncoder.ts'
 import { columnAddress, LOG_CAPACITY, logOffset, stepped, turning } from './wasmIteration.ts'
 import { fastFor, type Turns } from './wasmLoops.ts'
 import {
@@ -26,7 +26,7 @@ import {
 import { type For, type KernelWriter, SCRATCH } from './wasmWriter.ts'
 
 export function block(w: KernelWriter, stmts: readonly Stmt[]): Code {
-  return stmts.flatMap((stmt) => statement(w, stmt))
+  return stmts.map((stmt) => statement(w, stmt))
 }
 
 function statement(w: KernelWriter, stmt: Stmt): Code {
@@ -48,13 +48,13 @@ function statement(w: KernelWriter, stmt: Stmt): Code {
       const then = w.block(stmt.then)
       const otherwise = w.block(stmt.else)
       w.control.pop()
-      return [...test, ...I.if(), ...then, ...(otherwise.length === 0 ? [] : [OP.else, ...otherwise]), OP.end]
+      return [test, I.if(), then, isEmpty(otherwise) ? [] : [OP.else, otherwise], OP.end]
     }
     case 'For':
       return loop(w, stmt)
     case 'Labeled': {
       const body = w.within({ kind: 'label', label: stmt.label }, () => w.block(stmt.body))
-      return [...I.block(), ...body, OP.end]
+      return [I.block(), body, OP.end]
     }
     case 'Break': {
       const { label } = stmt
@@ -80,20 +80,20 @@ function thrown(w: KernelWriter, stmt: Extract<Stmt, { kind: 'Throw' }>): Code {
   }
   w.errors.push({ error: stmt.error, message: message === undefined ? undefined : String(message.value) })
   const fail = w.function('fail', ['i32', 'i32'], [])
-  return [...I.i32Const(w.errors.length - 1), ...w.place, ...I.call(fail), OP.unreachable]
+  return [I.i32Const(w.errors.length - 1), w.place, I.call(fail), OP.unreachable]
 }
 
 function loop(w: KernelWriter, stmt: For): Code {
   const { counted } = stmt
   const init = w.block(stmt.init)
-  if (counted === undefined || stmt.doWhile) return [...init, ...plainLoop(w, stmt)]
+  if (counted === undefined || stmt.doWhile) return [init, plainLoop(w, stmt)]
   const range = countedRange(w, counted)
   // The index is an integer where its bounds are: its local holds one value more than the body sees.
   const slot = w.slotFor(counted.local, range?.held ?? F64, stmt.span)
-  if (range === undefined || w.locals.get(counted.local)?.kind !== 'i32') return [...init, ...plainLoop(w, stmt)]
+  if (range === undefined || w.locals.get(counted.local)?.kind !== 'i32') return [init, plainLoop(w, stmt)]
   const is = (expr: Expr): boolean => expr.kind === 'Local' && expr.name === counted.local
   const turns = (known: Turns): Code => plainLoop(w, stmt, known.seen ?? range.seen, known)
-  return [...init, ...(fastFor(w, stmt, { slot, is, ...range }, turns) ?? turns({}))]
+  return [init, fastFor(w, stmt, { slot, is, ...range }, turns) ?? turns({})]
 }
 
 /** A loop as the source has it. `seen`: what the body sees of a counted loop's integer index. */
@@ -113,8 +113,8 @@ function plainLoop(w: KernelWriter, stmt: For, seen?: WasmType, known: Turns = {
     if (held !== undefined) w.locals.set(counted.local, held)
     return code
   }
-  const update = (): Code => [...(known.after ?? []), ...stepped(slot, counted.step)]
-  return [...(known.before ?? []), ...turning(w, { kind: 'next', label }, { first: isFirstTested, test, body, update })]
+  const update = (): Code => [known.after ?? [], stepped(slot, counted.step)]
+  return [known.before ?? [], turning(w, { kind: 'next', label }, { first: isFirstTested, test, body, update })]
 }
 
 function written(w: KernelWriter, stmt: Extract<Stmt, { kind: 'Write' }>): Code {
@@ -123,16 +123,16 @@ function written(w: KernelWriter, stmt: Extract<Stmt, { kind: 'Write' }>): Code 
   const value = w.expr(stmt.value)
   const stored = w.declare(shape.dtype === 'f64' || shape.dtype === 'f32' ? 'f64' : 'i32')
   return [
-    ...[...place.evaluate, ...converted(w, value, shape.dtype), ...I.localSet(stored), ...place.check],
-    ...[...place.address, ...I.localGet(stored), ...storeOf(shape.dtype, place.offset)],
-    ...carriedOn(w, stmt, stored, shape.dtype),
+    ...[place.evaluate, converted(w, value, shape.dtype), I.localSet(stored), place.check],
+    ...[place.address, I.localGet(stored), storeOf(shape.dtype, place.offset)],
+    carriedOn(w, stmt, stored, shape.dtype),
   ]
 }
 
 /** What the next turn of the loop reads is kept in a local. */
 function carriedOn(w: KernelWriter, stmt: Stmt, stored: number, dtype: DType): Code {
   const next = w.carried.get(stmt)
-  return next === undefined ? [] : [...reloaded(dtype, I.localGet(stored)), ...I.localSet(next)]
+  return next === undefined ? [] : [...reloaded(dtype, I.localGet(stored)), I.localSet(next)]
 }
 
 function converted(w: KernelWriter, value: Value, dtype: DType): Code {
@@ -157,12 +157,12 @@ function added(w: KernelWriter, stmt: Extract<Stmt, { kind: 'Add' }>): Code {
   const sum: Value = isInteger
     ? {
         type: { kind: 'i32', low: LOWEST, high: HIGHEST },
-        code: [...loadBits(dtype, I.localGet(address), place.offset), ...I.localGet(kept), OP.i32Add],
+        code: [...loadBits(dtype, I.localGet(address), place.offset), I.localGet(kept), OP.i32Add],
       }
-    : { type: F64, code: [...asF64(before), ...I.localGet(kept), OP.f64Add] }
+    : { type: F64, code: [asF64(before), I.localGet(kept), OP.f64Add] }
   return [
-    ...[...place.evaluate, ...(isInteger ? w.int32(delta) : asF64(delta)), ...I.localSet(kept), ...place.check],
-    ...[...place.address, ...I.localTee(address), ...converted(w, sum, dtype), ...storeOf(dtype, place.offset)],
+    ...[place.evaluate, isInteger ? w.int32(delta) : asF64(delta), I.localSet(kept), place.check],
+    ...[place.address, I.localTee(address), converted(w, sum, dtype), storeOf(dtype, place.offset)],
   ]
 }
 
@@ -173,20 +173,20 @@ function accumulated(w: KernelWriter, accumulator: string, value: Value, span: S
   switch (form) {
     case 'sum': {
       const base = logOffset(w, accumulator)
-      const start = [...I.localGet(SCRATCH), ...I.i32Const(base), OP.i32Add]
+      const start = [I.localGet(SCRATCH), I.i32Const(base), OP.i32Add]
       const kept = w.declare('f64')
       return [
-        ...[...asF64(value), ...I.localSet(kept), ...I.localGet(slot), ...I.localGet(kept), ...I.memory(OP.f64Store)],
-        ...[...I.localGet(slot), ...I.i32Const(8), OP.i32Add, ...I.localTee(slot)],
-        ...[...I.localGet(SCRATCH), ...I.i32Const(base + 8 * LOG_CAPACITY), OP.i32Add, OP.i32Eq, ...I.if()],
-        ...[...I.i32Const(i), ...I.call(w.function('grow', ['i32'], [])), ...start, ...I.localSet(slot), OP.end],
+        ...[asF64(value), I.localSet(kept), I.localGet(slot), I.localGet(kept), I.memory(OP.f64Store)],
+        ...[I.localGet(slot), I.i32Const(8), OP.i32Add, I.localTee(slot)],
+        ...[I.localGet(SCRATCH), I.i32Const(base + 8 * LOG_CAPACITY), OP.i32Add, OP.i32Eq, I.if()],
+        ...[I.i32Const(i), I.call(w.function('grow', ['i32'], [])), start, I.localSet(slot), OP.end],
       ]
     }
     case 'min':
     case 'max':
-      return [...I.localGet(slot), ...asF64(value), form === 'min' ? OP.f64Min : OP.f64Max, ...I.localSet(slot)]
+      return [I.localGet(slot), asF64(value), form === 'min' ? OP.f64Min : OP.f64Max, I.localSet(slot)]
     case 'count':
-      return [...value.code, OP.drop, ...I.localGet(slot), ...I.f64Const(1), OP.f64Add, ...I.localSet(slot)]
+      return [value.code, OP.drop, I.localGet(slot), I.f64Const(1), OP.f64Add, I.localSet(slot)]
     case 'custom':
     case undefined:
       throw new NotCompiled(`${accumulator} combines with a function of the program`, span)
@@ -199,7 +199,7 @@ function returned(w: KernelWriter, value: Expr | undefined, span: Span): Code {
   const { element } = w.target.shape
   const result = w.expr(value)
   if (result.type.kind === 'f64' && result.type.maybe) throw new NotCompiled('what it returns may be undefined', span)
-  if (element.kind === 'none') return [...result.code, OP.drop, ...leave]
+  if (element.kind === 'none') return [result.code, OP.drop, ...leave]
   if (element.kind === 'row') throw new NotCompiled('it replaces rows', span)
   if (element.kind === 'scalar' && element.column.nullable) throw new NotCompiled('the elements may be null', span)
   const dtype = element.kind === 'dense' ? element.dtype : w.target.columnTypes[0]

@@ -67,32 +67,32 @@ export function joinTypes(a: WasmType, b: WasmType): WasmType | undefined {
 export function asF64(value: Value): Code {
   if (value.type.kind === 'f64') return value.code
   if (value.literal !== undefined) return I.f64Const(value.literal)
-  if (value.type.kind === 'i64') return [...value.code, OP.f64ConvertI64S]
-  return [...value.code, value.type.kind === 'i32' ? OP.f64ConvertI32S : OP.f64ConvertI32U]
+  if (value.type.kind === 'i64') return [value.code, OP.f64ConvertI64S]
+  return [value.code, value.type.kind === 'i32' ? OP.f64ConvertI32S : OP.f64ConvertI32U]
 }
 
 /** An integer in 64 bits. */
 export function asI64(value: Value): Code {
   if (value.type.kind === 'i64') return value.code
-  return value.literal === undefined ? [...value.code, OP.i64ExtendI32S] : I.i64Const(value.literal)
+  return value.literal === undefined ? [value.code, OP.i64ExtendI32S] : I.i64Const(value.literal)
 }
 
 /** Truth as 0 or 1: neither 0 nor NaN. */
 export function asBool(value: Value): Code {
   if (value.type.kind === 'bool') return value.code
-  if (value.type.kind === 'i32') return [...value.code, ...I.i32Const(0), OP.i32Ne]
-  if (value.type.kind === 'i64') return [...value.code, ...I.i64Const(0), OP.i64Ne]
-  return [...value.code, OP.f64Abs, ...I.f64Const(0), OP.f64Gt]
+  if (value.type.kind === 'i32') return [value.code, I.i32Const(0), OP.i32Ne]
+  if (value.type.kind === 'i64') return [value.code, I.i64Const(0), OP.i64Ne]
+  return [value.code, OP.f64Abs, I.f64Const(0), OP.f64Gt]
 }
 
 /** JavaScript's ToInt32. `temporary` is a local of type f64; `slow` a function for what 63 bits do not hold, and NaN. */
 export function asInt32(value: Value, temporary: () => number, slow: () => number): Code {
-  if (value.type.kind === 'i64') return [...value.code, OP.i32WrapI64]
+  if (value.type.kind === 'i64') return [value.code, OP.i32WrapI64]
   if (value.type.kind !== 'f64') return value.code
   const t = temporary()
   return [
-    ...[...value.code, ...I.localTee(t), OP.f64Abs, ...I.f64Const(2 ** 63), OP.f64Lt, ...I.if('i32')],
-    ...[...I.localGet(t), ...SATURATE.i64S, OP.i32WrapI64, OP.else, ...I.localGet(t), ...I.call(slow()), OP.end],
+    ...[value.code, I.localTee(t), OP.f64Abs, I.f64Const(2 ** 63), OP.f64Lt, I.if('i32')],
+    ...[I.localGet(t), ...SATURATE.i64S, OP.i32WrapI64, OP.else, I.localGet(t), I.call(slow()), OP.end],
   ]
 }
 
@@ -123,9 +123,8 @@ export function integerOperation(
   [left, right]: readonly [Value, Value],
   [narrow, wide]: readonly [number, number],
 ): Value {
-  if (type.kind === 'i32' && left.type.kind === 'i32' && right.type.kind === 'i32')
-    return { type, code: [...left.code, ...right.code, narrow] }
-  return { type, code: [...asI64(left), ...asI64(right), wide, ...(type.kind === 'i32' ? [OP.i32WrapI64] : [])] }
+  if (type.kind === 'i32' && left.type.kind === 'i32' && right.type.kind === 'i32') return { type, code: [left.code, right.code, narrow] }
+  return { type, code: [asI64(left), asI64(right), wide, ...(type.kind === 'i32' ? [OP.i32WrapI64] : [])] }
 }
 
 /** The value as a local of the type holds it. */

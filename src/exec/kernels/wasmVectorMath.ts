@@ -33,29 +33,29 @@ const div = I.simd(SIMD.f32Div)
 /** The value in a local: code that sets it, and code that reads it. */
 function kept(m: LaneMath, code: Code): readonly [Code, Code] {
   const slot = m.declare('v128')
-  return [[...code, ...I.localSet(slot)], I.localGet(slot)]
+  return [[code, I.localSet(slot)], I.localGet(slot)]
 }
 
 /** c[0] x^n + … + c[n], by Horner's rule. */
 function polynomial(m: LaneMath, x: Code, coefficients: readonly number[]): Code {
-  return coefficients.flatMap((c, i) => (i === 0 ? m.number('f32', c) : [...x, ...mul, ...m.number('f32', c), ...add]))
+  return coefficients.map((c, i) => (i === 0 ? m.number('f32', c) : [x, mul, m.number('f32', c), add]))
 }
 
 /** e^x = 2^n e^r, with |r| at most half of ln 2. Two factors make 2^n, so that results below the normal range round once. */
 function exponential(m: LaneMath, argument: Code): Code {
-  const clamped = [...argument, ...m.number('f32', -105), ...I.simd(SIMD.f32Max), ...m.number('f32', 89), ...I.simd(SIMD.f32Min)]
+  const clamped = [...argument, m.number('f32', -105), I.simd(SIMD.f32Max), m.number('f32', 89), I.simd(SIMD.f32Min)]
   const [setX, x] = kept(m, clamped)
-  const [setN, n] = kept(m, [...x, ...m.number('f32', Math.LOG2E), ...mul, ...I.simd(SIMD.f32Nearest)])
+  const [setN, n] = kept(m, [x, m.number('f32', Math.LOG2E), mul, I.simd(SIMD.f32Nearest)])
   // ln 2 in two parts: n times the first is exact.
-  const high = [...x, ...n, ...m.number('f32', 0.693359375), ...mul, ...sub]
-  const [setR, r] = kept(m, [...high, ...n, ...m.number('f32', -2.1219444e-4), ...mul, ...sub])
+  const high = [x, ...n, m.number('f32', 0.693359375), mul, ...sub]
+  const [setR, r] = kept(m, [...high, ...n, m.number('f32', -2.1219444e-4), mul, ...sub])
   const series = polynomial(m, r, [1.98756915e-4, 1.3981999507e-3, 8.3334519073e-3, 4.1665795894e-2, 1.6666665459e-1, 0.5])
-  const [setP, p] = kept(m, [...series, ...r, ...mul, ...r, ...mul, ...r, ...add, ...m.number('f32', 1), ...add])
-  const [setWhole, whole] = kept(m, [...n, ...I.simd(SIMD.i32TruncF32S)])
-  const [setHalf, half] = kept(m, [...whole, ...I.i32Const(1), ...I.simd(SIMD.i32ShrS)])
-  const power = (of: Code): Code => [...of, ...m.number('i32', 127), ...I.simd(SIMD.i32Add), ...I.i32Const(23), ...I.simd(SIMD.i32Shl)]
-  const rest = [...whole, ...half, ...I.simd(SIMD.i32Sub)]
-  return [...setX, ...setN, ...setR, ...setP, ...setWhole, ...setHalf, ...p, ...power(half), ...mul, ...power(rest), ...mul]
+  const [setP, p] = kept(m, [...series, ...r, mul, ...r, mul, ...r, add, m.number('f32', 1), add])
+  const [setWhole, whole] = kept(m, [...n, I.simd(SIMD.i32TruncF32S)])
+  const [setHalf, half] = kept(m, [...whole, I.i32Const(1), I.simd(SIMD.i32ShrS)])
+  const power = (of: Code): Code => [...of, m.number('i32', 127), I.simd(SIMD.i32Add), I.i32Const(23), I.simd(SIMD.i32Shl)]
+  const rest = [...whole, ...half, I.simd(SIMD.i32Sub)]
+  return [...setX, ...setN, ...setR, ...setP, ...setWhole, ...setHalf, ...p, ...power(half), mul, ...power(rest), mul]
 }
 
 const SMALLEST_NORMAL = 2 ** -126
@@ -64,19 +64,19 @@ const MANTISSA = 0x007fffff
 /** ln x = e ln 2 + ln m, with m between the square roots of a half and of two. */
 function logarithm(m: LaneMath, argument: Code): Code {
   const [setGiven, given] = kept(m, argument)
-  const [setTiny, tiny] = kept(m, [...given, ...m.number('f32', SMALLEST_NORMAL), ...I.simd(SIMD.f32Lt)])
-  const scaled = [...given, ...m.number('f32', 2 ** 23), ...mul, ...given, ...tiny, ...I.simd(SIMD.bitSelect)]
+  const [setTiny, tiny] = kept(m, [...given, m.number('f32', SMALLEST_NORMAL), I.simd(SIMD.f32Lt)])
+  const scaled = [...given, m.number('f32', 2 ** 23), mul, ...given, ...tiny, I.simd(SIMD.bitSelect)]
   const [setX, x] = kept(m, scaled)
-  const exponent = [...x, ...I.i32Const(23), ...I.simd(SIMD.i32ShrU), ...m.number('i32', 126), ...I.simd(SIMD.i32Sub)]
-  const lowered = [...exponent, ...m.number('i32', 23), ...tiny, ...I.simd(SIMD.and), ...I.simd(SIMD.i32Sub)]
-  const [setE, e] = kept(m, [...lowered, ...I.simd(SIMD.f32ConvertI32S)])
-  const bits = [...x, ...m.number('i32', MANTISSA), ...I.simd(SIMD.and), ...m.number('i32', 0x3f000000), ...I.simd(SIMD.or)]
+  const exponent = [x, I.i32Const(23), I.simd(SIMD.i32ShrU), m.number('i32', 126), I.simd(SIMD.i32Sub)]
+  const lowered = [...exponent, m.number('i32', 23), ...tiny, I.simd(SIMD.and), I.simd(SIMD.i32Sub)]
+  const [setE, e] = kept(m, [...lowered, I.simd(SIMD.f32ConvertI32S)])
+  const bits = [x, m.number('i32', MANTISSA), I.simd(SIMD.and), m.number('i32', 0x3f000000), I.simd(SIMD.or)]
   const [setM, mantissa] = kept(m, bits)
-  const [setLow, isLow] = kept(m, [...mantissa, ...m.number('f32', Math.SQRT1_2), ...I.simd(SIMD.f32Lt)])
-  const fraction = [...mantissa, ...m.number('f32', 1), ...sub, ...mantissa, ...isLow, ...I.simd(SIMD.and), ...add]
+  const [setLow, isLow] = kept(m, [...mantissa, m.number('f32', Math.SQRT1_2), I.simd(SIMD.f32Lt)])
+  const fraction = [...mantissa, m.number('f32', 1), ...sub, ...mantissa, ...isLow, I.simd(SIMD.and), add]
   const [setF, f] = kept(m, fraction)
-  const [setK, k] = kept(m, [...e, ...m.number('f32', 1), ...isLow, ...I.simd(SIMD.and), ...sub])
-  const [setSquare, square] = kept(m, [...f, ...f, ...mul])
+  const [setK, k] = kept(m, [...e, m.number('f32', 1), ...isLow, I.simd(SIMD.and), ...sub])
+  const [setSquare, square] = kept(m, [...f, ...f, mul])
   const series = polynomial(
     m,
     f,
@@ -85,35 +85,35 @@ function logarithm(m: LaneMath, argument: Code): Code {
       -2.4999993993e-1, 3.3333331174e-1,
     ],
   )
-  const tail = [...series, ...f, ...mul, ...square, ...mul, ...k, ...m.number('f32', -2.1219444e-4), ...mul, ...add]
-  const small = [...tail, ...square, ...m.number('f32', 0.5), ...mul, ...sub]
-  const [setResult, result] = kept(m, [...f, ...small, ...add, ...k, ...m.number('f32', 0.693359375), ...mul, ...add])
+  const tail = [...series, ...f, mul, ...square, mul, ...k, m.number('f32', -2.1219444e-4), mul, add]
+  const small = [...tail, ...square, m.number('f32', 0.5), mul, ...sub]
+  const [setResult, result] = kept(m, [...f, ...small, add, ...k, m.number('f32', 0.693359375), mul, add])
   // Infinity, zero, and what has no logarithm.
-  const isInfinite = [...given, ...m.number('f32', Number.POSITIVE_INFINITY), ...I.simd(SIMD.f32Eq)]
-  const isZero = [...given, ...m.number('f32', 0), ...I.simd(SIMD.f32Eq)]
-  const isReal = [...given, ...m.number('f32', 0), ...I.simd(SIMD.f32Ge)]
-  const [setFinite, finite] = kept(m, [...given, ...result, ...isInfinite, ...I.simd(SIMD.bitSelect)])
-  const [setPositive, positive] = kept(m, [...m.number('f32', Number.NEGATIVE_INFINITY), ...finite, ...isZero, ...I.simd(SIMD.bitSelect)])
+  const isInfinite = [...given, m.number('f32', Number.POSITIVE_INFINITY), I.simd(SIMD.f32Eq)]
+  const isZero = [...given, m.number('f32', 0), I.simd(SIMD.f32Eq)]
+  const isReal = [...given, m.number('f32', 0), I.simd(SIMD.f32Ge)]
+  const [setFinite, finite] = kept(m, [...given, ...result, ...isInfinite, I.simd(SIMD.bitSelect)])
+  const [setPositive, positive] = kept(m, [m.number('f32', Number.NEGATIVE_INFINITY), ...finite, ...isZero, I.simd(SIMD.bitSelect)])
   return [
     ...[...setGiven, ...setTiny, ...setX, ...setE, ...setM, ...setLow, ...setF, ...setK, ...setSquare, ...setResult],
-    ...[...setFinite, ...setPositive, ...positive, ...m.number('f32', Number.NaN), ...isReal, ...I.simd(SIMD.bitSelect)],
+    ...[...setFinite, ...setPositive, ...positive, m.number('f32', Number.NaN), ...isReal, I.simd(SIMD.bitSelect)],
   ]
 }
 
 /** Odd, and 1 - 2 / (e^2x + 1) where it is not nearly x. */
 function hyperbolicTangent(m: LaneMath, argument: Code): Code {
   const [setX, x] = kept(m, argument)
-  const [setSize, size] = kept(m, [...x, ...I.simd(SIMD.f32Abs)])
-  const power = exponential(m, [...size, ...size, ...add])
-  const large = [...m.number('f32', 1), ...m.number('f32', 2), ...power, ...m.number('f32', 1), ...add, ...div, ...sub]
+  const [setSize, size] = kept(m, [x, I.simd(SIMD.f32Abs)])
+  const power = exponential(m, [...size, ...size, add])
+  const large = [m.number('f32', 1), m.number('f32', 2), ...power, m.number('f32', 1), add, ...div, ...sub]
   // The sign of x.
-  const signed = [...large, ...x, ...m.number('i32', LOWEST_BIT), ...I.simd(SIMD.and), ...I.simd(SIMD.or)]
+  const signed = [...large, x, m.number('i32', LOWEST_BIT), I.simd(SIMD.and), I.simd(SIMD.or)]
   const [setLarge, far] = kept(m, signed)
-  const [setSquare, square] = kept(m, [...x, ...x, ...mul])
+  const [setSquare, square] = kept(m, [x, x, mul])
   const series = polynomial(m, square, [-5.70498872745e-3, 2.06390887954e-2, -5.37397155531e-2, 1.33314422036e-1, -3.33332819422e-1])
-  const near = [...series, ...square, ...mul, ...x, ...mul, ...x, ...add]
-  const isNear = [...size, ...m.number('f32', 0.625), ...I.simd(SIMD.f32Lt)]
-  return [...setX, ...setSize, ...setLarge, ...setSquare, ...near, ...far, ...isNear, ...I.simd(SIMD.bitSelect)]
+  const near = [...series, ...square, mul, x, mul, x, add]
+  const isNear = [...size, m.number('f32', 0.625), I.simd(SIMD.f32Lt)]
+  return [...setX, ...setSize, ...setLarge, ...setSquare, ...near, ...far, ...isNear, I.simd(SIMD.bitSelect)]
 }
 
 /** The sign bit of an f32. */

@@ -38,13 +38,13 @@ export function combinedSum(w: KernelWriter, mode: Mode, local: string, vectors:
   const isSingle = mode === 'f32'
   const add = I.simd(ADD['+'][isSingle ? 1 : 0])
   const sum = w.declare('v128')
-  const code = [...a, ...b, ...add, ...c, ...d, ...add, ...add, ...I.localSet(sum)]
+  const code = [...a, ...b, add, ...c, ...d, add, add, I.localSet(sum)]
   const lane = (i: number): Code =>
     isSingle
-      ? [...I.localGet(sum), ...I.simdLane(SIMD.f32ExtractLane, i), OP.f64PromoteF32]
-      : [...I.localGet(sum), ...I.simdLane(SIMD.f64ExtractLane, i)]
-  const total = Array.from({ length: LANES[mode] }, (_, i) => lane(i)).flatMap((one, i) => (i === 0 ? one : [...one, OP.f64Add]))
-  return [...code, ...I.localGet(w.slotOf(local)), ...total, OP.f64Add, ...I.localSet(w.slotOf(local))]
+      ? [I.localGet(sum), I.simdLane(SIMD.f32ExtractLane, i), OP.f64PromoteF32]
+      : [I.localGet(sum), I.simdLane(SIMD.f64ExtractLane, i)]
+  const total = Array.from({ length: LANES[mode] }, (_, i) => lane(i)).map((one, i) => (i === 0 ? one : [one, OP.f64Add]))
+  return [code, I.localGet(w.slotOf(local)), ...total, OP.f64Add, I.localSet(w.slotOf(local))]
 }
 
 /** Additions and subtractions of f64 and of f32 lanes. */

@@ -11,7 +11,7 @@
 import type { Expr, Stmt } from '../../core/functionIr.ts'
 import { changedIn } from '../../core/irFacts.ts'
 import { LOG2_BYTES, loadOf } from './wasmCode.ts'
-import { type Code, I, OP, SIMD } from './wasmEncoder.ts'
+import { type Code, codeId, type GrowingCode, I, OP, SIMD } from './wasmEncoder.ts'
 import { columnAddress, columnType } from './wasmIteration.ts'
 import { LaneConstants } from './wasmLaneConstants.ts'
 import {
@@ -65,6 +65,7 @@ export function vectorLoop(
   turning: Turning,
   areChecked: boolean,
 ): VectorCode {
+  if (w.isDraft) return { code: [], summary: '', lanes: 1, isBest: false }
   const reasons: string[] = []
   for (const mode of modesOf(w, loop, accesses, areChecked)) {
     try {
@@ -134,7 +135,7 @@ class VectorWriter implements Constants, VectorScope {
   readonly #accesses: ReadonlyMap<object, Access> | Nest
   /** Sums by their local: one vector for each unrolled copy. */
   readonly #sums = new Map<string, readonly number[]>()
-  readonly #before: number[] = []
+  readonly #before: GrowingCode = []
   readonly #constants: LaneConstants
   #turn: Turn = newTurn()
   readonly #steady = new Map<Expr, Value>()
@@ -178,9 +179,9 @@ class VectorWriter implements Constants, VectorScope {
     const unrolled = copies === 1 ? [] : this.#vectors(copies)
     const single = this.#vectors(1)
     const rest = this.#loop.isRun && this.mode === 'f32' ? this.#lastTurns() : []
-    const sums = [...this.#sums].flatMap(([local, vectors]) => combinedSum(this.w, this.mode, local, vectors))
+    const sums = [...this.#sums].map(([local, vectors]) => combinedSum(this.w, this.mode, local, vectors))
     if (this.#accesses instanceof Nest) this.#accesses.checkLanes(returnsValue(this.#loop.body))
-    return [...this.#before, ...unrolled, ...single, ...rest, ...sums]
+    return [this.#before, unrolled, single, rest, ...sums]
   }
 
   /** How many vectors are computed at a time. */
@@ -191,14 +192,14 @@ class VectorWriter implements Constants, VectorScope {
 
   /** Conditions under which the vectors of a nest may run. */
   checks(): readonly Code[] {
-    return this.#accesses instanceof Nest ? [...new Map(this.#accesses.checks.map((check) => [check.join(), check])).values()] : []
+    return this.#accesses instanceof Nest ? [...new Map(this.#accesses.checks.map((check) => [codeId(check), check])).values()] : []
   }
 
   #findSums(): void {
     if (this.#accesses instanceof Nest) return
     for (const local of sumsOf(this.w, this.#loop.body, this.mode)) {
       const vectors = Array.from({ length: UNROLLED }, () => this.w.declare('v128'))
-      for (const slot of vectors) this.#before.push(...I.f64Const(0), ...I.simd(SIMD.f64Splat), ...I.localSet(slot))
+      for (const slot of vectors) this.#before.push(I.f64Const(0), I.simd(SIMD.f64Splat), I.localSet(slot))
       this.#sums.set(local, vectors)
     }
   }
@@ -206,7 +207,7 @@ class VectorWriter implements Constants, VectorScope {
   /** Runs while so many vectors are left. */
   #vectors(copies: number): Code {
     const numbers = Array.from({ length: copies }, (_, copy) => copy)
-    const body = this.#accesses instanceof Nest ? this.#nested(this.#accesses, numbers) : numbers.flatMap((copy) => this.#turnOf(copy))
+    const body = this.#accesses instanceof Nest ? this.#nested(this.#accesses, numbers) : numbers.map((copy) => this.#turnOf(copy))
     return this.#while(copies * this.#count, body)
   }
 
@@ -220,14 +221,14 @@ class VectorWriter implements Constants, VectorScope {
 
   #while(step: number, body: Code): Code {
     const { index, limit } = this.#loop
-    const enough = [...I.localGet(limit), ...I.localGet(index.slot), OP.i32Sub, ...I.i32Const(step), OP.i32GeS]
-    const next = [...I.localGet(index.slot), ...I.i32Const(step), OP.i32Add, ...I.localSet(index.slot)]
-    return [...enough, ...I.if(), ...I.loop, ...body, ...next, ...enough, ...I.brIf(0), OP.end, OP.end]
+    const enough = [I.localGet(limit), I.localGet(index.slot), OP.i32Sub, I.i32Const(step), OP.i32GeS]
+    const next = [I.localGet(index.slot), I.i32Const(step), OP.i32Add, I.localSet(index.slot)]
+    return [enough, I.if(), I.loop, body, next, enough, I.brIf(0), OP.end, OP.end]
   }
 
   #turnOf(copy: number): Code {
     this.#copy = copy
-    return [...this.#start(), ...this.#block(this.#loop.body)]
+    return [this.#start(), this.#block(this.#loop.body)]
   }
 
   /** All turns together, loop by loop. */
@@ -238,13 +239,13 @@ class VectorWriter implements Constants, VectorScope {
       this.#turn = turns[copy] ?? newTurn()
       return this.#one(stmt)
     }
-    const starts = copies.flatMap((copy) => {
+    const starts = copies.map((copy) => {
       this.#copy = copy
       const code = this.#start()
       turns[copy] = this.#turn
       return code
     })
-    return [...starts, ...nestedBlock({ lanes: this, w: this.w, nest, turns, one }, this.#loop.body)]
+    return [starts, nestedBlock({ lanes: this, w: this.w, nest, turns, one }, this.#loop.body)]
   }
 
   #start(): Code {
@@ -259,7 +260,7 @@ class VectorWriter implements Constants, VectorScope {
   // ---------------------------------------------------------------- statements
 
   #block(stmts: readonly Stmt[]): Code {
-    return stmts.flatMap((stmt) => this.#one(stmt))
+    return stmts.map((stmt) => this.#one(stmt))
   }
 
   #one(stmt: Stmt): Code {
@@ -276,8 +277,8 @@ class VectorWriter implements Constants, VectorScope {
         }
         const term = termOf(stmt)
         if (term === undefined || this.#turn.alive !== undefined) throw new Scalar(`${stmt.local} is no sum`)
-        const code = [...I.localGet(sum), ...asFloat(this, this.expr(term.value))]
-        return [...code, ...I.simd(ADD[term.operator][this.mode === 'f32' ? 1 : 0]), ...I.localSet(sum)]
+        const code = [I.localGet(sum), asFloat(this, this.expr(term.value))]
+        return [code, I.simd(ADD[term.operator][this.mode === 'f32' ? 1 : 0]), I.localSet(sum)]
       }
       case 'Write':
         return this.#store(stmt, this.expr(stmt.value))
@@ -292,7 +293,7 @@ class VectorWriter implements Constants, VectorScope {
         return this.#end()
       case 'Return':
         if (!this.#loop.isRun || this.#isInside()) throw new Scalar('it leaves the loop, or may')
-        return [...(stmt.value === undefined ? [] : this.#returned(stmt.value)), ...this.#end()]
+        return [stmt.value === undefined ? [] : this.#returned(stmt.value), this.#end()]
       case 'Evaluate':
         if (this.#accesses instanceof Nest) this.expr(stmt.value)
         return [] // for a failure that checks before the loop have ruled out
@@ -314,7 +315,7 @@ class VectorWriter implements Constants, VectorScope {
   #sum(a: Vector, b: Vector): Vector {
     return {
       kind: this.mode === 'f32' ? 'f32' : 'f64',
-      code: [...asFloat(this, a), ...asFloat(this, b), ...I.simd(ADD['+'][this.mode === 'f32' ? 1 : 0])],
+      code: [asFloat(this, a), asFloat(this, b), I.simd(ADD['+'][this.mode === 'f32' ? 1 : 0])],
     }
   }
 
@@ -332,7 +333,7 @@ class VectorWriter implements Constants, VectorScope {
   #kept(vector: Vector): readonly [Code, Vector] {
     if (vector.kind === 'steady') return [[], vector]
     const slot = this.w.declare('v128')
-    return [[...vector.code, ...I.localSet(slot)], { ...vector, code: I.localGet(slot) }]
+    return [[vector.code, I.localSet(slot)], { ...vector, code: I.localGet(slot) }]
   }
 
   /** Both sides, one after the other: each changes its own lanes. */
@@ -344,11 +345,11 @@ class VectorWriter implements Constants, VectorScope {
       if (stmts.length === 0) return []
       const [set, lanes] = this.#kept(outer === undefined ? own : this.both(outer, own))
       this.#turn.mask = lanes
-      return [...set, ...this.#block(stmts)]
+      return [set, this.#block(stmts)]
     }
-    const sides = [...side(mask, yes), ...side(this.negated(mask), no)]
+    const sides = [side(mask, yes), side(this.negated(mask), no)]
     this.#turn.mask = outer
-    return [...code, ...sides]
+    return [code, sides]
   }
 
   /** The lanes that run here are done. */
@@ -381,10 +382,10 @@ class VectorWriter implements Constants, VectorScope {
     const old = this.#rawLanes(dtype, known, stride)
     const opcode = log === 3 ? SIMD.store64Lane : SIMD.store32Lane
     const stores = Array.from({ length: this.#count }, (_, lane) => [
-      ...[...this.#laneAddress(known, stride, lane), ...I.localGet(slot)],
-      ...I.simdMemoryLane(opcode, lane, known.offset),
+      ...[this.#laneAddress(known, stride, lane), I.localGet(slot)],
+      I.simdMemoryLane(opcode, lane, known.offset),
     ])
-    return [...storedLanes(this, dtype, value, old, this.#active()), ...I.localSet(slot), ...stores.flat()]
+    return [storedLanes(this, dtype, value, old, this.#active()), I.localSet(slot), ...stores]
   }
 
   #storeAt(dtype: Access['dtype'], address: Code, start: number, value: Vector): Code {
@@ -414,12 +415,12 @@ class VectorWriter implements Constants, VectorScope {
 
   both(a: Vector, b: Vector): Vector {
     const bits = this.maskBits
-    return { kind: 'mask', bits, code: [...masked(this, a, bits), ...masked(this, b, bits), ...I.simd(SIMD.and)] }
+    return { kind: 'mask', bits, code: [masked(this, a, bits), masked(this, b, bits), I.simd(SIMD.and)] }
   }
 
   negated(mask: Vector): Vector {
     const bits = this.maskBits
-    return { kind: 'mask', bits, code: [...masked(this, mask, bits), ...I.simd(SIMD.not)] }
+    return { kind: 'mask', bits, code: [masked(this, mask, bits), I.simd(SIMD.not)] }
   }
 
   choice(mask: Vector, yes: Vector, no: Vector): Vector {
@@ -436,8 +437,8 @@ class VectorWriter implements Constants, VectorScope {
   index(): Vector {
     const { slot, seen } = this.turning.index
     if (seen.kind !== 'i32') throw new Scalar('its index is no integer')
-    const first = [...I.localGet(slot), ...I.simd(SIMD.i32Splat)]
-    const code = [...first, ...this.#constants.steps(this.#copy * this.#count), ...I.simd(SIMD.i32Add)]
+    const first = [I.localGet(slot), I.simd(SIMD.i32Splat)]
+    const code = [...first, ...this.#constants.steps(this.#copy * this.#count), I.simd(SIMD.i32Add)]
     return { kind: 'i32', low: seen.low, high: seen.high, code }
   }
 
@@ -449,9 +450,9 @@ class VectorWriter implements Constants, VectorScope {
     const access = this.#access(node)
     const { dtype, known, axis } = access
     if (this.#accesses instanceof Nest) {
-      if (axis >= 0) return this.#accesses.kept(access, `${this.#copy} ${known.code().join()} ${known.offset}`, () => this.#load(access))
+      if (axis >= 0) return this.#accesses.kept(access, `${this.#copy} ${codeId(known.code())} ${known.offset}`, () => this.#load(access))
       const load = (): Vector => loadedLanes(this, dtype, rawLoad(dtype, 1, known.code(), known.offset))
-      return this.#accesses.kept(access, `${known.code().join()} ${known.offset}`, load)
+      return this.#accesses.kept(access, `${codeId(known.code())} ${known.offset}`, load)
     }
     return axis >= 0 ? this.#load(access) : { kind: 'steady', value: loadOf(dtype, known.code(), known.offset) }
   }
@@ -474,11 +475,11 @@ class VectorWriter implements Constants, VectorScope {
     if (LOG2_BYTES[dtype] < 2) throw new Scalar('small elements do not lie next to each other')
     this.#gathers = true
     const isWide = LOG2_BYTES[dtype] === 3
-    let raw: Code = [...this.#laneAddress(known, stride, 0), ...I.simdMemory(isWide ? SIMD.load64Splat : SIMD.load32Splat, known.offset)]
+    let raw: Code = [this.#laneAddress(known, stride, 0), I.simdMemory(isWide ? SIMD.load64Splat : SIMD.load32Splat, known.offset)]
     for (let lane = 1; lane < this.#count; lane++) {
       const kept = this.w.declare('v128')
       const load = I.simdMemoryLane(isWide ? SIMD.load64Lane : SIMD.load32Lane, lane, known.offset)
-      raw = [...raw, ...I.localSet(kept), ...this.#laneAddress(known, stride, lane), ...I.localGet(kept), ...load]
+      raw = [raw, I.localSet(kept), this.#laneAddress(known, stride, lane), I.localGet(kept), load]
     }
     return raw
   }
@@ -486,7 +487,7 @@ class VectorWriter implements Constants, VectorScope {
   /** The first copy's address, and the stride as often as the lane says. */
   #laneAddress(known: Access['known'], stride: number, lane: number): Code {
     const steps = this.#copy * this.#count + lane
-    return steps === 0 ? known.code() : [...known.code(), ...I.localGet(stride), ...I.i32Const(steps), OP.i32Mul, OP.i32Add]
+    return steps === 0 ? known.code() : [known.code(), I.localGet(stride), I.i32Const(steps), OP.i32Mul, OP.i32Add]
   }
 
   /** Elements next to each other, from the first copy's address on. */

@@ -5,7 +5,7 @@
 import type { Expr, Stmt } from '../../core/functionIr.ts'
 import type { Span } from '../../core/span.ts'
 import type { Control, DenseShape, KnownAddress, LoopFate, ThrownError, WasmTarget } from './wasmCode.ts'
-import { type Code, I, type Import, OP, type ValueType } from './wasmEncoder.ts'
+import { type Code, type GrowingCode, I, type Import, OP, type ValueType } from './wasmEncoder.ts'
 import { assignedIn, readsIn, readUnset, subscriptParameters } from './wasmLocals.ts'
 import {
   asF64,
@@ -48,6 +48,10 @@ export class KernelWriter {
   readonly locals: Map<string, WasmType>
   /** Whether a local turned out to need a wider type than the code before assumed. */
   widened = false
+  /** Whether it is an integer still, whose bounds may grow again. */
+  grows = false
+  /** Whether the code is written for the types of its locals only. */
+  readonly isDraft: boolean
   simd = false
   readonly loops: LoopFate[] = []
   /** Addresses of accesses inside the loop being written, by their node. */
@@ -60,7 +64,7 @@ export class KernelWriter {
   readonly slots: Map<string, number> = new Map()
   readonly globals: Map<string, number> = new Map()
   /** Code before the loop over iterations. */
-  readonly prologue: number[] = []
+  readonly prologue: GrowingCode = []
   readonly rowBases: Map<string, { readonly slot: number; readonly code: Code }> = new Map()
   readonly columns: Map<number, { readonly slot: number; readonly value: WasmType }> = new Map()
   readonly errors: ThrownError[] = []
@@ -96,8 +100,14 @@ export class KernelWriter {
 
   readonly round: number
 
-  constructor(target: WasmTarget, locals: Map<string, WasmType>, parts: WriterParts, round: number) {
+  constructor(
+    target: WasmTarget,
+    locals: Map<string, WasmType>,
+    parts: WriterParts,
+    { round, isDraft }: { readonly round: number; readonly isDraft: boolean },
+  ) {
     this.round = round
+    this.isDraft = isDraft
     this.parts = parts
     this.target = target
     this.precision = target.precision
@@ -134,7 +144,7 @@ export class KernelWriter {
     if (slot === undefined) {
       slot = this.declare('i32')
       this.globals.set(name, slot)
-      this.prologue.push(...I.globalGet(this.import({ kind: 'global', name, type: 'i32' })), ...I.localSet(slot))
+      this.prologue.push(I.globalGet(this.import({ kind: 'global', name, type: 'i32' })), I.localSet(slot))
     }
     return I.localGet(slot)
   }
@@ -164,7 +174,10 @@ export class KernelWriter {
     const joined = wanted === undefined || before === undefined ? wanted : joinTypes(before, wanted)
     if (joined === undefined) throw new NotCompiled(`${name} holds numbers and truth values, or truth values and undefined`, span)
     if (before === undefined || !sameType(before, joined)) {
-      if (before !== undefined) this.widened = true
+      if (before !== undefined) {
+        this.widened = true
+        if (isInteger(joined)) this.grows = true
+      }
       this.locals.set(name, joined)
     }
     let slot = this.slots.get(name)
@@ -179,7 +192,7 @@ export class KernelWriter {
     // An integer that changes has bounds where they settle after a few rounds: a maximum does, a sum does not.
     const type = this.changed.has(name) && isInteger(value.type) && this.round >= ROUNDS_OF_INTEGERS ? F64 : value.type
     const slot = this.slotFor(name, type, span)
-    return [...asType(value, this.locals.get(name) ?? type), ...I.localSet(slot)]
+    return [asType(value, this.locals.get(name) ?? type), I.localSet(slot)]
   }
 
   slotOf(name: string): number {
@@ -236,7 +249,7 @@ export class KernelWriter {
 
   /** A subscript times its axis' stride, in elements. */
   scaled(number: number, axis: number, code: Code, rank: number): Code {
-    return axis === rank - 1 ? code : [...code, ...this.global(`A${number}s${axis}`), OP.i32Mul]
+    return axis === rank - 1 ? code : [code, ...this.global(`A${number}s${axis}`), OP.i32Mul]
   }
 
   /** The address of an array, or of this lane's private copy. */
@@ -244,10 +257,10 @@ export class KernelWriter {
     if (!name.startsWith('D')) return this.global(name)
     let slot = this.globals.get(`lane ${name}`)
     if (slot === undefined) {
-      const start = [...this.global(name), ...this.global(`${name}n`), ...I.localGet(LANE), OP.i32Mul, OP.i32Add]
+      const start = [...this.global(name), ...this.global(`${name}n`), I.localGet(LANE), OP.i32Mul, OP.i32Add]
       slot = this.declare('i32')
       this.globals.set(`lane ${name}`, slot)
-      this.prologue.push(...start, ...I.localSet(slot))
+      this.prologue.push(start, I.localSet(slot))
     }
     return I.localGet(slot)
   }
@@ -266,7 +279,7 @@ export class KernelWriter {
       args.map(() => 'f64'),
       [result === 'number' ? 'f64' : 'i32'],
     )
-    return { type: result === 'number' ? F64 : BOOL, code: [...args.flatMap(asF64), ...I.call(called)] }
+    return { type: result === 'number' ? F64 : BOOL, code: [...args.map(asF64), I.call(called)] }
   }
 
   block(stmts: readonly Stmt[]): Code {
