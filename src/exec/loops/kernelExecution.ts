@@ -64,9 +64,15 @@ export function workersOf(blocks: BlockSchedule, workers: number): number {
   return Math.min(workers, widthOf(blocks))
 }
 
+const estimates = new WeakMap<CutLoop, number>()
+
 /** What a pass takes on one thread, as estimated from the body. */
-export function estimatedMs({ inputs, ir, space, blocks, wasm }: CutLoop): number {
-  return estimatedPassMs({ inputs, ir, space, wasm, isPermuted: blocks.order !== undefined }, blocks.iterations)
+export function estimatedMs(loop: CutLoop): number {
+  const { inputs, ir, space, blocks, wasm } = loop
+  const known = estimates.get(loop)
+  const ms = known ?? estimatedPassMs({ inputs, ir, space, wasm, isPermuted: blocks.order !== undefined }, blocks.iterations)
+  estimates.set(loop, ms)
+  return ms
 }
 
 /** A step that is not worth cutting: its end, where all wait for all, would cost more than is gained. */

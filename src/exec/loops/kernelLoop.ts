@@ -58,6 +58,7 @@ export class KernelLoop extends Prepared {
   /** The blocks as this thread runs them by itself. */
   #alone: BlockSchedule | undefined
   #last: PassTimes['last']
+  #lastCut: CutLoop | undefined
   #stale = false
 
   constructor(inputs: LoopInputs, ir: FunctionIr, space: IterationSpace, resources: LoopResources) {
@@ -81,10 +82,15 @@ export class KernelLoop extends Prepared {
     return this.#layout.plan
   }
 
+  /** One object as long as nothing changes: estimates are kept by it. */
   get #cut(): CutLoop {
     const { inputs, space, blocks } = this
-    const wasm = this.#resources.kernel === 'js' ? undefined : this.#plan.wasm
-    return { inputs, ir: this.#ir, space, blocks, wasm, notWorth: this.#layout.notWorth }
+    const ir = this.#ir
+    if (this.#lastCut?.inputs !== inputs || this.#lastCut.ir !== ir) {
+      const wasm = this.#resources.kernel === 'js' ? undefined : this.#plan.wasm
+      this.#lastCut = { inputs, ir, space, blocks, wasm, notWorth: this.#layout.notWorth }
+    }
+    return this.#lastCut
   }
 
   /** How the body runs, now that the arrays are known. */
@@ -201,9 +207,11 @@ export class KernelLoop extends Prepared {
   }
 
   #task(): LoopTask {
-    const { text, binding, extents, wasm } = this.#plan
-    const task = { id: this.#id, text, binding, extents, schedule: this.blocks, claims: this.#layout.claims }
-    return 'because' in wasm || this.#resources.kernel === 'js' ? task : { ...task, wasm: wasm.plan }
+    const { binding, extents, wasm } = this.#plan
+    const task = { id: this.#id, binding, extents, schedule: this.blocks, claims: this.#layout.claims }
+    return 'because' in wasm || this.#resources.kernel === 'js'
+      ? { ...task, text: this.#plan.text }
+      : { ...task, text: '', wasm: wasm.plan }
   }
 
   async #run(turn: Omit<PassTurn, 'share' | 'shares'>, workers: number): Promise<readonly ShareResult[]> {

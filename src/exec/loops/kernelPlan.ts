@@ -5,6 +5,7 @@
 import type { TypedArray } from '../../core/column.ts'
 import { Bug } from '../../core/errors.ts'
 import { type Expr, type FunctionIr, visitStmts } from '../../core/functionIr.ts'
+import { once } from '../../core/once.ts'
 import { type DType, fieldsOf } from '../../core/schema.ts'
 import type { Refusal } from '../../core/span.ts'
 import { ARRAY_OF_DTYPE, type DenseStorage, type SparseStorage, type Storage, type TableStorage } from '../../core/storage.ts'
@@ -81,6 +82,7 @@ export function formOf(input: AccumulatorInput): AccumulatorForm {
 }
 
 export interface KernelPlan {
+  /** The kernel as JavaScript, written when it is asked for. */
   readonly text: string
   /** The kernel as WebAssembly, or why it is JavaScript. */
   readonly wasm: WasmDecision | { readonly because: Refusal }
@@ -125,7 +127,17 @@ export function planKernel(
   )
   const wasm = decideWasm(inputs, ir, shape, binding, memory)
   const { extents, arrays, accumulators } = shape
-  return { text: loopKernelText(ir, shape), wasm, binding, extents, arrays: [...arrays.keys()], accumulators: [...accumulators.keys()] }
+  const text = once(() => loopKernelText(ir, shape))
+  return {
+    get text() {
+      return text()
+    },
+    wasm,
+    binding,
+    extents,
+    arrays: [...arrays.keys()],
+    accumulators: [...accumulators.keys()],
+  }
 }
 
 /** What the kernel's text depends on, and what it is bound to. */

@@ -18,7 +18,7 @@ export interface LoopTask {
   readonly id: string
   /** The kernel's text (`exec/kernels/loopKernel.ts`). */
   readonly text: string
-  /** The kernel as WebAssembly, where that can run it: then the text is not used. */
+  /** The kernel as WebAssembly, where that can run it: then the text is empty. */
   readonly wasm?: WasmKernelPlan
   readonly binding: BindingPlan
   readonly extents: readonly number[]

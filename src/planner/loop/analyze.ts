@@ -9,6 +9,7 @@
 import { sizeOfShape } from '../../core/indexSpace.ts'
 import type { LoopPlan } from '../../core/loopPlan.ts'
 import type { AnalyzedLoop, LoopSpec, Schedule, SubscriptSlice } from '../../core/loopSpec.ts'
+import { once } from '../../core/once.ts'
 import { blockCounts } from '../../core/partitioning.ts'
 import type { Refusal } from '../../core/span.ts'
 import { type Access, accessesOf, returnsValue } from './accesses.ts'
@@ -24,9 +25,10 @@ import { ownReadsOf } from './ownWrites.ts'
 import { inParts } from './parts.ts'
 import { prefetchOf, variablesOf } from './placement.ts'
 import { privateArraysOf } from './privateArrays.ts'
+import { withOwnReaches } from './reach.ts'
 import { asIsReason, copiesReason, fullReason } from './reasonText.ts'
 import { rejectedOf } from './rejected.ts'
-import { axesOf, plannedKind, stepAxes } from './schedule.ts'
+import { axesOf, distinctVectors, plannedKind, stepAxes } from './schedule.ts'
 import { delayedBuffers, orderedAccesses, reducedArraysOf } from './sharing.ts'
 import type { NoSlice } from './slice.ts'
 import { vectorsDescribed } from './stepBounds.ts'
@@ -106,7 +108,7 @@ function studied(spec: LoopSpec, { isPart }: { readonly isPart: boolean }): Stud
 
 function planned(found: Found, data?: LoopData): AnalyzedLoop {
   const { spec, ir, obstacles, kernel, names, accesses, reducedArrays, decision } = found
-  const { conflicts, vectors, choice, inspection, schedule, privateArrays, tooLarge } = decision
+  const { conflicts, choice, inspection, schedule, privateArrays, tooLarge } = decision
   const reported = reportedConflicts(conflicts)
   const described = vectorsDescribed(conflicts, spec.over.extents)
   const placement = { spec, ir, accesses, schedule, reducedArrays, privateArrays }
@@ -116,6 +118,16 @@ function planned(found: Found, data?: LoopData): AnalyzedLoop {
       ? asIsReason(obstacles)
       : (obstacles[0]?.message ?? fullReason(schedule, names, conflicts, copiesReason(privateArrays)))
   const parallel = schedule.kind !== 'serial' && schedule.kind !== 'colored'
+  // What only readers of the plan ask for: advice takes half as long as all the rest. Whether it is read decides nothing else.
+  const rejected = once((): LoopPlan['rejected'] => {
+    if (obstacles.length > 0) return refusedKinds(obstacles)
+    const own = withOwnReaches(conflicts)
+    const context = { spec, ir, conflicts: own, vectors: distinctVectors(own), parallel }
+    const kinds = rejectedOf(choice.rejected, context, vectorsDescribed(own, spec.over.extents))
+    return [...kinds, ...rejectedInspection(inspection), ...tooLarge]
+  })
+  const table = once(() => accessTable(spec, accesses, names))
+  const notes = once(() => reported.map((conflict) => ({ sentence: conflictSentence(spec, conflict, names), certain: conflict.certain })))
   const plan: LoopPlan = {
     order: spec.options.order ?? 'serial',
     schedule: {
@@ -126,17 +138,14 @@ function planned(found: Found, data?: LoopData): AnalyzedLoop {
       ...stepsOf(schedule),
     },
     ...(obstacles.length > 0 ? {} : consideredOf(schedule, choice.considered, data !== undefined || isKnownBox(spec.over))),
-    rejected:
-      obstacles.length > 0
-        ? refusedKinds(obstacles)
-        : [
-            ...rejectedOf(choice.rejected, { spec, ir, conflicts, vectors, parallel }, described),
-            ...rejectedInspection(inspection),
-            ...tooLarge,
-          ],
+    get rejected() {
+      return rejected()
+    },
     dependences: reported.map((conflict) => dependenceOf(conflict, described(conflict))),
     variables,
-    accesses: accessTable(spec, accesses, names),
+    get accesses() {
+      return table()
+    },
     kernel,
     execution: { where: 'caller', because: 'decided by run()' },
     prefetch: prefetchOf(placement, { variables, names, inspected: inspection?.kind === 'slice' ? inspection.touched : new Map() }),
@@ -151,7 +160,9 @@ function planned(found: Found, data?: LoopData): AnalyzedLoop {
     privateArrays: privateArrays.map(({ array }) => array),
     writtenArrays: writtenArraysOf(accesses),
     writesElement: returnsValue(ir),
-    notes: reported.map((conflict) => ({ sentence: conflictSentence(spec, conflict, names), certain: conflict.certain })),
+    get notes() {
+      return notes()
+    },
   }
 }
 

@@ -62,7 +62,9 @@ export function mayTurn(a: Form, b: Form, vector: Vector): boolean {
 
 /** The form of one axis. */
 export function axisForm(axis: number, rank: number): Form {
-  return Array.from({ length: rank }, (_, i) => (i === axis ? 1 : 0))
+  const form = new Array<number>(rank).fill(0)
+  form[axis] = 1
+  return form
 }
 
 /** How far a form is from a plain axis: 1 for an axis, 2 for i + j. */
@@ -74,7 +76,10 @@ export function skewOf(form: Form): number {
 
 /** The axes a form depends on. */
 export function axesIn(forms: readonly Form[]): number[] {
-  return [...new Set(forms.flatMap((form) => form.flatMap((coefficient, axis) => (coefficient === 0 ? [] : [axis]))))].sort((a, b) => a - b)
+  const rank = Math.max(0, ...forms.map((form) => form.length))
+  const axes: number[] = []
+  for (let axis = 0; axis < rank; axis++) if (forms.some((form) => at(form, axis) !== 0)) axes.push(axis)
+  return axes
 }
 
 /** Whether two forms are rows of a unimodular matrix. */

@@ -32,11 +32,14 @@ export class IntegerSystem {
 
   /** The system over the variables that the columns stand for; the first `watched` of them can be asked about. */
   static of(columns: number, watched: number, equations: readonly Row[], inequalities: readonly Row[]): IntegerSystem {
-    const unit = (at: number) => Array.from({ length: columns + 1 }, (_, column): number => (column === at ? 1 : 0))
-    const system = new IntegerSystem(
-      Array.from({ length: watched }, (_, at) => unit(at)),
-      inequalities.map((row) => [...row]),
-    )
+    const unit = (at: number): Row => {
+      const row = new Array<number>(columns + 1).fill(0)
+      row[at] = 1
+      return row
+    }
+    const expressions: Row[] = []
+    for (let at = 0; at < watched; at++) expressions.push(unit(at))
+    const system = new IntegerSystem(expressions, inequalities.map(copyOf))
     // Before equations are solved, inequalities speak of the variables, which have ends of their own.
     const opposite = equations.map((row) => row.map((factor) => -factor + 0))
     const box = boxOf([...equations, ...opposite, ...inequalities], columns)
@@ -44,18 +47,21 @@ export class IntegerSystem {
       system.feasible = false
       return system
     }
-    const fixed = box.least.flatMap((least, column) => (least === box.greatest[column] ? [[...unit(column).slice(0, -1), -least + 0]] : []))
-    const pending = [...fixed, ...equations.map((row) => [...row])]
+    const pending: Row[] = []
+    for (const [column, least] of box.least.entries()) {
+      if (least !== box.greatest[column]) continue
+      const row = unit(column)
+      row[columns] = -least + 0
+      pending.push(row)
+    }
+    for (const row of equations) pending.push(copyOf(row))
     for (const [at, row] of pending.entries()) if (system.feasible) system.solve(row, pending.slice(at + 1))
     if (system.feasible) system.settle()
     return system
   }
 
   copy(): IntegerSystem {
-    const copy = new IntegerSystem(
-      this.watched.map((row) => [...row]),
-      this.inequalities.map((row) => [...row]),
-    )
+    const copy = new IntegerSystem(this.watched.map(copyOf), this.inequalities.map(copyOf))
     copy.feasible = this.feasible
     return copy
   }
@@ -82,19 +88,13 @@ export class IntegerSystem {
   range(a: number, b: number, budget: Budget): Range | undefined {
     if (!this.feasible) return undefined
     const step = this.difference(a, b, 0)
-    const inequalities = this.inequalities.map((row) => [...row])
-    return new Elimination(inequalities, [step], budget).range()
+    return new Elimination(this.inequalities.map(copyOf), [step], budget).range()
   }
 
   /** The least solution, watched expressions in their order: their values, or that there is none, or that the budget ended. */
   least(budget: Budget): readonly number[] | 'none' | 'unknown' {
     if (!this.feasible) return 'none'
-    const inequalities = this.inequalities.map((row) => [...row])
-    return new Elimination(
-      inequalities,
-      this.watched.map((row) => [...row]),
-      budget,
-    ).least()
+    return new Elimination(this.inequalities.map(copyOf), this.watched.map(copyOf), budget).least()
   }
 
   /**
@@ -102,9 +102,8 @@ export class IntegerSystem {
    * solution. Every solution's steps are among them.
    */
   differences(pairs: readonly (readonly [a: number, b: number])[], budget: Budget): { steps: Row[]; inequalities: Row[] } | undefined {
-    const inequalities = this.inequalities.map((row) => [...row])
     const steps = pairs.map(([a, b]) => this.difference(a, b, 0))
-    const projected = new Elimination(inequalities, steps, budget).projection()
+    const projected = new Elimination(this.inequalities.map(copyOf), steps, budget).projection()
     return projected && { steps: projected.targets, inequalities: projected.inequalities }
   }
 
@@ -185,4 +184,8 @@ export class IntegerSystem {
       return
     }
   }
+}
+
+function copyOf(row: Row): Row {
+  return row.slice()
 }

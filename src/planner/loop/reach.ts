@@ -51,6 +51,18 @@ function askedOf(reach: Reach): Asked {
   return known
 }
 
+/** The same conflicts with reaches of their own: what is asked of these takes no work from what is asked of the others. */
+export function withOwnReaches<T extends { readonly vector: Vector }>(conflicts: readonly T[]): T[] {
+  const copies = new Map<Reach, Reach>()
+  return conflicts.map((conflict) => {
+    const { reach } = conflict.vector
+    if (reach === undefined) return conflict
+    const copy = copies.get(reach) ?? { ...reach }
+    copies.set(reach, copy)
+    return { ...conflict, vector: Object.assign([...conflict.vector], { reach: copy }) }
+  })
+}
+
 /** How far a form goes along the steps, as far as that is known. */
 export function rangeAlong(form: Form, reach: Reach): Range {
   const { ranges } = askedOf(reach)

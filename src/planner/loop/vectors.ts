@@ -33,7 +33,7 @@ export function solutionsOf(system: IntegerSystem, extents: Extents, budget: Bud
   for (let axis = 0; axis < rank && equalSoFar.feasible; axis++) {
     const carried = equalSoFar.copy().atLeast(later(axis, rank), earlier(axis), 1)
     solutions.push(...completed(carried, new Array<Distance>(axis).fill(0), extents, budget))
-    equalSoFar.equal(later(axis, rank), earlier(axis), 0)
+    if (axis + 1 < rank) equalSoFar.equal(later(axis, rank), earlier(axis), 0)
   }
   return solutions
 }
