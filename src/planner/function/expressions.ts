@@ -109,7 +109,17 @@ function identifier(l: Lowering, node: Identifier): Value {
 }
 
 function memberOf(l: Lowering, object: Value, name: Value | string, node: AnyNode): Value {
-  return l.verbs.member(l, object, name, node)
+  return l.verbs.member(l, evaluatedWhole(l, object), name, node)
+}
+
+/** Of a literal of which a part is taken, what the other parts could fail with is kept. */
+function evaluatedWhole<V extends Value>(l: Lowering, value: V): V {
+  return mayFail(value) ? (l.stabilizedValue(value) as V) : value // which keeps the kind
+}
+
+function mayFail(value: Value): boolean {
+  if (value.kind === 'tuple') return value.items.some((item) => mayFail(item) || (item.kind === 'expr' && !isPlain(item.expr)))
+  return value.kind === 'record' && mayFail({ kind: 'tuple', items: value.fields.map((field) => field.value) })
 }
 
 /** `a && b`, where evaluating b may emit statements that must run only if it is reached. */
@@ -336,18 +346,28 @@ function objectLiteral(l: Lowering, node: Expression & { type: 'ObjectExpression
     work.push(() => lowerExpression(l, property.value))
   }
   const values = l.inOrder(work)
+  const fields = joinedFields(l, names, values, node)
+  if (fields === undefined) return REFUSED
+  if (!mayFail({ kind: 'tuple', items: fields.overwritten })) return { kind: 'record', fields: fields.joined }
+  const kept = values.map((value) => l.stabilizedValue(value))
+  return { kind: 'record', fields: joinedFields(l, names, kept, node)?.joined ?? [] }
+}
+
+function joinedFields(l: Lowering, names: readonly (string | undefined)[], values: readonly Value[], node: AnyNode) {
   const fields = new Map<string, Value>()
+  const overwritten: Value[] = []
   for (const [i, value] of values.entries()) {
     const name = names[i]
-    if (value.kind === 'refused') return REFUSED
-    if (name !== undefined) fields.set(name, value)
-    else {
-      const spread = fieldsOfValue(l, value, node)
-      if (spread === undefined) return REFUSED
-      for (const field of spread) fields.set(field.name, field.value)
+    if (value.kind === 'refused') return undefined
+    const given = name === undefined ? fieldsOfValue(l, value, node) : [{ name, value }]
+    if (given === undefined) return undefined
+    for (const field of given) {
+      const old = fields.get(field.name)
+      if (old !== undefined) overwritten.push(old)
+      fields.set(field.name, field.value)
     }
   }
-  return { kind: 'record', fields: [...fields].map(([name, value]) => ({ name, value })) }
+  return { joined: [...fields].map(([name, value]) => ({ name, value })), overwritten }
 }
 
 function literalName(l: Lowering, property: { readonly key: Expression; readonly computed: boolean }): string | undefined {

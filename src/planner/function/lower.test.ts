@@ -340,6 +340,27 @@ test('what grows without bound once it is written out is refused', () => {
   )
 })
 
+test('parts of a literal that are not taken are evaluated all the same', () => {
+  expect(
+    range(([i], { W }) => {
+      W.set(i, 0, [W.get(i, 9), i][1])
+    }),
+  ).toBe('let temp = W[@0, 9]\nW[@0, 0] = @0')
+  expect(
+    range(([i], { W }) => {
+      W.set(i, 0, { p: { q: i, r: W.get(i, 9) }, s: 1 }.s)
+    }),
+  ).toBe('let temp = W[@0, 9]\nW[@0, 0] = 1')
+  expect(
+    range(([i], { W }) => {
+      const base = { p: W.get(i, 8) }
+      const last: { q?: number } = { q: i }
+      const whole = { ...base, q: W.get(i, 9), ...last }
+      W.set(i, 0, whole.p + whole.q)
+    }),
+  ).toBe('let temp = W[@0, 8]\nlet temp$1 = W[@0, 9]\nW[@0, 0] = (temp + @0)')
+})
+
 test('switch', () => {
   expect(
     row((r) => {

@@ -171,6 +171,7 @@ export class Lowering {
   isStable(expr: Expr, budget = 3): boolean {
     switch (expr.kind) {
       case 'Literal':
+        return typeof expr.value !== 'bigint' // with which arithmetic may fail
       case 'Parameter':
       case 'Input':
       case 'Key':
