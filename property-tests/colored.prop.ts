@@ -13,7 +13,6 @@ import { Holding, inputsOf, type Machine, runRandomLoop, startMachine, TURNS } f
 import { expectSame, plainOutcome } from './plainOutcome.ts'
 
 const RUN = announcedRun('colored.prop.ts')
-const TIMEOUT_MS = 100 * RUN.numRuns + 60_000
 const WORKERS = [1, 2, 3, 8]
 
 let machine: Machine
@@ -41,31 +40,23 @@ async function hasTheBitsOfTheSerialOrder(loop: RandomLoop, options: LoopOptions
   }
 }
 
-test(
-  'any number of workers gives the bits of plain JavaScript in the serial order',
-  async () => {
-    await fc.assert(
-      fc.asyncProperty(indexedLoop(), partitions, several, (loop, count, workers) =>
-        hasTheBitsOfTheSerialOrder(loop, count === undefined ? {} : { partitions: count }, workers),
-      ),
-      RUN,
-    )
-  },
-  TIMEOUT_MS,
-)
+test('any number of workers gives the bits of plain JavaScript in the serial order', async () => {
+  await fc.assert(
+    fc.asyncProperty(indexedLoop(), partitions, several, (loop, count, workers) =>
+      hasTheBitsOfTheSerialOrder(loop, count === undefined ? {} : { partitions: count }, workers),
+    ),
+    RUN,
+  )
+})
 
-test(
-  'the exception of a body is the one that the serial order meets first',
-  async () => {
-    await fc.assert(
-      fc.asyncProperty(indexedLoop({ throws: true }), partitions, several, (loop, count, workers) =>
-        hasTheBitsOfTheSerialOrder(loop, count === undefined ? {} : { partitions: count }, workers),
-      ),
-      RUN,
-    )
-  },
-  TIMEOUT_MS,
-)
+test('the exception of a body is the one that the serial order meets first', async () => {
+  await fc.assert(
+    fc.asyncProperty(indexedLoop({ throws: true }), partitions, several, (loop, count, workers) =>
+      hasTheBitsOfTheSerialOrder(loop, count === undefined ? {} : { partitions: count }, workers),
+    ),
+    RUN,
+  )
+})
 
 test('each kind of finding comes up', async () => {
   const kinds = new Map<string, number>()

@@ -134,7 +134,7 @@ function note(task: GroupTask): void {
   reached.set(how, (reached.get(how) ?? 0) + 1)
 }
 
-test('groups, however many workers share them, and in whichever way', { timeout: 600_000 }, async () => {
+test('groups, however many workers share them, and in whichever way', async () => {
   await fc.assert(
     fc.asyncProperty(
       keys,

@@ -133,7 +133,7 @@ function conflictsOf(loop: RandomLoop, reduced: readonly number[]): [number, num
 test('iterations in conflict run one after the other, in the order that is stated', async () => {
   await fc.assert(fc.asyncProperty(indexedLoop(), partitions, iterationNs, ordersConflicts), RUN)
   for (const kind of ['components', 'levels', 'colors', 'nothing']) expect(found.get(kind) ?? 0, kind).toBeGreaterThan(RUN.numRuns / 100)
-}, 120_000)
+})
 
 test('the race check holds a run to what was found', async () => {
   let reported = 0
@@ -174,7 +174,7 @@ test('the race check holds a run to what was found', async () => {
     RUN,
   )
   expect(reported).toBeGreaterThan(RUN.numRuns / 10)
-}, 120_000)
+})
 
 /** What may change between two runs of a loop. */
 const change = fc.oneof(
@@ -221,4 +221,4 @@ test('a finding is forgotten when what it rests on changes', async () => {
     }),
     RUN,
   )
-}, 120_000)
+})

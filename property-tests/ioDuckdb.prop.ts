@@ -72,7 +72,7 @@ test('DuckDB reads what is written here', async () => {
     ),
     { numRuns: RUNS },
   )
-}, 600_000)
+})
 
 test('every type that DuckDB writes is read, or refused by name', async () => {
   const path = join(folder, 'theirs.parquet')

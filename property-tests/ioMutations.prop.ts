@@ -109,7 +109,7 @@ test('Parquet files written here: right values or a SourceError', async () => {
       { numRuns: RUNS / 2 },
     )
   }
-}, 600_000)
+})
 
 const CORPUS = fileURLToPath(new URL('../../shared/corpora/parquet-testing/data', import.meta.url))
 const foreign = existsSync(CORPUS)
@@ -147,4 +147,4 @@ test('Arrow files: values or a SourceError, in time', async () => {
     }),
     { numRuns: RUNS },
   )
-}, 600_000)
+})

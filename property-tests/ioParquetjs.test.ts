@@ -118,7 +118,7 @@ test("files written with { compatibility: 'v1' } load in parquetjs-lite with the
     ),
     { numRuns: RUNS },
   )
-}, 600_000)
+})
 
 test.each(['UNCOMPRESSED', 'GZIP', 'SNAPPY'])('files of parquetjs-lite load here, compression %s', async (compression) => {
   const path = join(folder, `${compression}.parquet`)

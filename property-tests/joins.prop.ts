@@ -71,7 +71,7 @@ function hasNull(key: unknown): boolean {
   return key === null || (typeof key === 'object' && !Array.isArray(key) && Object.values(key).includes(null))
 }
 
-test('joins, however many workers share them', { timeout: 600_000 }, async () => {
+test('joins, however many workers share them', async () => {
   let shared = 0
   await fc.assert(
     fc.asyncProperty(
@@ -139,7 +139,7 @@ const isPositive: UserFunction = lowerFunction((r: { readonly x: number }) => r.
   inputs: [rowBatch(['x'], [columnFromValues([], { kind: 'f64' })], 0).element],
 }).fn
 
-test('folds of semi-joins and anti-joins, with filters on both sides of the join', { timeout: 600_000 }, async () => {
+test('folds of semi-joins and anti-joins, with filters on both sides of the join', async () => {
   let folded = 0
   await fc.assert(
     fc.asyncProperty(

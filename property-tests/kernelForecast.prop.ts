@@ -12,7 +12,6 @@ import { announcedRun } from './lawRuns.ts'
 import { Holding, inputsOf, type Machine, startMachine } from './loopRuns.ts'
 
 const RUN = announcedRun('kernelForecast.prop.ts')
-const TIMEOUT_MS = 20 * RUN.numRuns + 60_000
 
 let machine: Machine
 beforeAll(() => {
@@ -20,27 +19,23 @@ beforeAll(() => {
 })
 afterAll(() => machine.stop())
 
-test(
-  'the kernel is forecast as it will be',
-  () => {
-    fc.assert(
-      fc.property(fc.oneof(scheduledLoop(), randomLoop({ inside: true })), (loop) => {
-        const holding = new Holding(machine.arena)
-        const { inputs } = inputsOf(loop, { partitions: 2 }, holding)
-        const pool = machine.pools.get(2)
-        if (pool === undefined) throw new Error('No pool.')
-        const prepared = prepareLoop(inputs, { pool, arena: machine.arena })
-        try {
-          const forecast = kernelForecast({ ...inputs, buffers: new Map() })
-          expect(forecast?.kernel).toEqual(prepared.kernel)
-          if (forecast !== undefined) expect(forecast.innerLoops).toEqual(prepared.innerLoops)
-        } finally {
-          prepared.dispose()
-          holding.free()
-        }
-      }),
-      RUN,
-    )
-  },
-  TIMEOUT_MS,
-)
+test('the kernel is forecast as it will be', () => {
+  fc.assert(
+    fc.property(fc.oneof(scheduledLoop(), randomLoop({ inside: true })), (loop) => {
+      const holding = new Holding(machine.arena)
+      const { inputs } = inputsOf(loop, { partitions: 2 }, holding)
+      const pool = machine.pools.get(2)
+      if (pool === undefined) throw new Error('No pool.')
+      const prepared = prepareLoop(inputs, { pool, arena: machine.arena })
+      try {
+        const forecast = kernelForecast({ ...inputs, buffers: new Map() })
+        expect(forecast?.kernel).toEqual(prepared.kernel)
+        if (forecast !== undefined) expect(forecast.innerLoops).toEqual(prepared.innerLoops)
+      } finally {
+        prepared.dispose()
+        holding.free()
+      }
+    }),
+    RUN,
+  )
+})

@@ -8,7 +8,6 @@ import { readCaptures } from '../src/planner/function/captures.ts'
 import { announcedRun } from './lawRuns.ts'
 
 const RUN = announcedRun('lastingNames.prop.ts')
-const TIMEOUT_MS = 300 * RUN.numRuns + 60_000
 /** More than it takes for the text to be read. */
 const LOOKS_AT_ONCE = 6
 const NAMES = ['a', 'b', 'c'] as const
@@ -93,43 +92,39 @@ function textOfBlock({ of, name, body }: Statement & { readonly kind: 'block' })
 
 let imported = 0
 
-test(
-  'names are read as the function sees them',
-  async () => {
-    await fc.assert(
-      fc.asyncProperty(
-        fc.tuple(...NAMES.map(() => fc.constantFrom('const', 'let', 'export let', 'export const'))),
-        body,
-        fc.array(fc.nat(), { minLength: 3, maxLength: 3 }),
-        async (kinds, body, changes) => {
-          const declared = kinds.map((kind, i) => `${kind} ${NAMES[i]} = ${-1 - i}`).join('\n')
-          const text = `${declared}\nexport function make(capture, later, next) { ${textOf(body, { isFunction: true, params: [] })}\n}`
-          const { make } = (await import(`data:text/javascript,${encodeURIComponent(`${text}\n// ${imported++}`)}`)) as {
-            make(capture: (f: () => unknown[]) => void, later: (change: () => void) => void, next: () => number): void
-          }
-          const functions: (() => unknown[])[] = []
-          const later: (() => void)[] = []
-          let values = 0
-          make(
-            (f) => {
-              functions.push(f)
-              for (let look = 0; look < LOOKS_AT_ONCE; look++) check(f, text)
-            },
-            (change) => later.push(change),
-            () => ++values,
-          )
-          for (const change of changes) {
-            for (const f of functions) check(f, text)
-            later[change % Math.max(1, later.length)]?.()
-          }
+test('names are read as the function sees them', async () => {
+  await fc.assert(
+    fc.asyncProperty(
+      fc.tuple(...NAMES.map(() => fc.constantFrom('const', 'let', 'export let', 'export const'))),
+      body,
+      fc.array(fc.nat(), { minLength: 3, maxLength: 3 }),
+      async (kinds, body, changes) => {
+        const declared = kinds.map((kind, i) => `${kind} ${NAMES[i]} = ${-1 - i}`).join('\n')
+        const text = `${declared}\nexport function make(capture, later, next) { ${textOf(body, { isFunction: true, params: [] })}\n}`
+        const { make } = (await import(`data:text/javascript,${encodeURIComponent(`${text}\n// ${imported++}`)}`)) as {
+          make(capture: (f: () => unknown[]) => void, later: (change: () => void) => void, next: () => number): void
+        }
+        const functions: (() => unknown[])[] = []
+        const later: (() => void)[] = []
+        let values = 0
+        make(
+          (f) => {
+            functions.push(f)
+            for (let look = 0; look < LOOKS_AT_ONCE; look++) check(f, text)
+          },
+          (change) => later.push(change),
+          () => ++values,
+        )
+        for (const change of changes) {
           for (const f of functions) check(f, text)
-        },
-      ),
-      RUN,
-    )
-  },
-  TIMEOUT_MS,
-)
+          later[change % Math.max(1, later.length)]?.()
+        }
+        for (const f of functions) check(f, text)
+      },
+    ),
+    RUN,
+  )
+})
 
 function check(f: () => unknown[], text: string): void {
   let seen: unknown[]

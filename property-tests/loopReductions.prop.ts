@@ -15,8 +15,6 @@ import { announcedRun } from './lawRuns.ts'
 import { elementsOf, Holding, type Machine, startMachine } from './loopRuns.ts'
 
 const RUN = announcedRun('loopReductions.prop.ts')
-const RUNS = RUN.numRuns
-const TIMEOUT_MS = 30 * RUNS + 60_000
 const WORKERS = [1, 2, 8]
 /** Elements of the array that loops add to. */
 const BINS = 7
@@ -206,32 +204,24 @@ function byTheTree(loop: Reduction, order: Int32Array): unknown[] {
   ]
 }
 
-test(
-  'reductions have the same bits for any number of workers, and accumulators those of the tree',
-  async () => {
-    const law = fc.asyncProperty(reductions, async (loop) => {
-      const alone = await run(loop, 1, loop.partitions)
-      expectSameBits('accumulators and the tree', alone.values, byTheTree(loop, alone.order))
-      for (const workers of WORKERS.slice(1)) {
-        const outcome = await run(loop, workers, loop.partitions)
-        expectSameBits(`accumulators on ${workers} workers`, outcome.values, alone.values)
-        expectSameBits(`arrays on ${workers} workers`, outcome.bins, alone.bins)
-      }
-    })
-    await fc.assert(law, RUN)
-  },
-  TIMEOUT_MS,
-)
+test('reductions have the same bits for any number of workers, and accumulators those of the tree', async () => {
+  const law = fc.asyncProperty(reductions, async (loop) => {
+    const alone = await run(loop, 1, loop.partitions)
+    expectSameBits('accumulators and the tree', alone.values, byTheTree(loop, alone.order))
+    for (const workers of WORKERS.slice(1)) {
+      const outcome = await run(loop, workers, loop.partitions)
+      expectSameBits(`accumulators on ${workers} workers`, outcome.values, alone.values)
+      expectSameBits(`arrays on ${workers} workers`, outcome.bins, alone.bins)
+    }
+  })
+  await fc.assert(law, RUN)
+})
 
-test(
-  'accumulators have the same bits wherever blocks are cut, in key order',
-  async () => {
-    const law = fc.asyncProperty(reductions, fc.integer({ min: 1, max: 30 }), async (loop, partitions) => {
-      const inKeyOrder: Reduction =
-        loop.schedule.kind === '2d' ? { ...loop, schedule: { kind: 'independent' }, order: 'serial' } : { ...loop, order: 'serial' }
-      expectSameBits('accumulators', (await run(inKeyOrder, 2, partitions)).values, (await run(inKeyOrder, 1, loop.partitions)).values)
-    })
-    await fc.assert(law, RUN)
-  },
-  TIMEOUT_MS,
-)
+test('accumulators have the same bits wherever blocks are cut, in key order', async () => {
+  const law = fc.asyncProperty(reductions, fc.integer({ min: 1, max: 30 }), async (loop, partitions) => {
+    const inKeyOrder: Reduction =
+      loop.schedule.kind === '2d' ? { ...loop, schedule: { kind: 'independent' }, order: 'serial' } : { ...loop, order: 'serial' }
+    expectSameBits('accumulators', (await run(inKeyOrder, 2, partitions)).values, (await run(inKeyOrder, 1, loop.partitions)).values)
+  })
+  await fc.assert(law, RUN)
+})

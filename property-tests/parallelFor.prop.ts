@@ -12,8 +12,6 @@ import { type Machine, runPlainly, runRandomLoop, startMachine } from './loopRun
 import { expectSame, plainOutcome } from './plainOutcome.ts'
 
 const RUN = announcedRun('parallelFor.prop.ts')
-const RUNS = RUN.numRuns
-const TIMEOUT_MS = 20 * RUNS + 60_000
 
 const WORKERS = [1, 2, 3, 8]
 let machine: Machine
@@ -36,45 +34,33 @@ async function hasTheBitsOfTheSerialOrder(loop: RandomLoop, options: LoopOptions
   }
 }
 
-test(
-  'any number of workers gives the bits of plain JavaScript in the serial order',
-  async () => {
-    await fc.assert(
-      fc.asyncProperty(randomLoop({ inside: true }), partitions, balance, (loop, count, how) =>
-        hasTheBitsOfTheSerialOrder(loop, { partitions: count, balance: how }),
-      ),
-      RUN,
-    )
-  },
-  TIMEOUT_MS,
-)
+test('any number of workers gives the bits of plain JavaScript in the serial order', async () => {
+  await fc.assert(
+    fc.asyncProperty(randomLoop({ inside: true }), partitions, balance, (loop, count, how) =>
+      hasTheBitsOfTheSerialOrder(loop, { partitions: count, balance: how }),
+    ),
+    RUN,
+  )
+})
 
-test(
-  'the same for loops of every schedule, with blocks of several rows and chunks',
-  async () => {
-    const loops = fc.oneof({ weight: 9, arbitrary: scheduledLoop() }, { weight: 1, arbitrary: scheduledLoop({ largest: 110 }) })
-    await fc.assert(
-      fc.asyncProperty(loops, partitions, balance, (loop, count, how) =>
-        hasTheBitsOfTheSerialOrder(loop, { partitions: count, balance: how }),
-      ),
-      RUN,
-    )
-  },
-  TIMEOUT_MS,
-)
+test('the same for loops of every schedule, with blocks of several rows and chunks', async () => {
+  const loops = fc.oneof({ weight: 9, arbitrary: scheduledLoop() }, { weight: 1, arbitrary: scheduledLoop({ largest: 110 }) })
+  await fc.assert(
+    fc.asyncProperty(loops, partitions, balance, (loop, count, how) =>
+      hasTheBitsOfTheSerialOrder(loop, { partitions: count, balance: how }),
+    ),
+    RUN,
+  )
+})
 
-test(
-  'the exception of a body is the one that the serial order meets first',
-  async () => {
-    await fc.assert(
-      fc.asyncProperty(scheduledLoop({ throws: true }), partitions, async (loop, count) => {
-        for (const workers of WORKERS) {
-          const outcome = await runRandomLoop(machine, workers, loop, { partitions: count })
-          expectSame(outcome, plainOutcome(loop, outcome.order), loop, `${workers} workers and plain JavaScript`)
-        }
-      }),
-      RUN,
-    )
-  },
-  TIMEOUT_MS,
-)
+test('the exception of a body is the one that the serial order meets first', async () => {
+  await fc.assert(
+    fc.asyncProperty(scheduledLoop({ throws: true }), partitions, async (loop, count) => {
+      for (const workers of WORKERS) {
+        const outcome = await runRandomLoop(machine, workers, loop, { partitions: count })
+        expectSame(outcome, plainOutcome(loop, outcome.order), loop, `${workers} workers and plain JavaScript`)
+      }
+    }),
+    RUN,
+  )
+})

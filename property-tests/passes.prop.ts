@@ -11,7 +11,6 @@ import { announcedRun } from './lawRuns.ts'
 import { type Machine, type Outcome, runSeveralPasses, startMachine } from './loopRuns.ts'
 
 const RUN = announcedRun('passes.prop.ts')
-const TIMEOUT_MS = 20 * RUN.numRuns + 60_000
 
 const WORKERS = [2, 3, 8]
 let machine: Machine
@@ -20,33 +19,29 @@ beforeAll(() => {
 })
 afterAll(() => machine.stop())
 
-test(
-  'passes in a row have the bits of passes one by one',
-  async () => {
-    const loops = fc.oneof(
-      { weight: 2, arbitrary: scheduledLoop() },
-      { weight: 1, arbitrary: scheduledLoop({ throws: true }) },
-      { weight: 1, arbitrary: steppedLoop() },
-      { weight: 1, arbitrary: randomLoop({ inside: true }) },
-    )
-    await fc.assert(
-      fc.asyncProperty(
-        loops,
-        fc.integer({ min: 2, max: 6 }),
-        fc.integer({ min: 1, max: 5 }),
-        fc.constantFrom(...WORKERS),
-        async (loop, passes, partitions, workers) => {
-          const alone = await runSeveralPasses(machine, 1, loop, { partitions, passes, inARow: false })
-          const inARow = await runSeveralPasses(machine, workers, loop, { partitions, passes, inARow: true })
-          if (isSame(inARow, alone)) return
-          throw new Error(`${workers} workers differ:\n${JSON.stringify(alone)}\n${JSON.stringify(inARow)}\n${loop.source}`)
-        },
-      ),
-      RUN,
-    )
-  },
-  TIMEOUT_MS,
-)
+test('passes in a row have the bits of passes one by one', async () => {
+  const loops = fc.oneof(
+    { weight: 2, arbitrary: scheduledLoop() },
+    { weight: 1, arbitrary: scheduledLoop({ throws: true }) },
+    { weight: 1, arbitrary: steppedLoop() },
+    { weight: 1, arbitrary: randomLoop({ inside: true }) },
+  )
+  await fc.assert(
+    fc.asyncProperty(
+      loops,
+      fc.integer({ min: 2, max: 6 }),
+      fc.integer({ min: 1, max: 5 }),
+      fc.constantFrom(...WORKERS),
+      async (loop, passes, partitions, workers) => {
+        const alone = await runSeveralPasses(machine, 1, loop, { partitions, passes, inARow: false })
+        const inARow = await runSeveralPasses(machine, workers, loop, { partitions, passes, inARow: true })
+        if (isSame(inARow, alone)) return
+        throw new Error(`${workers} workers differ:\n${JSON.stringify(alone)}\n${JSON.stringify(inARow)}\n${loop.source}`)
+      },
+    ),
+    RUN,
+  )
+})
 
 function isSame(a: Outcome, b: Outcome): boolean {
   const lists = (outcome: Outcome): (readonly unknown[])[] => [...outcome.arrays, outcome.total as unknown[]] // of the passes

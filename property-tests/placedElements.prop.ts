@@ -9,7 +9,6 @@ import { Session } from '../src/index.ts'
 import { announcedRun } from './lawRuns.ts'
 
 const RUN = announcedRun('placedElements.prop.ts')
-const TIMEOUT_MS = 300 * RUN.numRuns + 60_000
 
 const sessions: Session[] = []
 beforeAll(async () => {
@@ -35,84 +34,80 @@ const program = fc.record({
   order: fc.constantFrom('any' as const, 'serial' as const),
 })
 
-test(
-  'elements have the values of the plain loop in every pass',
-  async () => {
-    await fc.assert(
-      fc.asyncProperty(program, async ({ keys, steps, partitions, own, order }) => {
-        for (const session of sessions) {
-          const sorted = [...keys].sort((a, b) => a[0] - b[0] || a[1] - b[1])
-          const elements = new Map(sorted.map(([r, c], i) => [`${r},${c}`, 0.1 * i + 1]))
-          const matrix = session
-            .fromColumns({ r: sorted.map(([r]) => r), c: sorted.map(([, c]) => c), v: [...elements.values()] })
-            .index((row) => [row.r, row.c], { shape: [SIDE, SIDE], storage: 'sparse' })
-            .map((row) => row.v)
-            .materialize()
-          const W = session.fill([SIDE], 1, { dtype: 'f64' })
-          const H = session.fill([SIDE], 1, { dtype: 'f64' })
-          const options = { order, partitions }
-          const loop =
-            own === 'reads'
+test('elements have the values of the plain loop in every pass', async () => {
+  await fc.assert(
+    fc.asyncProperty(program, async ({ keys, steps, partitions, own, order }) => {
+      for (const session of sessions) {
+        const sorted = [...keys].sort((a, b) => a[0] - b[0] || a[1] - b[1])
+        const elements = new Map(sorted.map(([r, c], i) => [`${r},${c}`, 0.1 * i + 1]))
+        const matrix = session
+          .fromColumns({ r: sorted.map(([r]) => r), c: sorted.map(([, c]) => c), v: [...elements.values()] })
+          .index((row) => [row.r, row.c], { shape: [SIDE, SIDE], storage: 'sparse' })
+          .map((row) => row.v)
+          .materialize()
+        const W = session.fill([SIDE], 1, { dtype: 'f64' })
+        const H = session.fill([SIDE], 1, { dtype: 'f64' })
+        const options = { order, partitions }
+        const loop =
+          own === 'reads'
+            ? session.loop(
+                matrix,
+                { W, H },
+                (value, [r, c], { W, H }) => {
+                  W.set(r, W.get(r) * 0.5 + value * H.get(c))
+                  H.set(c, H.get(c) * 0.75 + value)
+                },
+                options,
+              )
+            : own === 'returns'
               ? session.loop(
                   matrix,
                   { W, H },
                   (value, [r, c], { W, H }) => {
                     W.set(r, W.get(r) * 0.5 + value * H.get(c))
                     H.set(c, H.get(c) * 0.75 + value)
+                    return value * 0.5
                   },
                   options,
                 )
-              : own === 'returns'
-                ? session.loop(
-                    matrix,
-                    { W, H },
-                    (value, [r, c], { W, H }) => {
-                      W.set(r, W.get(r) * 0.5 + value * H.get(c))
-                      H.set(c, H.get(c) * 0.75 + value)
-                      return value * 0.5
-                    },
-                    options,
-                  )
-                : session.loop(
-                    matrix,
-                    { W, H, M: matrix },
-                    (value, [r, c], { W, H, M }) => {
-                      W.set(r, W.get(r) * 0.5 + value * H.get(c))
-                      H.set(c, H.get(c) * 0.75 + value)
-                      M.set(r, c, value * 0.5)
-                    },
-                    options,
-                  )
-          const halved = session.loop(matrix, {}, (value) => value * 0.5)
-          const [w, h] = [new Float64Array(SIDE).fill(1), new Float64Array(SIDE).fill(1)]
-          for (const one of steps) {
-            if (one.kind === 'set') {
-              const key = sorted[one.which % sorted.length] ?? [0, 0]
-              await matrix.set(key, one.value)
-              elements.set(key.join(), one.value)
-            } else if (one.kind === 'loop') {
-              await halved.run()
-              for (const [key, value] of elements) elements.set(key, value * 0.5)
-            } else {
-              await loop.run()
-              const visited = await loop.serialOrder()
-              for (let i = 0; i < visited.length; i += 2) {
-                const [r, c] = [visited[i] ?? 0, visited[i + 1] ?? 0]
-                const value = elements.get(`${r},${c}`) ?? Number.NaN
-                w[r] = (w[r] ?? 0) * 0.5 + value * (h[c] ?? 0)
-                h[c] = (h[c] ?? 0) * 0.75 + value
-                if (own !== 'reads') elements.set(`${r},${c}`, value * 0.5)
-              }
+              : session.loop(
+                  matrix,
+                  { W, H, M: matrix },
+                  (value, [r, c], { W, H, M }) => {
+                    W.set(r, W.get(r) * 0.5 + value * H.get(c))
+                    H.set(c, H.get(c) * 0.75 + value)
+                    M.set(r, c, value * 0.5)
+                  },
+                  options,
+                )
+        const halved = session.loop(matrix, {}, (value) => value * 0.5)
+        const [w, h] = [new Float64Array(SIDE).fill(1), new Float64Array(SIDE).fill(1)]
+        for (const one of steps) {
+          if (one.kind === 'set') {
+            const key = sorted[one.which % sorted.length] ?? [0, 0]
+            await matrix.set(key, one.value)
+            elements.set(key.join(), one.value)
+          } else if (one.kind === 'loop') {
+            await halved.run()
+            for (const [key, value] of elements) elements.set(key, value * 0.5)
+          } else {
+            await loop.run()
+            const visited = await loop.serialOrder()
+            for (let i = 0; i < visited.length; i += 2) {
+              const [r, c] = [visited[i] ?? 0, visited[i + 1] ?? 0]
+              const value = elements.get(`${r},${c}`) ?? Number.NaN
+              w[r] = (w[r] ?? 0) * 0.5 + value * (h[c] ?? 0)
+              h[c] = (h[c] ?? 0) * 0.75 + value
+              if (own !== 'reads') elements.set(`${r},${c}`, value * 0.5)
             }
           }
-          expect([...(await W.toTypedArray())]).toEqual([...w])
-          expect([...(await H.toTypedArray())]).toEqual([...h])
-          expect(await matrix.collect()).toEqual([...elements.values()])
-          for (const array of [matrix, W, H]) await array.release()
         }
-      }),
-      RUN,
-    )
-  },
-  TIMEOUT_MS,
-)
+        expect([...(await W.toTypedArray())]).toEqual([...w])
+        expect([...(await H.toTypedArray())]).toEqual([...h])
+        expect(await matrix.collect()).toEqual([...elements.values()])
+        for (const array of [matrix, W, H]) await array.release()
+      }
+    }),
+    RUN,
+  )
+})

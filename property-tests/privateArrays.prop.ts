@@ -18,7 +18,6 @@ import { plainOutcome } from './plainOutcome.ts'
 
 const RUN = announcedRun('privateArrays.prop.ts')
 // Far above what a run takes, for machines under load.
-const TIMEOUT_MS = 200 * RUN.numRuns + 60_000
 const WORKERS = [1, 2, 3, 8]
 
 let machine: Machine
@@ -35,80 +34,64 @@ function anyLoop(throws: boolean): fc.Arbitrary<RandomLoop> {
   return fc.oneof(scheduledLoop({ throws }), steppedLoop({ throws }), stencil({ throws }), indexedLoop({ throws })).map(withScratch)
 }
 
-test(
-  'a scratch array changes neither the schedule nor the bits of the serial order',
-  async () => {
-    const kinds = new Map<string, number>()
-    await fc.assert(
-      fc.asyncProperty(anyLoop(false), partitions, kernels, fc.constantFrom(...WORKERS), async (loop, count, kernel, workers) => {
-        const { schedule, privateArrays } = analyzeLoop(loop.spec)
-        if (privateArrays.length > 0) kinds.set(schedule.kind, (kinds.get(schedule.kind) ?? 0) + 1)
+test('a scratch array changes neither the schedule nor the bits of the serial order', async () => {
+  const kinds = new Map<string, number>()
+  await fc.assert(
+    fc.asyncProperty(anyLoop(false), partitions, kernels, fc.constantFrom(...WORKERS), async (loop, count, kernel, workers) => {
+      const { schedule, privateArrays } = analyzeLoop(loop.spec)
+      if (privateArrays.length > 0) kinds.set(schedule.kind, (kinds.get(schedule.kind) ?? 0) + 1)
+      expectPlain(loop, await runRandomLoop(withKernel(kernel), workers, loop, { partitions: count }), workers)
+    }),
+    RUN,
+  )
+  const all = ['independent', '1d', '2d', 'wavefront', 'skewed', 'stepped', 'colored']
+  console.log(`privateArrays.prop.ts: ${JSON.stringify([...kinds])}`)
+  if (RUN.numRuns >= 1_000) expect([...kinds.keys()]).toEqual(expect.arrayContaining(all))
+})
+
+test('the exception of a body is the one that the serial order meets first', async () => {
+  await fc.assert(
+    fc.asyncProperty(anyLoop(true), partitions, kernels, fc.constantFrom(...WORKERS), async (loop, count, kernel, workers) => {
+      expectPlain(loop, await runRandomLoop(withKernel(kernel), workers, loop, { partitions: count }), workers)
+    }),
+    RUN,
+  )
+})
+
+test('loops that fill and read an array in any way have the bits of the serial order', async () => {
+  await fc.assert(
+    fc.asyncProperty(
+      randomLoop({ inside: true, scratch: true }),
+      partitions,
+      kernels,
+      fc.constantFrom(2, 3),
+      async (loop, count, kernel, workers) => {
+        const with1 = await runRandomLoop(withKernel(kernel), 1, loop, { partitions: count })
+        expectPlain(loop, with1, 1)
         expectPlain(loop, await runRandomLoop(withKernel(kernel), workers, loop, { partitions: count }), workers)
-      }),
-      RUN,
-    )
-    const all = ['independent', '1d', '2d', 'wavefront', 'skewed', 'stepped', 'colored']
-    console.log(`privateArrays.prop.ts: ${JSON.stringify([...kinds])}`)
-    if (RUN.numRuns >= 1_000) expect([...kinds.keys()]).toEqual(expect.arrayContaining(all))
-  },
-  TIMEOUT_MS,
-)
+      },
+    ),
+    RUN,
+  )
+})
 
-test(
-  'the exception of a body is the one that the serial order meets first',
-  async () => {
-    await fc.assert(
-      fc.asyncProperty(anyLoop(true), partitions, kernels, fc.constantFrom(...WORKERS), async (loop, count, kernel, workers) => {
-        expectPlain(loop, await runRandomLoop(withKernel(kernel), workers, loop, { partitions: count }), workers)
-      }),
-      RUN,
-    )
-  },
-  TIMEOUT_MS,
-)
-
-test(
-  'loops that fill and read an array in any way have the bits of the serial order',
-  async () => {
-    await fc.assert(
-      fc.asyncProperty(
-        randomLoop({ inside: true, scratch: true }),
-        partitions,
-        kernels,
-        fc.constantFrom(2, 3),
-        async (loop, count, kernel, workers) => {
-          const with1 = await runRandomLoop(withKernel(kernel), 1, loop, { partitions: count })
-          expectPlain(loop, with1, 1)
-          expectPlain(loop, await runRandomLoop(withKernel(kernel), workers, loop, { partitions: count }), workers)
-        },
-      ),
-      RUN,
-    )
-  },
-  TIMEOUT_MS,
-)
-
-test(
-  'passes in a row leave what as many single ones do',
-  async () => {
-    await fc.assert(
-      fc.asyncProperty(
-        anyLoop(false),
-        partitions,
-        fc.constantFrom(2, 3),
-        fc.integer({ min: 2, max: 4 }),
-        async (loop, count, workers, passes) => {
-          const options = { partitions: count, passes }
-          const single = await runSeveralPasses(machine, 1, loop, { ...options, inARow: false })
-          const inARow = await runSeveralPasses(machine, workers, loop, { ...options, inARow: true })
-          expectSame(single, inARow, loop, `single passes of one worker and passes of ${workers} in a row`)
-        },
-      ),
-      RUN,
-    )
-  },
-  TIMEOUT_MS,
-)
+test('passes in a row leave what as many single ones do', async () => {
+  await fc.assert(
+    fc.asyncProperty(
+      anyLoop(false),
+      partitions,
+      fc.constantFrom(2, 3),
+      fc.integer({ min: 2, max: 4 }),
+      async (loop, count, workers, passes) => {
+        const options = { partitions: count, passes }
+        const single = await runSeveralPasses(machine, 1, loop, { ...options, inARow: false })
+        const inARow = await runSeveralPasses(machine, workers, loop, { ...options, inARow: true })
+        expectSame(single, inARow, loop, `single passes of one worker and passes of ${workers} in a row`)
+      },
+    ),
+    RUN,
+  )
+})
 
 function withKernel(kernel: 'js' | undefined): Machine {
   return kernel === undefined ? machine : { ...machine, kernel }

@@ -15,7 +15,6 @@ import { expectPlain } from './plainOutcome.ts'
 const RUN = announcedRun('stepped.prop.ts')
 const RUNS = RUN.numRuns
 // Far above what a run takes, for machines under load.
-const TIMEOUT_MS = 200 * RUNS + 60_000
 
 const WORKERS = [1, 2, 3, 8]
 let machine: Machine
@@ -26,25 +25,21 @@ afterAll(() => machine.stop())
 
 const partitions = fc.oneof(fc.integer({ min: 1, max: 6 }), fc.tuple(fc.integer({ min: 1, max: 5 }), fc.integer({ min: 1, max: 5 })))
 
-test(
-  'loops that run in steps have the bits of plain JavaScript on any number of workers',
-  async () => {
-    const found = new Map<string, number>()
-    await fc.assert(
-      fc.asyncProperty(steppedLoop(), partitions, async (loop, count) => {
-        const kind = kindOf(loop)
-        found.set(kind, (found.get(kind) ?? 0) + 1)
-        for (const workers of WORKERS) expectPlain(loop, await runRandomLoop(machine, workers, loop, { partitions: count }), workers)
-      }),
-      RUN,
-    )
-    const stepped = [...found].filter(([kind]) => kind.startsWith('stepped'))
-    expect(stepped.reduce((sum, [, times]) => sum + times, 0)).toBeGreaterThan(RUNS / 4)
-    // Each of them is at least one loop in sixty; fewer runs are for trying things out.
-    if (RUNS >= 1000) expect(stepped.map(([kind]) => kind)).toEqual(expect.arrayContaining(INSIDE.map((kind) => `stepped, ${kind} inside`)))
-  },
-  TIMEOUT_MS,
-)
+test('loops that run in steps have the bits of plain JavaScript on any number of workers', async () => {
+  const found = new Map<string, number>()
+  await fc.assert(
+    fc.asyncProperty(steppedLoop(), partitions, async (loop, count) => {
+      const kind = kindOf(loop)
+      found.set(kind, (found.get(kind) ?? 0) + 1)
+      for (const workers of WORKERS) expectPlain(loop, await runRandomLoop(machine, workers, loop, { partitions: count }), workers)
+    }),
+    RUN,
+  )
+  const stepped = [...found].filter(([kind]) => kind.startsWith('stepped'))
+  expect(stepped.reduce((sum, [, times]) => sum + times, 0)).toBeGreaterThan(RUNS / 4)
+  // Each of them is at least one loop in sixty; fewer runs are for trying things out.
+  if (RUNS >= 1000) expect(stepped.map(([kind]) => kind)).toEqual(expect.arrayContaining(INSIDE.map((kind) => `stepped, ${kind} inside`)))
+})
 
 const INSIDE = ['independent', '1d', '2d', 'wavefront', 'skewed']
 
@@ -53,18 +48,14 @@ function kindOf({ spec }: RandomLoop): string {
   return schedule.kind === 'stepped' ? `stepped, ${schedule.inner.kind} inside` : schedule.kind
 }
 
-test(
-  'the exception of a loop that runs in steps is the one that the serial order meets first',
-  async () => {
-    await fc.assert(
-      fc.asyncProperty(steppedLoop({ throws: true }), partitions, async (loop, count) => {
-        for (const workers of WORKERS) expectPlain(loop, await runRandomLoop(machine, workers, loop, { partitions: count }), workers)
-      }),
-      RUN,
-    )
-  },
-  TIMEOUT_MS,
-)
+test('the exception of a loop that runs in steps is the one that the serial order meets first', async () => {
+  await fc.assert(
+    fc.asyncProperty(steppedLoop({ throws: true }), partitions, async (loop, count) => {
+      for (const workers of WORKERS) expectPlain(loop, await runRandomLoop(machine, workers, loop, { partitions: count }), workers)
+    }),
+    RUN,
+  )
+})
 
 test('two axes in order, and a step that is a plane with a wavefront inside', async () => {
   const raw: RawStepped = {

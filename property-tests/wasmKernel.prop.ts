@@ -32,7 +32,6 @@ setFlagsFromString('--no-liftoff')
 
 const RUN = announcedRun('wasmKernel.prop.ts')
 const RUNS = RUN.numRuns
-const TIMEOUT_MS = 30 * RUNS + 60_000
 const ITERATIONS = COLUMNS
 const BOX = [2, COLUMNS]
 
@@ -44,61 +43,45 @@ afterAll(() => machine.stop())
 
 const OVER: Readonly<Record<NumericElement, string>> = { none: 'keys', box: 'keys of two axes', number: 'numbers', row: 'rows' }
 for (const element of Object.keys(OVER) as readonly NumericElement[]) {
-  test(
-    `a WebAssembly kernel over ${OVER[element]} does what the JavaScript kernel and the IR do`,
-    () => exactlyAsIr(element, numericBody(element), SHARES),
-    TIMEOUT_MS,
-  )
+  test(`a WebAssembly kernel over ${OVER[element]} does what the JavaScript kernel and the IR do`, () =>
+    exactlyAsIr(element, numericBody(element), SHARES))
 }
 for (const element of ['none', 'box', 'number'] as const) {
-  test(
-    `lanes over ${OVER[element]} do what the JavaScript kernel and the IR do`,
-    () => exactlyAsIr(element, numericBody(element, 'lanes'), LANE_SHARES),
-    TIMEOUT_MS,
-  )
+  test(`lanes over ${OVER[element]} do what the JavaScript kernel and the IR do`, () =>
+    exactlyAsIr(element, numericBody(element, 'lanes'), LANE_SHARES))
 }
 
 for (const element of ['none', 'box', 'number'] as const) {
-  test(
-    `iterations with loops inside, over ${OVER[element]}, do what the JavaScript kernel and the IR do`,
-    () => exactlyAsIr(element, numericBody(element, 'nest'), NEST_SHARES),
-    TIMEOUT_MS,
-  )
+  test(`iterations with loops inside, over ${OVER[element]}, do what the JavaScript kernel and the IR do`, () =>
+    exactlyAsIr(element, numericBody(element, 'nest'), NEST_SHARES))
 }
 
-test(
-  'sweeps over keys of two axes do what the JavaScript kernel and the IR do',
-  () => exactlyAsIr('box', numericBody('box', 'sweep'), { 'two rows at a time': 0.3 }, { box: SWEPT, passes: 2 }),
-  TIMEOUT_MS,
-)
+test('sweeps over keys of two axes do what the JavaScript kernel and the IR do', () =>
+  exactlyAsIr('box', numericBody('box', 'sweep'), { 'two rows at a time': 0.3 }, { box: SWEPT, passes: 2 }))
 
-test(
-  'in fast precision a WebAssembly kernel does the same wherever its iterations are cut',
-  async () => {
-    let singles = 0
-    const picks = fc.array(fc.nat(SPECIAL_NUMBERS.length - 1), { minLength: ITERATIONS, maxLength: ITERATIONS })
-    const elements = fc.constantFrom<NumericElement>('none', 'box', 'number')
-    const body = elements.chain((element) =>
-      fc
-        .oneof(numericBody(element), { weight: 2, arbitrary: numericBody(element, 'single') }, numericBody(element, 'nest'))
-        .map((ir) => ({ ir, element })),
-    )
-    await fc.assert(
-      fc.asyncProperty(body, picks, fc.nat(3), fc.integer({ min: 2, max: 9 }), async (of, chosen, form, partitions) => {
-        const data = { ...of, chosen, form }
-        const whole = await outcomeOf(data, 'wasm', { precision: 'fast', partitions: 1 })
-        const cut = await outcomeOf(data, 'wasm', { precision: 'fast', partitions })
-        if (whole.innerLoops.some((line) => line.includes('lanes of f32'))) singles++
-        const difference = differenceOf(cut.values, whole.values)
-        if (difference !== undefined) throw new Error(`${partitions} partitions: ${difference}\n${irListing(of.ir)}`)
-      }),
-      RUN,
-    )
-    console.log(`fast: {"lanes of f32":${singles}}`)
-    if (RUNS >= FEW_RUNS) expect(singles).toBeGreaterThan(RUNS * 0.05)
-  },
-  TIMEOUT_MS,
-)
+test('in fast precision a WebAssembly kernel does the same wherever its iterations are cut', async () => {
+  let singles = 0
+  const picks = fc.array(fc.nat(SPECIAL_NUMBERS.length - 1), { minLength: ITERATIONS, maxLength: ITERATIONS })
+  const elements = fc.constantFrom<NumericElement>('none', 'box', 'number')
+  const body = elements.chain((element) =>
+    fc
+      .oneof(numericBody(element), { weight: 2, arbitrary: numericBody(element, 'single') }, numericBody(element, 'nest'))
+      .map((ir) => ({ ir, element })),
+  )
+  await fc.assert(
+    fc.asyncProperty(body, picks, fc.nat(3), fc.integer({ min: 2, max: 9 }), async (of, chosen, form, partitions) => {
+      const data = { ...of, chosen, form }
+      const whole = await outcomeOf(data, 'wasm', { precision: 'fast', partitions: 1 })
+      const cut = await outcomeOf(data, 'wasm', { precision: 'fast', partitions })
+      if (whole.innerLoops.some((line) => line.includes('lanes of f32'))) singles++
+      const difference = differenceOf(cut.values, whole.values)
+      if (difference !== undefined) throw new Error(`${partitions} partitions: ${difference}\n${irListing(of.ir)}`)
+    }),
+    RUN,
+  )
+  console.log(`fast: {"lanes of f32":${singles}}`)
+  if (RUNS >= FEW_RUNS) expect(singles).toBeGreaterThan(RUNS * 0.05)
+})
 
 /** Fewer say nothing of how often something occurs. */
 const FEW_RUNS = 500

@@ -22,7 +22,6 @@ import { type NumericElement, numericBody } from './arbitraries/numericBody.ts'
 import { announcedRun } from './lawRuns.ts'
 
 const RUN = announcedRun('wasmText.prop.ts')
-const TIMEOUT_MS = 20 * RUN.numRuns + 60_000
 const FEATURES = { simd: true, threads: true, sat_float_to_int: true, sign_extension: true }
 const assembler = await wabt()
 
@@ -49,61 +48,53 @@ test('every instruction is printed as what it is', () => {
   expect(SCALAR_INSTRUCTIONS.size + SATURATING_INSTRUCTIONS.size + VECTOR_INSTRUCTIONS.size).toBe(152 + 8 + 234)
 })
 
-test(
-  'the text of a loop’s kernel is assembled to its code',
-  () => {
-    let modules = 0
-    const elements = fc.constantFrom<NumericElement>('none', 'box', 'number', 'row')
-    const precisions = fc.constantFrom<'exact' | 'fast'>('exact', 'fast')
-    const loops = fc
-      .tuple(elements, precisions)
-      .chain(([element, precision]) =>
-        numericBody(element, precision === 'fast' ? 'single' : undefined).map((ir) => ({ ir, element, precision })),
-      )
-    fc.assert(
-      fc.property(loops, ({ ir, element, precision }) => {
-        const plan = kernelOf(ir, element, precision)
-        if (plan === undefined || 'because' in plan.wasm) return
-        modules++
-        const bytes = Uint8Array.from(plan.wasm.key, (c) => c.charCodeAt(0))
-        if (reassembled(plan.wasm.text()) !== codeOf(bytes)) throw new Error(irListing(ir))
-      }),
-      RUN,
+test('the text of a loop’s kernel is assembled to its code', () => {
+  let modules = 0
+  const elements = fc.constantFrom<NumericElement>('none', 'box', 'number', 'row')
+  const precisions = fc.constantFrom<'exact' | 'fast'>('exact', 'fast')
+  const loops = fc
+    .tuple(elements, precisions)
+    .chain(([element, precision]) =>
+      numericBody(element, precision === 'fast' ? 'single' : undefined).map((ir) => ({ ir, element, precision })),
     )
-    expect(modules).toBeGreaterThan(0.8 * RUN.numRuns)
-  },
-  TIMEOUT_MS,
-)
+  fc.assert(
+    fc.property(loops, ({ ir, element, precision }) => {
+      const plan = kernelOf(ir, element, precision)
+      if (plan === undefined || 'because' in plan.wasm) return
+      modules++
+      const bytes = Uint8Array.from(plan.wasm.key, (c) => c.charCodeAt(0))
+      if (reassembled(plan.wasm.text()) !== codeOf(bytes)) throw new Error(irListing(ir))
+    }),
+    RUN,
+  )
+  expect(modules).toBeGreaterThan(0.8 * RUN.numRuns)
+})
 
-test(
-  'the text of kernels over columns is assembled to their code',
-  () => {
-    const columns = Object.values(COLUMN_TYPES).map((kind, i) => ({ type: { kind }, nullable: i % 3 !== 0 }))
-    const fields = Object.entries(COLUMN_TYPES).map(([name, kind], i) => ({ name, type: { kind }, nullable: i % 3 !== 0 }))
-    const element: ElementType = { kind: 'row', fields }
-    let modules = 0
-    fc.assert(
-      fc.property(truthFunction, numberFunction, fc.boolean(), (filter, map, asDoubles) => {
-        const steps: Step[] = [
-          { kind: 'FilterExec', f: functionOf(filter) },
-          { kind: 'MapExec', f: functionOf(map), element: { kind: 'unknown' } },
-        ]
-        for (const kernel of [
-          compiled(() => selectKernel(element, columns, steps, { skipsNulls: asDoubles })),
-          compiled(() => valuesKernel(element, columns, steps, { outputs: ['value'], asDoubles, sparse: true })),
-        ]) {
-          if ('because' in kernel) continue
-          modules++
-          if (reassembled(wasmText(kernel.bytes, kernel.names)) !== codeOf(kernel.bytes))
-            throw new Error(`${irListing(filter)}\n${irListing(map)}`)
-        }
-      }),
-      RUN,
-    )
-    expect(modules).toBeGreaterThan(RUN.numRuns)
-  },
-  TIMEOUT_MS,
-)
+test('the text of kernels over columns is assembled to their code', () => {
+  const columns = Object.values(COLUMN_TYPES).map((kind, i) => ({ type: { kind }, nullable: i % 3 !== 0 }))
+  const fields = Object.entries(COLUMN_TYPES).map(([name, kind], i) => ({ name, type: { kind }, nullable: i % 3 !== 0 }))
+  const element: ElementType = { kind: 'row', fields }
+  let modules = 0
+  fc.assert(
+    fc.property(truthFunction, numberFunction, fc.boolean(), (filter, map, asDoubles) => {
+      const steps: Step[] = [
+        { kind: 'FilterExec', f: functionOf(filter) },
+        { kind: 'MapExec', f: functionOf(map), element: { kind: 'unknown' } },
+      ]
+      for (const kernel of [
+        compiled(() => selectKernel(element, columns, steps, { skipsNulls: asDoubles })),
+        compiled(() => valuesKernel(element, columns, steps, { outputs: ['value'], asDoubles, sparse: true })),
+      ]) {
+        if ('because' in kernel) continue
+        modules++
+        if (reassembled(wasmText(kernel.bytes, kernel.names)) !== codeOf(kernel.bytes))
+          throw new Error(`${irListing(filter)}\n${irListing(map)}`)
+      }
+    }),
+    RUN,
+  )
+  expect(modules).toBeGreaterThan(RUN.numRuns)
+})
 
 function functionOf(ir: FunctionIr): UserFunction {
   return { original: () => undefined, text: 'f', span: ir.span, ir, refusals: [] }

@@ -34,4 +34,4 @@ test('the IR of a function means what the function does', () => {
   )
   // the law says nothing about functions that are refused
   expect(lowered / (lowered + refused)).toBeGreaterThan(0.6)
-}, 600_000)
+})
