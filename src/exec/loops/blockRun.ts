@@ -17,7 +17,7 @@ export interface BlockFailure {
   readonly error: unknown
 }
 
-const LARGEST_SLICE = 4096
+const LARGEST_SLICE = 32_768
 /** A slice is the granule of aborting. */
 const SLICE_MS = 5
 /** Blocks far smaller than a slice are run several to a look at the clock, which costs as much as some of them. */

@@ -82,7 +82,7 @@ export function formOf(input: AccumulatorInput): AccumulatorForm {
 }
 
 export interface KernelPlan {
-  /** The kernel as JavaScript, written when it is asked for. */
+  /** The kernel as JavaScript; beside WebAssembly, it is written when it is asked for. */
   readonly text: string
   /** The kernel as WebAssembly, or why it is JavaScript. */
   readonly wasm: WasmDecision | { readonly because: Refusal }
@@ -128,6 +128,7 @@ export function planKernel(
   const wasm = decideWasm(inputs, ir, shape, binding, memory)
   const { extents, arrays, accumulators } = shape
   const text = once(() => loopKernelText(ir, shape))
+  if ('because' in wasm) text() // a body that does not fit its arrays fails here, before any of them is written
   return {
     get text() {
       return text()
