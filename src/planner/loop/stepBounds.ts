@@ -3,7 +3,7 @@
  *
  *     if (j >= i) a.set(Math.ceil(i / 2), Math.floor(j / 2), …)     [1, *], and j goes back by 1 at most: [1, -1..]
  *
- * Bounds are those of all conflicts of an array with the same entries, since one stands for all of them in a plan. A bound that
+ * Bounds are those of all conflicts of an array, whatever its names, with the same entries: one stands for all of them in a plan. A bound that
  * lies as far as half of the axis says nothing of use to a schedule, and is left out.
  */
 import type { Dependence, Distance } from '../../core/loopPlan.ts'
@@ -32,7 +32,7 @@ export function vectorsDescribed(conflicts: readonly Conflict[], extents: Extent
 }
 
 function groupOf({ from, vector }: Conflict): string {
-  return `${from.name} ${vector.join()}`
+  return `${from.array} ${vector.join()}`
 }
 
 function describe(vector: readonly Distance[], members: readonly Vector[], extents: Extents): DescribedVector {
