@@ -90,8 +90,8 @@ export class LoopHandle implements Loop {
   }
 
   explain(options: { readonly format?: 'text' | 'json'; readonly kernel?: boolean } = {}): string {
-    const analyzed = { ...this.#analysis.analyzed, plan: this.plan }
     checkOptions('explain()', options)
+    const analyzed = { ...this.#analysis.analyzed, plan: this.plan }
     const format = options.format === undefined ? {} : { format: options.format }
     return explainLoop(analyzed, { ...format, ...(options.kernel === true ? { kernel: this.#explainedKernel() } : {}) })
   }

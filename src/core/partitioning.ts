@@ -131,3 +131,13 @@ export function cutByHistogram(counts: ArrayLike<number>, parts: number): number
   bounds.push(counts.length)
   return bounds
 }
+
+/** A schedule that cuts elements by where they are. */
+export type Subscripted = Exclude<InnerSchedule, { readonly kind: 'independent' }>
+
+/** Sparse elements of a step are cut by where they are along an axis: a run of positions would be a run of steps. */
+export function bySubscript(inner: InnerSchedule, outer: number, extents: readonly number[]): Subscripted {
+  if (inner.kind !== 'independent') return inner
+  const axis = extents.findIndex((extent, i) => i >= outer && extent > 1)
+  return { kind: '1d', axis: Math.max(axis, outer) }
+}

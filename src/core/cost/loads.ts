@@ -7,8 +7,8 @@
  * Blocks are cut here as the runtime cuts them, by the histogram of each axis, and the elements in each are counted. Of much data
  * a sample is counted, always the same one: what it says of a block is right within a few hundredths of the whole.
  */
-import type { Form, InnerSchedule } from '../loopSpec.ts'
-import { cutByHistogram, cutEqual, rangeAlong } from '../partitioning.ts'
+import type { Form } from '../loopSpec.ts'
+import { cutByHistogram, cutEqual, rangeAlong, type Subscripted } from '../partitioning.ts'
 import { type Grid, longestWay } from './longestWay.ts'
 
 /** Elements of sparse data: all of them, or some in their place. */
@@ -74,9 +74,6 @@ export interface Cut {
   readonly counts: readonly number[]
 }
 
-/** A schedule that cuts elements by where they are. */
-type Subscripted = Exclude<InnerSchedule, { readonly kind: 'independent' }>
-
 /** A body that captures another number for each pass is analysed for each: its elements are counted once. */
 const shares = new WeakMap<KeySample, Map<string, number | undefined>>()
 
@@ -109,13 +106,6 @@ function countedShare({ inner, outer, counts }: Cut, loads: Loads, workers: numb
   for (let step = 0; step < steps; step++)
     longest += longestWay({ ...grid, sizes: sizes.subarray(step * inStep, (step + 1) * inStep) }, workers)
   return longest / sample.length
-}
-
-/** Sparse elements of a step are cut by where they are along an axis: a run of positions would be a run of steps. */
-export function bySubscript(inner: InnerSchedule, outer: number, extents: readonly number[]): Subscripted {
-  if (inner.kind !== 'independent') return inner
-  const axis = extents.findIndex((extent, i) => i >= outer && extent > 1)
-  return { kind: '1d', axis: Math.max(axis, outer) }
 }
 
 function gridOf({ kind }: Subscripted): Grid['kind'] {

@@ -14,8 +14,8 @@
  * schedule may decide on the bits of the result.
  */
 import type { InnerSchedule, Schedule } from '../loopSpec.ts'
-import { blockCounts, MOST_LISTED_BLOCKS, rangeAlong } from '../partitioning.ts'
-import { bySubscript, type KeySample, loadShare } from './loads.ts'
+import { blockCounts, bySubscript, MOST_LISTED_BLOCKS, rangeAlong } from '../partitioning.ts'
+import { type KeySample, loadShare } from './loads.ts'
 import { weightIn } from './nominal.ts'
 
 /** Workers of the nominal machine. */

@@ -5,7 +5,6 @@
  * into a sparse array, or a change of a column of another form (strings, rows, nulls), makes new storage, which is
  * returned; the old one is then the caller's to free.
  */
-
 import { checkList } from '../../core/arguments.ts'
 import type { Column, TypedArray } from '../../core/column.ts'
 import { columnFromValues } from '../../core/columnBuilder.ts'

@@ -17,6 +17,7 @@ export interface BlockFailure {
   readonly error: unknown
 }
 
+/** Of a light body, so many that calls cost next to nothing beside them; others are held back by the clock. */
 const LARGEST_SLICE = 32_768
 /** A slice is the granule of aborting. */
 const SLICE_MS = 5

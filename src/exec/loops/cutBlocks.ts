@@ -8,9 +8,8 @@
  * In a box the blocks of step k are those of step 0, moved along the outer axes, so nothing is kept for each step. Sparse
  * elements differ from step to step: their blocks are listed.
  */
-import { bySubscript } from '../../core/cost/loads.ts'
 import type { Schedule } from '../../core/loopSpec.ts'
-import { blockCounts, MOST_LISTED_BLOCKS } from '../../core/partitioning.ts'
+import { blockCounts, bySubscript, MOST_LISTED_BLOCKS } from '../../core/partitioning.ts'
 import {
   type BlockSchedule,
   byBlock,

@@ -292,3 +292,15 @@ test('where more is known of a step than its sign, its bounds stand in its place
     ]
   `)
 })
+
+test('bounds hold for the steps of all names of an array', () => {
+  const m = denseArray('m', 100, 100)
+  const source =
+    '([t, i], { m, n }) => { let s = 0; for (let k = -2; k < 3; k++) s += m.get(t - 1, i + k); for (let k = -30; k < 31; k++) s += n.get(t + 1, i + k); m.set(t, i, s) }'
+  const { dependences } = analyzeLoop(parseLoop(source, { over: rangeOver(100, 100), env: { m, n: m } })).plan
+  const wide = [null, [-30, 30]]
+  expect(dependences.map(({ array, kind, bounds }) => ({ array, kind, bounds }))).toEqual([
+    { array: 'm', kind: 'flow', bounds: wide },
+    { array: 'n', kind: 'anti', bounds: wide },
+  ])
+})

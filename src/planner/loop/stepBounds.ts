@@ -3,8 +3,8 @@
  *
  *     if (j >= i) a.set(Math.ceil(i / 2), Math.floor(j / 2), …)     [1, *], and j goes back by 1 at most: [1, -1..]
  *
- * Bounds are those of all conflicts of an array, whatever its names, with the same entries: one stands for all of them in a plan. A bound that
- * lies as far as half of the axis says nothing of use to a schedule, and is left out.
+ * Bounds are those of all conflicts of an array, under whichever of its names, with the same entries: one stands for all of
+ * them in a plan. A bound that lies as far as half of the axis says nothing of use to a schedule, and is left out.
  */
 import type { Dependence, Distance } from '../../core/loopPlan.ts'
 import type { Conflict, DescribedVector } from './dependence.ts'
