@@ -1,15 +1,17 @@
 /**
  * Expressions: each node type of acorn to what it gives.
  */
-import type { AnyNode, Expression, Identifier, SpreadElement } from 'acorn'
+import type { AnyNode, Expression, Identifier } from 'acorn'
 import type { BinaryOperator, Expr } from '../../core/functionIr.ts'
 import { asTest, binary, conditional, isPlain, literal, logical, makeIf, negated, unary } from './build.ts'
-import { inputElement, rankOf } from './context.ts'
+import { rankOf } from './context.ts'
+import { arrayLiteral, memberOf, objectLiteral } from './literals.ts'
 import type { Lowering } from './lowering.ts'
-import { fieldOf, keyComponent } from './members.ts'
+import { keyComponent } from './members.ts'
+import { lowerChain } from './optionalChains.ts'
 import { freeValue } from './outside.ts'
 import { FORBIDDEN_SYNTAX } from './refusals.ts'
-import { exprValue, REFUSED, type RecordField, type Value } from './value.ts'
+import { exprValue, REFUSED, type Value } from './value.ts'
 
 export function lowerExpression(l: Lowering, node: Expression): Value {
   const span = l.span(node)
@@ -56,7 +58,7 @@ export function lowerExpression(l: Lowering, node: Expression): Value {
       return of === undefined || name === undefined ? REFUSED : memberOf(l, of, name, node)
     }
     case 'ChainExpression':
-      return chain(l, node.expression, node)
+      return lowerChain(l, node.expression, node)
     case 'CallExpression':
       return l.verbs.call(l, node)
     case 'AssignmentExpression':
@@ -106,20 +108,6 @@ function identifier(l: Lowering, node: Identifier): Value {
     return l.refuse('use-before-declaration', node, node.name)
   }
   return bound.kind === 'value' ? bound.value : exprValue({ kind: 'Local', name: bound.name, span: l.span(node) })
-}
-
-function memberOf(l: Lowering, object: Value, name: Value | string, node: AnyNode): Value {
-  return l.verbs.member(l, evaluatedWhole(l, object), name, node)
-}
-
-/** Of a literal of which a part is taken, what the other parts could fail with is kept. */
-function evaluatedWhole<V extends Value>(l: Lowering, value: V): V {
-  return mayFail(value) ? (l.stabilizedValue(value) as V) : value // which keeps the kind
-}
-
-function mayFail(value: Value): boolean {
-  if (value.kind === 'tuple') return value.items.some((item) => mayFail(item) || (item.kind === 'expr' && !isPlain(item.expr)))
-  return value.kind === 'record' && mayFail({ kind: 'tuple', items: value.fields.map((field) => field.value) })
 }
 
 /** `a && b`, where evaluating b may emit statements that must run only if it is reached. */
@@ -234,170 +222,6 @@ function template(l: Lowering, node: Expression & { type: 'TemplateLiteral' }): 
     if (after !== '') text = binary('+', text, literal(after, span), span)
   }
   return exprValue(text)
-}
-
-/** `a?.b`, `a?.b.c`, `a?.m(x)`: nothing after `?.` is evaluated when a is null or undefined. */
-function chain(l: Lowering, node: Expression & { type: 'MemberExpression' | 'CallExpression' }, whole: AnyNode): Value {
-  const head = optionalHead(node)
-  if (head === undefined) return hasOptional(node) ? l.refuse('operator', whole, 'this form of ?.') : lowerExpression(l, node)
-  const span = l.span(whole)
-  const inner = head.object
-  const object =
-    (inner.type === 'MemberExpression' || inner.type === 'CallExpression') && hasOptional(inner)
-      ? chain(l, inner, inner)
-      : lowerExpression(l, inner)
-  // keys, views, handles and literals are there
-  if (object.kind !== 'expr') return object.kind === 'refused' ? REFUSED : afterHead(l, node, head.member, object)
-  if (head.member === node && !head.member.computed && head.member.property.type === 'Identifier') {
-    return fieldOf(l, object.expr, head.member.property.name, { optional: true }, whole)
-  }
-  const kept = l.stabilized(object.expr)
-  let rest: Value = REFUSED
-  const emitted = l.collect(() => {
-    rest = afterHead(l, node, head.member, exprValue(kept))
-  })
-  const value = l.scalarOrNothing(rest, whole)
-  if (value === undefined) return REFUSED
-  if (emitted.length > 0) return l.refuse('effect-in-expression', whole)
-  if (value.kind === 'MethodCall' && value.object === kept) return exprValue({ ...value, optional: true })
-  return exprValue(conditional(binary('==', kept, literal(null, span), span), literal(undefined, span), value, span))
-}
-
-interface OptionalHead {
-  readonly object: Expression
-  readonly member: Expression & { type: 'MemberExpression' }
-}
-
-/** The last `?.` of a chain, on a member: `a?.b?.c` is `(a?.b)?.c`. */
-function optionalHead(node: Expression): OptionalHead | undefined {
-  if (node.type === 'MemberExpression') {
-    if (node.object.type === 'Super') return undefined
-    if (node.optional) return { object: node.object, member: node }
-    return optionalHead(node.object)
-  }
-  if (node.type === 'CallExpression' && !node.optional && node.callee.type !== 'Super') return optionalHead(node.callee)
-  return undefined
-}
-
-function hasOptional(node: Expression): boolean {
-  if (node.type === 'MemberExpression') return node.optional || (node.object.type !== 'Super' && hasOptional(node.object))
-  if (node.type === 'CallExpression') return node.optional || (node.callee.type !== 'Super' && hasOptional(node.callee))
-  return false
-}
-
-/** The rest of a chain with its head's object already evaluated. */
-function afterHead(l: Lowering, node: Expression, member: AnyNode, object: Value): Value {
-  if (node === member && node.type === 'MemberExpression') {
-    if (node.computed && node.property.type !== 'PrivateIdentifier') return memberOf(l, object, lowerExpression(l, node.property), node)
-    return memberOf(l, object, node.property.type === 'Identifier' ? node.property.name : '', node)
-  }
-  if (node.type === 'MemberExpression' && node.object.type !== 'Super') {
-    const of = afterHead(l, node.object, member, object)
-    if (node.computed && node.property.type !== 'PrivateIdentifier') return memberOf(l, of, lowerExpression(l, node.property), node)
-    return memberOf(l, of, node.property.type === 'Identifier' ? node.property.name : '', node)
-  }
-  if (node.type === 'CallExpression' && node.callee.type === 'MemberExpression' && node.callee.object.type !== 'Super') {
-    const { callee } = node
-    const of = callee === member ? object : afterHead(l, callee.object as Expression, member, object)
-    if (callee.computed || callee.property.type !== 'Identifier') return l.refuse('computed-name', node)
-    return l.verbs.method(l, of, callee.property.name, node)
-  }
-  return l.refuse('operator', node, 'this form of ?.')
-}
-
-function arrayLiteral(l: Lowering, node: Expression & { type: 'ArrayExpression' }): Value {
-  if (node.elements.includes(null)) return l.refuse('sparse-literal', node)
-  const items = elements(l, node.elements as (Expression | SpreadElement)[]) // null was refused
-  return items === undefined ? REFUSED : { kind: 'tuple', items }
-}
-
-/** Values of a list in which tuples and keys may be spread. */
-export function elements(l: Lowering, nodes: readonly (Expression | SpreadElement)[]): Value[] | undefined {
-  const values = l.inOrder(nodes.map((one) => () => lowerExpression(l, one.type === 'SpreadElement' ? one.argument : one)))
-  const result: Value[] = []
-  for (const [i, value] of values.entries()) {
-    const node = nodes[i]
-    if (value.kind === 'refused' || node === undefined) return undefined
-    if (node.type !== 'SpreadElement') result.push(value)
-    else if (value.kind === 'tuple') result.push(...value.items)
-    else if (value.kind === 'key' && rankOf(l.context) !== undefined) {
-      for (let axis = 0; axis < (rankOf(l.context) ?? 0); axis++) result.push(keyComponent(l, axis, node))
-    } else {
-      l.refuse('spread', node)
-      return undefined
-    }
-  }
-  return result
-}
-
-function objectLiteral(l: Lowering, node: Expression & { type: 'ObjectExpression' }): Value {
-  const names: (string | undefined)[] = []
-  const work: (() => Value)[] = []
-  for (const property of node.properties) {
-    if (property.type === 'SpreadElement') {
-      names.push(undefined)
-      work.push(() => lowerExpression(l, property.argument))
-      continue
-    }
-    const name = literalName(l, property)
-    if (name === undefined || property.kind !== 'init') return l.refuse('computed-name', property)
-    if (name === '__proto__' || /^(0|[1-9]\d*)$/.test(name)) return l.refuse('field-order', property, name)
-    names.push(name)
-    work.push(() => lowerExpression(l, property.value))
-  }
-  const values = l.inOrder(work)
-  const fields = joinedFields(l, names, values, node)
-  if (fields === undefined) return REFUSED
-  if (!mayFail({ kind: 'tuple', items: fields.overwritten })) return { kind: 'record', fields: fields.joined }
-  const kept = values.map((value) => l.stabilizedValue(value))
-  return { kind: 'record', fields: joinedFields(l, names, kept, node)?.joined ?? [] }
-}
-
-function joinedFields(l: Lowering, names: readonly (string | undefined)[], values: readonly Value[], node: AnyNode) {
-  const fields = new Map<string, Value>()
-  const overwritten: Value[] = []
-  for (const [i, value] of values.entries()) {
-    const name = names[i]
-    if (value.kind === 'refused') return undefined
-    const given = name === undefined ? fieldsOfValue(l, value, node) : [{ name, value }]
-    if (given === undefined) return undefined
-    for (const field of given) {
-      const old = fields.get(field.name)
-      if (old !== undefined) overwritten.push(old)
-      fields.set(field.name, field.value)
-    }
-  }
-  return { joined: [...fields].map(([name, value]) => ({ name, value })), overwritten }
-}
-
-function literalName(l: Lowering, property: { readonly key: Expression; readonly computed: boolean }): string | undefined {
-  const { key } = property
-  if (!property.computed) return key.type === 'Identifier' ? key.name : key.type === 'Literal' ? String(key.value) : undefined
-  const value = lowerExpression(l, key)
-  return value.kind === 'expr' && value.expr.kind === 'Literal' ? String(value.expr.value) : undefined
-}
-
-/** The fields of a row of known columns, or of a literal; undefined and a refusal for anything else. */
-export function fieldsOfValue(l: Lowering, value: Value, node: AnyNode): readonly RecordField[] | undefined {
-  if (value.kind === 'record') return value.fields
-  if (value.kind === 'expr' && value.expr.kind === 'Input') {
-    const of = value.expr
-    const element = inputElement(l.context, of.argument)
-    if (element.kind === 'row') {
-      const span = l.span(node)
-      const risky = element.fields.find((field) => field.name === '__proto__' || /^(0|[1-9]\d*)$/.test(field.name))
-      if (risky === undefined)
-        return element.fields.map(({ name }) => ({ name, value: exprValue({ kind: 'Field', of, name, optional: false, span }) }))
-      l.refuse('field-order', node, risky.name)
-      return undefined
-    }
-    if (element.kind === 'unknown') {
-      l.refuse('unknown-columns', node)
-      return undefined
-    }
-  }
-  l.refuse('spread', node)
-  return undefined
 }
 
 /** An expression for what it does: its value is not wanted. */

@@ -1,0 +1,119 @@
+/**
+ * Array and object literals: while lowering, tuples and records whose parts are values of their own.
+ */
+import type { AnyNode, Expression, SpreadElement } from 'acorn'
+import { isPlain } from './build.ts'
+import { inputElement, rankOf } from './context.ts'
+import type { Lowering } from './lowering.ts'
+import { keyComponent } from './members.ts'
+import { exprValue, REFUSED, type RecordField, type Value } from './value.ts'
+
+export function arrayLiteral(l: Lowering, node: Expression & { type: 'ArrayExpression' }): Value {
+  if (node.elements.includes(null)) return l.refuse('sparse-literal', node)
+  const items = elements(l, node.elements as (Expression | SpreadElement)[]) // null was refused
+  return items === undefined ? REFUSED : { kind: 'tuple', items }
+}
+
+/** Values of a list in which tuples and keys may be spread. */
+export function elements(l: Lowering, nodes: readonly (Expression | SpreadElement)[]): Value[] | undefined {
+  const values = l.inOrder(nodes.map((one) => () => l.verbs.value(l, one.type === 'SpreadElement' ? one.argument : one)))
+  const result: Value[] = []
+  for (const [i, value] of values.entries()) {
+    const node = nodes[i]
+    if (value.kind === 'refused' || node === undefined) return undefined
+    if (node.type !== 'SpreadElement') result.push(value)
+    else if (value.kind === 'tuple') result.push(...value.items)
+    else if (value.kind === 'key' && rankOf(l.context) !== undefined) {
+      for (let axis = 0; axis < (rankOf(l.context) ?? 0); axis++) result.push(keyComponent(l, axis, node))
+    } else {
+      l.refuse('spread', node)
+      return undefined
+    }
+  }
+  return result
+}
+
+export function objectLiteral(l: Lowering, node: Expression & { type: 'ObjectExpression' }): Value {
+  const names: (string | undefined)[] = []
+  const work: (() => Value)[] = []
+  for (const property of node.properties) {
+    if (property.type === 'SpreadElement') {
+      names.push(undefined)
+      work.push(() => l.verbs.value(l, property.argument))
+      continue
+    }
+    const name = literalName(l, property)
+    if (name === undefined || property.kind !== 'init') return l.refuse('computed-name', property)
+    if (name === '__proto__' || /^(0|[1-9]\d*)$/.test(name)) return l.refuse('field-order', property, name)
+    names.push(name)
+    work.push(() => l.verbs.value(l, property.value))
+  }
+  const values = l.inOrder(work)
+  const fields = joinedFields(l, names, values, node)
+  if (fields === undefined) return REFUSED
+  if (!mayFail({ kind: 'tuple', items: fields.overwritten })) return { kind: 'record', fields: fields.joined }
+  const kept = values.map((value) => l.stabilizedValue(value))
+  return { kind: 'record', fields: joinedFields(l, names, kept, node)?.joined ?? [] }
+}
+
+function joinedFields(l: Lowering, names: readonly (string | undefined)[], values: readonly Value[], node: AnyNode) {
+  const fields = new Map<string, Value>()
+  const overwritten: Value[] = []
+  for (const [i, value] of values.entries()) {
+    const name = names[i]
+    if (value.kind === 'refused') return undefined
+    const given = name === undefined ? fieldsOfValue(l, value, node) : [{ name, value }]
+    if (given === undefined) return undefined
+    for (const field of given) {
+      const old = fields.get(field.name)
+      if (old !== undefined) overwritten.push(old)
+      fields.set(field.name, field.value)
+    }
+  }
+  return { joined: [...fields].map(([name, value]) => ({ name, value })), overwritten }
+}
+
+function literalName(l: Lowering, property: { readonly key: Expression; readonly computed: boolean }): string | undefined {
+  const { key } = property
+  if (!property.computed) return key.type === 'Identifier' ? key.name : key.type === 'Literal' ? String(key.value) : undefined
+  const value = l.verbs.value(l, key)
+  return value.kind === 'expr' && value.expr.kind === 'Literal' ? String(value.expr.value) : undefined
+}
+
+/** The fields of a row of known columns, or of a literal; undefined and a refusal for anything else. */
+export function fieldsOfValue(l: Lowering, value: Value, node: AnyNode): readonly RecordField[] | undefined {
+  if (value.kind === 'record') return value.fields
+  if (value.kind === 'expr' && value.expr.kind === 'Input') {
+    const of = value.expr
+    const element = inputElement(l.context, of.argument)
+    if (element.kind === 'row') {
+      const span = l.span(node)
+      const risky = element.fields.find((field) => field.name === '__proto__' || /^(0|[1-9]\d*)$/.test(field.name))
+      if (risky === undefined)
+        return element.fields.map(({ name }) => ({ name, value: exprValue({ kind: 'Field', of, name, optional: false, span }) }))
+      l.refuse('field-order', node, risky.name)
+      return undefined
+    }
+    if (element.kind === 'unknown') {
+      l.refuse('unknown-columns', node)
+      return undefined
+    }
+  }
+  l.refuse('spread', node)
+  return undefined
+}
+
+/** What a member of a value is. */
+export function memberOf(l: Lowering, object: Value, name: Value | string, node: AnyNode): Value {
+  return l.verbs.member(l, evaluatedWhole(l, object), name, node)
+}
+
+/** Of a literal of which a part is taken, what the other parts could fail with is kept. */
+export function evaluatedWhole<V extends Value>(l: Lowering, value: V): V {
+  return mayFail(value) ? (l.stabilizedValue(value) as V) : value // which keeps the kind
+}
+
+function mayFail(value: Value): boolean {
+  if (value.kind === 'tuple') return value.items.some((item) => mayFail(item) || (item.kind === 'expr' && !isPlain(item.expr)))
+  return value.kind === 'record' && mayFail({ kind: 'tuple', items: value.fields.map((field) => field.value) })
+}
