@@ -5,14 +5,16 @@
  *                                                                    for (v1 = 0; v1 < p0; v1 = v1 + 1) v0 = v0 + A0[b0 + v1]
  *
  * Arrays are closure constants, which V8 bakes into the code (2.4 to 2.9 times faster than arguments); captured numbers are
- * arguments, so that another value compiles nothing. A subscript that `loopKernelRanges.ts` proves inside is not checked.
+ * arguments, so that another value compiles nothing.
  * Semantics are those of the source: JavaScript's own operators on JavaScript's own values.
  */
 
-import { Bug, PlanError } from '../../core/errors.ts'
+import { Bug } from '../../core/errors.ts'
 import { type Expr, expressionsOf, type FunctionIr, type Stmt, visitExpr, visitStmts } from '../../core/functionIr.ts'
+import { columnsOf, elementIndex, placesLoop, prelude, rngNames } from './loopKernelFrame.ts'
+import { Places } from './loopKernelPlaces.ts'
 import { assignedLocals, countedRange, integerRange, type RangeScope } from './loopKernelRanges.ts'
-import type { ArrayShape, ColumnShape, KernelShape } from './loopKernelShape.ts'
+import type { ArrayShape, KernelShape } from './loopKernelShape.ts'
 
 /** The body of `new Function('bind', text)`, which returns a `LoopKernel`. */
 export function loopKernelText(ir: FunctionIr, shape: KernelShape): string {
@@ -30,9 +32,9 @@ class KernelWriter {
   readonly #locals = new Map<string, string>()
   readonly #assigned: ReadonlySet<string>
   readonly #scope: RangeScope
+  readonly #places: Places
   #temporaries = 0
   readonly #declared: string[] = []
-  readonly #rowBases = new Map<string, string>()
   readonly #usedColumns = new Set<number>()
   #usesElement = false
   /** Inner loops around the statement being written. */
@@ -60,6 +62,7 @@ class KernelWriter {
       },
       locals: new Map(),
     }
+    this.#places = new Places(this.#scope, { expr: (expr) => this.#expr(expr), temporary: (prefix) => this.#temporary(prefix) })
     visitStmts(ir.body, (stmt) => {
       if (stmt.kind === 'Let' && !this.#locals.has(stmt.local)) this.#locals.set(stmt.local, `v${this.#locals.size}`)
       for (const expr of expressionsOf(stmt)) {
@@ -76,19 +79,19 @@ class KernelWriter {
     const start = [
       locals.length === 0 ? '' : `let ${locals.join(', ')}`,
       ...this.#elementStart(),
-      ...[...this.#rowBases].map(([text, name]) => `const ${name} = ${text}`),
+      ...[...this.#places.rowBases].map(([text, name]) => `const ${name} = ${text}`),
       ...this.#rngs.map((_, i) => `R${i}.begin(${this.#shape.extents.map((_extent, axis) => `k${axis}`).join(', ')})`),
     ]
     return [
       '"use strict"',
-      ...this.#prelude(),
+      ...prelude(this.#ir, this.#shape),
       'return function run(box, from, to, lane, P) {',
       ...this.#ir.parameters.map((_, i) => `const p${i} = P[${i}]`),
       ...[...this.#shape.arrays.values()].flatMap((array, i) =>
         array.kind === 'dense' && array.adds !== 'direct' ? [`const d${i} = lane * D${i}n`] : [],
       ),
       ...this.#accumulators.map((name, i) => this.#accumulatorStart(name, i)),
-      ...this.#loop([...start, body].filter((line) => line !== '').join('\n')),
+      ...placesLoop(this.#shape, [...start, body].filter((line) => line !== '').join('\n')),
       ...this.#accumulators.map((name, i) => this.#accumulatorEnd(name, i)),
       '}',
     ].join('\n')
@@ -107,92 +110,12 @@ class KernelWriter {
     return form === 'custom' ? '' : form === 'sum' ? `C${i}.length = c${i}` : `C${i}.value = c${i}`
   }
 
-  #prelude(): string[] {
-    const lines = ['const { outside, at } = bind']
-    for (const [i, array] of [...this.#shape.arrays.values()].entries()) {
-      const from = `bind.arrays[${i}]`
-      lines.push(...array.extents.map((_, axis) => `const A${i}n${axis} = ${from}.extents[${axis}]`))
-      if (array.kind === 'keyed') lines.push(`const A${i} = ${from}.keyed`)
-      else {
-        lines.push(`const A${i} = ${from}.data`, ...array.strides.map((_, axis) => `const A${i}s${axis} = ${from}.strides[${axis}]`))
-        if (array.adds !== 'direct') lines.push(`const D${i} = ${from}.lanes, D${i}n = ${from}.laneLength`)
-        if (array.adds === 'lane-touched' || array.adds === 'lane-combined') lines.push(`const Z${i} = ${from}.touched`)
-        if (array.adds === 'lane-combined') lines.push(`const F${i} = ${from}.combine`)
-      }
-    }
-    lines.push(...this.#accumulators.map((_, i) => `const C${i} = bind.accumulators[${i}]`))
-    lines.push(...this.#rngs.map((_, i) => `const R${i} = bind.rngs[${i}]`))
-    lines.push(...this.#tables.map((_, i) => `const T${i} = bind.tables[${i}]`))
-    if (this.#shape.permuted) lines.push('const order = bind.order')
-    if (this.#shape.space === 'sparse') lines.push(...this.#shape.extents.map((_, axis) => `const K${axis} = bind.keys[${axis}]`))
-    const element = this.#shape.element
-    if (element.kind === 'dense') {
-      lines.push('const X = bind.element.data')
-      lines.push(...this.#shape.extents.map((_, axis) => `const Xs${axis} = bind.element.strides[${axis}]`))
-    }
-    for (const [i] of this.#columns().entries()) {
-      lines.push(
-        `const E${i} = bind.element.columns[${i}].values, E${i}v = bind.element.columns[${i}].validity, E${i}r = bind.element.columns[${i}].read`,
-      )
-    }
-    lines.push('const unset = bind')
-    return lines
-  }
-
-  #columns(): readonly ColumnShape[] {
-    const element = this.#shape.element
-    if (element.kind === 'scalar') return [element.column]
-    return element.kind === 'row' ? element.columns : []
-  }
-
-  /** The loops over the places of a block, around the body of one iteration. */
-  #loop(iteration: string): string[] {
-    if (this.#shape.space !== 'box') {
-      const position = this.#shape.permuted ? 'order[p]' : 'p'
-      const keys = this.#shape.space === 'rows' ? ['const k0 = q'] : this.#shape.extents.map((_, axis) => `const k${axis} = K${axis}[p]`)
-      return [
-        'let p = from',
-        'try {',
-        'iteration: for (; p < to; p++) {',
-        `const q = ${position}`,
-        ...keys,
-        iteration,
-        '}',
-        '} catch (error) { at.place = p; throw error }',
-      ]
-    }
-    // Odometer over the box: the last axis is the innermost loop.
-    const rank = this.#shape.extents.length
-    const last = rank - 1
-    const lines = this.#shape.extents.map((_, axis) => `const lo${axis} = box[${2 * axis}], hi${axis} = box[${2 * axis + 1}]`)
-    lines.push('let rest = from', `let k${last} = lo${last} + rest % (hi${last} - lo${last})`)
-    for (let axis = last - 1; axis >= 0; axis--) {
-      lines.push(`rest = Math.floor(rest / (hi${axis + 1} - lo${axis + 1}))`, `let k${axis} = lo${axis} + rest % (hi${axis} - lo${axis})`)
-    }
-    lines.push(
-      `let start = from - k${last}`,
-      'try {',
-      'for (let left = to - from; left > 0;) {',
-      `const stop = Math.min(hi${last}, k${last} + left)`,
-      `left -= stop - k${last}`,
-      `iteration: for (; k${last} < stop; k${last}++) {`,
-      iteration,
-      '}',
-      `if (k${last} === hi${last}) {`,
-      `start += hi${last} - lo${last}`,
-      `k${last} = lo${last}`,
-    )
-    for (let axis = last - 1; axis >= 0; axis--) lines.push(`if (++k${axis} === hi${axis}) { k${axis} = lo${axis}`)
-    lines.push('}'.repeat(last), '}', '}', `} catch (error) { at.place = start + k${last}; throw error }`)
-    return lines
-  }
-
   /** The value is what the element holds when its iteration starts, whatever the body writes later. */
   #elementStart(): string[] {
     const element = this.#shape.element
-    if (element.kind === 'dense' && this.#usesElement) return [`const x = X[${this.#elementIndex()}]`]
+    if (element.kind === 'dense' && this.#usesElement) return [`const x = X[${elementIndex(this.#shape)}]`]
     const lines: string[] = []
-    const columns = this.#columns()
+    const columns = columnsOf(this.#shape.element)
     for (const i of this.#usedColumns) {
       const column = columns[i]
       if (column === undefined) continue
@@ -203,10 +126,6 @@ class KernelWriter {
       }
     }
     return lines
-  }
-
-  #elementIndex(): string {
-    return this.#shape.extents.map((_, axis) => (axis === this.#shape.extents.length - 1 ? `k${axis}` : `k${axis} * Xs${axis}`)).join(' + ')
   }
 
   // ---------------------------------------------------------------- statements
@@ -305,7 +224,7 @@ class KernelWriter {
     const shape = this.#array(array)
     const i = this.#arrays.indexOf(array)
     if (shape.kind === 'keyed') return `A${i}.set(${[...subscripts, value].map((e) => this.#expr(e)).join(', ')})`
-    const place = this.#place(array, shape, subscripts)
+    const place = this.#places.place(array, this.#arrays.indexOf(array), shape, subscripts)
     const stored = this.#temporary('w')
     const converted = shape.dtype === 'bool' ? `${stored} ? 1 : 0` : stored
     return lines(...place.evaluate, `${stored} = ${this.#expr(value)}`, ...place.check, `A${i}[${place.index}] = ${converted}`)
@@ -315,7 +234,7 @@ class KernelWriter {
     const shape = this.#array(array)
     const i = this.#arrays.indexOf(array)
     if (shape.kind === 'keyed') return `A${i}.add(${[...subscripts, value].map((e) => this.#expr(e)).join(', ')})`
-    const place = this.#place(array, shape, subscripts)
+    const place = this.#places.place(array, this.#arrays.indexOf(array), shape, subscripts)
     const delta = this.#temporary('w')
     const head = [...place.evaluate, `${delta} = ${this.#expr(value)}`, ...place.check]
     if (shape.adds === 'direct') {
@@ -365,7 +284,7 @@ class KernelWriter {
       )
     switch (element.kind) {
       case 'dense':
-        return store(`X[${this.#elementIndex()}]`, element.dtype === 'bool')
+        return store(`X[${elementIndex(this.#shape)}]`, element.dtype === 'bool')
       case 'scalar': {
         const text = store('E0[q]', element.column.form === 'bool')
         return element.column.nullable ? text.replace('E0[q] =', 'E0v[q >> 3] |= 1 << (q & 7), E0[q] =') : text
@@ -447,7 +366,7 @@ class KernelWriter {
 
   #column(i: number): string {
     this.#usedColumns.add(i)
-    return this.#columns()[i]?.form === 'reader' ? `(e${i} === unset ? e${i} = E${i}r(q) : e${i})` : `e${i}`
+    return columnsOf(this.#shape.element)[i]?.form === 'reader' ? `(e${i} === unset ? e${i} = E${i}r(q) : e${i})` : `e${i}`
   }
 
   #field(expr: Extract<Expr, { kind: 'Field' }>): string {
@@ -467,7 +386,7 @@ class KernelWriter {
     const shape = this.#array(array)
     const i = this.#arrays.indexOf(array)
     if (shape.kind === 'keyed') return `A${i}.get(${this.#list(subscripts)})`
-    const place = this.#place(array, shape, subscripts)
+    const place = this.#places.place(array, this.#arrays.indexOf(array), shape, subscripts)
     const steps = [...place.evaluate, ...place.check]
     const value = `A${i}[${place.index}]`
     return steps.length === 0 ? value : `(${[...steps, value].join(', ')})`
@@ -477,66 +396,8 @@ class KernelWriter {
   #has(array: string, subscripts: readonly Expr[]): string {
     const shape = this.#array(array)
     if (shape.kind === 'keyed') return `A${this.#arrays.indexOf(array)}.has(${this.#list(subscripts)})`
-    const { evaluate, check } = this.#place(array, shape, subscripts)
+    const { evaluate, check } = this.#places.place(array, this.#arrays.indexOf(array), shape, subscripts)
     return `(${[...evaluate, ...check, 'true'].join(', ')})`
-  }
-
-  /**
-   * How an element is reached: expressions that evaluate subscripts in order, one that throws unless they are inside,
-   * and the index. What is proved inside is not asked.
-   */
-  #place(
-    array: string,
-    shape: Extract<ArrayShape, { kind: 'dense' }>,
-    subscripts: readonly Expr[],
-  ): { readonly evaluate: readonly string[]; readonly check: readonly string[]; readonly index: string } {
-    const i = this.#arrays.indexOf(array)
-    if (subscripts.length !== shape.extents.length) {
-      const axes = shape.extents.length === 1 ? '1 axis' : `${shape.extents.length} axes`
-      throw new PlanError(
-        `${array} has ${axes}, and the body of the loop gives ${subscripts.length} keys for an element of it. get takes a key for each axis, set and add the value behind them, row all keys but the last.`,
-      )
-    }
-    const evaluate: string[] = []
-    const conditions: string[] = []
-    const terms: Term[] = []
-    const shown: string[] = []
-    const last = subscripts.length - 1
-    const small = (shape.strides[0] ?? 1) * (shape.extents[0] ?? 1) < 2 ** 31
-    for (const [axis, subscript] of subscripts.entries()) {
-      const range = integerRange(subscript, this.#scope)
-      const inside = range !== undefined && range.low >= 0 && range.high < (shape.extents[axis] ?? 0)
-      let name = this.#expr(subscript)
-      if (!isSteady(subscript)) {
-        const temporary = this.#temporary('t')
-        evaluate.push(`${temporary} = ${name}`)
-        name = temporary
-      }
-      shown.push(name)
-      if (!inside) {
-        const checked = this.#temporary('u')
-        conditions.push(`(${checked} = ${name} >>> 0) === ${name} && ${checked} < A${i}n${axis}`)
-        name = checked
-      }
-      const text = axis === last ? name : small ? `Math.imul(${name}, A${i}s${axis})` : `${name} * A${i}s${axis}`
-      terms.push({ text, steady: inside && (subscript.kind === 'Key' || subscript.kind === 'Literal') })
-    }
-    const check = conditions.length === 0 ? [] : [`(${conditions.join(' && ')} || outside(${i}, [${shown.join(', ')}]))`]
-    return { evaluate, check, index: this.#index(terms, small) }
-  }
-
-  /** The part of an index that only keys decide is computed once an iteration. `small`: all indices are 32-bit integers. */
-  #index(terms: readonly Term[], small: boolean): string {
-    const texts = terms.map((term) => term.text)
-    const leading = texts.slice(0, -1).join(' + ')
-    if (leading === '') return texts.join('')
-    let row = leading
-    if (terms.slice(0, -1).every((term) => term.steady)) {
-      row = this.#rowBases.get(leading) ?? `b${this.#rowBases.size}`
-      this.#rowBases.set(leading, row)
-    }
-    const sum = `(${row} + ${texts[texts.length - 1]})`
-    return small ? `(${sum} | 0)` : sum
   }
 
   #array(name: string): ArrayShape {
@@ -552,31 +413,13 @@ class KernelWriter {
   }
 }
 
-/** Whether reading the text twice gives the same value: what subscripts are checked and used with. */
-function isSteady(expr: Expr): boolean {
-  return (
-    expr.kind === 'Key' || expr.kind === 'Local' || expr.kind === 'Parameter' || (expr.kind === 'Literal' && typeof expr.value === 'number')
-  )
-}
-
 /** Statements, one a line. The last has no semicolon: its block adds one. */
 function lines(...statements: readonly string[]): string {
   return statements.join(';\n')
 }
 
-/** One axis' part of an index; steady when only keys and literals decide it and it is proved inside. */
-interface Term {
-  readonly text: string
-  readonly steady: boolean
-}
-
 function userLabel(label: string): string {
   return `block_${[...label].map((c) => (/[A-Za-z0-9]/.test(c) ? c : `_${c.codePointAt(0)?.toString(16)}`)).join('')}`
-}
-
-/** Generators in the order the kernel's binding lists them. */
-export function rngNames(ir: FunctionIr): string[] {
-  return ir.uses.filter((use) => use.kind === 'rng').map((use) => use.name)
 }
 
 function literalText(value: unknown): string {
