@@ -91,10 +91,11 @@ test('the data decides between legal schedules, the same way for any number of w
       expect(alone.plan.schedule).toEqual(schedule)
       expect(alone.plan.considered).toEqual(considered)
       expect(alone.plan.rejected).toEqual(rejected)
-      const times = considered.map(({ predictedMilliseconds = NaN }) => predictedMilliseconds)
-      const taken = considered.findIndex((one) => one.taken)
+      const ofKind = considered.filter(({ kind }) => kind === schedule.kind)
+      const times = ofKind.map(({ predictedMilliseconds = NaN }) => predictedMilliseconds)
+      const taken = ofKind.findIndex((one) => one.taken)
       expect(times.findIndex((ms) => ms <= 1.5 * Math.min(...times) + 0.5)).toBe(taken)
-      expect(considered[taken]?.axes).toEqual(schedule.axes)
+      expect(ofKind[taken]?.axes).toEqual(schedule.axes)
       // before, nothing is known of the keys, and the outermost axis will do
       expect(alone.before.schedule.axes).toEqual([0])
       expect(alone.before.considered?.map(({ predictedMilliseconds }) => predictedMilliseconds)).toEqual([undefined])
@@ -106,6 +107,43 @@ test('the data decides between legal schedules, the same way for any number of w
   )
   if (RUN.numRuns >= 300) expect(others).toBeGreaterThan(RUN.numRuns / 20)
 })
+
+test('keys of the same extents never choose another kind of schedule', async () => {
+  const [alone] = sessions
+  if (alone === undefined) throw new Error('There are two sessions.')
+  let faster = 0
+  await fc.assert(
+    fc.asyncProperty(cases, fc.nat(), async (one, seed) => {
+      const corner = one.extents.map((extent) => extent - 1)
+      const withCorner = (keys: number[][]) => [...keys.filter((key) => key.join() !== corner.join()), corner]
+      const crowded = await planOfPlanes(alone, withCorner(keysOf({ ...one, axis: 2, crowd: 90 })))
+      const even = await planOfPlanes(alone, withCorner(keysOf({ ...one, crowd: 0, length: 400, seed })))
+      expect(crowded.schedule.kind).toBe(even.schedule.kind)
+      if ((crowded.considered?.find(({ taken }) => taken)?.relative ?? 1) > 1.5) faster++
+    }),
+    RUN,
+  )
+  if (RUN.numRuns >= 300) expect(faster).toBeGreaterThan(0) // another kind would have been
+})
+
+/** Iterations depend on those before them in their own plane: cut along axis 2, or each plane as a wavefront. */
+async function planOfPlanes(session: Session, keys: readonly (readonly number[])[]): Promise<Loop['plan']> {
+  const column = (axis: number): Int32Array => Int32Array.from(keys, (key) => key[axis] ?? 0)
+  const table = session.fromColumns({ i: column(0), j: column(1), k: column(2) })
+  const over = table.index(({ i, j, k }) => [i, j, k], { storage: 'sparse' }).map(({ k }) => k)
+  const c = session.zeros([25, 25, 25])
+  const never = session.zeros([1])
+  const body = (_: number, [i, j, k]: readonly number[], { c, never }: { c: View; never: View }): void => {
+    let sum = c.get(i!, j! + 1, k!) + c.get(i! + 1, j!, k!)
+    if (never.get(0) > 0) for (let turn = 0; turn < 100_000; turn++) sum = sum / 3 + turn
+    c.set(i! + 1, j! + 1, k!, sum)
+  }
+  const loop = session.loop(over, { c, never }, body as never, { checkRaces: false }) as Loop
+  await loop.run()
+  const { plan } = loop
+  for (const array of [over, c, never]) array.release()
+  return plan
+}
 
 test('extents that were not known before a run decide in it', async () => {
   for (const session of sessions) {

@@ -13,7 +13,7 @@ import { cutBlocks } from '../src/exec/loops/cutBlocks.ts'
 import { iterationsBefore, placeOfBounds, slantedBoxes } from '../src/exec/loops/pieces.ts'
 import { serialOrderOf, visitSerially } from '../src/exec/loops/space.ts'
 import { cheapestSchedule } from '../src/planner/loop/cheapest.ts'
-import { chooseSchedule, legalSchedules } from '../src/planner/loop/schedule.ts'
+import { chooseSchedule, legalSchedules, plannedKind } from '../src/planner/loop/schedule.ts'
 import { keysOf } from './arbitraries/loopBody.ts'
 import { announcedRun } from './lawRuns.ts'
 
@@ -110,6 +110,23 @@ test('the cost model takes a legal schedule, the same each time: the freest of t
     RUN,
   )
   if (RUNS >= 1000) expect(others).toBeGreaterThan(RUNS / 100)
+})
+
+test('asked for one kind of legal schedule, the cost model takes the freest of it that is nearly as fast as the fastest of it', () => {
+  fc.assert(
+    fc.property(cases, spaces, ({ vectors, extents, order, pick }, { scale, nominalNs, rowNs }) => {
+      const space = { extents: extents.map((extent) => extent * scale), order }
+      const loop = costedLoop(space.extents, nominalNs, rowNs)
+      const legal = [...legalSchedules(vectors, space, 3)].map(({ schedule }) => schedule)
+      const kind = plannedKind((legal[pick % legal.length] as (typeof legal)[number]).kind) // one of them
+      const ofKind = legal.filter((schedule) => plannedKind(schedule.kind) === kind)
+      const costs = ofKind.map((schedule) => scheduleCost(schedule, loop).milliseconds)
+      const near = 1.5 * Math.min(...costs) + 0.5
+      const { schedule } = cheapestSchedule(vectors, space, loop, kind)
+      if (kind !== 'serial') expect(schedule).toEqual(ofKind[costs.findIndex((ms) => ms <= near)])
+    }),
+    RUN,
+  )
 })
 
 test('under every schedule more iterations, dearer ones and fewer workers take longer, and never less than an even share', () => {

@@ -111,6 +111,7 @@ export class LoopPreparation {
     const extents = space === undefined ? (this.#request.over as IndexSpace).extents : shapeOf(space)
     return {
       extents,
+      isBox: space?.kind !== 'sparse',
       ...(space?.kind === 'sparse' ? { keys: space.keys } : {}),
       shapeOf: (name) => {
         const buffer = buffers.get(name)

@@ -62,12 +62,15 @@ export function studyLoop(spec: LoopSpec): Study {
 
 /**
  * The loop as a run finds it. What depends on what, and so which schedules are legal, stays as it was found; which of these is taken
- * follows from the extents, and the keys, that only the data knew.
+ * follows from the extents, and the keys, that only the data knew: its kind from the extents, its axes from the keys as well.
  */
 export function loopWithData({ loop, found }: Study, data: LoopData): AnalyzedLoop {
   if (found === undefined || !isOpen(loop)) return loop
   const { spec, ir, decision } = found
-  const choice = cheapestSchedule(decision.vectors, spaceOf(spec), costedLoop(spec, ir, data))
+  const { extents, isBox, keys, shapeOf } = data
+  const byExtents = cheapestSchedule(decision.vectors, spaceOf(spec), costedLoop(spec, ir, { extents, isBox, shapeOf }))
+  const kind = plannedKind(byExtents.schedule.kind)
+  const choice = keys === undefined ? byExtents : cheapestSchedule(decision.vectors, spaceOf(spec), costedLoop(spec, ir, data), kind)
   return planned({ ...found, decision: { ...decision, choice, schedule: choice.schedule } }, data)
 }
 

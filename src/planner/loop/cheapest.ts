@@ -6,8 +6,10 @@
  * close to what any schedule could reach, no other is looked for.
  */
 import { type CostedLoop, leastMs, type ScheduleCost, scheduleCost } from '../../core/cost/scheduleCost.ts'
+import type { ScheduleKind } from '../../core/loopPlan.ts'
+import type { Schedule } from '../../core/loopSpec.ts'
 import type { Vector } from './reach.ts'
-import { type Choice, legalSchedules, type Space } from './schedule.ts'
+import { type Choice, legalSchedules, plannedKind, type Space } from './schedule.ts'
 
 /** So much longer than the shortest, and so many milliseconds more, is as good as it: the model is no better than that. */
 const NEAR = 1.5
@@ -26,18 +28,22 @@ export interface CostedChoice extends Choice {
   readonly considered: readonly Considered[]
 }
 
-export function cheapestSchedule(vectors: readonly Vector[], space: Space, loop: CostedLoop): CostedChoice {
+/** `kind`: the others are compared, and not taken. It must be that of a legal schedule. */
+export function cheapestSchedule(vectors: readonly Vector[], space: Space, loop: CostedLoop, kind?: ScheduleKind): CostedChoice {
+  const mayTake = (schedule: Schedule): boolean => kind === undefined || plannedKind(schedule.kind) === kind
   const isNear = (ms: number, best: number): boolean => ms <= NEAR * best + NEAR_MS
   const [freest] = legalSchedules(vectors, space)
   if (freest === undefined) return { schedule: { kind: 'serial' }, rejected: [], considered: [] }
   const { schedule, rejected } = freest
   const cost = scheduleCost(schedule, loop)
-  const isAlone = freest.kind === 'independent' || freest.kind === 'serial' || isNear(cost.milliseconds, leastMs(loop))
+  const isAlone =
+    freest.kind === 'independent' || freest.kind === 'serial' || (mayTake(schedule) && isNear(cost.milliseconds, leastMs(loop)))
   if (isAlone) return { schedule, rejected, considered: [{ schedule, cost }] }
   const legal = [...legalSchedules(vectors, space, MOST_OF_KIND)].filter(({ kind }) => kind !== 'serial')
   const costed = legal.map((one) => ({ ...one, cost: scheduleCost(one.schedule, loop) }))
-  const best = Math.min(...costed.map((one) => one.cost.milliseconds))
-  const chosen = costed.find((one) => isNear(one.cost.milliseconds, best)) ?? freest
+  const open = costed.filter((one) => mayTake(one.schedule))
+  const best = Math.min(...open.map((one) => one.cost.milliseconds))
+  const chosen = open.find((one) => isNear(one.cost.milliseconds, best)) ?? freest
   return {
     schedule: chosen.schedule,
     rejected: chosen.rejected,

@@ -16,14 +16,16 @@ const USUAL_ITERATIONS = 1_000_000
 /** What a run knows of the iterations and the arrays, beyond what the analysis was told. */
 export interface LoopData {
   readonly extents: readonly number[]
-  /** Of sparse data: a column of keys for each axis; absent where every key of the extents is an iteration. */
+  /** Whether every key of the extents is an iteration. */
+  readonly isBox: boolean
+  /** Otherwise a column of keys for each axis; without them they are taken to lie evenly, and to be as many as usual. */
   readonly keys?: readonly Int32Array[]
   readonly shapeOf: (name: string) => readonly number[] | undefined
 }
 
 export function costedLoop({ over, env, options }: LoopSpec, ir: FunctionIr, data?: LoopData): CostedLoop {
   const extents = data?.extents ?? over.extents.map((extent) => extent ?? USUAL_EXTENT)
-  const isBox = data === undefined ? over.kind === 'range' || over.kind === 'dense' : data.keys === undefined
+  const isBox = data === undefined ? over.kind === 'range' || over.kind === 'dense' : data.isBox
   const inBox = extents.reduce((product, extent) => product * extent, 1)
   const arrayOf = (name: string): CostedArray | undefined => costedArray(env[name], data?.shapeOf(name))
   const kernel = guessedKernel(ir, extents.length - 1, arrayOf)
