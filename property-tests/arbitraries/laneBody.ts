@@ -232,6 +232,11 @@ function valuesOver(
         // Few bits, so that what is made of them is known to stay within 32.
         isWhole ? fc.tuple(read, fc.constantFrom(1, 7, 255, -1)).map(([e, bits]) => binary('&', e, literal(bits))) : read,
         fc.tuple(fc.constantFrom(...operators), node, node).map(([o, a, b]) => binary(o, a, b)),
+        isWhole || isSingle !== true
+          ? read
+          : fc.tuple(fc.boolean(), node, node).map(([isCall, a, b]): Expr => {
+              return isCall ? { kind: 'Call', callee: 'Math.pow', args: [a, b], span } : binary('**', a, b)
+            }),
         isWhole
           ? fc
               .tuple(fc.constantFrom<BinaryOperator>('>>', '>>', '<<', '>>>'), node, fc.constantFrom(0, 1, 3, 31))
@@ -248,7 +253,7 @@ function valuesOver(
             ...(isWhole
               ? (['Math.abs', 'Math.floor'] as const)
               : isSingle === true
-                ? (['Math.exp', 'Math.log', 'Math.tanh', 'Math.sqrt'] as const)
+                ? (['Math.exp', 'Math.log', 'Math.tanh', 'Math.sqrt', 'Math.sin', 'Math.cos'] as const)
                 : (['Math.sqrt', 'Math.abs', 'Math.floor', 'Math.fround'] as const)),
           )
           .chain(one),

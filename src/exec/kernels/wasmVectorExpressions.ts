@@ -6,9 +6,10 @@ import type { BinaryOperator, Expr } from '../../core/functionIr.ts'
 import type { DType } from '../../core/schema.ts'
 import { LOG2_BYTES, shifted } from './wasmCode.ts'
 import { type Code, I, OP, SIMD } from './wasmEncoder.ts'
+import type { LaneMath } from './wasmLaneMath.ts'
 import { asFloat, asIntegers, boundsOf, type Constants, integers, isTruth, masked, Scalar, type Vector } from './wasmLanes.ts'
-import { BOOL, HIGHEST, integerResult, integerType, LOWEST } from './wasmTypes.ts'
-import { laneFunction } from './wasmVectorMath.ts'
+import { BOOL, F64, HIGHEST, integerResult, integerType, LOWEST } from './wasmTypes.ts'
+import { type LaneFunction, laneFunction } from './wasmVectorMath.ts'
 import type { KernelWriter } from './wasmWriter.ts'
 
 /** A turn of the loop, as it is where code is being written. */
@@ -205,7 +206,7 @@ function binary(s: VectorScope, expr: Extract<Expr, { kind: 'Binary' }>): Vector
       if (isTruth(left) !== isTruth(right)) return { kind: 'steady', value: { type: BOOL, code: I.i32Const(operator === '===' ? 0 : 1) } }
       return compared(s, operator === '===' ? '==' : '!=', left, right)
     case '**': {
-      if (right.kind !== 'steady' || right.value.literal !== 2) throw new Scalar('it uses **')
+      if (right.kind !== 'steady' || right.value.literal !== 2) return ofLanes(s, 'Math.pow', left, right, 'it uses **')
       const base = s.w.declare('v128')
       const kind = s.mode === 'f32' ? 'f32' : 'f64'
       const mul = I.simd(kind === 'f32' ? SIMD.f32Mul : SIMD.f64Mul)
@@ -320,16 +321,29 @@ function call(s: VectorScope, { callee, args }: Extract<Expr, { kind: 'Call' }>)
     case 'Math.imul':
       if (y === undefined) break
       return { kind: 'i32', low: LOWEST, high: HIGHEST, code: [asIntegers(s, x), asIntegers(s, y), I.simd(SIMD.i32Mul)] }
+    case 'Math.cos':
     case 'Math.exp':
     case 'Math.log':
-    case 'Math.tanh': {
-      if (s.mode !== 'f32') break
-      const m = { number: s.number.bind(s), declare: s.w.declare.bind(s.w) }
-      return { kind: 'f32', code: laneFunction(m, callee, asFloat(s, x)) }
-    }
+    case 'Math.sin':
+    case 'Math.tanh':
+      return ofLanes(s, callee, x, undefined, `it calls ${callee}`)
+    case 'Math.pow':
+      if (y === undefined) break
+      return ofLanes(s, callee, x, y, `it calls ${callee}`)
     default:
   }
   throw new Scalar(`it calls ${callee}`)
+}
+
+/** A function that only f32 lanes have. */
+function ofLanes(s: VectorScope, name: LaneFunction, x: Vector, y: Vector | undefined, because: string): Vector {
+  if (s.mode !== 'f32') throw new Scalar(because)
+  const m: LaneMath = {
+    number: s.number.bind(s),
+    declare: s.w.declare.bind(s.w),
+    itself: (function_, code) => s.w.imported(function_, [{ type: F64, code }]).code,
+  }
+  return { kind: 'f32', code: laneFunction(m, name, asFloat(s, x), y && asFloat(s, y)) }
 }
 
 function extreme(s: VectorScope, callee: 'Math.min' | 'Math.max', a: Vector, b: Vector): Vector {

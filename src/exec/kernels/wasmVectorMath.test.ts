@@ -1,30 +1,34 @@
 import { expect, test } from 'vitest'
-import { I, moduleBytes, SIMD } from './wasmEncoder.ts'
+import { type Code, I, moduleBytes, OP, SIMD } from './wasmEncoder.ts'
 import { type LaneFunction, laneFunction } from './wasmVectorMath.ts'
 
 const COUNT = 2 ** 14
 
-/** The function over f32 at the start of a memory of its own, four at a time, in place. */
-function compiled(name: LaneFunction): (values: Float32Array) => Float32Array {
+/** The function over f32 at the start of a memory of its own, and as many behind them as second arguments, in place. */
+function compiled(name: LaneFunction): (values: Float32Array, seconds?: Float32Array) => Float32Array {
   const locals: 'v128'[] = []
   const declare = (): number => 2 + locals.push('v128') - 1
-  const number = (kind: 'f32' | 'i32', value: number) =>
-    kind === 'i32'
-      ? I.lanes([value, value, value, value])
-      : I.lanes([...new Int32Array(Float32Array.of(value, value, value, value).buffer)])
-  const x = [...I.localGet(0), ...I.simdMemory(SIMD.load)]
+  const number = (kind: 'f64' | 'f32' | 'i32', value: number): Code => {
+    if (kind === 'f64') return [I.f64Const(value), I.simd(SIMD.f64Splat)]
+    return I.lanes(kind === 'i32' ? [value, value, value, value] : [...new Int32Array(Float32Array.of(value, value, value, value).buffer)])
+  }
+  const itself = (_: string, x: Code): Code => [x, I.call(0)]
+  const [x, y] = [0, 4 * COUNT].map((offset): Code => [I.localGet(0), I.simdMemory(SIMD.load, offset)])
   const body = [
-    ...[...I.loop, ...I.localGet(0), ...laneFunction({ number, declare }, name, x), ...I.simdMemory(SIMD.store)],
-    ...[...I.localGet(0), ...I.i32Const(16), 0x6a, ...I.localTee(0), ...I.localGet(1), 0x48, ...I.brIf(0), 0x0b],
+    ...[I.loop, I.localGet(0), laneFunction({ number, declare, itself }, name, x ?? [], y), I.simdMemory(SIMD.store)],
+    ...[I.localGet(0), I.i32Const(16), OP.i32Add, I.localTee(0), I.localGet(1), OP.i32LtS, I.brIf(0), OP.end],
   ]
-  const memory = new WebAssembly.Memory({ initial: 1, maximum: 65536, shared: true })
-  const bytes = moduleBytes({ imports: [], parameters: ['i32', 'i32'], locals, body })
-  const { run } = new WebAssembly.Instance(new WebAssembly.Module(bytes), { k: { memory } }).exports as {
+  const memory = new WebAssembly.Memory({ initial: 2, maximum: 65536, shared: true })
+  const imports = [{ kind: 'function', name: 'itself', parameters: ['f64'], results: ['f64'] }] as const
+  const bytes = moduleBytes({ imports, parameters: ['i32', 'i32'], locals, body })
+  const itselfNow = name === 'Math.cos' ? Math.cos : Math.sin
+  const { run } = new WebAssembly.Instance(new WebAssembly.Module(bytes), { k: { memory, itself: itselfNow } }).exports as {
     run: (at: number, end: number) => void
   } // what moduleBytes exports
-  const view = new Float32Array(memory.buffer, 0, COUNT)
-  return (values) => {
+  const view = new Float32Array(memory.buffer, 0, 2 * COUNT)
+  return (values, seconds = new Float32Array()) => {
     view.set(values)
+    view.set(seconds, COUNT)
     run(0, 4 * COUNT)
     return view.slice(0, values.length)
   }
@@ -52,6 +56,11 @@ function* samples(): Generator<Float32Array> {
     1.1754944e-38,
     1e-45,
     3.4028235e38,
+    Math.PI,
+    -Math.PI / 2,
+    2 ** 20,
+    -(2 ** 20) + 0.0625,
+    16367173 * 2 ** 72, // of all f32 the nearest to a multiple of π/2
     Infinity,
     -Infinity,
   )
@@ -74,19 +83,77 @@ test.each([
   ['Math.exp', Math.exp, 1],
   ['Math.log', Math.log, 1],
   ['Math.tanh', Math.tanh, 1.5],
+  ['Math.sin', Math.sin, 0.51],
+  ['Math.cos', Math.cos, 0.51],
 ] as const)('%s of f32 lanes is within its stated error everywhere', (name, reference, units) => {
   const run = compiled(name)
-  let most = 0
-  let at = 0
+  let most: Error = { units: 0, at: '' }
   for (const values of samples()) {
     const results = run(values)
     for (let i = 0; i < values.length; i++) {
       const x = values[i] as number
-      const [got, want] = [results[i] as number, reference(x)]
-      if (Object.is(got, Math.fround(want))) continue
-      const error = Math.abs(got - want) / unitAt(want)
-      if (!(error <= most)) [most, at] = [error, x]
+      most = larger(most, results[i] as number, reference(x), () => String(x))
     }
   }
-  expect(most, `at ${at}`).toBeLessThan(units)
+  expect(most.units, `at ${most.at}`).toBeLessThan(units)
 })
+
+/** What powers know as bases and exponents of their own, of either sign. */
+const SPECIAL = [
+  ...[0, 1, Number.POSITIVE_INFINITY, Number.NaN, 2, 3, 4, 5, 0.5, 1 / 3, 2.5, 1.5, 10, 127, 128, 149, 150, 151, 1e-45, 1e-40],
+  ...[2 ** -126, 2 ** 23 - 0.5, 2 ** 23 + 1, 2 ** 24 - 1, 2 ** 24, 2 ** 25, 3.4028234663852886e38, 1 - 2 ** -24, 1 + 2 ** -23],
+  ...[Math.SQRT1_2, Math.SQRT2, 8388607.5, 1e9, 1e30],
+].flatMap((x) => [x, -x])
+
+/** Pairs of all special values, then seeded ones: of any bits, and such whose power is an f32, also near 1. */
+function* pairs(): Generator<readonly [Float32Array, Float32Array]> {
+  const all = SPECIAL.flatMap((x) => SPECIAL.map((y) => [x, y] as const))
+  let state = 1
+  const random = (): number => (state = (Math.imul(state, 1664525) + 1013904223) >>> 0)
+  const fraction = (): number => random() / 2 ** 32
+  const anyBits = (): number => new Float32Array(Uint32Array.of(random() ^ (random() >>> 16)).buffer)[0] as number // of one
+  const forms: readonly (() => readonly [number, number])[] = [
+    () => [anyBits(), anyBits()],
+    () => [anyBits(), Math.round(20 * fraction() - 10)],
+    () => [Math.abs(anyBits()), 2 * fraction() - 1],
+    () => [2 ** (8 * fraction() - 4), 80 * fraction() - 40],
+    () => [-Math.round(20 * fraction()), Math.round(60 * fraction() - 30)],
+    () => [1 + (fraction() - 0.5) * 2 ** -8, (fraction() - 0.5) * 2 ** 14],
+    () => [1 + (fraction() - 0.5) * 2 ** -20, (fraction() - 0.5) * 2 ** 28],
+    () => [2 ** (300 * fraction() - 149), 3 * fraction() - 1.5],
+  ]
+  const seeded = Array.from({ length: 24 * COUNT }, (_, i) => (forms[i % forms.length] ?? (() => [0, 0]))())
+  for (let from = 0; from < all.length + seeded.length; from += COUNT) {
+    const some = [...all.slice(from, from + COUNT), ...seeded.slice(Math.max(0, from - all.length), Math.max(0, from + COUNT - all.length))]
+    yield [Float32Array.from(some, ([x]) => x), Float32Array.from(some, ([, y]) => y)]
+  }
+}
+
+test('powers of f32 lanes are within their stated error, and special ones JavaScript’s', () => {
+  const run = compiled('Math.pow')
+  let most: Error = { units: 0, at: '' }
+  let compared = 0
+  for (const [bases, exponents] of pairs()) {
+    const results = run(bases, exponents)
+    for (let i = 0; i < bases.length; i++) {
+      const [x, y] = [bases[i] as number, exponents[i] as number]
+      most = larger(most, results[i] as number, x ** y, () => `${x} ** ${y}`)
+      compared++
+    }
+  }
+  expect(compared).toBeGreaterThan(24 * COUNT)
+  expect(most.units, `at ${most.at}`).toBeLessThan(0.51)
+})
+
+interface Error {
+  readonly units: number
+  readonly at: string
+}
+
+/** The larger error: what was, or of a result whose double is known. Zeros, infinities and NaN have to be the same. */
+function larger(most: Error, got: number, want: number, at: () => string): Error {
+  if (Object.is(got, Math.fround(want))) return most
+  const isSpecial = want === 0 || !Number.isFinite(want) || Number.isNaN(got) || Object.is(got, -0) !== Object.is(Math.fround(want), -0)
+  const units = isSpecial ? Number.POSITIVE_INFINITY : Math.abs(got - want) / unitAt(want)
+  return units <= most.units ? most : { units, at: at() }
+}

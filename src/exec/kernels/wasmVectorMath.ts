@@ -1,21 +1,22 @@
 /**
- * exp, log and tanh of four f32 lanes, for `precision: 'fast'`: polynomials on a reduced argument, after Cephes
- * (Moshier, "Methods and Programs for Mathematical Functions") and its vector forms. The largest errors, over all of f32,
+ * Functions of four f32 lanes, for `precision: 'fast'`. Here exp, log and tanh: polynomials on a reduced argument, after
+ * Cephes (Moshier, "Methods and Programs for Mathematical Functions") and its vector forms. The largest errors, over all of f32,
  * are stated in docs/performance.md and held by `wasmVectorMath.test.ts`; zeros, infinities and NaN are JavaScript's.
  */
 import { type Code, I, SIMD } from './wasmEncoder.ts'
+import { kept, type LaneMath, polynomial } from './wasmLaneMath.ts'
+import { power, wave } from './wasmVectorPowers.ts'
 
-/** What the functions need of the kernel around them. */
-export interface LaneMath {
-  /** A vector of four equal f32, or of four equal integers. */
-  number(kind: 'f32' | 'i32', value: number): Code
-  declare(type: 'v128'): number
-}
+export type LaneFunction = 'Math.cos' | 'Math.exp' | 'Math.log' | 'Math.pow' | 'Math.sin' | 'Math.tanh'
 
-export type LaneFunction = 'Math.exp' | 'Math.log' | 'Math.tanh'
-
-export function laneFunction(m: LaneMath, name: LaneFunction, x: Code): Code {
+/** Leaves four f32. `y` is the second argument, of `Math.pow`. */
+export function laneFunction(m: LaneMath, name: LaneFunction, x: Code, y: Code = []): Code {
   switch (name) {
+    case 'Math.cos':
+    case 'Math.sin':
+      return wave(m, name, x)
+    case 'Math.pow':
+      return power(m, x, y)
     case 'Math.exp':
       return exponential(m, x)
     case 'Math.log':
@@ -30,17 +31,6 @@ const sub = I.simd(SIMD.f32Sub)
 const mul = I.simd(SIMD.f32Mul)
 const div = I.simd(SIMD.f32Div)
 
-/** The value in a local: code that sets it, and code that reads it. */
-function kept(m: LaneMath, code: Code): readonly [Code, Code] {
-  const slot = m.declare('v128')
-  return [[code, I.localSet(slot)], I.localGet(slot)]
-}
-
-/** c[0] x^n + … + c[n], by Horner's rule. */
-function polynomial(m: LaneMath, x: Code, coefficients: readonly number[]): Code {
-  return coefficients.map((c, i) => (i === 0 ? m.number('f32', c) : [x, mul, m.number('f32', c), add]))
-}
-
 /** e^x = 2^n e^r, with |r| at most half of ln 2. Two factors make 2^n, so that results below the normal range round once. */
 function exponential(m: LaneMath, argument: Code): Code {
   const clamped = [...argument, m.number('f32', -105), I.simd(SIMD.f32Max), m.number('f32', 89), I.simd(SIMD.f32Min)]
@@ -49,13 +39,13 @@ function exponential(m: LaneMath, argument: Code): Code {
   // ln 2 in two parts: n times the first is exact.
   const high = [x, ...n, m.number('f32', 0.693359375), mul, ...sub]
   const [setR, r] = kept(m, [...high, ...n, m.number('f32', -2.1219444e-4), mul, ...sub])
-  const series = polynomial(m, r, [1.98756915e-4, 1.3981999507e-3, 8.3334519073e-3, 4.1665795894e-2, 1.6666665459e-1, 0.5])
+  const series = polynomial(m, 'f32', r, [1.98756915e-4, 1.3981999507e-3, 8.3334519073e-3, 4.1665795894e-2, 1.6666665459e-1, 0.5])
   const [setP, p] = kept(m, [...series, ...r, mul, ...r, mul, ...r, add, m.number('f32', 1), add])
   const [setWhole, whole] = kept(m, [...n, I.simd(SIMD.i32TruncF32S)])
   const [setHalf, half] = kept(m, [...whole, I.i32Const(1), I.simd(SIMD.i32ShrS)])
-  const power = (of: Code): Code => [...of, m.number('i32', 127), I.simd(SIMD.i32Add), I.i32Const(23), I.simd(SIMD.i32Shl)]
+  const twoTo = (of: Code): Code => [...of, m.number('i32', 127), I.simd(SIMD.i32Add), I.i32Const(23), I.simd(SIMD.i32Shl)]
   const rest = [...whole, ...half, I.simd(SIMD.i32Sub)]
-  return [...setX, ...setN, ...setR, ...setP, ...setWhole, ...setHalf, ...p, ...power(half), mul, ...power(rest), mul]
+  return [...setX, ...setN, ...setR, ...setP, ...setWhole, ...setHalf, ...p, ...twoTo(half), mul, ...twoTo(rest), mul]
 }
 
 const SMALLEST_NORMAL = 2 ** -126
@@ -79,6 +69,7 @@ function logarithm(m: LaneMath, argument: Code): Code {
   const [setSquare, square] = kept(m, [...f, ...f, mul])
   const series = polynomial(
     m,
+    'f32',
     f,
     [
       7.0376836292e-2, -1.151461031e-1, 1.167699874e-1, -1.2420140846e-1, 1.4249322787e-1, -1.6668057665e-1, 2.0000714765e-1,
@@ -100,21 +91,19 @@ function logarithm(m: LaneMath, argument: Code): Code {
   ]
 }
 
-/** Odd, and 1 - 2 / (e^2x + 1) where it is not nearly x. */
+/** Odd, and of what is above 0 it is 1 - 2 / (e^2x + 1) where it is not nearly x. */
 function hyperbolicTangent(m: LaneMath, argument: Code): Code {
   const [setX, x] = kept(m, argument)
   const [setSize, size] = kept(m, [x, I.simd(SIMD.f32Abs)])
-  const power = exponential(m, [...size, ...size, add])
-  const large = [m.number('f32', 1), m.number('f32', 2), ...power, m.number('f32', 1), add, ...div, ...sub]
-  // The sign of x.
-  const signed = [...large, x, m.number('i32', LOWEST_BIT), I.simd(SIMD.and), I.simd(SIMD.or)]
-  const [setLarge, far] = kept(m, signed)
-  const [setSquare, square] = kept(m, [x, x, mul])
-  const series = polynomial(m, square, [-5.70498872745e-3, 2.06390887954e-2, -5.37397155531e-2, 1.33314422036e-1, -3.33332819422e-1])
-  const near = [...series, ...square, mul, x, mul, x, add]
+  const grown = exponential(m, [...size, ...size, add])
+  const [setFar, far] = kept(m, [m.number('f32', 1), m.number('f32', 2), ...grown, m.number('f32', 1), add, ...div, ...sub])
+  const [setSquare, square] = kept(m, [size, size, mul])
+  const coefficients = [-5.70498872745e-3, 2.06390887954e-2, -5.37397155531e-2, 1.33314422036e-1, -3.33332819422e-1]
+  const near = [...polynomial(m, 'f32', square, coefficients), ...square, mul, size, mul, size, add]
   const isNear = [...size, m.number('f32', 0.625), I.simd(SIMD.f32Lt)]
-  return [...setX, ...setSize, ...setLarge, ...setSquare, ...near, ...far, ...isNear, I.simd(SIMD.bitSelect)]
+  const sign = [x, m.number('i32', HIGHEST_BIT), I.simd(SIMD.and)]
+  return [...setX, ...setSize, ...setFar, ...setSquare, ...near, ...far, ...isNear, I.simd(SIMD.bitSelect), ...sign, I.simd(SIMD.or)]
 }
 
 /** The sign bit of an f32. */
-const LOWEST_BIT = -(2 ** 31)
+const HIGHEST_BIT = -(2 ** 31)
