@@ -66,6 +66,37 @@ async function ran(session: Session, { order }: Pick<Case, 'order'>, keys: reado
   return { before, plan, identical, values }
 }
 
+test('each part of a split loop is chosen by the data', async () => {
+  for (const session of sessions) {
+    const keys = Array.from({ length: 2 * 24 * 24 }, (_, at) => [Math.floor(at / 576), Math.floor(at / 24) % 24, at % 24])
+    const table = session.fromColumns({
+      i: Int32Array.from(keys, ([i = 0]) => i),
+      j: Int32Array.from(keys, ([, j = 0]) => j),
+      k: Int32Array.from(keys, ([, , k = 0]) => k),
+    })
+    const over = table.index(({ i, j, k }) => [i, j, k], { storage: 'sparse' }).map(({ k }) => k)
+    const [s, w, never] = [session.zeros([1]), session.zeros([24, 24]), session.zeros([1])]
+    const body = (value: number, [i, j]: readonly number[], { s, w, never }: { s: View; w: View; never: View }): void => {
+      s.set(0, s.get(0) / 2 + value)
+      if (never.get(0) > 0) for (let turn = 0; turn < 100_000; turn++) w.set(i!, j!, w.get(i!, j!) / 3 + turn)
+      w.set(i!, j!, w.get(i!, j!) * 0.5 + value)
+    }
+    const loop = session.loop(over, { s, w, never }, body as never, { checkRaces: false }) as Loop
+    const partsOf = ({ parts = [] }: Loop['plan']) => parts.map(({ schedule }) => [schedule.kind, schedule.axes])
+    expect(partsOf(loop.plan)).toEqual([
+      ['serial', []],
+      ['1d', [0]],
+    ])
+    await loop.run()
+    expect(partsOf(loop.plan)).toEqual([
+      ['serial', []],
+      ['1d', [1]],
+    ])
+    expect((await loop.verify()).identical).toBe(true)
+    for (const array of [over, s, w, never]) array.release()
+  }
+})
+
 interface Ran {
   readonly before: Loop['plan']
   readonly plan: Loop['plan']

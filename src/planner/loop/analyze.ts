@@ -22,7 +22,7 @@ import { type Conflict, conflictsOf, dependenceOf } from './dependence.ts'
 import { partsOf } from './distribute.ts'
 import { kernelOf } from './kernelTarget.ts'
 import { ownReadsOf } from './ownWrites.ts'
-import { inParts } from './parts.ts'
+import { inParts, specOfPart } from './parts.ts'
 import { prefetchOf, variablesOf } from './placement.ts'
 import { privateArraysOf } from './privateArrays.ts'
 import { withOwnReaches } from './reach.ts'
@@ -39,6 +39,8 @@ export interface Study {
   readonly loop: AnalyzedLoop
   /** Absent where the body was refused. */
   readonly found?: Found
+  /** Of a loop that is split: what it was before, and the loops that run instead. */
+  readonly split?: { readonly whole: AnalyzedLoop; readonly parts: readonly Study[] }
 }
 
 /** What was found out about a body that was not refused. */
@@ -64,7 +66,11 @@ export function studyLoop(spec: LoopSpec): Study {
  * The loop as a run finds it. What depends on what, and so which schedules are legal, stays as it was found; which of these is taken
  * follows from the extents, and the keys, that only the data knew: its kind from the extents, its axes from the keys as well.
  */
-export function loopWithData({ loop, found }: Study, data: LoopData): AnalyzedLoop {
+export function loopWithData({ loop, found, split }: Study, data: LoopData): AnalyzedLoop {
+  if (split !== undefined) {
+    const parts = split.parts.map((part) => loopWithData(part, data))
+    return parts.every((part, at) => part === split.parts[at]?.loop) ? loop : inParts(split.whole, parts)
+  }
   if (found === undefined || !isOpen(loop)) return loop
   const { spec, ir, decision } = found
   const { extents, isBox, keys, shapeOf } = data
@@ -106,7 +112,16 @@ function studied(spec: LoopSpec, { isPart }: { readonly isPart: boolean }): Stud
   const dividable = apart(spec, ir, new Set(loop.writtenArrays))
   const own = dividable === ir ? accesses : accessesOf(spec, dividable)
   const bodies = partsOf({ spec, ir: dividable, accesses: own, conflicts: conflictsOf(spec, orderedAccesses(own, reducedArrays)) })
-  return { loop: bodies === undefined ? loop : inParts(loop, bodies, (part) => studied(part, { isPart: true }).loop), found }
+  if (bodies === undefined) return { loop, found }
+  const parts = bodies.map((body) => studied(specOfPart(loop, body), { isPart: true }))
+  return {
+    loop: inParts(
+      loop,
+      parts.map((part) => part.loop),
+    ),
+    found,
+    split: { whole: loop, parts },
+  }
 }
 
 function planned(found: Found, data?: LoopData): AnalyzedLoop {

@@ -5,8 +5,7 @@ import type { AnalyzedLoop, LoopSpec } from '../../core/loopSpec.ts'
 import { KINDS } from './schedule.ts'
 
 /** The loop with its parts, which have the order of the serial program whatever order was asked for. */
-export function inParts(whole: AnalyzedLoop, bodies: readonly FunctionIr[], analyze: (part: LoopSpec) => AnalyzedLoop): AnalyzedLoop {
-  const parts = bodies.map((body) => analyze(specOf(whole, body)))
+export function inParts(whole: AnalyzedLoop, parts: readonly AnalyzedLoop[]): AnalyzedLoop {
   const at = freestOf(parts)
   const freest = parts[at]
   if (freest === undefined) return whole
@@ -39,7 +38,8 @@ function freestOf(parts: readonly AnalyzedLoop[]): number {
   return ranks.indexOf(Math.min(...ranks))
 }
 
-function specOf({ spec, writtenArrays }: AnalyzedLoop, ir: FunctionIr): LoopSpec {
+/** The part of a loop that has these of its statements. */
+export function specOfPart({ spec, writtenArrays }: AnalyzedLoop, ir: FunctionIr): LoopSpec {
   // A promise about an array that another part writes counts for nothing, as in the whole.
   const distinct = (spec.options.assume?.distinct ?? []).filter((name) => {
     const binding = spec.env[name]
