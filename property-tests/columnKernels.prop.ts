@@ -21,8 +21,9 @@ import { irListing } from '../src/planner/function/irText.ts'
 import { returnedElement } from '../src/planner/function/userFunction.ts'
 import { lower } from '../src/planner/physical/lower.ts'
 import { HANDLERS } from '../src/taskHandlers.ts'
-import { COLUMN_TYPES, columnFunction, numberFunction, TEXTS, truthFunction } from './arbitraries/columnFunction.ts'
+import { COLUMN_TYPES, columnFunction, keyFunction, numberFunction, TEXTS, truthFunction } from './arbitraries/columnFunction.ts'
 import { SPECIAL_NUMBERS } from './arbitraries/kernelBody.ts'
+import { expectedGroups } from './expectedGroups.ts'
 import { interpretIr } from './functions/interpretIr.ts'
 import { announcedRun } from './lawRuns.ts'
 
@@ -212,4 +213,60 @@ test('a column kernel does what the JavaScript kernel and the function do', asyn
   )
   console.log(`column kernels: ${JSON.stringify(counts)}`)
   expect(counts.compiled).toBeGreaterThan(run.numRuns * 0.3)
+})
+
+const grouping = fc.record({
+  table,
+  filter: fc.option(truthFunction, { freq: 3, nil: undefined }),
+  key: keyFunction,
+  arguments: fc.tuple(numberFunction, numberFunction),
+  workers: fc.constantFrom(0, 0, 0, 0, 0, 0, 0, 0, 1, 2),
+})
+
+const AGGREGATES = [
+  ...[...(['sum', 'mean', 'min', 'max', 'count', 'last'] as const).map((kind) => ({ name: kind, kind, column: 0 }))],
+  { name: 'other', kind: 'sum', column: 1 } as const,
+]
+
+test('groups by computed keys of computed values of filtered rows are those of the rows', async () => {
+  const counts = { compiled: 0, filtered: 0, groups: 0 }
+  const held = arena.usedBytes
+  await fc.assert(
+    fc.asyncProperty(grouping, async ({ table, filter, key, arguments: args, workers }) => {
+      const pool = pools[workers] as (typeof pools)[number]
+      let inRows = false
+      const onEvent = ({ kind }: { readonly kind: string }): void => {
+        inRows ||= kind === 'progress' // of tasks over partitions
+      }
+      const executor = new Executor({ pool, arena, readSplit, lower, smallRows: 0, onEvent })
+      const { scan, rows } = table
+      const input: LogicalPlan = filter === undefined ? scan : { ...scan, kind: 'Filter', input: scan, f: userFunction(filter) }
+      const aggregates = AGGREGATES.map(({ name, kind, column }) => ({ name, kind, of: userFunction(args[column] as FunctionIr) }))
+      const plan: LogicalPlan = {
+        kind: 'GroupBy',
+        input,
+        by: { kind: 'function', f: userFunction(key) },
+        how: { kind: 'agg', aggregates },
+        element: { kind: 'unknown' },
+        keys: { kind: 'rowNumber' },
+      }
+      const kept = filter === undefined ? rows : rows.filter((row) => interpretIr(filter, { inputs: [row], key: [0] }))
+      const valuesOf = (f: FunctionIr) => kept.map((row) => interpretIr(f, { inputs: [row], key: [0] }) ?? null)
+      const expected = expectedGroups(valuesOf(key), args.map(valuesOf) as (number | null)[][], AGGREGATES)
+      const batches = await executor.execute(plan)
+      const actual = batches.flatMap((batch) => Array.from({ length: batch.length }, (_, i) => rowReader(batch)(i)))
+      expect(
+        actual,
+        `${filter === undefined ? '' : `filter ${irListing(filter)}\n`}by ${irListing(key)}\n${args.map(irListing).join('\n')}`,
+      ).toEqual(expected)
+      if (!inRows) counts.compiled++
+      if (!inRows && filter !== undefined && kept.length > 0) counts.filtered++
+      counts.groups += expected.length
+      expect(arena.usedBytes).toBe(held)
+    }),
+    run,
+  )
+  console.log(`groups over column kernels: ${JSON.stringify(counts)}`)
+  expect(counts.compiled).toBeGreaterThan(run.numRuns * 0.3)
+  expect(counts.filtered).toBeGreaterThan(run.numRuns * 0.1)
 })

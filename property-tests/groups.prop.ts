@@ -10,13 +10,14 @@ import { rowReader } from '../src/core/columnReaders.ts'
 import { sliceColumn } from '../src/core/columnSlices.ts'
 import { groupedRows } from '../src/exec/groupRun.ts'
 import { createArena } from '../src/exec/memory/arena.ts'
-import type { ExecBatch } from '../src/exec/operators/batches.ts'
-import { type GroupTask, hiddenBatch, runGroupTask } from '../src/exec/operators/groupTasks.ts'
+import { type ExecBatch, hiddenBatch } from '../src/exec/operators/batches.ts'
+import { type GroupTask, runGroupTask } from '../src/exec/operators/groupTasks.ts'
 import { KeyIds } from '../src/exec/operators/keyIds.ts'
 import type { Aggregate } from '../src/planner/physical/physicalPlan.ts'
 import { cuts, keys, pieces } from './arbitraries/keys.ts'
+import { expectedGroups } from './expectedGroups.ts'
 import { announcedRun } from './lawRuns.ts'
-import { equal, treeSum } from './reference.ts'
+import { equal } from './reference.ts'
 
 const LAW = announcedRun('groups.prop.ts')
 
@@ -91,37 +92,6 @@ const AGGREGATES: readonly Aggregate[] = [
   { name: 'last', kind: 'last', column: 1 },
 ]
 
-/** The dullest grouping. */
-function expectedRows(
-  keysOf: readonly unknown[],
-  x: readonly (number | null)[],
-  y: readonly number[],
-  aggregates: readonly Aggregate[],
-): unknown[] {
-  const groups: { readonly key: unknown; readonly rows: number[] }[] = []
-  for (const [row, key] of keysOf.entries()) {
-    const group = groups.find((one) => equal(one.key, key))
-    if (group === undefined) groups.push({ key, rows: [row] })
-    else group.rows.push(row)
-  }
-  return groups.map(({ key, rows }) => {
-    const of = ({ kind, column }: Aggregate): unknown => {
-      const values = rows.map((row) => (column === 0 ? x[row] : y[row]) ?? null)
-      const present = values.filter((value) => value !== null)
-      if (kind === 'count') return column === undefined ? rows.length : present.length
-      if (kind === 'last') return values.at(-1)
-      if (kind === 'sum') return treeSum(present)
-      if (present.length === 0) return null
-      return kind === 'mean'
-        ? treeSum(present) / present.length
-        : present.reduce((a, b) => (kind === 'min' ? Math.min(a, b) : Math.max(a, b)))
-    }
-    // a key that is an object gives its columns, unless it is null for a row
-    const named = typeof key === 'object' && key !== null && !Array.isArray(key) && !keysOf.includes(null) ? key : { key }
-    return { ...named, ...Object.fromEntries(aggregates.map((one) => [one.name, of(one)])) }
-  })
-}
-
 const reached = new Map<string, number>()
 
 function note(task: GroupTask): void {
@@ -173,7 +143,7 @@ test('groups, however many workers share them, and in whichever way', async () =
           },
         })
         const read = rowReader(grouped)
-        expect(Array.from({ length: grouped.length }, (_, i) => read(i))).toEqual(expectedRows(keyValues, x, y, aggregates))
+        expect(Array.from({ length: grouped.length }, (_, i) => read(i))).toEqual(expectedGroups(keyValues, [x, y], aggregates))
         expect(arena.usedBytes).toBe(0)
       },
     ),

@@ -174,3 +174,33 @@ export const truthFunction: fc.Arbitrary<FunctionIr> = fc.tuple(bodyOf(truth), p
 export const columnFunction: fc.Arbitrary<FunctionIr> = fc
   .tuple(fc.constantFrom('big', 'big0', 'big', 'big0', 'text', 'text0', 'f640', 'u32'), parameters)
   .map(([name, values]) => functionOf([returned(column(name as 'big'))], values))
+/** A function that gives each row a group: few numbers or many, truth, a column, or an object of two of them, now and then the row's own columns. */
+export const keyFunction: fc.Arbitrary<FunctionIr> = fc
+  .tuple(
+    fc.oneof(
+      { weight: 4, arbitrary: fc.tuple(number, fc.constantFrom(3, 10, -4)).map(([of, by]) => binary('%', of, literal(by))) },
+      { weight: 2, arbitrary: number },
+      { weight: 1, arbitrary: fc.tuple(number, number).map(([a, b]) => binary('<', a, b)) },
+      { weight: 2, arbitrary: fc.constantFrom('u80', 'i8', 'ok0', 'big0', 'text', 'text0', 'f640').map((name) => column(name as 'ok0')) },
+      {
+        weight: 4,
+        arbitrary: fc
+          .tuple(
+            fc.constantFrom('u80', 'ok0', 'text0', 'i32').map((name) => column(name as 'ok0')),
+            number,
+          )
+          .map(
+            ([whole, of]): Expr => ({
+              kind: 'ObjectLiteral',
+              fields: [
+                { name: 'a', value: whole },
+                { name: 'b', value: binary('%', of, literal(5)) },
+              ],
+              span,
+            }),
+          ),
+      },
+    ),
+    parameters,
+  )
+  .map(([value, values]) => functionOf([returned(value)], values))

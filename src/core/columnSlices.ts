@@ -150,6 +150,7 @@ export function sliceColumn(column: Column, from: number, to: number): Column {
 
 /** `length` bits from bit `from` on, or undefined when all are set. */
 function sliceBits(bits: Uint8Array, from: number, length: number): Uint8Array | undefined {
+  if ((from & 7) === 0) return wholeBytes(bits, from >> 3, length)
   const out = new Uint8Array((length + 7) >> 3)
   let nulls = 0
   for (let i = 0; i < length; i++) {
@@ -157,6 +158,17 @@ function sliceBits(bits: Uint8Array, from: number, length: number): Uint8Array |
     else nulls++
   }
   return nulls === 0 ? undefined : out
+}
+
+/** The same from the first bit of a byte on. */
+function wholeBytes(bits: Uint8Array, first: number, length: number): Uint8Array | undefined {
+  const out = new Uint8Array((length + 7) >> 3)
+  out.set(bits.subarray(first, first + out.length))
+  if ((length & 7) !== 0) out[out.length - 1] = (out.at(-1) as number) & ((1 << (length & 7)) - 1) // there is a last byte
+  const whole = length >> 3
+  let all = 0xff
+  for (let i = 0; i < whole; i++) all &= out[i] as number // i < length
+  return all === 0xff && ((length & 7) === 0 || out[whole] === (1 << (length & 7)) - 1) ? undefined : out
 }
 
 /** A column of no elements. */

@@ -12,7 +12,7 @@
 import type { Batch } from '../core/column.ts'
 import { isKnown } from '../core/elements.ts'
 import type { Folded, FoldKind } from '../core/engine.ts'
-import { MemoryError, TaskError } from '../core/errors.ts'
+import { TaskError } from '../core/errors.ts'
 import type { ExplainedColumns } from '../core/kernelCode.ts'
 import { inputsOf, type LogicalPlan } from '../core/logicalPlan.ts'
 import type { ReadSplit } from '../core/ports.ts'
@@ -21,13 +21,15 @@ import { mapInputs } from '../core/tree.ts'
 import type { PhysicalPlan } from '../planner/physical/physicalPlan.ts'
 import { foldColumns } from './columns/columnFold.ts'
 import { columnProgramOf, isProgram } from './columns/columnProgram.ts'
-import { ColumnRun } from './columns/columnRun.ts'
+import type { ColumnRun } from './columns/columnRun.ts'
 import { programTable } from './columns/columnTable.ts'
 import { addressOf } from './columns/kernelBinding.ts'
+import { overColumns } from './columns/overColumns.ts'
 import { programCode } from './columns/programCode.ts'
 import { type KeySet, keySetOf, type SemiJoin, semiJoinOf } from './columns/semiJoin.ts'
 import type { Arena } from './memory/arena.ts'
-import { Run, SMALL_ROWS } from './run.ts'
+import { SMALL_ROWS } from './operators/partitions.ts'
+import { Run } from './run.ts'
 import type { WorkerPool } from './workers/worker.ts'
 
 export type ExecutorEvent =
@@ -138,35 +140,18 @@ export class Executor {
     return outside ? { because: 'there was no room for the table in the session’s memory' } : { kernels: programCode(program) }
   }
 
+  /** The plan is held while it runs: the memory of a table goes with its source. */
   private async overColumns<T>(
     plan: PhysicalPlan,
     options: RunOptions,
     work: (run: ColumnRun) => Promise<T | undefined>,
     keySet?: KeySet,
   ): Promise<T | undefined> {
-    const { pool, arena, onEvent, smallRows = SMALL_ROWS } = this.options
-    const program = columnProgramOf(plan)
-    if (!isProgram(program) || program.rows < smallRows) return undefined
-    let started: number | undefined
-    const onStart = (): void => {
-      started = performance.now()
-      onEvent?.({ kind: 'stage', phase: 'started', stage: program.name })
-    }
-    const run = new ColumnRun(program, { pool, arena, onStart, ...options }, keySet)
     this.running.add(plan)
     try {
-      const result = await work(run)
-      if (started !== undefined) {
-        const milliseconds = performance.now() - started
-        onEvent?.({ kind: 'stage', phase: 'finished', stage: program.name, rows: program.rows, milliseconds })
-      }
-      return result
-    } catch (error) {
-      if (error instanceof MemoryError) return undefined // rows by rows there may be enough
-      throw error
+      return await overColumns(plan, { ...this.options, ...options }, work, keySet)
     } finally {
       this.running.delete(plan)
-      run.end()
     }
   }
 

@@ -16,7 +16,7 @@ import { valueClassOf } from '../core/elements.ts'
 import { CHUNK, combinePairwise } from '../core/fixedTree.ts'
 import type { ColumnType } from '../core/schema.ts'
 import type { Aggregate, WideOperator } from '../planner/physical/physicalPlan.ts'
-import { type ExecBatch, rowBatch } from './operators/batches.ts'
+import { type ExecBatch, hiddenBatch, rowBatch } from './operators/batches.ts'
 import { type RangeGroups, type Window, windowOf } from './operators/groupCodes.ts'
 import {
   type CodedRange,
@@ -27,7 +27,7 @@ import {
   numbersColumn,
   type PartialFolds,
 } from './operators/groupFolds.ts'
-import { type GroupTask, groupsFrom, hiddenBatch, partialFrom } from './operators/groupTasks.ts'
+import { type GroupTask, groupsFrom, partialFrom } from './operators/groupTasks.ts'
 import { keyColumns } from './operators/hashAggregate.ts'
 import { KeyIds } from './operators/keyIds.ts'
 import { rangesOf } from './operators/partitions.ts'

@@ -3,12 +3,14 @@ import type { Batch } from '../core/column.ts'
 import { TaskError } from '../core/errors.ts'
 import type { PhysicalPlan, WideOperator } from '../planner/physical/physicalPlan.ts'
 import { Blocks } from './blocks.ts'
+import { programTable } from './columns/columnTable.ts'
+import { overColumns } from './columns/overColumns.ts'
 import type { ExecutorOptions } from './executor.ts'
 import { asRowFailure, taskErrorOf } from './kernels/rowFailure.ts'
 import { asDeclared, batchAs, type ExecBatch, emptyBatch, sliceBatch, unifyElements } from './operators/batches.ts'
 import { isFree } from './operators/freeSteps.ts'
 import { withoutKeys } from './operators/operator.ts'
-import { cutPartitions, PARTITION_ROWS } from './operators/partitions.ts'
+import { cutPartitions, PARTITION_ROWS, SMALL_ROWS } from './operators/partitions.ts'
 import { inOrder } from './scheduler.ts'
 import { selected } from './selected.ts'
 import { sendable } from './sendable.ts'
@@ -29,9 +31,6 @@ interface Dataset {
   readonly partitions: readonly Partition[]
   readonly blocks: readonly Block[]
 }
-
-/** Below this many elements a thread's round trip and its copies cost more than the work. */
-export const SMALL_ROWS = 20_000
 
 export class Run {
   private readonly options: ExecutorOptions
@@ -145,6 +144,19 @@ export class Run {
     return { partitions: agreed(partitions), blocks: [...blocks, ...used] }
   }
 
+  /** The input of a wide operator as what a column program leaves in the arena; undefined where steps only hand columns on, or are no program. */
+  private async programmed(plan: PhysicalPlan): Promise<Dataset | undefined> {
+    if (plan.kind !== 'PipelineExec' || plan.steps.every(isFree)) return undefined
+    const table = await overColumns(plan, { ...this.options, signal: this.signal }, (run) => programTable(run, 'shared'))
+    if (table === undefined) return undefined
+    const blocks = table.blocks.handedOver()
+    this.blocks.add(blocks)
+    const { pool, partitionRows = PARTITION_ROWS } = this.options
+    // as many pieces as there are workers at least, as even as whole partitions make them
+    const rows = Math.max(partitionRows, Math.ceil(table.batch.length / pool.size / PARTITION_ROWS) * PARTITION_ROWS)
+    return { partitions: cutPartitions([table.batch], rows).map((batches) => ({ kind: 'batches', batches })), blocks }
+  }
+
   /** The results of a pipeline's tasks, in order. */
   private async *pipeline(plan: Pipeline, given: Dataset): AsyncGenerator<StageResult, void, undefined> {
     const input =
@@ -191,7 +203,7 @@ export class Run {
 
   private async wide(plan: Wide): Promise<Dataset> {
     const inputs: Dataset[] = []
-    for (const input of plan.inputs) inputs.push(await this.materialized(await this.run(input), input))
+    for (const input of plan.inputs) inputs.push((await this.programmed(input)) ?? (await this.materialized(await this.run(input), input)))
     const name = plan.operator.kind
     const started = performance.now()
     this.emit({ kind: 'stage', phase: 'started', stage: name })

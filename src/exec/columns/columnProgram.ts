@@ -76,6 +76,9 @@ function programOver(table: Table, steps: readonly Step[], declared: ElementType
   const kinds = kernelColumns(columns)
   const shape = compiled(() => programShape(element, kinds, steps))
   if ('because' in shape) return shape
+  const name = [table.name, ...steps.map((step) => step.kind)].join(' -> ')
+  const program = { element, columns, kernelColumns: kinds, rows, steps, name }
+  if (shape.hidden !== undefined) return { ...program, shape } // the wide operator above looks at the types of what there is
   const wanted = fieldsOf(declared)
   const outputs =
     declared.kind === 'unknown' ? shape.outputs : wanted.flatMap((field) => shape.outputs.filter(({ name }) => name === field.name))
@@ -86,6 +89,5 @@ function programOver(table: Table, steps: readonly Step[], declared: ElementType
     if (planned.kind !== 'unknown' && !sameType(planned, actual))
       return no(`the plan has ${typeText(planned)} where it has ${typeText(actual)}`)
   }
-  const name = [table.name, ...steps.map((step) => step.kind)].join(' -> ')
-  return { element, columns, kernelColumns: kinds, rows, steps, shape: { ...shape, outputs }, name }
+  return { ...program, shape: { ...shape, outputs } }
 }

@@ -1,8 +1,9 @@
 /** The table that a program yields, in blocks of the arena: written by the workers where it is to stay. */
-import type { Batch, Column } from '../../core/column.ts'
+import type { Column } from '../../core/column.ts'
 import type { ColumnType } from '../../core/schema.ts'
+import { structColumn } from '../kernels/rowKernel.ts'
 import { BLOCK_ROWS, type ProgramOutput, valuesKernel } from '../kernels/wasmColumns.ts'
-import { rowBatch, scalarBatch } from '../operators/batches.ts'
+import { type ExecBatch, hiddenBatch, rowBatch, scalarBatch } from '../operators/batches.ts'
 import { popcount } from './bitmap.ts'
 import type { ColumnProgram } from './columnProgram.ts'
 import { type ColumnRun, compiledKernel, type Selected } from './columnRun.ts'
@@ -14,7 +15,7 @@ import { ResultBlocks } from './resultBlocks.ts'
 export type SameColumns = 'copied' | 'shared'
 
 export interface ProgramTable {
-  readonly batch: Batch
+  readonly batch: ExecBatch
   /** What the result lies in, but for shared columns: the caller's from now on. */
   readonly blocks: ResultBlocks
 }
@@ -29,16 +30,30 @@ export async function programTable(run: ColumnRun, same: SameColumns): Promise<P
   try {
     const columns = selected === 'all' ? await allRows(run, blocks, same) : await selectedRows(run, blocks, selected)
     const [first] = columns ?? []
-    if (columns !== undefined && first !== undefined) {
-      const names = program.shape.outputs.map(({ name }) => name)
-      return { batch: program.shape.scalar ? scalarBatch(first) : rowBatch(names, columns, first.length), blocks }
-    }
+    if (columns !== undefined && first !== undefined) return { batch: batchOf(program, columns, first), blocks }
     blocks.freeAll()
     return undefined
   } catch (error) {
     blocks.freeAll()
     throw error
   }
+}
+
+function batchOf({ shape }: ColumnProgram, columns: readonly Column[], first: Column): ExecBatch {
+  const names = shape.outputs.map(({ name }) => name)
+  if (shape.hidden === undefined) return shape.scalar ? scalarBatch(first) : rowBatch(names, columns, first.length)
+  const columnOf = (output: string): Column => columns[names.indexOf(output)] as Column // the outputs are those of the hidden columns
+  return hiddenBatch(
+    shape.hidden.map((hidden) => {
+      if (hidden.kind === 'value') return columnOf(hidden.output)
+      const fields = hidden.fields.map(({ output }) => columnOf(output))
+      return structColumn(
+        hidden.fields.map(({ name }) => name),
+        fields,
+        first.length,
+      )
+    }),
+  )
 }
 
 type Computed = Extract<ProgramOutput, { kind: 'computed' }>

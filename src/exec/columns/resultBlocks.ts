@@ -3,13 +3,15 @@ import type { Batch, Column } from '../../core/column.ts'
 import type { ColumnType } from '../../core/schema.ts'
 import type { Arena } from '../memory/arena.ts'
 import { mapBuffers } from '../memory/shareColumns.ts'
+import type { Block } from '../stageTask.ts'
 
 type Buffer = NonNullable<Column['values']>
 
 export class ResultBlocks {
   readonly arena: Arena
   private readonly operator: string
-  private readonly offsets = new Set<number>()
+  /** Offsets of the blocks, and their bytes. */
+  private readonly offsets = new Map<number, number>()
 
   constructor(arena: Arena, operator: string) {
     this.arena = arena
@@ -20,7 +22,7 @@ export class ResultBlocks {
   like<B extends Buffer>(buffer: B, length: number): B {
     const bytes = length * buffer.BYTES_PER_ELEMENT
     const offset = this.arena.reserve(bytes, this.operator)
-    this.offsets.add(offset)
+    this.offsets.set(offset, bytes)
     const ArrayOfLike = buffer.constructor as new (memory: ArrayBufferLike, byteOffset: number, length: number) => B // a typed array's own class
     return new ArrayOfLike(this.arena.view('u8', offset, bytes).buffer, offset, length)
   }
@@ -61,8 +63,15 @@ export class ResultBlocks {
     return { ...batch, columns: batch.columns.map((column) => mapBuffers(column, out)) }
   }
 
+  /** All blocks, which are the caller's from now on. */
+  handedOver(): readonly Block[] {
+    const blocks = [...this.offsets].map(([offset, bytes]) => ({ offset, bytes }))
+    this.offsets.clear()
+    return blocks
+  }
+
   freeAll(): void {
-    for (const offset of this.offsets) this.arena.free(offset)
+    for (const offset of this.offsets.keys()) this.arena.free(offset)
     this.offsets.clear()
   }
 }

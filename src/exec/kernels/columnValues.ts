@@ -212,9 +212,18 @@ function rangeOf(operator: string, a: Doubles | Integers, b: Doubles | Integers)
 
 function remainder(w: ColumnWriter, a: Doubles | Integers, b: Doubles | Integers): ColumnValue {
   const range = rangeOf('%', a, b)
-  if (range === undefined || a.kind !== 'i32' || b.kind !== 'i32') return called(w, '%', [doubles(w, a), doubles(w, b)])
+  if (a.kind !== 'i32' || b.kind !== 'i32' || (range === undefined && b.low <= 0)) return called(w, '%', [doubles(w, a), doubles(w, b)])
   const lane = (at: number, i: number): Code => [...I.localGet(at), ...I.simdLane(V.i32Extract, i)]
-  return { kind: 'i32', at: w.eachInteger((i) => [...lane(a.at, i), ...lane(b.at, i), OP.i32RemU]), ...range }
+  // of a literal the engine makes a product
+  const divisor = (i: number): Code => (b.low === b.high ? I.i32Const(b.low) : lane(b.at, i))
+  const each = (opcode: number): number => w.eachInteger((i) => [...lane(a.at, i), ...divisor(i), opcode])
+  if (range !== undefined) return { kind: 'i32', at: each(OP.i32RemU), ...range }
+  // a remainder has the sign of what was divided, -0 included
+  const [size, from] = [doubles(w, { kind: 'i32', at: each(OP.i32RemS), low: LOWEST, high: HIGHEST }), doubles(w, a)]
+  const sign = w.constant(lanesConst([0, LOWEST, 0, LOWEST]))
+  const signed = [...I.localGet(sign), ...simd(V.and), ...simd(V.or)]
+  const half = (part: 'lo' | 'hi'): number => w.keep([...I.localGet(size[part]), ...simd(V.f64Abs), ...I.localGet(from[part]), ...signed])
+  return { kind: 'f64', lo: half('lo'), hi: half('hi') }
 }
 
 function asInteger(w: ColumnWriter, value: ColumnValue): Integers {

@@ -43,7 +43,14 @@ export interface ProgramShape {
   readonly scalar: boolean
   /** Whether a step drops rows. */
   readonly filters: boolean
+  /** Where the outputs are hidden columns for a wide operator: one entry each, with the names of its fields where it is an object. */
+  readonly hidden?: readonly HiddenFields[]
 }
+
+/** The outputs of a hidden column: one of this name, or one for each field of a key that is an object. */
+export type HiddenFields =
+  | { readonly kind: 'value'; readonly output: string }
+  | { readonly kind: 'object'; readonly fields: readonly { readonly name: string; readonly output: string }[] }
 
 export type NotColumns = { readonly because: string; readonly span: Span | undefined }
 
@@ -62,6 +69,7 @@ interface Traced {
   readonly result: ColumnValue
   /** Lanes that every filter keeps; undefined when there is none. */
   readonly kept: number | undefined
+  readonly hidden?: readonly HiddenFields[]
 }
 
 /** The element after the steps, for four rows. */
@@ -71,7 +79,9 @@ function trace(element: ElementType, columns: readonly KernelColumn[], steps: re
   let value: ColumnValue =
     element.kind === 'scalar' ? writer.column(0) : { kind: 'row', names, of: (name) => writer.column(names.indexOf(name)) }
   let kept: number | undefined
+  let hidden: readonly HiddenFields[] | undefined
   for (const step of steps) {
+    if (hidden !== undefined) throw new NotCompiled(`${step.kind} takes hidden columns`)
     switch (step.kind) {
       case 'FilterExec':
         kept = and(writer, kept, truth(writer, returned(writer, step.f, value)))
@@ -88,11 +98,35 @@ function trace(element: ElementType, columns: readonly KernelColumn[], steps: re
         value = { kind: 'row', names: step.columns, of: row.of }
         break
       }
+      case 'EvaluateExec': {
+        if (step.payload || step.axis !== undefined) throw new NotCompiled('its elements go on beside what it computes')
+        const element = value
+        const columns = step.columns.map(({ f }) => returned(writer, f, element))
+        hidden = columns.map(hiddenFields)
+        value = flattened(columns, hidden)
+        break
+      }
       default:
         throw new NotCompiled(`${step.kind} is no column program`)
     }
   }
-  return { writer, result: value, kept }
+  return { writer, result: value, kept, ...(hidden === undefined ? {} : { hidden }) }
+}
+
+function hiddenFields(column: ColumnValue, i: number): HiddenFields {
+  if (column.kind !== 'row') return { kind: 'value', output: String(i) }
+  return { kind: 'object', fields: column.names.map((name) => ({ name, output: `${i}.${name}` })) }
+}
+
+/** Hidden columns as one row, an object's fields each by itself. */
+function flattened(columns: readonly ColumnValue[], hidden: readonly HiddenFields[]): ColumnValue {
+  const parts = new Map<string, () => ColumnValue>()
+  for (const [i, shape] of hidden.entries()) {
+    const column = columns[i] as ColumnValue // a shape for each
+    if (shape.kind === 'value') parts.set(shape.output, () => column)
+    else if (column.kind === 'row') for (const { name, output } of shape.fields) parts.set(output, () => column.of(name))
+  }
+  return { kind: 'row', names: [...parts.keys()], of: (name) => (parts.get(name) as () => ColumnValue)() } // one of the names
 }
 
 function returned(writer: ColumnWriter, f: Extract<Step, { kind: 'MapExec' }>['f'], element: ColumnValue): ColumnValue {
@@ -109,10 +143,10 @@ function extended(row: ColumnValue, added: ColumnValue): ColumnValue {
 
 /** What the steps yield. Throws NotCompiled when some step is not compiled. */
 export function programShape(element: ElementType, columns: readonly KernelColumn[], steps: readonly Step[]): ProgramShape {
-  const { writer, result, kept } = trace(element, columns, steps)
+  const { writer, result, kept, hidden } = trace(element, columns, steps)
   const outputs =
     result.kind === 'row' ? result.names.map((name) => outputOf(writer, name, result.of(name))) : [outputOf(writer, 'value', result)]
-  return { outputs, scalar: result.kind !== 'row', filters: kept !== undefined }
+  return { outputs, scalar: result.kind !== 'row', filters: kept !== undefined, ...(hidden === undefined ? {} : { hidden }) }
 }
 
 function outputOf(writer: ColumnWriter, name: string, value: ColumnValue): ProgramOutput {

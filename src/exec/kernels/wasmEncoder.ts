@@ -168,6 +168,7 @@ export const OP = {
   i32Add: 0x6a,
   i32Sub: 0x6b,
   i32Mul: 0x6c,
+  i32RemS: 0x6f,
   i32RemU: 0x70,
   i32And: 0x71,
   i32Or: 0x72,

@@ -38,6 +38,11 @@ export function rowBatch(names: readonly string[], columns: readonly Column[], l
   return { element: { kind: 'row', fields }, length, columns }
 }
 
+/** A batch of hidden columns alone. */
+export function hiddenBatch(hidden: readonly Column[]): ExecBatch {
+  return { element: { kind: 'row', fields: [] }, length: hidden[0]?.length ?? 0, columns: [], hidden }
+}
+
 /** The elements of a batch as one column: a struct for rows. */
 export function elementColumn(batch: Batch): Column {
   switch (batch.element.kind) {

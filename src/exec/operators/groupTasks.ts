@@ -6,7 +6,7 @@ import type { ColumnType } from '../../core/schema.ts'
 import type { Aggregate } from '../../planner/physical/physicalPlan.ts'
 import type { Arena } from '../memory/arena.ts'
 import { aggregateColumn } from './aggregates.ts'
-import type { ExecBatch } from './batches.ts'
+import { type ExecBatch, hiddenBatch } from './batches.ts'
 import { type CodesTask, type RangeGroups, rangeGroups } from './groupCodes.ts'
 import { type CodedRange, type Coding, type FoldTask, foldedColumns, foldedRows, type PartialFolds, writeSlots } from './groupFolds.ts'
 import { rowsById } from './keyIds.ts'
@@ -93,10 +93,6 @@ function valuesColumn({ ranges, coding, call, type, groups, groupOf }: ValuesTas
           'key',
         )
   return aggregateColumn(call, argument, rowsById(ids, groups))
-}
-
-export function hiddenBatch(hidden: readonly Column[]): ExecBatch {
-  return { element: { kind: 'row', fields: [] }, length: hidden[0]?.length ?? 0, columns: [], hidden }
 }
 
 function integers(values: Int32Array): Column {

@@ -1,8 +1,7 @@
 /** The task of a parallel join: a range of the left side with the whole right side. */
 import type { ColumnType } from '../../core/schema.ts'
 import type { WideOperator } from '../../planner/physical/physicalPlan.ts'
-import { concatBatches, type ExecBatch } from './batches.ts'
-import { hiddenBatch } from './groupTasks.ts'
+import { concatBatches, type ExecBatch, hiddenBatch } from './batches.ts'
 import { joinPiece } from './hashJoin.ts'
 
 export interface JoinTask {

@@ -6,6 +6,9 @@ export const PARTITIONS = 16
 /** Elements per partition of data in memory: enough work for a task, small enough for the caches. */
 export const PARTITION_ROWS = 65_536
 
+/** Below this many elements a thread's round trip and its copies cost more than the work. */
+export const SMALL_ROWS = 20_000
+
 /** The batches cut so that no partition has more than `PARTITION_ROWS` elements. */
 export function cutPartitions(batches: readonly ExecBatch[], rows: number = PARTITION_ROWS): ExecBatch[][] {
   const partitions: ExecBatch[][] = []

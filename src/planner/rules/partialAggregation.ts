@@ -6,8 +6,12 @@
  *
  * Counts, extremes, firsts and lasts combine. Sums and means of numbers do not: their bits come from the fixed tree over
  * the group's own values in row order, whose chunks do not follow the partitions.
+ *
+ * Rows of tables in memory need not move: workers share them, and count and compare numbers in kernels.
  */
+import { valueClassOf } from '../../core/elements.ts'
 import type { AggregateCall, LogicalPlan } from '../../core/logicalPlan.ts'
+import { fieldsOf } from '../../core/schema.ts'
 import type { Rule } from '../rule.ts'
 
 const COMBINES: readonly AggregateCall['kind'][] = ['count', 'min', 'max', 'first', 'last']
@@ -17,6 +21,47 @@ export const partialAggregation: Rule = {
   rewrite(plan: LogicalPlan): LogicalPlan | undefined {
     if (plan.kind !== 'GroupBy' || plan.how.kind !== 'agg' || plan.how.partial === true) return undefined
     if (!plan.how.aggregates.every((call) => COMBINES.includes(call.kind))) return undefined
+    if (isOverTable(plan.input) && plan.how.aggregates.every((call) => hasKernel(plan, call))) return undefined
     return { ...plan, how: { ...plan.how, partial: true } }
   },
+}
+
+/** Whether the rows come from columns in memory, by steps that tasks run over them. */
+function isOverTable(plan: LogicalPlan): boolean {
+  switch (plan.kind) {
+    case 'Scan':
+      return plan.source.columns !== undefined
+    case 'Stored':
+      return plan.storage.kind === 'table'
+    case 'Map':
+    case 'Filter':
+    case 'WithColumns':
+    case 'Project':
+      return isOverTable(plan.input)
+    case 'Array':
+    case 'FlatMap':
+    case 'MapPartitions':
+    case 'Cast':
+    case 'Index':
+    case 'GroupBy':
+    case 'Join':
+    case 'Sort':
+    case 'Distinct':
+    case 'Union':
+    case 'Sample':
+    case 'Limit':
+    case 'Repartition':
+    case 'ShuffleKeys':
+    case 'Materialize':
+    case 'IndexBuild':
+    case 'IndexLookup':
+      return false
+  }
+}
+
+/** Counts of rows, and extremes of numbers. */
+function hasKernel({ element }: LogicalPlan, { name, kind, of }: AggregateCall): boolean {
+  const type = fieldsOf(element).find((field) => field.name === name)?.type
+  if (kind === 'count') return of === undefined
+  return (kind === 'min' || kind === 'max') && type !== undefined && valueClassOf(type) === 'number'
 }

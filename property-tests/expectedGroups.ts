@@ -1,0 +1,43 @@
+/** The dullest grouping: what a group-by with aggregates of columns of numbers has to give. */
+import type { Aggregate } from '../src/planner/physical/physicalPlan.ts'
+import { equal, treeSum } from './reference.ts'
+
+/** A row a group, in order of first appearance; `columns` are what aggregates name. */
+export function expectedGroups(
+  keysOf: readonly unknown[],
+  columns: readonly (readonly (number | null)[])[],
+  aggregates: readonly Aggregate[],
+): readonly unknown[] {
+  const groups: { readonly key: unknown; readonly rows: number[] }[] = []
+  // keys that are equal have equal texts; those that share a text are compared
+  const byText = new Map<string, (typeof groups)[number][]>()
+  for (const [row, key] of keysOf.entries()) {
+    const text = JSON.stringify(key, (_, value: unknown) => (typeof value === 'bigint' ? `${value}n` : value))
+    const alike = byText.get(text) ?? []
+    byText.set(text, alike)
+    const group = alike.find((one) => equal(one.key, key))
+    if (group !== undefined) {
+      group.rows.push(row)
+      continue
+    }
+    const added = { key, rows: [row] }
+    alike.push(added)
+    groups.push(added)
+  }
+  return groups.map(({ key, rows }) => {
+    const of = ({ kind, column }: Aggregate): unknown => {
+      const values = rows.map((row) => columns[column ?? 0]?.[row] ?? null)
+      const present = values.filter((value) => value !== null)
+      if (kind === 'count') return column === undefined ? rows.length : present.length
+      if (kind === 'last') return values.at(-1)
+      if (kind === 'sum') return treeSum(present)
+      if (present.length === 0) return null
+      return kind === 'mean'
+        ? treeSum(present) / present.length
+        : present.reduce((a, b) => (kind === 'min' ? Math.min(a, b) : Math.max(a, b)))
+    }
+    // a key that is an object gives its columns, unless it is null for a row
+    const named = typeof key === 'object' && key !== null && !Array.isArray(key) && !keysOf.includes(null) ? key : { key }
+    return { ...named, ...Object.fromEntries(aggregates.map((one) => [one.name, of(one)])) }
+  })
+}

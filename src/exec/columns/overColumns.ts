@@ -1,0 +1,40 @@
+/** Runs a plan as a column program, where it is one; whoever asks has another way where it is none. */
+import { MemoryError } from '../../core/errors.ts'
+import type { PhysicalPlan } from '../../planner/physical/physicalPlan.ts'
+import type { ExecutorOptions } from '../executor.ts'
+import { SMALL_ROWS } from '../operators/partitions.ts'
+import { columnProgramOf, isProgram } from './columnProgram.ts'
+import { ColumnRun } from './columnRun.ts'
+import type { KeySet } from './semiJoin.ts'
+
+type Options = Pick<ExecutorOptions, 'pool' | 'arena' | 'onEvent' | 'smallRows'> & { readonly signal?: AbortSignal | undefined }
+
+/** What `work` gives; undefined where the plan is no program, or one of few rows, or where there is too little memory. */
+export async function overColumns<T>(
+  plan: PhysicalPlan,
+  { pool, arena, onEvent, smallRows = SMALL_ROWS, signal }: Options,
+  work: (run: ColumnRun) => Promise<T | undefined>,
+  keySet?: KeySet,
+): Promise<T | undefined> {
+  const program = columnProgramOf(plan)
+  if (!isProgram(program) || program.rows < smallRows) return undefined
+  let started: number | undefined
+  const onStart = (): void => {
+    started = performance.now()
+    onEvent?.({ kind: 'stage', phase: 'started', stage: program.name })
+  }
+  const run = new ColumnRun(program, { pool, arena, onStart, ...(signal === undefined ? {} : { signal }) }, keySet)
+  try {
+    const result = await work(run)
+    if (started !== undefined) {
+      const milliseconds = performance.now() - started
+      onEvent?.({ kind: 'stage', phase: 'finished', stage: program.name, rows: program.rows, milliseconds })
+    }
+    return result
+  } catch (error) {
+    if (error instanceof MemoryError) return undefined // rows by rows there may be enough
+    throw error
+  } finally {
+    run.end()
+  }
+}
