@@ -110,6 +110,15 @@ function valuesInScopes(id: string, names: ReadonlySet<string>): Found {
   return valuesAtOnce(valueBehind(scopes), names) ?? { values: valuesOneByOne(scopes.objectId, names), areScopesFixed: false }
 }
 
+/** Of one that is not initialized yet the value is undefined; newer engines throw. */
+function variable(scope: object, name: string): PropertyDescriptor | undefined {
+  try {
+    return Object.getOwnPropertyDescriptor(scope, name)
+  } catch {
+    return { value: undefined }
+  }
+}
+
 /**
  * The variables of copies of the scopes, which lie on the heap: the protocol writes out every variable of a module, whose
  * functions are long. Undefined where the engine shows scopes in another form, or one is the object of a `with`.
@@ -130,7 +139,7 @@ function valuesAtOnce(scopes: unknown, names: ReadonlySet<string>): Found | unde
     if (description === 'Module') areScopesFixed = true
     for (const name of names) {
       if (values.has(name)) continue
-      const property = Object.getOwnPropertyDescriptor(object, name)
+      const property = variable(object, name)
       if (property !== undefined && 'value' in property) values.set(name, property.value)
     }
     if (values.size === names.size) break
