@@ -22,6 +22,11 @@ export class LaneConstants {
     return this.#once(`${kind} ${codeId(value.code)}`, () => this.lanes(kind, value))
   }
 
+  /** The local of a vector of this f32. */
+  single(single: Code): Code {
+    return this.#once(`single ${codeId(single)}`, () => [single, I.simd(SIMD.f32Splat)])
+  }
+
   /** A vector of equal lanes, made where it is used. */
   lanes(kind: LaneKind, value: Value): Code {
     switch (kind) {

@@ -22,7 +22,8 @@ export type Vector =
   /** The same in all lanes, and in all turns of the loop; `isInside`: it may differ between turns of loops inside. */
   | SteadyVector
 
-export type SteadyVector = { readonly kind: 'steady'; readonly value: Value; readonly isInside?: boolean }
+/** `single` leaves it as an f32, where lanes of f32 do not narrow the double. */
+export type SteadyVector = { readonly kind: 'steady'; readonly value: Value; readonly isInside?: boolean; readonly single?: Code }
 /** What a value is made into lanes as. */
 export type LaneKind = 'f64' | 'f32' | 'i32' | 'mask'
 

@@ -105,6 +105,32 @@ export function assignedIn(ir: FunctionIr): Set<string> {
   return found
 }
 
+/**
+ * By loop, the sums that are 0 where it begins and change nowhere else: declared so in the block that the loop stands in,
+ * and read in that block only, so that what reads one later reads what the loop has left.
+ */
+export function sumsFromZero(ir: FunctionIr): ReadonlyMap<Stmt, ReadonlySet<string>> {
+  const changes = new Map<string, number>()
+  visitStmts(ir.body, (stmt) => {
+    if (stmt.kind === 'Let' || stmt.kind === 'Assign') changes.set(stmt.local, (changes.get(stmt.local) ?? 0) + 1)
+  })
+  const found = new Map<Stmt, ReadonlySet<string>>()
+  const visit = (stmts: readonly Stmt[]): void => {
+    const zeros = new Set<string>()
+    for (const stmt of stmts) {
+      if (stmt.kind === 'Let' && stmt.init?.kind === 'Literal' && Object.is(stmt.init.value, 0)) zeros.add(stmt.local)
+      if (stmt.kind === 'For') {
+        const sums = stmt.body.flatMap((one) => (one.kind === 'Assign' && zeros.has(one.local) ? [one.local] : []))
+        const own = sums.filter((name) => changes.get(name) === 2 && readsIn(stmts, name) === readsIn(ir.body, name))
+        if (own.length > 0) found.set(stmt, new Set(own))
+      }
+      visit(nestedOf(stmt))
+    }
+  }
+  visit(ir.body)
+  return found
+}
+
 const COMPARISONS: ReadonlySet<string> = new Set(['<', '<=', '>', '>=', '==', '!=', '===', '!=='])
 
 /**

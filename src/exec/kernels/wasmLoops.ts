@@ -21,6 +21,8 @@ import type { WasmType } from './wasmTypes.ts'
 import { vectorLoop, vectorNest } from './wasmVectors.ts'
 import type { For, KernelWriter } from './wasmWriter.ts'
 
+const NONE: ReadonlySet<string> = new Set()
+
 /** What is known of a loop before it is written turn by turn. */
 export interface Turns {
   /** Whether another turn follows. */
@@ -50,6 +52,8 @@ export interface InnerLoop {
   readonly turns: (known: Turns) => Code
   /** What may be written out turn by turn. */
   readonly few?: FewTurns | undefined
+  /** Sums that are 0 where the loop begins, and change nowhere else. */
+  readonly zeroSums: ReadonlySet<string>
 }
 
 /** A counted loop after its index has its first value; undefined when nothing is gained. */
@@ -66,7 +70,8 @@ export function fastFor(w: KernelWriter, stmt: For, index: LoopIndex, turns: Inn
   const values = fewValues(w, counted, MOST_TURNS)
   const few = values && { local: counted.local, label: stmt.label, values }
   const place = placeText(span)
-  const code = fastLoop(w, { name, place, body, source: body, step, index, limit, isRun: false, turns: known, few })
+  const zeroSums = w.zeroSums.get(stmt) ?? NONE
+  const code = fastLoop(w, { name, place, body, source: body, step, index, limit, isRun: false, turns: known, few, zeroSums })
   return code === undefined ? undefined : [end.code, I.localSet(limit), code]
 }
 
@@ -125,6 +130,8 @@ function apartFromBorders(w: KernelWriter, loop: InnerLoop, { body, seen, from, 
     ...loop,
     name: isApart ? `${name} between its borders` : name,
     few: undefined,
+    // Turns at the borders add to them before.
+    zeroSums: isApart ? NONE : loop.zeroSums,
     body,
     index: { ...index, seen },
     turns: (more) => loop.turns({ test, body, seen, ...more }),
@@ -179,9 +186,21 @@ function wholeLoop(w: KernelWriter, loop: InnerLoop): Code | undefined {
     Object.assign(w, outer)
     return code
   }
-  if (checks.length === 0) return [setup, vectors.code, unchecked()]
+  const { singles } = vectors
+  const narrowed = [...singles].map(([local, slot]) => [I.localGet(w.slotOf(local)), OP.f32DemoteF64, I.localSet(slot)])
+  /** The turns that are left, if any, add doubles to what lanes have made. */
+  const left = (): Code => {
+    if (singles.size === 0) return unchecked()
+    const code = w.within({ kind: 'other' }, unchecked)
+    return [I.localGet(index.slot), I.localGet(limit), OP.i32LtS, I.if(), code, narrowed, OP.end]
+  }
+  const finish = (code: Code): Code => {
+    for (const [local, slot] of singles) w.singles.set(local, slot)
+    return code
+  }
+  if (checks.length === 0) return finish([setup, vectors.code, left()])
   const inside = [checks, ...checks.slice(1).map(() => OP.i32And)]
-  const fast = w.within({ kind: 'other' }, unchecked)
+  const fast = w.within({ kind: 'other' }, left)
   const checked = w.within({ kind: 'other' }, () => loop.turns({}))
-  return [setup, inside, I.if(), vectors.code, fast, OP.else, checked, OP.end]
+  return finish([setup, inside, I.if(), vectors.code, fast, OP.else, checked, narrowed, OP.end])
 }

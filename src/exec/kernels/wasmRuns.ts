@@ -80,7 +80,17 @@ function runOf(w: KernelWriter, slot: number, limit: number): Run {
     ),
   ]
   const index = { slot, seen, held, is: (expr: Expr) => w.isRunKey(expr) }
-  const loop: InnerLoop = { name: 'iterations', body: ir.body, source: ir.body, step: 1, index, limit, isRun: true, turns }
+  const loop: InnerLoop = {
+    name: 'iterations',
+    body: ir.body,
+    source: ir.body,
+    step: 1,
+    index,
+    limit,
+    isRun: true,
+    turns,
+    zeroSums: new Set(),
+  }
   return { loop, code: hasLoop(ir.body) ? nestedRun(w, loop) : (fastLoop(w, loop) ?? turns({})) }
 }
 

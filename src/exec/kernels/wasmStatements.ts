@@ -10,6 +10,7 @@ import { countedRange } from './wasmCounted.ts'
 import { type Code, I, isEmpty, OP } from './wasmEncoder.ts'
 import { columnAddress, LOG_CAPACITY, logOffset, stepped, turning } from './wasmIteration.ts'
 import { fastFor, type Turns } from './wasmLoops.ts'
+import { singleOf } from './wasmSingles.ts'
 import {
   asBool,
   asF64,
@@ -32,7 +33,8 @@ export function block(w: KernelWriter, stmts: readonly Stmt[]): Code {
 function statement(w: KernelWriter, stmt: Stmt): Code {
   switch (stmt.kind) {
     case 'Let':
-      if (stmt.init !== undefined) return w.assign(stmt.local, w.expr(stmt.init), stmt.span)
+      w.singles.delete(stmt.local)
+      if (stmt.init !== undefined) return [w.assign(stmt.local, w.expr(stmt.init), stmt.span), narrow(w, stmt.local, stmt.init)]
       return w.unset.has(stmt.local) ? w.assign(stmt.local, { type: MAYBE, code: I.f64Const(Number.NaN) }, stmt.span) : []
     case 'Assign':
       return w.assign(stmt.local, w.expr(stmt.value), stmt.span)
@@ -71,6 +73,15 @@ function statement(w: KernelWriter, stmt: Stmt): Code {
     case 'Evaluate':
       return [...w.expr(stmt.value).code, OP.drop]
   }
+}
+
+/** Beside a double that is computed from an f32, the f32 for lanes. */
+function narrow(w: KernelWriter, local: string, init: Expr): Code {
+  const single = w.isChanged(local) ? undefined : singleOf(w, init)
+  if (single === undefined) return []
+  const slot = w.declare('f32')
+  w.singles.set(local, slot)
+  return [single, I.localSet(slot)]
 }
 
 function thrown(w: KernelWriter, stmt: Extract<Stmt, { kind: 'Throw' }>): Code {

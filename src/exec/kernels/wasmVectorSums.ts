@@ -3,7 +3,7 @@
  */
 import { type Expr, expressionsOf, type Stmt, visitExpr, visitStmts } from '../../core/functionIr.ts'
 import { type Code, I, OP, SIMD } from './wasmEncoder.ts'
-import { LANES, type Mode, Scalar } from './wasmLanes.ts'
+import { type Mode, Scalar } from './wasmLanes.ts'
 import { readsIn } from './wasmLocals.ts'
 import type { KernelWriter } from './wasmWriter.ts'
 
@@ -32,19 +32,29 @@ export function sumsOf(w: KernelWriter, body: readonly Stmt[], mode: Mode): read
   return sums
 }
 
+/** A sum, and the vectors it is added up in. */
+export interface LaneSum {
+  readonly local: string
+  readonly vectors: readonly number[]
+  /** Whether it is 0 before the loop. Vectors that began at 0 never hold -0, so that nothing need be added to it. */
+  readonly isFirst: boolean
+  /** The local that takes it as an f32 as well. */
+  readonly single: number | undefined
+}
+
 /** local = local + all lanes of all its vectors. */
-export function combinedSum(w: KernelWriter, mode: Mode, local: string, vectors: readonly number[]): Code {
+export function combinedSum(w: KernelWriter, mode: Mode, { local, vectors, isFirst, single }: LaneSum): Code {
   const [a, b, c, d] = vectors.map((slot) => I.localGet(slot)) as [Code, Code, Code, Code] // UNROLLED vectors
   const isSingle = mode === 'f32'
   const add = I.simd(ADD['+'][isSingle ? 1 : 0])
   const sum = w.declare('v128')
   const code = [...a, ...b, add, ...c, ...d, add, add, I.localSet(sum)]
-  const lane = (i: number): Code =>
-    isSingle
-      ? [I.localGet(sum), I.simdLane(SIMD.f32ExtractLane, i), OP.f64PromoteF32]
-      : [I.localGet(sum), I.simdLane(SIMD.f64ExtractLane, i)]
-  const total = Array.from({ length: LANES[mode] }, (_, i) => lane(i)).map((one, i) => (i === 0 ? one : [one, OP.f64Add]))
-  return [code, I.localGet(w.slotOf(local)), ...total, OP.f64Add, I.localSet(w.slotOf(local))]
+  const lane = (i: number): Code => [I.localGet(sum), I.simdLane(isSingle ? SIMD.f32ExtractLane : SIMD.f64ExtractLane, i)]
+  const lanes = isSingle ? [lane(0), lane(2), OP.f32Add, lane(1), lane(3), OP.f32Add, OP.f32Add] : [lane(0), lane(1), OP.f64Add]
+  const narrow = single === undefined ? [] : I.localTee(single)
+  const total = isSingle ? [lanes, narrow, OP.f64PromoteF32] : lanes
+  const slot = w.slotOf(local)
+  return [code, isFirst ? total : [I.localGet(slot), total, OP.f64Add], I.localSet(slot)]
 }
 
 /** Additions and subtractions of f64 and of f32 lanes. */

@@ -35,6 +35,7 @@ import { type Access, isSteady, type Turning } from './wasmLoopAccess.ts'
 import type { InnerLoop } from './wasmLoops.ts'
 import { Nest } from './wasmNest.ts'
 import { nestedBlock } from './wasmNestLoops.ts'
+import { singleOf } from './wasmSingles.ts'
 import { BOOL, HIGHEST, type Value } from './wasmTypes.ts'
 import { type Turn, type VectorScope, vectorCondition, vectorExpr } from './wasmVectorExpressions.ts'
 import { checkLanes } from './wasmVectorMemory.ts'
@@ -54,6 +55,8 @@ export interface VectorCode {
   readonly summary: string
   /** Turns computed at a time; 1 when the loop stays scalar. */
   readonly lanes: number
+  /** The locals that hold, beside the doubles, the sums of lanes of f32. */
+  readonly singles: ReadonlyMap<string, number>
   /** Whether no other lanes could be better: along the loop elements lie side by side, and sums are long. */
   readonly isBest: boolean
 }
@@ -65,20 +68,21 @@ export function vectorLoop(
   turning: Turning,
   areChecked: boolean,
 ): VectorCode {
-  if (w.isDraft) return { code: [], summary: '', lanes: 1, isBest: false }
+  const scalar = { code: [], lanes: 1, singles: new Map(), isBest: false }
+  if (w.isDraft) return { ...scalar, summary: '' }
   const reasons: string[] = []
   for (const mode of modesOf(w, loop, accesses, areChecked)) {
     try {
       const writer = new VectorWriter(w, { loop, accesses, turning, mode })
       const code = writer.loop()
       w.simd = true
-      return { code, summary: writer.summary(), lanes: LANES[mode], isBest: writer.isBest() }
+      return { code, summary: writer.summary(), lanes: LANES[mode], singles: writer.singles, isBest: writer.isBest() }
     } catch (error) {
       if (!(error instanceof Scalar)) throw error
       reasons.push(error.message)
     }
   }
-  return { code: [], summary: `not vectorized, ${reasons[reasons.length - 1]}`, lanes: 1, isBest: false }
+  return { ...scalar, summary: `not vectorized, ${reasons[reasons.length - 1]}` }
 }
 
 /** The vectors of a run whose body has loops, and the conditions under which they may run; why there are none. */
@@ -135,6 +139,8 @@ class VectorWriter implements Constants, VectorScope {
   readonly #accesses: ReadonlyMap<object, Access> | Nest
   /** Sums by their local: one vector for each unrolled copy. */
   readonly #sums = new Map<string, readonly number[]>()
+  /** Sums that are kept as f32 as well. */
+  readonly singles = new Map<string, number>()
   readonly #before: GrowingCode = []
   readonly #constants: LaneConstants
   #turn: Turn = newTurn()
@@ -179,9 +185,16 @@ class VectorWriter implements Constants, VectorScope {
     const unrolled = copies === 1 ? [] : this.#vectors(copies)
     const single = this.#vectors(1)
     const rest = this.#loop.isRun && this.mode === 'f32' ? this.#lastTurns() : []
-    const sums = [...this.#sums].map(([local, vectors]) => combinedSum(this.w, this.mode, local, vectors))
+    const sums = [...this.#sums].map(([local, vectors]) => this.#combined(local, vectors))
     if (this.#accesses instanceof Nest) this.#accesses.checkLanes(returnsValue(this.#loop.body))
     return [this.#before, unrolled, single, rest, ...sums]
+  }
+
+  #combined(local: string, vectors: readonly number[]): Code {
+    const isFirst = this.#loop.zeroSums.has(local)
+    const single = isFirst && this.mode === 'f32' ? this.w.declare('f32') : undefined
+    if (single !== undefined) this.singles.set(local, single)
+    return combinedSum(this.w, this.mode, { local, vectors, isFirst, single })
   }
 
   /** How many vectors are computed at a time. */
@@ -511,10 +524,12 @@ class VectorWriter implements Constants, VectorScope {
     }
     let value = this.#steady.get(expr)
     if (value === undefined) this.#steady.set(expr, (value = this.w.expr(expr)))
-    return { kind: 'steady', value }
+    const single = this.mode === 'f32' ? singleOf(this.w, expr) : undefined
+    return single === undefined ? { kind: 'steady', value } : { kind: 'steady', value, single }
   }
 
-  splat(kind: LaneKind, { value, isInside }: SteadyVector): Code {
+  splat(kind: LaneKind, { value, isInside, single }: SteadyVector): Code {
+    if (kind === 'f32' && single !== undefined) return this.#constants.single(single)
     return isInside === true && value.literal === undefined ? this.#constants.lanes(kind, value) : this.#constants.splat(kind, value)
   }
 

@@ -6,7 +6,7 @@ import type { Expr, Stmt } from '../../core/functionIr.ts'
 import type { Span } from '../../core/span.ts'
 import type { Control, DenseShape, KnownAddress, LoopFate, ThrownError, WasmTarget } from './wasmCode.ts'
 import { type Code, type GrowingCode, I, type Import, OP, type ValueType } from './wasmEncoder.ts'
-import { assignedIn, readsIn, readUnset, subscriptParameters } from './wasmLocals.ts'
+import { assignedIn, readsIn, readUnset, subscriptParameters, sumsFromZero } from './wasmLocals.ts'
 import {
   asF64,
   asInt32,
@@ -90,6 +90,10 @@ export class KernelWriter {
   held: ReadonlyMap<object, Value> = new Map()
   /** Locals that take what the loop's next turn reads, by the write. */
   carried: ReadonlyMap<object, number> = new Map()
+  /** Sums that are 0 where their loop begins, and change nowhere else. */
+  readonly zeroSums: ReadonlyMap<Stmt, ReadonlySet<string>>
+  /** Locals that hold as an f32, for lanes, what others hold as doubles: sums that lanes of f32 made, and what is computed from them. */
+  readonly singles: Map<string, number> = new Map()
   /** Where the iteration's elements lie in columns. */
   position: number
   /** Locals that hold the key of the iteration being written. */
@@ -118,6 +122,7 @@ export class KernelWriter {
     this.unset = readUnset(ir)
     this.changed = assignedIn(ir)
     this.integerParameters = subscriptParameters(ir)
+    this.zeroSums = sumsFromZero(ir)
     if (shape.space === 'box') for (const _ of shape.extents) this.parameterTypes.push('i32', 'i32', 'i32')
     for (const { name, value } of ir.parameters) {
       this.parameterSlots.set(name, this.parameterTypes.length)
