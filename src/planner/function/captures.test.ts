@@ -149,6 +149,17 @@ test('constants of a module, and what nothing in it assigns, are asked for no mo
   asked.mockRestore()
 })
 
+test('what stands in scopes inside a module only is asked for no more as well', async () => {
+  const text = 'export const make = (c) => () => c'
+  const { make } = (await import(`data:text/javascript,${encodeURIComponent(text)}`)) as { make(c: number): AnyFunction }
+  const f = make(3)
+  for (let i = 0; i < 10; i++) expect(values(f, 'c')).toEqual({ c: 3 })
+  const asked = vi.spyOn(Session.prototype, 'post')
+  expect(values(f, 'c')).toEqual({ c: 3 })
+  expect(asked).not.toHaveBeenCalled()
+  asked.mockRestore()
+})
+
 test('what was not initialized yet when the text was read is asked for until it is', async () => {
   const text = 'export const make = (look) => { const f = () => late; for (let i = 0; i < 9; i++) look(f); const late = 7; look(f) }'
   const { make } = (await import(`data:text/javascript,${encodeURIComponent(text)}`)) as { make(look: (f: AnyFunction) => void): void }

@@ -127,7 +127,8 @@ function valuesAtOnce(scopes: unknown, names: ReadonlySet<string>): Found | unde
   const values = new Map<string, unknown>()
   const { length } = scopes as ArrayLike<unknown> // a list without a prototype
   if (typeof length !== 'number') return undefined
-  // The code of a module is strict: no `with`, and a direct `eval` declares nothing outside itself.
+  // The code of a module is strict: no `with`, and a direct `eval` declares nothing outside itself. Its
+  // scope lies around those of its functions.
   let areScopesFixed = false
   for (let i = 0; i < length; i++) {
     const { description, object } = ((scopes as ArrayLike<unknown>)[i] ?? {}) as {
@@ -142,7 +143,6 @@ function valuesAtOnce(scopes: unknown, names: ReadonlySet<string>): Found | unde
       const property = variable(object, name)
       if (property !== undefined && 'value' in property) values.set(name, property.value)
     }
-    if (values.size === names.size) break
   }
   return { values, areScopesFixed }
 }
