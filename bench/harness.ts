@@ -32,6 +32,8 @@ export interface Question {
   readonly contenders: Readonly<Record<string, Pass | undefined>>
   /** Contenders that the others are compared with: how many times as fast a row is as this one. */
   readonly peers: readonly string[]
+  /** Contenders so slow that they take part in one round of `SELDOM` only. */
+  readonly seldom?: readonly string[]
   /** What should be said under the name: sizes, the schedule, the kernel. */
   readonly notes?: readonly string[]
 }
@@ -41,7 +43,7 @@ export interface Answer {
   readonly unit: string
   readonly units: number
   readonly notes: readonly string[]
-  /** By contender, one number a round; none for the absent. */
+  /** By contender, one number a round, NaN where it took no part; none for the absent. */
   readonly milliseconds: Readonly<Record<string, readonly number[]>>
   /** By contender, then peer: the median over rounds of the peer's time by the contender's. Above 1: faster than the peer. */
   readonly speed: Readonly<Record<string, Readonly<Record<string, number>>>>
@@ -64,6 +66,7 @@ export interface Suite {
 const WARM_UP = 3
 /** A question has at least `rounds.least` rounds, and then as many as end within `milliseconds`. */
 const FULL = { least: 5, most: 41, milliseconds: 4_000 }
+const SELDOM = 4
 const QUICK = { least: 3, most: 9, milliseconds: 700 }
 
 const SETTLING_MS = 300
@@ -145,7 +148,7 @@ function machine() {
   }
 }
 
-async function roundsOf({ contenders }: Question, limits: typeof FULL): Promise<Map<string, number[]>> {
+async function roundsOf({ contenders, seldom = [] }: Question, limits: typeof FULL): Promise<Map<string, number[]>> {
   const present = Object.entries(contenders).flatMap(([name, pass]) => (pass === undefined ? [] : [{ name, pass, times: [] as number[] }]))
   let started = performance.now()
   for (let round = 0; ; round++) {
@@ -154,7 +157,8 @@ async function roundsOf({ contenders }: Question, limits: typeof FULL): Promise<
     if (counted >= limits.most || (counted >= limits.least && performance.now() - started >= limits.milliseconds)) break
     for (let i = 0; i < present.length; i++) {
       const contender = present[(i + round) % present.length]
-      const milliseconds = (await contender?.pass()) ?? Number.NaN
+      const isOut = counted % SELDOM !== 0 && seldom.includes(contender?.name ?? '')
+      const milliseconds = isOut ? Number.NaN : ((await contender?.pass()) ?? Number.NaN)
       if (counted >= 0) contender?.times.push(milliseconds)
     }
   }

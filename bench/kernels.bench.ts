@@ -4,6 +4,8 @@
  *
  *     exact, fast    the library with one worker, by precision; x2: with two workers
  *     plain          the same written by hand as plain JavaScript over typed arrays
+ *     as written     the same bodies, called one iteration after another with arrays whose elements are reached by methods
+ *                    (bench/serial.ts, as plain is); it takes part in one round of four
  *     c++            bench/native/kernels.cpp, g++ -O3 -march=native; with -ffast-math; x2: with -fopenmp on two threads.
  *                    Absent where there is no compiler, or no parallel form
  *
@@ -15,12 +17,9 @@
 import { availableParallelism } from 'node:os'
 import { Session } from 'distarray'
 import { type Answer, assertSame, suite, timed } from './harness.ts'
-import { compiled, startNative } from './native.ts'
-import { gaussSeidel, jacobi, product, smithWaterman } from './questions/dense.ts'
-import { factorization } from './questions/factorization.ts'
-import { gibbs, kMeans, logisticRegression } from './questions/learning.ts'
+import { compiled, startNative, startSerial } from './native.ts'
+import { QUESTIONS } from './questions/all.ts'
 import type { KernelQuestion, Numbers, Program } from './questions/question.ts'
-import { bodies, pageRank } from './questions/simulation.ts'
 import { table } from './statistics.ts'
 
 const bench = suite('kernels', { workers: availableParallelism() })
@@ -28,6 +27,7 @@ const { workers } = bench.options
 const { busy } = bench
 /** Names of contenders: as many workers or threads as were asked for. */
 const [exactAll, fastAll, nativeAll] = [`exact x${workers}`, `fast x${workers}`, `c++ x${workers}`]
+const AS_WRITTEN = 'as written'
 const many = await Session.start({ workers, progress: false })
 const one = await Session.start({ workers: 1, progress: false })
 const programs = {
@@ -38,35 +38,18 @@ const programs = {
 /** How far the sums of `fast` may be from those of `exact`, and of C++ from plain JavaScript's, as a part of them: orders differ. */
 const NEARLY = 1e-2
 
-const RESIDENT = { users: 200, movies: 200, perUser: 200 }
-const LARGE = { users: 200_000, movies: 200_000, perUser: 2 }
-const QUESTIONS: readonly (() => KernelQuestion)[] = [
-  ...[16, 32, 128].flatMap((K) =>
-    (['f32', 'f64'] as const).map((dtype) => () => factorization(`factorization ${dtype}, rank ${K}, in the cache`, dtype, K, RESIDENT)),
-  ),
-  ...[32, 128].map((K) => () => factorization(`factorization f32, rank ${K}, 200,000 rows`, 'f32', K, LARGE)),
-  () => product(300),
-  () => jacobi(1000, 'rows'),
-  () => jacobi(1000, 'elements'),
-  () => gaussSeidel(1000),
-  () => smithWaterman(2000),
-  () => logisticRegression(20_000, 10_000),
-  () => kMeans(20_000),
-  () => bodies(1000),
-  () => pageRank(50_000),
-  () => gibbs(20_000, 2_000),
-]
 const answers: Answer[] = []
-for (const make of QUESTIONS) {
+for (const [number, make] of QUESTIONS.entries()) {
   const question = make()
-  if (bench.wanted(question.name)) answers.push(await ask(question))
+  if (bench.wanted(question.name)) answers.push(await ask(question, number))
 }
 await many.stop()
 await one.stop()
 console.log(`\nthe peer's time / the library's\n${overview(answers)}`)
 bench.finish()
 
-async function ask(question: KernelQuestion): Promise<Answer> {
+async function ask(question: KernelQuestion, number: number): Promise<Answer> {
+  const serial = { plain: startSerial(number, 'plain', busy), [AS_WRITTEN]: startSerial(number, AS_WRITTEN, busy) }
   const own: Readonly<Record<string, Program>> = {
     exact: await question.program(one, 'exact'),
     [exactAll]: await question.program(many, 'exact'),
@@ -75,13 +58,13 @@ async function ask(question: KernelQuestion): Promise<Answer> {
   }
   const plain = question.plain()
   const peers = {
+    ...serial,
     'c++': startNative(programs.strict, question.native, { busy }),
     'c++ fast-math': startNative(programs.fastMath, question.native, { busy }),
     [nativeAll]: question.isNativeParallel && !busy ? startNative(programs.parallel, question.native, { threads: workers }) : undefined,
   }
   const ownPasses = Object.entries(own).map(([name, program]) => [name, passOf(program)] as const)
-  const plainPass = timed(plain.pass)
-  await firstPass(question, own, plain.results, [...ownPasses.map(([, pass]) => pass), plainPass])
+  await firstPass(question, own, plain.results, [...ownPasses.map(([, pass]) => pass), timed(plain.pass)])
   for (const [name, peer] of Object.entries(peers)) {
     if (peer === undefined) continue
     await peer.pass()
@@ -95,10 +78,10 @@ async function ask(question: KernelQuestion): Promise<Answer> {
     ...question,
     contenders: {
       ...Object.fromEntries(ownPasses.map(([name, pass]) => [name, busy && (name === exactAll || name === fastAll) ? undefined : pass])),
-      plain: plainPass,
       ...Object.fromEntries(Object.entries(peers).map(([name, peer]) => [name, peer?.pass])),
     },
-    peers: ['exact', 'plain', ...Object.keys(peers)],
+    peers: ['exact', ...Object.keys(peers)],
+    seldom: [AS_WRITTEN],
     notes: notesOf(own),
   })
   for (const peer of Object.values(peers)) peer?.stop()
@@ -164,6 +147,7 @@ function notesOf(own: Readonly<Record<string, Program>>): string[] {
 
 function overview(all: readonly Answer[]): string {
   const columns: readonly (readonly [title: string, contender: string, peer: string])[] = [
+    ['as written / exact', 'exact', AS_WRITTEN],
     ['plain / exact', 'exact', 'plain'],
     ['c++ / exact', 'exact', 'c++'],
     ['c++ / fast', 'fast', 'c++'],

@@ -1,14 +1,18 @@
-/** C++ peers: programs of bench/native, compiled here, which run a pass when they are asked to (bench/native/bench.h). */
-import { spawn, spawnSync } from 'node:child_process'
+/**
+ * Peers that are programs of their own, and run a pass when they are asked to: those of bench/native, in C++, compiled here
+ * (bench/native/bench.h), and bench/serial.ts.
+ */
+import { type ChildProcessByStdio, spawn, spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { existsSync, mkdirSync, readFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { createInterface } from 'node:readline'
+import type { Readable, Writable } from 'node:stream'
 import { fileURLToPath } from 'node:url'
 import type { Pass } from './harness.ts'
 
-export interface NativePeer {
+export interface ProgramPeer {
   /** A pass, in milliseconds by the program's own clocks. */
   readonly pass: Pass
   /** The sum of what it has computed. */
@@ -38,16 +42,25 @@ export function startNative(
   program: string | undefined,
   args: readonly (string | number)[],
   { threads = 1, busy = false }: { readonly threads?: number; readonly busy?: boolean } = {},
-): NativePeer | undefined {
+): ProgramPeer | undefined {
   if (program === undefined) return undefined
   // Between its passes the program must leave the processor to the others.
   const env = { ...process.env, OMP_NUM_THREADS: String(threads), OMP_WAIT_POLICY: 'passive' }
-  const child = spawn(program, args.map(String), { env, stdio: ['pipe', 'pipe', 'inherit'] })
+  return peerOf(`${args[0]} in C++`, spawn(program, args.map(String), { env, stdio: ['pipe', 'pipe', 'inherit'] }), busy)
+}
+
+/** Starts JavaScript without the library, for a question by its number. */
+export function startSerial(question: number, how: 'as written' | 'plain', busy: boolean): ProgramPeer {
+  const args = ['--import', 'tsx', join(dirname(folder), 'serial.ts'), String(question), how]
+  return peerOf(`question ${question}, ${how},`, spawn(process.execPath, args, { stdio: ['pipe', 'pipe', 'inherit'] }), busy)
+}
+
+function peerOf(name: string, child: ChildProcessByStdio<Writable, Readable, null>, busy: boolean): ProgramPeer {
   const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]()
   const asked = async (question: string): Promise<number> => {
     child.stdin.write(`${question}\n`)
     const { done, value } = await lines.next()
-    if (done === true) throw new Error(`${args[0]} in C++ ended early.`)
+    if (done === true) throw new Error(`${name} ended early.`)
     return Number(value)
   }
   return {
