@@ -10,7 +10,10 @@ import { rowReader } from '../src/core/columnReaders.ts'
 import { sliceColumn } from '../src/core/columnSlices.ts'
 import { groupedRows } from '../src/exec/groupRun.ts'
 import { createArena } from '../src/exec/memory/arena.ts'
+import { arenaTables } from '../src/exec/operators/arenaIds.ts'
 import { type ExecBatch, hiddenBatch } from '../src/exec/operators/batches.ts'
+import { rangeGroups } from '../src/exec/operators/groupCodes.ts'
+import { GroupMemory } from '../src/exec/operators/groupMemory.ts'
 import { type GroupTask, runGroupTask } from '../src/exec/operators/groupTasks.ts'
 import { KeyIds } from '../src/exec/operators/keyIds.ts'
 import type { Aggregate } from '../src/planner/physical/physicalPlan.ts'
@@ -20,6 +23,7 @@ import { announcedRun } from './lawRuns.ts'
 import { equal } from './reference.ts'
 
 const LAW = announcedRun('groups.prop.ts')
+const arena = createArena({ budgetBytes: 2 ** 28 })
 
 test('ids count up in order of first appearance, one for equal keys; what was not seen has none', () => {
   fc.assert(
@@ -32,13 +36,17 @@ test('ids count up in order of first appearance, one for equal keys; what was no
         return known >= 0 ? known : seen.push(value) - 1
       })
       const half = Math.floor(length / 2)
-      const ids = new KeyIds(type)
-      const firstHalf = pieces(half, sizes).flatMap(([from, to]) => [...ids.encode(sliceColumn(column, from, to))])
-      expect(firstHalf).toEqual(expected.slice(0, half))
-      const size = ids.size
-      expect([...ids.lookUp(column)]).toEqual(expected.map((id) => (id < size ? id : -1)))
-      expect(ids.size).toBe(size)
-      expect([...ids.encode(column)]).toEqual(expected)
+      const memory = new GroupMemory(arena)
+      for (const ids of [new KeyIds(type), new KeyIds(type, arenaTables(memory))]) {
+        const firstHalf = pieces(half, sizes).flatMap(([from, to]) => [...ids.encode(sliceColumn(column, from, to))])
+        expect(firstHalf).toEqual(expected.slice(0, half))
+        const size = ids.size
+        expect([...ids.lookUp(column)]).toEqual(expected.map((id) => (id < size ? id : -1)))
+        expect(ids.size).toBe(size)
+        expect([...ids.encode(column)]).toEqual(expected)
+      }
+      memory.end()
+      expect(arena.usedBytes).toBe(0)
     }),
     LAW,
   )
@@ -52,23 +60,23 @@ test('a table of keys grows, and whole numbers beyond its window are told apart'
       fc.integer({ min: -9, max: 9 }),
       (length, stride, first) => {
         const values = Int32Array.from({ length }, (_, i) => Math.imul(i, stride) + first)
-        const ids = new KeyIds({ kind: 'i32' })
         const known = new Map<number, number>()
         const expected = values.map((value) => {
           const id = known.get(value) ?? known.size
           known.set(value, id)
           return id
         })
-        expect(
-          Buffer.compare(Buffer.from(ids.encode({ type: { kind: 'i32' }, length, values }).buffer), Buffer.from(expected.buffer)),
-        ).toBe(0)
+        const memory = new GroupMemory(arena)
+        for (const ids of [new KeyIds({ kind: 'i32' }), new KeyIds({ kind: 'i32' }, arenaTables(memory))]) {
+          const encoded = ids.encode({ type: { kind: 'i32' }, length, values }).slice()
+          expect(Buffer.compare(Buffer.from(encoded.buffer), Buffer.from(expected.buffer))).toBe(0)
+        }
+        memory.end()
       },
     ),
     { ...LAW, numRuns: Math.ceil(LAW.numRuns / 10) },
   )
 })
-
-const arena = createArena({ budgetBytes: 2 ** 28 })
 
 const numbers = fc.array(
   fc.oneof(fc.double({ noNaN: true, min: -1e6, max: 1e6 }), fc.constantFrom(0.1, 1e16, -1e16, -0, 1e-300, NaN, Infinity)),
@@ -164,3 +172,20 @@ function inShared(column: Column): Column {
   const ArrayOfValues = values.constructor as new (buffer: ArrayBufferLike, offset: number, length: number) => NonNullable<Column['values']> // its own class
   return { ...rest, values: new ArrayOfValues(bytes.buffer, 0, values.length) }
 }
+
+test('where the memory has no room for a table of keys, its groups are the same', () => {
+  const full = createArena({ budgetBytes: 2 ** 16 })
+  fc.assert(
+    fc.property(keys, fc.integer({ min: 1, max: 12_000 }), cuts, ({ type, at }, length, sizes) => {
+      const column = columnFromValues(
+        Array.from({ length }, (_, i) => at(i)),
+        type,
+      )
+      const batches = pieces(length, sizes).map(([from, to]) => hiddenBatch([sliceColumn(column, from, to)]))
+      const groups = rangeGroups({ kind: 'groupCodes', batches, type }, arena)
+      expect(rangeGroups({ kind: 'groupCodes', batches, type }, full)).toEqual(groups)
+      expect(full.usedBytes).toBe(0)
+    }),
+    { ...LAW, numRuns: Math.ceil(LAW.numRuns / 4) },
+  )
+})

@@ -18,6 +18,16 @@ const KEYS: readonly { readonly type: ColumnType; readonly values: fc.Arbitrary<
     values: fc.oneof(fc.bigInt({ min: -4n, max: 4n }), fc.constantFrom(2n ** 32n, 2n ** 32n + 1n, -(2n ** 63n), 2n ** 31n)),
   },
   { type: { kind: 'utf8' }, values: fc.oneof(fc.constantFrom('', 'a', 'b', 'ab', 'ba', '\0', 'ž'), fc.string({ maxLength: 3 })) },
+  {
+    // lengths around those at which texts are read by halves, by eight bytes, and by eight more; what differs is first, in between or last
+    type: { kind: 'utf8' },
+    values: fc
+      .tuple(fc.constantFrom(3, 4, 7, 8, 9, 15, 16, 17, 24), fc.constantFrom(0, 0.3, 0.5, 0.99), fc.constantFrom('a', 'b', 'ž'))
+      .map(([length, where, letter]) => {
+        const at = Math.floor(length * where)
+        return `${'x'.repeat(at)}${letter}${'x'.repeat(length - at - 1)}`
+      }),
+  },
   { type: { kind: 'bool' }, values: fc.boolean() },
   {
     type: { kind: 'struct', fields: ['x', 'y', 'z'].map((name) => ({ name, type: { kind: 'f64' }, nullable: true })) },

@@ -76,6 +76,8 @@ export function isConcatFree(parts: readonly Column[]): boolean {
   if (first === undefined || parts.some((part) => part.validity !== undefined || !sameType(part.type, first.type))) return false
   if (parts.length === 1) return true
   if (first.type.kind === 'utf8' || first.type.kind === 'binary') return adjoiningTexts(parts) !== undefined
+  if (first.type.kind === 'struct')
+    return first.type.fields.every((_, i) => isConcatFree(parts.flatMap((part) => part.children?.[i] ?? [])))
   return isFixedKind(first.type.kind) && adjoining(parts.map((part) => part.values)) !== undefined
 }
 

@@ -10,9 +10,11 @@ import type { Column } from '../../core/column.ts'
 import { concatColumns } from '../../core/columnConcat.ts'
 import { convertColumn } from '../../core/columnConversions.ts'
 import { takeColumn } from '../../core/columnSlices.ts'
+import { MemoryError } from '../../core/errors.ts'
 import type { ColumnType } from '../../core/schema.ts'
 import { countKernel, FRAME } from '../kernels/groupKernels.ts'
 import type { Arena } from '../memory/arena.ts'
+import { arenaTables } from './arenaIds.ts'
 import type { ExecBatch } from './batches.ts'
 import { fill, GroupMemory, kernelType } from './groupMemory.ts'
 import { KeyIds } from './keyIds.ts'
@@ -114,44 +116,81 @@ export function codeForm(key: Column): { readonly value: string; readonly small:
 /** The groups of a range; undefined when a key lies outside of the window. */
 export function rangeGroups(task: CodesTask, arena: Arena): RangeGroups | undefined {
   const keys = task.batches.map((batch) => convertColumn(batch.hidden?.[0] ?? { type: { kind: 'null' }, length: batch.length }, task.type))
-  return task.window === undefined ? hashedGroups(keys, task.type) : directGroups(keys, task.window, arena)
+  return task.window === undefined ? hashedGroups(keys, task.type, arena) : directGroups(keys, task.window, arena)
 }
 
 /** Rows between two calls of a kernel, so that V8 can replace it while it warms up; what they read stays in the near caches. */
 export const STRIDE = 16_384
 
-function directGroups(keys: readonly Column[], { base, span }: Window, arena: Arena): RangeGroups | undefined {
+function directGroups(keys: readonly Column[], window: Window, arena: Arena): RangeGroups | undefined {
   const memory = new GroupMemory(arena)
   try {
-    const { at, words } = memory.frame(0)
-    const [counts, slots, rows] = [0, 1, 2].map(() => memory.block(4 * (span + 1))) as [number, number, number]
-    fill(words, { base, span, counts, slots, rows })
-    const firsts: Column[] = []
-    for (const key of keys) {
-      const type = kernelType(key.type.kind)
-      if (type === undefined) return undefined
-      const nullable = key.validity !== undefined
-      const kernel = memory.kernel(`count ${type} ${nullable}`, () => countKernel({ type, nullable }))
-      fill(words, { key: memory.addressOf(key.values), keyBits: memory.addressOf(key.validity) })
-      const before = words[FRAME.size / 4] as number
-      for (let from = 0; from < key.length; from += STRIDE) {
-        kernel(at, from, Math.min(from + STRIDE, key.length))
-        if (words[FRAME.size / 4] === -1) return undefined
-      }
-      const size = words[FRAME.size / 4] as number
-      if (size > before) firsts.push(takeColumn(key, memory.integers(rows, size).slice(before)))
-    }
-    const used = memory.integers(slots, words[FRAME.size / 4] as number).slice()
-    const counted = memory.integers(counts, span + 1)
-    return { key: concatColumns(firsts, 'key'), counts: used.map((slot) => counted[slot] as number), slots: used }
+    const counted = countedCodes(keys, window, memory)
+    return counted === undefined ? undefined : { key: firstKeys(keys, counted.firsts), counts: counted.counts, slots: counted.slots }
   } finally {
     memory.end()
   }
 }
 
-function hashedGroups(keys: readonly Column[], type: ColumnType): RangeGroups {
-  const ids = new KeyIds(type)
-  const firsts: Column[] = []
+/** The slots that codes use, in order of first appearance, how many rows each has, and of each column the rows where slots come first. */
+interface CountedCodes {
+  readonly slots: Int32Array
+  readonly counts: Int32Array
+  readonly firsts: readonly Int32Array[]
+}
+
+/** Undefined when a code lies outside of the window. */
+function countedCodes(codes: readonly Column[], { base, span }: Window, memory: GroupMemory): CountedCodes | undefined {
+  const { at, words } = memory.frame(0)
+  const [counts, slots, rows] = [0, 1, 2].map(() => memory.block(4 * (span + 1))) as [number, number, number]
+  fill(words, { base, span, counts, slots, rows })
+  const size = (): number => words[FRAME.size / 4] as number // inside the frame
+  const firsts: Int32Array[] = []
+  for (const code of codes) {
+    const type = kernelType(code.type.kind)
+    if (type === undefined) return undefined
+    const nullable = code.validity !== undefined
+    const kernel = memory.kernel(`count ${type} ${nullable}`, () => countKernel({ type, nullable }))
+    fill(words, { key: memory.addressOf(code.values), keyBits: memory.addressOf(code.validity) })
+    const before = size()
+    for (let from = 0; from < code.length; from += STRIDE) {
+      kernel(at, from, Math.min(from + STRIDE, code.length))
+      if (size() === -1) return undefined
+    }
+    firsts.push(memory.integers(rows, size()).slice(before))
+  }
+  const used = memory.integers(slots, size()).slice()
+  const counted = memory.integers(counts, span + 1)
+  return { slots: used, counts: used.map((slot) => counted[slot] as number), firsts } // slots of the window
+}
+
+function firstKeys(keys: readonly Column[], firsts: readonly Int32Array[]): Column {
+  const taken = keys.flatMap((key, i) => (firsts[i] === undefined || firsts[i].length === 0 ? [] : [takeColumn(key, firsts[i])]))
+  return concatColumns(taken, 'key')
+}
+
+/** With tables in the arena where there is room for them. */
+function hashedGroups(keys: readonly Column[], type: ColumnType, arena: Arena): RangeGroups {
+  const memory = new GroupMemory(arena)
+  try {
+    const ids = new KeyIds(type, arenaTables(memory))
+    const codes = keys.map((key): Column => ({ type: { kind: 'i32' }, length: key.length, values: ids.encode(key) }))
+    const counted = countedCodes(codes, { base: 0, span: ids.size }, memory)
+    // ids are in order of first appearance
+    if (counted !== undefined) {
+      const copies = codes.map(({ values }) => (values as Int32Array).slice())
+      return { key: firstKeys(keys, counted.firsts), counts: counted.counts, codes: copies }
+    }
+  } catch (error) {
+    if (!(error instanceof MemoryError)) throw error
+  } finally {
+    memory.end()
+  }
+  return groupsById(keys, new KeyIds(type))
+}
+
+function groupsById(keys: readonly Column[], ids: KeyIds): RangeGroups {
+  const firsts: Int32Array[] = []
   const codes: Int32Array[] = []
   let counts = new Int32Array(1024)
   for (const key of keys) {
@@ -164,10 +203,10 @@ function hashedGroups(keys: readonly Column[], type: ColumnType): RangeGroups {
     }
     const rows = new Int32Array(ids.size - before)
     countIds(encoded, counts, rows, before)
-    if (rows.length > 0) firsts.push(takeColumn(key, rows))
+    firsts.push(rows)
     codes.push(encoded)
   }
-  return { key: concatColumns(firsts, 'key'), counts: counts.slice(0, ids.size), codes }
+  return { key: firstKeys(keys, firsts), counts: counts.slice(0, ids.size), codes }
 }
 
 /** Counts ids, and notes the rows where those from `next` on come first. */

@@ -25,6 +25,14 @@ export class GroupMemory {
     return offset
   }
 
+  /** A block that is not needed any more. */
+  release(offset: number): void {
+    const at = this.held.indexOf(offset)
+    if (at < 0) return
+    this.held.splice(at, 1)
+    this.arena.free(offset)
+  }
+
   frame(folds: number): { readonly at: number; readonly words: Int32Array } {
     const at = this.block(frameBytes(folds))
     return { at, words: this.integers(at, frameBytes(folds) / 4) }
@@ -41,6 +49,10 @@ export class GroupMemory {
       this.copies.set(buffer, copy)
     }
     return copy
+  }
+
+  owns(buffer: ArrayBufferView): boolean {
+    return this.arena.owns(buffer)
   }
 
   integers(offset: number, length: number): Int32Array {

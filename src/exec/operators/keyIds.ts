@@ -12,29 +12,50 @@ import { valueReader } from '../../core/columnReaders.ts'
 import { emptyColumn } from '../../core/columnSlices.ts'
 import { Bug } from '../../core/errors.ts'
 import { type ColumnType, sameType, typeText } from '../../core/schema.ts'
-import { ByteTable, type Piece, type Unknown, type Words, WordTable } from './keyTable.ts'
+import { ByteTable, type Piece, type TextIds, type Unknown, type WordIds, type Words, WordTable } from './keyTable.ts'
 import { wordsOf } from './typedLoops.ts'
+
+/** Where ids and the tables that give them lie. */
+export interface IdTables {
+  words(): WordIds
+  texts(): TextIds
+  /** Room for so many ids. */
+  ids(length: number): Int32Array
+}
+
+const ORDINARY: IdTables = {
+  words: () => new WordTable(),
+  texts: () => new ByteTable(),
+  ids: (length) => new Int32Array(length),
+}
+
+type Table =
+  | { readonly kind: 'words'; readonly ids: WordIds }
+  | { readonly kind: 'texts'; readonly ids: TextIds }
+  | { readonly kind: 'contents'; readonly ids: Map<unknown, number> }
 
 /** Encodes columns of one type; ids go on from column to column. */
 export class KeyIds {
   private readonly type: ColumnType
+  private readonly tables: IdTables
   private readonly children: readonly KeyIds[]
-  private readonly table: WordTable | ByteTable | Map<unknown, number>
+  private readonly table: Table
   /** For a struct: the tables of its first parts together. */
-  private readonly pairs: readonly WordTable[]
+  private readonly pairs: readonly WordIds[]
   /** The id of null, once there was one. */
   private nullId = -1
 
-  constructor(type: ColumnType) {
+  constructor(type: ColumnType, tables: IdTables = ORDINARY) {
     this.type = type
-    this.children =
-      type.kind === 'struct' ? type.fields.map((field) => new KeyIds(field.type)) : type.kind === 'list' ? [new KeyIds(type.item)] : []
-    this.pairs = type.kind === 'struct' ? type.fields.slice(2).map(() => new WordTable()) : []
-    this.table = tableFor(type)
+    this.tables = tables
+    const parts = type.kind === 'struct' ? type.fields.map((field) => field.type) : type.kind === 'list' ? [type.item] : []
+    this.children = parts.map((part) => new KeyIds(part, tables))
+    this.pairs = type.kind === 'struct' ? type.fields.slice(2).map(() => tables.words()) : []
+    this.table = tableFor(type, tables)
   }
 
   get size(): number {
-    return this.table.size
+    return this.table.ids.size
   }
 
   /** The ids of the column's values; those not seen before get the next ones. */
@@ -49,7 +70,7 @@ export class KeyIds {
 
   private ids(column: Column, unknown: Unknown): Int32Array {
     if (!this.takes(column)) throw new Bug(`Keys of type ${typeText(column.type)} met keys of type ${typeText(this.type)}.`)
-    const out = new Int32Array(column.length)
+    const out = this.tables.ids(column.length)
     if (column.type.kind === 'null' || column.type.kind === 'unknown') {
       if (column.length > 0 && this.nullId < 0 && unknown === 'add') this.nullId = this.addNull()
       return out.fill(this.nullId)
@@ -78,32 +99,37 @@ export class KeyIds {
   }
 
   private addNull(): number {
-    return this.table instanceof Map ? idIn(this.table, null, 'add') : this.table.addOutside()
+    return this.table.kind === 'contents' ? idIn(this.table.ids, null, 'add') : this.table.ids.addOutside()
   }
 
   /** Writes the ids of a piece of the column's values that are not null. */
   private encoderOf(column: Column, out: Int32Array, unknown: Unknown): (piece: Piece) => void {
     const { table } = this
-    if (table instanceof WordTable) {
-      const words = column.type.kind === 'struct' ? this.pairsOf(column, unknown) : wordsOfColumn(column)
-      return (piece) => table.encode(words, out, piece)
-    }
-    if (table instanceof ByteTable) {
-      const values = column.values instanceof Uint8Array ? column.values : new Uint8Array(0)
-      const offsets = column.offsets ?? new Int32Array(column.length + 1)
-      return (piece) => table.encode(values, offsets, out, piece)
-    }
-    const contents = this.contentsOf(column, unknown)
-    return ({ begin, end, validity }) => {
-      for (let i = begin; i < end; i++) {
-        if (validity === undefined || ((validity[i >> 3] as number) & (1 << (i & 7))) !== 0) out[i] = idIn(table, contents(i), unknown)
+    switch (table.kind) {
+      case 'words': {
+        const words = column.type.kind === 'struct' ? this.pairsOf(column, unknown) : wordsOfColumn(column)
+        return (piece) => table.ids.encode(words, out, piece)
+      }
+      case 'texts': {
+        const values = column.values instanceof Uint8Array ? column.values : new Uint8Array(0)
+        const offsets = column.offsets ?? new Int32Array(column.length + 1)
+        return (piece) => table.ids.encode(values, offsets, out, piece)
+      }
+      case 'contents': {
+        const contents = this.contentsOf(column, unknown)
+        return ({ begin, end, validity }) => {
+          for (let i = begin; i < end; i++) {
+            if (validity === undefined || ((validity[i >> 3] as number) & (1 << (i & 7))) !== 0)
+              out[i] = idIn(table.ids, contents(i), unknown)
+          }
+        }
       }
     }
   }
 
   /** Field by field: the ids of the first fields together, with those of the last. */
   private pairsOf(column: Column, unknown: Unknown): Words {
-    const none = (): Int32Array => new Int32Array(column.length)
+    const none = (): Int32Array => this.tables.ids(column.length)
     const parts = this.children.map((child, i) => child.ids(column.children?.[i] ?? nullsOf(column.length), unknown))
     const last = parts.length < 2 ? none() : (parts.pop() as Int32Array) // two at least
     const first = parts.reduce((together, part, i) => {
@@ -127,14 +153,14 @@ export class KeyIds {
   }
 }
 
-function tableFor(type: ColumnType): WordTable | ByteTable | Map<unknown, number> {
+function tableFor(type: ColumnType, tables: IdTables): Table {
   switch (type.kind) {
     case 'utf8':
     case 'binary':
-      return new ByteTable()
+      return { kind: 'texts', ids: tables.texts() }
     case 'list':
     case 'object':
-      return new Map()
+      return { kind: 'contents', ids: new Map() }
     case 'null':
     case 'unknown':
     case 'struct':
@@ -152,7 +178,7 @@ function tableFor(type: ColumnType): WordTable | ByteTable | Map<unknown, number
     case 'u64':
     case 'time':
     case 'bool':
-      return new WordTable()
+      return { kind: 'words', ids: tables.words() }
   }
 }
 

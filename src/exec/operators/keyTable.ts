@@ -41,6 +41,23 @@ export type Words =
   /** Ids of two parts; a negative one is a part that is missing. */
   | { readonly kind: 'pair'; readonly first: Int32Array; readonly second: Int32Array }
 
+/** Ids of keys of two words. */
+export interface WordIds {
+  readonly size: number
+  /** Writes the ids of the words from `begin` to `end` into `out`; where a bit of `validity` is 0, `out` is left as it is. */
+  encode(words: Words, out: Int32Array, piece: Piece): void
+  /** The id that a key outside of all columns gets: null's. */
+  addOutside(): number
+}
+
+/** Ids of texts: equal bytes are equal texts. */
+export interface TextIds {
+  readonly size: number
+  /** The ids of values[offsets[i]] to values[offsets[i + 1]] from `begin` to `end`, as `WordIds` gives them. */
+  encode(values: Uint8Array, offsets: Int32Array, out: Int32Array, piece: Piece): void
+  addOutside(): number
+}
+
 /** What a loop shares with its table. */
 interface WordState {
   size: number
@@ -53,7 +70,7 @@ interface WordState {
 
 type WordLoop = (state: WordState, out: Int32Array, from: number, to: number, a: unknown, b: unknown, validity: unknown) => void
 
-export class WordTable {
+export class WordTable implements WordIds {
   private readonly state: WordState = {
     size: 0,
     base: 0,
@@ -68,7 +85,6 @@ export class WordTable {
     return this.state.size
   }
 
-  /** Writes the ids of the words from `begin` to `end` into `out`; where a bit of `validity` is 0, `out` is left as it is. */
   encode(words: Words, out: Int32Array, { begin, end, unknown, validity }: Piece): void {
     const loop = wordLoop(words, { adds: unknown === 'add', nullable: validity !== undefined })
     if (!this.hasWindow && out.length > 0) this.openWindow(words, out.length, validity)
@@ -80,7 +96,6 @@ export class WordTable {
     }
   }
 
-  /** The id that a key outside of all columns gets: null's. */
   addOutside(): number {
     this.makeRoom(1)
     return this.state.size++
@@ -133,7 +148,11 @@ function longer(words: Int32Array, length: number): Int32Array {
 }
 
 const HASH = `(h = Math.imul(low, 0x9e3779b1) ^ Math.imul(high, 0x85ebca6b), h ^= h >>> 15, h = Math.imul(h, 0xc2b2ae35), h ^ (h >>> 13))`
-const hashOf = typedLoop<(low: number, high: number) => number>(['low', 'high'], `let h = 0;\nreturn ${HASH};`)
+/** Of the two words of a key. */
+export const hashOf: (low: number, high: number) => number = typedLoop<(low: number, high: number) => number>(
+  ['low', 'high'],
+  `let h = 0;\nreturn ${HASH};`,
+)
 
 /** The least and greatest of the values when all are whole numbers of 32 bits. */
 function rangeOf(
@@ -233,15 +252,13 @@ state.size = size;`,
   )
 }
 
-/** Ids of texts: equal bytes are equal texts. */
-export class ByteTable {
+export class ByteTable implements TextIds {
   size = 0
   private slots: Int32Array = new Int32Array(FIRST_SLOTS)
   private hashes: Int32Array = new Int32Array(FIRST_SLOTS / 2)
   private starts: Int32Array = new Int32Array(FIRST_SLOTS / 2 + 1)
   private bytes: Uint8Array = new Uint8Array(2 ** 16)
 
-  /** The ids of values[offsets[i]] to values[offsets[i + 1]] from `begin` to `end`, as `WordTable` gives them. */
   encode(values: Uint8Array, offsets: Int32Array, out: Int32Array, { begin, end, unknown, validity }: Piece): void {
     for (let from = begin; from < end; from += STRIDE) {
       const to = Math.min(from + STRIDE, end)

@@ -1,0 +1,189 @@
+/**
+ * Tables of keys in the arena, whose loops are WebAssembly: the ids are those of `keyTable.ts`.
+ *
+ * All of it, the ids given out included, lies in blocks of a `GroupMemory`, and is gone when that ends. Texts are not
+ * copied: an entry tells where its text lies in a column.
+ */
+import { Bug, PlanError } from '../../core/errors.ts'
+import {
+  ID_FRAME,
+  ID_FRAME_BYTES,
+  type IdOptions,
+  TEXT_ENTRY_BYTES,
+  textIdsKernel,
+  WORD_ENTRY_BYTES,
+  type WordForm,
+  wordIdsKernel,
+} from '../kernels/idKernels.ts'
+import type { GroupMemory, Kernel } from './groupMemory.ts'
+import type { IdTables } from './keyIds.ts'
+import { hashOf, type Piece, type TextIds, type WordIds, type Words } from './keyTable.ts'
+
+/** Tables and ids in this memory. */
+export function arenaTables(memory: GroupMemory): IdTables {
+  return {
+    words: () => wordIds(memory),
+    texts: () => textIds(memory),
+    ids: (length) => memory.integers(memory.block(4 * length), length),
+  }
+}
+
+/** Keys between two looks at whether the table must grow. */
+const STRIDE = 4096
+
+function wordIds(memory: GroupMemory): WordIds {
+  const table = new ArenaTable(memory, WORD_ENTRY_BYTES, (entries, id) => hashOf(entries[2 * id] as number, entries[2 * id + 1] as number)) // an entry of the table
+  return {
+    get size() {
+      return table.size
+    },
+    encode(words, out, piece) {
+      const form = formOf(words)
+      const pair = words.kind === 'pair'
+      const a = memory.addressOf(pair ? words.first : valuesOf(words.values))
+      const b = pair ? memory.addressOf(words.second) : 0
+      table.run({ ...piece, out, a, b }, (options) => [`words ${form}`, () => wordIdsKernel(form, options)])
+    },
+    addOutside: () => table.addOutside(),
+  }
+}
+
+function textIds(memory: GroupMemory): TextIds {
+  const table = new ArenaTable(memory, TEXT_ENTRY_BYTES, (entries, id) => entries[4 * id + 2] as number) // the hash of the entry
+  return {
+    get size() {
+      return table.size
+    },
+    encode(values, offsets, out, piece) {
+      const [first, last] = [offsets[piece.begin] ?? 0, offsets[piece.end] ?? 0]
+      // of bytes that lie elsewhere only those of these texts are copied
+      const a = memory.owns(values) ? values.byteOffset : memory.addressOf(values.subarray(first, last)) - first
+      table.run({ ...piece, out, a, b: memory.addressOf(offsets) }, (options) => ['texts', () => textIdsKernel(options)])
+    },
+    addOutside: () => table.addOutside(),
+  }
+}
+
+type Values = Parameters<GroupMemory['addressOf']>[0]
+
+function valuesOf(values: unknown): Values {
+  if (!ArrayBuffer.isView(values)) throw new Bug('Keys of a column do not lie in a typed array.')
+  return values as Values // columns have typed arrays
+}
+
+function formOf(words: Words): WordForm {
+  switch (words.kind) {
+    case 'pair':
+    case 'long':
+      return words.kind
+    case 'float':
+      return words.values instanceof Float32Array ? 'f32' : 'f64'
+    case 'integer': {
+      const bytes = (words.values as Int32Array).BYTES_PER_ELEMENT // columns have typed arrays
+      return bytes === 1 ? 'byte' : bytes === 2 ? 'half' : 'word'
+    }
+  }
+}
+
+interface Rows extends Piece {
+  readonly out: Int32Array
+  /** Addresses of what the kernel reads. */
+  readonly a: number
+  readonly b: number
+}
+
+/** Slots and entries, and the frame that kernels find them by. */
+class ArenaTable {
+  private readonly memory: GroupMemory
+  private readonly entryBytes: number
+  private readonly hash: (entries: Int32Array, id: number) => number
+  private readonly frame: number
+  private readonly words: Int32Array
+  private slots = 0
+  private slotCount = 0
+  private entries = 0
+  private entryCount = 0
+
+  constructor(memory: GroupMemory, entryBytes: number, hash: (entries: Int32Array, id: number) => number) {
+    this.memory = memory
+    this.entryBytes = entryBytes
+    this.hash = hash
+    this.frame = memory.block(ID_FRAME_BYTES)
+    this.words = memory.integers(this.frame, ID_FRAME_BYTES / 4)
+  }
+
+  get size(): number {
+    return this.words[ID_FRAME.size / 4] as number // inside the frame
+  }
+
+  addOutside(): number {
+    this.makeRoom(1)
+    const id = this.size
+    this.put('size', id + 1)
+    return id
+  }
+
+  run(
+    { begin, end, unknown, validity, out, a, b }: Rows,
+    kernelOf: (options: IdOptions) => readonly [string, () => Uint8Array<ArrayBuffer>],
+  ): void {
+    if (end <= begin) return
+    const { memory } = this
+    const options = { adds: unknown === 'add', nullable: validity !== undefined }
+    const [name, bytes] = kernelOf(options)
+    const kernel: Kernel = memory.kernel(`ids ${name} ${options.adds} ${options.nullable}`, bytes)
+    this.put('a', a)
+    this.put('b', b)
+    this.put('bits', memory.addressOf(validity))
+    this.put('out', memory.addressOf(out))
+    for (let from = begin; from < end; from += STRIDE) {
+      const to = Math.min(from + STRIDE, end)
+      this.makeRoom(options.adds ? to - from : 0)
+      kernel(this.frame, from, to)
+    }
+  }
+
+  private put(name: keyof typeof ID_FRAME, value: number): void {
+    this.words[ID_FRAME[name] / 4] = value
+  }
+
+  /** At most half of the slots are taken after so many more. */
+  private makeRoom(more: number): void {
+    const wanted = this.size + more
+    if (wanted > this.entryCount) this.moveEntries(Math.max(wanted, 2 * this.entryCount))
+    if (2 * wanted <= this.slotCount && this.slotCount > 0) return
+    let count = Math.max(16, this.slotCount)
+    while (count < 2 * wanted) count *= 2
+    if (4 * count > 2 ** 31) throw new PlanError('There are more than 2 ** 28 different keys. Group by fewer at once.')
+    this.moveSlots(count)
+  }
+
+  private moveEntries(count: number): void {
+    const { memory, entryBytes, entries: old } = this
+    const block = memory.block(count * entryBytes)
+    memory.integers(block, (this.size * entryBytes) / 4).set(memory.integers(old, (this.size * entryBytes) / 4))
+    memory.release(old)
+    this.entries = block
+    this.entryCount = count
+    this.put('entries', block - entryBytes)
+  }
+
+  private moveSlots(count: number): void {
+    const { memory, slots: old, slotCount } = this
+    const block = memory.block(4 * count)
+    const slots = memory.integers(block, count)
+    const entries = memory.integers(this.entries, (this.size * this.entryBytes) / 4)
+    const mask = count - 1
+    for (const id of memory.integers(old, slotCount)) {
+      if (id === 0) continue
+      let place = this.hash(entries, id - 1) & mask
+      while (slots[place] !== 0) place = (place + 1) & mask
+      slots[place] = id
+    }
+    memory.release(old)
+    this.slots = block
+    this.slotCount = count
+    this.put('slots', block)
+    this.put('mask', mask)
+  }
+}
