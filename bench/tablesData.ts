@@ -15,6 +15,8 @@ export interface Sales {
   readonly price: Float64Array
   /** From 0 to below 1. */
   readonly discount: Float64Array
+  /** A text for each shop, as "shop number 7". */
+  readonly name: readonly string[]
 }
 
 /** What `duckdb` does by `mix`: 32 well mixed bits of a row number and the column's salt. */
@@ -36,13 +38,16 @@ export function salesOf(rows: number): Sales {
     for (let i = 0; i < rows; i++) values[i] = (mix(i, salt) / 2 ** 32) * scale
     return values
   }
+  const shop = integers(1e8, 100)
+  const names = Array.from({ length: 100 }, (_, i) => `shop number ${i}`)
   return {
-    shop: integers(1e8, 100),
+    shop,
     product: integers(2e8, 100_000),
     day: integers(3e8, 365),
     quantity: integers(4e8, 20, 1),
     price: fractions(5e8, 100),
     discount: fractions(6e8, 1),
+    name: Array.from(shop, (number) => names[number] as string), // shops are below 100
   }
 }
 
@@ -60,7 +65,8 @@ export async function createDuckTable(duckdb: DuckDBConnection, rows: number): P
     (mix(i, 300000000) % 365)::INTEGER AS day,
     (1 + mix(i, 400000000) % 20)::INTEGER AS quantity,
     (mix(i, 500000000)::DOUBLE / 4294967296.0) * 100 AS price,
-    (mix(i, 600000000)::DOUBLE / 4294967296.0) AS discount
+    (mix(i, 600000000)::DOUBLE / 4294967296.0) AS discount,
+    'shop number ' || (mix(i, 100000000) % 100) AS name
     FROM range(${rows}) t(i)`)
   await duckdb.run('CREATE TABLE chosen AS SELECT (10 * i)::INTEGER AS product FROM range(10000) t(i)')
 }

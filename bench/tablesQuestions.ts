@@ -1,7 +1,7 @@
 /** The questions of `tables.bench.ts`: each as a chain and as SQL, with answers that can be compared. */
 import type { DuckDBConnection } from '@duckdb/node-api'
 import type { Table as ArrowTable } from 'apache-arrow'
-import { type Session, sum } from 'distarray'
+import { count, type Session, sum } from 'distarray'
 import type { Sales } from './tablesData.ts'
 
 /** What is asked; an answer that is a function is called when the clock has stopped, to bring it into a form that can be compared. */
@@ -67,6 +67,65 @@ export function questions(session: Session, columns: Sales, duckdb: DuckDBConnec
       },
     },
     {
+      name: 'filter, sum of a product by 100 keys',
+      distarray: async () =>
+        byKey(
+          await sales
+            .filter((s) => s.quantity > 10)
+            .groupBy((s) => s.shop)
+            .agg({ a: sum((s) => s.price * s.discount), b: count() })
+            .toArrow(),
+        ),
+      duckdb: async () => {
+        const reader = await duckdb.runAndReadAll(
+          'SELECT shop, sum(price * discount) AS a, count(*) AS b FROM sales WHERE quantity > 10 GROUP BY shop',
+        )
+        return () => sortedByKey(reader.getColumns())
+      },
+    },
+    {
+      name: 'sums of 2 columns by a computed key',
+      distarray: async () =>
+        byKey(
+          await sales
+            .groupBy((s) => s.product % 1000)
+            .agg({ a: sum((s) => s.price), b: sum((s) => s.discount) })
+            .toArrow(),
+        ),
+      duckdb: async () => {
+        const reader = await duckdb.runAndReadAll('SELECT product % 1000 AS k, sum(price) AS a, sum(discount) AS b FROM sales GROUP BY k')
+        return () => sortedByKey(reader.getColumns())
+      },
+    },
+    {
+      name: 'sums of 2 columns by 100 texts',
+      distarray: async () => {
+        const table = await sales
+          .groupBy((s) => s.name)
+          .agg({ a: sum((s) => s.price), b: sum((s) => s.discount) })
+          .toArrow()
+        return () => sortedByKey(['key', 'a', 'b'].map((name) => numbersOfTexts(Array.from(table.getChild(name) ?? []))))
+      },
+      duckdb: async () => {
+        const reader = await duckdb.runAndReadAll('SELECT name, sum(price) AS a, sum(discount) AS b FROM sales GROUP BY name')
+        return () => sortedByKey(reader.getColumns().map(numbersOfTexts))
+      },
+    },
+    {
+      name: 'sums of 2 columns by 2 keys',
+      distarray: async () => {
+        const table = await sales
+          .groupBy((s) => ({ shop: s.shop, day: s.day }))
+          .agg({ a: sum((s) => s.price), b: sum((s) => s.discount) })
+          .toArrow()
+        return () => byBoth(['shop', 'day', 'a', 'b'].map((name) => Array.from(table.getChild(name) ?? [])))
+      },
+      duckdb: async () => {
+        const reader = await duckdb.runAndReadAll('SELECT shop, day, sum(price) AS a, sum(discount) AS b FROM sales GROUP BY shop, day')
+        return () => byBoth(reader.getColumns())
+      },
+    },
+    {
       name: 'semi-join to 10,000 keys, sum',
       distarray: () =>
         sales
@@ -81,6 +140,16 @@ export function questions(session: Session, columns: Sales, duckdb: DuckDBConnec
 /** Columns key, a, b of an Arrow table, later: when the clock has stopped. */
 function byKey(table: ArrowTable): () => unknown {
   return () => sortedByKey(['key', 'a', 'b'].map((name) => Array.from(table.getChild(name)?.toArray() as Float64Array))) // columns of numbers
+}
+
+/** Texts as the numbers at their end. */
+function numbersOfTexts(column: readonly unknown[]): readonly unknown[] {
+  return column.map((value) => (typeof value === 'string' ? Number(value.slice(value.lastIndexOf(' '))) : value))
+}
+
+/** The shop and the day as one key. */
+function byBoth([shops = [], days = [], ...sums]: readonly (readonly unknown[])[]): unknown {
+  return sortedByKey([shops.map((shop, i) => Number(shop) * 1000 + Number(days[i])), ...sums])
 }
 
 /** The columns with their rows in the order of the first: engines may give groups in any order. */
