@@ -1,7 +1,8 @@
 /**
  * However workers take turns, each block is claimed once, not before all blocks it waits for are done, and none is left
- * over while a claim is possible. Any homes, any number of workers, several blocks under way at once. One thread alone
- * runs the blocks in plan order, neighbours together: the same iterations in the same order, with the same ranks.
+ * over while a claim is possible. Any homes, any number of workers, several blocks under way at once, blocks claimed one by
+ * one or in groups. One thread alone runs the blocks in plan order, neighbours together: the same iterations in the same
+ * order, with the same ranks. So do several that share groups, taken in their order.
  */
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
@@ -19,6 +20,7 @@ import {
   startWords,
   takeReady,
 } from '../src/exec/loops/claim.ts'
+import { type ClaimedBlocks, firstOf, groupBlocks, groupsOf, shareBlocks } from '../src/exec/loops/claimedBlocks.ts'
 import { cutBlocks } from '../src/exec/loops/cutBlocks.ts'
 import { piecesOf } from '../src/exec/loops/pieces.ts'
 import { announcedRun } from './lawRuns.ts'
@@ -47,7 +49,14 @@ const blocks: fc.Arbitrary<BlockSchedule> = fc
 /** What to do next: finish the oldest or the youngest block under way, have a worker leave what it has kept, or have it claim another. */
 const turns = fc.array(fc.record({ worker: fc.nat(8), does: fc.constantFrom('nothing', 'oldest', 'youngest', 'leave') }), { minLength: 20 })
 
-function stateOf(schedule: BlockSchedule, homes: number): ClaimState {
+/** What is claimed: groups of at most so many blocks. */
+function claimedOf(schedule: BlockSchedule, size: number, homes: number): ClaimedBlocks {
+  if (size === 1 || schedule.steps !== undefined) return schedule
+  const firsts = groupsOf(schedule, size, homes)
+  return { ...groupBlocks(schedule, firsts), firsts }
+}
+
+function stateOf(schedule: ClaimedBlocks, homes: number): ClaimState {
   const start = startWords(schedule, homes)
   const state = { words: new Int32Array(new SharedArrayBuffer(4 * start.length)), failure: new BigInt64Array(1), homes, start }
   resetClaims(state)
@@ -56,49 +65,69 @@ function stateOf(schedule: BlockSchedule, homes: number): ClaimState {
 
 test('each block is claimed once, after all it waits for, and none is left over', () => {
   fc.assert(
-    fc.property(blocks, fc.integer({ min: 1, max: 9 }), turns, (schedule, homes, all) => {
-      const state = stateOf(schedule, homes)
+    fc.property(blocks, fc.integer({ min: 1, max: 9 }), fc.integer({ min: 1, max: 5 }), turns, (schedule, homes, size, all) => {
+      const shared = claimedOf(schedule, size, homes)
+      const state = stateOf(shared, homes)
       const inStep = schedule.steps?.blocks ?? schedule.count
       const waits = Int32Array.from(
         { length: schedule.count },
         (_, block) => (schedule.waitsFor[block % inStep] ?? 0) + (block < inStep ? 0 : inStep),
       )
+      const blocksOf = (group: number): number[] => {
+        const first = firstOf(shared, group)
+        return Array.from({ length: firstOf(shared, group + 1) - first }, (_, i) => first + i)
+      }
       const claimed = new Set<number>()
       const claimers = Array.from({ length: 9 }, (_, worker) => createClaimer(worker))
-      const underWay: { readonly block: number; readonly claimer: Claimer }[] = []
-      const finish = (one: (typeof underWay)[number] | undefined): void => {
-        if (one === undefined) return
-        const { block, claimer } = one
-        finishBlock(state, schedule, block, claimer)
+      const underWay: { readonly group: number; readonly claimer: Claimer }[] = []
+      const release = (block: number): void => {
         const first = block - (block % inStep)
         for (let i = schedule.successorStart[block - first] ?? 0; i < (schedule.successorStart[block - first + 1] ?? 0); i++) {
           waits[first + (schedule.successors[i] ?? 0)]!--
         }
         for (let next = first + inStep; next < Math.min(schedule.count, first + 2 * inStep); next++) waits[next]!--
       }
-      for (let turn = 0; claimed.size < schedule.count || underWay.length > 0; turn++) {
+      const finish = (one: (typeof underWay)[number] | undefined): void => {
+        if (one === undefined) return
+        finishBlock(state, shared, one.group, one.claimer)
+        for (const block of blocksOf(one.group)) release(block)
+      }
+      /** Blocks of a group run in their order: they wait for what is not of the group. */
+      const waitOutside = (group: number): number => {
+        const own = blocksOf(group)
+        let waiting = 0
+        for (const block of own) waiting += waits[block] ?? 0
+        for (const block of own.length > 1 ? own : []) {
+          for (let i = schedule.successorStart[block] ?? 0; i < (schedule.successorStart[block + 1] ?? 0); i++) {
+            if (own.includes(schedule.successors[i] ?? -1)) waiting--
+          }
+        }
+        return waiting
+      }
+      for (let turn = 0; claimed.size < shared.count || underWay.length > 0; turn++) {
         const { worker, does } = all[turn % all.length] ?? { worker: 0, does: 'nothing' }
         const claimer = claimers[worker] as Claimer // of nine
-        if (does === 'leave') leaveBlocks(state, schedule, claimer)
+        if (does === 'leave') leaveBlocks(state, shared, claimer)
         else if (does !== 'nothing') finish(does === 'oldest' ? underWay.shift() : underWay.pop())
         const keeper = claimers.find(({ kept }) => kept >= 0)
         const own = takeReady(state, claimer)
         const by = own < 0 && keeper !== undefined ? keeper : claimer
-        const block = by === claimer ? own : takeReady(state, by)
-        if (block < 0) {
-          const ready = [...waits.keys()].filter((one) => waits[one] === 0 && !claimed.has(one))
+        const group = by === claimer ? own : takeReady(state, by)
+        if (group < 0) {
+          const ready = Array.from({ length: shared.count }, (_, one) => one).filter((one) => !claimed.has(one) && waitOutside(one) === 0)
           if (ready.length > 0) throw new Error(`Blocks ${ready.join()} are ready, and none can be claimed.`)
           finish(underWay.shift())
           continue
         }
-        if (claimed.has(block)) throw new Error(`Block ${block} is claimed again.`)
-        if (waits[block] !== 0) throw new Error(`Block ${block} is claimed while it waits for ${waits[block]}.`)
-        claimed.add(block)
+        if (claimed.has(group)) throw new Error(`Block ${group} is claimed again.`)
+        if (waitOutside(group) !== 0) throw new Error(`Block ${group} is claimed while it waits for ${waitOutside(group)}.`)
+        claimed.add(group)
         const kept = claimers.filter((one) => one.kept >= 0).length
-        if (allClaimed(state) && claimed.size + kept < schedule.count)
+        if (allClaimed(state) && claimed.size + kept < shared.count)
           throw new Error(`All are said to be claimed, but ${claimed.size + kept} are.`)
-        underWay.push({ block, claimer: by })
+        underWay.push({ group, claimer: by })
       }
+      if (shared.count > 0 && firstOf(shared, shared.count) !== schedule.count) throw new Error('Not all blocks are in a group.')
       if (!allClaimed(state)) throw new Error('All blocks are claimed, but workers would wait for more.')
       if (claimBlock(state, createClaimer(0)) !== -1) throw new Error('More blocks can be claimed than there are.')
     }),
@@ -106,7 +135,15 @@ test('each block is claimed once, after all it waits for, and none is left over'
   )
 })
 
-const cuts = fc.record({
+interface Cut {
+  readonly schedule: StaticSchedule
+  readonly extents: readonly [number, number]
+  readonly elements: readonly number[] | null
+  readonly partitions: readonly number[]
+  readonly order: 'any' | 'serial'
+}
+
+const cuts: fc.Arbitrary<Cut> = fc.record({
   schedule: fc.constantFrom<StaticSchedule[]>(
     { kind: 'serial' },
     { kind: 'independent' },
@@ -123,27 +160,51 @@ const cuts = fc.record({
   order: fc.constantFrom('any' as const, 'serial'),
 })
 
+/** A space and how it is cut. */
+function cutOf({ schedule, extents, elements, partitions, order }: Cut): BlockSchedule {
+  const [rows, columns] = extents
+  const positions = (elements ?? []).filter((position) => position < rows * columns).sort((a, b) => a - b)
+  const keys = [Int32Array.from(positions, (p) => Math.floor(p / columns)), Int32Array.from(positions, (p) => p % columns)]
+  const space =
+    positions.length === 0 ? ({ kind: 'box', extents } as const) : ({ kind: 'sparse', extents, keys, length: positions.length } as const)
+  return cutBlocks(schedule, space, { order: schedule.kind === '2d' ? 'any' : order, partitions })
+}
+
 test('one thread alone runs the same iterations in the same order, and no block before one that it waits for', () => {
   fc.assert(
-    fc.property(cuts, fc.boolean(), ({ schedule, extents, elements, partitions, order }, lanesMatter) => {
-      const [rows, columns] = extents
-      const positions = (elements ?? []).filter((position) => position < rows * columns).sort((a, b) => a - b)
-      const keys = [Int32Array.from(positions, (p) => Math.floor(p / columns)), Int32Array.from(positions, (p) => p % columns)]
-      const space =
-        positions.length === 0
-          ? ({ kind: 'box', extents } as const)
-          : ({ kind: 'sparse', extents, keys, length: positions.length } as const)
-      const blocks = cutBlocks(schedule, space, { order: schedule.kind === '2d' ? 'any' : order, partitions })
+    fc.property(cuts, fc.boolean(), (cut, lanesMatter) => {
+      const blocks = cutOf(cut)
       for (let block = 0; block < (blocks.steps?.blocks ?? blocks.count); block++) {
         for (let i = blocks.successorStart[block] ?? 0; i < (blocks.successorStart[block + 1] ?? 0); i++) {
           if ((blocks.successors[i] ?? 0) <= block) throw new Error(`Block ${blocks.successors[i]} waits for ${block}.`)
         }
       }
       const alone = aloneBlocks(blocks, { lanesMatter })
-      expect(iterationsIn(alone, extents, lanesMatter)).toEqual(iterationsIn(blocks, extents, lanesMatter))
+      expect(iterationsIn(alone, cut.extents, lanesMatter)).toEqual(iterationsIn(blocks, cut.extents, lanesMatter))
       const areMany = blocks.order !== undefined && blocks.keyOrder
       for (let block = 0; block < alone.count && areMany; block++) expect(alone.to[block]).toBe(blocks.to[block])
     }),
+    RUN,
+  )
+})
+
+test('groups that workers share run the same iterations in the same order, and are as many as even out what they take', () => {
+  fc.assert(
+    fc.property(
+      cuts,
+      fc.boolean(),
+      fc.integer({ min: 1, max: 4 }),
+      fc.constantFrom(0.001, 0.03, 1),
+      (cut, lanesMatter, workers, aloneMs) => {
+        const blocks = cutOf(cut)
+        const { schedule, claimed } = shareBlocks(blocks, { workers, aloneMs, lanesMatter })
+        expect(iterationsIn(schedule, cut.extents, lanesMatter)).toEqual(iterationsIn(blocks, cut.extents, lanesMatter))
+        expect(firstOf(claimed, claimed.count)).toBe(schedule.count)
+        for (let one = 0; one < claimed.count; one++) expect(firstOf(claimed, one)).toBeLessThan(firstOf(claimed, one + 1))
+        if (claimed.count < blocks.count) expect(claimed.count).toBeGreaterThanOrEqual(8 * workers)
+        if (blocks.order !== undefined && blocks.keyOrder) expect(schedule.count).toBe(blocks.count) // ranks do not grow from block to block
+      },
+    ),
     RUN,
   )
 })

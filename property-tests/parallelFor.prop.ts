@@ -20,7 +20,7 @@ beforeAll(() => {
 })
 afterAll(() => machine.stop())
 
-const partitions = fc.oneof(fc.integer({ min: 1, max: 6 }), fc.tuple(fc.integer({ min: 1, max: 5 }), fc.integer({ min: 1, max: 5 })))
+const partitions = fc.oneof(fc.integer({ min: 1, max: 8 }), fc.tuple(fc.integer({ min: 1, max: 5 }), fc.integer({ min: 1, max: 5 })))
 const balance = fc.constantFrom('histogram' as const, 'equal' as const)
 
 /** The run on one worker, on several, and plain JavaScript in the serial order have the same bits. */

@@ -30,7 +30,7 @@ test('passes in a row have the bits of passes one by one', async () => {
     fc.asyncProperty(
       loops,
       fc.integer({ min: 2, max: 6 }),
-      fc.integer({ min: 1, max: 5 }),
+      fc.integer({ min: 1, max: 8 }),
       fc.constantFrom(...WORKERS),
       async (loop, passes, partitions, workers) => {
         const alone = await runSeveralPasses(machine, 1, loop, { partitions, passes, inARow: false })

@@ -11,9 +11,8 @@ import type { BlockSchedule } from './blockSchedule.ts'
 
 /** `lanesMatter`: blocks of different lanes add to different copies. */
 export function aloneBlocks(schedule: BlockSchedule, { lanesMatter }: { readonly lanesMatter: boolean }): BlockSchedule {
-  const { count, from, to, base, lanes, order, boxes, forms, steps, keyOrder } = schedule
-  const areRuns = steps === undefined && boxes === undefined && (forms === undefined || order !== undefined)
-  if (!areRuns || (keyOrder && order !== undefined)) return schedule
+  const { count, from, to, base, lanes } = schedule
+  if (!lieInARow(schedule)) return schedule
   const blocks = Array.from({ length: count }, (_, block) => block)
   const firsts = blocks.filter((block) => block === 0 || (lanesMatter && lanes[block] !== lanes[block - 1]))
   if (firsts.length === count) return schedule
@@ -28,4 +27,10 @@ export function aloneBlocks(schedule: BlockSchedule, { lanesMatter }: { readonly
     successorStart: new Int32Array(firsts.length + 1),
     successors: new Int32Array(),
   }
+}
+
+/** Whether neighbours in plan order could be one block, as far as lanes do not matter. */
+export function lieInARow({ order, boxes, forms, steps, keyOrder }: BlockSchedule): boolean {
+  const areRuns = steps === undefined && boxes === undefined && (forms === undefined || order !== undefined)
+  return areRuns && !(keyOrder && order !== undefined)
 }

@@ -3,6 +3,7 @@ import { partOf } from './accumulatorLog.ts'
 import type { BoundLoop } from './bindLoop.ts'
 import type { BlockRun } from './blockRun.ts'
 import { claimBlock, createClaimer, finishBlock, isAborted, leaveBlocks } from './claim.ts'
+import { firstOf } from './claimedBlocks.ts'
 import { flushDue, type Lanes } from './lanes.ts'
 import type { LoopTask, LoopTaskResult, PassTurn } from './loopTask.ts'
 import { otherTurn, TURN_MS } from './preparedLoop.ts'
@@ -34,7 +35,7 @@ export async function runOnCaller({ task, bound, turn, lanes, flushEvery, isEnou
       if (Number.isFinite(flushEvery) && run.place % flushEvery === 0) flushDue(lanes, run.place)
       if (run.clock - turnStarted > TURN_MS) turnStarted = await nextTurn(run)
     }
-    blocks.finish(block)
+    blocks.finish()
     if (run.clock - turnStarted > TURN_MS) turnStarted = await nextTurn(run)
   }
   const milliseconds = performance.now() - started
@@ -47,7 +48,8 @@ export async function runOnCaller({ task, bound, turn, lanes, flushEvery, isEnou
 /** Which blocks to run: -1 after the last. */
 interface Blocks {
   next(): number
-  finish(block: number): void
+  /** The block that was last begun is done. */
+  finish(): void
 }
 
 /** All of them, one after another: in plan order every block comes after those that it waits for. */
@@ -60,15 +62,21 @@ function blocksInOrder({ claims, schedule }: LoopTask): Blocks {
 }
 
 /** Those that are ready, until others do what is left. */
-function blocksUntil(isEnough: () => boolean, { claims, schedule }: LoopTask): Blocks {
+function blocksUntil(isEnough: () => boolean, { claims, claimed }: LoopTask): Blocks {
   const claimer = createClaimer(0)
+  let group = -1
+  let block = -1
   return {
     next: () => {
-      const block = isEnough() ? -1 : claimBlock(claims, claimer)
-      if (block < 0) leaveBlocks(claims, schedule, claimer)
+      if (group >= 0 && block + 1 < firstOf(claimed, group + 1)) return ++block
+      group = isEnough() ? -1 : claimBlock(claims, claimer)
+      if (group < 0) leaveBlocks(claims, claimed, claimer)
+      block = group < 0 ? -1 : firstOf(claimed, group)
       return block
     },
-    finish: (block) => finishBlock(claims, schedule, block, claimer),
+    finish: () => {
+      if (block + 1 === firstOf(claimed, group + 1)) finishBlock(claims, claimed, group, claimer)
+    },
   }
 }
 

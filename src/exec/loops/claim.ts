@@ -23,8 +23,10 @@
  * In a schedule of steps a block also waits for all blocks of the step before. Whoever finishes the last block of a step
  * opens the next one: queues are empty then, and are filled anew. Nothing is cleared for it. Heads and tails grow on, a slot
  * comes round with each step, and what is in it is numbered through all steps, so that a block of another step is known.
+ *
+ * What is called a block here may be a group of them (`claimedBlocks.ts`).
  */
-import type { BlockSchedule } from './blockSchedule.ts'
+import type { ClaimedBlocks } from './claimedBlocks.ts'
 
 /** Shared words of one pass. */
 export interface ClaimState {
@@ -66,7 +68,10 @@ const SLOTS = 3
 /** Blocks that workers of the home have kept. */
 const KEPT = 4
 
-const SPINS = 200
+/** Being woken takes as long as this: who finds nothing looks again and again for so long, and then sleeps. */
+const LOOK_MS = 0.03
+/** Looks to one at the clock, which takes longer than they do. */
+const LOOKS_TO_A_CLOCK = 8
 /** Sleepers look again after this long, should a wake-up be lost with its worker. */
 const SLEEP_MS = 50
 
@@ -77,12 +82,12 @@ export function claimWords(blocks: number, homes: number): number {
   return waitsAt(homes) + 3 * blocks
 }
 
-function blocksOfStep({ steps, count }: BlockSchedule): number {
+function blocksOfStep({ steps, count }: ClaimedBlocks): number {
   return steps?.blocks ?? count
 }
 
 /** The words as they are before a pass: blocks that wait for none are ready, in plan order. */
-export function startWords(schedule: BlockSchedule, homes: number): Int32Array {
+export function startWords(schedule: ClaimedBlocks, homes: number): Int32Array {
   const { lanes, laneCount, waitsFor } = schedule
   const count = blocksOfStep(schedule)
   const words = new Int32Array(claimWords(count, homes))
@@ -112,11 +117,24 @@ export function resetClaims({ words, start, failure }: ClaimState): void {
 }
 
 /**
+ * How long a worker looks before it sleeps. What others do is soon found where they run at the same time; where they wait
+ * for this one's core, looking keeps them from it. So after looking in vain it sleeps sooner, until something was not there at
+ * the first look, but at a later one.
+ */
+export interface Patience {
+  lookMs: number
+}
+
+export function createPatience(): Patience {
+  return { lookMs: LOOK_MS }
+}
+
+/**
  * Waits until all workers are through with the pass; who comes last readies the words for the next one. False when there
  * is to be none: an iteration failed, or the pass was aborted. Who comes last decides that for all: when the others look,
  * an iteration of the next pass may have failed already.
  */
-export function awaitOthers(state: ClaimState, workers: number): boolean {
+export function awaitOthers(state: ClaimState, workers: number, patience: Patience): boolean {
   const { words, start } = state
   const round = Atomics.load(words, ROUND)
   if (Atomics.add(words, ARRIVED, 1) === workers - 1) {
@@ -127,16 +145,26 @@ export function awaitOthers(state: ClaimState, workers: number): boolean {
     Atomics.add(words, ROUND, 1)
     Atomics.notify(words, ROUND)
   }
-  for (let spin = 0; Atomics.load(words, ROUND) === round; spin++) {
+  const until = performance.now() + patience.lookMs
+  let sleeps = false
+  let look = 1
+  for (; Atomics.load(words, ROUND) === round; look++) {
     if (isAborted(state)) return false
-    if (spin >= SPINS) Atomics.wait(words, ROUND, round, SLEEP_MS)
+    if (sleeps) Atomics.wait(words, ROUND, round, SLEEP_MS)
+    else if (look % LOOKS_TO_A_CLOCK === 0) sleeps = performance.now() >= until
   }
+  if (look > 1) learn(patience, !sleeps)
   return Atomics.load(words, ENDED) === 0
+}
+
+function learn(patience: Patience, hasFound: boolean): void {
+  patience.lookMs = hasFound ? LOOK_MS : patience.lookMs / 2
 }
 
 /** Who claims: worker number `worker`; with fewer homes than workers some share one. */
 export interface Claimer {
   readonly worker: number
+  readonly patience: Patience
   /** Milliseconds spent looking for ready blocks in vain. */
   idleMs: number
   /** The block to run next; -1 for none. */
@@ -145,8 +173,8 @@ export interface Claimer {
   uncounted: number
 }
 
-export function createClaimer(worker: number): Claimer {
-  return { worker, idleMs: 0, kept: -1, uncounted: 0 }
+export function createClaimer(worker: number, patience: Patience = createPatience()): Claimer {
+  return { worker, patience, idleMs: 0, kept: -1, uncounted: 0 }
 }
 
 /** A ready block, now the caller's own; -1 when no block is left to start or the pass is aborted. */
@@ -191,10 +219,14 @@ function waitForBlock(state: ClaimState, claimer: Claimer): number {
   if (allClaimed(state)) return -1
   const started = performance.now()
   try {
-    for (let spin = 0; spin < SPINS; spin++) {
+    const until = started + claimer.patience.lookMs
+    for (let look = 1; look % LOOKS_TO_A_CLOCK !== 0 || performance.now() < until; look++) {
       const block = takeReady(state, claimer)
-      if (block >= 0) return block
+      if (block < 0 && !allClaimed(state) && !isAborted(state)) continue
+      if (look > 1) learn(claimer.patience, true)
+      return block
     }
+    learn(claimer.patience, false)
     for (;;) {
       const block = sleepForBlock(state, claimer)
       if (block >= 0 || allClaimed(state) || isAborted(state)) return block
@@ -233,7 +265,7 @@ export function allClaimed({ words, homes }: ClaimState): boolean {
 }
 
 /** Releases the blocks that waited for this one; the last block of a step, those of the next one that wait for no other. */
-export function finishBlock(state: ClaimState, schedule: BlockSchedule, block: number, claimer: Claimer): void {
+export function finishBlock(state: ClaimState, schedule: ClaimedBlocks, block: number, claimer: Claimer): void {
   const { words, homes } = state
   const { successors, successorStart, waitsFor, steps } = schedule
   const count = blocksOfStep(schedule)
@@ -271,7 +303,7 @@ function countKept(words: Int32Array, home: number, claimer: Claimer): void {
 }
 
 /** Leaves the rest to others: a block that was kept goes to where they find it. */
-export function leaveBlocks({ words, homes }: ClaimState, schedule: BlockSchedule, claimer: Claimer): void {
+export function leaveBlocks({ words, homes }: ClaimState, schedule: ClaimedBlocks, claimer: Claimer): void {
   if (claimer.kept < 0) return
   enqueue(words, waitsAt(homes) + blocksOfStep(schedule), claimer.kept, 0) // of a schedule without steps
   claimer.kept = -1

@@ -11,6 +11,8 @@ import { scratchLength } from '../kernels/wasmBinding.ts'
 import type { Arena } from '../memory/arena.ts'
 import type { BlockSchedule } from './blockSchedule.ts'
 import { type ClaimState, startWords } from './claim.ts'
+import { type SharedBlocks, shareBlocks } from './claimedBlocks.ts'
+import { estimatedPassMs } from './estimate.ts'
 import { type CompiledLoop, cutKernel, type KernelBlocks, widthOf } from './kernelBlocks.ts'
 import { formOf, type KernelMemory, type KernelPlan, planKernel } from './kernelPlan.ts'
 import { reducedStorages } from './laneChoice.ts'
@@ -31,6 +33,8 @@ export interface SharedTable {
 export interface KernelLayout extends KernelBlocks {
   /** What was cut: of a colored loop without memory for its order, one that finds nothing. */
   readonly inputs: LoopInputs
+  /** The blocks as several workers share them. */
+  readonly work: SharedBlocks
   readonly claims: ClaimState
   readonly plan: KernelPlan
   /** What the kernel's text was written over. */
@@ -82,8 +86,13 @@ export function layOut(loop: CompiledLoop, resources: LoopResources, memory: All
 function layOutAsFound(loop: CompiledLoop, resources: LoopResources, { allocate }: Allocations): KernelLayout {
   const cut = cutKernel(loop)
   const blocks = shared(cut.blocks, allocate)
+  const kernel = layOutKernel(loop, blocks, resources, allocate)
   const homes = Math.max(1, Math.min(resources.pool.size, widthOf(blocks)))
-  const words = startWords(blocks, homes)
+  const { inputs, ir, space } = loop
+  const wasm = resources.kernel === 'js' ? undefined : kernel.plan.wasm
+  const aloneMs = estimatedPassMs({ inputs, ir, space, wasm, isPermuted: blocks.order !== undefined }, blocks.iterations)
+  const work = shareBlocks(blocks, { workers: homes, aloneMs, lanesMatter: kernel.lanes.length > 0 })
+  const words = startWords(work.claimed, homes)
   const start = allocate('i32', words.length) as Int32Array
   start.set(words)
   const claims = {
@@ -92,7 +101,7 @@ function layOutAsFound(loop: CompiledLoop, resources: LoopResources, { allocate 
     homes,
     start,
   }
-  return { ...cut, inputs: loop.inputs, blocks, claims, ...layOutKernel(loop, blocks, resources, allocate) }
+  return { ...cut, ...kernel, inputs, blocks, work, claims }
 }
 
 type Allocate = Allocations['allocate']

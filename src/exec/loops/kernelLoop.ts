@@ -208,7 +208,8 @@ export class KernelLoop extends Prepared {
 
   #task(): LoopTask {
     const { binding, extents, wasm } = this.#plan
-    const task = { id: this.#id, binding, extents, schedule: this.blocks, claims: this.#layout.claims }
+    const { claims, work } = this.#layout
+    const task = { id: this.#id, binding, extents, ...work, claims }
     return 'because' in wasm || this.#resources.kernel === 'js'
       ? { ...task, text: this.#plan.text }
       : { ...task, text: '', wasm: wasm.plan }

@@ -10,6 +10,7 @@ import type { WasmKernelPlan } from '../kernels/wasmBinding.ts'
 import type { AccumulatorForm, AccumulatorPart } from './accumulatorLog.ts'
 import type { BlockSchedule, IterationSpace } from './blockSchedule.ts'
 import type { ClaimState } from './claim.ts'
+import type { ClaimedBlocks } from './claimedBlocks.ts'
 import type { WireError } from './failure.ts'
 
 /** What stays the same for all passes of a prepared loop. */
@@ -23,6 +24,8 @@ export interface LoopTask {
   readonly binding: BindingPlan
   readonly extents: readonly number[]
   readonly schedule: BlockSchedule
+  /** What is claimed of the schedule's blocks: each, or groups of them. */
+  readonly claimed: ClaimedBlocks
   readonly claims: ClaimState
 }
 

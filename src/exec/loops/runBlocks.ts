@@ -11,7 +11,8 @@ import type { TaskHandler } from '../workers/worker.ts'
 import { partOf, resetLog } from './accumulatorLog.ts'
 import { type BoundLoop, bindLoop } from './bindLoop.ts'
 import { BlockRun } from './blockRun.ts'
-import { abortPass, awaitOthers, claimBlock, createClaimer, finishBlock } from './claim.ts'
+import { abortPass, awaitOthers, type Claimer, claimBlock, createClaimer, createPatience, finishBlock } from './claim.ts'
+import { firstOf } from './claimedBlocks.ts'
 import { errorToWire } from './failure.ts'
 import type { LoopMessage, LoopTask, LoopTaskResult, PassTurn, SharePass } from './loopTask.ts'
 
@@ -26,16 +27,17 @@ export function startPass(task: LoopTask, turn: PassTurn, bound: BoundLoop, stop
 }
 
 /** Claims and runs blocks until none is left: one worker's share of a pass. */
-export function runShare({ claims, schedule }: LoopTask, run: BlockRun, share: number): Pick<SharePass, 'milliseconds' | 'busyMs'> {
-  const claimer = createClaimer(share)
+export function runShare({ claims, claimed }: LoopTask, run: BlockRun, claimer: Claimer): Pick<SharePass, 'milliseconds' | 'busyMs'> {
   const started = performance.now()
   try {
-    for (let idleMs = 0, block = claimBlock(claims, claimer); block >= 0; block = claimBlock(claims, claimer)) {
+    for (let idleMs = 0, one = claimBlock(claims, claimer); one >= 0; one = claimBlock(claims, claimer)) {
       if (claimer.idleMs !== idleMs) run.forgetClock()
       idleMs = claimer.idleMs
-      run.start(block)
-      while (run.step());
-      finishBlock(claims, schedule, block, claimer)
+      for (let block = firstOf(claimed, one); block < firstOf(claimed, one + 1); block++) {
+        run.start(block)
+        while (run.step());
+      }
+      finishBlock(claims, claimed, one, claimer)
     }
   } catch (error) {
     abortPass(claims) // the others must not wait for blocks that nobody runs
@@ -48,10 +50,11 @@ export function runShare({ claims, schedule }: LoopTask, run: BlockRun, share: n
 /** Passes one after another, without a word to the driver in between. */
 function runPasses(task: LoopTask, turn: PassTurn, bound: BoundLoop, arena: Arena): LoopTaskResult {
   const passes: SharePass[] = []
+  const patience = createPatience()
   for (let i = 0; i < turn.passes; i++) {
-    if (i > 0 && !awaitOthers(task.claims, turn.shares)) break
+    if (i > 0 && !awaitOthers(task.claims, turn.shares, patience)) break
     const run = startPass(task, { ...turn, pass: turn.pass + i }, bound)
-    const times = runShare(task, run, turn.share)
+    const times = runShare(task, run, createClaimer(turn.share, patience))
     const { failure } = run
     passes.push({ ...times, accumulators: failure === undefined ? bound.logs.map((log) => partOf(log, arena)) : [] })
     if (failure !== undefined) return leaveFailed(task, turn, { passes, failure: { ...failure, error: errorToWire(failure.error) } }, i)
@@ -61,7 +64,7 @@ function runPasses(task: LoopTask, turn: PassTurn, bound: BoundLoop, arena: Aren
 
 /** The others are told by the words that there is no further pass, once all are through with this one. */
 function leaveFailed({ claims }: LoopTask, { passes, shares }: PassTurn, result: LoopTaskResult, pass: number): LoopTaskResult {
-  if (pass + 1 < passes) awaitOthers(claims, shares)
+  if (pass + 1 < passes) awaitOthers(claims, shares, createPatience())
   return result
 }
 
