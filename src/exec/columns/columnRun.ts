@@ -18,6 +18,7 @@ import {
   type ColumnResult,
   type ColumnTask,
   type ColumnWork,
+  kernelOf,
   type Reduction,
   type Selection,
   scratchBytes,
@@ -196,8 +197,7 @@ export class ColumnRun {
     const folds = Object.fromEntries(names.map((name) => [name, sentFold(name)]))
     const claims = this.allocate(4)
     const workers = Math.min(pool.size, units)
-    const kernel =
-      work.kind === 'blocks' || work.kind === 'compact' ? work.kernel : 'kernel' in work.values ? work.values.kernel : undefined
+    const kernel = kernelOf(work)
     const bytes = scratchBytes(kernel?.frame.length ?? 0, kernel?.outputs.length ?? 0)
     const inline = pool.size === 1
     const tasks = Array.from({ length: workers }, (): ColumnTask => {

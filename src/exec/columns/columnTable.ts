@@ -10,6 +10,7 @@ import { type ColumnRun, compiledKernel, type Selected } from './columnRun.ts'
 import type { Compacted } from './columnTask.ts'
 import { addressOf } from './kernelBinding.ts'
 import { ResultBlocks } from './resultBlocks.ts'
+import type { CompactedText } from './textTask.ts'
 
 /** Columns of the source that the result has as they are: copied, or the very same ones. */
 export type SameColumns = 'copied' | 'shared'
@@ -23,7 +24,8 @@ export interface ProgramTable {
 /** The result; undefined when the program's kernels cannot make it. */
 export async function programTable(run: ColumnRun, same: SameColumns): Promise<ProgramTable | undefined> {
   const { program } = run
-  if (program.shape.filters && !program.shape.outputs.every((output) => widthOf(output, program) !== undefined)) return undefined
+  if (program.shape.filters && !program.shape.outputs.every((output) => widthOf(output, program) !== undefined || isText(output, program)))
+    return undefined
   const selected = await run.select({ skipsNulls: false })
   if (selected === undefined || (selected !== 'all' && selected.total === 0)) return undefined
   const blocks = new ResultBlocks(run.arena, program.name)
@@ -104,8 +106,17 @@ async function selectedRows(run: ColumnRun, blocks: ResultBlocks, selected: Sele
   const { element, kernelColumns, steps, shape, rows } = program
   const computed = computedOf(program)
   const compacted: Compacted[] = []
+  const texts: TextOutput[] = []
   const made: Column[] = []
   for (const output of shape.outputs) {
+    if (output.kind === 'column' && isText(output, program)) {
+      const text = textOutput(run, blocks, selected, program.columns[output.column] as Column) // of the program
+      if (text === undefined) return undefined
+      if (text.bits !== undefined) compacted.push(text.bits)
+      texts.push({ ...text, at: made.length })
+      made.push(text.column)
+      continue
+    }
     const source = output.kind === 'column' ? program.columns[output.column] : undefined
     const address = source === undefined ? 0 : addressOf(source.values, run.arena)
     const log2Bytes = widthOf(output, program)
@@ -127,11 +138,62 @@ async function selectedRows(run: ColumnRun, blocks: ResultBlocks, selected: Sele
   const kernel =
     computed.length === 0 ? undefined : run.bound(compiledKernel(valuesKernel, element, kernelColumns, steps, options), selected)
   if (computed.length > 0 && kernel === undefined) return undefined
-  const widths = compacted.map(({ log2Bytes }) => COMPACT[log2Bytes] ?? 'compact8')
+  const widths = compacted.flatMap(({ log2Bytes }) => (log2Bytes === undefined ? [] : (COMPACT[log2Bytes] ?? 'compact8')))
   const folds = [...new Set([...widths, ...(compacted.some(({ validity }) => validity !== undefined) ? (['compactBits'] as const) : [])])]
   const work = { kind: 'compact', columns: compacted, selection: selected, ...(kernel === undefined ? {} : { kernel }) } as const
-  await run.together(work, run.units(rows), folds)
+  if (compacted.length > 0) await run.together(work, run.units(rows), folds)
+  for (const [i, column] of (await textColumns(run, blocks, selected, texts)).entries()) made[texts[i]?.at ?? 0] = column
   return made.map((column) => (hasNulls(column) ? column : blocks.withoutValidity(column)))
+}
+
+interface TextOutput {
+  /** Without its bytes. */
+  readonly column: Column
+  readonly text: CompactedText
+  /** Where its bitmap goes; absent where the source has none. */
+  readonly bits?: Compacted
+  /** Its number among the columns. */
+  readonly at: number
+}
+
+/** A column of text for the selected rows, of which the bytes have no place yet; undefined when the source cannot be reached. */
+function textOutput(run: ColumnRun, blocks: ResultBlocks, { total }: Selected, source: Column): Omit<TextOutput, 'at'> | undefined {
+  const [offsets, values] = [addressOf(source.offsets, run.arena), addressOf(source.values, run.arena)]
+  const validity = addressOf(source.validity, run.arena)
+  if (source.offsets === undefined || offsets === undefined || values === undefined) return undefined
+  if (source.validity !== undefined && validity === undefined) return undefined
+  const ends = blocks.like(source.offsets, total + 1)
+  ends[0] = 0
+  const blockBytes = run.allocate(4 * Math.ceil(run.program.rows / BLOCK_ROWS))
+  const text = { offsets, values, ends: ends.byteOffset, blockBytes, to: 0 }
+  const column: Column = { type: source.type, length: total, offsets: ends }
+  if (validity === undefined) return { column, text }
+  const bits = blocks.emptyBits(total)
+  return { column: { ...column, validity: bits }, text, bits: { from: { address: 0, validity }, to: 0, validity: bits.byteOffset } }
+}
+
+async function textColumns(
+  run: ColumnRun,
+  blocks: ResultBlocks,
+  selection: Selected,
+  texts: readonly TextOutput[],
+): Promise<readonly Column[]> {
+  if (texts.length === 0) return []
+  const { rows } = run.program
+  const units = run.units(rows)
+  await run.together({ kind: 'ends', columns: texts.map(({ text }) => text), selection }, units, [])
+  const made = texts.map(({ column, text }) => {
+    const blockBytes = run.arena.view('i32', text.blockBytes, Math.ceil(rows / BLOCK_ROWS)) as Int32Array
+    let total = 0
+    for (const [block, bytes] of blockBytes.entries()) {
+      blockBytes[block] = total
+      total += bytes
+    }
+    const values = blocks.like(new Uint8Array(), total)
+    return { column: { ...column, values }, text: { ...text, to: values.byteOffset } }
+  })
+  await run.together({ kind: 'texts', columns: made.map(({ text }) => text), selection }, units, [])
+  return made.map(({ column }) => column)
 }
 
 function hasNulls({ validity, length }: Column): boolean {
@@ -141,6 +203,11 @@ function hasNulls({ validity, length }: Column): boolean {
 }
 
 const COMPACT = ['compact1', 'compact2', 'compact4', 'compact8'] as const
+
+function isText(output: ProgramOutput, { columns }: ColumnProgram): boolean {
+  const kind = output.kind === 'column' ? columns[output.column]?.type.kind : undefined
+  return kind === 'utf8' || kind === 'binary'
+}
 
 /** Of a column whose values can be put end to end, the bytes of one as a power of two. */
 function widthOf(output: ProgramOutput, { columns }: ColumnProgram): number | undefined {

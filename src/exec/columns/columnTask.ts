@@ -5,6 +5,7 @@
  *     sum        values of selected rows added by the fixed tree: a unit is some chunks of selected values
  *     reduce     the least or the most of the selected values, or the sum of integers: in any order
  *     compact    values of selected rows end to end
+ *     ends, texts   the same of text, in two passes: see `textTask.ts`
  *
  * What a unit gives does not depend on who runs it: sums go to the place of their chunk, compacted values to the place
  * the counts of the blocks before say.
@@ -14,6 +15,7 @@ import { FOLD_STATE_BYTES, type FoldName } from '../kernels/foldKernels.ts'
 import { BLOCK_ROWS } from '../kernels/wasmColumns.ts'
 import type { TaskHandler, WorkerContext } from '../workers/worker.ts'
 import { rowAfter } from './bitmap.ts'
+import { type CompactedText, textBytes, textEnds } from './textTask.ts'
 
 /** A compiled kernel as it travels. */
 export interface SentKernel {
@@ -42,7 +44,8 @@ export type Values = { readonly address: number } | { readonly kernel: BoundKern
 /** Where values of `log2Bytes` go; `from` is a column (and its bitmap), or the kernel's output of that number. */
 export interface Compacted {
   readonly from: { readonly address: number; readonly validity?: number } | { readonly output: number }
-  readonly log2Bytes: number
+  /** Absent for text, of which only the bitmap is. */
+  readonly log2Bytes?: number
   readonly to: number
   /** Where bits of values that are not null go, into zeros; absent when none can be null. */
   readonly validity?: number
@@ -56,6 +59,12 @@ export type ColumnWork =
   | { readonly kind: 'sum'; readonly values: Values; readonly selection?: Selection; readonly sums: number }
   | { readonly kind: 'reduce'; readonly which: Reduction; readonly values: Values; readonly selection: Selection }
   | { readonly kind: 'compact'; readonly kernel?: BoundKernel; readonly columns: readonly Compacted[]; readonly selection: Selection }
+  | { readonly kind: 'ends' | 'texts'; readonly columns: readonly CompactedText[]; readonly selection: Selection }
+
+export function kernelOf(work: ColumnWork): BoundKernel | undefined {
+  if ('values' in work) return 'kernel' in work.values ? work.values.kernel : undefined
+  return 'kernel' in work ? work.kernel : undefined
+}
 
 export interface ColumnTask {
   readonly work: ColumnWork
@@ -106,8 +115,7 @@ class ColumnWorker {
     this.task = task
     this.context = context
     const { work } = task
-    const kernel =
-      work.kind === 'blocks' || work.kind === 'compact' ? work.kernel : 'kernel' in work.values ? work.values.kernel : undefined
+    const kernel = kernelOf(work)
     const length = kernel?.frame.length ?? 0
     this.frame = task.scratch + FOLD_STATE_BYTES
     this.bits = this.frame + 8 * (length + (length % 2))
@@ -172,6 +180,10 @@ class ColumnWorker {
         break
       case 'compact':
         this.compact(unit, work.columns, work.selection)
+        break
+      case 'ends':
+      case 'texts':
+        this.texts(unit, work.columns, work.selection, work.kind === 'ends' ? textEnds : textBytes)
     }
   }
 
@@ -257,8 +269,10 @@ class ColumnWorker {
       this.kernel(this.frame, from, to)
       for (const { from: source, log2Bytes, to: target, validity } of columns) {
         const base = 'address' in source ? source.address : this.origin(columns, source.output, from)
-        const place = target + (before[block] as number) * 2 ** log2Bytes
-        this.fold(COMPACT[log2Bytes] ?? 'compact8')(base, bitmap, from, to, place)
+        if (log2Bytes !== undefined) {
+          const place = target + (before[block] as number) * 2 ** log2Bytes
+          this.fold(COMPACT[log2Bytes] ?? 'compact8')(base, bitmap, from, to, place)
+        }
         if (validity === undefined) continue
         const state = this.context.arena.view('i32', this.task.scratch, 2)
         state[0] = validity
@@ -266,6 +280,17 @@ class ColumnWorker {
         const bits = 'address' in source ? (source.validity ?? 0) : this.bitsOrigin(source.output, from)
         this.fold('compactBits')(bits, bitmap, from, to, this.task.scratch)
       }
+    })
+  }
+
+  private texts(unit: number, columns: readonly CompactedText[], { bitmap, prefix }: Selection, copy: typeof textEnds): void {
+    const { arena } = this.context
+    const selected = arena.view('i32', prefix, Math.ceil(this.task.rows / BLOCK_ROWS) + 1) as Int32Array
+    this.eachBlock(unit, (from, to) => {
+      const block = from / BLOCK_ROWS
+      const before = selected[block] as number
+      const count = (selected[block + 1] as number) - before // block is one of the blocks
+      if (count > 0) for (const column of columns) copy(arena, column, { bitmap, block, from, to, before, count })
     })
   }
 
