@@ -17,7 +17,7 @@
 import { availableParallelism } from 'node:os'
 import { Session } from 'distarray'
 import { type Answer, assertSame, suite, timed } from './harness.ts'
-import { compiled, startNative, startSerial } from './native.ts'
+import { compiled, startNative, startScript } from './native.ts'
 import { QUESTIONS } from './questions/all.ts'
 import type { KernelQuestion, Numbers, Program } from './questions/question.ts'
 import { table } from './statistics.ts'
@@ -49,7 +49,10 @@ console.log(`\nthe peer's time / the library's\n${overview(answers)}`)
 bench.finish()
 
 async function ask(question: KernelQuestion, number: number): Promise<Answer> {
-  const serial = { plain: startSerial(number, 'plain', busy), [AS_WRITTEN]: startSerial(number, AS_WRITTEN, busy) }
+  const serial = {
+    plain: startScript('serial.ts', [number, 'plain'], busy),
+    [AS_WRITTEN]: startScript('serial.ts', [number, AS_WRITTEN], busy),
+  }
   const own: Readonly<Record<string, Program>> = {
     exact: await question.program(one, 'exact'),
     [exactAll]: await question.program(many, 'exact'),

@@ -1,6 +1,6 @@
 /**
  * Peers that are programs of their own, and run a pass when they are asked to: those of bench/native, in C++, compiled here
- * (bench/native/bench.h), and bench/serial.ts.
+ * (bench/native/bench.h), and of JavaScript without the library.
  */
 import { type ChildProcessByStdio, spawn, spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
@@ -49,10 +49,10 @@ export function startNative(
   return peerOf(`${args[0]} in C++`, spawn(program, args.map(String), { env, stdio: ['pipe', 'pipe', 'inherit'] }), busy)
 }
 
-/** Starts JavaScript without the library, for a question by its number. */
-export function startSerial(question: number, how: 'as written' | 'plain', busy: boolean): ProgramPeer {
-  const args = ['--import', 'tsx', join(dirname(folder), 'serial.ts'), String(question), how]
-  return peerOf(`question ${question}, ${how},`, spawn(process.execPath, args, { stdio: ['pipe', 'pipe', 'inherit'] }), busy)
+/** Starts JavaScript without the library: a program of bench/ that answers (bench/answers.ts). */
+export function startScript(source: string, args: readonly (string | number)[], busy: boolean): ProgramPeer {
+  const all = ['--import', 'tsx', join(dirname(folder), source), ...args.map(String)]
+  return peerOf(`${source} ${args.join(' ')}`, spawn(process.execPath, all, { stdio: ['pipe', 'pipe', 'inherit'] }), busy)
 }
 
 function peerOf(name: string, child: ChildProcessByStdio<Writable, Readable, null>, busy: boolean): ProgramPeer {

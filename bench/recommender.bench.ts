@@ -3,7 +3,7 @@
  * and 5,000 movies at rank 32 and 128; f32, in any order.
  *
  *     exact, fast    the library with one worker, by precision; x2: with two workers
- *     plain          the body's arithmetic as a plain JavaScript loop over typed arrays, in key order
+ *     plain          the body's arithmetic as a plain JavaScript loop over typed arrays, in key order: a process of its own
  *     libmf          LIBMF on as many threads, with AdaGrad; absent unless LIBMF names the folder of its mf.h and mf.cpp, as
  *                    `pip download --no-binary :all: libmf` brings them
  *
@@ -18,7 +18,7 @@ import { join } from 'node:path'
 import { type DistArray, type Loop, Session } from 'distarray'
 import { generateRatings, type Ratings } from '../examples/support/generateRatings.ts'
 import { assertSame, type Pass, suite, timed } from './harness.ts'
-import { compiled, startNative } from './native.ts'
+import { compiled, startNative, startScript } from './native.ts'
 
 const bench = suite('recommender', { rows: 0, rank: 0, workers: availableParallelism() })
 const { busy } = bench
@@ -39,10 +39,10 @@ const parallel = await Session.start({ workers, progress: false })
 const serial = await Session.start({ workers: 1, progress: false })
 
 const { rows, rank } = bench.options
-if (rows > 0 || rank > 0) await whole(`${rows || 1_000_000} ratings`, generateRatings(rows || 1_000_000), [rank || 32])
+if (rows > 0 || rank > 0) await whole(`${rows || 1_000_000} ratings`, [rows || 1_000_000], [rank || 32])
 else {
-  await whole('1 M ratings', generateRatings(1_000_000), [32])
-  if (!bench.quick) await whole('2.7 M ratings', generateRatings(2_700_000, { users: 50_000, movies: 5_000 }), [32, 128])
+  await whole('1 M ratings', [1_000_000], [32])
+  if (!bench.quick) await whole('2.7 M ratings', [2_700_000, 50_000, 5_000], [32, 128])
 }
 rmSync(folder, { recursive: true })
 await parallel.stop()
@@ -55,7 +55,12 @@ interface Factorization {
   readonly H: DistArray<number, readonly [number, number]>
 }
 
-async function whole(name: string, ratings: Ratings, ranks: readonly number[]): Promise<void> {
+type Size = readonly [ratings: number, users?: undefined] | readonly [ratings: number, users: number, movies: number]
+
+/** `size`: ratings, and users and movies where these are not as many as usual. */
+async function whole(name: string, size: Size, ranks: readonly number[]): Promise<void> {
+  const [count, users, movies] = size
+  const ratings = generateRatings(count, users === undefined ? undefined : { users, movies })
   const matrices = { parallel: matrixIn(parallel, ratings), serial: matrixIn(serial, ratings) }
   for (const K of ranks) {
     const question = `${name}, rank ${K}`
@@ -66,6 +71,7 @@ async function whole(name: string, ratings: Ratings, ranks: readonly number[]): 
       const checked = await exact.parallel.loop.verify()
       if (!checked.identical) throw new Error(`${question}: ${JSON.stringify(checked.firstDifference)}`)
     }
+    const plain = startScript('plainFactorization.ts', [K, ...size.flatMap((extent) => extent ?? [])], busy)
     const peer = busy ? undefined : startNative(libmf, [libmf === undefined ? '' : fileOf(ratings), K], { threads: workers })
     await bench.ask({
       name: question,
@@ -76,11 +82,12 @@ async function whole(name: string, ratings: Ratings, ranks: readonly number[]): 
         [exactAll]: busy ? undefined : passOf(exact.parallel.loop),
         fast: passOf(fast.serial.loop),
         [fastAll]: busy ? undefined : passOf(fast.parallel.loop),
-        plain: plainPass(ratings, K),
+        plain: plain.pass,
         [libmfAll]: peer?.pass,
       },
       peers: ['exact', 'fast', 'plain', libmfAll],
     })
+    plain.stop()
     peer?.stop()
     for (const both of [exact, fast]) {
       for (const array of ['W', 'H'] as const) {
@@ -144,33 +151,4 @@ function fileOf({ user, movie, stars }: Ratings): string {
 
 async function valuesOf(array: Factorization['W']): Promise<Float32Array> {
   return (await array.toTypedArray()) as Float32Array // made as f32
-}
-
-/** What one would write without the library. Generated ratings come user by user; movies are sorted for key order. */
-function plainPass({ user, movie, stars }: Ratings, K: number): Pass {
-  const order = Int32Array.from(user.keys()).sort((a, b) => (user[a] ?? 0) - (user[b] ?? 0) || (movie[a] ?? 0) - (movie[b] ?? 0))
-  const [us, ms, ss] = [order.map((i) => user[i] ?? 0), order.map((i) => movie[i] ?? 0), Float32Array.from(order, (i) => stars[i] ?? 0)]
-  const start = (length: number, seed: number): Float32Array => Float32Array.from({ length }, (_, i) => 0.1 * Math.abs(Math.sin(i * seed)))
-  const W = start((us.reduce((a, b) => Math.max(a, b), 0) + 1) * K, 12.9898)
-  const H = start((ms.reduce((a, b) => Math.max(a, b), 0) + 1) * K, 78.233)
-  return timed(() => trainPlain(K, { user: us, movie: ms, stars: ss }, W, H))
-}
-
-function trainPlain(K: number, { user, movie, stars }: Ratings, W: Float32Array, H: Float32Array): number {
-  let loss = 0
-  for (let i = 0; i < user.length; i++) {
-    const w = user[i]! * K
-    const h = movie[i]! * K
-    let predicted = 0
-    for (let k = 0; k < K; k++) predicted += W[w + k]! * H[h + k]!
-    const error = stars[i]! - predicted
-    for (let k = 0; k < K; k++) {
-      const wk = W[w + k]!
-      const hk = H[h + k]!
-      W[w + k] = wk + rate * (error * hk - penalty * wk)
-      H[h + k] = hk + rate * (error * wk - penalty * hk)
-    }
-    loss += error * error
-  }
-  return loss
 }

@@ -5,13 +5,12 @@
  *     plain         the same written by hand over typed arrays
  *
  * It is a process of its own, as such a program would be, where nothing else has taught the engine's compiler other arrays
- * and bodies. It speaks as programs of bench/native do: a line asks for `pass` or `processor`, nanoseconds by either clock,
- * or for `sum`.
+ * and bodies.
  *
  *     tsx bench/serial.ts NUMBER plain          the number of the question
  */
-import { createInterface } from 'node:readline'
 import type { Session } from 'distarray'
+import { answer } from './answers.ts'
 import { QUESTIONS } from './questions/all.ts'
 import type { KernelQuestion, Numbers, PlainProgram } from './questions/question.ts'
 
@@ -126,12 +125,7 @@ const session = {
 const make = QUESTIONS[Number(process.argv[2])]
 if (make === undefined) throw new Error(`There is no question ${process.argv[2]}.`)
 const { pass, results } = process.argv[3] === 'plain' ? make().plain() : await asWritten(make())
-const answers: Readonly<Record<string, () => number>> = {
-  pass: () => timed(() => Number(process.hrtime.bigint())),
-  processor: () => timed(() => 1000 * (process.cpuUsage().user + process.cpuUsage().system)),
-  sum: () => results.reduce((sum, values) => sum + sumOf(values), 0),
-}
-for await (const line of createInterface({ input: process.stdin })) process.stdout.write(`${answers[line]?.()}\n`)
+await answer(pass, results)
 
 async function asWritten(question: KernelQuestion): Promise<PlainProgram> {
   const { loops, results } = await question.program(session, 'exact')
@@ -139,16 +133,4 @@ async function asWritten(question: KernelQuestion): Promise<PlainProgram> {
     for (const loop of loops) void loop.run()
   }
   return { pass, results: (results as unknown as readonly (Vector | Matrix)[]).map(({ data }) => data) } // made above
-}
-
-function timed(clock: () => number): number {
-  const started = clock()
-  pass()
-  return clock() - started
-}
-
-function sumOf(values: Numbers): number {
-  let sum = 0
-  for (let i = 0; i < values.length; i++) sum += values[i]!
-  return sum
 }
