@@ -2,6 +2,16 @@
 import fc from 'fast-check'
 import type { ColumnType } from '../../src/core/schema.ts'
 
+/** Texts of lengths around those at which they are read by halves, by eight bytes, and by eight more; what differs is first, in between or last. */
+function likeTexts(lengths: readonly number[]): fc.Arbitrary<string> {
+  return fc
+    .tuple(fc.constantFrom(...lengths), fc.constantFrom(0, 0.3, 0.5, 0.99), fc.constantFrom('a', 'b', 'ž'))
+    .map(([length, where, letter]) => {
+      const at = Math.floor(length * where)
+      return `${'x'.repeat(at)}${letter}${'x'.repeat(length - at - 1)}`
+    })
+}
+
 /** Kinds of keys, each with values that are easily taken for each other. */
 const KEYS: readonly { readonly type: ColumnType; readonly values: fc.Arbitrary<unknown> }[] = [
   {
@@ -18,16 +28,7 @@ const KEYS: readonly { readonly type: ColumnType; readonly values: fc.Arbitrary<
     values: fc.oneof(fc.bigInt({ min: -4n, max: 4n }), fc.constantFrom(2n ** 32n, 2n ** 32n + 1n, -(2n ** 63n), 2n ** 31n)),
   },
   { type: { kind: 'utf8' }, values: fc.oneof(fc.constantFrom('', 'a', 'b', 'ab', 'ba', '\0', 'ž'), fc.string({ maxLength: 3 })) },
-  {
-    // lengths around those at which texts are read by halves, by eight bytes, and by eight more; what differs is first, in between or last
-    type: { kind: 'utf8' },
-    values: fc
-      .tuple(fc.constantFrom(3, 4, 7, 8, 9, 15, 16, 17, 24), fc.constantFrom(0, 0.3, 0.5, 0.99), fc.constantFrom('a', 'b', 'ž'))
-      .map(([length, where, letter]) => {
-        const at = Math.floor(length * where)
-        return `${'x'.repeat(at)}${letter}${'x'.repeat(length - at - 1)}`
-      }),
-  },
+  ...[[3], [4, 7], [8, 9, 15, 16], [17, 24]].map((lengths) => ({ type: { kind: 'utf8' } as const, values: likeTexts(lengths) })),
   { type: { kind: 'bool' }, values: fc.boolean() },
   {
     type: { kind: 'struct', fields: ['x', 'y', 'z'].map((name) => ({ name, type: { kind: 'f64' }, nullable: true })) },
@@ -48,10 +49,13 @@ export const keys: fc.Arbitrary<Keys> = fc.constantFrom(...KEYS).chain(({ type, 
       drawn: fc.array(fc.option(values, { freq: 12, nil: null }), { minLength: 1, maxLength: 40 }),
       nulls: fc.boolean(),
       step: fc.integer({ min: 1, max: 39 }),
+      /** A further value every 2 ** grows rows; all of them from the first row on. */
+      grows: fc.constantFrom(undefined, undefined, 3, 7, 11),
     })
-    .map(({ drawn, nulls, step }) => {
+    .map(({ drawn, nulls, step, grows }) => {
       const kept = nulls ? drawn : drawn.filter((value) => value !== null)
-      return { type, at: (i: number): unknown => (kept.length === 0 ? null : kept[((i * step) ^ (i >> 5)) % kept.length]) }
+      const begun = (i: number): number => Math.min(kept.length, grows === undefined ? kept.length : 1 + (i >> grows))
+      return { type, at: (i: number): unknown => (kept.length === 0 ? null : kept[((i * step) ^ (i >> 5)) % begun(i)]) }
     }),
 )
 
