@@ -7,7 +7,7 @@ import { type ExecBatch, hiddenBatch, rowBatch, scalarBatch } from '../operators
 import { popcount } from './bitmap.ts'
 import type { ColumnProgram } from './columnProgram.ts'
 import { type ColumnRun, compiledKernel, type Selected } from './columnRun.ts'
-import type { Compacted } from './columnTask.ts'
+import { type Compacted, compactFold } from './columnTask.ts'
 import { addressOf } from './kernelBinding.ts'
 import { ResultBlocks } from './resultBlocks.ts'
 import type { CompactedText } from './textTask.ts'
@@ -132,13 +132,13 @@ async function selectedRows(run: ColumnRun, blocks: ResultBlocks, selected: Sele
       output.kind === 'computed' ? { output: computed.indexOf(output) } : { address, ...(bits === undefined ? {} : { validity: bits }) }
     if (source?.validity !== undefined && bits === undefined) return undefined
     const validity = column.validity === undefined ? {} : { validity: column.validity.byteOffset }
-    compacted.push({ from, log2Bytes, to: column.values?.byteOffset ?? 0, ...validity })
+    compacted.push({ from, values: { log2Bytes, to: column.values?.byteOffset ?? 0 }, ...validity })
   }
   const options = { outputs: computed.map((output) => output.name), asDoubles: false, sparse: true }
   const kernel =
     computed.length === 0 ? undefined : run.bound(compiledKernel(valuesKernel, element, kernelColumns, steps, options), selected)
   if (computed.length > 0 && kernel === undefined) return undefined
-  const widths = compacted.flatMap(({ log2Bytes }) => (log2Bytes === undefined ? [] : (COMPACT[log2Bytes] ?? 'compact8')))
+  const widths = compacted.flatMap(({ values }) => (values === undefined ? [] : compactFold(values)))
   const folds = [...new Set([...widths, ...(compacted.some(({ validity }) => validity !== undefined) ? (['compactBits'] as const) : [])])]
   const work = { kind: 'compact', columns: compacted, selection: selected, ...(kernel === undefined ? {} : { kernel }) } as const
   if (compacted.length > 0) await run.together(work, run.units(rows), folds)
@@ -169,7 +169,7 @@ function textOutput(run: ColumnRun, blocks: ResultBlocks, { total }: Selected, s
   const column: Column = { type: source.type, length: total, offsets: ends }
   if (validity === undefined) return { column, text }
   const bits = blocks.emptyBits(total)
-  return { column: { ...column, validity: bits }, text, bits: { from: { address: 0, validity }, to: 0, validity: bits.byteOffset } }
+  return { column: { ...column, validity: bits }, text, bits: { from: { address: values, validity }, validity: bits.byteOffset } }
 }
 
 async function textColumns(
@@ -201,8 +201,6 @@ function hasNulls({ validity, length }: Column): boolean {
   const words = new Uint32Array(validity.buffer, validity.byteOffset, Math.ceil(length / 32))
   return words.reduce((sum, word) => sum + popcount(word), 0) < length
 }
-
-const COMPACT = ['compact1', 'compact2', 'compact4', 'compact8'] as const
 
 function isText(output: ProgramOutput, { columns }: ColumnProgram): boolean {
   const kind = output.kind === 'column' ? columns[output.column]?.type.kind : undefined

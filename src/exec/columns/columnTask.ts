@@ -41,12 +41,11 @@ export interface Selection {
 /** Doubles: those of a column at an address, or computed block by block. */
 export type Values = { readonly address: number } | { readonly kernel: BoundKernel }
 
-/** Where values of `log2Bytes` go; `from` is a column (and its bitmap), or the kernel's output of that number. */
+/** A column (and its bitmap), or the kernel's output of that number, and where of its selected rows the values and the bits go. */
 export interface Compacted {
   readonly from: { readonly address: number; readonly validity?: number } | { readonly output: number }
-  /** Absent for text, of which only the bitmap is. */
-  readonly log2Bytes?: number
-  readonly to: number
+  /** Values of so many bytes; absent for text, whose bytes `textTask.ts` puts end to end. */
+  readonly values?: { readonly log2Bytes: number; readonly to: number }
   /** Where bits of values that are not null go, into zeros; absent when none can be null. */
   readonly validity?: number
 }
@@ -267,11 +266,11 @@ class ColumnWorker {
         if (counts !== undefined) this.slots[2 * counts] = this.bits + BITS_BYTES * output + BLOCK_ROWS / 8 - 4 * block
       }
       this.kernel(this.frame, from, to)
-      for (const { from: source, log2Bytes, to: target, validity } of columns) {
-        const base = 'address' in source ? source.address : this.origin(columns, source.output, from)
-        if (log2Bytes !== undefined) {
-          const place = target + (before[block] as number) * 2 ** log2Bytes
-          this.fold(COMPACT[log2Bytes] ?? 'compact8')(base, bitmap, from, to, place)
+      for (const { from: source, values, validity } of columns) {
+        if (values !== undefined) {
+          const base = 'address' in source ? source.address : this.origin(columns, source.output, from)
+          const place = values.to + (before[block] as number) * 2 ** values.log2Bytes
+          this.fold(compactFold(values))(base, bitmap, from, to, place)
         }
         if (validity === undefined) continue
         const state = this.context.arena.view('i32', this.task.scratch, 2)
@@ -296,7 +295,7 @@ class ColumnWorker {
 
   /** Where row 0 of an output's values would lie when those of the block at `from` are in its buffer. */
   private origin(columns: readonly Compacted[], output: number, from: number): number {
-    const bytes = 2 ** (columns.find((column) => 'output' in column.from && column.from.output === output)?.log2Bytes ?? 3)
+    const bytes = 2 ** (columns.find((column) => 'output' in column.from && column.from.output === output)?.values?.log2Bytes ?? 3)
     return (this.buffers + 8 * BLOCK_ROWS * output - bytes * from) | 0
   }
 
@@ -317,7 +316,12 @@ class ColumnWorker {
   }
 }
 
-const COMPACT: readonly FoldName[] = ['compact1', 'compact2', 'compact4', 'compact8']
+const COMPACT = ['compact1', 'compact2', 'compact4', 'compact8'] as const
+
+/** The fold that puts values of this size end to end. */
+export function compactFold({ log2Bytes }: { readonly log2Bytes: number }): FoldName {
+  return COMPACT[log2Bytes] ?? 'compact8'
+}
 
 /** The block of the value that has `at` before it. */
 function blockOf(before: Int32Array, at: number): number {

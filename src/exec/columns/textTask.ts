@@ -52,8 +52,11 @@ export function textBytes(arena: Arena, { offsets, values, ends, blockBytes, to:
   const { from, to, before, block, count } = selected
   const starts = arena.view('i32', offsets + 4 * from, to - from + 1) as Int32Array
   const out = arena.view('i32', ends + 4 * (before + 1), count) as Int32Array
-  const bytes = new Uint8Array(arena.memory.buffer)
   const moved = (arena.view('i32', blockBytes + 4 * block, 1) as Int32Array)[0] as number // one of one
+  // source and target in one array, which lets bytes be copied without an array for each text
+  const sourceEnd = values + (starts[to - from] as number)
+  const targetEnd = target + moved + (out[count - 1] as number) // some row is selected
+  const bytes = arena.view('u8', 0, Math.max(sourceEnd, targetEnd)) as Uint8Array
   for (let i = 0; i < count; i++) out[i] = (out[i] as number) + moved // i < count
   let at = target + moved
   eachRun(arena, selected, (first, after) => {
@@ -70,7 +73,8 @@ export function textBytes(arena: Arena, { offsets, values, ends, blockBytes, to:
 function eachRun(arena: Arena, { bitmap, from, to }: SelectedBlock, run: (first: number, after: number) => void): void {
   const words = arena.view('u32', bitmap + from / 8, Math.ceil((to - from) / 32)) as Uint32Array
   let first = -1
-  for (const [i, word] of words.entries()) {
+  for (let i = 0; i < words.length; i++) {
+    const word = words[i] as number // i < length
     if (word === 0 ? first < 0 : word === 0xffffffff && first >= 0) continue
     for (let bit = 0; bit < 32; bit++) {
       const isSelected = ((word >>> bit) & 1) !== 0
