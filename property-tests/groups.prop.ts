@@ -16,6 +16,7 @@ import { rangeGroups } from '../src/exec/operators/groupCodes.ts'
 import { GroupMemory } from '../src/exec/operators/groupMemory.ts'
 import { type GroupTask, runGroupTask } from '../src/exec/operators/groupTasks.ts'
 import { KeyIds } from '../src/exec/operators/keyIds.ts'
+import { placesIn, windowsOf } from '../src/exec/operators/keyWindows.ts'
 import type { Aggregate } from '../src/planner/physical/physicalPlan.ts'
 import { cuts, keys, pieces } from './arbitraries/keys.ts'
 import { expectedGroups } from './expectedGroups.ts'
@@ -102,14 +103,14 @@ const AGGREGATES: readonly Aggregate[] = [
 
 const reached = new Map<string, number>()
 
-function note(task: GroupTask): void {
-  const how =
-    task.kind === 'groupFold'
-      ? `fold ${task.part.kind}`
-      : task.kind === 'groupCodes'
-        ? `codes ${task.window === undefined ? 'hashed' : 'direct'}`
-        : task.kind
+function note(task: GroupTask, results: readonly ExecBatch[]): void {
+  const how = task.kind === 'groupFold' ? `fold ${task.part.kind}` : task.kind === 'groupCodes' ? codesText(task, results) : task.kind
   reached.set(how, (reached.get(how) ?? 0) + 1)
+}
+
+function codesText({ windows }: Extract<GroupTask, { kind: 'groupCodes' }>, results: readonly ExecBatch[]): string {
+  if (windows === undefined) return 'codes hashed'
+  return `codes direct${windows.length > 1 ? ' by parts' : ''}${results.length === 0 ? ', a key outside' : ''}`
 }
 
 test('groups, however many workers share them, and in whichever way', async () => {
@@ -124,10 +125,11 @@ test('groups, however many workers share them, and in whichever way', async () =
         f32: fc.boolean(),
         workers: fc.integer({ min: 1, max: 3 }),
         rowsPerGroup: fc.constantFrom(0, 0, Number.POSITIVE_INFINITY),
+        keysLookedAt: fc.constantFrom(64, 2 ** 16),
         aggregates: fc.subarray([...AGGREGATES], { minLength: 1 }),
         shared: fc.boolean(),
       }),
-      async ({ type, at }, length, sizes, { drawn, nulls, f32, workers, rowsPerGroup, aggregates, shared }) => {
+      async ({ type, at }, length, sizes, { drawn, nulls, f32, workers, rowsPerGroup, keysLookedAt, aggregates, shared }) => {
         const keyValues = Array.from({ length }, (_, i) => at(i))
         const round = (value: number): number => (f32 ? Math.fround(value) : value)
         const x = keyValues.map((_, i) =>
@@ -145,9 +147,11 @@ test('groups, however many workers share them, and in whichever way', async () =
         const grouped = await groupedRows({ kind: 'HashAggregateExec', aggregates, element: { kind: 'unknown' } }, batches, {
           workers,
           rowsPerGroup,
+          keysLookedAt,
           run: async (task) => {
-            note(task)
-            return runGroupTask(structuredClone(task), arena)
+            const results = runGroupTask(structuredClone(task), arena)
+            note(task, results)
+            return results
           },
         })
         const read = rowReader(grouped)
@@ -158,8 +162,15 @@ test('groups, however many workers share them, and in whichever way', async () =
     LAW,
   )
   // the law means nothing for a way that no case took
-  for (const how of ['codes direct', 'codes hashed', 'fold all', 'fold slots', 'fold rows', 'groupValues']) {
-    expect(reached.get(how) ?? 0, how).toBeGreaterThan(LAW.numRuns / 100)
+  const codes = [
+    'codes direct',
+    'codes direct, a key outside',
+    'codes direct by parts',
+    'codes direct by parts, a key outside',
+    'codes hashed',
+  ]
+  for (const how of [...codes, 'fold all', 'fold slots', 'fold rows', 'groupValues']) {
+    expect(reached.get(how) ?? 0, how).toBeGreaterThan(LAW.numRuns / (how.endsWith('outside') ? 400 : 100))
   }
 })
 
@@ -184,6 +195,11 @@ test('where the memory has no room for a table of keys, its groups are the same'
       const batches = pieces(length, sizes).map(([from, to]) => hiddenBatch([sliceColumn(column, from, to)]))
       const groups = rangeGroups({ kind: 'groupCodes', batches, type }, arena)
       expect(rangeGroups({ kind: 'groupCodes', batches, type }, full)).toEqual(groups)
+      const windows = windowsOf([column], type)
+      // places that there is no room for: the keys are hashed instead
+      if (windows !== undefined && placesIn(windows) > 2 ** 14) {
+        expect(rangeGroups({ kind: 'groupCodes', batches, type, windows }, full)).toBeUndefined()
+      }
       expect(full.usedBytes).toBe(0)
     }),
     { ...LAW, numRuns: Math.ceil(LAW.numRuns / 4) },

@@ -12,16 +12,25 @@ function likeTexts(lengths: readonly number[]): fc.Arbitrary<string> {
     })
 }
 
-/** Kinds of keys, each with values that are easily taken for each other. */
-const KEYS: readonly { readonly type: ColumnType; readonly values: fc.Arbitrary<unknown> }[] = [
+/** Kinds of keys, each with values that are easily taken for each other; `rare`: what only a few rows have, where that is something else. */
+const KEYS: readonly { readonly type: ColumnType; readonly values: fc.Arbitrary<unknown>; readonly rare?: fc.Arbitrary<unknown> }[] = [
   {
     type: { kind: 'i32' },
     values: fc.oneof(fc.integer({ min: -3, max: 3 }), fc.integer({ min: 0, max: 2 ** 16 }), fc.constantFrom(-(2 ** 31), 2 ** 31 - 1)),
   },
+  {
+    type: { kind: 'i32' },
+    values: fc.integer({ min: -9, max: 9 }),
+    rare: fc.constantFrom(4_000, -4_000, 2 ** 31 - 1, -(2 ** 31)),
+  },
   { type: { kind: 'u32' }, values: fc.oneof(fc.integer({ min: 0, max: 3 }), fc.integer({ min: 2 ** 32 - 9, max: 2 ** 32 - 1 })) },
   { type: { kind: 'u8' }, values: fc.integer({ min: 0, max: 255 }) },
   { type: { kind: 'f64' }, values: fc.constantFrom(0, -0, 1, 0.5, NaN, Infinity, -Infinity, 2 ** 31, 2 ** 32, 5e-324, -1) },
-  { type: { kind: 'f64' }, values: fc.oneof(fc.integer({ min: -20, max: 20 }), fc.constant(-0)) },
+  {
+    type: { kind: 'f64' },
+    values: fc.oneof(fc.integer({ min: -20, max: 20 }), fc.constant(-0)),
+    rare: fc.constantFrom(0.5, NaN, -4_000, 2 ** 32 + 1),
+  },
   { type: { kind: 'f32' }, values: fc.constantFrom(0, -0, 1, 0.5, NaN, Infinity, 2 ** 25) },
   {
     type: { kind: 'i64' },
@@ -34,6 +43,40 @@ const KEYS: readonly { readonly type: ColumnType; readonly values: fc.Arbitrary<
     type: { kind: 'struct', fields: ['x', 'y', 'z'].map((name) => ({ name, type: { kind: 'f64' }, nullable: true })) },
     values: fc.record({ x: fc.constantFrom(0, 1, null), y: fc.constantFrom(0, 1, NaN), z: fc.integer({ min: 0, max: 2 }) }),
   },
+  {
+    type: {
+      kind: 'struct',
+      fields: [
+        { name: 'x', type: { kind: 'i32' }, nullable: true },
+        { name: 'y', type: { kind: 'bool' }, nullable: true },
+      ],
+    },
+    values: fc.record({
+      x: fc.oneof(fc.constant(null), fc.integer({ min: -30, max: 30 })),
+      y: fc.oneof(fc.constant(null), fc.boolean()),
+    }),
+  },
+  {
+    type: {
+      kind: 'struct',
+      fields: [
+        { name: 'x', type: { kind: 'u32' }, nullable: false },
+        { name: 'y', type: { kind: 'f64' }, nullable: false },
+        { name: 'z', type: { kind: 'i64' }, nullable: false },
+      ],
+    },
+    values: fc.record({
+      x: fc.integer({ min: 2 ** 32 - 9, max: 2 ** 32 - 1 }),
+      y: fc.constantFrom(0, -0, 1, 2, 5),
+      z: fc.bigInt({ min: -2n, max: 2n }),
+    }),
+    rare: fc.constantFrom(
+      { x: 2 ** 32 - 1, y: 0.5, z: 0n },
+      { x: 2 ** 32 - 1, y: NaN, z: 0n },
+      { x: 2 ** 32 - 1, y: 1, z: 2n ** 32n },
+      { x: 3, y: 1, z: 1n },
+    ),
+  },
   { type: { kind: 'list', item: { kind: 'f64' } }, values: fc.array(fc.constantFrom(0, 1, null), { maxLength: 2 }) },
 ]
 
@@ -43,21 +86,26 @@ export interface Keys {
 }
 
 /** Many values out of few drawn ones, with nulls or without. */
-export const keys: fc.Arbitrary<Keys> = fc.constantFrom(...KEYS).chain(({ type, values }) =>
-  fc
-    .record({
-      drawn: fc.array(fc.option(values, { freq: 12, nil: null }), { minLength: 1, maxLength: 40 }),
-      nulls: fc.boolean(),
-      step: fc.integer({ min: 1, max: 39 }),
-      /** A further value every 2 ** grows rows; all of them from the first row on. */
-      grows: fc.constantFrom(undefined, undefined, 3, 7, 11),
-    })
-    .map(({ drawn, nulls, step, grows }) => {
-      const kept = nulls ? drawn : drawn.filter((value) => value !== null)
-      const begun = (i: number): number => Math.min(kept.length, grows === undefined ? kept.length : 1 + (i >> grows))
-      return { type, at: (i: number): unknown => (kept.length === 0 ? null : kept[((i * step) ^ (i >> 5)) % begun(i)]) }
-    }),
-)
+export const keys: fc.Arbitrary<Keys> = fc
+  .constantFrom(...KEYS, ...KEYS.filter(({ type }) => type.kind === 'struct'))
+  .chain(({ type, values, rare = values }) =>
+    fc
+      .record({
+        drawn: fc.array(fc.option(values, { freq: 12, nil: null }), { minLength: 1, maxLength: 40 }),
+        nulls: fc.boolean(),
+        /** One row of some hundreds has it, the first of them late. */
+        rare: fc.option(rare, { freq: 2, nil: undefined }),
+        step: fc.integer({ min: 1, max: 39 }),
+        /** A further value every 2 ** grows rows; all of them from the first row on. */
+        grows: fc.constantFrom(undefined, undefined, 3, 7, 11),
+      })
+      .map(({ drawn, nulls, rare, step, grows }) => {
+        const kept = nulls ? drawn : drawn.filter((value) => value !== null)
+        const begun = (i: number): number => Math.min(kept.length, grows === undefined ? kept.length : 1 + (i >> grows))
+        const common = (i: number): unknown => (kept.length === 0 ? null : kept[((i * step) ^ (i >> 5)) % begun(i)])
+        return { type, at: (i: number): unknown => (rare !== undefined && i % 613 === 50 ? rare : common(i)) }
+      }),
+  )
 
 /** Sizes of pieces, again and again. */
 export const cuts: fc.Arbitrary<readonly number[]> = fc.array(fc.integer({ min: 1, max: 6_000 }), { minLength: 1, maxLength: 6 })

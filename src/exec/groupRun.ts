@@ -17,7 +17,7 @@ import { CHUNK, combinePairwise } from '../core/fixedTree.ts'
 import type { ColumnType } from '../core/schema.ts'
 import type { Aggregate, WideOperator } from '../planner/physical/physicalPlan.ts'
 import { type ExecBatch, hiddenBatch, rowBatch } from './operators/batches.ts'
-import { type RangeGroups, type Window, windowOf } from './operators/groupCodes.ts'
+import type { RangeGroups } from './operators/groupCodes.ts'
 import {
   type CodedRange,
   type Coding,
@@ -30,6 +30,7 @@ import {
 import { type GroupTask, groupsFrom, partialFrom } from './operators/groupTasks.ts'
 import { keyColumns } from './operators/hashAggregate.ts'
 import { KeyIds } from './operators/keyIds.ts'
+import { placesIn, stridesOf, type Window, windowsOf } from './operators/keyWindows.ts'
 import { rangesOf } from './operators/partitions.ts'
 
 export interface GroupServices {
@@ -37,6 +38,8 @@ export interface GroupServices {
   readonly workers: number
   /** Rows a group must have for each worker before workers share the rows rather than the groups. */
   readonly rowsPerGroup?: number
+  /** Keys looked at to guess the windows of direct codes. */
+  readonly keysLookedAt?: number
   readonly run: (task: GroupTask) => Promise<readonly ExecBatch[]>
 }
 
@@ -87,17 +90,17 @@ interface Merged {
 }
 
 async function mergedGroups(ranges: readonly (readonly ExecBatch[])[], type: ColumnType, services: GroupServices): Promise<Merged> {
-  const key = ranges[0]?.[0]?.hidden?.[0]
-  const window = key === undefined || key.type.kind !== type.kind ? undefined : windowOf(key)
-  if (window !== undefined) {
-    const found = await rangeGroupsOf(ranges, type, services, window)
-    if (found.every((one) => one !== undefined)) return mergedSlots(ranges, type, found, window)
+  const keys = ranges.flatMap((batches) => batches.flatMap((batch) => batch.hidden?.[0] ?? []))
+  const windows = windowsOf(keys, type, services.keysLookedAt)
+  if (windows !== undefined) {
+    const found = await rangeGroupsOf(ranges, type, services, windows)
+    if (found.every((one) => one !== undefined)) return mergedSlots(ranges, type, found, windows)
   }
   const found = await rangeGroupsOf(ranges, type, services)
   return mergedIds(
     ranges,
     type,
-    found.filter((one) => one !== undefined), // without a window there is none
+    found.filter((one) => one !== undefined), // without windows there is none
   )
 }
 
@@ -105,11 +108,11 @@ async function rangeGroupsOf(
   ranges: readonly (readonly ExecBatch[])[],
   type: ColumnType,
   { run }: GroupServices,
-  window?: Window,
+  windows?: readonly Window[],
 ): Promise<readonly (RangeGroups | undefined)[]> {
   const tasks = ranges.map((batches): GroupTask => {
     const keys = batches.map((batch) => hiddenBatch((batch.hidden ?? []).slice(0, 1)))
-    return { kind: 'groupCodes', batches: keys, type, ...(window === undefined ? {} : { window }) }
+    return { kind: 'groupCodes', batches: keys, type, ...(windows === undefined ? {} : { windows }) }
   })
   return (await allOf(tasks.map(run))).map(groupsFrom)
 }
@@ -123,32 +126,35 @@ async function allOf<T>(running: readonly Promise<T>[]): Promise<T[]> {
   })
 }
 
-/** Direct codes: the slots that any range used, trimmed to those. */
+/** Direct codes: the places of windows that are trimmed to the keys that any range has. */
 function mergedSlots(
   ranges: readonly (readonly ExecBatch[])[],
   type: ColumnType,
   found: readonly RangeGroups[],
-  { base, span }: Window,
+  wide: readonly Window[],
 ): Merged {
-  let least = span
-  let most = -1
-  for (const { slots } of found) {
-    for (const slot of slots ?? []) {
-      if (slot === span) continue // null
-      if (slot < least) least = slot
-      if (slot > most) most = slot
+  const windows = trimmedWindows(wide, found)
+  const slots = placesIn(windows)
+  const [from, to] = [stridesOf(wide), stridesOf(windows)]
+  /** The slot of a place in the wide windows. */
+  const slotOf = (place: number): number => {
+    let [slot, rest] = [0, place]
+    for (const [p, { base, span }] of windows.entries()) {
+      const at = Math.floor(rest / (from[p] as number)) // strides and windows are as many
+      rest -= at * (from[p] as number)
+      slot += (at === wide[p]?.span ? span : at + (wide[p]?.base ?? 0) - base) * (to[p] as number)
     }
+    return slot
   }
-  const nullSlot = Math.max(0, most - least + 1)
-  const seen = new Uint8Array(nullSlot + 1)
+  const seen = new Uint8Array(slots)
   const order: number[] = []
   const firsts: number[] = []
   let offset = 0
-  const counts = found.map(({ slots, counts: rows }) => {
-    const bySlot = new Int32Array(nullSlot + 1)
-    for (const [i, wide] of (slots ?? new Int32Array(0)).entries()) {
-      const slot = wide === span ? nullSlot : wide - least
-      bySlot[slot] = rows[i] as number // a count per slot
+  const counts = found.map(({ slots: places, counts: rows }) => {
+    const bySlot = new Int32Array(slots)
+    for (const [i, place] of (places ?? new Int32Array(0)).entries()) {
+      const slot = slotOf(place)
+      bySlot[slot] = rows[i] as number // a count per place
       if (seen[slot] === 1) continue
       seen[slot] = 1
       order.push(slot)
@@ -159,11 +165,29 @@ function mergedSlots(
   })
   return {
     key: takeColumn(keysOf(found), Int32Array.from(firsts)),
-    coding: { slots: nullSlot + 1, base: base + least, nullSlot, type },
+    coding: { slots, windows, type },
     coded: ranges.map((batches) => ({ batches })),
     counts,
     slotOf: Int32Array.from(order),
   }
+}
+
+/** Of each window the part from the least to the most key. */
+function trimmedWindows(wide: readonly Window[], found: readonly RangeGroups[]): readonly Window[] {
+  const strides = stridesOf(wide)
+  return wide.map(({ base, span }, p) => {
+    const stride = strides[p] as number // one a window
+    let [least, most] = [span, -1]
+    for (const { slots } of found) {
+      for (const place of slots ?? []) {
+        const at = Math.floor(place / stride) % (span + 1)
+        if (at === span) continue // null
+        if (at < least) least = at
+        if (at > most) most = at
+      }
+    }
+    return { base: base + least, span: Math.max(0, most - least + 1) }
+  })
 }
 
 function keysOf(found: readonly RangeGroups[]): Column {

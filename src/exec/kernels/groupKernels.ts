@@ -7,18 +7,38 @@
  *     fold      sums, extremes and counts of columns, in one record a slot
  */
 import { CHUNK } from '../../core/fixedTree.ts'
+import {
+  A,
+  added,
+  B,
+  bitOf,
+  eachRow,
+  element,
+  FRAME,
+  FRAME_AT,
+  firstOwn,
+  I_ROW,
+  isWhole,
+  type KernelKey,
+  type KernelType,
+  type KeyPart,
+  keyOf,
+  LOAD,
+  localsOf,
+  PARAMETERS,
+  partLocal,
+  prologue,
+  ROW,
+  SELECTION,
+  SLOT,
+  slotOf,
+  word,
+} from './groupFrame.ts'
 import { type Code, I, moduleBytes, OP } from './wasmEncoder.ts'
 
-/** Types that kernels read: numbers, and 64-bit integers where they are keys. */
-export type KernelType = 'f64' | 'f32' | 'i64' | 'i32' | 'u32' | 'i16' | 'u16' | 'i8' | 'u8'
-
-/** What a row's slot comes from. */
-export interface KernelKey {
-  readonly type: KernelType
-  readonly nullable: boolean
-  /** Hashed codes, through a map or not; else the key itself, less a base. */
-  readonly codes: 'direct' | 'hashed' | 'mapped'
-}
+const get = I.localGet
+const set = I.localSet
+const num = I.i32Const
 
 /** A fold as a kernel knows it; `nulls`: the column has some, here or in other batches; `bits`: here. */
 export interface KernelFold {
@@ -32,31 +52,6 @@ export interface KernelFold {
 
 /** skip: some slots leave their first values to the rows before; finish: only slots with an open chunk take values. */
 export type FoldMode = 'all' | 'selected' | 'skip' | 'finish'
-
-/** Words of a frame, in bytes from its start. Columns of folds come last, two words each. */
-export const FRAME = {
-  key: 0,
-  keyBits: 4,
-  map: 8,
-  base: 12,
-  nullSlot: 16,
-  records: 20,
-  selection: 24,
-  log: 28,
-  open: 32,
-  from: 36,
-  to: 40,
-  counts: 44,
-  slots: 48,
-  rows: 52,
-  size: 56,
-  span: 60,
-  folds: 64,
-} as const
-
-export function frameBytes(folds: number): number {
-  return FRAME.folds + 8 * folds
-}
 
 /** Where a record keeps what, in bytes from its start. */
 export interface RecordLayout {
@@ -84,116 +79,24 @@ export function recordLayout(folds: readonly KernelFold[]): RecordLayout {
 /** An entry of the log of full chunks: slot and fold (i32), sum (f64). */
 export const LOG_ENTRY_BYTES = 16
 
-/** The bits of a 32-bit or narrower value are its slot's number. */
-const LOAD: { readonly [K in KernelType]: { readonly opcode: number; readonly log2: number } } = {
-  f64: { opcode: OP.f64Load, log2: 3 },
-  f32: { opcode: OP.f32Load, log2: 2 },
-  i64: { opcode: OP.i32Load, log2: 3 },
-  i32: { opcode: OP.i32Load, log2: 2 },
-  u32: { opcode: OP.i32Load, log2: 2 },
-  i16: { opcode: OP.i32Load16S, log2: 1 },
-  u16: { opcode: OP.i32Load16U, log2: 1 },
-  i8: { opcode: OP.i32Load8S, log2: 0 },
-  u8: { opcode: OP.i32Load8U, log2: 0 },
-}
-
-// run(frame, from, to); every kernel has these locals first
-const [FRAME_AT, ROW, TO] = [0, 1, 2]
-const [KEY, KEY_BITS, MAP, BASE, NULL_SLOT, SLOT, I_ROW, A, B, SELECTION] = [3, 4, 5, 6, 7, 8, 9, 10, 11, 12]
-const LOCALS = ['i32', 'i32', 'i32', 'i32', 'i32', 'i32', 'i32', 'i32', 'i32', 'i32'] as const
-const FIRST_OWN = 13
-const PARAMETERS = ['i32', 'i32', 'i32'] as const
-const TRUNCATE_F64 = [0xfc, 0x02]
-
-const get = I.localGet
-const set = I.localSet
-const num = I.i32Const
-
-function word(offset: number): Code {
-  return [...get(FRAME_AT), ...I.memory(OP.i32Load, offset)]
-}
-
-export function element(base: number, row: number, log2: number): Code {
-  return [...get(base), ...get(row), ...(log2 === 0 ? [] : [...num(log2), OP.i32Shl]), OP.i32Add]
-}
-
-/** 1 where the bit of the row is set. */
-export function bitOf(bits: number, row: number): Code {
-  const byte = [...get(bits), ...get(row), ...num(3), OP.i32ShrU, OP.i32Add, ...I.memory(OP.i32Load8U)]
-  return [...byte, ...get(row), ...num(7), OP.i32And, OP.i32ShrU, ...num(1), OP.i32And]
-}
-
-const PROLOGUE: Code = [
-  ...[...word(FRAME.key), ...set(KEY), ...word(FRAME.keyBits), ...set(KEY_BITS), ...word(FRAME.map), ...set(MAP)],
-  ...[...word(FRAME.base), ...set(BASE), ...word(FRAME.nullSlot), ...set(NULL_SLOT), ...word(FRAME.selection), ...set(SELECTION)],
-]
-
-/** The key of the row in column `column` as a 32-bit integer. */
-export function keyOf(type: KernelType, row: number, column: number = KEY): Code {
-  const { opcode, log2 } = LOAD[type]
-  const loaded = [...element(column, row, log2), ...I.memory(opcode)]
-  if (type === 'f64') return [...loaded, ...TRUNCATE_F64]
-  if (type === 'f32') return [...loaded, OP.f64PromoteF32, ...TRUNCATE_F64]
-  return loaded
-}
-
-/** Whether the key of the row is the 32-bit integer in local `whole`, which `keyOf` gave; undefined where it always is. */
-export function isWhole(type: KernelType, row: number, whole: number, column: number = KEY): Code | undefined {
-  const at = element(column, row, LOAD[type].log2)
-  switch (type) {
-    case 'f64':
-      return [...at, ...I.memory(OP.f64Load), ...get(whole), OP.f64ConvertI32S, OP.f64Eq]
-    case 'f32':
-      return [...at, ...I.memory(OP.f32Load), OP.f64PromoteF32, ...get(whole), OP.f64ConvertI32S, OP.f64Eq]
-    case 'i64':
-      return [...at, ...I.memory(OP.i32Load, 4), ...get(whole), ...num(31), OP.i32ShrS, OP.i32Eq]
-    case 'i32':
-    case 'u32':
-    case 'i16':
-    case 'u16':
-    case 'i8':
-    case 'u8':
-      return undefined
-  }
-}
-
-/** Sets SLOT from the row; keys lie in the window. */
-function slotOf(key: KernelKey, row: number): Code {
-  const code = keyOf(key.type, row)
-  switch (key.codes) {
-    case 'hashed':
-      return [...code, ...set(SLOT)]
-    case 'mapped':
-      return [...get(MAP), ...code, ...num(2), OP.i32Shl, OP.i32Add, ...I.memory(OP.i32Load), ...set(SLOT)]
-    case 'direct': {
-      const direct = [...code, ...get(BASE), OP.i32Sub]
-      return key.nullable ? [...direct, ...get(NULL_SLOT), ...bitOf(KEY_BITS, row), OP.select, ...set(SLOT)] : [...direct, ...set(SLOT)]
-    }
-  }
-}
-
-/** `each` for every row from ROW to TO, which is left at TO. */
-function eachRow(each: Code): Code {
-  return [
-    ...[...I.block(), ...get(ROW), ...get(TO), OP.i32GeS, ...I.brIf(0), ...I.loop],
-    ...each,
-    ...[...get(ROW), ...num(1), OP.i32Add, ...I.localTee(ROW), ...get(TO), OP.i32LtS, ...I.brIf(0), OP.end, OP.end],
-  ]
-}
-
 /**
- * Counts rows by slot. A key outside of the window ends the run with -1 in `size`.
+ * Counts rows by slot. A key outside of its window ends the run with -1 in `size`.
  */
-export function countKernel(key: Pick<KernelKey, 'type' | 'nullable'>): Uint8Array<ArrayBuffer> {
-  const [counts, slots, rows, size, span] = [FIRST_OWN, FIRST_OWN + 1, FIRST_OWN + 2, FIRST_OWN + 3, FIRST_OWN + 4]
+export function countKernel(parts: readonly KeyPart[]): Uint8Array<ArrayBuffer> {
+  const key: KernelKey = { kind: 'direct', parts }
+  const [counts, slots, rows, size] = [0, 1, 2, 3].map((i) => firstOwn(key) + i) as [number, number, number, number]
   const load = (offset: number, local: number): Code => [...word(offset), ...set(local)]
   const outside = [...get(FRAME_AT), ...num(-1), ...I.memory(OP.i32Store, FRAME.size), 0x0f]
-  const whole = isWhole(key.type, ROW, A)
-  const inside = [
-    ...[...keyOf(key.type, ROW), ...I.localTee(A), ...get(BASE), OP.i32Sub, ...I.localTee(SLOT), ...get(span), OP.i32LtU],
-    ...[...(whole === undefined ? [] : [...whole, OP.i32And]), OP.i32Eqz, ...I.if(), ...outside, OP.end],
-  ]
-  const placed = key.nullable ? [...bitOf(KEY_BITS, ROW), ...I.if(), ...inside, OP.else, ...get(span), ...set(SLOT), OP.end] : inside
+  const placed = parts.flatMap(({ type, nullable }, p): Code => {
+    const [column, base, span] = [partLocal(p, 'key'), partLocal(p, 'base'), partLocal(p, 'span')]
+    const whole = isWhole(type, ROW, A, column)
+    const inside = [
+      ...[...keyOf(type, ROW, column), ...I.localTee(A), ...get(base), OP.i32Sub, ...I.localTee(B), ...get(span), OP.i32LtU],
+      ...[...(whole === undefined ? [] : [...whole, OP.i32And]), OP.i32Eqz, ...I.if(), ...outside, OP.end],
+    ]
+    const place = nullable ? [...bitOf(partLocal(p, 'bits'), ROW), ...I.if(), ...inside, OP.else, ...get(span), ...set(B), OP.end] : inside
+    return [...place, ...(p === 0 ? [] : get(SLOT)), ...added(parts, p, get(B)), ...set(SLOT)]
+  })
   const isNew = [
     ...[
       ...element(slots, size, 2),
@@ -211,34 +114,34 @@ export function countKernel(key: Pick<KernelKey, 'type' | 'nullable'>): Uint8Arr
     ...[...I.memory(OP.i32Store), ...get(B), OP.i32Eqz, ...I.if(), ...isNew, OP.end],
   ]
   const body = [
-    ...[...PROLOGUE, ...load(FRAME.counts, counts), ...load(FRAME.slots, slots), ...load(FRAME.rows, rows)],
-    ...[...load(FRAME.size, size), ...load(FRAME.span, span), ...eachRow(each)],
+    ...[...prologue(key), ...load(FRAME.counts, counts), ...load(FRAME.slots, slots), ...load(FRAME.rows, rows)],
+    ...[...load(FRAME.size, size), ...eachRow(each)],
     ...[...get(FRAME_AT), ...get(size), ...I.memory(OP.i32Store, FRAME.size)],
   ]
-  return moduleBytes({ imports: [], parameters: PARAMETERS, locals: [...LOCALS, 'i32', 'i32', 'i32', 'i32', 'i32'], body })
+  return moduleBytes({ imports: [], parameters: PARAMETERS, locals: localsOf(key, 4), body })
 }
 
 /** Lists rows whose slot is at least `from` and below `to`, without a branch that no processor could guess; `size` is how many. */
 export function selectKernel(key: KernelKey): Uint8Array<ArrayBuffer> {
-  const [at, start, from, width] = [FIRST_OWN, FIRST_OWN + 1, FIRST_OWN + 2, FIRST_OWN + 3]
+  const [at, start, from, width] = [0, 1, 2, 3].map((i) => firstOwn(key) + i) as [number, number, number, number]
   const each = [
     ...[...slotOf(key, ROW), ...get(at), ...get(ROW), ...I.memory(OP.i32Store)],
     ...[...get(at), ...get(SLOT), ...get(from), OP.i32Sub, ...get(width), OP.i32LtU, ...num(2), OP.i32Shl, OP.i32Add, ...set(at)],
   ]
   const body = [
-    ...[...PROLOGUE, ...get(SELECTION), ...I.localTee(at), ...set(start), ...word(FRAME.from), ...set(from)],
+    ...[...prologue(key), ...get(SELECTION), ...I.localTee(at), ...set(start), ...word(FRAME.from), ...set(from)],
     ...[...word(FRAME.to), ...get(from), OP.i32Sub, ...set(width), ...eachRow(each)],
     ...[...get(FRAME_AT), ...get(at), ...get(start), OP.i32Sub, ...num(2), OP.i32ShrU, ...I.memory(OP.i32Store, FRAME.size)],
   ]
-  return moduleBytes({ imports: [], parameters: PARAMETERS, locals: [...LOCALS, 'i32', 'i32', 'i32', 'i32'], body })
+  return moduleBytes({ imports: [], parameters: PARAMETERS, locals: localsOf(key, 4), body })
 }
 
 /** Folds columns by slot; in mode 'selected' over entries of the selection instead of rows. */
 export function foldKernel(key: KernelKey, folds: readonly KernelFold[], mode: FoldMode): Uint8Array<ArrayBuffer> {
   const layout = recordLayout(folds)
-  const [records, record] = [FIRST_OWN, FIRST_OWN + 1]
-  const values = (f: number): number => FIRST_OWN + 2 + 2 * f
-  const bits = (f: number): number => FIRST_OWN + 3 + 2 * f
+  const [records, record] = [firstOwn(key), firstOwn(key) + 1]
+  const values = (f: number): number => record + 1 + 2 * f
+  const bits = (f: number): number => record + 2 + 2 * f
   const row = mode === 'selected' ? I_ROW : ROW
   const openBy = (step: number): Code => [
     ...get(FRAME_AT),
@@ -338,11 +241,11 @@ export function foldKernel(key: KernelKey, folds: readonly KernelFold[], mode: F
   const columns = folds.flatMap((_, f) => [
     ...[...word(FRAME.folds + 8 * f), ...set(values(f)), ...word(FRAME.folds + 8 * f + 4), ...set(bits(f))],
   ])
-  const body = [...PROLOGUE, ...word(FRAME.records), ...set(records), ...columns, ...eachRow(each)]
+  const body = [...prologue(key), ...word(FRAME.records), ...set(records), ...columns, ...eachRow(each)]
   return moduleBytes({
     imports: [],
     parameters: PARAMETERS,
-    locals: [...LOCALS, 'i32', 'i32', ...folds.flatMap(() => ['i32', 'i32'] as const)],
+    locals: localsOf(key, 2 + 2 * folds.length),
     body,
   })
 }

@@ -9,7 +9,7 @@
  * Open addressing with linear probing; a slot holds id + 1, 0 is free. The caller sees to it that there are free slots and
  * entries for all rows of a run. Equal bytes are equal texts; a text of up to 7 bytes is told by its hash and length.
  */
-import { bitOf, element } from './groupKernels.ts'
+import { bitOf, element } from './groupFrame.ts'
 import { i64Const } from './simd.ts'
 import { type Code, I, moduleBytes, OP } from './wasmEncoder.ts'
 

@@ -4,7 +4,7 @@
  * The set is a byte for every whole number of a window, and one more, 0, for all numbers outside. A row's bit is looked
  * up without a branch. Rows come in blocks, whose bits are counted.
  */
-import { bitOf, isWhole, type KernelType, keyOf } from './groupKernels.ts'
+import { bitOf, isWhole, type KernelType, keyOf } from './groupFrame.ts'
 import { SCALAR } from './simd.ts'
 import { BLOCK_ROWS } from './wasmColumns.ts'
 import { type Code, I, moduleBytes, OP } from './wasmEncoder.ts'

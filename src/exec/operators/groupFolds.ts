@@ -15,12 +15,11 @@ import { convertColumn } from '../../core/columnConversions.ts'
 import { CHUNK, combinePairwise } from '../../core/fixedTree.ts'
 import { FIXED_FORMS, isFixedKind } from '../../core/fixedValues.ts'
 import type { ColumnType } from '../../core/schema.ts'
+import { FRAME, type KernelKey } from '../kernels/groupFrame.ts'
 import {
   type FoldMode,
-  FRAME,
   foldKernel,
   type KernelFold,
-  type KernelKey,
   LOG_ENTRY_BYTES,
   type RecordLayout,
   recordLayout,
@@ -28,8 +27,9 @@ import {
 } from '../kernels/groupKernels.ts'
 import type { Arena } from '../memory/arena.ts'
 import type { ExecBatch } from './batches.ts'
-import { codeForm, STRIDE } from './groupCodes.ts'
-import { fill, GroupMemory, type Kernel, kernelType } from './groupMemory.ts'
+import { STRIDE } from './groupCodes.ts'
+import { fill, fillParts, fillWindows, GroupMemory, type Kernel, kernelParts, kernelType } from './groupMemory.ts'
+import { codeForm, keyParts, stridesOf, type Window } from './keyWindows.ts'
 import { typedLoop } from './typedLoops.ts'
 
 /** Rows with their codes: hidden column 0 is the key (direct) or the codes (hashed), the others are arguments. */
@@ -41,9 +41,8 @@ export interface CodedRange {
 
 export interface Coding {
   readonly slots: number
-  /** Direct: what is taken off a key, and the slot of null. */
-  readonly base?: number
-  readonly nullSlot?: number
+  /** Direct: the windows of the key's parts, whose places are the slots. */
+  readonly windows?: readonly Window[]
   /** What the keys of all ranges are. */
   readonly type: ColumnType
 }
@@ -142,10 +141,10 @@ class Folding {
       const { at, words } = this.memory.frame(task.folds.length)
       this.frame = at
       this.words = words
-      const { base = 0, nullSlot = 0 } = task.coding
       const selection = task.part.kind === 'slots' ? this.memory.block(4 * (STRIDE + 1)) : 0
       // records count from slot `from` on: slots before it are never met
-      fill(words, { base, nullSlot, records: this.records - from * this.layout.bytes, selection, log: this.log, from, to })
+      fillWindows(words, task.coding.windows ?? [])
+      fill(words, { records: this.records - from * this.layout.bytes, selection, log: this.log, from, to })
       this.prepareRecords()
     } catch (error) {
       this.memory.end()
@@ -208,19 +207,17 @@ class Folding {
     const { coding, folds } = this.task
     const [code, ...given] = batch.hidden ?? []
     if (code === undefined || batch.length === 0) return
-    const column = coding.base === undefined ? code : convertColumn(code, coding.type)
+    const isDirect = coding.windows !== undefined
+    const parts = isDirect ? (keyParts(convertColumn(code, coding.type)) ?? []) : [] // those that were counted
     const args = folds.map((fold) => convertColumn(given[fold.column - 1] ?? { type: { kind: 'null' }, length: batch.length }, fold.type))
     const { memory, words, frame } = this
-    fill(words, { key: memory.addressOf(column.values), keyBits: memory.addressOf(column.validity), map: memory.addressOf(range.map) })
+    if (isDirect) fillParts(words, parts, memory)
+    else fill(words, { codes: memory.addressOf(code.values), map: memory.addressOf(range.map) })
     for (const [f, { values, validity }] of args.entries()) {
       words[FRAME.folds / 4 + 2 * f] = memory.addressOf(values)
       words[FRAME.folds / 4 + 2 * f + 1] = memory.addressOf(validity)
     }
-    const key: KernelKey = {
-      type: kernelType(column.type.kind) ?? 'i32',
-      nullable: column.validity !== undefined,
-      codes: coding.base !== undefined ? 'direct' : range.map === undefined ? 'hashed' : 'mapped',
-    }
+    const key: KernelKey = isDirect ? { kind: 'direct', parts: kernelParts(parts) } : { kind: 'hashed', mapped: range.map !== undefined }
     const here = this.folds.map((fold, f) => ({ ...fold, bits: args[f]?.validity !== undefined }))
     const name = JSON.stringify([key, here])
     const fold = (mode: FoldMode): Kernel => memory.kernel(`fold ${mode} ${name}`, () => foldKernel(key, here, mode))
@@ -362,19 +359,22 @@ function validityOf(counts: Int32Array | undefined): { readonly validity?: Uint8
 export function writeSlots(coding: Coding, range: CodedRange, batch: ExecBatch, groupOf: Int32Array | undefined, out: Int32Array): void {
   const [code] = batch.hidden ?? []
   if (code === undefined || batch.length === 0) return
-  const isDirect = coding.base !== undefined
-  const key = isDirect ? convertColumn(code, coding.type) : code
-  const slot = slotText(key, { isDirect, isMapped: range.map !== undefined })
+  const { windows } = coding
+  const parts = windows === undefined ? undefined : (keyParts(convertColumn(code, coding.type)) ?? [])
+  const slot = parts === undefined ? (range.map === undefined ? 'k[0][i]' : 'map[k[0][i]]') : parts.map(placeText).join(' + ')
   const loop = typedLoop<(...args: readonly unknown[]) => void>(
-    ['k', 'keyBits', 'map', 'base', 'nullSlot', 'groupOf', 'out'],
-    `for (let i = 0; i < out.length; i++) { const g = ${slot}; out[i] = ${groupOf === undefined ? 'g' : 'groupOf[g]'}; }`,
+    ['k', 'bits', 'map', 'windows', 'strides', 'groupOf', 'out'],
+    `${(parts ?? []).map((_, p) => `const k${p} = k[${p}], bits${p} = bits[${p}], { base: base${p}, span: span${p} } = windows[${p}], stride${p} = strides[${p}];`).join('\n')}
+for (let i = 0; i < out.length; i++) { const g = ${slot}; out[i] = ${groupOf === undefined ? 'g' : 'groupOf[g]'}; }`,
   )
-  loop(isDirect ? codeForm(key)?.array : key.values, key.validity, range.map, coding.base, coding.nullSlot, groupOf, out)
+  const columns = parts === undefined ? [code.values] : parts.map((part) => codeForm(part)?.array)
+  loop(columns, parts?.map(({ validity }) => validity) ?? [], range.map, windows, stridesOf(windows ?? []), groupOf, out)
 }
 
-/** The slot of row `i`. */
-function slotText(key: Column, { isDirect, isMapped }: { readonly isDirect: boolean; readonly isMapped: boolean }): string {
-  if (!isDirect) return isMapped ? 'map[k[i]]' : 'k[i]'
-  const direct = `(${codeForm(key)?.value ?? '0'} - base) | 0 /* ${key.type.kind} */`
-  return key.validity === undefined ? direct : `(keyBits[i >> 3] & (1 << (i & 7))) !== 0 ? ${direct} : nullSlot`
+/** What part `p` adds to the slot of row `i`. */
+function placeText(part: Column, p: number): string {
+  const form = codeForm(part)?.value ?? '0'
+  const place = `((${form.replace('k[', `k${p}[`)} - base${p}) | 0) /* ${part.type.kind} */`
+  const placed = part.validity === undefined ? place : `((bits${p}[i >> 3] & (1 << (i & 7))) !== 0 ? ${place} : span${p})`
+  return `${placed} * stride${p}`
 }

@@ -1,10 +1,11 @@
 /** What the kernels of a group-by need of the arena while a task runs: places for what they read, and for what they write. */
 import type { Column } from '../../core/column.ts'
 import type { ColumnType } from '../../core/schema.ts'
-import { FRAME, frameBytes, type KernelType } from '../kernels/groupKernels.ts'
+import { FRAME, frameBytes, type KernelType, type KeyPart, PART, PART_BYTES } from '../kernels/groupFrame.ts'
 import { moduleOf } from '../kernels/moduleCache.ts'
 import type { Arena } from '../memory/arena.ts'
 import { copyInto } from '../memory/shareColumns.ts'
+import { stridesOf, type Window } from './keyWindows.ts'
 
 export type Kernel = (frame: number, from: number, to: number) => void
 
@@ -21,6 +22,13 @@ export class GroupMemory {
   /** A zeroed block until `end`. */
   block(bytes: number): number {
     const offset = this.arena.allocate(bytes, OPERATOR)
+    this.held.push(offset)
+    return offset
+  }
+
+  /** The same with whatever it held before, for what is written before it is read. */
+  room(bytes: number): number {
+    const offset = this.arena.reserve(bytes, OPERATOR)
     this.held.push(offset)
     return offset
   }
@@ -121,4 +129,31 @@ export function kernelType(kind: ColumnType['kind']): KernelType | undefined {
 /** Writes the words of a frame. */
 export function fill(words: Int32Array, values: Readonly<Partial<Record<keyof typeof FRAME, number>>>): void {
   for (const [name, value] of Object.entries(values)) words[FRAME[name as keyof typeof FRAME] / 4] = value // names of FRAME, by type
+}
+
+/** How kernels read the parts of a key, which have codes of their own. */
+export function kernelParts(parts: readonly Column[]): readonly KeyPart[] {
+  return parts.map(({ type, validity }) => ({ type: kernelType(type.kind) ?? 'i32', nullable: validity !== undefined }))
+}
+
+/** Writes where the parts of a key lie. */
+export function fillParts(words: Int32Array, parts: readonly Column[], memory: GroupMemory): void {
+  for (const [p, { values, validity }] of parts.entries()) {
+    words[partWord(p, 'key')] = memory.addressOf(values)
+    words[partWord(p, 'bits')] = memory.addressOf(validity)
+  }
+}
+
+/** Writes the windows of a key's parts. */
+export function fillWindows(words: Int32Array, windows: readonly Window[]): void {
+  const strides = stridesOf(windows)
+  for (const [p, { base, span }] of windows.entries()) {
+    words[partWord(p, 'base')] = base
+    words[partWord(p, 'span')] = span
+    words[partWord(p, 'stride')] = strides[p] as number // one a window
+  }
+}
+
+function partWord(p: number, name: keyof typeof PART): number {
+  return (FRAME.parts + PART_BYTES * p + PART[name]) / 4
 }

@@ -1,0 +1,186 @@
+/**
+ * What the kernels of a group-by share: the frame that they find everything by, and how a row's slot comes from its key.
+ *
+ *     hashed   the slot is a code, which a table gave
+ *     direct   the sum, over the parts of the key, of what each has over its base, times its stride
+ */
+import { type Code, I, OP } from './wasmEncoder.ts'
+
+/** Types that kernels read: numbers, and 64-bit integers where they are keys. */
+export type KernelType = 'f64' | 'f32' | 'i64' | 'i32' | 'u32' | 'i16' | 'u16' | 'i8' | 'u8'
+
+/** A part of a key: the key itself, or a field of one that is an object. */
+export interface KeyPart {
+  readonly type: KernelType
+  readonly nullable: boolean
+}
+
+/** What a row's slot comes from. */
+export type KernelKey =
+  /** Codes from a hash table, through a map or not. */
+  | { readonly kind: 'hashed'; readonly mapped: boolean }
+  /** The parts themselves: what each has over its base times its stride; null is `span` over the base. */
+  | { readonly kind: 'direct'; readonly parts: readonly KeyPart[] }
+
+/** The most parts of a key that is its own code: the frame has room for so many. */
+export const MOST_PARTS = 4
+
+/** Words of a part of the key, in bytes from its start. */
+export const PART = { key: 0, bits: 4, base: 8, span: 12, stride: 16 } as const
+export const PART_BYTES = 20
+
+/** Words of a frame, in bytes from its start. Columns of folds come last, two words each. */
+export const FRAME = {
+  codes: 0,
+  map: 4,
+  records: 8,
+  selection: 12,
+  log: 16,
+  open: 20,
+  from: 24,
+  to: 28,
+  counts: 32,
+  slots: 36,
+  rows: 40,
+  size: 44,
+  parts: 48,
+  folds: 128,
+} as const
+
+export function frameBytes(folds: number): number {
+  return FRAME.folds + 8 * folds
+}
+
+/** The bits of a 32-bit or narrower value are its slot's number. */
+export const LOAD: { readonly [K in KernelType]: { readonly opcode: number; readonly log2: number } } = {
+  f64: { opcode: OP.f64Load, log2: 3 },
+  f32: { opcode: OP.f32Load, log2: 2 },
+  i64: { opcode: OP.i32Load, log2: 3 },
+  i32: { opcode: OP.i32Load, log2: 2 },
+  u32: { opcode: OP.i32Load, log2: 2 },
+  i16: { opcode: OP.i32Load16S, log2: 1 },
+  u16: { opcode: OP.i32Load16U, log2: 1 },
+  i8: { opcode: OP.i32Load8S, log2: 0 },
+  u8: { opcode: OP.i32Load8U, log2: 0 },
+}
+
+// run(frame, from, to); every kernel has these locals first, then those of the key's parts
+export const FRAME_AT = 0
+export const ROW = 1
+const TO = 2
+const CODES = 3
+const MAP = 4
+export const SLOT = 5
+export const I_ROW = 6
+export const A = 7
+export const B = 8
+export const SELECTION = 9
+const FIRST_PART = 10
+const PART_WORDS = Object.keys(PART) as readonly (keyof typeof PART)[] // its own keys
+export const PARAMETERS = ['i32', 'i32', 'i32'] as const
+const TRUNCATE_F64 = [0xfc, 0x02]
+
+const get = I.localGet
+const set = I.localSet
+const num = I.i32Const
+
+export function word(offset: number): Code {
+  return [...get(FRAME_AT), ...I.memory(OP.i32Load, offset)]
+}
+
+export function element(base: number, row: number, log2: number): Code {
+  return [...get(base), ...get(row), ...(log2 === 0 ? [] : [...num(log2), OP.i32Shl]), OP.i32Add]
+}
+
+/** 1 where the bit of the row is set. */
+export function bitOf(bits: number, row: number): Code {
+  const byte = [...get(bits), ...get(row), ...num(3), OP.i32ShrU, OP.i32Add, ...I.memory(OP.i32Load8U)]
+  return [...byte, ...get(row), ...num(7), OP.i32And, OP.i32ShrU, ...num(1), OP.i32And]
+}
+
+function partsOf(key: KernelKey): readonly KeyPart[] {
+  return key.kind === 'direct' ? key.parts : []
+}
+
+/** The local with a word of part `p`. */
+export function partLocal(p: number, name: keyof typeof PART): number {
+  return FIRST_PART + PART_WORDS.length * p + PART_WORDS.indexOf(name)
+}
+
+/** The first local that a kernel has for itself. */
+export function firstOwn(key: KernelKey): number {
+  return partLocal(partsOf(key).length, 'key')
+}
+
+/** The types of a kernel's locals: `own` of its own. */
+export function localsOf(key: KernelKey, own: number): readonly 'i32'[] {
+  return new Array<'i32'>(firstOwn(key) - PARAMETERS.length + own).fill('i32')
+}
+
+export function prologue(key: KernelKey): Code {
+  const parts = partsOf(key).flatMap((_, p) =>
+    PART_WORDS.flatMap((name) => [...word(FRAME.parts + PART_BYTES * p + PART[name]), ...set(partLocal(p, name))]),
+  )
+  return [
+    ...[...word(FRAME.codes), ...set(CODES), ...word(FRAME.map), ...set(MAP)],
+    ...[...word(FRAME.selection), ...set(SELECTION), ...parts],
+  ]
+}
+
+/** The key of the row in column `column` as a 32-bit integer. */
+export function keyOf(type: KernelType, row: number, column: number): Code {
+  const { opcode, log2 } = LOAD[type]
+  const loaded = [...element(column, row, log2), ...I.memory(opcode)]
+  if (type === 'f64') return [...loaded, ...TRUNCATE_F64]
+  if (type === 'f32') return [...loaded, OP.f64PromoteF32, ...TRUNCATE_F64]
+  return loaded
+}
+
+/** Whether the key of the row is the 32-bit integer in local `whole`, which `keyOf` gave; undefined where it always is. */
+export function isWhole(type: KernelType, row: number, whole: number, column: number): Code | undefined {
+  const at = element(column, row, LOAD[type].log2)
+  switch (type) {
+    case 'f64':
+      return [...at, ...I.memory(OP.f64Load), ...get(whole), OP.f64ConvertI32S, OP.f64Eq]
+    case 'f32':
+      return [...at, ...I.memory(OP.f32Load), OP.f64PromoteF32, ...get(whole), OP.f64ConvertI32S, OP.f64Eq]
+    case 'i64':
+      return [...at, ...I.memory(OP.i32Load, 4), ...get(whole), ...num(31), OP.i32ShrS, OP.i32Eq]
+    case 'i32':
+    case 'u32':
+    case 'i16':
+    case 'u16':
+    case 'i8':
+    case 'u8':
+      return undefined
+  }
+}
+
+/** Sets SLOT from the row; keys lie in their windows. */
+export function slotOf(key: KernelKey, row: number): Code {
+  if (key.kind === 'direct') return [...key.parts.flatMap((part, p) => added(key.parts, p, placeOf(part, p, row))), ...set(SLOT)]
+  const code = keyOf('i32', row, CODES)
+  if (!key.mapped) return [...code, ...set(SLOT)]
+  return [...get(MAP), ...code, ...num(2), OP.i32Shl, OP.i32Add, ...I.memory(OP.i32Load), ...set(SLOT)]
+}
+
+/** What part `p` of the key has over its base. */
+function placeOf({ type, nullable }: KeyPart, p: number, row: number): Code {
+  const place = [...keyOf(type, row, partLocal(p, 'key')), ...get(partLocal(p, 'base')), OP.i32Sub]
+  return nullable ? [...place, ...get(partLocal(p, 'span')), ...bitOf(partLocal(p, 'bits'), row), OP.select] : place
+}
+
+/** The place of part `p` as it goes into the slot; the last part's stride is 1. */
+export function added(parts: readonly KeyPart[], p: number, place: Code): Code {
+  const strided = p === parts.length - 1 ? place : [...place, ...get(partLocal(p, 'stride')), OP.i32Mul]
+  return p === 0 ? strided : [...strided, OP.i32Add]
+}
+
+/** `each` for every row from ROW to TO, which is left at TO. */
+export function eachRow(each: Code): Code {
+  return [
+    ...[...I.block(), ...get(ROW), ...get(TO), OP.i32GeS, ...I.brIf(0), ...I.loop],
+    ...each,
+    ...[...get(ROW), ...num(1), OP.i32Add, ...I.localTee(ROW), ...get(TO), OP.i32LtS, ...I.brIf(0), OP.end, OP.end],
+  ]
+}
