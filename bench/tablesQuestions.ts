@@ -112,6 +112,23 @@ export function questions(session: Session, columns: Sales, duckdb: DuckDBConnec
       },
     },
     {
+      name: 'filtered, by text',
+      distarray: async () => {
+        const table = await sales
+          .filter((s) => s.quantity > 10)
+          .groupBy((s) => s.name)
+          .agg({ a: sum((s) => s.price), b: count() })
+          .toArrow()
+        return () => sortedByKey(['key', 'a', 'b'].map((name) => numbersOfTexts(Array.from(table.getChild(name) ?? []))))
+      },
+      duckdb: async () => {
+        const reader = await duckdb.runAndReadAll(
+          'SELECT name, sum(price) AS a, count(*) AS b FROM sales WHERE quantity > 10 GROUP BY name',
+        )
+        return () => sortedByKey(reader.getColumns().map(numbersOfTexts))
+      },
+    },
+    {
       name: 'sums of 2 columns by 2 keys',
       distarray: async () => {
         const table = await sales

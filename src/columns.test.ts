@@ -106,6 +106,62 @@ test('explain says why a chain is no column program', () => {
   )
 })
 
+test('explain says how groups are found, and what runs below them', () => {
+  const told = (array: { explain(options: { verbose: boolean }): string }) => {
+    const [, text = ''] = array.explain({ verbose: true }).split('\nGroups\n')
+    return text
+      .split('\n')
+      .filter((line) => !/^ {4}/.test(line))
+      .map((line) => line.trim())
+      .slice(0, 3)
+  }
+  const found = (array: Parameters<typeof told>[0]) => told(array)[0]
+  expect(found(table.groupBy((r) => r.count).count())).toBe('by direct index over 13 places')
+  expect(found(table.groupBy((r) => ({ few: r.count, big: r.price > 1 })).count())).toBe(
+    'by direct index where keys are whole numbers that lie together, else by hash',
+  )
+  expect(found(table.groupBy((r) => r.price).count())).toBe('by hash')
+  expect(
+    found(
+      table
+        .groupBy((r) => r.name)
+        .count()
+        .sortBy((r) => r.count),
+    ),
+  ).toBe('by hash')
+  const days = Uint8Array.from(count, (_, i) => i % 7)
+  const both = session.fromColumns({ count, days }).filter((r) => r.count > 1)
+  expect(told(both.groupBy((r) => ({ few: r.count, day: r.days })).count())).toEqual([
+    'by direct index over at most 91 places',
+    'Kernel of the rows that are grouped',
+    'WebAssembly: one pass over the columns, four rows at a time',
+  ])
+  expect(told(both.groupBy((r) => String(r.days)).count()).slice(1)).toEqual([
+    'Kernel of the rows that are grouped',
+    'JavaScript, because it calls String (1:8 String(r.days))',
+  ])
+})
+
+test('groups by two columns are those of their pairs, in order of first appearance', async () => {
+  const days = Array.from({ length: N }, (_, i) => (i % 11 === 3 ? null : i % 7))
+  const groups = await session
+    .fromColumns({ count, days })
+    .groupBy((r) => ({ c: r.count, d: r.days }))
+    .count()
+    .collect()
+  const pairs = new Map<string, number>()
+  for (let i = 0; i < N; i++) pairs.set(`${count[i]} ${days[i]}`, (pairs.get(`${count[i]} ${days[i]}`) ?? 0) + 1)
+  expect(groups.map((group) => [`${group.c} ${group.d}`, group.count])).toEqual([...pairs])
+})
+
+test('bytes of selected rows are put end to end', async () => {
+  const bytes = Array.from({ length: N }, (_, i) => (i % 7 === 3 ? null : Uint8Array.from({ length: i % 5 }, (_, k) => i + k)))
+  const kept = session.fromRows(bytes.map((value, i) => ({ count: count[i] ?? 0, bytes: value }))).filter((r) => r.count > 4)
+  expect(kernelOf(kept.explain({ verbose: true }))).toBe('WebAssembly: one pass over the columns, four rows at a time')
+  const rows = await kept.collect()
+  expect(rows.map((row) => row.bytes)).toEqual(bytes.filter((_, i) => (count[i] ?? 0) > 4))
+})
+
 test('a table that would take more than half of the memory stays outside of it', async () => {
   await using small = await Session.start({ workers: 1, memory: '2MB', progress: false })
   const column = small.fromColumns({ x: price, y: price, z: price }).map((r) => r.x + r.y + r.z)

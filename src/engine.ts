@@ -71,10 +71,12 @@ export class SessionEngine implements Engine {
   }
 
   explain(plan: LogicalPlan, options: { readonly verbose: boolean; readonly format: 'text' | 'json' }): string {
-    const columns = options.verbose
-      ? this.#runtime.executor.explainColumns(optimize(plan.kind === 'Materialize' ? plan.input : plan).plan)
-      : undefined
-    return explainPlan(plan, { ...options, index: this.#runtime.store.stats(plan), ...(columns === undefined ? {} : { columns }) })
+    const { executor, store } = this.#runtime
+    const optimized = options.verbose ? optimize(plan.kind === 'Materialize' ? plan.input : plan).plan : undefined
+    const columns = optimized && executor.explainColumns(optimized)
+    const groups = optimized && executor.explainGroups(optimized)
+    const found = { ...(columns === undefined ? {} : { columns }), ...(groups === undefined ? {} : { groups }) }
+    return explainPlan(plan, { ...options, index: store.stats(plan), ...found })
   }
 
   async shape(plan: LogicalPlan): Promise<readonly number[]> {

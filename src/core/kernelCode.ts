@@ -16,3 +16,9 @@ export interface ColumnCode {
 
 /** The kernels that a pipeline over a table in memory is compiled to, or why it is not. */
 export type ExplainedColumns = { readonly kernels: readonly ColumnCode[] } | { readonly because: string; readonly span?: Span }
+
+/** How the groups of a `groupBy` are found, and what the rows that are grouped come from; absent where columns are taken as they are. */
+export interface ExplainedGroups {
+  readonly found: string
+  readonly rows?: ExplainedColumns
+}

@@ -13,7 +13,7 @@ import type { Batch } from '../core/column.ts'
 import { isKnown } from '../core/elements.ts'
 import type { Folded, FoldKind } from '../core/engine.ts'
 import { TaskError } from '../core/errors.ts'
-import type { ExplainedColumns } from '../core/kernelCode.ts'
+import type { ExplainedColumns, ExplainedGroups } from '../core/kernelCode.ts'
 import { inputsOf, type LogicalPlan } from '../core/logicalPlan.ts'
 import type { ReadSplit } from '../core/ports.ts'
 import { fieldsOf } from '../core/schema.ts'
@@ -23,10 +23,9 @@ import { foldColumns } from './columns/columnFold.ts'
 import { columnProgramOf, isProgram } from './columns/columnProgram.ts'
 import type { ColumnRun } from './columns/columnRun.ts'
 import { programTable } from './columns/columnTable.ts'
-import { addressOf } from './columns/kernelBinding.ts'
 import { overColumns } from './columns/overColumns.ts'
-import { programCode } from './columns/programCode.ts'
 import { type KeySet, keySetOf, type SemiJoin, semiJoinOf } from './columns/semiJoin.ts'
+import { explainedColumns, explainedGroups } from './explainColumns.ts'
 import type { Arena } from './memory/arena.ts'
 import { SMALL_ROWS } from './operators/partitions.ts'
 import { Run } from './run.ts'
@@ -131,13 +130,12 @@ export class Executor {
   /** Whether `fold` and `table` run the plan over columns, or why not; undefined for what is no pipeline over a table in memory. */
   explainColumns(plan: LogicalPlan): ExplainedColumns | undefined {
     if (!isChainOverTable(plan)) return undefined
-    const program = columnProgramOf(this.options.lower(plan))
-    if (!isProgram(program))
-      return program.span === undefined ? { because: program.because } : { because: program.because, span: program.span }
-    const { smallRows = SMALL_ROWS, arena } = this.options
-    if (program.rows < smallRows) return { because: `the table has only ${program.rows} rows` }
-    const outside = program.columns.some((column) => column.values !== undefined && addressOf(column.values, arena) === undefined)
-    return outside ? { because: 'there was no room for the table in the session’s memory' } : { kernels: programCode(program) }
+    return explainedColumns(this.options.lower(plan), this.options)
+  }
+
+  /** How the groups of the plan's last `groupBy` are found; undefined where it has none. */
+  explainGroups(plan: LogicalPlan): ExplainedGroups | undefined {
+    return explainedGroups(this.options.lower(plan), this.options)
   }
 
   /** The plan is held while it runs: the memory of a table goes with its source. */

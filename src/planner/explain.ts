@@ -12,7 +12,7 @@
 import { elementText, keysText, rankOf, thinned } from '../core/elements.ts'
 import type { UserFunction } from '../core/functionIr.ts'
 import { needsCaller } from '../core/functionUse.ts'
-import type { ExplainedColumns } from '../core/kernelCode.ts'
+import type { ExplainedColumns, ExplainedGroups } from '../core/kernelCode.ts'
 import { inputsOf, type LogicalPlan } from '../core/logicalPlan.ts'
 import { placeText, type Refusal } from '../core/span.ts'
 import { type DenseStorage, stridesOf } from '../core/storage.ts'
@@ -34,6 +34,8 @@ export interface ExplainOptions {
   readonly index?: IndexFacts
   /** Of a pipeline over a table in memory. */
   readonly columns?: ExplainedColumns
+  /** Of a `groupBy` with aggregates. */
+  readonly groups?: ExplainedGroups
 }
 
 /** Whether there is storage sorted by key, how often it was made, and how many queries it answered. */
@@ -94,7 +96,7 @@ export function explainPlan(plan: LogicalPlan, options: ExplainOptions = {}): st
     'Stages',
     ...indented(stagesText(physical)),
     ...indexLines(plan, options.index),
-    ...(options.verbose === true ? columnLines(options.columns) : []),
+    ...(options.verbose === true ? [...groupLines(options.groups), ...columnLines(options.columns)] : []),
   ].join('\n')
 }
 
@@ -112,15 +114,24 @@ function indexLines(plan: LogicalPlan, index: IndexFacts | undefined): readonly 
 }
 
 /** What folds and `materialize()` run; everything else runs the stages. */
-function columnLines(columns: ExplainOptions['columns']): readonly string[] {
+function columnLines(columns: ExplainedColumns | undefined): readonly string[] {
   if (columns === undefined) return []
-  const of = 'Kernel of sum(), mean(), min(), max(), count() and materialize()'
+  return ['Kernel of sum(), mean(), min(), max(), count() and materialize()', ...kernelLines(columns)]
+}
+
+function groupLines(groups: ExplainedGroups | undefined): readonly string[] {
+  if (groups === undefined) return []
+  const rows = groups.rows === undefined ? [] : ['Kernel of the rows that are grouped', ...kernelLines(groups.rows)]
+  return ['Groups', `  ${groups.found}`, ...rows]
+}
+
+function kernelLines(columns: ExplainedColumns): readonly string[] {
   if ('kernels' in columns) {
     const texts = columns.kernels.flatMap(({ gives, text }) => [`  ${gives}`, ...indented(text).map((line) => `  ${line}`)])
-    return [of, '  WebAssembly: one pass over the columns, four rows at a time', ...texts]
+    return ['  WebAssembly: one pass over the columns, four rows at a time', ...texts]
   }
   const { because, span } = columns
-  return [of, `  JavaScript, because ${because}${span === undefined ? '' : ` (${placeText(span)} ${span.text})`}`]
+  return [`  JavaScript, because ${because}${span === undefined ? '' : ` (${placeText(span)} ${span.text})`}`]
 }
 
 function indented(text: string): readonly string[] {

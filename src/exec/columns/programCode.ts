@@ -21,7 +21,12 @@ export function programCode({ element, kernelColumns, steps, shape }: ColumnProg
       ? []
       : [
           {
-            gives: shape.scalar ? 'the values' : `the columns ${computed.join(', ')}`,
+            gives:
+              shape.hidden !== undefined
+                ? 'what is computed of keys and arguments'
+                : shape.scalar
+                  ? 'the values'
+                  : `the columns ${computed.join(', ')}`,
             kernel: compiled(() => valuesKernel(element, kernelColumns, steps, options)),
           },
         ]),

@@ -1,0 +1,86 @@
+/** What runs over the columns of tables in memory, for people: whole chains, and what lies under a `groupBy`. */
+import type { Column } from '../core/column.ts'
+import type { ExplainedColumns, ExplainedGroups } from '../core/kernelCode.ts'
+import type { PhysicalPlan } from '../planner/physical/physicalPlan.ts'
+import { type ColumnProgram, columnProgramOf, isProgram } from './columns/columnProgram.ts'
+import { addressOf } from './columns/kernelBinding.ts'
+import { programCode } from './columns/programCode.ts'
+import { structColumn } from './kernels/rowKernel.ts'
+import type { Arena } from './memory/arena.ts'
+import { isFree } from './operators/freeSteps.ts'
+import { keyParts, wholeRange, windowsOf } from './operators/keyWindows.ts'
+import { SMALL_ROWS } from './operators/partitions.ts'
+
+interface Options {
+  readonly arena: Arena
+  readonly smallRows?: number
+}
+
+/** The kernels of a pipeline over a table in memory, or why there are none. */
+export function explainedColumns(plan: PhysicalPlan, { arena, smallRows = SMALL_ROWS }: Options): ExplainedColumns {
+  const program = columnProgramOf(plan)
+  if (!isProgram(program))
+    return program.span === undefined ? { because: program.because } : { because: program.because, span: program.span }
+  if (program.rows < smallRows) return { because: `the table has only ${program.rows} rows` }
+  const outside = program.columns.some((column) => column.values !== undefined && addressOf(column.values, arena) === undefined)
+  return outside ? { because: 'there was no room for the table in the session’s memory' } : { kernels: programCode(program) }
+}
+
+/** How the last `groupBy` with aggregates finds its groups; undefined where there is none. */
+export function explainedGroups(plan: PhysicalPlan, options: Options): ExplainedGroups | undefined {
+  if (plan.kind === 'PipelineExec' || plan.kind === 'LimitExec') return explainedGroups(plan.input, options)
+  if (plan.kind !== 'WideExec') return undefined
+  const [input] = plan.inputs
+  if (input === undefined) return undefined
+  if (plan.operator.kind !== 'HashAggregateExec') return explainedGroups(input, options)
+  if (input.kind !== 'PipelineExec' || plan.where === 'caller') return { found: BY_HASH }
+  const rows = explainedColumns(input, options)
+  const program = columnProgramOf(input)
+  const asTheyAre = input.steps.every(isFree) && isProgram(program) && program.rows >= (options.smallRows ?? SMALL_ROWS)
+  const found = isProgram(program) && (asTheyAre || 'kernels' in rows) ? foundBy(program) : BY_HASH_IF_FAR
+  return { found, ...(asTheyAre ? {} : { rows }) }
+}
+
+const BY_HASH = 'by hash'
+const BY_HASH_IF_FAR = 'by direct index where keys are whole numbers that lie together, else by hash'
+
+function foundBy(program: ColumnProgram): string {
+  const key = keyOf(program)
+  if (key === undefined) return BY_HASH_IF_FAR
+  const places = directPlaces(key)
+  if (places === undefined) return BY_HASH
+  return `by direct index over ${program.shape.filters ? 'at most ' : ''}${places.toLocaleString('en')} place${places === 1 ? '' : 's'}`
+}
+
+/** The key where it is columns of the table; undefined where it is computed. */
+function keyOf({ shape, columns, rows }: ColumnProgram): Column | undefined {
+  const [key] = shape.hidden ?? []
+  const columnOf = (name: string): Column | undefined => {
+    const output = shape.outputs.find((one) => one.name === name)
+    return output?.kind === 'column' ? columns[output.column] : undefined
+  }
+  if (key?.kind === 'value') return columnOf(key.output)
+  const fields = (key?.fields ?? []).map(({ output }) => columnOf(output))
+  const known = fields.filter((field) => field !== undefined)
+  if (key === undefined || known.length < fields.length) return undefined
+  return structColumn(
+    key.fields.map(({ name }) => name),
+    known,
+    rows,
+  )
+}
+
+/** How many places the keys are told apart by, null's included; undefined where they are hashed. */
+function directPlaces(key: Column): number | undefined {
+  const windows = windowsOf([key], key.type)
+  const parts = keyParts(key)
+  if (windows === undefined || parts === undefined) return undefined
+  let places = 1
+  for (const [p, { base, span }] of windows.entries()) {
+    const part = parts[p] as Column // a window for each
+    const range = wholeRange(part, part.length)
+    if (range === undefined || range[0] < base || range[1] >= base + span) return undefined
+    places *= range[1] - range[0] + 1 + (part.validity === undefined ? 0 : 1)
+  }
+  return places
+}
