@@ -1,9 +1,13 @@
-/** Sorting by the bits of numbers gives the order of the numbers: NaN after all others, zeros equal, nulls last, equal keys as they came. */
+/**
+ * Sorting by the bits of numbers gives the order of the numbers: NaN after all others, zeros equal, nulls last, equal keys as they came.
+ * Keys of several axes are sorted axis by axis.
+ */
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import type { Column } from '../src/core/column.ts'
 import { columnFromValues } from '../src/core/columnBuilder.ts'
 import type { ColumnType } from '../src/core/schema.ts'
+import { sortOrder } from '../src/exec/arrays/sortKeys.ts'
 import { scalarBatch } from '../src/exec/operators/batches.ts'
 import { sortedRows } from '../src/exec/operators/order.ts'
 import { radixRows } from '../src/exec/operators/radixSort.ts'
@@ -82,4 +86,39 @@ test('a sort that workers share, each a part of the order, gives the sorted tabl
     LAW,
   )
   expect(shared).toBeGreaterThan(LAW.numRuns / 4)
+})
+
+/** Axes of keys below an extent each, many of them the same. */
+const axes = fc
+  .record({
+    length: fc.nat(300),
+    extents: fc.array(fc.constantFrom(1, 2, 7, 300, 5000, 2 ** 16, 2 ** 31 - 1), { minLength: 1, maxLength: 4 }),
+  })
+  .chain(({ length, extents }) =>
+    fc.tuple(
+      ...extents.map((extent) =>
+        fc
+          .array(fc.oneof(fc.nat(extent - 1), fc.constantFrom(0, extent - 1)), { minLength: 1, maxLength: 20, size: 'max' })
+          .map((some) => Int32Array.from({ length }, (_, i) => some[(i * 7 + (i >> 3)) % some.length] as number)),
+      ),
+    ),
+  )
+
+test('keys of several axes are sorted axis by axis, equal ones as they came', () => {
+  const found = { words: 0, sorted: 0 }
+  fc.assert(
+    fc.property(axes, (keys) => {
+      const length = keys[0]?.length ?? 0
+      const expected = [...Array(length).keys()].sort((a, b) => {
+        const axis = keys.find((column) => column[a] !== column[b])
+        return axis === undefined ? a - b : (axis[a] as number) - (axis[b] as number)
+      })
+      const order = sortOrder(keys, length)
+      expect([...(order ?? Array(length).keys())]).toEqual(expected)
+      if (order === undefined) found.sorted++
+      else if (length > 64 && keys.reduce((product, column) => product * (1 + Math.max(...column)), 1) > 2 ** 32) found.words++
+    }),
+    LAW,
+  )
+  expect(Math.min(found.words, found.sorted), JSON.stringify(found)).toBeGreaterThan(LAW.numRuns / 50)
 })

@@ -18,7 +18,7 @@ import { type DType, type ElementType, fieldsOf, typeText } from '../../core/sch
 import { ARRAY_OF_DTYPE, type DenseStorage, type Storage } from '../../core/storage.ts'
 import type { Arena } from '../memory/arena.ts'
 import { makeZeros } from './makeArray.ts'
-import { compareAt, sortOrder } from './sortKeys.ts'
+import { compareAt, largestOf, sortOrder } from './sortKeys.ts'
 import { copyStorage, freeStorage } from './storageBlocks.ts'
 
 /** What the storage is to be. */
@@ -102,15 +102,20 @@ function joinKeys(batches: readonly Batch[], length: number, form: StorageForm):
 /** The shape asked for, in which all keys must lie, or the smallest that holds them. */
 function shapeOf(joined: Joined, form: StorageForm): Shape {
   const known = form.keys.kind === 'explicit' ? form.keys.shape : undefined
-  const largest = joined.keys.map((column) => column.reduce((a, b) => Math.max(a, b), -1))
+  const largest = joined.keys.map((column) => (joined.length === 0 ? -1 : largestOf(column, joined.length)))
   const shape = known ?? largest.map((key) => key + 1)
-  const outside = joined.keys.some((column, axis) => (largest[axis] ?? 0) >= (shape[axis] ?? 0) || column.some((key) => key < 0))
+  const outside = joined.keys.some((column, axis) => (largest[axis] ?? 0) >= (shape[axis] ?? 0) || hasNegative(column))
   if (!outside) return shape
   for (let i = 0; i < joined.length; i++) {
     const key = keyOf(joined.keys, i)
     if (!isInside(key, shape)) throw new PlanError(outsideMessage(form.name, key, shape))
   }
   return shape
+}
+
+function hasNegative(column: Int32Array): boolean {
+  for (let i = 0; i < column.length; i++) if ((column[i] as number) < 0) return true
+  return false
 }
 
 function keyOf(keys: readonly Int32Array[], at: number): number[] {

@@ -1,47 +1,60 @@
 /**
  * Keys in lexicographic order: a stable permutation that sorts them, and the duplicates among them.
  *
- * Least-significant-digit radix sort over the axes from the last to the first, 16 bits at a time: linear in the number
- * of keys, and no product of extents is ever formed that could overflow.
+ * Radix sort over the axes from the last to the first: linear in the number of keys. Neighbouring axes whose keys need no
+ * more than 32 bits together are sorted as one number:
+ *
+ *     user 16 bits | movie 13 bits          one word of 29 bits
  */
+import { FEWEST_ROWS, sortByWord } from '../operators/radixSort.ts'
 
 /** The order in which the keys are sorted, equal keys in their old order; undefined when they are sorted already. */
 export function sortOrder(keys: readonly Int32Array[], length: number): Int32Array | undefined {
   if (isSorted(keys, length)) return undefined
-  let order = Int32Array.from({ length }, (_, i) => i)
-  if (length < SMALL) return order.sort((a, b) => compareAt(keys, a, b) || a - b)
-  let spare = new Int32Array(length)
-  const counts = new Int32Array(DIGITS + 1)
-  for (let axis = keys.length - 1; axis >= 0; axis--) {
-    const column = keys[axis] as Int32Array // axis < keys.length
-    const largest = largestOf(column, length)
-    for (let shift = 0; shift < 32 && largest >>> shift > 0; shift += DIGIT_BITS) {
-      sortByDigit(column, shift, order, spare, counts)
-      ;[order, spare] = [spare, order]
-    }
+  const order = new Int32Array(length)
+  for (let i = 0; i < length; i++) order[i] = i
+  if (length < FEWEST_ROWS) return order.sort((a, b) => compareAt(keys, a, b) || a - b)
+  const words = new Uint32Array(length)
+  for (const axes of wordsOf(keys, length)) {
+    words.fill(0)
+    for (const { column, shift } of axes) addDigits(column, shift, { order, words })
+    sortByWord(order, words, NO_WORDS, length)
   }
   return order
 }
 
-const DIGIT_BITS = 16
-const DIGITS = 2 ** DIGIT_BITS
-/** Below this a comparison sort is quicker than counting 65,536 digits. */
-const SMALL = 8192
+const NO_WORDS = new Uint32Array(0)
 
-function sortByDigit(column: Int32Array, shift: number, from: Int32Array, to: Int32Array, counts: Int32Array): void {
-  counts.fill(0)
-  for (let i = 0; i < from.length; i++) counts[(((column[i] as number) >>> shift) & (DIGITS - 1)) + 1]!++ // every key once, in any order
-  for (let digit = 1; digit <= DIGITS; digit++) counts[digit]! += counts[digit - 1]!
-  for (let i = 0; i < from.length; i++) {
-    const index = from[i] as number // i < length
-    const digit = ((column[index] as number) >>> shift) & (DIGITS - 1)
-    to[counts[digit]!++] = index
-  }
+/** An axis and its place in the word that it is a part of. */
+interface WordPart {
+  readonly column: Int32Array
+  readonly shift: number
 }
 
-function largestOf(column: Int32Array, length: number): number {
+/** The words from the last axes to the first. */
+function wordsOf(keys: readonly Int32Array[], length: number): WordPart[][] {
+  const words: WordPart[][] = []
+  let used = 32
+  for (const column of [...keys].reverse()) {
+    const bits = 32 - Math.clz32(largestOf(column, length))
+    if (used + bits > 32) {
+      words.push([])
+      used = 0
+    }
+    words.at(-1)?.push({ column, shift: used })
+    used += bits
+  }
+  return words
+}
+
+function addDigits(column: Int32Array, shift: number, { order, words }: { readonly order: Int32Array; readonly words: Uint32Array }): void {
+  for (let i = 0; i < words.length; i++) words[i]! |= (column[order[i] as number] as number) << shift // positions are inside
+}
+
+/** The largest of keys that are not negative; 0 without any. */
+export function largestOf(column: Int32Array, length: number): number {
   let largest = 0
-  for (let i = 0; i < length; i++) if ((column[i] as number) > largest) largest = column[i] as number // keys are not negative
+  for (let i = 0; i < length; i++) if ((column[i] as number) > largest) largest = column[i] as number
   return largest
 }
 

@@ -368,37 +368,50 @@ function bucketed(
   cuts: readonly (readonly number[])[],
   cells: readonly Cell[],
 ): Pick<BlockSchedule, 'order' | 'from' | 'to' | 'base'> {
-  const iterations = values[0]?.length ?? 0
-  const lows = cuts.map((bounds) => bounds[0] ?? 0)
-  const partOf = cuts.map(partTable)
   const columns = cuts.length === 2 ? (cuts[1]?.length ?? 1) - 1 : 1
   const blockOfCell = new Int32Array(cells.length)
   for (const [block, cell] of cells.entries()) blockOfCell[(cell[0] ?? 0) * columns + (cell[1] ?? 0)] = block
-  const blockOf = new Int32Array(iterations)
-  for (let position = 0; position < iterations; position++) {
-    let cell = 0
-    for (let i = 0; i < cuts.length; i++) cell = cell * (i === 0 ? 1 : columns) + partOf[i]![values[i]![position]! - lows[i]!]!
-    blockOf[position] = blockOfCell[cell]!
-  }
+  const [rows, inRow] = cuts.map(
+    (bounds, i): Cut => ({ along: values[i] as Int32Array, low: bounds[0] ?? 0, partOf: partTable(bounds, i === 0 ? columns : 1) }), // one for each cut
+  )
+  const blockOf = new Int32Array(rows?.along.length ?? 0)
+  if (rows !== undefined) fillBlocks(rows, inRow, blockOfCell, blockOf)
   return byBlock(blockOf, cells.length)
+}
+
+/** What each position has along a cut, and what a part of it adds to the number of a cell. */
+interface Cut {
+  readonly along: Int32Array
+  readonly low: number
+  readonly partOf: Int32Array
+}
+
+/** Loops of their own for one cut and two: there are millions of positions. All values lie between the bounds of their cut. */
+function fillBlocks(rows: Cut, inRow: Cut | undefined, blockOfCell: Int32Array, blockOf: Int32Array): void {
+  const { along: a, low: lowA, partOf: partA } = rows
+  if (inRow === undefined) {
+    for (let i = 0; i < a.length; i++) blockOf[i] = blockOfCell[partA[a[i]! - lowA]!]!
+    return
+  }
+  const { along: b, low: lowB, partOf: partB } = inRow
+  for (let i = 0; i < a.length; i++) blockOf[i] = blockOfCell[partA[a[i]! - lowA]! + partB[b[i]! - lowB]!]!
 }
 
 /** The positions block after block, those of a block in key order, given the block of each. */
 export function byBlock(blockOf: Int32Array, count: number): Required<Pick<BlockSchedule, 'order' | 'from' | 'to' | 'base'>> {
-  const sizes = new Int32Array(count)
-  for (let position = 0; position < blockOf.length; position++) sizes[blockOf[position]!]!++
-  const base = new Float64Array(count)
-  for (let block = 1; block < count; block++) base[block] = base[block - 1]! + sizes[block - 1]!
-  const next = Float64Array.from(base)
+  const next = new Int32Array(count + 1)
+  for (let position = 0; position < blockOf.length; position++) next[blockOf[position]! + 1]!++
+  for (let block = 1; block < count; block++) next[block]! += next[block - 1]!
+  const base = Float64Array.from(next.subarray(0, count))
   const order = new Int32Array(blockOf.length)
   for (let position = 0; position < blockOf.length; position++) order[next[blockOf[position]!]!++] = position
-  return { order, from: base, to: next, base }
+  return { order, from: base, to: Float64Array.from(next.subarray(0, count)), base }
 }
 
-/** The part of each value from the first bound on. */
-function partTable(bounds: readonly number[]): Int32Array {
+/** The part of each value from the first bound on, times `stride`. */
+function partTable(bounds: readonly number[], stride: number): Int32Array {
   const low = bounds[0] ?? 0
   const table = new Int32Array((bounds[bounds.length - 1] ?? low) - low)
-  for (let part = 0; part + 1 < bounds.length; part++) table.fill(part, (bounds[part] ?? 0) - low, (bounds[part + 1] ?? 0) - low)
+  for (let part = 0; part + 1 < bounds.length; part++) table.fill(part * stride, (bounds[part] ?? 0) - low, (bounds[part + 1] ?? 0) - low)
   return table
 }

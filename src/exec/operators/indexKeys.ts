@@ -1,6 +1,7 @@
 /** Sorts elements by their explicit keys; equal keys are combined in row order, or an error naming both rows. */
 import { rowReader } from '../../core/columnReaders.ts'
 import { PlanError } from '../../core/errors.ts'
+import { compareAt, sortOrder } from '../arrays/sortKeys.ts'
 import { rowFailure } from '../kernels/rowFailure.ts'
 import { callable } from '../kernels/rowKernel.ts'
 import { type ExecBatch, elementColumn, fittingColumn, structBatch, takeBatch } from './batches.ts'
@@ -10,41 +11,19 @@ export const indexExec: RunWide<'IndexExec'> = ({ combine, rank }, [input]) => {
   const batch = input as ExecBatch
   const keys = batch.keys ?? Array.from({ length: rank }, () => new Int32Array(0))
   if (batch.length === 0) return { ...batch, keys }
-  const rows = rowsByKey(keys)
+  const order = sortOrder(keys, batch.length)
+  const rows = order ?? Int32Array.from({ length: batch.length }, (_, i) => i)
   const repeated = repeatedFrom(keys, rows)
-  if (repeated === undefined) return isInOrder(rows) ? batch : takeBatch(batch, rows)
+  if (repeated === undefined) return order === undefined ? batch : takeBatch(batch, order)
   if (combine === undefined) throw duplicateKey(keys, rows[repeated - 1] as number, rows[repeated] as number)
   return combined(batch, keys, rows, callable(combine))
-}
-
-/** Positions in lexicographic order of the keys, equal keys in row order. */
-export function rowsByKey(keys: readonly Int32Array[]): Int32Array {
-  const rows = Int32Array.from({ length: keys[0]?.length ?? 0 }, (_, i) => i)
-  return isSorted(keys) ? rows : rows.sort((a, b) => compareRows(keys, a, b) || a - b)
-}
-
-function isSorted(keys: readonly Int32Array[]): boolean {
-  for (let i = 1; i < (keys[0]?.length ?? 0); i++) if (compareRows(keys, i - 1, i) > 0) return false
-  return true
-}
-
-function isInOrder(rows: Int32Array): boolean {
-  return rows.every((row, i) => row === i)
-}
-
-function compareRows(keys: readonly Int32Array[], a: number, b: number): number {
-  for (const axis of keys) {
-    const difference = (axis[a] as number) - (axis[b] as number)
-    if (difference !== 0) return difference
-  }
-  return 0
 }
 
 /** The first position whose key is that of the position before; of several, the one that comes first in row order. */
 function repeatedFrom(keys: readonly Int32Array[], rows: Int32Array): number | undefined {
   let found: number | undefined
   for (let i = 1; i < rows.length; i++) {
-    if (compareRows(keys, rows[i - 1] as number, rows[i] as number) !== 0) continue
+    if (compareAt(keys, rows[i - 1] as number, rows[i] as number) !== 0) continue
     if (found === undefined || (rows[i] as number) < (rows[found] as number)) found = i
   }
   return found
@@ -70,7 +49,7 @@ function combined(
   for (let i = 0; i < rows.length; i++) {
     const row = rows[i] as number // i < length
     const last = first.at(-1)
-    if (last !== undefined && compareRows(keys, last, row) === 0) {
+    if (last !== undefined && compareAt(keys, last, row) === 0) {
       try {
         value = combine(value, read(row))
       } catch (error) {

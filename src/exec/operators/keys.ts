@@ -23,6 +23,8 @@ export const keysExec: OpenNarrow<'KeysExec'> = ({ f, rank, shape }, context) =>
 
 /** Keys may be whole numbers of any numeric type; anything else is an error naming key and row. */
 function axesOf(parts: readonly Column[], row: RowContext, shape: readonly number[] | undefined): Int32Array[] {
+  const plain = parts.map((part, axis) => plainAxis(part, shape?.[axis] ?? LARGEST_KEY))
+  if (plain.every((axis) => axis !== undefined)) return plain
   const readers = parts.map(valueReader)
   const axes = parts.map((part) => new Int32Array(part.length))
   const length = parts[0]?.length ?? 0
@@ -43,6 +45,19 @@ function axesOf(parts: readonly Column[], row: RowContext, shape: readonly numbe
   return axes
 }
 
+/** The axis of a column of numbers without nulls; undefined for any other, and where one of them is no key. */
+function plainAxis({ type, values, validity, length }: Column, limit: number): Int32Array | undefined {
+  if (validity !== undefined || values === undefined || !PLAIN.has(type.kind)) return undefined
+  const axis = new Int32Array(length)
+  for (let i = 0; i < length; i++) {
+    const index = values[i] as number // PLAIN says so
+    if (!(index >= 0 && index < limit && Number.isInteger(index))) return undefined
+    axis[i] = index
+  }
+  return axis
+}
+
+const PLAIN: ReadonlySet<string> = new Set(['f64', 'f32', 'i32', 'u32', 'i16', 'u16', 'i8', 'u8'])
 const LARGEST_KEY = 2 ** 31 - 1
 
 function keyError(key: readonly unknown[], row: number, shape: readonly number[] | undefined): PlanError {

@@ -88,8 +88,8 @@ interface Words {
   readonly others: Uint32Array
 }
 
-/** Brings the first `length` rows into the order of `words`, and `others` with them. */
-function sortByWord(rows: Int32Array, words: Uint32Array, others: Uint32Array, length: number): void {
+/** Brings the first `length` rows into the order of `words`, equal ones as they were, and `words` and `others` (unless it is empty) with them. */
+export function sortByWord(rows: Int32Array, words: Uint32Array, others: Uint32Array, length: number): void {
   let from: Words = { rows, words, others }
   let to: Words = {
     rows: new Int32Array(length),

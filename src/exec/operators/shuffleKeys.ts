@@ -1,6 +1,6 @@
 /** Renames the indices of some axes by a permutation fixed by the seed and the axis, and sorts by the new keys. */
+import { sortOrder } from '../arrays/sortKeys.ts'
 import { type ExecBatch, takeBatch } from './batches.ts'
-import { rowsByKey } from './indexKeys.ts'
 import type { RunWide } from './operator.ts'
 import { permutationOf } from './permutation.ts'
 
@@ -12,7 +12,8 @@ export const shuffleKeysExec: RunWide<'ShuffleKeysExec'> = ({ axes, seed, shape 
     const permutation = permutationOf(shape?.[a] ?? extentOf(axis), seed + a)
     return axis.map((index) => permutation[index] as number)
   })
-  const shuffled = takeBatch({ ...batch, keys: renamed }, rowsByKey(renamed))
+  const order = sortOrder(renamed, batch.length)
+  const shuffled = order === undefined ? { ...batch, keys: renamed } : takeBatch({ ...batch, keys: renamed }, order)
   if (batch.keys !== undefined) return shuffled
   const { keys: _, ...table } = shuffled
   return table
