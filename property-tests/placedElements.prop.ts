@@ -6,13 +6,15 @@
 import fc from 'fast-check'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { Session } from '../src/index.ts'
+import { shortPassesOnWorkers } from '../src/runtime.ts'
 import { announcedRun } from './lawRuns.ts'
 
 const RUN = announcedRun('placedElements.prop.ts')
 
 const sessions: Session[] = []
 beforeAll(async () => {
-  for (const workers of [1, 2]) sessions.push(await Session.start({ workers, progress: false }))
+  sessions.push(await Session.start({ workers: 1, progress: false }))
+  sessions.push(await Session.start({ workers: 2, progress: false, ...shortPassesOnWorkers }))
 })
 afterAll(async () => {
   for (const session of sessions) await session.stop()

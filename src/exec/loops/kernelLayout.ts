@@ -13,6 +13,7 @@ import type { BlockSchedule } from './blockSchedule.ts'
 import { type ClaimState, startWords } from './claim.ts'
 import { type SharedBlocks, shareBlocks } from './claimedBlocks.ts'
 import { estimatedPassMs } from './estimate.ts'
+import type { Gather } from './gather.ts'
 import { type CompiledLoop, cutKernel, type KernelBlocks, widthOf } from './kernelBlocks.ts'
 import { formOf, type KernelMemory, type KernelPlan, planKernel } from './kernelPlan.ts'
 import { reducedStorages } from './laneChoice.ts'
@@ -39,6 +40,8 @@ export interface KernelLayout extends KernelBlocks {
   readonly plan: KernelPlan
   /** What the kernel's text was written over. */
   readonly memory: KernelMemory
+  /** What the first pass has to gather: the keys, where they are kept in another order than that of the array. */
+  readonly keys: readonly Gather[]
   /** Captured tables in the IR's order. */
   readonly tables: readonly SharedTable[]
   readonly lanes: readonly Lanes[]
@@ -119,7 +122,7 @@ function layOutKernel(
   blocks: BlockSchedule,
   { arena, pool }: LoopResources,
   allocate: Allocate,
-): Pick<KernelLayout, 'plan' | 'memory' | 'tables' | 'lanes'> {
+): Pick<KernelLayout, 'plan' | 'memory' | 'keys' | 'tables' | 'lanes'> {
   const { inputs, ir, space } = loop
   const { laneCount, order } = blocks
   const reduced = new Map<number, Lanes>()
@@ -133,9 +136,10 @@ function layOutKernel(
   // One block runs the iterations in their order: the arrays themselves will do.
   const copies = blocks.count < 2 ? new Map() : copiesOf(inputs, pool.size, allocate)
   const tables = ir.tables.map((table) => sharedTable(table.value, allocate))
+  const keys = keysByPlace(space, order, allocate)
   const memory: KernelMemory = {
     order,
-    keys: keysByPlace(space, order, allocate),
+    keys: keys.columns,
     placed: placeElements(inputs, order, allocate),
     tables: tables.map(({ copy, original }) => (copy as ArrayLike<Primitive> | undefined) ?? original), // a copy of numbers or bigints
     reduced,
@@ -144,7 +148,13 @@ function layOutKernel(
     scratch: scratchFor(inputs, pool.size, allocate),
     owns: (buffer) => arena.owns(buffer),
   }
-  return { plan: planKernel(inputs, ir, space, blocks, memory), memory, tables, lanes: [...reduced.values(), ...buffered.values()] }
+  return {
+    plan: planKernel(inputs, ir, space, blocks, memory),
+    memory,
+    keys: keys.gathers,
+    tables,
+    lanes: [...reduced.values(), ...buffered.values()],
+  }
 }
 
 /** Numbers go to the arena once, and are read anew before each pass; other tables travel with the task. */
@@ -159,16 +169,20 @@ function scratchFor({ accumulators }: LoopInputs, workers: number, allocate: All
   return length === 0 ? 0 : allocate('f64', length * workers).byteOffset
 }
 
+interface KeysByPlace {
+  readonly columns: readonly Int32Array[]
+  /** What is still to be put into them. */
+  readonly gathers: readonly Gather[]
+}
+
 /** Key columns in the order of places. */
-function keysByPlace(space: CompiledLoop['space'], order: Int32Array | undefined, allocate: Allocate): readonly Int32Array[] {
-  if (space.kind === 'box' && order !== undefined && space.extents.length > 1) return boxKeys(space.extents, order, allocate)
-  if (space.kind !== 'sparse') return []
-  if (order === undefined) return space.keys
-  return space.keys.map((column) => {
-    const sorted = allocate('i32', order.length) as Int32Array
-    for (let place = 0; place < order.length; place++) sorted[place] = column[order[place] as number] as number // places and positions are inside
-    return sorted
-  })
+function keysByPlace(space: CompiledLoop['space'], order: Int32Array | undefined, allocate: Allocate): KeysByPlace {
+  const isBox = space.kind === 'box' && order !== undefined && space.extents.length > 1
+  if (isBox) return { columns: boxKeys(space.extents, order, allocate), gathers: [] }
+  if (space.kind !== 'sparse') return { columns: [], gathers: [] }
+  if (order === undefined) return { columns: space.keys, gathers: [] }
+  const gathers = space.keys.map((from) => ({ from, order, to: allocate('i32', order.length) as Int32Array }))
+  return { columns: gathers.map(({ to }) => to), gathers }
 }
 
 function boxKeys(extents: readonly number[], order: Int32Array, allocate: Allocate): readonly Int32Array[] {

@@ -14,6 +14,7 @@ import type { BlockSchedule, IterationSpace } from './blockSchedule.ts'
 import { runOnCaller, type ShareResult } from './callerPass.ts'
 import { abortPass, resetClaims } from './claim.ts'
 import { bodyError, wireToError } from './failure.ts'
+import { gather } from './gather.ts'
 import { flushEveryOf, weightOf, widthOf } from './kernelBlocks.ts'
 import { kernelCode } from './kernelCode.ts'
 import { type CutLoop, chooseExecution, estimatedMs, whyOnCaller, workersOf } from './kernelExecution.ts'
@@ -60,6 +61,7 @@ export class KernelLoop extends Prepared {
   #last: PassTimes['last']
   #lastCut: CutLoop | undefined
   #stale = false
+  #hasKeys = false
 
   constructor(inputs: LoopInputs, ir: FunctionIr, space: IterationSpace, resources: LoopResources) {
     super(inputs, space)
@@ -155,7 +157,7 @@ export class KernelLoop extends Prepared {
     const started = performance.now()
     for (const lanes of this.#layout.lanes) resetLanes(lanes)
     for (const { copy, original } of this.#tables) if (original.length > 0) copy?.set(original as never) // numbers of the copy's kind
-    this.#layout.memory.placed?.refresh(this.inputs.over)
+    await this.#place()
     resetClaims(this.#layout.claims)
     const onAbort = (): void => abortPass(this.#layout.claims)
     signal?.addEventListener('abort', onAbort, { once: true })
@@ -176,6 +178,16 @@ export class KernelLoop extends Prepared {
       for (const part of results.flatMap(({ passes }) => passes.flatMap(({ accumulators }) => accumulators)))
         freePart(part, this.#resources.arena)
     }
+  }
+
+  /** Keys and values into the order of the blocks: keys once, values whenever they may have changed. */
+  async #place(): Promise<void> {
+    const { keys, memory } = this.#layout
+    const columns = [...(this.#hasKeys ? [] : keys), ...(memory.placed?.stale(this.inputs.over) ?? [])]
+    if (columns.length === 0) return
+    await gather(columns, this.#resources)
+    this.#hasKeys = true
+    memory.placed?.copied(this.inputs.over)
   }
 
   /** How many passes to run in a row: short ones, if there is nothing to do on this thread between them. */

@@ -13,13 +13,16 @@ import type { Column, TypedArray } from '../../core/column.ts'
 import { MemoryError } from '../../core/errors.ts'
 import type { DType } from '../../core/schema.ts'
 import { ARRAY_OF_DTYPE, type SparseStorage } from '../../core/storage.ts'
+import type { Gather } from './gather.ts'
 import type { LoopInputs } from './loopInputs.ts'
 
 export interface PlacedElements {
   /** The array with its columns by place; its keys are those of the array. */
   readonly storage: SparseStorage
-  /** Copies the values, where they may be others than at the last copy. */
-  readonly refresh: (over: LoopInputs['over']) => void
+  /** What has to be gathered before a pass: nothing while the values are those of the last copy. */
+  readonly stale: (over: LoopInputs['over']) => readonly Gather[]
+  /** Says that it has been. */
+  readonly copied: (over: LoopInputs['over']) => void
 }
 
 /** undefined where elements are read as they are stored: in key order, written by the loop, no plain numbers, or too many for the memory. */
@@ -39,14 +42,17 @@ export function placeElements(
     }),
   )
   if (pairs === undefined) return undefined
+  const versionOf = (now: LoopInputs['over']): string | undefined => (now.kind === 'storage' ? now.version?.() : undefined)
   let copied: string | undefined
   return {
     storage: { ...storage, columns: pairs.map(({ column, placed }) => ({ ...column, values: placed })) },
-    refresh: (now) => {
-      const version = now.kind === 'storage' ? now.version?.() : undefined
-      if (version !== undefined && version === copied) return
-      for (const { values, placed } of pairs) gather(values, order, placed)
-      copied = version
+    stale: (now) => {
+      const version = versionOf(now)
+      if (version !== undefined && version === copied) return []
+      return pairs.map(({ values, placed }) => ({ from: values, order, to: placed }))
+    },
+    copied: (now) => {
+      copied = versionOf(now)
     },
   }
 }
@@ -64,9 +70,4 @@ function withinBudget<T>(make: () => T): T | undefined {
     if (error instanceof MemoryError) return undefined
     throw error
   }
-}
-
-function gather(values: TypedArray, order: Int32Array, placed: TypedArray): void {
-  // places and positions are inside; both arrays hold one type of values
-  for (let place = 0; place < order.length; place++) placed[place] = values[order[place] as number] as never
 }
