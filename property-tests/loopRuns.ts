@@ -2,6 +2,7 @@
 
 import { TaskError } from '../src/core/errors.ts'
 import { CHUNK, combinePairwise } from '../src/core/fixedTree.ts'
+import type { FunctionIr } from '../src/core/functionIr.ts'
 import type { AnalyzedLoop, LoopOptions } from '../src/core/loopSpec.ts'
 import type { DType } from '../src/core/schema.ts'
 import { ARRAY_OF_DTYPE, type DenseStorage, paddedLength, type SparseStorage, type Storage, stridesOf } from '../src/core/storage.ts'
@@ -90,6 +91,40 @@ export function elementsOf(storage: Storage): unknown[] {
   if (storage.kind !== 'dense') return [...(storage.columns[0]?.values ?? [])]
   const size = storage.shape.reduce((product, extent) => product * extent, 1)
   return Array.from({ length: size }, (_, position) => storage.data[indexAt(storage, position)])
+}
+
+/** A loop that nobody has analyzed: its iterations run in their order, on the caller. */
+export function serially(
+  ir: FunctionIr,
+  of: Pick<AnalyzedLoop['spec']['over'], 'kind' | 'extents'>,
+  { options = {}, arrays }: { readonly options?: LoopOptions; readonly arrays: readonly number[] },
+): AnalyzedLoop {
+  return {
+    spec: {
+      body: { original: () => undefined, text: '', span: ir.span, ir, refusals: [] },
+      over: { ...of, rank: ir.keyRank, label: 'elements' },
+      env: {},
+      options,
+    },
+    plan: {
+      order: 'serial',
+      schedule: { kind: 'serial', axes: [], blocks: [], reason: '' },
+      rejected: [],
+      dependences: [],
+      variables: [],
+      accesses: [],
+      kernel: { target: 'js' },
+      execution: { where: 'caller', because: '' },
+      prefetch: [],
+    },
+    schedule: { kind: 'serial' },
+    ir,
+    reducedArrays: [],
+    privateArrays: [],
+    writtenArrays: arrays,
+    writesElement: true,
+    notes: [],
+  }
 }
 
 /** Values as a loop gets them: those of f64 arrays are no whole numbers, so that the order of additions shows. */

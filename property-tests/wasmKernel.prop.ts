@@ -26,7 +26,7 @@ import { type NumericElement, numericBody } from './arbitraries/numericBody.ts'
 import { SWEPT } from './arbitraries/sweepBody.ts'
 
 import { announcedRun } from './lawRuns.ts'
-import { elementsOf, Holding, indexAt, type Machine, startMachine } from './loopRuns.ts'
+import { elementsOf, Holding, indexAt, type Machine, serially, startMachine } from './loopRuns.ts'
 
 setFlagsFromString('--no-liftoff')
 
@@ -296,33 +296,10 @@ function inputsOf({ ir, element, chosen, form, box = BOX }: Case, holding: Holdi
   if (over.kind === 'storage' && over.storage.kind === 'dense' && over.storage.dtype === 'f64') {
     arrays.set('long', { storage: over.storage, array: over.array, label: 'long' })
   }
-  const analyzed: AnalyzedLoop = {
-    spec: {
-      body: { original: () => undefined, text: '', span: ir.span, ir, refusals: [] },
-      over: { kind: over.kind === 'range' ? 'range' : 'table', rank: ir.keyRank, extents: [ITERATIONS], label: 'elements' },
-      env: {},
-      options,
-    },
-    plan: {
-      order: 'serial',
-      schedule: { kind: 'serial', axes: [], blocks: [], reason: '' },
-      rejected: [],
-      dependences: [],
-      variables: [],
-      accesses: [],
-      kernel: { target: 'js' },
-      execution: { where: 'caller', because: '' },
-      prefetch: [],
-    },
-    // Blocks run in key order here, whatever the body depends on.
-    schedule: options.partitions === undefined ? { kind: 'serial' } : { kind: 'independent' },
-    ir,
-    reducedArrays: [],
-    privateArrays: [],
-    writtenArrays: [0, ...[...arrays.values()].map(({ array }) => array)],
-    writesElement: true,
-    notes: [],
-  }
+  const kind = over.kind === 'range' ? 'range' : 'table'
+  const serial = serially(ir, { kind, extents: [ITERATIONS] }, { options, arrays: [0, ...[...arrays.values()].map(({ array }) => array)] })
+  // Blocks run in key order here, whatever the body depends on.
+  const analyzed: AnalyzedLoop = options.partitions === undefined ? serial : { ...serial, schedule: { kind: 'independent' } }
   const accumulators = new Map([
     ['sum', 'sum'],
     ['least', 'min'],

@@ -7,18 +7,18 @@ import type { Span } from '../../core/span.ts'
 import { type Control, LOG2_BYTES, loadOf, shifted, sumOf } from './wasmCode.ts'
 import { type Code, type GrowingCode, I, OP } from './wasmEncoder.ts'
 import { asBool, BOOL, heldAs, NotCompiled, type Value } from './wasmTypes.ts'
-import { FROM, type KernelWriter, SCRATCH } from './wasmWriter.ts'
+import { FROM, type KernelWriter, SCRATCH, TO } from './wasmWriter.ts'
 
 /** Values of a sum that the scratch block holds before they are handed over. */
 export const LOG_CAPACITY = 4096
 
-/** Where iterations have places in memory: the position and the key of this one. */
-export function placeStart(w: KernelWriter): Code {
+/** Where iterations have places in memory: the position and the key of the one whose place a local holds. */
+export function placeStart(w: KernelWriter, place: number = FROM): Code {
   const { shape } = w.target
   const code: GrowingCode = []
-  const at = [I.localGet(FROM), I.i32Const(2), OP.i32Shl]
+  const at = [I.localGet(place), I.i32Const(2), OP.i32Shl]
   if (shape.permuted) code.push(w.global('order'), ...at, OP.i32Add, I.memory(OP.i32Load))
-  else code.push(I.localGet(FROM))
+  else code.push(I.localGet(place))
   code.push(I.localSet(w.position))
   for (const [axis, slot] of w.keys.entries()) {
     if (shape.space === 'rows') code.push(I.localGet(w.position))
@@ -26,6 +26,47 @@ export function placeStart(w: KernelWriter): Code {
     code.push(I.localSet(slot))
   }
   return code
+}
+
+/** The iteration after this one, as code that runs ahead finds it. */
+export interface NextIteration {
+  /** Whether there is one. */
+  readonly exists: Code
+  /** Locals for its keys, and for where its elements lie. */
+  readonly keys: readonly number[]
+  readonly position: number
+  /** Sets them, where the writer has them. */
+  readonly start: () => Code
+  /** Makes it this one, but for its elements and locals. */
+  readonly step: () => Code
+}
+
+/** The iteration of the next place. */
+export function nextPlace(w: KernelWriter): NextIteration {
+  const [place, position, keys] = [w.declare('i32'), w.declare('i32'), w.keys.map(() => w.declare('i32'))]
+  const taken = (from: number, to: number): Code => [I.localGet(from), I.localSet(to)]
+  return {
+    exists: [I.localGet(FROM), I.i32Const(1), OP.i32Add, I.localTee(place), I.localGet(TO), OP.i32LtS],
+    ...{ keys, position },
+    start: () => placeStart(w, place),
+    step: () => [
+      ...[taken(place, FROM), taken(position, w.position)],
+      ...w.keys.map((slot, axis) => taken(keys[axis] ?? slot, slot)),
+      rowStart(w),
+    ],
+  }
+}
+
+/** The iteration of a run after the one whose key `slot` holds; the run ends at what `limit` holds. */
+export function nextInRun(w: KernelWriter, slot: number, limit: number): NextIteration {
+  const ahead = w.declare('i32')
+  return {
+    exists: [I.localGet(slot), I.i32Const(1), OP.i32Add, I.localTee(ahead), I.localGet(limit), OP.i32LtS],
+    keys: w.keys.map((key) => (key === slot ? ahead : key)),
+    position: w.position === slot ? ahead : w.position,
+    start: () => [],
+    step: () => [I.localGet(ahead), I.localSet(slot)],
+  }
 }
 
 /** The elements of the iteration that the body uses. */

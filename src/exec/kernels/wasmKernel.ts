@@ -12,9 +12,10 @@ import type { LoopFate, ThrownError, WasmTarget } from './wasmCode.ts'
 import { withElementBounds } from './wasmElementBounds.ts'
 import { type Code, I, type Import, moduleBytes, OP } from './wasmEncoder.ts'
 import { condition, expression } from './wasmExpressions.ts'
-import { accumulatorEnd, accumulatorStart, elementStart, placeStart, rowStart, stepped } from './wasmIteration.ts'
+import { accumulatorEnd, accumulatorStart, elementStart, nextPlace, placeStart, rowStart, stepped } from './wasmIteration.ts'
 import { assignedIn } from './wasmLocals.ts'
 import { namesOf } from './wasmNames.ts'
+import { overlappedBody } from './wasmOverlap.ts'
 import { runs } from './wasmRuns.ts'
 import { block } from './wasmStatements.ts'
 import type { LocalNames } from './wasmText.ts'
@@ -81,7 +82,7 @@ function moduleOf(w: KernelWriter, body: Code): WasmCode {
 /** Place by place. */
 function places(w: KernelWriter): Code {
   w.control.push({ kind: 'other' }, { kind: 'other' }, { kind: 'iteration' })
-  const body = w.block(w.target.ir.body)
+  const body = overlappedBody(w, w.target.ir.body, nextPlace(w))
   return [
     ...[...I.block(), ...I.loop, ...I.localGet(FROM), ...I.localGet(TO), OP.i32GeS, ...I.brIf(1)],
     ...[...placeStart(w), ...elementStart(w), ...rowStart(w), ...I.block(), ...body, OP.end],

@@ -7,8 +7,9 @@
 import { type Expr, expressionsOf, visitExpr, visitStmts } from '../../core/functionIr.ts'
 import { hasLoop } from '../../core/irFacts.ts'
 import { type Code, I, OP } from './wasmEncoder.ts'
-import { elementStart, nextRun, rowStart, stepped, turning } from './wasmIteration.ts'
+import { elementStart, nextInRun, nextRun, rowStart, stepped, turning } from './wasmIteration.ts'
 import { fastLoop, type InnerLoop, nestedRun, type Turns } from './wasmLoops.ts'
+import { overlappedBody } from './wasmOverlap.ts'
 import { rowPairs } from './wasmRowPairs.ts'
 import type { WasmType } from './wasmTypes.ts'
 import { FROM, type KernelWriter, TO } from './wasmWriter.ts'
@@ -66,6 +67,7 @@ function runOf(w: KernelWriter, slot: number, limit: number): Run {
   const held: WasmType = { kind: 'i32', low: 0, high: extent }
   noteElements(w)
   const test = [I.localGet(slot), I.localGet(limit), OP.i32LtS]
+  const isNested = hasLoop(ir.body)
   const turns = ({ before = [], after = [], body = ir.body }: Turns): Code => [
     before,
     turning(
@@ -74,7 +76,7 @@ function runOf(w: KernelWriter, slot: number, limit: number): Run {
       {
         first: true,
         test: () => test,
-        body: () => [elementStart(w), w.block(body)],
+        body: () => [elementStart(w), isNested ? overlappedBody(w, body, nextInRun(w, slot, limit)) : w.block(body)],
         update: () => [after, stepped(slot, 1)],
       },
     ),
@@ -91,7 +93,7 @@ function runOf(w: KernelWriter, slot: number, limit: number): Run {
     turns,
     zeroSums: new Set(),
   }
-  return { loop, code: hasLoop(ir.body) ? nestedRun(w, loop) : (fastLoop(w, loop) ?? turns({})) }
+  return { loop, code: isNested ? nestedRun(w, loop) : (fastLoop(w, loop) ?? turns({})) }
 }
 
 /** The elements that the body uses are loaded where an iteration starts: before the body is written they must be known. */

@@ -7,13 +7,13 @@ import { type Mode, Scalar } from './wasmLanes.ts'
 import { readsIn } from './wasmLocals.ts'
 import type { KernelWriter } from './wasmWriter.ts'
 
-/** Locals around the loop that its turns only add to; throws `Scalar` where one is more than that. */
-export function sumsOf(w: KernelWriter, body: readonly Stmt[], mode: Mode): readonly string[] {
+/** Locals around the loop that its turns only add to, in any order or in their own; throws `Scalar` where one is more than that. */
+export function sumsOf(w: KernelWriter, body: readonly Stmt[], mode: Mode, isInOrder: boolean): readonly string[] {
   const sums: string[] = []
   const declared = new Set(body.flatMap((stmt) => (stmt.kind === 'Let' ? [stmt.local] : [])))
   for (const stmt of body) {
     if (stmt.kind !== 'Assign' || declared.has(stmt.local)) continue
-    if (w.precision === 'exact') throw new Scalar('it adds in order')
+    if (w.precision === 'exact' && !isInOrder) throw new Scalar('it adds in order')
     const others = body.filter((other) => other !== stmt)
     const term = termOf(stmt)
     const used = (expr: Expr): boolean => {
@@ -55,6 +55,13 @@ export function combinedSum(w: KernelWriter, mode: Mode, { local, vectors, isFir
   const total = isSingle ? [lanes, narrow, OP.f64PromoteF32] : lanes
   const slot = w.slotOf(local)
   return [code, isFirst ? total : [I.localGet(slot), total, OP.f64Add], I.localSet(slot)]
+}
+
+/** Adds the lanes of a vector of two doubles to the local, first the first. */
+export function addedInOrder(w: KernelWriter, local: string, operator: '+' | '-', vector: Code): Code {
+  const [slot, term] = [w.slotOf(local), w.declare('v128')]
+  const lane = (i: number): Code => [I.localGet(term), I.simdLane(SIMD.f64ExtractLane, i), operator === '+' ? OP.f64Add : OP.f64Sub]
+  return [vector, I.localSet(term), I.localGet(slot), lane(0), lane(1), I.localSet(slot)]
 }
 
 /** Additions and subtractions of f64 and of f32 lanes. */

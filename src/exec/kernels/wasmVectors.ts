@@ -39,7 +39,7 @@ import { singleOf } from './wasmSingles.ts'
 import { BOOL, HIGHEST, type Value } from './wasmTypes.ts'
 import { type Turn, type VectorScope, vectorCondition, vectorExpr } from './wasmVectorExpressions.ts'
 import { checkLanes } from './wasmVectorMemory.ts'
-import { ADD, combinedSum, sizeOf, sumsOf, termOf, usesElement } from './wasmVectorSums.ts'
+import { ADD, addedInOrder, combinedSum, sizeOf, sumsOf, termOf, usesElement } from './wasmVectorSums.ts'
 import type { KernelWriter } from './wasmWriter.ts'
 
 const UNROLLED = 4
@@ -110,6 +110,27 @@ export function vectorNest(
   return because
 }
 
+/** What a store of one loop hands to loads of another that runs beside it, turn by turn: the element that both have. */
+export interface HandedOver {
+  readonly write: object
+  readonly reads: ReadonlySet<object>
+  /** The element as a load would give it, when it is stored. */
+  element?: Vector
+}
+
+/** A loop's turns in lanes of two doubles, for loops that run side by side. */
+export interface LaneTurns {
+  /** Code before the first turn. */
+  readonly before: Code
+  /** The vector of turns that so many vectors lie before; sums are added in order. */
+  readonly turn: (copy: number, handed: HandedOver | undefined) => Code
+}
+
+/** Throws `Scalar` where there are no such lanes. */
+export function laneTurns(w: KernelWriter, loop: InnerLoop, accesses: ReadonlyMap<object, Access>, turning: Turning): LaneTurns {
+  return new VectorWriter(w, { loop, accesses, turning, mode: 'f64', isInOrder: true }).turns()
+}
+
 /** The modes worth trying, best first. */
 function modesOf(w: KernelWriter, { isRun }: InnerLoop, accesses: ReadonlyMap<object, Access>, areChecked: boolean): readonly Mode[] {
   const dtypes = new Set([...accesses.values()].filter(({ axis }) => axis >= 0).map(({ dtype }) => dtype))
@@ -124,6 +145,8 @@ interface Vectors {
   readonly accesses: ReadonlyMap<object, Access> | 'nest'
   readonly turning: Turning
   readonly mode: Mode
+  /** Whether sums are added in order, lane by lane. */
+  readonly isInOrder?: boolean
 }
 
 function newTurn(): Turn {
@@ -150,10 +173,13 @@ class VectorWriter implements Constants, VectorScope {
   #count: number
   #branches = false
   #gathers = false
+  readonly #isInOrder: boolean
+  #handed: HandedOver | undefined
 
-  constructor(w: KernelWriter, { loop, accesses, turning, mode }: Vectors) {
+  constructor(w: KernelWriter, { loop, accesses, turning, mode, isInOrder = false }: Vectors) {
     this.w = w
     this.mode = mode
+    this.#isInOrder = isInOrder
     this.#loop = loop
     this.#accesses = accesses === 'nest' ? new Nest(w, loop, this.#before) : accesses
     this.turning = this.#accesses instanceof Nest ? this.#accesses.turning : turning
@@ -190,6 +216,15 @@ class VectorWriter implements Constants, VectorScope {
     return [this.#before, unrolled, single, rest, ...sums]
   }
 
+  turns(): LaneTurns {
+    this.#findSums()
+    const turn = (copy: number, handed: HandedOver | undefined): Code => {
+      this.#handed = handed
+      return this.#turnOf(copy)
+    }
+    return { before: this.#before, turn }
+  }
+
   #combined(local: string, vectors: readonly number[]): Code {
     const isFirst = this.#loop.zeroSums.has(local)
     const single = isFirst && this.mode === 'f32' ? this.w.declare('f32') : undefined
@@ -210,7 +245,11 @@ class VectorWriter implements Constants, VectorScope {
 
   #findSums(): void {
     if (this.#accesses instanceof Nest) return
-    for (const local of sumsOf(this.w, this.#loop.body, this.mode)) {
+    for (const local of sumsOf(this.w, this.#loop.body, this.mode, this.#isInOrder)) {
+      if (this.#isInOrder) {
+        this.#sums.set(local, [])
+        continue
+      }
       const vectors = Array.from({ length: UNROLLED }, () => this.w.declare('v128'))
       for (const slot of vectors) this.#before.push(I.f64Const(0), I.simd(SIMD.f64Splat), I.localSet(slot))
       this.#sums.set(local, vectors)
@@ -283,14 +322,17 @@ class VectorWriter implements Constants, VectorScope {
         if (stmt.init === undefined) throw new Scalar(`${stmt.local} has no first value`)
         return this.#set(stmt.local, this.expr(stmt.init))
       case 'Assign': {
-        const sum = this.#sums.get(stmt.local)?.[this.#copy]
-        if (sum === undefined) {
+        const vectors = this.#sums.get(stmt.local)
+        if (vectors === undefined) {
           if (!this.#turn.locals.has(stmt.local)) throw new Scalar(`${stmt.local} changes`)
           return this.#set(stmt.local, this.expr(stmt.value))
         }
         const term = termOf(stmt)
         if (term === undefined || this.#turn.alive !== undefined) throw new Scalar(`${stmt.local} is no sum`)
-        const code = [I.localGet(sum), asFloat(this, this.expr(term.value))]
+        const value = asFloat(this, this.expr(term.value))
+        const sum = vectors[this.#copy]
+        if (sum === undefined) return addedInOrder(this.w, stmt.local, term.operator, value)
+        const code = [I.localGet(sum), value]
         return [code, I.simd(ADD[term.operator][this.mode === 'f32' ? 1 : 0]), I.localSet(sum)]
       }
       case 'Write':
@@ -386,7 +428,10 @@ class VectorWriter implements Constants, VectorScope {
   #store(node: object, value: Vector): Code {
     const { dtype, known, stride, axis } = this.#access(node)
     if (axis < 0) throw new Scalar('lanes write one element')
-    return stride === undefined ? this.#storeAt(dtype, known.code(), known.offset, value) : this.#storeLanes(dtype, known, stride, value)
+    const handed = this.#handed?.write === node ? this.#handed : undefined
+    return stride === undefined
+      ? this.#storeAt(dtype, known.code(), known.offset, value, handed)
+      : this.#storeLanes(dtype, known, stride, value)
   }
 
   /** Lane by lane. */
@@ -401,10 +446,14 @@ class VectorWriter implements Constants, VectorScope {
     return [storedLanes(this, dtype, value, old, this.#active()), I.localSet(slot), ...stores]
   }
 
-  #storeAt(dtype: Access['dtype'], address: Code, start: number, value: Vector): Code {
+  #storeAt(dtype: Access['dtype'], address: Code, start: number, value: Vector, handed?: HandedOver): Code {
     const offset = start + ((this.#copy * this.#count) << LOG2_BYTES[dtype])
     const old = rawLoad(dtype, this.#count, address, offset)
-    return rawStore(dtype, this.#count, address, storedLanes(this, dtype, value, old, this.#active()), offset)
+    const raw = storedLanes(this, dtype, value, old, this.#active())
+    if (handed === undefined) return rawStore(dtype, this.#count, address, raw, offset)
+    const slot = this.w.declare('v128')
+    handed.element = loadedLanes(this, dtype, I.localGet(slot))
+    return [raw, I.localSet(slot), rawStore(dtype, this.#count, address, I.localGet(slot), offset)]
   }
 
   #returned(value: Expr): Code {
@@ -460,6 +509,7 @@ class VectorWriter implements Constants, VectorScope {
   }
 
   read(node: object): Vector {
+    if (this.#handed?.element !== undefined && this.#handed.reads.has(node)) return this.#handed.element
     const access = this.#access(node)
     const { dtype, known, axis } = access
     if (this.#accesses instanceof Nest) {

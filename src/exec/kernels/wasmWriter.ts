@@ -61,12 +61,12 @@ export class KernelWriter {
   readonly imports: Import[] = []
   readonly importNumbers: Map<string, number> = new Map()
   readonly declared: ValueType[] = []
-  readonly slots: Map<string, number> = new Map()
+  slots: Map<string, number> = new Map()
   readonly globals: Map<string, number> = new Map()
   /** Code before the loop over iterations. */
   readonly prologue: GrowingCode = []
   readonly rowBases: Map<string, { readonly slot: number; readonly code: Code }> = new Map()
-  readonly columns: Map<number, { readonly slot: number; readonly value: WasmType }> = new Map()
+  columns: Map<number, { readonly slot: number; readonly value: WasmType }> = new Map()
   readonly errors: ThrownError[] = []
   readonly control: Control[] = []
   readonly unset: ReadonlySet<string>

@@ -1,0 +1,282 @@
+/**
+ * The end of an iteration beside the beginning of the next one, in exact precision: a loop that updates rows, and the sum in
+ * order that the next iteration begins with, are one loop over their common index. The sum's additions wait for each other;
+ * meanwhile the update's lanes compute.
+ *
+ *     for t: p = 0;  for k: p += w[k] * h[k];  e = x - p;  for k: w[k] = f(w[k], e, h[k])
+ *
+ *     becomes   p of the first;  for t: e = x - p;  p' = 0;  for k: w[k] = f(w[k], e, h[k]);  p' += w'[k] * h'[k]
+ *
+ * where w' and h' are the rows of iteration t + 1. Where that may be is in `wasmOverlapParts.ts`. Whether what the sum reaches
+ * is inside is asked for the next iteration before the two run together; where it is not, this iteration ends by itself, and
+ * the next one begins by itself, and fails as it always did.
+ */
+import type { Stmt } from '../../core/functionIr.ts'
+import { changedIn } from '../../core/irFacts.ts'
+import { placeText } from '../../core/span.ts'
+import { countedRange } from './wasmCounted.ts'
+import { type Code, I, OP } from './wasmEncoder.ts'
+import { elementStart, type NextIteration, stepped, turning } from './wasmIteration.ts'
+import { LANES, Scalar } from './wasmLanes.ts'
+import { type Access, accessesOf, hoistedAccesses, type LoopIndex, type Turning } from './wasmLoopAccess.ts'
+import type { InnerLoop } from './wasmLoops.ts'
+import { type CountedFor, meetAtIndex, type Parts, partsOf } from './wasmOverlapParts.ts'
+import type { WasmType } from './wasmTypes.ts'
+import { sizeOf } from './wasmVectorSums.ts'
+import { type HandedOver, type LaneTurns, laneTurns } from './wasmVectors.ts'
+import type { KernelWriter } from './wasmWriter.ts'
+
+/** Vectors of turns that follow one another without a question whether another one is left. */
+const UNROLLED = 4
+/** Both loops of more statements and operations fill the registers alone. */
+const MOST_UNROLLED = 60
+/** So many ways in which rows of the next iteration may be rows of this one have code of their own. */
+const MOST_SHARED = 2
+
+/** The body of an iteration; where it may be, in a loop that ends an iteration while it begins the next. */
+export function overlappedBody(w: KernelWriter, body: readonly Stmt[], next: NextIteration): Code {
+  const parts = w.isDraft || w.precision !== 'exact' ? undefined : partsOf(w, body)
+  if (parts === undefined) return w.block(body)
+  const { head, sum, middle, update, tail } = parts
+  const begin = w.block([...head, sum, ...middle])
+  const end = w.block([update, ...tail])
+  const { length } = w.loops
+  const { vectorized } = w
+  const inside = { kind: 'other' } as const
+  w.control.push(inside, inside)
+  const steady = attempted(() => steadyState(w, parts, next))
+  w.control.length -= 2
+  w.loops.length = length
+  w.vectorized = vectorized
+  if (steady === undefined) return [begin, end]
+  w.simd = true
+  const place = placeText(sum.span)
+  const at = w.loops.findIndex((fate) => fate.place === place)
+  const fate = w.loops[at]
+  if (fate !== undefined) w.loops[at] = { ...fate, text: `${fate.text}, beside the update of the iteration before` }
+  return [begin, I.loop, I.block(), steady, I.br(1), OP.end, OP.end, end]
+}
+
+/** Undefined where lanes do not suit it. */
+function attempted(write: () => Code | undefined): Code | undefined {
+  try {
+    return write()
+  } catch (error) {
+    if (error instanceof Scalar) return undefined
+    throw error
+  }
+}
+
+/** From the end of this iteration to where the next one's update is due; it leaves its block where the two are to run apart. */
+function steadyState(w: KernelWriter, parts: Parts, next: NextIteration): Code | undefined {
+  const { head, sum, middle, update, tail } = parts
+  const slot = w.slotOf(update.counted.local)
+  const limit = w.declare('i32')
+  const [ofUpdate, ofSum] = [indexOf(w, update, slot), indexOf(w, sum, slot)]
+  if (ofUpdate === undefined || ofSum === undefined) return undefined
+  const own = new Set(changedIn(head))
+  const ahead: Ahead = {
+    ...{ keys: next.keys, position: next.position, columns: new Map() },
+    slots: new Map([...[...w.slots].filter(([name]) => !own.has(name)), [sum.counted.local, slot]]),
+  }
+  const ended = loopParts(w, update, ofUpdate, limit)
+  const begun = asNext(w, ahead, () => {
+    const code = headCode(w, head)
+    const loop = loopParts(w, sum, ofSum, limit)
+    return code && loop && { ...loop, head: code }
+  })
+  if (ended === undefined || begun === undefined || !meetAtIndex(begun.accesses, ended.accesses)) return undefined
+  const together: Together = { w, ahead, slot, limit, ended, begun }
+  const vectors = sideBySide(together, sizeOf([...update.body, ...sum.body]) <= MOST_UNROLLED ? UNROLLED : 1)
+  const checks = [...ended.checks, ...begun.checks]
+  const from = w.expr(update.counted.from).code
+  const to = w.expr(update.counted.to).code
+  const last = lastTurn(together, update, sum)
+  // Elements are known when all is written that uses them.
+  const start = asNext(w, ahead, () => [next.start(), elementStart(w)])
+  const finish = w.block(tail)
+  const taken = [...own].flatMap((name) => {
+    const [to, from] = [w.slots.get(name), ahead.slots.get(name)]
+    return to === undefined || from === undefined ? [] : [I.localGet(from), I.localSet(to)]
+  })
+  const resumed = w.block(middle)
+  return [
+    ...[next.exists, OP.i32Eqz, I.brIf(0), start, begun.head],
+    ...[from, I.localSet(slot), to, I.localSet(limit), ended.setup, begun.setup],
+    ...checks.map((check) => [check, OP.i32Eqz, I.brIf(0)]),
+    ...[ended.turns.before, begun.turns.before, vectors, last],
+    ...[finish, next.step(), columnsTaken(w, ahead), taken, resumed],
+  ]
+}
+
+/** What of the writer belongs to an iteration. */
+interface Ahead {
+  readonly keys: readonly number[]
+  readonly position: number
+  readonly columns: KernelWriter['columns']
+  readonly slots: KernelWriter['slots']
+}
+
+/** `write` writes code of the next iteration. */
+function asNext<T>(w: KernelWriter, next: Ahead, write: () => T): T {
+  const { keys, position, columns, slots } = w
+  Object.assign(w, next)
+  try {
+    return write()
+  } finally {
+    Object.assign(w, { keys, position, columns, slots })
+  }
+}
+
+/** The elements of the next iteration, that was read ahead as far as it was needed. */
+function columnsTaken(w: KernelWriter, ahead: Ahead): Code {
+  const { columns } = w
+  const isAhead = ([column]: readonly [number, unknown]): boolean => ahead.columns.has(column)
+  const taken = [...columns].flatMap(([column, { slot }]) => {
+    const from = ahead.columns.get(column)
+    return from === undefined ? [] : [I.localGet(from.slot), I.localSet(slot)]
+  })
+  w.columns = new Map([...columns].filter((column) => !isAhead(column)))
+  const loaded = elementStart(w)
+  w.columns = columns
+  return [loaded, taken]
+}
+
+function indexOf(w: KernelWriter, { counted }: CountedFor, slot: number): LoopIndex | undefined {
+  const range = countedRange(w, counted)
+  if (range === undefined || w.locals.get(counted.local)?.kind !== 'i32') return undefined
+  return { slot, ...range, is: (expr) => expr.kind === 'Local' && expr.name === counted.local }
+}
+
+/** Statements that write nothing, one by one; each leaves the block before it where an access of it is not inside. */
+function headCode(w: KernelWriter, head: readonly Stmt[]): Code | undefined {
+  const nowhere: LoopIndex = { slot: 0, seen: NOTHING, held: NOTHING, is: () => false }
+  const code: Code[] = []
+  for (const stmt of head) {
+    const found = accessesOf([stmt])
+    const range = { limit: 0, step: 1 }
+    const { accesses, setup, checks } = hoistedAccesses(w, found, { index: nowhere, isRun: false, changed: new Set() }, range)
+    if (accesses.size < found.length) return undefined
+    code.push(
+      checks.map((check) => [check, OP.i32Eqz, I.brIf(0)]),
+      setup,
+      knowing(w, accesses, () => w.block([stmt])),
+    )
+  }
+  return code
+}
+
+const NOTHING: WasmType = { kind: 'i32', low: 0, high: 0 }
+
+/** `write` writes code whose accesses are checked. */
+function knowing(w: KernelWriter, accesses: ReadonlyMap<object, Access>, write: () => Code): Code {
+  const { known } = w
+  w.known = new Map([...known, ...[...accesses].map(([node, access]) => [node, access.known] as const)])
+  const code = write()
+  w.known = known
+  return code
+}
+
+interface LoopParts {
+  readonly index: LoopIndex
+  readonly accesses: ReadonlyMap<object, Access>
+  readonly setup: Code
+  readonly checks: readonly Code[]
+  readonly turns: LaneTurns
+}
+
+function loopParts(w: KernelWriter, stmt: CountedFor, index: LoopIndex, limit: number): LoopParts | undefined {
+  const { body } = stmt
+  const turning: Turning = { index, isRun: false, changed: changedIn(body) }
+  const found = accessesOf(body)
+  const { accesses, setup, checks } = hoistedAccesses(w, found, turning, { limit, step: 1 })
+  // Lanes of doubles are the best there are where fractions are among the elements.
+  const isOfFractions = [...accesses.values()].some(({ dtype }) => dtype === 'f64' || dtype === 'f32')
+  if (accesses.size < found.length || !isOfFractions) return undefined
+  const loop: InnerLoop = {
+    ...{ name: '', body, source: [stmt], step: 1, index, limit, isRun: false },
+    turns: () => [],
+    zeroSums: new Set(),
+  }
+  return { index, accesses, setup, checks, turns: laneTurns(w, loop, accesses, turning) }
+}
+
+interface Together {
+  readonly w: KernelWriter
+  readonly ahead: Ahead
+  readonly slot: number
+  readonly limit: number
+  readonly ended: LoopParts
+  readonly begun: LoopParts
+}
+
+/** Turns of both loops, as long as whole vectors are left. */
+function sideBySide({ w, ahead, slot, limit, ended, begun }: Together, copies: number): Code {
+  const turns = (count: number, handed?: HandedOver): Code => {
+    const step = count * LANES.f64
+    const enough = [I.localGet(limit), I.localGet(slot), OP.i32Sub, I.i32Const(step), OP.i32GeS]
+    const body = Array.from({ length: count }, (_, copy) => [
+      ended.turns.turn(copy, handed),
+      asNext(w, ahead, () => begun.turns.turn(copy, handed)),
+    ])
+    return [enough, I.if(), I.loop, body, stepped(slot, step), enough, I.brIf(0), OP.end, OP.end]
+  }
+  const first = sharedRows(ended.accesses, begun.accesses).reduceRight<Code>(
+    (otherwise, { isShared, handed }) => [isShared, I.if(), turns(copies, handed), OP.else, otherwise, OP.end],
+    turns(copies),
+  )
+  return [first, copies === 1 ? [] : turns(1)]
+}
+
+/** Where the next iteration's row is one that this iteration writes, its elements need not go through the memory. */
+function sharedRows(
+  ended: ReadonlyMap<object, Access>,
+  begun: ReadonlyMap<object, Access>,
+): readonly { readonly isShared: Code; readonly handed: HandedOver }[] {
+  const writes = [...ended.values()].filter(({ kind }) => kind !== 'read')
+  const single = writes.filter(({ memory }) => writes.filter((write) => write.memory === memory).length === 1)
+  const reads = [...begun.values()]
+  const shared = single.flatMap((write) => {
+    const rows = new Set(reads.flatMap(({ memory, row }) => (memory === write.memory ? [row] : [])))
+    return [...rows].flatMap((row) => {
+      const same = reads.filter((read) => read.memory === write.memory && read.row === row)
+      const [one] = same
+      if (one === undefined) return []
+      return [
+        {
+          isShared: [firstAddress(one), firstAddress(write), OP.i32Eq],
+          handed: { write: write.node, reads: new Set(same.map(({ node }) => node)) },
+        },
+      ]
+    })
+  })
+  return shared.slice(0, MOST_SHARED)
+}
+
+/** The address of the element at index 0. */
+function firstAddress({ at }: Access): Code {
+  const { code, offset } = at(0)
+  return offset === 0 ? code() : [code(), I.i32Const(offset), OP.i32Add]
+}
+
+/** The turns that are left, one by one. */
+function lastTurn({ w, ahead, slot, limit, ended, begun }: Together, update: CountedFor, sum: CountedFor): Code {
+  const test = [I.localGet(slot), I.localGet(limit), OP.i32LtS]
+  const turnOf = ({ counted, body }: CountedFor, { index, accesses }: LoopParts): Code => {
+    const held = w.locals.get(counted.local)
+    w.locals.set(counted.local, index.seen)
+    const code = knowing(w, accesses, () => w.block(body))
+    if (held !== undefined) w.locals.set(counted.local, held)
+    return code
+  }
+  return turning(
+    w,
+    { kind: 'next', label: update.label },
+    {
+      first: true,
+      test: () => test,
+      body: () => turnOf(update, ended),
+      update: () => [asNext(w, ahead, () => turnOf(sum, begun)), stepped(slot, 1)],
+    },
+  )
+}
