@@ -59,13 +59,21 @@ for (const element of ['none', 'box', 'number'] as const) {
 test('sweeps over keys of two axes do what the JavaScript kernel and the IR do', () =>
   exactlyAsIr('box', numericBody('box', 'sweep'), { 'two rows at a time': 0.3 }, { box: SWEPT, passes: 2 }))
 
+test('turns of a loop that add to one row do what the JavaScript kernel and the IR do', () =>
+  exactlyAsIr('none', numericBody('none', 'jam'), { 'for 4 turns of': 0.1, 'for 2 turns of': 0.2 }))
+
 test('in fast precision a WebAssembly kernel does the same wherever its iterations are cut', async () => {
   let singles = 0
   const picks = fc.array(fc.nat(SPECIAL_NUMBERS.length - 1), { minLength: ITERATIONS, maxLength: ITERATIONS })
   const elements = fc.constantFrom<NumericElement>('none', 'box', 'number')
   const body = elements.chain((element) =>
     fc
-      .oneof(numericBody(element), { weight: 2, arbitrary: numericBody(element, 'single') }, numericBody(element, 'nest'))
+      .oneof(
+        numericBody(element),
+        { weight: 2, arbitrary: numericBody(element, 'single') },
+        numericBody(element, 'nest'),
+        numericBody(element, 'jam'),
+      )
       .map((ir) => ({ ir, element })),
   )
   await fc.assert(

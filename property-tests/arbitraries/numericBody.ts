@@ -7,6 +7,7 @@ import fc from 'fast-check'
 import type { Builtin, Expr, FunctionIr, Stmt } from '../../src/core/functionIr.ts'
 import { boundStatements } from './boundLoop.ts'
 import { binary, branch, choice, key, literal, local, span } from './irNodes.ts'
+import { jamStatements } from './jamBody.ts'
 import { SPECIAL_NUMBERS } from './kernelBody.ts'
 import { laneStatements, rowsInside, rowsOf } from './laneBody.ts'
 import { nestStatements } from './nestBody.ts'
@@ -310,8 +311,9 @@ function nestBody(element: NumericElement): fc.Arbitrary<readonly Stmt[]> {
  * single: that with arrays of f32 alone, along the iterations.
  * nest: loops inside that become lanes with the iterations, and loops that end at elements.
  * sweep: over two keys, elements from those around them.
+ * jam: a loop that adds to one row again and again.
  */
-type Form = 'any' | 'lanes' | 'single' | 'nest' | 'sweep'
+type Form = 'any' | 'lanes' | 'single' | 'nest' | 'sweep' | 'jam'
 
 /** A body over an element of this kind. */
 export function numericBody(element: NumericElement, form: Form = 'any'): fc.Arbitrary<FunctionIr> {
@@ -324,12 +326,14 @@ export function numericBody(element: NumericElement, form: Form = 'any'): fc.Arb
         ? nestBody(element)
         : form === 'sweep'
           ? sweepStatements(LOCALS)
-          : form === 'lanes'
-            ? fc.oneof(
-                { weight: 3, arbitrary: rowLoop(scope, 1, true).map((loop) => [loop]) },
-                { weight: 2, arbitrary: runBody(element, form) },
-              )
-            : fc.oneof({ weight: 3, arbitrary: statements(scope, 2) }, { weight: 2, arbitrary: runBody(element) })
+          : form === 'jam'
+            ? jamStatements(key(0), LOCALS)
+            : form === 'lanes'
+              ? fc.oneof(
+                  { weight: 3, arbitrary: rowLoop(scope, 1, true).map((loop) => [loop]) },
+                  { weight: 2, arbitrary: runBody(element, form) },
+                )
+              : fc.oneof({ weight: 3, arbitrary: statements(scope, 2) }, { weight: 2, arbitrary: runBody(element) })
   return fc.tuple(body, parameters).map(([body, [rate, count, yes]]) => ({
     name: 'body',
     span,

@@ -54,6 +54,8 @@ export interface InnerLoop {
   readonly few?: FewTurns | undefined
   /** Sums that are 0 where the loop begins, and change nowhere else. */
   readonly zeroSums: ReadonlySet<string>
+  /** How many vectors are computed at a time, where it is not what the size of the body says. */
+  readonly vectors?: number
 }
 
 /** A counted loop after its index has its first value; undefined when nothing is gained. */

@@ -9,6 +9,7 @@ import { loadBits, loadOf, reloaded, storeOf } from './wasmCode.ts'
 import { countedRange } from './wasmCounted.ts'
 import { type Code, I, isEmpty, OP } from './wasmEncoder.ts'
 import { columnAddress, LOG_CAPACITY, logOffset, stepped, turning } from './wasmIteration.ts'
+import { jammedFor } from './wasmJam.ts'
 import { fastFor, type Turns } from './wasmLoops.ts'
 import { singleOf } from './wasmSingles.ts'
 import {
@@ -104,7 +105,8 @@ function loop(w: KernelWriter, stmt: For): Code {
   if (range === undefined || w.locals.get(counted.local)?.kind !== 'i32') return [init, plainLoop(w, stmt)]
   const is = (expr: Expr): boolean => expr.kind === 'Local' && expr.name === counted.local
   const turns = (known: Turns): Code => plainLoop(w, stmt, known.seen ?? range.seen, known)
-  return [init, fastFor(w, stmt, { slot, is, ...range }, turns) ?? turns({})]
+  const fast = fastFor(w, stmt, { slot, is, ...range }, turns) ?? jammedFor(w, stmt, { slot, range }, () => turns({}))
+  return [init, fast ?? turns({})]
 }
 
 /** A loop as the source has it. `seen`: what the body sees of a counted loop's integer index. */

@@ -234,6 +234,7 @@ class VectorWriter implements Constants, VectorScope {
 
   /** How many vectors are computed at a time. */
   #copies(): number {
+    if (this.#loop.vectors !== undefined) return this.#loop.vectors
     if (this.#accesses instanceof Nest) return sizeOf(this.#loop.body) <= 2 * MOST_UNROLLED ? 2 : 1
     return this.#sums.size > 0 || sizeOf(this.#loop.body) <= MOST_UNROLLED ? UNROLLED : 1
   }
