@@ -21,8 +21,10 @@ import {
   takeReady,
 } from '../src/exec/loops/claim.ts'
 import { type ClaimedBlocks, firstOf, groupBlocks, groupsOf, shareBlocks } from '../src/exec/loops/claimedBlocks.ts'
+import { claimOrder } from '../src/exec/loops/claimOrder.ts'
 import { cutBlocks } from '../src/exec/loops/cutBlocks.ts'
 import { piecesOf } from '../src/exec/loops/pieces.ts'
+import { runShare } from '../src/exec/loops/runBlocks.ts'
 import { announcedRun } from './lawRuns.ts'
 
 const RUN = announcedRun('claiming.prop.ts')
@@ -56,83 +58,128 @@ function claimedOf(schedule: BlockSchedule, size: number, homes: number): Claime
   return { ...groupBlocks(schedule, firsts), firsts }
 }
 
-function stateOf(schedule: ClaimedBlocks, homes: number): ClaimState {
-  const start = startWords(schedule, homes)
-  const state = { words: new Int32Array(new SharedArrayBuffer(4 * start.length)), failure: new BigInt64Array(1), homes, start }
+/** What blocks are said to have taken: much the same, or not. */
+const tookOf = fc.oneof(fc.constant([1]), fc.array(fc.integer({ min: 0, max: 9 }), { minLength: 1 }))
+
+function stateOf(schedule: ClaimedBlocks, homes: number, some: readonly number[]): ClaimState {
+  const inStep = schedule.steps?.blocks ?? schedule.count
+  const took = Float64Array.from({ length: inStep }, (_, block) => some[block % some.length] as number)
+  const start = startWords(schedule, homes, schedule.steps === undefined ? claimOrder(schedule, took) : undefined)
+  const state = { words: new Int32Array(new SharedArrayBuffer(4 * start.length)), failure: new BigInt64Array(1), took, homes, start }
   resetClaims(state)
   return state
 }
 
 test('each block is claimed once, after all it waits for, and none is left over', () => {
   fc.assert(
-    fc.property(blocks, fc.integer({ min: 1, max: 9 }), fc.integer({ min: 1, max: 5 }), turns, (schedule, homes, size, all) => {
-      const shared = claimedOf(schedule, size, homes)
-      const state = stateOf(shared, homes)
-      const inStep = schedule.steps?.blocks ?? schedule.count
-      const waits = Int32Array.from(
-        { length: schedule.count },
-        (_, block) => (schedule.waitsFor[block % inStep] ?? 0) + (block < inStep ? 0 : inStep),
-      )
-      const blocksOf = (group: number): number[] => {
-        const first = firstOf(shared, group)
-        return Array.from({ length: firstOf(shared, group + 1) - first }, (_, i) => first + i)
-      }
-      const claimed = new Set<number>()
-      const claimers = Array.from({ length: 9 }, (_, worker) => createClaimer(worker))
-      const underWay: { readonly group: number; readonly claimer: Claimer }[] = []
-      const release = (block: number): void => {
-        const first = block - (block % inStep)
-        for (let i = schedule.successorStart[block - first] ?? 0; i < (schedule.successorStart[block - first + 1] ?? 0); i++) {
-          waits[first + (schedule.successors[i] ?? 0)]!--
+    fc.property(
+      blocks,
+      fc.integer({ min: 1, max: 9 }),
+      fc.integer({ min: 1, max: 5 }),
+      tookOf,
+      turns,
+      (schedule, homes, size, took, all) => {
+        const shared = claimedOf(schedule, size, homes)
+        const state = stateOf(shared, homes, took)
+        const inStep = schedule.steps?.blocks ?? schedule.count
+        const waits = Int32Array.from(
+          { length: schedule.count },
+          (_, block) => (schedule.waitsFor[block % inStep] ?? 0) + (block < inStep ? 0 : inStep),
+        )
+        const blocksOf = (group: number): number[] => {
+          const first = firstOf(shared, group)
+          return Array.from({ length: firstOf(shared, group + 1) - first }, (_, i) => first + i)
         }
-        for (let next = first + inStep; next < Math.min(schedule.count, first + 2 * inStep); next++) waits[next]!--
-      }
-      const finish = (one: (typeof underWay)[number] | undefined): void => {
-        if (one === undefined) return
-        finishBlock(state, shared, one.group, one.claimer)
-        for (const block of blocksOf(one.group)) release(block)
-      }
-      /** Blocks of a group run in their order: they wait for what is not of the group. */
-      const waitOutside = (group: number): number => {
-        const own = blocksOf(group)
-        let waiting = 0
-        for (const block of own) waiting += waits[block] ?? 0
-        for (const block of own.length > 1 ? own : []) {
-          for (let i = schedule.successorStart[block] ?? 0; i < (schedule.successorStart[block + 1] ?? 0); i++) {
-            if (own.includes(schedule.successors[i] ?? -1)) waiting--
+        const claimed = new Set<number>()
+        const claimers = Array.from({ length: 9 }, (_, worker) => createClaimer(worker))
+        const underWay: { readonly group: number; readonly claimer: Claimer }[] = []
+        const release = (block: number): void => {
+          const first = block - (block % inStep)
+          for (let i = schedule.successorStart[block - first] ?? 0; i < (schedule.successorStart[block - first + 1] ?? 0); i++) {
+            waits[first + (schedule.successors[i] ?? 0)]!--
           }
+          for (let next = first + inStep; next < Math.min(schedule.count, first + 2 * inStep); next++) waits[next]!--
         }
-        return waiting
-      }
-      for (let turn = 0; claimed.size < shared.count || underWay.length > 0; turn++) {
-        const { worker, does } = all[turn % all.length] ?? { worker: 0, does: 'nothing' }
-        const claimer = claimers[worker] as Claimer // of nine
-        if (does === 'leave') leaveBlocks(state, shared, claimer)
-        else if (does !== 'nothing') finish(does === 'oldest' ? underWay.shift() : underWay.pop())
-        const keeper = claimers.find(({ kept }) => kept >= 0)
-        const own = takeReady(state, claimer)
-        const by = own < 0 && keeper !== undefined ? keeper : claimer
-        const group = by === claimer ? own : takeReady(state, by)
-        if (group < 0) {
-          const ready = Array.from({ length: shared.count }, (_, one) => one).filter((one) => !claimed.has(one) && waitOutside(one) === 0)
-          if (ready.length > 0) throw new Error(`Blocks ${ready.join()} are ready, and none can be claimed.`)
-          finish(underWay.shift())
-          continue
+        const finish = (one: (typeof underWay)[number] | undefined): void => {
+          if (one === undefined) return
+          finishBlock(state, shared, one.group, one.claimer)
+          for (const block of blocksOf(one.group)) release(block)
         }
-        if (claimed.has(group)) throw new Error(`Block ${group} is claimed again.`)
-        if (waitOutside(group) !== 0) throw new Error(`Block ${group} is claimed while it waits for ${waitOutside(group)}.`)
-        claimed.add(group)
-        const kept = claimers.filter((one) => one.kept >= 0).length
-        if (allClaimed(state) && claimed.size + kept < shared.count)
-          throw new Error(`All are said to be claimed, but ${claimed.size + kept} are.`)
-        underWay.push({ group, claimer: by })
+        /** Blocks of a group run in their order: they wait for what is not of the group. */
+        const waitOutside = (group: number): number => {
+          const own = blocksOf(group)
+          let waiting = 0
+          for (const block of own) waiting += waits[block] ?? 0
+          for (const block of own.length > 1 ? own : []) {
+            for (let i = schedule.successorStart[block] ?? 0; i < (schedule.successorStart[block + 1] ?? 0); i++) {
+              if (own.includes(schedule.successors[i] ?? -1)) waiting--
+            }
+          }
+          return waiting
+        }
+        for (let turn = 0; claimed.size < shared.count || underWay.length > 0; turn++) {
+          const { worker, does } = all[turn % all.length] ?? { worker: 0, does: 'nothing' }
+          const claimer = claimers[worker] as Claimer // of nine
+          if (does === 'leave') leaveBlocks(state, shared, claimer)
+          else if (does !== 'nothing') finish(does === 'oldest' ? underWay.shift() : underWay.pop())
+          const keeper = claimers.find(({ kept }) => kept >= 0)
+          const own = takeReady(state, claimer)
+          const by = own < 0 && keeper !== undefined ? keeper : claimer
+          const group = by === claimer ? own : takeReady(state, by)
+          if (group < 0) {
+            const ready = Array.from({ length: shared.count }, (_, one) => one).filter((one) => !claimed.has(one) && waitOutside(one) === 0)
+            if (ready.length > 0) throw new Error(`Blocks ${ready.join()} are ready, and none can be claimed.`)
+            finish(underWay.shift())
+            continue
+          }
+          if (claimed.has(group)) throw new Error(`Block ${group} is claimed again.`)
+          if (waitOutside(group) !== 0) throw new Error(`Block ${group} is claimed while it waits for ${waitOutside(group)}.`)
+          claimed.add(group)
+          const kept = claimers.filter((one) => one.kept >= 0).length
+          if (allClaimed(state) && claimed.size + kept < shared.count)
+            throw new Error(`All are said to be claimed, but ${claimed.size + kept} are.`)
+          underWay.push({ group, claimer: by })
+        }
+        if (shared.count > 0 && firstOf(shared, shared.count) !== schedule.count) throw new Error('Not all blocks are in a group.')
+        if (!allClaimed(state)) throw new Error('All blocks are claimed, but workers would wait for more.')
+        if (claimBlock(state, createClaimer(0)) !== -1) throw new Error('More blocks can be claimed than there are.')
+      },
+    ),
+    RUN,
+  )
+})
+
+test('of the blocks that are ready when a pass begins, those that most is left to do after are claimed first', () => {
+  let uneven = 0
+  fc.assert(
+    fc.property(blocks, tookOf, (schedule, took) => {
+      if (schedule.steps !== undefined) return
+      const state = stateOf(schedule, 1, took)
+      const left = (block: number): number => {
+        const after = schedule.successors.slice(schedule.successorStart[block], schedule.successorStart[block + 1])
+        return (state.took[block] ?? 0) + Math.max(0, ...[...after].map(left))
       }
-      if (shared.count > 0 && firstOf(shared, shared.count) !== schedule.count) throw new Error('Not all blocks are in a group.')
-      if (!allClaimed(state)) throw new Error('All blocks are claimed, but workers would wait for more.')
-      if (claimBlock(state, createClaimer(0)) !== -1) throw new Error('More blocks can be claimed than there are.')
+      const ready = [...schedule.waitsFor.keys()].filter((block) => schedule.waitsFor[block] === 0)
+      const ways = ready.map(left)
+      const isUneven = Math.max(...ways) > (1.5 * ways.reduce((sum, way) => sum + way, 0)) / ways.length
+      if (isUneven) uneven++
+      const expected = isUneven ? ready.sort((a, b) => left(b) - left(a) || a - b) : ready
+      const claimer = createClaimer(0)
+      expect(ready.map(() => takeReady(state, claimer))).toEqual(expected)
     }),
     RUN,
   )
+  expect(uneven).toBeGreaterThan(RUN.numRuns / 20)
+})
+
+test('a worker notes what each block took, where it is asked to', () => {
+  const schedule = cutBlocks({ kind: 'independent' }, { kind: 'rows', length: 40_000 }, { order: 'any', partitions: 4 })
+  for (const measures of [true, false]) {
+    const state = stateOf(schedule, 1, [-1])
+    const run = { start: () => {}, step: () => false, forgetClock: () => {} }
+    runShare({ claims: state, claimed: schedule }, run, createClaimer(0), measures)
+    expect([...state.took].map((ms) => ms >= 0)).toEqual(Array(4).fill(measures))
+  }
 })
 
 interface Cut {

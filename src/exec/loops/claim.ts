@@ -33,6 +33,8 @@ export interface ClaimState {
   readonly words: Int32Array
   /** The smallest rank that failed; NO_FAILURE while none did. */
   readonly failure: BigInt64Array
+  /** Milliseconds that each block took, in the last pass that measured them. */
+  readonly took: Float64Array
   readonly homes: number
   /** The words as they are before a pass; shared, for workers that run several passes. */
   readonly start: Int32Array
@@ -86,8 +88,8 @@ function blocksOfStep({ steps, count }: ClaimedBlocks): number {
   return steps?.blocks ?? count
 }
 
-/** The words as they are before a pass: blocks that wait for none are ready, in plan order. */
-export function startWords(schedule: ClaimedBlocks, homes: number): Int32Array {
+/** The words as they are before a pass: blocks that wait for none are ready, in plan order or the one given. */
+export function startWords(schedule: ClaimedBlocks, homes: number, order?: readonly number[]): Int32Array {
   const { lanes, laneCount, waitsFor } = schedule
   const count = blocksOfStep(schedule)
   const words = new Int32Array(claimWords(count, homes))
@@ -100,7 +102,8 @@ export function startWords(schedule: ClaimedBlocks, homes: number): Int32Array {
   for (let home = 0; home < homes; home++) {
     const line = LINE * (1 + home)
     words[line + FIRST] = slot
-    for (let block = 0; block < count; block++) {
+    for (let i = 0; i < count; i++) {
+      const block = order?.[i] ?? i
       if (homeOf[block] !== home) continue
       if (waitsFor[block] === 0) words[(words[line + FIRST] as number) + words[line + TAIL]!++] = block + 1
       slot++

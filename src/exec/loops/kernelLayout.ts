@@ -101,6 +101,7 @@ function layOutAsFound(loop: CompiledLoop, resources: LoopResources, { allocate 
   const claims = {
     words: allocate('i32', words.length) as Int32Array,
     failure: allocate('i64', 1) as BigInt64Array,
+    took: (allocate('f64', Math.max(1, work.claimed.count)) as Float64Array).fill(0),
     homes,
     start,
   }

@@ -12,7 +12,8 @@ import { aloneBlocks } from './aloneBlocks.ts'
 import { type BoundLoop, bindLoop } from './bindLoop.ts'
 import type { BlockSchedule, IterationSpace } from './blockSchedule.ts'
 import { runOnCaller, type ShareResult } from './callerPass.ts'
-import { abortPass, resetClaims } from './claim.ts'
+import { abortPass, resetClaims, startWords } from './claim.ts'
+import { claimOrder } from './claimOrder.ts'
 import { bodyError, wireToError } from './failure.ts'
 import { gather } from './gather.ts'
 import { flushEveryOf, weightOf, widthOf } from './kernelBlocks.ts'
@@ -36,6 +37,8 @@ import { WorkerPasses } from './workerPasses.ts'
 /** Passes that end within this time are run in a row. */
 const IN_A_ROW_MS = 8
 const MOST_IN_A_ROW = 64
+/** Milliseconds of a block from which they are measured. */
+const MEASURED_MS = 0.02
 
 let lastId = 0
 
@@ -164,11 +167,13 @@ export class KernelLoop extends Prepared {
     let results: readonly ShareResult[] = []
     try {
       const workers = this.execution.where === 'workers' ? this.#workers : 1
-      const turn = { parameters: this.#ir.parameters.map((parameter) => parameter.value), pass, passes: this.#inARow(most, workers) }
+      const parameters = this.#ir.parameters.map((parameter) => parameter.value)
+      const turn = { parameters, pass, passes: this.#inARow(most, workers), measures: workers > 1 && this.#areLong }
       results = await this.#run(turn, workers)
       const failed = signal?.aborted ? { reason: signal.reason } : this.#failureOf(results)
       const attended = Math.max(...results.map(({ passes }) => passes.length))
       const completed = failed === undefined ? attended : Math.min(...results.map(({ passes }) => passes.length)) - 1
+      if (failed === undefined && turn.measures) this.#orderClaims()
       if (failed === undefined) for (const lanes of this.#layout.lanes) flushLanes(lanes)
       const wallMs = performance.now() - started
       const passes = Array.from({ length: completed }, (_, i) => this.#passResult(results, i, attended > 1 ? undefined : wallMs))
@@ -188,6 +193,18 @@ export class KernelLoop extends Prepared {
     await gather(columns, this.#resources)
     this.#hasKeys = true
     memory.placed?.copied(this.inputs.over)
+  }
+
+  /** Whether blocks take so long that a look at the clock before and after each is nothing. */
+  get #areLong(): boolean {
+    const { claimed } = this.#layout.work
+    return claimed.steps === undefined && (this.#last?.aloneMs ?? estimatedMs(this.#cut)) >= MEASURED_MS * claimed.count
+  }
+
+  /** The next pass begins with the blocks that most is left to do after. */
+  #orderClaims(): void {
+    const { claims, work } = this.#layout
+    claims.start.set(startWords(work.claimed, claims.homes, claimOrder(work.claimed, claims.took)))
   }
 
   /** How many passes to run in a row: short ones, if there is nothing to do on this thread between them. */

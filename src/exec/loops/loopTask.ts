@@ -35,6 +35,8 @@ export interface PassTurn {
   /** The first pass, and how many are run one after another; the workers wait for each other in between. */
   readonly pass: number
   readonly passes: number
+  /** Whether to note what each block takes. */
+  readonly measures: boolean
   /** This is number `share` of `shares` that run the passes together. */
   readonly share: number
   readonly shares: number

@@ -27,16 +27,23 @@ export function startPass(task: LoopTask, turn: PassTurn, bound: BoundLoop, stop
 }
 
 /** Claims and runs blocks until none is left: one worker's share of a pass. */
-export function runShare({ claims, claimed }: LoopTask, run: BlockRun, claimer: Claimer): Pick<SharePass, 'milliseconds' | 'busyMs'> {
+export function runShare(
+  { claims, claimed }: Pick<LoopTask, 'claims' | 'claimed'>,
+  run: Pick<BlockRun, 'start' | 'step' | 'forgetClock'>,
+  claimer: Claimer,
+  measures: boolean,
+): Pick<SharePass, 'milliseconds' | 'busyMs'> {
   const started = performance.now()
   try {
     for (let idleMs = 0, one = claimBlock(claims, claimer); one >= 0; one = claimBlock(claims, claimer)) {
       if (claimer.idleMs !== idleMs) run.forgetClock()
       idleMs = claimer.idleMs
+      const begun = measures ? performance.now() : 0
       for (let block = firstOf(claimed, one); block < firstOf(claimed, one + 1); block++) {
         run.start(block)
         while (run.step());
       }
+      if (measures) claims.took[one] = performance.now() - begun
       finishBlock(claims, claimed, one, claimer)
     }
   } catch (error) {
@@ -54,7 +61,7 @@ function runPasses(task: LoopTask, turn: PassTurn, bound: BoundLoop, arena: Aren
   for (let i = 0; i < turn.passes; i++) {
     if (i > 0 && !awaitOthers(task.claims, turn.shares, patience)) break
     const run = startPass(task, { ...turn, pass: turn.pass + i }, bound)
-    const times = runShare(task, run, createClaimer(turn.share, patience))
+    const times = runShare(task, run, createClaimer(turn.share, patience), turn.measures)
     const { failure } = run
     passes.push({ ...times, accumulators: failure === undefined ? bound.logs.map((log) => partOf(log, arena)) : [] })
     if (failure !== undefined) return leaveFailed(task, turn, { passes, failure: { ...failure, error: errorToWire(failure.error) } }, i)
