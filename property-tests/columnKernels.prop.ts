@@ -10,6 +10,7 @@ import { rowReader } from '../src/core/columnReaders.ts'
 import type { FunctionIr, UserFunction } from '../src/core/functionIr.ts'
 import type { LogicalPlan } from '../src/core/logicalPlan.ts'
 import type { ElementType } from '../src/core/schema.ts'
+import { hasCodedKeys } from '../src/exec/columns/codedKeys.ts'
 import { Executor } from '../src/exec/executor.ts'
 import { createArena } from '../src/exec/memory/arena.ts'
 import { freeColumn } from '../src/exec/memory/shareColumns.ts'
@@ -39,6 +40,8 @@ type Row = Readonly<Record<string, unknown>>
 interface Table {
   readonly rows: readonly Row[]
   readonly scan: Extract<LogicalPlan, { kind: 'Scan' }>
+  /** Whether texts have codes. */
+  readonly coded: boolean
 }
 
 const ARROW = {
@@ -81,9 +84,11 @@ const tables = [1, 3, 4, 31, 33, 64, 100, 130, 4095, 4097, 9000, 70_001].map((le
     return Object.fromEntries(entries)
   })
   const schema = new Schema(names.map(([name, type]) => new Field(name, ARROW[type], name.endsWith('0') || type === 'null')))
-  const source = sourceFromRows(rows, { schema, memory: tableMemory(arena, 0) })
+  const coded = t % 2 === 0
+  const source = sourceFromRows(rows, { schema, memory: tableMemory(arena, { fewestRows: 0, coded }) })
   return {
     rows,
+    coded,
     scan: { kind: 'Scan', source, columns: names.map(([name]) => name), element: source.element, keys: { kind: 'rowNumber' } },
   }
 })
@@ -156,7 +161,7 @@ const drawn = fc.record({
 })
 
 test('a column kernel does what the JavaScript kernel and the function do', async () => {
-  const counts = { compiled: 0, filtered: 0, threads: 0, folds: 0, left: 0 }
+  const counts = { compiled: 0, filtered: 0, threads: 0, folds: 0, left: 0, coded: 0 }
   const held = arena.usedBytes
   await fc.assert(
     fc.asyncProperty(drawn, async ({ table, filter, map, workers }) => {
@@ -175,6 +180,7 @@ test('a column kernel does what the JavaScript kernel and the function do', asyn
         counts.compiled++
         if (filter !== undefined) counts.filtered++
         if (workers > 0) counts.threads++
+        if (table.coded && / (===|!==|==|!=) "|" (===|!==|==|!=) /.test(text())) counts.coded++
         const read = rowReader(made)
         check(
           'the column kernel',
@@ -213,6 +219,7 @@ test('a column kernel does what the JavaScript kernel and the function do', asyn
   )
   console.log(`column kernels: ${JSON.stringify(counts)}`)
   expect(counts.compiled).toBeGreaterThan(run.numRuns * 0.3)
+  expect(counts.coded).toBeGreaterThan(run.numRuns * 0.01)
 })
 
 const grouping = fc.record({
@@ -229,7 +236,7 @@ const AGGREGATES = [
 ]
 
 test('groups by computed keys of computed values of filtered rows are those of the rows', async () => {
-  const counts = { compiled: 0, filtered: 0, groups: 0 }
+  const counts = { compiled: 0, filtered: 0, groups: 0, coded: 0 }
   const held = arena.usedBytes
   await fc.assert(
     fc.asyncProperty(grouping, async ({ table, filter, key, arguments: args, workers }) => {
@@ -262,6 +269,8 @@ test('groups by computed keys of computed values of filtered rows are those of t
       if (!inRows) counts.compiled++
       if (!inRows && filter !== undefined && kept.length > 0) counts.filtered++
       counts.groups += expected.length
+      const physical = lower(plan)
+      if (physical.kind === 'WideExec' && physical.inputs.some(hasCodedKeys) && kept.length > 0) counts.coded++
       expect(arena.usedBytes).toBe(held)
     }),
     run,
@@ -269,4 +278,5 @@ test('groups by computed keys of computed values of filtered rows are those of t
   console.log(`groups over column kernels: ${JSON.stringify(counts)}`)
   expect(counts.compiled).toBeGreaterThan(run.numRuns * 0.3)
   expect(counts.filtered).toBeGreaterThan(run.numRuns * 0.1)
+  expect(counts.coded).toBeGreaterThan(run.numRuns * 0.02)
 })

@@ -128,7 +128,9 @@ test('explain says how groups are found, and what runs below them', () => {
         .count()
         .sortBy((r) => r.count),
     ),
-  ).toBe('by hash')
+  ).toBe('by direct index over 4 places, by codes of name')
+  const many = session.fromColumns({ many: Array.from({ length: N }, (_, i) => `${i % 9_000}`) })
+  expect(found(many.groupBy((r) => r.many).count())).toBe('by hash')
   const days = Uint8Array.from(count, (_, i) => i % 7)
   const both = session.fromColumns({ count, days }).filter((r) => r.count > 1)
   expect(told(both.groupBy((r) => ({ few: r.count, day: r.days })).count())).toEqual([
@@ -152,6 +154,20 @@ test('groups by two columns are those of their pairs, in order of first appearan
   const pairs = new Map<string, number>()
   for (let i = 0; i < N; i++) pairs.set(`${count[i]} ${days[i]}`, (pairs.get(`${count[i]} ${days[i]}`) ?? 0) + 1)
   expect(groups.map((group) => [`${group.c} ${group.d}`, group.count])).toEqual([...pairs])
+})
+
+test('groups and filters by text with codes are those by the texts', async () => {
+  const groups = await table
+    .filter((r) => r.name !== 'b' && r.name !== 'nowhere')
+    .groupBy((r) => ({ name: r.name, few: r.count }))
+    .count()
+    .collect()
+  const pairs = new Map<string, number>()
+  for (let i = 0; i < N; i++) {
+    if (name[i] !== 'b') pairs.set(`${name[i]} ${count[i]}`, (pairs.get(`${name[i]} ${count[i]}`) ?? 0) + 1)
+  }
+  expect(groups.map((group) => [`${group.name} ${group.few}`, group.count])).toEqual([...pairs])
+  expect(await table.filter((r) => r.name === 'nowhere').count()).toBe(0)
 })
 
 test('bytes of selected rows are put end to end', async () => {

@@ -181,12 +181,17 @@ export const keyFunction: fc.Arbitrary<FunctionIr> = fc
       { weight: 4, arbitrary: fc.tuple(number, fc.constantFrom(3, 10, -4)).map(([of, by]) => binary('%', of, literal(by))) },
       { weight: 2, arbitrary: number },
       { weight: 1, arbitrary: fc.tuple(number, number).map(([a, b]) => binary('<', a, b)) },
-      { weight: 2, arbitrary: fc.constantFrom('u80', 'i8', 'ok0', 'big0', 'text', 'text0', 'f640').map((name) => column(name as 'ok0')) },
+      {
+        weight: 3,
+        arbitrary: fc
+          .constantFrom('u80', 'i8', 'ok0', 'big0', 'text', 'text0', 'text', 'text0', 'f640')
+          .map((name) => column(name as 'ok0')),
+      },
       {
         weight: 4,
         arbitrary: fc
           .tuple(
-            fc.constantFrom('u80', 'ok0', 'text0', 'i32').map((name) => column(name as 'ok0')),
+            fc.constantFrom('u80', 'ok0', 'text', 'text0', 'i32').map((name) => column(name as 'ok0')),
             number,
           )
           .map(

@@ -147,7 +147,7 @@ export class Executor {
   ): Promise<T | undefined> {
     this.running.add(plan)
     try {
-      return await overColumns(plan, { ...this.options, ...options }, work, keySet)
+      return await overColumns(plan, { ...this.options, ...options }, work, { keySet })
     } finally {
       this.running.delete(plan)
     }

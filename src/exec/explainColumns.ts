@@ -1,7 +1,9 @@
 /** What runs over the columns of tables in memory, for people: whole chains, and what lies under a `groupBy`. */
 import type { Column } from '../core/column.ts'
 import type { ExplainedColumns, ExplainedGroups } from '../core/kernelCode.ts'
+import { fieldsOf } from '../core/schema.ts'
 import type { PhysicalPlan } from '../planner/physical/physicalPlan.ts'
+import { withCodedKeys } from './columns/codedKeys.ts'
 import { type ColumnProgram, columnProgramOf, isProgram } from './columns/columnProgram.ts'
 import { addressOf } from './columns/kernelBinding.ts'
 import { programCode } from './columns/programCode.ts'
@@ -45,11 +47,15 @@ const BY_HASH = 'by hash'
 const BY_HASH_IF_FAR = 'by direct index where keys are whole numbers that lie together, else by hash'
 
 function foundBy(program: ColumnProgram): string {
-  const key = keyOf(program)
+  const coded = withCodedKeys(program)
+  const key = keyOf(coded ?? program)
   if (key === undefined) return BY_HASH_IF_FAR
+  const names = fieldsOf(program.element).flatMap(({ name }, i) => (coded?.coded?.includes(program.columns[i]) === true ? [name] : []))
+  const codes = names.length === 0 ? '' : `, by codes of ${names.join(' and ')}`
   const places = directPlaces(key)
-  if (places === undefined) return BY_HASH
-  return `by direct index over ${program.shape.filters ? 'at most ' : ''}${places.toLocaleString('en')} place${places === 1 ? '' : 's'}`
+  if (places === undefined) return `${BY_HASH}${codes}`
+  const most = program.shape.filters ? 'at most ' : ''
+  return `by direct index over ${most}${places.toLocaleString('en')} place${places === 1 ? '' : 's'}${codes}`
 }
 
 /** The key where it is columns of the table; undefined where it is computed. */

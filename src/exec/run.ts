@@ -3,6 +3,8 @@ import type { Batch } from '../core/column.ts'
 import { TaskError } from '../core/errors.ts'
 import type { PhysicalPlan, WideOperator } from '../planner/physical/physicalPlan.ts'
 import { Blocks } from './blocks.ts'
+import { hasCodedKeys, withTexts } from './columns/codedKeys.ts'
+import type { CodedKeys } from './columns/columnProgram.ts'
 import { programTable } from './columns/columnTable.ts'
 import { overColumns } from './columns/overColumns.ts'
 import type { ExecutorOptions } from './executor.ts'
@@ -30,6 +32,8 @@ type Partition =
 interface Dataset {
   readonly partitions: readonly Partition[]
   readonly blocks: readonly Block[]
+  /** Where keys of groups are codes of texts. */
+  readonly coded?: CodedKeys
 }
 
 export class Run {
@@ -145,16 +149,19 @@ export class Run {
   }
 
   /** The input of a wide operator as what a column program leaves in the arena; undefined where steps only hand columns on, or are no program. */
-  private async programmed(plan: PhysicalPlan): Promise<Dataset | undefined> {
-    if (plan.kind !== 'PipelineExec' || plan.steps.every(isFree)) return undefined
-    const table = await overColumns(plan, { ...this.options, signal: this.signal }, (run) => programTable(run, 'shared'))
+  private async programmed(plan: PhysicalPlan, { kind }: WideOperator): Promise<Dataset | undefined> {
+    const codedKeys = kind === 'HashAggregateExec'
+    if (plan.kind !== 'PipelineExec' || (plan.steps.every(isFree) && !(codedKeys && hasCodedKeys(plan)))) return undefined
+    const options = { ...this.options, signal: this.signal }
+    const table = await overColumns(plan, options, (run) => programTable(run, 'shared'), { codedKeys })
     if (table === undefined) return undefined
     const blocks = table.blocks.handedOver()
     this.blocks.add(blocks)
     const { pool, partitionRows = PARTITION_ROWS } = this.options
     // as many pieces as there are workers at least, as even as whole partitions make them
     const rows = Math.max(partitionRows, Math.ceil(table.batch.length / pool.size / PARTITION_ROWS) * PARTITION_ROWS)
-    return { partitions: cutPartitions([table.batch], rows).map((batches) => ({ kind: 'batches', batches })), blocks }
+    const partitions = cutPartitions([table.batch], rows).map((batches): Partition => ({ kind: 'batches', batches }))
+    return { partitions, blocks, ...(table.coded === undefined ? {} : { coded: table.coded }) }
   }
 
   /** The results of a pipeline's tasks, in order. */
@@ -203,7 +210,8 @@ export class Run {
 
   private async wide(plan: Wide): Promise<Dataset> {
     const inputs: Dataset[] = []
-    for (const input of plan.inputs) inputs.push((await this.programmed(input)) ?? (await this.materialized(await this.run(input), input)))
+    for (const input of plan.inputs)
+      inputs.push((await this.programmed(input, plan.operator)) ?? (await this.materialized(await this.run(input), input)))
     const name = plan.operator.kind
     const started = performance.now()
     this.emit({ kind: 'stage', phase: 'started', stage: name })
@@ -216,7 +224,9 @@ export class Run {
     })
     const inline = plan.where === 'caller' || inputs.every(({ partitions }) => this.isSmall(partitions))
     const result = await this.wideResult(plan.operator, batches, inline)
-    const out = plan.keys.kind === 'rowNumber' ? result.batches.map(withoutKeys) : result.batches
+    const coded = inputs[0]?.coded
+    const found = coded === undefined ? result.batches : result.batches.map((batch) => withTexts(batch, coded))
+    const out = plan.keys.kind === 'rowNumber' ? found.map(withoutKeys) : found
     const used = inputs.flatMap(({ blocks }) => this.blocks.keep(blocks, out))
     const rows = out.reduce((sum, batch) => sum + batch.length, 0)
     this.emit({ kind: 'stage', phase: 'finished', stage: name, rows, milliseconds: performance.now() - started })

@@ -8,6 +8,10 @@ import { type ColumnType, type ElementType, fieldsOf, sameType, typeText } from 
 import type { PhysicalPlan, Step } from '../../planner/physical/physicalPlan.ts'
 import type { KernelColumn } from '../kernels/columnWriter.ts'
 import { compiled, kernelColumns, type NotColumns, type ProgramShape, programShape } from '../kernels/wasmColumns.ts'
+import { codesOf } from './textCodes.ts'
+
+/** For each part of the key of groups the column of text that its codes stand for, where it has codes. */
+export type CodedKeys = readonly (Column | undefined)[]
 
 /** A table in the arena, and what is done with its rows. */
 export interface ColumnProgram {
@@ -17,6 +21,8 @@ export interface ColumnProgram {
   readonly rows: number
   readonly steps: readonly Step[]
   readonly shape: ProgramShape
+  /** Where keys of groups are codes of texts. */
+  readonly coded?: CodedKeys
   /** For events, as `ScanExec fromColumns -> FilterExec`. */
   readonly name: string
 }
@@ -70,10 +76,15 @@ function tableOf(plan: PhysicalPlan): Table | undefined {
   return { name: `ScanExec ${source.name}`, element, columns: picked, rows: source.rows ?? picked[0]?.length ?? 0 }
 }
 
+function codeKind(column: Column | undefined): Pick<KernelColumn, 'codes'> {
+  const codes = codesOf(column)?.codes
+  return codes === undefined ? {} : { codes: codes instanceof Uint8Array ? 'u8' : 'u16' }
+}
+
 function programOver(table: Table, steps: readonly Step[], declared: ElementType): ColumnProgram | NotColumns {
   const { element, columns, rows } = table
   if (element.kind === 'unknown') return no('the types of its columns are not known')
-  const kinds = kernelColumns(columns)
+  const kinds = kernelColumns(columns).map((kind, i) => ({ ...kind, ...codeKind(columns[i]) }))
   const shape = compiled(() => programShape(element, kinds, steps))
   if ('because' in shape) return shape
   const name = [table.name, ...steps.map((step) => step.kind)].join(' -> ')

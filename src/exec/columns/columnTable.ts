@@ -5,7 +5,7 @@ import { structColumn } from '../kernels/rowKernel.ts'
 import { BLOCK_ROWS, type ProgramOutput, valuesKernel } from '../kernels/wasmColumns.ts'
 import { type ExecBatch, hiddenBatch, rowBatch, scalarBatch } from '../operators/batches.ts'
 import { popcount } from './bitmap.ts'
-import type { ColumnProgram } from './columnProgram.ts'
+import type { CodedKeys, ColumnProgram } from './columnProgram.ts'
 import { type ColumnRun, compiledKernel, type Selected } from './columnRun.ts'
 import { type Compacted, compactFold } from './columnTask.ts'
 import { addressOf } from './kernelBinding.ts'
@@ -17,6 +17,8 @@ export type SameColumns = 'copied' | 'shared'
 
 export interface ProgramTable {
   readonly batch: ExecBatch
+  /** Where the first hidden column has codes. */
+  readonly coded?: CodedKeys
   /** What the result lies in, but for shared columns: the caller's from now on. */
   readonly blocks: ResultBlocks
 }
@@ -32,7 +34,10 @@ export async function programTable(run: ColumnRun, same: SameColumns): Promise<P
   try {
     const columns = selected === 'all' ? await allRows(run, blocks, same) : await selectedRows(run, blocks, selected)
     const [first] = columns ?? []
-    if (columns !== undefined && first !== undefined) return { batch: batchOf(program, columns, first), blocks }
+    if (columns !== undefined && first !== undefined) {
+      const { coded } = program
+      return { batch: batchOf(program, columns, first), blocks, ...(coded === undefined ? {} : { coded }) }
+    }
     blocks.freeAll()
     return undefined
   } catch (error) {

@@ -6,6 +6,7 @@ import { moduleOf } from '../kernels/moduleCache.ts'
 import type { ColumnKernel } from '../kernels/wasmColumns.ts'
 import type { Arena } from '../memory/arena.ts'
 import type { BoundKernel, SentKernel } from './columnTask.ts'
+import { codeOf, codesOf } from './textCodes.ts'
 
 /** A kernel that needs nothing but memory. */
 export function sentModule(bytes: Uint8Array<ArrayBuffer>): SentKernel {
@@ -66,6 +67,13 @@ function placeOf(
     case 'validity':
     case 'offsets':
       return addressOf(columns[slot.column]?.[slot.kind], arena)
+    case 'codes':
+      return addressOf(codesOf(columns[slot.column])?.codes, arena)
+    case 'code': {
+      const column = columns[slot.column]
+      const codes = codesOf(column)
+      return column === undefined || codes === undefined ? undefined : codeOf(slot.text, column, codes)
+    }
     case 'bitmap':
     case 'counts':
       return places[slot.kind]

@@ -3,21 +3,23 @@ import { MemoryError } from '../../core/errors.ts'
 import type { PhysicalPlan } from '../../planner/physical/physicalPlan.ts'
 import type { ExecutorOptions } from '../executor.ts'
 import { SMALL_ROWS } from '../operators/partitions.ts'
+import { withCodedKeys } from './codedKeys.ts'
 import { columnProgramOf, isProgram } from './columnProgram.ts'
 import { ColumnRun } from './columnRun.ts'
 import type { KeySet } from './semiJoin.ts'
 
 type Options = Pick<ExecutorOptions, 'pool' | 'arena' | 'onEvent' | 'smallRows'> & { readonly signal?: AbortSignal | undefined }
 
-/** What `work` gives; undefined where the plan is no program, or one of few rows, or where there is too little memory. */
+/** What `work` gives; undefined where the plan is no program, or one of few rows, or where there is too little memory. `codedKeys`: texts of the first hidden column as codes. */
 export async function overColumns<T>(
   plan: PhysicalPlan,
   { pool, arena, onEvent, smallRows = SMALL_ROWS, signal }: Options,
   work: (run: ColumnRun) => Promise<T | undefined>,
-  keySet?: KeySet,
+  { keySet, codedKeys = false }: { readonly keySet?: KeySet | undefined; readonly codedKeys?: boolean } = {},
 ): Promise<T | undefined> {
-  const program = columnProgramOf(plan)
-  if (!isProgram(program) || program.rows < smallRows) return undefined
+  const found = columnProgramOf(plan)
+  if (!isProgram(found) || found.rows < smallRows) return undefined
+  const program = (codedKeys ? withCodedKeys(found) : undefined) ?? found
   let started: number | undefined
   const onStart = (): void => {
     started = performance.now()

@@ -15,6 +15,9 @@ import { HIGHEST, LOWEST, NotCompiled } from './wasmTypes.ts'
 /** What the kernel finds in a slot of its frame. */
 export type FrameSlot =
   | { readonly kind: 'values' | 'validity' | 'offsets'; readonly column: number }
+  | { readonly kind: 'codes'; readonly column: number }
+  /** The code of a text in the column, -1 where no row has it. */
+  | { readonly kind: 'code'; readonly column: number; readonly text: string }
   | { readonly kind: 'number'; readonly value: number }
   | { readonly kind: 'bitmap' | 'counts' }
   | { readonly kind: 'output' | 'outputValidity' | 'outputCounts'; readonly output: number }
@@ -23,6 +26,8 @@ export type FrameSlot =
 export interface KernelColumn {
   readonly type: ColumnType
   readonly nullable: boolean
+  /** Of text that has codes: what they are. */
+  readonly codes?: 'u8' | 'u16'
 }
 
 /**
@@ -221,6 +226,13 @@ export class ColumnWriter {
 
   typeOf(index: number): ColumnType['kind'] {
     return this.columns[index]?.type.kind ?? 'unknown'
+  }
+
+  /** The codes of a column of text; undefined where it has none. */
+  codes(index: number): number | undefined {
+    const loads = LOADS.get(this.columns[index]?.codes ?? 'unknown')
+    const [code] = loads?.vectors(this.place(this.address({ kind: 'codes', column: index }), loads.log2Bytes)) ?? []
+    return code === undefined ? undefined : this.keep(code)
   }
 
   /** Lanes of four rows as lanes of the two vectors of doubles. */

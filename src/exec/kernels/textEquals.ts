@@ -1,11 +1,12 @@
 /**
- * Equality of a column of text with a constant, on the UTF-8 bytes: a row at a time, as text is of any length.
+ * Equality of a column of text with a constant: by its code where the column has codes (`columns/textCodes.ts`), else on
+ * the UTF-8 bytes, a row at a time, as text is of any length.
  *
  * Bytes and text are equal together unless decoding changed the bytes: bytes that are no UTF-8 become U+FFFD, and a
  * byte order mark in front is dropped. So constants that hold either are not compiled, nor half of a surrogate pair.
  */
 import type { ColumnValue, ColumnWriter } from './columnWriter.ts'
-import { i64Const, SCALAR } from './simd.ts'
+import { i64Const, SCALAR, simd, V } from './simd.ts'
 import { type Code, I, OP } from './wasmEncoder.ts'
 import { NotCompiled } from './wasmTypes.ts'
 
@@ -21,6 +22,12 @@ export function textEquals(w: ColumnWriter, left: ColumnValue, right: ColumnValu
   const text = new TextEncoder().encode(constant.value)
   if (text.length > MOST_BYTES || /[\ufffd\ufeff]/.test(constant.value) || !isWellFormed(constant.value)) {
     throw new NotCompiled('it compares text with an unusual constant')
+  }
+  const codes = w.codes(column.column)
+  if (codes !== undefined) {
+    const code = w.address({ kind: 'code', column: column.column, text: constant.value })
+    const lanes = w.constant([...I.localGet(code), ...simd(V.i32Splat)])
+    return w.keep([...I.localGet(codes), ...I.localGet(lanes), ...simd(V.i32Eq)])
   }
   const offsets = w.address({ kind: 'offsets', column: column.column })
   const values = w.address({ kind: 'values', column: column.column })

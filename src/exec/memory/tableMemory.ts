@@ -5,25 +5,32 @@
 import type { Column } from '../../core/column.ts'
 import { MemoryError } from '../../core/errors.ts'
 import type { PlacedColumns, TableMemory } from '../../core/ports.ts'
+import { codeTexts } from '../columns/textCodes.ts'
 import type { Arena } from './arena.ts'
 import { leaseBlocks } from './lease.ts'
-import { blocksOfColumns, copyInto, mapBuffers } from './shareColumns.ts'
+import { copyInto, mapBuffers } from './shareColumns.ts'
 
 /** Smaller tables are read by the caller's thread alone. */
 const FEWEST_ROWS = 16_384
 
-export function tableMemory(arena: Arena, fewestRows: number = FEWEST_ROWS): TableMemory {
+/** `coded`: texts get codes, where there are few and room is left. */
+export function tableMemory(
+  arena: Arena,
+  { fewestRows = FEWEST_ROWS, coded = true }: { readonly fewestRows?: number; readonly coded?: boolean } = {},
+): TableMemory {
   return {
     place(columns, rows) {
       if (rows < fewestRows || columns.some(isOutside)) return undefined
       const bytes = columns.reduce((sum, column) => sum + bytesOf(column), 0)
-      if (bytes > (arena.budgetBytes - arena.usedBytes) / 2) return undefined
-      return placed(columns, arena)
+      const room = (arena.budgetBytes - arena.usedBytes) / 2
+      if (bytes > room) return undefined
+      const texts = columns.filter(({ type }) => type.kind === 'utf8').length
+      return placed(columns, arena, { coded: coded && bytes + 2 * texts * rows <= room })
     },
   }
 }
 
-function placed(columns: readonly Column[], arena: Arena): PlacedColumns | undefined {
+function placed(columns: readonly Column[], arena: Arena, { coded }: { readonly coded: boolean }): PlacedColumns | undefined {
   const offsets: number[] = []
   try {
     const copies = columns.map((column) =>
@@ -33,7 +40,8 @@ function placed(columns: readonly Column[], arena: Arena): PlacedColumns | undef
         return copy
       }),
     )
-    return { columns: copies, hold: (owner) => void leaseBlocks(owner, arena, blocksOfColumns(copies, arena)) }
+    if (coded) offsets.push(...copies.flatMap((column) => codeTexts(column, arena) ?? []))
+    return { columns: copies, hold: (owner) => void leaseBlocks(owner, arena, offsets) }
   } catch (error) {
     for (const offset of offsets) arena.free(offset)
     if (error instanceof MemoryError) return undefined

@@ -1,0 +1,119 @@
+/**
+ * Text as codes: of a column with few different texts, the number of each row's text in the order of first appearance.
+ *
+ *     name     'b'  'a'  'b'  null          codes   0  1  0  0         firsts   0  1
+ *
+ * Codes lie in the arena beside the column, a byte a row, or two from the 257th text on; a text itself is where its first row
+ * has it. Whether a column has codes follows from its texts alone. Equal bytes are equal texts.
+ */
+import type { Column } from '../../core/column.ts'
+import { takeColumn } from '../../core/columnSlices.ts'
+import { MemoryError } from '../../core/errors.ts'
+import type { Arena } from '../memory/arena.ts'
+import { arenaTables } from '../operators/arenaIds.ts'
+import { GroupMemory } from '../operators/groupMemory.ts'
+
+export interface TextCodes {
+  /** By row; 0 where the text is null. */
+  readonly codes: Uint8Array | Uint16Array
+  /** The row where each text comes first. */
+  readonly firsts: Int32Array
+}
+
+/** The most texts of a column that gets codes: for as many a byte does, and beyond them one for some rows each. */
+const FEW_TEXTS = 256
+const MOST_TEXTS = 2 ** 16
+const ROWS_PER_TEXT = 8
+
+/** Rows that are coded at once. */
+const STRIDE = 2 ** 16
+
+const known = new WeakMap<Column, TextCodes>()
+
+/** The codes of a column's texts, if it has them. They are gone with the column's memory. */
+export function codesOf(column: Column | undefined): TextCodes | undefined {
+  return column === undefined ? undefined : known.get(column)
+}
+
+/** Gives codes to a column of text in the arena that has few texts; the block that they lie in. */
+export function codeTexts(column: Column, arena: Arena): number | undefined {
+  const { type, values, offsets } = column
+  if (type.kind !== 'utf8' || !(values instanceof Uint8Array) || offsets === undefined) return undefined
+  const found = coded(column, values, offsets, arena)
+  if (found === undefined) return undefined
+  known.set(column, found)
+  return found.codes.byteOffset
+}
+
+function coded(column: Column, values: Uint8Array, offsets: Int32Array, arena: Arena): TextCodes | undefined {
+  const { length, validity } = column
+  const most = Math.min(MOST_TEXTS, Math.max(FEW_TEXTS, Math.floor(length / ROWS_PER_TEXT)))
+  const memory = new GroupMemory(arena)
+  let codes: Uint8Array | Uint16Array | undefined
+  try {
+    codes = arena.view('u8', arena.reserve(length, CODES), length) as Uint8Array
+    const tables = arenaTables(memory)
+    const texts = tables.texts()
+    const ids = tables.ids(Math.min(length, STRIDE))
+    const firsts: number[] = []
+    for (let from = 0; from < length; from += STRIDE) {
+      const rows = Math.min(STRIDE, length - from)
+      const bits = validity?.subarray(from >> 3, (from + rows + 7) >> 3)
+      if (bits !== undefined) ids.fill(-1)
+      texts.encode(values, offsets.subarray(from, from + rows + 1), ids, { begin: 0, end: rows, unknown: 'add', validity: bits })
+      if (texts.size > most) {
+        arena.free(codes.byteOffset)
+        return undefined
+      }
+      if (texts.size > FEW_TEXTS && codes instanceof Uint8Array) codes = widened(codes, arena)
+      for (let i = 0; i < rows; i++) {
+        const id = ids[i] as number // i < rows
+        if (id === firsts.length) firsts.push(from + i)
+        codes[from + i] = id < 0 ? 0 : id
+      }
+    }
+    return { codes, firsts: Int32Array.from(firsts) }
+  } catch (error) {
+    if (codes !== undefined) arena.free(codes.byteOffset)
+    if (error instanceof MemoryError) return undefined // tables do without
+    throw error
+  } finally {
+    memory.end()
+  }
+}
+
+const CODES = 'codes of a table in memory'
+
+function widened(codes: Uint8Array, arena: Arena): Uint16Array {
+  const wide = arena.view('u16', arena.reserve(2 * codes.length, CODES), codes.length) as Uint16Array
+  wide.set(codes)
+  arena.free(codes.byteOffset)
+  return wide
+}
+
+/** The codes as a column, null where the text is. */
+export function codeColumn({ length, validity }: Column, { codes }: TextCodes): Column {
+  const type = { kind: codes instanceof Uint8Array ? 'u8' : 'u16' } as const
+  return { type, length, values: codes, ...(validity === undefined ? {} : { validity }) }
+}
+
+/** The texts of a column of codes. */
+export function decoded(codes: Column, text: Column, { firsts }: TextCodes): Column {
+  const { values, validity, length } = codes
+  const rows = new Int32Array(length)
+  for (let i = 0; i < length; i++) {
+    const isNull = validity !== undefined && ((validity[i >> 3] as number) & (1 << (i & 7))) === 0 // i < length
+    rows[i] = isNull ? -1 : (firsts[Number(values?.[i] ?? 0)] ?? -1)
+  }
+  return takeColumn(text, rows)
+}
+
+/** The code of a text; -1 where no row has it. */
+export function codeOf(text: string, { values, offsets }: Column, { firsts }: TextCodes): number {
+  const wanted = new TextEncoder().encode(text)
+  if (!(values instanceof Uint8Array) || offsets === undefined) return -1
+  return firsts.findIndex((row) => {
+    const [start = 0, end = 0] = [offsets[row], offsets[row + 1]]
+    return end - start === wanted.length && wanted.every((byte, i) => values[start + i] === byte)
+  })
+}
