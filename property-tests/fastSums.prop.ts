@@ -1,14 +1,17 @@
 /**
- * Sums in fast precision, and what lanes make of them in the loops after: those of exact precision, but for rounding. Bodies
+ * Sums in fast and relaxed precision, and what lanes make of them in the loops after: those of exact precision, but for rounding. Bodies
  * differ in where a sum begins, how often it is added to, and what is computed from it before lanes take it; rows are of any
  * length, so that turns are left when the vectors are done, and checks before a loop hold or do not.
  */
 import fc from 'fast-check'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import type { Precision } from '../src/core/loopSpec.ts'
 import { Session } from '../src/session.ts'
 import { announcedRun } from './lawRuns.ts'
+import { relaxedSimd } from './relaxedEngine.ts'
 
 const RUN = announcedRun('fastSums.prop.ts')
+const PRECISIONS: readonly Precision[] = relaxedSimd('fastSums.prop.ts') ? ['fast', 'relaxed'] : ['fast']
 const ROWS = 3
 /** Numbers are between 0 and 1: what is lost or added twice shows, what is rounded does not. */
 const NEARLY = 1e-4
@@ -140,6 +143,7 @@ const BODIES: Readonly<Record<string, (captured: Captured) => Body>> = {
 interface Case {
   readonly name: string
   readonly dtype: 'f32' | 'f64'
+  readonly precision: Precision
   readonly width: number
   readonly captured: Captured
   readonly seed: number
@@ -149,12 +153,14 @@ const cases: fc.Arbitrary<Case> = fc
   .record({
     name: fc.constantFrom(...Object.keys(BODIES)),
     dtype: fc.constantFrom('f32' as const, 'f32' as const, 'f64' as const),
+    precision: fc.constantFrom(...PRECISIONS),
     width: fc.integer({ min: 1, max: 70 }),
   })
-  .chain(({ name, dtype, width }) =>
+  .chain(({ name, dtype, precision, width }) =>
     fc.record({
       name: fc.constant(name),
       dtype: fc.constant(dtype),
+      precision: fc.constant(precision),
       width: fc.constant(width),
       captured: fc.record({
         n: fc.oneof(fc.constant(width), fc.nat(width)),
@@ -178,19 +184,19 @@ test('sums in fast precision, and what follows from them, are nearly those of ex
         if (!isNear) throw new Error(`${one.name}, number ${i}: ${value}, not ${wanted}\n${lanes}`)
       }
     }),
-    { ...RUN, examples: Object.keys(BODIES).map((name) => [example(name)]) },
+    { ...RUN, examples: PRECISIONS.flatMap((precision) => Object.keys(BODIES).map((name) => [example(name, precision)])) },
   )
   console.log(`fast: {"sums in lanes of f32":${singles}}`)
   expect(singles).toBeGreaterThan(RUN.numRuns * 0.1)
 })
 
 /** Two whole vectors and more, and turns that are left. */
-function example(name: string): Case {
-  return { name, dtype: 'f32', width: 39, captured: { n: 39, m: 38, bias: 0.75, row: 3 }, seed: 1 }
+function example(name: string, precision: Precision): Case {
+  return { name, dtype: 'f32', precision, width: 39, captured: { n: 39, m: 38, bias: 0.75, row: 3 }, seed: 1 }
 }
 
 /** The numbers that the loop leaves, and those that the body leaves in plain arrays. */
-async function outcomeOf({ name, dtype, width, captured, seed }: Case) {
+async function outcomeOf({ name, dtype, precision, width, captured, seed }: Case) {
   const body = BODIES[name]?.(captured) ?? (() => undefined)
   const array = (rows: number, by: number) => session.random([rows, width], { dtype, seed: seed + by })
   const arrays = { x: array(ROWS, 1), y: array(ROWS, 2), far: array(2, 3), z: session.random([ROWS, 1], { seed: seed + 4 }) }
@@ -198,7 +204,7 @@ async function outcomeOf({ name, dtype, width, captured, seed }: Case) {
   const plain = await Promise.all(all.map((one) => one.toTypedArray() as Promise<Float64Array>)) // of floats
   const [x, y, far, z] = plain.map((values, i) => viewOf(values, i === 3 ? 1 : width)) as [View, View, View, View] // of four arrays
   for (let i = 0; i < ROWS; i++) body([i], { x, y, far, z })
-  const loop = session.loop(session.range(ROWS), arrays, body as never, { precision: 'fast' })
+  const loop = session.loop(session.range(ROWS), arrays, body as never, { precision })
   await loop.run()
   const values = await Promise.all(all.map((one) => one.toTypedArray() as Promise<Float64Array>)) // of floats
   const lanes =

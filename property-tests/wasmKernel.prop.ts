@@ -1,7 +1,7 @@
 /**
  * Law 5 for WebAssembly kernels: in exact precision they do what JavaScript kernels do, and what the IR says, on NaN,
  * -0, infinities, denormals and the extremes of every dtype: the same bits, or the same error at the same key. In fast
- * precision they do the same for every number of workers. The engine's optimizing compiler is what runs long loops, so it
+ * and relaxed precision they do the same wherever iterations are cut. The engine's optimizing compiler is what runs long loops, so it
  * is made to compile every kernel here: what it gets wrong is found too.
  */
 import { setFlagsFromString } from 'node:v8'
@@ -10,7 +10,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { columnFromValues } from '../src/core/columnBuilder.ts'
 import { TaskError } from '../src/core/errors.ts'
 import type { FunctionIr } from '../src/core/functionIr.ts'
-import type { AnalyzedLoop, EnvBinding, LoopOptions, LoopSpec } from '../src/core/loopSpec.ts'
+import type { AnalyzedLoop, EnvBinding, LoopOptions, LoopSpec, Precision } from '../src/core/loopSpec.ts'
 import type { DType } from '../src/core/schema.ts'
 import type { Storage, TableStorage } from '../src/core/storage.ts'
 import { kernelForecast, type UnpreparedLoop } from '../src/exec/loops/kernelForecast.ts'
@@ -27,11 +27,13 @@ import { SWEPT } from './arbitraries/sweepBody.ts'
 
 import { announcedRun } from './lawRuns.ts'
 import { elementsOf, Holding, indexAt, type Machine, serially, startMachine } from './loopRuns.ts'
+import { relaxedSimd } from './relaxedEngine.ts'
 
 setFlagsFromString('--no-liftoff')
 
 const RUN = announcedRun('wasmKernel.prop.ts')
 const RUNS = RUN.numRuns
+const HAS_RELAXED = relaxedSimd('wasmKernel.prop.ts')
 const ITERATIONS = COLUMNS
 const BOX = [2, COLUMNS]
 
@@ -62,8 +64,15 @@ test('sweeps over keys of two axes do what the JavaScript kernel and the IR do',
 test('turns of a loop that add to one row do what the JavaScript kernel and the IR do', () =>
   exactlyAsIr('none', numericBody('none', 'jam'), { 'for 4 turns of': 0.1, 'for 2 turns of': 0.2 }))
 
-test('in fast precision a WebAssembly kernel does the same wherever its iterations are cut', async () => {
-  let singles = 0
+test('in fast precision a WebAssembly kernel does the same wherever its iterations are cut', () =>
+  sameWhereverCut('fast', { 'lanes of f32': 0.05 }))
+
+test.skipIf(!HAS_RELAXED)('in relaxed precision a WebAssembly kernel does the same wherever its iterations are cut', () =>
+  sameWhereverCut('relaxed', { 'lanes of f32': 0.05, contracted: 0.05, 'lanes of f64, contracted': 0.01 }),
+)
+
+async function sameWhereverCut(precision: Precision, shares: Readonly<Record<string, number>>): Promise<void> {
+  const counts: Record<string, number> = {}
   const picks = fc.array(fc.nat(SPECIAL_NUMBERS.length - 1), { minLength: ITERATIONS, maxLength: ITERATIONS })
   const elements = fc.constantFrom<NumericElement>('none', 'box', 'number')
   const body = elements.chain((element) =>
@@ -73,23 +82,26 @@ test('in fast precision a WebAssembly kernel does the same wherever its iteratio
         { weight: 2, arbitrary: numericBody(element, 'single') },
         numericBody(element, 'nest'),
         numericBody(element, 'jam'),
+        numericBody(element, 'lanes'),
       )
       .map((ir) => ({ ir, element })),
   )
   await fc.assert(
     fc.asyncProperty(body, picks, fc.nat(3), fc.integer({ min: 2, max: 9 }), async (of, chosen, form, partitions) => {
       const data = { ...of, chosen, form }
-      const whole = await outcomeOf(data, 'wasm', { precision: 'fast', partitions: 1 })
-      const cut = await outcomeOf(data, 'wasm', { precision: 'fast', partitions })
-      if (whole.innerLoops.some((line) => line.includes('lanes of f32'))) singles++
+      const whole = await outcomeOf(data, 'wasm', { precision, partitions: 1 })
+      const cut = await outcomeOf(data, 'wasm', { precision, partitions })
+      for (const feature of Object.keys(shares))
+        if (whole.innerLoops.some((line) => line.includes(feature))) counts[feature] = (counts[feature] ?? 0) + 1
       const difference = differenceOf(cut.values, whole.values)
       if (difference !== undefined) throw new Error(`${partitions} partitions: ${difference}\n${irListing(of.ir)}`)
     }),
     RUN,
   )
-  console.log(`fast: {"lanes of f32":${singles}}`)
-  if (RUNS >= FEW_RUNS) expect(singles).toBeGreaterThan(RUNS * 0.05)
-})
+  console.log(`${precision}: ${JSON.stringify(counts)}`)
+  for (const [feature, share] of RUNS < FEW_RUNS ? [] : Object.entries(shares))
+    expect([feature, (counts[feature] ?? 0) > RUNS * share]).toEqual([feature, true])
+}
 
 /** Fewer say nothing of how often something occurs. */
 const FEW_RUNS = 500

@@ -6,7 +6,7 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import wabt from 'wabt'
 import type { FunctionIr, UserFunction } from '../src/core/functionIr.ts'
-import type { AnalyzedLoop, EnvBinding, LoopOver } from '../src/core/loopSpec.ts'
+import type { AnalyzedLoop, EnvBinding, LoopOver, Precision } from '../src/core/loopSpec.ts'
 import type { ElementType } from '../src/core/schema.ts'
 import { compiled, selectKernel, valuesKernel } from '../src/exec/kernels/wasmColumns.ts'
 import { moduleBytes, unsigned } from '../src/exec/kernels/wasmEncoder.ts'
@@ -20,9 +20,12 @@ import { COLUMN_TYPES, numberFunction, truthFunction } from './arbitraries/colum
 import { COLUMNS, NUMERIC_ARRAYS, TWIN } from './arbitraries/numericArrays.ts'
 import { type NumericElement, numericBody } from './arbitraries/numericBody.ts'
 import { announcedRun } from './lawRuns.ts'
+import { relaxedSimd } from './relaxedEngine.ts'
 
 const RUN = announcedRun('wasmText.prop.ts')
-const FEATURES = { simd: true, threads: true, sat_float_to_int: true, sign_extension: true }
+// Relaxed kernels need an engine that runs them; their instructions are assembled either way.
+const PRECISIONS: readonly Precision[] = relaxedSimd('wasmText.prop.ts') ? ['exact', 'fast', 'relaxed'] : ['exact', 'fast']
+const FEATURES = { simd: true, relaxed_simd: true, threads: true, sat_float_to_int: true, sign_extension: true }
 const assembler = await wabt()
 
 test('every instruction is printed as what it is', () => {
@@ -45,29 +48,32 @@ test('every instruction is printed as what it is', () => {
   ]
   const bytes = moduleBytes({ imports: [], parameters: ['i32'], locals: ['v128', 'v128', 'i64', 'f32'], body })
   expect(reassembled(wasmText(bytes))).toEqual(codeOf(bytes))
-  expect(SCALAR_INSTRUCTIONS.size + SATURATING_INSTRUCTIONS.size + VECTOR_INSTRUCTIONS.size).toBe(152 + 8 + 234)
+  expect(SCALAR_INSTRUCTIONS.size + SATURATING_INSTRUCTIONS.size + VECTOR_INSTRUCTIONS.size).toBe(152 + 8 + 234 + 20)
 })
 
 test('the text of a loop’s kernel is assembled to its code', () => {
   let modules = 0
   const elements = fc.constantFrom<NumericElement>('none', 'box', 'number', 'row')
-  const precisions = fc.constantFrom<'exact' | 'fast'>('exact', 'fast')
+  let contracted = 0
+  const precisions = fc.constantFrom(...PRECISIONS)
   const loops = fc
     .tuple(elements, precisions)
     .chain(([element, precision]) =>
-      numericBody(element, precision === 'fast' ? 'single' : undefined).map((ir) => ({ ir, element, precision })),
+      numericBody(element, precision === 'exact' ? undefined : 'single').map((ir) => ({ ir, element, precision })),
     )
   fc.assert(
     fc.property(loops, ({ ir, element, precision }) => {
       const plan = kernelOf(ir, element, precision)
       if (plan === undefined || 'because' in plan.wasm) return
       modules++
+      if (plan.wasm.loops.some(({ text }) => text.includes('contracted'))) contracted++
       const bytes = Uint8Array.from(plan.wasm.key, (c) => c.charCodeAt(0))
       if (reassembled(plan.wasm.text()) !== codeOf(bytes)) throw new Error(irListing(ir))
     }),
     RUN,
   )
   expect(modules).toBeGreaterThan(0.8 * RUN.numRuns)
+  if (PRECISIONS.includes('relaxed')) expect(contracted).toBeGreaterThan(0.02 * RUN.numRuns)
 })
 
 test('the text of kernels over columns is assembled to their code', () => {
@@ -137,7 +143,7 @@ function codeOf(bytes: Uint8Array): string {
 }
 
 /** The kernel of a body over arrays that are not there; undefined where there is none. */
-function kernelOf(ir: FunctionIr, element: NumericElement, precision: 'exact' | 'fast'): KernelPlan | undefined {
+function kernelOf(ir: FunctionIr, element: NumericElement, precision: Precision): KernelPlan | undefined {
   const bindings = [...Object.entries(NUMERIC_ARRAYS), [TWIN, NUMERIC_ARRAYS.grid] as const].map(([name, of], i): [string, EnvBinding] => {
     const [dtype, shape] = of ?? ['f64', []]
     const array = name === TWIN ? 1 : i + 1

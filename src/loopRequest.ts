@@ -38,7 +38,7 @@ export function checkRequest({ over, env, body, options }: LoopRequest): void {
       throw new PlanError(`assume.distinct of loop() has names of arrays; it was given ${valueText(promised)}.`)
   }
   if (options.order !== undefined) checkOneOf('The order of loop()', options.order, ['serial', 'any'])
-  if (options.precision !== undefined) checkOneOf('The precision of loop()', options.precision, ['exact', 'fast'])
+  if (options.precision !== undefined) checkOneOf('The precision of loop()', options.precision, ['exact', 'fast', 'relaxed'])
   if (options.balance !== undefined) checkOneOf('The balance of loop()', options.balance, ['histogram', 'equal'])
   if (options.checkRaces !== undefined) checkBoolean('The checkRaces of loop()', options.checkRaces)
   if (options.require !== undefined) checkOneOf('The require of loop()', options.require, ['parallel'])

@@ -1,5 +1,5 @@
 /** A pass of stochastic gradient descent over ratings, in any order. */
-import type { Session } from 'distarray'
+import type { LoopOptions, Session } from 'distarray'
 import { dense, filled, type KernelQuestion, type Program, scattered } from './question.ts'
 
 export interface Size {
@@ -54,7 +54,7 @@ interface Job {
   readonly K: number
   readonly size: Size
   readonly ratings: Ratings
-  readonly precision: 'exact' | 'fast'
+  readonly precision: NonNullable<LoopOptions['precision']>
 }
 
 async function sgd(session: Session, { dtype, K, size, ratings, precision }: Job): Promise<Program> {

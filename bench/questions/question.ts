@@ -1,5 +1,7 @@
 /** What the questions of kernels.bench.ts are made of, and the data they share with bench/native. */
-import type { DistArray, KeyOf, Loop, Session } from 'distarray'
+import type { DistArray, KeyOf, Loop, LoopOptions, Session } from 'distarray'
+
+type Precision = NonNullable<LoopOptions['precision']>
 
 export interface KernelQuestion {
   readonly name: string
@@ -12,7 +14,7 @@ export interface KernelQuestion {
   readonly isNativeParallel: boolean
   /** With 'any' the result is that of another order than the plain program's, and is verified instead. */
   readonly order: 'serial' | 'any'
-  readonly program: (session: Session, precision: 'exact' | 'fast') => Promise<Program>
+  readonly program: (session: Session, precision: Precision) => Promise<Program>
   /** As one would write it without the library: a new one, with its arrays as they are at the start. */
   readonly plain: () => PlainProgram
 }

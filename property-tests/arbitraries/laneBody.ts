@@ -232,11 +232,7 @@ function valuesOver(
         // Few bits, so that what is made of them is known to stay within 32.
         isWhole ? fc.tuple(read, fc.constantFrom(1, 7, 255, -1)).map(([e, bits]) => binary('&', e, literal(bits))) : read,
         fc.tuple(fc.constantFrom(...operators), node, node).map(([o, a, b]) => binary(o, a, b)),
-        isWhole || isSingle !== true
-          ? read
-          : fc.tuple(fc.boolean(), node, node).map(([isCall, a, b]): Expr => {
-              return isCall ? { kind: 'Call', callee: 'Math.pow', args: [a, b], span } : binary('**', a, b)
-            }),
+        isWhole ? read : isSingle === true ? fc.oneof(power(node), productAndSum(node)) : productAndSum(node),
         isWhole
           ? fc
               .tuple(fc.constantFrom<BinaryOperator>('>>', '>>', '<<', '>>>'), node, fc.constantFrom(0, 1, 3, 31))
@@ -266,6 +262,20 @@ function valuesOver(
     }
   })
   return value
+}
+
+function power(value: fc.Arbitrary<Expr>): fc.Arbitrary<Expr> {
+  return fc.tuple(fc.boolean(), value, value).map(([isCall, a, b]): Expr => {
+    return isCall ? { kind: 'Call', callee: 'Math.pow', args: [a, b], span } : binary('**', a, b)
+  })
+}
+
+/** What relaxed precision contracts. */
+function productAndSum(value: fc.Arbitrary<Expr>): fc.Arbitrary<Expr> {
+  return fc.tuple(fc.constantFrom<BinaryOperator>('+', '-'), value, value, value, fc.boolean()).map(([operator, a, b, c, isFirst]) => {
+    const product = binary('*', a, b)
+    return isFirst ? binary(operator, product, c) : binary(operator, c, product)
+  })
 }
 
 interface Bordered {

@@ -125,8 +125,12 @@ export interface LoopPlan {
     readonly subscripts: readonly string[]
     readonly span: Span
   }[]
-  /** How the body runs, and the refusals where it could not be compiled. */
-  readonly kernel: { readonly target: 'wasm-simd' | 'wasm' | 'js' | 'as-is'; readonly because?: readonly Refusal[] }
+  /** How the body runs, and the refusals where it could not be compiled. `note`: what was asked for and is not to be had. */
+  readonly kernel: {
+    readonly target: 'wasm-simd' | 'wasm' | 'js' | 'as-is'
+    readonly because?: readonly Refusal[]
+    readonly note?: string
+  }
   /** Where passes run; decided by the first run. */
   readonly execution: { readonly where: 'workers' | 'caller'; readonly because: string }
   /**

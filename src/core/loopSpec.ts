@@ -5,12 +5,19 @@ import type { FunctionIr, UserFunction } from './functionIr.ts'
 import type { LoopPlan } from './loopPlan.ts'
 import type { DType, ElementType } from './schema.ts'
 
+/** What a loop's arithmetic keeps of plain JavaScript's; docs/performance.md says what each may change. */
+export type Precision = 'exact' | 'fast' | 'relaxed'
+
 /** Options of `session.loop`. */
 export interface LoopOptions {
   /** 'serial' (default): the result of running iterations in key order. 'any': of some serial order, `serialOrder()`. */
   readonly order?: 'serial' | 'any'
-  /** 'exact' (default): the bits plain JavaScript gives. 'fast': f32 arithmetic, reassociated reductions, still determinate. */
-  readonly precision?: 'exact' | 'fast'
+  /**
+   * 'exact' (default): the bits plain JavaScript gives. 'fast': f32 arithmetic, reassociated reductions, still determinate.
+   * 'relaxed': the same, and where the engine has relaxed SIMD (Node 22 and newer) lanes may round a product and the sum it
+   * is part of once instead of twice: the same for every number of workers and every run, but not on every CPU.
+   */
+  readonly precision?: Precision
   /** Throw LoopError instead of running serially. */
   readonly require?: 'parallel'
   /** Blocks per partitioned axis. Default: from the data and cache sizes; never from the worker count. */

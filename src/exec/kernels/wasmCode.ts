@@ -2,6 +2,7 @@
  * What the parts of the WebAssembly compiler share: what they compile for, and loads and stores by element type.
  */
 import type { FunctionIr } from '../../core/functionIr.ts'
+import type { Precision } from '../../core/loopSpec.ts'
 import type { DType } from '../../core/schema.ts'
 import type { ArrayShape, KernelShape } from './loopKernelShape.ts'
 import { type Code, I, OP } from './wasmEncoder.ts'
@@ -22,7 +23,8 @@ export interface WasmTarget {
   readonly tableLengths: readonly number[]
   /** The iterated column's or columns' types, by column; undefined for what cannot be read as a number. */
   readonly columnTypes: readonly (DType | undefined)[]
-  readonly precision: 'exact' | 'fast'
+  /** What the engine can do of what was asked for. */
+  readonly precision: Precision
 }
 
 /** Where an access lies in a loop whose bounds were checked before it; see `wasmLoops.ts`. */

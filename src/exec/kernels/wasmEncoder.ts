@@ -321,6 +321,12 @@ export const SIMD = {
   i32TruncF64S: 0xfc,
   f64ConvertI32S: 0xfe,
   f64ConvertI32U: 0xff,
+  /** Relaxed SIMD: what the CPU decides is said where each is used. */
+  i32RelaxedTruncF32S: 0x101,
+  f32RelaxedMadd: 0x105,
+  f32RelaxedNmadd: 0x106,
+  f64RelaxedMadd: 0x107,
+  f64RelaxedNmadd: 0x108,
 } as const
 
 export interface ModuleParts {

@@ -2,8 +2,8 @@
  * Values in the lanes of a vector: what is known of them, and how one kind becomes another.
  *
  * A loop computes in one of three modes. In exact precision doubles are two to a vector, and integers that 32 bits hold
- * lie in the lower half; where all of a loop's values are such integers there are four to a vector. In fast precision
- * loops over f32 compute in f32, four to a vector. A choice between lanes is a mask of ones and zeros as wide as the lane.
+ * lie in the lower half; where all of a loop's values are such integers there are four to a vector. In fast and relaxed
+ * precision loops over f32 compute in f32, four to a vector. A choice between lanes is a mask of ones and zeros as wide as the lane.
  */
 import type { DType } from '../../core/schema.ts'
 import { LOG2_BYTES } from './wasmCode.ts'

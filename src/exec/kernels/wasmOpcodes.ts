@@ -91,6 +91,20 @@ export const SATURATING_INSTRUCTIONS: ReadonlyMap<number, Instruction> = new Map
   ].flat(),
 )
 
+/** Relaxed SIMD, also behind 0xfd: of these the result may depend on the CPU. */
+const RELAXED: readonly Row[] = [
+  row(0x100, 2, 'i8x16', 'relaxed_swizzle'),
+  row(
+    ...([0x101, 1, 'i32x4'] as const),
+    'relaxed_trunc_f32x4_s relaxed_trunc_f32x4_u relaxed_trunc_f64x2_s_zero relaxed_trunc_f64x2_u_zero',
+  ),
+  ...['f32x4', 'f64x2'].map((type, i) => row(0x105 + 2 * i, 3, type, 'relaxed_madd relaxed_nmadd')),
+  ...['i8x16', 'i16x8', 'i32x4', 'i64x2'].map((type, i) => row(0x109 + i, 3, type, 'relaxed_laneselect')),
+  ...['f32x4', 'f64x2'].map((type, i) => row(0x10d + 2 * i, 2, type, 'relaxed_min relaxed_max')),
+  row(0x111, 2, 'i16x8', 'relaxed_q15mulr_s relaxed_dot_i8x16_i7x16_s'),
+  row(0x113, 3, 'i32x4', 'relaxed_dot_i8x16_i7x16_add_s'),
+]
+
 /** Numbers behind 0xfd; constants (0x0c) and shuffles (0x0d) have bytes of their own. */
 export const VECTOR_INSTRUCTIONS: ReadonlyMap<number, Instruction> = new Map(
   [
@@ -148,6 +162,7 @@ export const VECTOR_INSTRUCTIONS: ReadonlyMap<number, Instruction> = new Map(
     row(0xfa, 1, 'f32x4', 'convert_i32x4_s convert_i32x4_u'),
     row(0xfc, 1, 'i32x4', 'trunc_sat_f64x2_s_zero trunc_sat_f64x2_u_zero'),
     row(0xfe, 1, 'f64x2', 'convert_low_i32x4_s convert_low_i32x4_u'),
+    ...RELAXED,
   ].flat(),
 )
 

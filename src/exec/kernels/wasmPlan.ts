@@ -3,11 +3,13 @@
  */
 import type { TypedArray } from '../../core/column.ts'
 import type { FunctionIr } from '../../core/functionIr.ts'
+import type { Precision } from '../../core/loopSpec.ts'
 import type { DType } from '../../core/schema.ts'
 import type { Refusal } from '../../core/span.ts'
 import { ARRAY_OF_DTYPE } from '../../core/storage.ts'
 import type { KernelShape } from './loopKernelShape.ts'
 import { moduleOf } from './moduleCache.ts'
+import { hasRelaxedSimd } from './relaxedSimd.ts'
 import type { WasmKernelPlan } from './wasmBinding.ts'
 import type { LoopFate, WasmTarget } from './wasmCode.ts'
 import { type WasmCode, wasmKernel } from './wasmKernel.ts'
@@ -38,6 +40,8 @@ export interface WasmMemory {
 export interface WasmDecision {
   readonly plan: WasmKernelPlan
   readonly target: 'wasm' | 'wasm-simd'
+  /** What was asked for and is not to be had. */
+  readonly note?: string
   readonly loops: readonly LoopFate[]
   /** Tells kernels apart: the bytes, one character each. */
   readonly key: string
@@ -51,13 +55,14 @@ export function planWasm(
   shape: KernelShape,
   memory: WasmMemory,
   columnTypes: readonly (DType | undefined)[],
-  precision: 'exact' | 'fast',
+  asked: Precision,
 ): WasmDecision | { readonly because: Refusal } {
   const places = new Map<number, number>()
+  const isAbsent = asked === 'relaxed' && !hasRelaxedSimd()
   const target: WasmTarget = {
     ir,
     shape,
-    precision,
+    precision: isAbsent ? 'fast' : asked,
     columnTypes,
     laneTypes: memory.arrays.map((array) => (array?.lanes === undefined ? undefined : dtypeOf(array.lanes))),
     identities: memory.arrays.map((array, i) => {
@@ -84,7 +89,8 @@ export function planWasm(
     scratch: memory.scratch,
   }
   const text = (): string => wasmText(code.bytes, code.names())
-  return { plan, target: code.simd ? 'wasm-simd' : 'wasm', loops: code.loops, key, text }
+  const note = isAbsent ? { note: 'Relaxed SIMD is absent from this engine: as fast.' } : {}
+  return { plan, target: code.simd ? 'wasm-simd' : 'wasm', ...note, loops: code.loops, key, text }
 }
 
 type Compiled = ReturnType<typeof wasmKernel>

@@ -5,6 +5,7 @@
 import type { BinaryOperator, Expr } from '../../core/functionIr.ts'
 import type { DType } from '../../core/schema.ts'
 import { LOG2_BYTES, shifted } from './wasmCode.ts'
+import type { Contraction } from './wasmContraction.ts'
 import { type Code, I, OP, SIMD } from './wasmEncoder.ts'
 import type { LaneMath } from './wasmLaneMath.ts'
 import { asFloat, asIntegers, boundsOf, type Constants, integers, isTruth, masked, Scalar, type Vector } from './wasmLanes.ts'
@@ -27,6 +28,8 @@ export interface Turn {
 export interface VectorScope extends Constants {
   readonly w: KernelWriter
   readonly maskBits: 32 | 64
+  /** Undefined where every operation rounds. */
+  readonly contraction: Contraction | undefined
   expr(expr: Expr): Vector
   steady(expr: Expr): Vector | undefined
   local(name: string): Vector
@@ -210,7 +213,10 @@ function binary(s: VectorScope, expr: Extract<Expr, { kind: 'Binary' }>): Vector
       const base = s.w.declare('v128')
       const kind = s.mode === 'f32' ? 'f32' : 'f64'
       const mul = I.simd(kind === 'f32' ? SIMD.f32Mul : SIMD.f64Mul)
-      return { kind, code: [asFloat(s, left), I.localTee(base), I.localGet(base), mul] }
+      const factors = [[asFloat(s, left), I.localTee(base)], I.localGet(base)] as const
+      const code = [...factors, mul]
+      s.contraction?.noteProduct(code, ...factors)
+      return { kind, code }
     }
     case '%':
       throw new Scalar(`it uses ${operator}`)
@@ -233,12 +239,22 @@ function arithmetic(s: VectorScope, operator: BinaryOperator & keyof typeof ARIT
   const [a, b] = [boundsOf(left), boundsOf(right)]
   const [one, two] = [a && integerType(a.low, a.high), b && integerType(b.low, b.high)]
   const result = one && two && integerResult(operator, one, two)
-  if (result === undefined) return floats(s, pair, left, right)
+  if (result === undefined) return fractions(s, operator, left, right)
   const wide = (): Code => codeOf(floats(s, pair, left, right))
   if (isNarrow(left) && isNarrow(right)) {
     return integers(s, result.low, result.high, () => [asIntegers(s, left), asIntegers(s, right), I.simd(narrow)], wide)
   }
   return s.mode === 'f64' ? { kind: 'f64', low: result.low, high: result.high, code: wide() } : floats(s, pair, left, right)
+}
+
+function fractions(s: VectorScope, operator: keyof typeof ARITHMETIC, left: Vector, right: Vector): Vector {
+  const apart = floats(s, ARITHMETIC[operator].floats, left, right)
+  const { contraction } = s
+  if (contraction === undefined || apart.kind === 'steady' || s.mode === 'i32') return apart
+  const [a, b] = [asFloat(s, left), asFloat(s, right)]
+  if (operator === '*') contraction.noteProduct(apart.code, a, b)
+  const sum = operator === '*' ? undefined : contraction.sum(s.mode, operator, a, b)
+  return sum === undefined ? apart : { kind: s.mode, code: sum }
 }
 
 function shift(s: VectorScope, operator: '<<' | '>>' | '>>>', left: Vector, right: Vector): Vector {
@@ -338,7 +354,10 @@ function call(s: VectorScope, { callee, args }: Extract<Expr, { kind: 'Call' }>)
 /** A function that only f32 lanes have. */
 function ofLanes(s: VectorScope, name: LaneFunction, x: Vector, y: Vector | undefined, because: string): Vector {
   if (s.mode !== 'f32') throw new Scalar(because)
+  const { contraction } = s
+  if (contraction !== undefined) contraction.isUsed = true
   const m: LaneMath = {
+    isRelaxed: contraction !== undefined,
     number: s.number.bind(s),
     declare: s.w.declare.bind(s.w),
     itself: (function_, code) => s.w.imported(function_, [{ type: F64, code }]).code,

@@ -1,11 +1,19 @@
+import { setFlagsFromString } from 'node:v8'
 import { expect, test } from 'vitest'
+import { hasRelaxedSimd } from './relaxedSimd.ts'
 import { type Code, I, moduleBytes, OP, SIMD } from './wasmEncoder.ts'
 import { type LaneFunction, laneFunction } from './wasmVectorMath.ts'
 
 const COUNT = 2 ** 14
 
+// Before Node 22 the engine has relaxed SIMD behind a flag.
+if (Number.parseInt(process.versions.node, 10) < 22) setFlagsFromString('--experimental-wasm-relaxed-simd')
+const KINDS = hasRelaxedSimd() ? (['f32', 'relaxed f32'] as const) : (['f32'] as const)
+type Kind = (typeof KINDS)[number]
+if (KINDS.length === 1) console.log('Skipped for relaxed lanes: this engine has no relaxed SIMD.')
+
 /** The function over f32 at the start of a memory of its own, and as many behind them as second arguments, in place. */
-function compiled(name: LaneFunction): (values: Float32Array, seconds?: Float32Array) => Float32Array {
+function compiled(name: LaneFunction, kind: Kind): (values: Float32Array, seconds?: Float32Array) => Float32Array {
   const locals: 'v128'[] = []
   const declare = (): number => 2 + locals.push('v128') - 1
   const number = (kind: 'f64' | 'f32' | 'i32', value: number): Code => {
@@ -13,9 +21,10 @@ function compiled(name: LaneFunction): (values: Float32Array, seconds?: Float32A
     return I.lanes(kind === 'i32' ? [value, value, value, value] : [...new Int32Array(Float32Array.of(value, value, value, value).buffer)])
   }
   const itself = (_: string, x: Code): Code => [x, I.call(0)]
+  const isRelaxed = kind === 'relaxed f32'
   const [x, y] = [0, 4 * COUNT].map((offset): Code => [I.localGet(0), I.simdMemory(SIMD.load, offset)])
   const body = [
-    ...[I.loop, I.localGet(0), laneFunction({ number, declare, itself }, name, x ?? [], y), I.simdMemory(SIMD.store)],
+    ...[I.loop, I.localGet(0), laneFunction({ number, declare, itself, isRelaxed }, name, x ?? [], y), I.simdMemory(SIMD.store)],
     ...[I.localGet(0), I.i32Const(16), OP.i32Add, I.localTee(0), I.localGet(1), OP.i32LtS, I.brIf(0), OP.end],
   ]
   const memory = new WebAssembly.Memory({ initial: 2, maximum: 65536, shared: true })
@@ -79,14 +88,16 @@ function unitAt(value: number): number {
   return 2 ** Math.max(-149, Math.floor(Math.log2(Math.abs(value))) - 23)
 }
 
-test.each([
+const FUNCTIONS = [
   ['Math.exp', Math.exp, 1],
   ['Math.log', Math.log, 1],
   ['Math.tanh', Math.tanh, 1.5],
   ['Math.sin', Math.sin, 0.51],
   ['Math.cos', Math.cos, 0.51],
-] as const)('%s of f32 lanes is within its stated error everywhere', (name, reference, units) => {
-  const run = compiled(name)
+] as const
+const ALL = KINDS.flatMap((kind) => FUNCTIONS.map(([name, reference, units]) => [name, kind, reference, units] as const))
+test.each(ALL)('%s of %s lanes is within its stated error everywhere', (name, kind, reference, units) => {
+  const run = compiled(name, kind)
   let most: Error = { units: 0, at: '' }
   for (const values of samples()) {
     const results = run(values)
@@ -129,8 +140,8 @@ function* pairs(): Generator<readonly [Float32Array, Float32Array]> {
   }
 }
 
-test('powers of f32 lanes are within their stated error, and special ones JavaScript’s', () => {
-  const run = compiled('Math.pow')
+test.each(KINDS)('powers of %s lanes are within their stated error, and special ones JavaScript’s', (kind) => {
+  const run = compiled('Math.pow', kind)
   let most: Error = { units: 0, at: '' }
   let compared = 0
   for (const [bases, exponents] of pairs()) {

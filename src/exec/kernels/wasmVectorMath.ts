@@ -1,5 +1,5 @@
 /**
- * Functions of four f32 lanes, for `precision: 'fast'`. Here exp, log and tanh: polynomials on a reduced argument, after
+ * Functions of four f32 lanes, for `precision: 'fast'` and `'relaxed'`. Here exp, log and tanh: polynomials on a reduced argument, after
  * Cephes (Moshier, "Methods and Programs for Mathematical Functions") and its vector forms. The largest errors, over all of f32,
  * are stated in docs/performance.md and held by `wasmVectorMath.test.ts`; zeros, infinities and NaN are JavaScript's.
  */
@@ -41,7 +41,8 @@ function exponential(m: LaneMath, argument: Code): Code {
   const [setR, r] = kept(m, [...high, ...n, m.number('f32', -2.1219444e-4), mul, ...sub])
   const series = polynomial(m, 'f32', r, [1.98756915e-4, 1.3981999507e-3, 8.3334519073e-3, 4.1665795894e-2, 1.6666665459e-1, 0.5])
   const [setP, p] = kept(m, [...series, ...r, mul, ...r, mul, ...r, add, m.number('f32', 1), add])
-  const [setWhole, whole] = kept(m, [...n, I.simd(SIMD.i32TruncF32S)])
+  // Of NaN any integer will do: the result is NaN, whatever it is multiplied by. All others are whole and small.
+  const [setWhole, whole] = kept(m, [...n, I.simd(m.isRelaxed ? SIMD.i32RelaxedTruncF32S : SIMD.i32TruncF32S)])
   const [setHalf, half] = kept(m, [...whole, I.i32Const(1), I.simd(SIMD.i32ShrS)])
   const twoTo = (of: Code): Code => [...of, m.number('i32', 127), I.simd(SIMD.i32Add), I.i32Const(23), I.simd(SIMD.i32Shl)]
   const rest = [...whole, ...half, I.simd(SIMD.i32Sub)]

@@ -1,5 +1,5 @@
 /**
- * sin, cos and powers of four f32 lanes, for `precision: 'fast'`, computed in doubles, two lanes at a time: what a reduced
+ * sin, cos and powers of four f32 lanes, for `precision: 'fast'` and `'relaxed'`, computed in doubles, two lanes at a time: what a reduced
  * argument loses to rounding lies far below an f32, and no f32 is denormal there. Polynomials are Chebyshev's fits.
  *
  *     sin x  = (-1)^n sin(x - n π)            |x - n π| ≤ π/2, π in two parts (Cody and Waite)

@@ -4,13 +4,14 @@
  *     while (four vectors are left) body × 4;  while (one is left) body;  then turn by turn
  *
  * Branches become choices: both sides are computed, and a mask says which lanes store. In exact precision a sum keeps its
- * order and is no vector; in fast precision it has four accumulators of a vector each. Iterations of the kernel are cut
- * where a block or a slice ends, so that in fast precision, where lanes round as f32, the rest of a run is computed by the
- * same vectors with one lane of use.
+ * order and is no vector; in fast and relaxed precision it has four accumulators of a vector each. Iterations of the kernel
+ * are cut where a block or a slice ends, so that where lanes round otherwise than scalars, as f32 or contracted, the rest of
+ * a run is computed by the same vectors with one lane of use.
  */
 import type { Expr, Stmt } from '../../core/functionIr.ts'
 import { changedIn } from '../../core/irFacts.ts'
 import { LOG2_BYTES, loadOf } from './wasmCode.ts'
+import { Contraction } from './wasmContraction.ts'
 import { type Code, codeId, type GrowingCode, I, OP, SIMD } from './wasmEncoder.ts'
 import { columnAddress, columnType } from './wasmIteration.ts'
 import { LaneConstants } from './wasmLaneConstants.ts'
@@ -73,7 +74,13 @@ export function vectorLoop(
   const reasons: string[] = []
   for (const mode of modesOf(w, loop, accesses, areChecked)) {
     try {
-      const writer = new VectorWriter(w, { loop, accesses, turning, mode })
+      const writer = new VectorWriter(w, {
+        loop,
+        accesses,
+        turning,
+        mode,
+        contracts: w.precision === 'relaxed' && !(loop.isRun && areChecked),
+      })
       const code = writer.loop()
       w.simd = true
       return { code, summary: writer.summary(), lanes: LANES[mode], singles: writer.singles, isBest: writer.isBest() }
@@ -134,7 +141,7 @@ export function laneTurns(w: KernelWriter, loop: InnerLoop, accesses: ReadonlyMa
 /** The modes worth trying, best first. */
 function modesOf(w: KernelWriter, { isRun }: InnerLoop, accesses: ReadonlyMap<object, Access>, areChecked: boolean): readonly Mode[] {
   const dtypes = new Set([...accesses.values()].filter(({ axis }) => axis >= 0).map(({ dtype }) => dtype))
-  const isSingle = w.precision === 'fast' && dtypes.size > 0 && [...dtypes].every((dtype) => dtype === 'f32')
+  const isSingle = w.precision !== 'exact' && dtypes.size > 0 && [...dtypes].every((dtype) => dtype === 'f32')
   // Where a check may send part of a run through other code, the slices of a run would show in its bits.
   if (isSingle) return isRun && areChecked ? ['f64'] : ['f32', 'f64']
   return dtypes.has('f64') || dtypes.has('f32') ? ['f64'] : ['i32', 'f64']
@@ -147,6 +154,8 @@ interface Vectors {
   readonly mode: Mode
   /** Whether sums are added in order, lane by lane. */
   readonly isInOrder?: boolean
+  /** Whether a product and a sum may round once: not where part of a run may take other code than lanes. */
+  readonly contracts?: boolean
 }
 
 function newTurn(): Turn {
@@ -157,6 +166,7 @@ class VectorWriter implements Constants, VectorScope {
   readonly w: KernelWriter
   readonly mode: Mode
   readonly turning: Turning
+  readonly contraction: Contraction | undefined
   readonly #loop: InnerLoop
   /** Accesses that were checked before the loop; a nest finds them while they are written. */
   readonly #accesses: ReadonlyMap<object, Access> | Nest
@@ -176,10 +186,11 @@ class VectorWriter implements Constants, VectorScope {
   readonly #isInOrder: boolean
   #handed: HandedOver | undefined
 
-  constructor(w: KernelWriter, { loop, accesses, turning, mode, isInOrder = false }: Vectors) {
+  constructor(w: KernelWriter, { loop, accesses, turning, mode, isInOrder = false, contracts = false }: Vectors) {
     this.w = w
     this.mode = mode
     this.#isInOrder = isInOrder
+    this.contraction = contracts ? new Contraction() : undefined
     this.#loop = loop
     this.#accesses = accesses === 'nest' ? new Nest(w, loop, this.#before) : accesses
     this.turning = this.#accesses instanceof Nest ? this.#accesses.turning : turning
@@ -196,7 +207,8 @@ class VectorWriter implements Constants, VectorScope {
   summary(): string {
     const sums = this.#sums.size === 0 ? '' : `, ${UNROLLED} accumulators`
     const branches = this.#branches ? ', branches as choices' : ''
-    return `${LANES[this.mode]} lanes of ${this.mode}${sums}${branches}${this.#gathers ? ', strided loads' : ''}`
+    const contracted = this.contraction?.isUsed === true ? ', contracted' : ''
+    return `${LANES[this.mode]} lanes of ${this.mode}${sums}${contracted}${branches}${this.#gathers ? ', strided loads' : ''}`
   }
 
   isBest(): boolean {
@@ -210,7 +222,9 @@ class VectorWriter implements Constants, VectorScope {
     const copies = this.#copies()
     const unrolled = copies === 1 ? [] : this.#vectors(copies)
     const single = this.#vectors(1)
-    const rest = this.#loop.isRun && this.mode === 'f32' ? this.#lastTurns() : []
+    // Scalars would round otherwise.
+    const isOther = this.mode === 'f32' || this.contraction?.isUsed === true
+    const rest = this.#loop.isRun && isOther ? this.#lastTurns() : []
     const sums = [...this.#sums].map(([local, vectors]) => this.#combined(local, vectors))
     if (this.#accesses instanceof Nest) this.#accesses.checkLanes(returnsValue(this.#loop.body))
     return [this.#before, unrolled, single, rest, ...sums]
@@ -333,8 +347,7 @@ class VectorWriter implements Constants, VectorScope {
         const value = asFloat(this, this.expr(term.value))
         const sum = vectors[this.#copy]
         if (sum === undefined) return addedInOrder(this.w, stmt.local, term.operator, value)
-        const code = [I.localGet(sum), value]
-        return [code, I.simd(ADD[term.operator][this.mode === 'f32' ? 1 : 0]), I.localSet(sum)]
+        return [this.#sumOf(term.operator, I.localGet(sum), value), I.localSet(sum)]
       }
       case 'Write':
         return this.#store(stmt, this.expr(stmt.value))
@@ -369,10 +382,12 @@ class VectorWriter implements Constants, VectorScope {
   }
 
   #sum(a: Vector, b: Vector): Vector {
-    return {
-      kind: this.mode === 'f32' ? 'f32' : 'f64',
-      code: [asFloat(this, a), asFloat(this, b), I.simd(ADD['+'][this.mode === 'f32' ? 1 : 0])],
-    }
+    return { kind: this.mode === 'f32' ? 'f32' : 'f64', code: this.#sumOf('+', asFloat(this, a), asFloat(this, b)) }
+  }
+
+  #sumOf(operator: '+' | '-', a: Code, b: Code): Code {
+    const kind = this.mode === 'f32' ? 'f32' : 'f64'
+    return this.contraction?.sum(kind, operator, a, b) ?? [a, b, I.simd(ADD[operator][kind === 'f32' ? 1 : 0])]
   }
 
   /** The local holds the value in the lanes that run. */

@@ -12,7 +12,7 @@ import { type ColumnType, type DType, type ElementType, fieldsOf } from '../../c
 import { ARRAY_OF_DTYPE, type DenseStorage, type Storage, stridesOf } from '../../core/storage.ts'
 import { cutBlocks } from './cutBlocks.ts'
 import { estimatedPassMs } from './estimate.ts'
-import { type KernelPlan, planKernel, whyNoKernel } from './kernelPlan.ts'
+import { type KernelPlan, planKernel, plannedKernel, whyNoKernel } from './kernelPlan.ts'
 import { reducedStorages } from './laneChoice.ts'
 import { allocatePlain, createLanes } from './lanes.ts'
 import type { ArrayInput, BufferInput, LoopInputs } from './loopInputs.ts'
@@ -65,8 +65,8 @@ function forecastOf(loop: UnpreparedLoop): KernelForecast | undefined {
     const plan = planOver(inputs, ir)
     const { wasm } = plan
     const time = predictedTime(inputs, ir, wasm)
-    if ('because' in wasm) return { kernel: { target: 'js', because: [wasm.because] }, innerLoops: [], plans: [plan], ...time }
-    return { kernel: { target: wasm.target }, innerLoops: wasm.loops.map(({ text }) => text), plans: [plan], ...time }
+    const innerLoops = 'because' in wasm ? [] : wasm.loops.map(({ text }) => text)
+    return { kernel: plannedKernel(wasm), innerLoops, plans: [plan], ...time }
   } catch (error) {
     if (error instanceof PlanError) return undefined // the run says what is wrong, with the arrays at hand
     throw error

@@ -20,7 +20,7 @@ import { flushEveryOf, weightOf, widthOf } from './kernelBlocks.ts'
 import { kernelCode } from './kernelCode.ts'
 import { type CutLoop, chooseExecution, estimatedMs, whyOnCaller, workersOf } from './kernelExecution.ts'
 import { Allocations, type KernelLayout, layOut, type SharedTable } from './kernelLayout.ts'
-import { type KernelPlan, planKernel } from './kernelPlan.ts'
+import { type KernelPlan, planKernel, plannedKernel } from './kernelPlan.ts'
 import type { mergeInserted } from './keyedArray.ts'
 import { flushLanes, resetLanes } from './lanes.ts'
 import type { LoopInputs } from './loopInputs.ts'
@@ -102,7 +102,7 @@ export class KernelLoop extends Prepared {
   get kernel(): LoopPlan['kernel'] {
     const { wasm } = this.#plan
     if (this.#resources.kernel === 'js') return { target: 'js' }
-    return 'because' in wasm ? { target: 'js', because: [wasm.because] } : { target: wasm.target }
+    return plannedKernel(wasm)
   }
 
   get innerLoops(): readonly string[] {

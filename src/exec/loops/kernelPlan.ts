@@ -3,8 +3,10 @@
  * run as it stands.
  */
 import type { TypedArray } from '../../core/column.ts'
+import { defined } from '../../core/defined.ts'
 import { Bug } from '../../core/errors.ts'
 import { type Expr, type FunctionIr, visitStmts } from '../../core/functionIr.ts'
+import type { LoopPlan } from '../../core/loopPlan.ts'
 import { once } from '../../core/once.ts'
 import { type DType, fieldsOf } from '../../core/schema.ts'
 import type { Refusal } from '../../core/span.ts'
@@ -140,6 +142,11 @@ export function planKernel(
     arrays: [...arrays.keys()],
     accumulators: [...accumulators.keys()],
   }
+}
+
+/** What a loop's plan says of the kernel. */
+export function plannedKernel(wasm: KernelPlan['wasm']): LoopPlan['kernel'] {
+  return 'because' in wasm ? { target: 'js', because: [wasm.because] } : { target: wasm.target, ...defined({ note: wasm.note }) }
 }
 
 /** What the kernel's text depends on, and what it is bound to. */

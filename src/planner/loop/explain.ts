@@ -169,13 +169,13 @@ function reasonText(reason: Dependence | Refusal, file: string | undefined): str
 function footer(analyzed: AnalyzedLoop, explained: ExplainedKernel | undefined): string[] {
   const { plan } = analyzed
   const { schedule, execution, kernel, prefetch } = plan
-  const because = kernel.because?.[0]
+  const reason = kernel.because?.[0]?.message ?? kernel.note
   return [
     ...(schedule.kind === 'serial'
       ? []
       : [`blocks ${schedule.blocks.length === 0 ? 'cut when the data is known' : schedule.blocks.join(' x ')}`]),
     ...(prefetch.length === 0 ? [] : [`prefetch ${prefetch.map(({ slice }) => slice).join(', ')}`]),
-    `kernel ${kernel.target}${because === undefined ? '' : `: ${because.message}`}`,
+    `kernel ${kernel.target}${reason === undefined ? '' : `: ${reason}`}`,
     ...(explained === undefined ? [] : kernelLines(analyzed, explained).map((line) => `  ${line}`)),
     `execution ${execution.where}: ${execution.because}`,
     ...costLines(plan),

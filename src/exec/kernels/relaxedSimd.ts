@@ -1,0 +1,12 @@
+/**
+ * Whether the engine has relaxed SIMD: instructions of which the CPU decides the result within bounds, always in the same
+ * way. An engine without them refuses a module that has one.
+ */
+import { once } from '../../core/once.ts'
+import { I, moduleBytes, OP, SIMD } from './wasmEncoder.ts'
+
+export const hasRelaxedSimd: () => boolean = once(() => {
+  const vector = I.localGet(0)
+  const body = [vector, vector, vector, I.simd(SIMD.f32RelaxedMadd), OP.drop]
+  return WebAssembly.validate(moduleBytes({ imports: [], parameters: [], locals: ['v128'], body }))
+})
