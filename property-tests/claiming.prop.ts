@@ -235,17 +235,30 @@ test('one thread alone runs the same iterations in the same order, and no block 
   )
 })
 
+/** Wavefronts over boxes as well as all others. */
+const sharedCuts = fc.oneof(
+  cuts,
+  cuts.map((cut): Cut => ({ ...cut, schedule: { kind: 'wavefront', axes: [0, 1] }, extents: [9, 9], elements: null, partitions: [9, 9] })),
+)
+
 test('groups that workers share run the same iterations in the same order, and are as many as even out what they take', () => {
+  let boxes = 0
   fc.assert(
     fc.property(
-      cuts,
+      sharedCuts,
       fc.boolean(),
       fc.integer({ min: 1, max: 4 }),
       fc.constantFrom(0.001, 0.03, 1),
       (cut, lanesMatter, workers, aloneMs) => {
         const blocks = cutOf(cut)
         const { schedule, claimed } = shareBlocks(blocks, { workers, aloneMs, lanesMatter })
-        expect(iterationsIn(schedule, cut.extents, lanesMatter)).toEqual(iterationsIn(blocks, cut.extents, lanesMatter))
+        const areBoxes = blocks.boxes !== undefined && schedule.count < blocks.count
+        if (areBoxes) {
+          boxes++
+          // as one box they run row by row
+          expect(ranksIn(schedule, cut.extents).flat().sort(byNumber)).toEqual(ranksIn(blocks, cut.extents).flat().sort(byNumber))
+          for (const ranks of ranksIn(schedule, cut.extents)) expect(ranks).toEqual([...ranks].sort(byNumber))
+        } else expect(iterationsIn(schedule, cut.extents, lanesMatter)).toEqual(iterationsIn(blocks, cut.extents, lanesMatter))
         expect(firstOf(claimed, claimed.count)).toBe(schedule.count)
         for (let one = 0; one < claimed.count; one++) expect(firstOf(claimed, one)).toBeLessThan(firstOf(claimed, one + 1))
         if (claimed.count < blocks.count) expect(claimed.count).toBeGreaterThanOrEqual(8 * workers)
@@ -254,7 +267,20 @@ test('groups that workers share run the same iterations in the same order, and a
     ),
     RUN,
   )
+  expect(boxes).toBeGreaterThan(RUN.numRuns / 40)
 })
+
+const byNumber = (a: number, b: number): number => a - b
+
+/** The place in key order of each iteration of each block of a box, as kernels walk it. */
+function ranksIn(blocks: BlockSchedule, [, columns]: readonly [number, number]): number[][] {
+  return Array.from({ length: blocks.count }, (_, block) => {
+    const [top, , left, right] = blocks.boxes?.slice(4 * block, 4 * block + 4) ?? []
+    const width = (right ?? 0) - (left ?? 0)
+    const size = blocks.to[block] ?? 0
+    return Array.from({ length: size }, (_, place) => ((top ?? 0) + Math.floor(place / width)) * columns + (left ?? 0) + (place % width))
+  })
+}
 
 /** The place and rank of each iteration, its block's lane, and how wide its box is, in the order of the blocks. */
 function iterationsIn(blocks: BlockSchedule, extents: readonly number[], lanesMatter: boolean): string[] {

@@ -13,6 +13,9 @@
  * itself: groups decide who runs a block and when, never what it does. A block waits only for earlier ones of plan
  * order, so groups, which are stretches of it, wait only for earlier groups: none for itself in a circle.
  *
+ * A group of a wavefront lies side by side in one row of blocks, and is one box. Where ranks are key order it runs as one block,
+ * in key order like each of its blocks: no iteration waits for a later one.
+ *
  * How many blocks make a group follows from what the body was estimated to take, not from a clock.
  */
 import { lieInARow } from './aloneBlocks.ts'
@@ -53,20 +56,23 @@ export function shareBlocks(
     const predicted = predictedMs(aloneMs, grouped, workers)
     if (predicted >= least) continue
     least = predicted
-    const isOne = lieInARow(schedule) && !lanesMatter
+    const isOne = (lieInARow(schedule) || areBoxes(schedule)) && !lanesMatter
     best = isOne ? { schedule: grouped, claimed: grouped } : { schedule, claimed: { ...grouped, firsts } }
   }
   return best
 }
 
-/** The first block of each group of at most `size`, and how many blocks there are: blocks of one home, and all of one lane or each of another. */
-export function groupsOf({ count, lanes, laneCount }: BlockSchedule, size: number, homes: number): Int32Array {
+/**
+ * The first block of each group of at most `size`, and how many blocks there are: blocks of one home, and all of one lane or,
+ * but for wavefronts, each of another.
+ */
+export function groupsOf({ kind, count, lanes, laneCount }: BlockSchedule, size: number, homes: number): Int32Array {
   const homeOf = (block: number): number => Math.floor(((lanes[block] as number) * homes) / laneCount)
   const staysInLane = (block: number): boolean => lanes[block] === lanes[block - 1]
   const firsts: number[] = []
   let first = 0
   for (let block = 0; block < count; block++) {
-    const turns = block - first > 1 && staysInLane(block) !== staysInLane(block - 1)
+    const turns = kind === 'wavefront' ? !staysInLane(block) : block - first > 1 && staysInLane(block) !== staysInLane(block - 1)
     if (block === 0 || block - first === size || turns || homeOf(block) !== homeOf(first)) {
       first = block
       firsts.push(block)
@@ -75,12 +81,29 @@ export function groupsOf({ count, lanes, laneCount }: BlockSchedule, size: numbe
   return Int32Array.from([...firsts, count])
 }
 
+/** Whether groups are boxes that may be walked in key order: blocks of one lane that follow one another lie side by side. */
+function areBoxes({ kind, keyOrder, boxes }: BlockSchedule): boolean {
+  return kind === 'wavefront' && keyOrder && boxes !== undefined
+}
+
+/** The smallest box around the blocks of each group: lower and upper bounds along each axis. */
+function boxesOf(boxes: Float64Array, blocks: number, firsts: Int32Array): Float64Array {
+  const numbers = boxes.length / blocks
+  const found = new Float64Array(numbers * (firsts.length - 1))
+  for (let group = 0; group + 1 < firsts.length; group++) {
+    const first = numbers * (firsts[group] as number)
+    const last = numbers * ((firsts[group + 1] as number) - 1)
+    for (let i = 0; i < numbers; i++) found[numbers * group + i] = boxes[(i % 2 === 0 ? first : last) + i] as number // lower, upper, lower, …
+  }
+  return found
+}
+
 /**
- * The groups as blocks that have the iterations of all of theirs: where these lie, if the blocks lie one behind the other;
- * otherwise only how many there are.
+ * The groups as blocks that have the iterations of all of theirs: where these lie, if the blocks lie one behind the other or
+ * side by side in a box; otherwise only how many there are.
  */
 export function groupBlocks(schedule: BlockSchedule, firsts: Int32Array): BlockSchedule {
-  const { from, to, base, lanes, successorStart, successors } = schedule
+  const { from, to, base, boxes, lanes, successorStart, successors } = schedule
   const count = firsts.length - 1
   const groups = Array.from({ length: count }, (_, group) => group)
   const firstOf = (group: number): number => firsts[group] as number // count + 1 of them
@@ -99,6 +122,7 @@ export function groupBlocks(schedule: BlockSchedule, firsts: Int32Array): BlockS
   return {
     ...schedule,
     count,
+    ...(boxes === undefined ? {} : { boxes: boxesOf(boxes, schedule.count, firsts) }),
     from: Float64Array.from(groups, (group) => from[firstOf(group)] as number),
     to: end,
     base: Float64Array.from(groups, (group) => base[firstOf(group)] as number),
