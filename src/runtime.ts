@@ -53,12 +53,20 @@ export function worthThreadsMsOf(options: object): number | undefined {
 
 const UNITS = { KB: 2 ** 10, MB: 2 ** 20, GB: 2 ** 30 } as const
 
-/** Bytes of a `memory` option: a number, or text as '512MB' or '1.5GB' (units of 1024). */
+/** What 32-bit addresses reach; the arena leaves out its last 64 KiB. */
+const MOST_BYTES = 2 ** 32
+
+/** Bytes of a `memory` option: a number, or text as '512MB' or '1.5GB' (units of 1024). Throws PlanError for others, and above 4 GiB. */
 export function bytesOf(memory: number | string): number {
   const [, digits, unit] = /^(\d+(?:\.\d+)?)(KB|MB|GB)$/.exec(typeof memory === 'string' ? memory : '') ?? []
   const bytes = typeof memory === 'number' ? memory : Number(digits) * UNITS[unit as keyof typeof UNITS]
   if (!Number.isFinite(bytes) || bytes < 2 ** 20) {
     throw new PlanError(`memory is ${valueText(memory)}. It is a number of bytes, at least 1 MB, or text as '512MB' or '2GB'.`)
+  }
+  if (bytes > MOST_BYTES) {
+    throw new PlanError(
+      `memory is ${valueText(memory)}. A session has '4GB' at the most: its arrays lie in one memory, and WebAssembly's 32-bit addresses end there.\nAsk for '4GB' or less, and leave what does not fit in files, which plans read in pieces.`,
+    )
   }
   return Math.floor(bytes)
 }

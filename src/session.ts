@@ -43,7 +43,7 @@ import { HANDLERS } from './taskHandlers.ts'
 export interface SessionOptions {
   /** Worker threads; 1 runs on the caller's thread. Default: all cores. */
   readonly workers?: number
-  /** Budget for array data and operators, in bytes or as '2GB'. Default: half of the machine's memory, at most 3.5 GB. */
+  /** Budget for array data and operators, in bytes or as '2GB'; at most '4GB'. Default: half of the machine's memory, at most 3.5 GB. */
   readonly memory?: number | `${number}${'KB' | 'MB' | 'GB'}`
   /** Where `random`, `sample` and `rng` start unless they are given a seed of their own. Default: 0. */
   readonly seed?: number
