@@ -16,7 +16,7 @@ import { changedIn } from '../../core/irFacts.ts'
 import { placeText } from '../../core/span.ts'
 import { countedRange } from './wasmCounted.ts'
 import { type Code, I, OP } from './wasmEncoder.ts'
-import { elementStart, type NextIteration, stepped, turning } from './wasmIteration.ts'
+import { elementStart, type NextIteration, stepped } from './wasmIteration.ts'
 import { LANES, Scalar } from './wasmLanes.ts'
 import { type Access, accessesOf, hoistedAccesses, type LoopIndex, type Turning } from './wasmLoopAccess.ts'
 import type { InnerLoop } from './wasmLoops.ts'
@@ -73,7 +73,8 @@ function steadyState(w: KernelWriter, parts: Parts, next: NextIteration): Code |
   const slot = w.slotOf(update.counted.local)
   const limit = w.declare('i32')
   const [ofUpdate, ofSum] = [indexOf(w, update, slot), indexOf(w, sum, slot)]
-  if (ofUpdate === undefined || ofSum === undefined) return undefined
+  const count = turnsOf(w, update)
+  if (ofUpdate === undefined || ofSum === undefined || count === undefined) return undefined
   const own = new Set(changedIn(head))
   const ahead: Ahead = {
     ...{ keys: next.keys, position: next.position, columns: new Map() },
@@ -86,12 +87,12 @@ function steadyState(w: KernelWriter, parts: Parts, next: NextIteration): Code |
     return code && loop && { ...loop, head: code }
   })
   if (ended === undefined || begun === undefined || !meetAtIndex(begun.accesses, ended.accesses)) return undefined
-  const together: Together = { w, ahead, slot, limit, ended, begun }
+  const together: Together = { w, ahead, slot, limit, count, ended, begun }
   const vectors = sideBySide(together, sizeOf([...update.body, ...sum.body]) <= MOST_UNROLLED ? UNROLLED : 1)
   const checks = [...ended.checks, ...begun.checks]
   const from = w.expr(update.counted.from).code
   const to = w.expr(update.counted.to).code
-  const last = lastTurn(together, update, sum)
+  const last = count % LANES.f64 === 0 ? [] : lastTurn(together, update, sum)
   // Elements are known when all is written that uses them.
   const start = asNext(w, ahead, () => [next.start(), elementStart(w)])
   const finish = w.block(tail)
@@ -140,6 +141,13 @@ function columnsTaken(w: KernelWriter, ahead: Ahead): Code {
   const loaded = elementStart(w)
   w.columns = columns
   return [loaded, taken]
+}
+
+/** How many turns a loop has in every iteration; undefined where that is not known. */
+function turnsOf(w: KernelWriter, { counted }: CountedFor): number | undefined {
+  const [from, to] = [w.expr(counted.from).type, w.expr(counted.to).type]
+  if (from.kind !== 'i32' || to.kind !== 'i32' || from.low !== from.high || to.low !== to.high) return undefined
+  return Math.max(0, to.low - from.low)
 }
 
 function indexOf(w: KernelWriter, { counted }: CountedFor, slot: number): LoopIndex | undefined {
@@ -206,26 +214,33 @@ interface Together {
   readonly ahead: Ahead
   readonly slot: number
   readonly limit: number
+  /** How many turns there are. */
+  readonly count: number
   readonly ended: LoopParts
   readonly begun: LoopParts
 }
 
-/** Turns of both loops, as long as whole vectors are left. */
-function sideBySide({ w, ahead, slot, limit, ended, begun }: Together, copies: number): Code {
-  const turns = (count: number, handed?: HandedOver): Code => {
-    const step = count * LANES.f64
+/**
+ * Turns of both loops, in whole vectors. What the unrolled loop leaves is written out: with more loops after it the engine
+ * keeps the sums in memory between them, and each iteration takes some 8 cycles longer.
+ */
+function sideBySide({ w, ahead, slot, limit, count, ended, begun }: Together, copies: number): Code {
+  const turns = (vectors: number, handed?: HandedOver): Code =>
+    Array.from({ length: vectors }, (_, copy) => [ended.turns.turn(copy, handed), asNext(w, ahead, () => begun.turns.turn(copy, handed))])
+  const loop = (vectors: number, handed?: HandedOver): Code => {
+    const step = vectors * LANES.f64
     const enough = [I.localGet(limit), I.localGet(slot), OP.i32Sub, I.i32Const(step), OP.i32GeS]
-    const body = Array.from({ length: count }, (_, copy) => [
-      ended.turns.turn(copy, handed),
-      asNext(w, ahead, () => begun.turns.turn(copy, handed)),
-    ])
-    return [enough, I.if(), I.loop, body, stepped(slot, step), enough, I.brIf(0), OP.end, OP.end]
+    return [enough, I.if(), I.loop, turns(vectors, handed), stepped(slot, step), enough, I.brIf(0), OP.end, OP.end]
   }
-  const first = sharedRows(ended.accesses, begun.accesses).reduceRight<Code>(
-    (otherwise, { isShared, handed }) => [isShared, I.if(), turns(copies, handed), OP.else, otherwise, OP.end],
-    turns(copies),
+  const left = Math.floor((count % (copies * LANES.f64)) / LANES.f64)
+  const all = (handed?: HandedOver): Code => [
+    count < copies * LANES.f64 ? [] : loop(copies, handed),
+    left === 0 ? [] : [turns(left, handed), stepped(slot, left * LANES.f64)],
+  ]
+  return sharedRows(ended.accesses, begun.accesses).reduceRight<Code>(
+    (otherwise, { isShared, handed }) => [isShared, I.if(), all(handed), OP.else, otherwise, OP.end],
+    all(),
   )
-  return [first, copies === 1 ? [] : turns(1)]
 }
 
 /** Where the next iteration's row is one that this iteration writes, its elements need not go through the memory. */
@@ -259,9 +274,8 @@ function firstAddress({ at }: Access): Code {
   return offset === 0 ? code() : [code(), I.i32Const(offset), OP.i32Add]
 }
 
-/** The turns that are left, one by one. */
-function lastTurn({ w, ahead, slot, limit, ended, begun }: Together, update: CountedFor, sum: CountedFor): Code {
-  const test = [I.localGet(slot), I.localGet(limit), OP.i32LtS]
+/** The turn that no vector has. */
+function lastTurn({ w, ahead, ended, begun }: Together, update: CountedFor, sum: CountedFor): Code {
   const turnOf = ({ counted, body }: CountedFor, { index, accesses }: LoopParts): Code => {
     const held = w.locals.get(counted.local)
     w.locals.set(counted.local, index.seen)
@@ -269,14 +283,7 @@ function lastTurn({ w, ahead, slot, limit, ended, begun }: Together, update: Cou
     if (held !== undefined) w.locals.set(counted.local, held)
     return code
   }
-  return turning(
-    w,
-    { kind: 'next', label: update.label },
-    {
-      first: true,
-      test: () => test,
-      body: () => turnOf(update, ended),
-      update: () => [asNext(w, ahead, () => turnOf(sum, begun)), stepped(slot, 1)],
-    },
-  )
+  const { label } = update
+  const updated = w.within({ kind: 'exit', label }, () => w.within({ kind: 'next', label }, () => turnOf(update, ended)))
+  return [I.block(), I.block(), updated, OP.end, OP.end, asNext(w, ahead, () => turnOf(sum, begun))]
 }

@@ -13,7 +13,7 @@
  *
  * The middle, and the tail but for that, do what they like: they stay where they are.
  */
-import { type Expr, type Stmt, visitExpr } from '../../core/functionIr.ts'
+import type { Stmt } from '../../core/functionIr.ts'
 import { changedIn, exprId, hasLoop } from '../../core/irFacts.ts'
 import { readsIn, returnsValue } from './wasmLocals.ts'
 import { type Access, deepAccesses, elementMemory, memoryOf } from './wasmLoopAccess.ts'
@@ -48,18 +48,9 @@ function isCounted(stmt: Stmt | undefined): stmt is CountedFor {
   return stmt?.kind === 'For' && stmt.counted !== undefined && !stmt.doWhile
 }
 
-/** Whether two loops count alike, in every iteration. */
+/** Whether two loops count alike. */
 function haveSameTurns({ counted: a }: CountedFor, { counted: b }: CountedFor): boolean {
-  return a.step === 1 && b.step === 1 && exprId([a.from, a.to]) === exprId([b.from, b.to]) && isFixed(a.from) && isFixed(a.to)
-}
-
-const FIXED: ReadonlySet<Expr['kind']> = new Set(['Literal', 'Parameter', 'Extent', 'LookupLength', 'Binary'])
-
-/** The same in all iterations. */
-function isFixed(expr: Expr): boolean {
-  let fixed = true
-  visitExpr(expr, ({ kind }) => void (fixed &&= FIXED.has(kind)))
-  return fixed
+  return a.step === 1 && b.step === 1 && exprId([a.from, a.to]) === exprId([b.from, b.to])
 }
 
 /** Whether only the loop sees its index. */
