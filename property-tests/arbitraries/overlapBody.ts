@@ -55,7 +55,7 @@ const terms = fc
   .tuple(factors('k'), factors('k'), factors('k'))
   .chain(([a, b, c]) =>
     fc.constantFrom(
-      ...[`${a} * ${b}`, `${a} * ${b}`, `A.get(u, k) * B.get(m, k)`, `A.get(u, k) * ${b}`, a],
+      ...[`${a} * ${b}`, `${a} * ${b}`, `A.get(u, k) * B.get(m, k)`, `A.get(u, k) * ${b}`, `T.get(u, k + 1) * B.get(m, k)`],
       ...[`(${a} - ${b}) * (${a} - ${b})`, `${a} * ${b} * ${c}`, `Math.max(${a}, ${b})`, `(${a} > ${b} ? ${a} : 0.5)`, `${a} / ${b}`],
     ),
   )
