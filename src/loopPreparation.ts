@@ -37,6 +37,7 @@ export class LoopPreparation {
   readonly #analysis: LoopAnalysis
   readonly #inspector = new Inspector()
   #prepared: Prepared | undefined
+  #locked: { readonly analyzed: AnalyzedLoop; readonly accesses: readonly Access[] } | undefined
   /** The pass under way: a loop has one set of blocks, so its own passes wait for one another, whatever they only read. */
   #turn: Promise<unknown> = Promise.resolve()
 
@@ -65,34 +66,35 @@ export class LoopPreparation {
   }
 
   async #withArrays<T>(run: (prepared: Prepared) => Promise<T>, signal: AbortSignal | undefined): Promise<T> {
-    const { store } = this.#runtime
-    const written = new Set(this.#analysis.analyzed.writtenArrays)
-    const buffered = [...this.#analysis.bindings.buffers.values()].map((buffer) =>
-      ownPlanOf(buffer.target, 'a buffer in env', this.#engine),
-    )
-    const nodes = new Set([...this.#analysis.nodes, ...buffered])
-    const accesses: Access[] = [...nodes].map((node) => ({
-      node,
-      mode: written.has(store.identity(node)) || buffered.includes(node) ? 'write' : 'read',
-    }))
-    return await store.withArrays(accesses, async (found) => {
-      const storages = found.map(asDense)
-      const byNode = new Map(accesses.map(({ node }, i) => [node, storages[i] as Storage]))
-      return await run(await this.#prepare(byNode, storages, signal))
+    const accesses = this.#accesses()
+    return await this.#runtime.store.withArrays(accesses, async (found) => {
+      return await run(await this.#prepare(accesses, found.map(asDense), signal))
     })
   }
 
-  async #prepare(
-    byNode: ReadonlyMap<LogicalPlan, Storage>,
-    storages: readonly Storage[],
-    signal: AbortSignal | undefined,
-  ): Promise<Prepared> {
+  /** The arrays to lock; the same list for the same analysis. */
+  #accesses(): readonly Access[] {
+    const { analyzed } = this.#analysis
+    if (this.#locked?.analyzed === analyzed) return this.#locked.accesses
+    const { bindings, nodes } = this.#analysis
+    const { store } = this.#runtime
+    const written = new Set(analyzed.writtenArrays)
+    const buffered = [...bindings.buffers.values()].map((buffer) => ownPlanOf(buffer.target, 'a buffer in env', this.#engine))
+    const accesses = [...new Set([...nodes, ...buffered])].map((node): Access => {
+      return { node, mode: written.has(store.identity(node)) || buffered.includes(node) ? 'write' : 'read' }
+    })
+    this.#locked = { analyzed, accesses }
+    return accesses
+  }
+
+  async #prepare(accesses: readonly Access[], storages: readonly Storage[], signal: AbortSignal | undefined): Promise<Prepared> {
     const old = this.#prepared
     const isSame = old?.analyzed === this.#analysis.analyzed && sameItems(old.storages, storages)
+    if (old !== undefined && isSame && old.analyzed.schedule.kind !== 'colored') return old
+    const byNode = new Map(accesses.map(({ node }, i) => [node, storages[i] as Storage])) // one access, one storage
     if (!isSame) this.#analysis.settle(this.#data(byNode))
-    const isColored = this.#analysis.analyzed.schedule.kind === 'colored'
-    if (old !== undefined && isSame && !isColored) return old
     const inputs = this.#inputs(byNode)
+    const isColored = this.#analysis.analyzed.schedule.kind === 'colored'
     const finding = isColored ? await this.#inspect(inputs, signal) : undefined
     if (old !== undefined && isSame && old.finding === finding) return old
     this.#prepared = undefined // the runtime disposes of it, or uses it again

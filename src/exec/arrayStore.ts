@@ -205,7 +205,7 @@ export class ArrayStore {
     this.inUse.add(accesses)
     try {
       const storages: Storage[] = []
-      for (const { node } of accesses) storages.push(await this.compute(node, options.allowGone))
+      for (const { node } of accesses) storages.push(this.stored(node) ?? (await this.compute(node, options.allowGone)))
       const written = accesses.filter(({ mode }) => mode === 'write').map(({ node }) => this.cellOf(node))
       const lazy = written.filter((cell) => !cell.owned)
       for (const cell of written) cell.owned = true
@@ -352,9 +352,17 @@ export class ArrayStore {
     return cell?.storage !== undefined && (cell.owned || cell.basis === this.basisOf(node))
   }
 
+  /** The storage that holds what a node holds now; undefined where there is none yet, or any more. */
+  private stored(node: LogicalPlan): Storage | undefined {
+    if (node.kind === 'Stored') return node.storage
+    const { gone, storage } = this.cellOf(node)
+    return gone === undefined && storage !== undefined && this.hasStorage(node) ? storage : undefined
+  }
+
   /** The storage of a node that is locked; concurrent readers share one computation. */
   private async compute(node: LogicalPlan, allowGone = false): Promise<Storage> {
-    if (node.kind === 'Stored') return node.storage
+    const stored = this.stored(node)
+    if (stored !== undefined) return stored
     const cell = this.cellOf(node)
     if (cell.gone !== undefined && !(allowGone && cell.storage !== undefined)) throw cell.gone()
     if (cell.storage !== undefined && this.hasStorage(node)) return cell.storage
@@ -430,14 +438,27 @@ export class ArrayStore {
       const locks = new Map<Cell, LockMode>()
       ask(locks)
       // queued in this very moment: two runs stand in the same order in all queues they share
-      const leavers = await Promise.all([...locks].map(([cell, mode]) => cell.lock.acquire(mode)))
-      const unlock = (): void => {
-        for (const leave of leavers) leave()
-      }
+      const unlock = takeFree(locks)
+      if (unlock !== undefined) return unlock
+      const leave = unlocking(await Promise.all([...locks].map(([cell, mode]) => cell.lock.acquire(mode))))
       const needed = new Map<Cell, LockMode>()
       ask(needed)
-      if ([...needed].every(([cell, mode]) => locks.get(cell) === 'write' || locks.get(cell) === mode)) return unlock
-      unlock()
+      if ([...needed].every(([cell, mode]) => locks.get(cell) === 'write' || locks.get(cell) === mode)) return leave
+      leave()
     }
+  }
+}
+
+/** Takes locks that are all free, so that nothing can change before they are held; undefined where one is not. */
+function takeFree(locks: ReadonlyMap<Cell, LockMode>): (() => void) | undefined {
+  for (const [{ lock }, mode] of locks) if (!lock.isFree(mode)) return undefined
+  const leavers: (() => void)[] = []
+  for (const [{ lock }, mode] of locks) leavers.push(lock.take(mode))
+  return unlocking(leavers)
+}
+
+function unlocking(leavers: readonly (() => void)[]): () => void {
+  return () => {
+    for (const leave of leavers) leave()
   }
 }

@@ -16,9 +16,21 @@ export class RwLock {
   /** Resolves when the lock is held, to the function that lets it go (calling it twice does nothing). */
   acquire(mode: LockMode): Promise<() => void> {
     return new Promise((resolve) => {
-      this.queue.push({ mode, enter: () => resolve(this.leaver(mode)) })
+      this.queue.push({ mode, enter: () => resolve(this.take(mode)) })
       this.admit()
     })
+  }
+
+  /** Whether `acquire` would not wait. */
+  isFree(mode: LockMode): boolean {
+    return this.queue.length === 0 && !this.writing && (mode === 'read' || this.readers === 0)
+  }
+
+  /** Holds the lock, which is free; gives the function that lets it go, as `acquire` does. */
+  take(mode: LockMode): () => void {
+    if (mode === 'write') this.writing = true
+    else this.readers++
+    return this.leaver(mode)
   }
 
   /** How many hold it now. */
@@ -30,8 +42,6 @@ export class RwLock {
     for (let next = this.queue[0]; next !== undefined; next = this.queue[0]) {
       if (this.writing || (next.mode === 'write' && this.readers > 0)) return
       this.queue.shift()
-      if (next.mode === 'write') this.writing = true
-      else this.readers++
       next.enter()
     }
   }
