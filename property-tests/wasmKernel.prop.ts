@@ -79,7 +79,7 @@ async function sameWhereverCut(precision: Precision, shares: Readonly<Record<str
     fc
       .oneof(
         numericBody(element),
-        { weight: 2, arbitrary: numericBody(element, 'single') },
+        { weight: 3, arbitrary: numericBody(element, 'single') },
         numericBody(element, 'nest'),
         numericBody(element, 'jam'),
         numericBody(element, 'lanes'),
