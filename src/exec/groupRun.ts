@@ -2,7 +2,7 @@
  * A group-by on all workers.
  *
  *     codes    each worker: a range of the rows; every row gets the code of its group, groups are counted
- *     merge    here: one numbering of the ranges' groups, in order of first appearance
+ *     merge    here: one numbering of the ranges' groups, in order of first appearance (`groupMerge.ts`)
  *     folds    each worker: sums, extremes and counts of a range of the rows, or of a part of the groups
  *
  * Few groups with many rows each are shared by rows, many groups by group (`operators/groupFolds.ts` says why both
@@ -13,24 +13,17 @@ import { concatColumns, isConcatFree } from '../core/columnConcat.ts'
 import { unifyTypes } from '../core/columnConversions.ts'
 import { takeColumn } from '../core/columnSlices.ts'
 import { valueClassOf } from '../core/elements.ts'
+import { MemoryError } from '../core/errors.ts'
 import { CHUNK, combinePairwise } from '../core/fixedTree.ts'
 import type { ColumnType } from '../core/schema.ts'
 import type { Aggregate, WideOperator } from '../planner/physical/physicalPlan.ts'
+import { type Merged, mergedIds, mergedSlots } from './groupMerge.ts'
 import { type ExecBatch, hiddenBatch, rowBatch } from './operators/batches.ts'
 import type { RangeGroups } from './operators/groupCodes.ts'
-import {
-  type CodedRange,
-  type Coding,
-  chunksBySlot,
-  extremesColumn,
-  type Fold,
-  numbersColumn,
-  type PartialFolds,
-} from './operators/groupFolds.ts'
+import { chunksBySlot, extremesColumn, type Fold, numbersColumn, type PartialFolds } from './operators/groupFolds.ts'
 import { type GroupTask, groupsFrom, partialFrom } from './operators/groupTasks.ts'
 import { keyColumns } from './operators/hashAggregate.ts'
-import { KeyIds } from './operators/keyIds.ts'
-import { placesIn, stridesOf, type Window, windowsOf } from './operators/keyWindows.ts'
+import { type Window, windowsOf } from './operators/keyWindows.ts'
 import { rangesOf } from './operators/partitions.ts'
 
 export interface GroupServices {
@@ -57,8 +50,11 @@ export async function groupedRows(
     filled.map((batch) => batch.hidden?.[i]?.type ?? NULL_TYPE).reduce((a, b) => unifyTypes(a, b, 'key')),
   )
   const ranges = rangesOf(filled, services.workers).map(joinedNeighbours)
-  const merged = await mergedGroups(ranges, types[0] ?? NULL_TYPE, services)
-  const results = await aggregated(aggregates, { ranges, types, merged, services })
+  const work = { ranges, types, services }
+  const direct = await directGroups(ranges, types[0] ?? NULL_TYPE, services)
+  const { merged, results } =
+    (direct && (await whereThereIsRoom(aggregates, { ...work, merged: direct }))) ??
+    (await inGroups(aggregates, { ...work, merged: await hashedGroups(ranges, types[0] ?? NULL_TYPE, services) }))
   const keys = keyColumns(merged.key)
   return rowBatch(
     [...keys.map(([name]) => name), ...aggregates.map((call) => call.name)],
@@ -77,25 +73,39 @@ function joinedNeighbours(batches: readonly ExecBatch[]): readonly ExecBatch[] {
   return [hiddenBatch(columns.map((parts) => concatColumns(parts, 'key')))]
 }
 
-interface Merged {
-  /** The groups' keys, in order of first appearance. */
-  readonly key: Column
-  readonly coding: Coding
-  /** What the ranges are folded from: their batches with codes instead of keys where those are hashed. */
-  readonly coded: readonly CodedRange[]
-  /** Rows by slot, for each range. */
-  readonly counts: readonly Int32Array[]
-  /** The slot of each group, unless slots are groups. */
-  readonly slotOf?: Int32Array
+interface Grouped {
+  readonly merged: Merged
+  readonly results: readonly Column[]
 }
 
-async function mergedGroups(ranges: readonly (readonly ExecBatch[])[], type: ColumnType, services: GroupServices): Promise<Merged> {
+async function inGroups(aggregates: readonly Aggregate[], work: Work): Promise<Grouped> {
+  return { merged: work.merged, results: await aggregated(aggregates, work) }
+}
+
+/** Undefined where places, of which there may be many more than groups, take more memory than there is. */
+async function whereThereIsRoom(aggregates: readonly Aggregate[], work: Work): Promise<Grouped | undefined> {
+  try {
+    return await inGroups(aggregates, work)
+  } catch (error) {
+    if (error instanceof MemoryError) return undefined
+    throw error
+  }
+}
+
+/** Undefined where keys have no codes of their own. */
+async function directGroups(
+  ranges: readonly (readonly ExecBatch[])[],
+  type: ColumnType,
+  services: GroupServices,
+): Promise<Merged | undefined> {
   const keys = ranges.flatMap((batches) => batches.flatMap((batch) => batch.hidden?.[0] ?? []))
   const windows = windowsOf(keys, type, services.keysLookedAt)
-  if (windows !== undefined) {
-    const found = await rangeGroupsOf(ranges, type, services, windows)
-    if (found.every((one) => one !== undefined)) return mergedSlots(ranges, type, found, windows)
-  }
+  if (windows === undefined) return undefined
+  const found = await rangeGroupsOf(ranges, type, services, windows)
+  return found.every((one) => one !== undefined) ? mergedSlots(ranges, type, found, windows) : undefined
+}
+
+async function hashedGroups(ranges: readonly (readonly ExecBatch[])[], type: ColumnType, services: GroupServices): Promise<Merged> {
   const found = await rangeGroupsOf(ranges, type, services)
   return mergedIds(
     ranges,
@@ -124,104 +134,6 @@ async function allOf<T>(running: readonly Promise<T>[]): Promise<T[]> {
     if (outcome.status === 'rejected') throw outcome.reason
     return outcome.value
   })
-}
-
-/** Direct codes: the places of windows that are trimmed to the keys that any range has. */
-function mergedSlots(
-  ranges: readonly (readonly ExecBatch[])[],
-  type: ColumnType,
-  found: readonly RangeGroups[],
-  wide: readonly Window[],
-): Merged {
-  const windows = trimmedWindows(wide, found)
-  const slots = placesIn(windows)
-  const [from, to] = [stridesOf(wide), stridesOf(windows)]
-  /** The slot of a place in the wide windows. */
-  const slotOf = (place: number): number => {
-    let [slot, rest] = [0, place]
-    for (const [p, { base, span }] of windows.entries()) {
-      const at = Math.floor(rest / (from[p] as number)) // strides and windows are as many
-      rest -= at * (from[p] as number)
-      slot += (at === wide[p]?.span ? span : at + (wide[p]?.base ?? 0) - base) * (to[p] as number)
-    }
-    return slot
-  }
-  const seen = new Uint8Array(slots)
-  const order: number[] = []
-  const firsts: number[] = []
-  let offset = 0
-  const counts = found.map(({ slots: places, counts: rows }) => {
-    const bySlot = new Int32Array(slots)
-    for (const [i, place] of (places ?? new Int32Array(0)).entries()) {
-      const slot = slotOf(place)
-      bySlot[slot] = rows[i] as number // a count per place
-      if (seen[slot] === 1) continue
-      seen[slot] = 1
-      order.push(slot)
-      firsts.push(offset + i)
-    }
-    offset += rows.length
-    return bySlot
-  })
-  return {
-    key: takeColumn(keysOf(found), Int32Array.from(firsts)),
-    coding: { slots, windows, type },
-    coded: ranges.map((batches) => ({ batches })),
-    counts,
-    slotOf: Int32Array.from(order),
-  }
-}
-
-/** Of each window the part from the least to the most key. */
-function trimmedWindows(wide: readonly Window[], found: readonly RangeGroups[]): readonly Window[] {
-  const strides = stridesOf(wide)
-  return wide.map(({ base, span }, p) => {
-    const stride = strides[p] as number // one a window
-    let [least, most] = [span, -1]
-    for (const { slots } of found) {
-      for (const place of slots ?? []) {
-        const at = Math.floor(place / stride) % (span + 1)
-        if (at === span) continue // null
-        if (at < least) least = at
-        if (at > most) most = at
-      }
-    }
-    return { base: base + least, span: Math.max(0, most - least + 1) }
-  })
-}
-
-function keysOf(found: readonly RangeGroups[]): Column {
-  return concatColumns(
-    found.map(({ key }) => key),
-    'key',
-  )
-}
-
-/** Hashed codes: ids of the ranges' groups, which come in the order of the ranges. */
-function mergedIds(ranges: readonly (readonly ExecBatch[])[], type: ColumnType, found: readonly RangeGroups[]): Merged {
-  const ids = new KeyIds(type)
-  const maps = found.map(({ key }) => ids.encode(key))
-  const firsts = new Int32Array(ids.size)
-  let offset = 0
-  let next = 0
-  for (const map of maps) {
-    for (let i = 0; i < map.length; i++) if (map[i] === next) firsts[next++] = offset + i
-    offset += map.length
-  }
-  const counts = found.map((one, r) => {
-    const bySlot = new Int32Array(ids.size)
-    const map = maps[r] as Int32Array // one per range
-    for (let i = 0; i < map.length; i++) bySlot[map[i] as number] = one.counts[i] as number // a count per id
-    return bySlot
-  })
-  const coded = ranges.map((batches, r) => ({
-    batches: batches.map((batch, b) => {
-      const codes = found[r]?.codes?.[b] ?? new Int32Array(0)
-      return hiddenBatch([{ type: { kind: 'i32' }, length: codes.length, values: codes }, ...(batch.hidden ?? []).slice(1)])
-    }),
-    ...(found.length === 1 ? {} : { map: maps[r] as Int32Array }),
-  }))
-  return { key: takeColumn(keysOf(found), firsts), coding: { slots: ids.size, type }, coded, counts }
 }
 
 interface Work {
