@@ -16,7 +16,7 @@
  */
 import { availableParallelism } from 'node:os'
 import { Session } from 'distarray'
-import { type Answer, assertSame, suite, timed } from './harness.ts'
+import { type Answer, assertSame, type Pass, suite, timed } from './harness.ts'
 import { compiled, startNative, startScript } from './native.ts'
 import { QUESTIONS } from './questions/all.ts'
 import type { KernelQuestion, Numbers, Program } from './questions/question.ts'
@@ -66,11 +66,15 @@ async function ask(question: KernelQuestion, number: number): Promise<Answer> {
     'c++ fast-math': startNative(programs.fastMath, question.native, { busy }),
     [nativeAll]: question.isNativeParallel && !busy ? startNative(programs.parallel, question.native, { threads: workers }) : undefined,
   }
-  const ownPasses = Object.entries(own).map(([name, program]) => [name, passOf(program)] as const)
-  await firstPass(question, own, plain.results, [...ownPasses.map(([, pass]) => pass), timed(plain.pass)])
+  const { passes = 1 } = question
+  const ownPasses = Object.entries(own).map(([name, program]) => [name, passOf(program, passes)] as const)
+  const plainPasses = timed(() => {
+    for (let i = 0; i < passes; i++) plain.pass()
+  })
+  await firstPass(question, own, plain.results, [...ownPasses.map(([, pass]) => pass), plainPasses])
   for (const [name, peer] of Object.entries(peers)) {
     if (peer === undefined) continue
-    await peer.pass()
+    await inARow(peer.pass, passes)()
     assertNear(
       `${question.name}, ${name}`,
       await peer.sum(),
@@ -79,9 +83,10 @@ async function ask(question: KernelQuestion, number: number): Promise<Answer> {
   }
   const answer = await bench.ask({
     ...question,
+    units: question.units * passes,
     contenders: {
       ...Object.fromEntries(ownPasses.map(([name, pass]) => [name, busy && (name === exactAll || name === fastAll) ? undefined : pass])),
-      ...Object.fromEntries(Object.entries(peers).map(([name, peer]) => [name, peer?.pass])),
+      ...Object.fromEntries(Object.entries(peers).map(([name, peer]) => [name, peer && inARow(peer.pass, passes)])),
     },
     peers: ['exact', ...Object.keys(peers)],
     seldom: [AS_WRITTEN],
@@ -92,10 +97,19 @@ async function ask(question: KernelQuestion, number: number): Promise<Answer> {
   return answer
 }
 
-function passOf({ loops }: Program) {
+function passOf({ loops }: Program, passes: number): Pass {
   return timed(async () => {
-    for (const loop of loops) await loop.run()
+    for (const loop of loops) await loop.run({ passes })
   })
+}
+
+/** The time of so many passes, one at once after the other. */
+function inARow(pass: Pass, passes: number): Pass {
+  return async () => {
+    let milliseconds = 0
+    for (let i = 0; i < passes; i++) milliseconds += await pass()
+    return milliseconds
+  }
 }
 
 /** Runs the first pass of the library and of plain JavaScript, and compares. */

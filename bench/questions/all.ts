@@ -5,7 +5,7 @@ import { gibbs, kMeans, logisticRegression } from './learning.ts'
 import type { KernelQuestion } from './question.ts'
 import { bodies, pageRank } from './simulation.ts'
 
-const RESIDENT = { users: 200, movies: 200, perUser: 200 }
+const RESIDENT = { users: 200, movies: 200, perUser: 200, passes: 5 }
 const LARGE = { users: 200_000, movies: 200_000, perUser: 2 }
 
 export const QUESTIONS: readonly (() => KernelQuestion)[] = [

@@ -7,16 +7,19 @@ export interface Size {
   readonly movies: number
   /** Ratings by each user. */
   readonly perUser: number
+  /** As `KernelQuestion` has it. */
+  readonly passes?: number
 }
 
 const rate = 0.001
 const penalty = 0.08
 
 export function factorization(name: string, dtype: 'f32' | 'f64', K: number, size: Size): KernelQuestion {
-  const { users, movies, perUser } = size
+  const { users, movies, perUser, passes = 1 } = size
   const ratings = ratingsOf(size)
   return {
     name,
+    passes,
     unit: 'rating',
     units: users * perUser,
     native: [`factorization-${dtype}`, K, users, movies, perUser],

@@ -8,6 +8,11 @@ export interface KernelQuestion {
   /** What is counted, in the singular. */
   readonly unit: string
   readonly units: number
+  /**
+   * Passes that every contender is measured over, one after another; default 1. What is to be found in the cache has to be
+   * there: the contenders take turns, and each first pass finds the cache full of the others' data. Of one loop only.
+   */
+  readonly passes?: number
   /** Arguments of bench/native/kernels.cpp. */
   readonly native: readonly (string | number)[]
   /** Whether the iterations of the C++ program can run in parallel. */
