@@ -23,7 +23,8 @@ import type { InnerLoop } from './wasmLoops.ts'
 import { type CountedFor, meetAtIndex, type Parts, partsOf } from './wasmOverlapParts.ts'
 import type { WasmType } from './wasmTypes.ts'
 import { sizeOf } from './wasmVectorSums.ts'
-import { type HandedOver, type LaneTurns, laneTurns } from './wasmVectors.ts'
+import { laneTurns } from './wasmVectors.ts'
+import type { HandedOver, LaneTurns } from './wasmVectorWriter.ts'
 import type { KernelWriter } from './wasmWriter.ts'
 
 /** Vectors of turns that follow one another without a question whether another one is left. */
