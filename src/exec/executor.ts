@@ -133,8 +133,9 @@ export class Executor {
     return explainedColumns(this.options.lower(plan), this.options)
   }
 
-  /** How the groups of the plan's last `groupBy` are found; undefined where it has none. */
+  /** How the groups of the plan's last `groupBy` are found; undefined where it has none, or reads an array that has yet to be made. */
   explainGroups(plan: LogicalPlan): ExplainedGroups | undefined {
+    if (!isStored(plan)) return undefined
     return explainedGroups(this.options.lower(plan), this.options)
   }
 
@@ -193,6 +194,11 @@ function isChainOverTable(plan: LogicalPlan): boolean {
       return input !== undefined && other === undefined && isChainOverTable(input)
     }
   }
+}
+
+/** Whether all arrays that the plan reads have storage. */
+function isStored(plan: LogicalPlan): boolean {
+  return plan.kind !== 'Array' && inputsOf(plan).every(isStored)
 }
 
 function withoutPredicates(plan: LogicalPlan): LogicalPlan {
