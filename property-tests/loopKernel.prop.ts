@@ -7,7 +7,6 @@ import { afterAll, beforeAll, test } from 'vitest'
 import { columnFromValues } from '../src/core/columnBuilder.ts'
 import { TaskError } from '../src/core/errors.ts'
 import type { FunctionIr } from '../src/core/functionIr.ts'
-import type { AnalyzedLoop } from '../src/core/loopSpec.ts'
 import type { DType } from '../src/core/schema.ts'
 import type { SparseStorage, Storage, TableStorage } from '../src/core/storage.ts'
 import type { LoopInputs } from '../src/exec/loops/loopInputs.ts'
@@ -16,7 +15,7 @@ import { PlainLoop } from '../src/exec/loops/plainRun.ts'
 import { irListing } from '../src/planner/function/irText.ts'
 import { EXTENT, KERNEL_ARRAYS, type KernelElement, kernelBody, SPECIAL_NUMBERS } from './arbitraries/kernelBody.ts'
 import { announcedRun } from './lawRuns.ts'
-import { elementsOf, Holding, type Machine, startMachine } from './loopRuns.ts'
+import { elementsOf, Holding, type Machine, serially, startMachine } from './loopRuns.ts'
 
 const RUN = announcedRun('loopKernel.prop.ts')
 
@@ -125,32 +124,8 @@ function inputsOf(ir: FunctionIr, element: KernelElement, picks: readonly number
     element === 'none'
       ? { kind: 'range', extents: [ITERATIONS] }
       : { kind: 'storage', storage: storageOver(element, picks, form, holding), array: 0 }
-  const analyzed: AnalyzedLoop = {
-    spec: {
-      body: { original: () => undefined, text: '', span: ir.span, ir, refusals: [] },
-      over: { kind: over.kind === 'range' ? 'range' : 'table', rank: 1, extents: [ITERATIONS], label: 'elements' },
-      env: {},
-      options: {},
-    },
-    plan: {
-      order: 'serial',
-      schedule: { kind: 'serial', axes: [], blocks: [], reason: '' },
-      rejected: [],
-      dependences: [],
-      variables: [],
-      accesses: [],
-      kernel: { target: 'js' },
-      execution: { where: 'caller', because: '' },
-      prefetch: [],
-    },
-    schedule: { kind: 'serial' },
-    ir,
-    reducedArrays: [],
-    privateArrays: [],
-    writtenArrays: [0, 1, 2, 3, 4, 5, 6],
-    writesElement: true,
-    notes: [],
-  }
+  const kind = over.kind === 'range' ? 'range' : 'table'
+  const analyzed = serially(ir, { kind, extents: [ITERATIONS] }, { arrays: [0, 1, 2, 3, 4, 5, 6] })
   const accumulators = new Map([
     ['sum', 'sum'],
     ['least', 'min'],

@@ -8,7 +8,8 @@ import { FIXED_FORMS, isFixedKind } from './fixedValues.ts'
 import { type ColumnType, type Field, sameType, typeText } from './schema.ts'
 
 /** Number types whose every value is an f64. */
-const NUMBERS: ReadonlySet<ColumnType['kind']> = new Set(['f64', 'f32', 'i32', 'u32', 'i16', 'u16', 'i8', 'u8'])
+/** Kinds of columns whose values JavaScript reads as numbers. */
+export const NUMBERS: ReadonlySet<ColumnType['kind']> = new Set(['f64', 'f32', 'i32', 'u32', 'i16', 'u16', 'i8', 'u8'])
 const FINER = { s: 0, ms: 1, us: 2, ns: 3 } as const
 
 /** The one type that holds the values of both; PlanError naming the column when there is none. */

@@ -205,7 +205,7 @@ export class ArrayStore {
     this.inUse.add(accesses)
     try {
       const storages: Storage[] = []
-      for (const { node } of accesses) storages.push(this.stored(node) ?? (await this.compute(node, options.allowGone)))
+      for (const { node } of accesses) storages.push(this.stored(node, options.allowGone) ?? (await this.compute(node, options.allowGone)))
       const written = accesses.filter(({ mode }) => mode === 'write').map(({ node }) => this.cellOf(node))
       const lazy = written.filter((cell) => !cell.owned)
       for (const cell of written) cell.owned = true
@@ -352,20 +352,19 @@ export class ArrayStore {
     return cell?.storage !== undefined && (cell.owned || cell.basis === this.basisOf(node))
   }
 
-  /** The storage that holds what a node holds now; undefined where there is none yet, or any more. */
-  private stored(node: LogicalPlan): Storage | undefined {
+  /** The storage that holds what a node holds now; undefined where there is none yet, or any more, unless it may be gone. */
+  private stored(node: LogicalPlan, allowGone = false): Storage | undefined {
     if (node.kind === 'Stored') return node.storage
     const { gone, storage } = this.cellOf(node)
-    return gone === undefined && storage !== undefined && this.hasStorage(node) ? storage : undefined
+    return (gone === undefined || allowGone) && storage !== undefined && this.hasStorage(node) ? storage : undefined
   }
 
   /** The storage of a node that is locked; concurrent readers share one computation. */
   private async compute(node: LogicalPlan, allowGone = false): Promise<Storage> {
-    const stored = this.stored(node)
+    const stored = this.stored(node, allowGone)
     if (stored !== undefined) return stored
     const cell = this.cellOf(node)
     if (cell.gone !== undefined && !(allowGone && cell.storage !== undefined)) throw cell.gone()
-    if (cell.storage !== undefined && this.hasStorage(node)) return cell.storage
     cell.computing ??= this.computeAnew(node, cell)
     try {
       return await cell.computing

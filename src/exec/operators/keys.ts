@@ -1,6 +1,7 @@
 /** Gives every element the key the function returns: integers, one per axis, from 0. */
 import type { Column } from '../../core/column.ts'
 import { isValid } from '../../core/column.ts'
+import { NUMBERS } from '../../core/columnConversions.ts'
 import { valueReader } from '../../core/columnReaders.ts'
 import { PlanError } from '../../core/errors.ts'
 import { outsideMessage } from '../../core/indexSpace.ts'
@@ -47,17 +48,16 @@ function axesOf(parts: readonly Column[], row: RowContext, shape: readonly numbe
 
 /** The axis of a column of numbers without nulls; undefined for any other, and where one of them is no key. */
 function plainAxis({ type, values, validity, length }: Column, limit: number): Int32Array | undefined {
-  if (validity !== undefined || values === undefined || !PLAIN.has(type.kind)) return undefined
+  if (validity !== undefined || values === undefined || !NUMBERS.has(type.kind)) return undefined
   const axis = new Int32Array(length)
   for (let i = 0; i < length; i++) {
-    const index = values[i] as number // PLAIN says so
+    const index = values[i] as number // NUMBERS says so
     if (!(index >= 0 && index < limit && Number.isInteger(index))) return undefined
     axis[i] = index
   }
   return axis
 }
 
-const PLAIN: ReadonlySet<string> = new Set(['f64', 'f32', 'i32', 'u32', 'i16', 'u16', 'i8', 'u8'])
 const LARGEST_KEY = 2 ** 31 - 1
 
 function keyError(key: readonly unknown[], row: number, shape: readonly number[] | undefined): PlanError {
