@@ -32,6 +32,7 @@ const STEPS: readonly Step[] = [
   { name: 'units', command: 'npm run units' },
   { name: 'laws, brief', command: 'npm run laws', env: { LAWS: '250' }, onlyIn: 'test' },
   { name: 'laws', command: 'npm run laws', onlyIn: 'all' },
+  { name: 'Node 24', command: 'npm run other-engine', env: { LAWS: '250' } },
   { name: 'faults', command: 'npm run faults' },
   { name: 'examples', command: 'npm run examples' },
   { name: 'docs', command: 'npm run docs' },
@@ -56,11 +57,14 @@ const LEFT_OUT = {
   all: 'laws with 10,000 cases each (LAWS=long npm run laws)',
 } as const
 
+/** Scripts print this before the name of what they skip. */
+const LEFT_OUT_LINE = /^LEFT OUT +(.*)$/gm
 const SUMMARY = /^(\d+) passed, (\d+) failed(?:, (\d+) skipped)?$/gm
 
 const which = process.argv[2] === 'all' ? 'all' : 'test'
 const scratch = mkdtempSync(join(tmpdir(), 'distarray-steps-'))
-const skipped: string[] = []
+const passed = new Set<string>()
+const skipped = new Set<string>()
 const failures: string[] = []
 const rows: { readonly name: string; readonly count: Count; readonly seconds: number }[] = []
 for (const [index, step] of STEPS.entries()) {
@@ -73,7 +77,9 @@ for (const { name, count, seconds } of rows) {
   const cells = [count.passed, count.failed, count.skipped].map((n, i) => String(n).padStart([6, 8, 9][i] ?? 0))
   console.log(`${name.padEnd(14)}${cells.join('')}${seconds.toFixed(0).padStart(9)}${count.failed > 0 ? '  FAILED' : ''}`)
 }
-for (const name of [...skipped, LEFT_OUT[which]]) console.log(`LEFT OUT: ${name}`)
+// What one engine leaves out another may have run.
+const leftOut = [...skipped].filter((name) => !passed.has(name))
+for (const name of [...leftOut, LEFT_OUT[which]]) console.log(`LEFT OUT: ${name}`)
 const total = (of: keyof Count): number => rows.reduce((sum, row) => sum + row.count[of], 0)
 for (const failure of failures) console.log(`FAILED ${failure}`)
 console.log(summaryText({ passed: total('passed'), failed: total('failed'), skipped: total('skipped') }))
@@ -85,6 +91,7 @@ async function run(step: Step, report: string): Promise<(typeof rows)[number]> {
   const { code, output } = await shell(step.command, { ...step.env, VITEST_REPORT: report })
   const tests = vitestTests(report)
   const counted = tests === undefined ? lastSummary(output) : countOf(tests)
+  for (const [, name = ''] of output.matchAll(LEFT_OUT_LINE)) skipped.add(name)
   const succeeded = code === 0
   const reasons = tests === undefined ? linesAfterFailed(output) : tests.filter((test) => test.status === 'failed').map(whyFailed)
   if (!succeeded)
@@ -124,7 +131,8 @@ function vitestTests(report: string): readonly VitestTest[] | undefined {
 
 function countOf(tests: readonly VitestTest[]): Count {
   const others = tests.filter((test) => test.status !== 'passed' && test.status !== 'failed').map(nameOf)
-  skipped.push(...others)
+  for (const name of others) skipped.add(name)
+  for (const test of tests) if (test.status === 'passed') passed.add(nameOf(test))
   const failed = tests.filter((test) => test.status === 'failed').length
   return { passed: tests.length - others.length - failed, failed, skipped: others.length }
 }
