@@ -29,7 +29,8 @@ async function testOnIt(): Promise<string | undefined> {
   const name = `node-${process.platform === 'win32' ? 'win' : process.platform}-${process.arch}`
   const install = ['install', '--no-audit', '--no-fund', '--no-save', '--ignore-scripts', '--prefix', folder, `${name}@${MAJOR}`]
   const installed = await run('npm', install, { cwd: folder, timeoutMs: INSTALL_LIMIT_MS })
-  if (installed.code !== 0) return `npm could not install ${name}: ${installed.stderr.trim().split('\n')[0] ?? ''}`
+  if (installed.code !== 0)
+    return `npm could not install ${name}: ${/^npm error .*$/m.exec(installed.stderr)?.[0] ?? `it ended with ${installed.code}`}`
 
   const engine = join(folder, 'node_modules', name, 'bin', 'node')
   const vitest = join(ROOT, 'node_modules', 'vitest', 'vitest.mjs')
