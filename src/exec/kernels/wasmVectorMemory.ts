@@ -12,6 +12,8 @@
  */
 import type { Expr } from '../../core/functionIr.ts'
 import { exprId } from '../../core/irFacts.ts'
+import { LOG2_BYTES } from './wasmCode.ts'
+import { codeId } from './wasmEncoder.ts'
 import { Scalar } from './wasmLanes.ts'
 import { returnsValue } from './wasmLocals.ts'
 import { type Access, accessesOf, elementMemory } from './wasmLoopAccess.ts'
@@ -78,4 +80,28 @@ function parts(expr: Expr): { readonly rest: string; readonly literal: number } 
     }
   }
   return { rest: exprId(expr), literal: 0 }
+}
+
+/**
+ * Reads that have their vector in common with another read, of the same vector of turns or of the one before or after it,
+ * each with a name for its row: `a[i - 1] + a[i + 1]` in lanes of two reads each vector twice. Of memory that the loop
+ * writes there are none, but for the elements that a body returns: a lane reads nothing after it has returned, and no other's.
+ */
+export function readAgain(
+  accesses: ReadonlyMap<object, Access>,
+  { copies, count }: { readonly copies: number; readonly count: number },
+): ReadonlyMap<object, string> {
+  const all = [...accesses.values()]
+  const written = new Set(all.flatMap(({ kind, memory }) => (kind === 'read' ? [] : [memory])))
+  const reads = all
+    .filter(({ kind, memory, isLast, axis }) => kind === 'read' && isLast && axis >= 0 && !written.has(memory))
+    .map(({ node, dtype, known }) => ({ node, dtype, row: `${dtype} ${codeId(known.code())}`, offset: known.offset }))
+  const again = reads.filter((one) => {
+    const vector = count << LOG2_BYTES[one.dtype]
+    return reads.some((other) => {
+      const apart = Math.abs(one.offset - other.offset)
+      return one !== other && one.row === other.row && (apart === 0 || (apart === vector && copies > 1))
+    })
+  })
+  return new Map(again.map(({ node, row }) => [node, row]))
 }

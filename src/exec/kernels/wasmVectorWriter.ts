@@ -38,7 +38,7 @@ import { nestedBlock } from './wasmNestLoops.ts'
 import { singleOf } from './wasmSingles.ts'
 import { BOOL, HIGHEST, type Value } from './wasmTypes.ts'
 import { type Turn, type VectorScope, vectorCondition, vectorExpr } from './wasmVectorExpressions.ts'
-import { checkLanes } from './wasmVectorMemory.ts'
+import { checkLanes, readAgain } from './wasmVectorMemory.ts'
 import { ADD, addedInOrder, combinedSum, sizeOf, sumsOf, termOf, usesElement } from './wasmVectorSums.ts'
 import type { KernelWriter } from './wasmWriter.ts'
 
@@ -102,6 +102,10 @@ export class VectorWriter implements Constants, VectorScope {
   #gathers = false
   readonly #isInOrder: boolean
   #handed: HandedOver | undefined
+  /** Reads that have their vector in common with others: their rows, the vectors, and their loads before the statement. */
+  #again: ReadonlyMap<object, string> = new Map()
+  readonly #loaded = new Map<string, Vector>()
+  #loads: GrowingCode = []
 
   constructor(w: KernelWriter, { loop, accesses, turning, mode, isInOrder = false, contracts = false }: Vectors) {
     this.w = w
@@ -191,7 +195,11 @@ export class VectorWriter implements Constants, VectorScope {
   /** Runs while so many vectors are left. */
   #vectors(copies: number): Code {
     const numbers = Array.from({ length: copies }, (_, copy) => copy)
-    const body = this.#accesses instanceof Nest ? this.#nested(this.#accesses, numbers) : numbers.map((copy) => this.#turnOf(copy))
+    if (this.#accesses instanceof Nest) return this.#while(copies * this.#count, this.#nested(this.#accesses, numbers))
+    this.#again = readAgain(this.#accesses, { copies, count: this.#count })
+    this.#loaded.clear()
+    const body = numbers.map((copy) => this.#turnOf(copy))
+    this.#again = new Map()
     return this.#while(copies * this.#count, body)
   }
 
@@ -244,7 +252,13 @@ export class VectorWriter implements Constants, VectorScope {
   // ---------------------------------------------------------------- statements
 
   #block(stmts: readonly Stmt[]): Code {
-    return stmts.map((stmt) => this.#one(stmt))
+    return stmts.map((stmt) => {
+      const outer = this.#loads
+      const loads: GrowingCode = (this.#loads = [])
+      const code = this.#one(stmt)
+      this.#loads = outer
+      return [loads, code]
+    })
   }
 
   #one(stmt: Stmt): Code {
@@ -450,7 +464,20 @@ export class VectorWriter implements Constants, VectorScope {
       const load = (): Vector => loadedLanes(this, dtype, rawLoad(dtype, 1, known.code(), known.offset))
       return this.#accesses.kept(access, `${codeId(known.code())} ${known.offset}`, load)
     }
+    const row = this.#again.get(node)
+    if (row !== undefined) return this.#loadedOnce(access, row)
     return axis >= 0 ? this.#load(access) : { kind: 'steady', value: loadOf(dtype, known.code(), known.offset) }
+  }
+
+  /** The vector as it was loaded for another read, or for the vector before. */
+  #loadedOnce(access: Access, row: string): Vector {
+    const place = `${row} ${access.known.offset + ((this.#copy * this.#count) << LOG2_BYTES[access.dtype])}`
+    const known = this.#loaded.get(place)
+    if (known !== undefined) return known
+    const [code, kept] = this.#kept(this.#load(access))
+    this.#loads.push(code)
+    this.#loaded.set(place, kept)
+    return kept
   }
 
   #access(node: object): Access {
