@@ -69,3 +69,16 @@ test('a chain over a table shows the IR of its functions and the modules of its 
   expect(lines[lines.indexOf('  the values') + 1]).toBe('    (module')
   expect(chain.explain()).not.toContain('IR')
 })
+
+test('a module of a chain reads no column that only other steps need', async () => {
+  const table = session.fromColumns({ price: new Float64Array(30_000), count: new Int32Array(30_000), paid: new Float64Array(30_000) })
+  const text = table
+    .filter((r) => r.count > 1 && r.paid > 0)
+    .map((r) => r.price * 2)
+    .explain({ verbose: true })
+  const [, bits = '', values = ''] = text.split('(module')
+  const columnsOf = (module: string): readonly string[] => [
+    ...new Set(module.match(/v128.load[^$]*\$values\d/g)?.map((read) => read.slice(-1))),
+  ]
+  expect([columnsOf(bits), columnsOf(values)]).toEqual([['1', '2'], ['0']])
+})

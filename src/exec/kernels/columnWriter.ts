@@ -10,6 +10,7 @@ import type { ColumnType } from '../../core/schema.ts'
 import { LOADS } from './columnLoads.ts'
 import { lanesConst, SCALAR, shuffle32, simd, V } from './simd.ts'
 import { type Code, codeId, type GrowingCode, I, type Import, moduleBytes, OP, type ValueType } from './wasmEncoder.ts'
+import { type Node, readModule } from './wasmReader.ts'
 import { HIGHEST, LOWEST, NotCompiled } from './wasmTypes.ts'
 
 /** What the kernel finds in a slot of its frame. */
@@ -51,6 +52,18 @@ export type ColumnValue =
   | { readonly kind: 'constant'; readonly value: string | bigint | null }
   | { readonly kind: 'row'; readonly names: readonly string[]; readonly of: (name: string) => ColumnValue }
 
+/** Code of a turn. Where it does nothing but set a local, which one. */
+interface Part {
+  readonly code: Code
+  readonly local?: number
+}
+
+/** Code besides the turn's: `after` runs when the loop has ended, `skip` before each turn. */
+interface Around {
+  readonly skip?: Code
+  readonly after?: Code
+}
+
 /** Both sides of a condition continue with what follows it, so code may grow with every condition. */
 const MOST_LOCALS = 5_000
 
@@ -71,7 +84,7 @@ export class ColumnWriter {
   private readonly declared: ValueType[] = []
   private readonly imports: Import[] = []
   private readonly prologue: GrowingCode = []
-  private body: GrowingCode = []
+  private readonly body: Part[] = []
   private readonly kept = new Map<string, number>()
   private readonly loaded = new Map<number, ColumnValue>()
 
@@ -82,14 +95,22 @@ export class ColumnWriter {
     this.prologue.push(I.localGet(FROM), I.localSet(this.row))
   }
 
-  /** The module. `after` runs when the loop has ended; `skip` before each turn. */
-  module({ skip = [], after = [] }: { readonly skip?: Code; readonly after?: Code }): Uint8Array<ArrayBuffer> {
+  /** The module. What nothing uses is left out: a step may compute for a later one what the kernel does not ask for, and its columns are not read then. */
+  module(around: Around): Uint8Array<ArrayBuffer> {
+    const used = usedLocals(readModule(this.encoded(this.body, around)).body, new Set(this.body.flatMap(({ local }) => local ?? [])))
+    return this.encoded(
+      this.body.filter(({ local }) => local === undefined || used.has(local)),
+      around,
+    )
+  }
+
+  private encoded(parts: readonly Part[], { skip = [], after = [] }: Around): Uint8Array<ArrayBuffer> {
     const { row } = this
     const code = [
       this.prologue,
       ...[...I.block(), ...I.loop, ...I.localGet(row), ...I.localGet(TO), SCALAR.i32GeU, ...I.brIf(1)],
       ...skip,
-      this.body,
+      parts.map((part) => part.code),
       ...[...I.localGet(row), ...I.i32Const(4), OP.i32Add, ...I.localSet(row), ...I.br(0), OP.end, OP.end],
       ...after,
     ]
@@ -109,13 +130,13 @@ export class ColumnWriter {
 
   /** Appends code of the turn that leaves nothing. */
   write(...code: readonly Code[]): void {
-    this.body.push(...code)
+    this.body.push({ code })
   }
 
   /** A new local with what the code leaves. */
   keep(code: Code, type: ValueType = 'v128'): number {
     const local = this.declare(type)
-    this.write(code, I.localSet(local))
+    this.body.push({ code: [code, I.localSet(local)], local })
     return local
   }
 
@@ -281,6 +302,24 @@ export class ColumnWriter {
   rowsLeft(): Code {
     return [...I.localGet(TO), ...I.localGet(this.row), OP.i32Sub]
   }
+}
+
+/** Which of the locals that are `kept`, set once by code that does nothing else, are read, if only to set one that is. */
+function usedLocals(body: readonly Node[], kept: ReadonlySet<number>): ReadonlySet<number> {
+  const readBy = new Map<number, Set<number>>()
+  const used = new Set<number>()
+  const visit = (node: Node, reads: Set<number>): void => {
+    let own = reads
+    if (node.kind === 'local' && node.name === 'local.get') reads.add(node.index)
+    if (node.kind === 'local' && node.name === 'local.set' && kept.has(node.index)) readBy.set(node.index, (own = new Set()))
+    for (const operand of node.operands) visit(operand, own)
+    if ('body' in node) for (const one of node.body) visit(one, reads)
+    if ('otherwise' in node) for (const one of node.otherwise ?? []) visit(one, reads)
+  }
+  for (const node of body) visit(node, used)
+  // A set grows while it is gone through.
+  for (const local of used) for (const read of readBy.get(local) ?? []) used.add(read)
+  return used
 }
 
 /** The local that holds the first row, for code behind the loop. */
