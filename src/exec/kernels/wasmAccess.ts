@@ -30,6 +30,7 @@ export function accessCode(
     const extent = shape.extents[axis] ?? 0
     if (value.type.kind === 'bool') throw new NotCompiled('a subscript is a truth value', subscript.span)
     if (value.type.kind === 'f64' && value.type.maybe) throw new NotCompiled('a subscript may be undefined', subscript.span)
+    if (value.type.kind === 'bigint') throw new NotCompiled('a subscript is a bigint', subscript.span)
     const type: WasmType = value.type.kind === 'i64' ? F64 : value.type
     let code = type.kind === 'i32' ? value.code : asF64(value)
     if (!isSteady(subscript)) {

@@ -63,9 +63,9 @@ export function bindWasm(plan: WasmKernelPlan, binding: KernelBinding, arena: Ar
   }
   const imports: Record<string, WebAssembly.ImportValue> = { memory: arena.memory, ...plan.globals }
   for (const name of plan.functions) imports[name] = importedFunction(name, plan, binding, (i) => handOver(i, LOG_CAPACITY))
-  const { run } = new WebAssembly.Instance(plan.module, { k: imports }).exports as { run: (...args: number[]) => void } // what wasmKernel exports
+  const { run } = new WebAssembly.Instance(plan.module, { k: imports }).exports as { run: Run } // what wasmKernel exports
   const rank = plan.boxRank ?? 0
-  const args: number[] = []
+  const args: (number | bigint)[] = []
   let call: Caller | undefined
   let given: readonly Primitive[] | undefined
   const kernel: LoopKernel = (box, from, to, lane, parameters) => {
@@ -91,7 +91,8 @@ export function bindWasm(plan: WasmKernelPlan, binding: KernelBinding, arena: Ar
   return { kernel, useShare }
 }
 
-type Caller = (run: (...args: number[]) => void, args: readonly number[]) => void
+type Run = (...args: (number | bigint)[]) => void
+type Caller = (run: Run, args: readonly (number | bigint)[]) => void
 
 const callers = new Map<number, Caller>()
 
@@ -116,7 +117,7 @@ function logStarts(forms: WasmKernelPlan['forms']): number[] {
 }
 
 /** Low, high and first key of each axis, from argument 4 on. */
-function putBox(args: number[], box: ArrayLike<number>, from: number, rank: number): void {
+function putBox(args: (number | bigint)[], box: ArrayLike<number>, from: number, rank: number): void {
   let rest = from
   for (let axis = rank - 1; axis >= 0; axis--) {
     const low = box[2 * axis] ?? 0
@@ -129,8 +130,8 @@ function putBox(args: number[], box: ArrayLike<number>, from: number, rank: numb
 }
 
 /** Captured values as wasm takes them; those of other kinds are not used. */
-function argumentOf(value: Primitive): number {
-  return typeof value === 'number' ? value : typeof value === 'boolean' ? Number(value) : 0
+function argumentOf(value: Primitive): number | bigint {
+  return typeof value === 'number' || typeof value === 'bigint' ? value : typeof value === 'boolean' ? Number(value) : 0
 }
 
 function importedFunction(
@@ -140,6 +141,12 @@ function importedFunction(
   grow: (accumulator: number) => void,
 ): (...args: number[]) => unknown {
   if (name === 'grow') return (accumulator) => grow(accumulator as number)
+  if (name === 'bigint') {
+    return (value, place) => {
+      at.place = place as number
+      return BigInt(value as number)
+    }
+  }
   if (name === 'int32') return (value) => (value as number) | 0
   if (name === 'fail') {
     return (index, place) => {

@@ -4,6 +4,7 @@
  */
 import type { Builtin, Expr } from '../../core/functionIr.ts'
 import type { Span } from '../../core/span.ts'
+import { bigintCall } from './wasmBigints.ts'
 import { type Code, I, OP } from './wasmEncoder.ts'
 import { exponential, isEngineExponential } from './wasmExponential.ts'
 import {
@@ -26,6 +27,8 @@ import type { KernelWriter } from './wasmWriter.ts'
 
 export function called(w: KernelWriter, callee: Builtin, given: readonly Expr[], span: Span): Value {
   const raw = given.map((arg) => w.expr(arg))
+  const bigint = callee === 'Boolean' ? undefined : bigintCall(w, callee, raw, span)
+  if (bigint !== undefined) return bigint
   const args = raw.map(number)
   const [x, y] = args
   const one = (...code: Code): Value => ({ type: F64, code: [asF64(first()), code] })

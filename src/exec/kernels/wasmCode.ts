@@ -6,7 +6,7 @@ import type { Precision } from '../../core/loopSpec.ts'
 import type { DType } from '../../core/schema.ts'
 import type { ArrayShape, KernelShape } from './loopKernelShape.ts'
 import { type Code, I, OP } from './wasmEncoder.ts'
-import { F64, HIGHEST, LOWEST, type Value } from './wasmTypes.ts'
+import { bigintType, F64, HIGHEST, LOWEST, type Value } from './wasmTypes.ts'
 
 /** What the module depends on besides the IR and the kernel's shape. */
 export interface WasmTarget {
@@ -64,8 +64,9 @@ export function loadOf(dtype: DType, address: Code, offset = 0): Value {
   const code = loadBits(dtype, address, offset)
   switch (dtype) {
     case 'f64':
-    case 'i64':
       return { type: F64, code }
+    case 'i64':
+      return { type: bigintType(-(2n ** 63n), 2n ** 63n - 1n), code }
     case 'f32':
       return { type: F64, code: [code, OP.f64PromoteF32] }
     case 'u32':
@@ -86,7 +87,7 @@ export function loadOf(dtype: DType, address: Code, offset = 0): Value {
 
 const LOADS: { readonly [D in DType]: number } = {
   f64: OP.f64Load,
-  i64: OP.f64Load,
+  i64: OP.i64Load,
   f32: OP.f32Load,
   i32: OP.i32Load,
   u32: OP.i32Load,
@@ -124,12 +125,13 @@ export function reloaded(dtype: DType, stored: Code): Code {
   }
 }
 
-/** Stores a double (floats) or the low bits of an integer. */
+/** Stores a double (floats), a bigint's lowest 64 bits, or the low bits of an integer. */
 export function storeOf(dtype: DType, offset = 0): Code {
   switch (dtype) {
     case 'f64':
-    case 'i64':
       return I.memory(OP.f64Store, offset)
+    case 'i64':
+      return I.memory(OP.i64Store, offset)
     case 'f32':
       return [OP.f32DemoteF64, I.memory(OP.f32Store, offset)]
     case 'i32':

@@ -67,9 +67,9 @@ export function signed(value: number): number[] {
   }
 }
 
-/** Signed LEB128 of an integer that a double holds. */
-function signed64(value: number): number[] {
-  if (value === (value | 0)) return signed(value)
+/** Signed LEB128 of an integer that a double holds, or of a bigint of 64 bits. */
+function signed64(value: number | bigint): number[] {
+  if (typeof value === 'number' && value === (value | 0)) return signed(value)
   const bytes: number[] = []
   let rest = BigInt(value)
   for (;;) {
@@ -94,7 +94,7 @@ export const I = {
   localTee: (i: number): Code => [0x22, ...unsigned(i)],
   globalGet: (i: number): Code => [0x23, ...unsigned(i)],
   i32Const: (value: number): Code => [0x41, ...signed(value)],
-  i64Const: (value: number): Code => [0x42, ...signed64(value)],
+  i64Const: (value: number | bigint): Code => [0x42, ...signed64(value)],
   f64Const: (value: number): Code => [0x44, ...float64(value)],
   call: (i: number): Code => [0x10, ...unsigned(i)],
   br: (depth: number): Code => [0x0c, ...unsigned(depth)],
@@ -158,9 +158,13 @@ export const OP = {
   i64Eq: 0x51,
   i64Ne: 0x52,
   i64LtS: 0x53,
+  i64LtU: 0x54,
   i64GtS: 0x55,
+  i64GtU: 0x56,
   i64LeS: 0x57,
+  i64LeU: 0x58,
   i64GeS: 0x59,
+  i64GeU: 0x5a,
   f32Ne: 0x5c,
   f64Eq: 0x61,
   f64Ne: 0x62,
@@ -183,10 +187,15 @@ export const OP = {
   i64Add: 0x7c,
   i64Sub: 0x7d,
   i64Mul: 0x7e,
+  i64DivS: 0x7f,
+  i64DivU: 0x80,
+  i64RemS: 0x81,
   i64RemU: 0x82,
+  i64And: 0x83,
   i64Or: 0x84,
   i64Xor: 0x85,
   i64Shl: 0x86,
+  i64ShrS: 0x87,
   i64ShrU: 0x88,
   f32Add: 0x92,
   f32Sub: 0x93,
@@ -212,6 +221,7 @@ export const OP = {
   f64ConvertI32S: 0xb7,
   f64ConvertI32U: 0xb8,
   f64ConvertI64S: 0xb9,
+  f64ConvertI64U: 0xba,
   f64PromoteF32: 0xbb,
   i64ReinterpretF64: 0xbd,
   f64ReinterpretI64: 0xbf,

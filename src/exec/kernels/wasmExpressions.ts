@@ -1,9 +1,10 @@
 /**
  * Expressions as WebAssembly, with what is known of their values.
  */
-import type { Expr } from '../../core/functionIr.ts'
+import type { BinaryOperator, Expr } from '../../core/functionIr.ts'
 import type { Span } from '../../core/span.ts'
 import { accessCode } from './wasmAccess.ts'
+import { bigintBinary, bigintCompared, bigintUnary } from './wasmBigints.ts'
 import { called } from './wasmCalls.ts'
 import { LOG2_BYTES, loadOf, shifted } from './wasmCode.ts'
 import { bytesOf, type Code, I, OP, SATURATE } from './wasmEncoder.ts'
@@ -14,6 +15,7 @@ import {
   asI64,
   asType,
   BOOL,
+  bigintType,
   F64,
   HIGHEST,
   heldAs,
@@ -128,6 +130,7 @@ function parameter(w: KernelWriter, name: string, span: Span): Value {
   const value = w.target.shape.parameters.get(name)
   if (slot === undefined) throw new NotCompiled(`${name} is not known`, span)
   if (typeof value === 'boolean') return { type: BOOL, code: I.localGet(slot) }
+  if (typeof value === 'bigint') return { type: bigintType(value, value), code: I.localGet(slot) }
   if (typeof value !== 'number') throw new NotCompiled(`${name} is no number`, span)
   if (!w.isIntegerParameter(name, value)) return { type: F64, code: I.localGet(slot) }
   return { type: { kind: 'i32', low: value, high: value }, code: I.localGet(slot) }
@@ -151,6 +154,10 @@ function field(w: KernelWriter, expr: Extract<Expr, { kind: 'Field' }>): Value {
 }
 
 function unary(w: KernelWriter, expr: Extract<Expr, { kind: 'Unary' }>): Value {
+  if (expr.operator !== '!' && expr.operator !== 'typeof') {
+    const value = w.expr(expr.operand)
+    if (value.type.kind === 'bigint') return bigintUnary(expr.operator, value, value.type.range, expr.span)
+  }
   switch (expr.operator) {
     case '!':
       return { type: BOOL, code: w.condition(expr) }
@@ -179,6 +186,8 @@ function binary(w: KernelWriter, expr: Extract<Expr, { kind: 'Binary' }>): Value
   const { operator } = expr
   const left = number(w.expr(expr.left))
   const right = number(w.expr(expr.right))
+  const isOfBigints = left.type.kind === 'bigint' || right.type.kind === 'bigint'
+  if (isOfBigints && !isEquality(operator)) return bigintBinary(w, operator, left, right, expr.span)
   switch (operator) {
     case '+':
     case '-':
@@ -222,12 +231,22 @@ function binary(w: KernelWriter, expr: Extract<Expr, { kind: 'Binary' }>): Value
   }
 }
 
+function isEquality(operator: BinaryOperator): operator is '==' | '!=' | '===' | '!==' {
+  return operator === '==' || operator === '!=' || operator === '===' || operator === '!=='
+}
+
 function equal(w: KernelWriter, expr: Extract<Expr, { kind: 'Binary' }>): Value {
   const [left, right] = [w.expr(expr.left), w.expr(expr.right)]
   for (const { type } of [left, right]) {
     if (type.kind === 'f64' && type.maybe) throw new NotCompiled('it compares what may be undefined', expr.span)
   }
   const negated = expr.operator === '!=' || expr.operator === '!=='
+  const [one, other] = [left.type.kind, right.type.kind]
+  if (one === 'bigint' || other === 'bigint') {
+    const never = (expr.operator === '===' || expr.operator === '!==') && one !== other
+    if (never) return { type: BOOL, code: [left.code, OP.drop, right.code, OP.drop, I.i32Const(negated ? 1 : 0)] }
+    return { type: BOOL, code: bigintCompared(negated ? '!=' : '==', number(left), number(right), expr.span) }
+  }
   const strict = expr.operator === '===' || expr.operator === '!=='
   if (strict && (left.type.kind === 'bool') !== (right.type.kind === 'bool')) {
     return { type: BOOL, code: [left.code, OP.drop, right.code, OP.drop, I.i32Const(negated ? 1 : 0)] }
@@ -244,7 +263,7 @@ function logical(w: KernelWriter, expr: Extract<Expr, { kind: 'Logical' }>): Val
   const right = w.expr(expr.right)
   const type = joinTypes(left.type, right.type)
   if (type === undefined) {
-    throw new NotCompiled('a value is a number or a truth value', expr.span)
+    throw new NotCompiled('a value is of two kinds: a number, a truth value, a bigint', expr.span)
   }
   const kept = w.declare(heldAs(type))
   const held: Value = { type: type.kind === 'f64' ? F64 : type, code: I.localGet(kept) }
@@ -256,7 +275,7 @@ function logical(w: KernelWriter, expr: Extract<Expr, { kind: 'Logical' }>): Val
 
 function choice(test: Code, then: Value, otherwise: Value, span: Span): Value {
   const type = joinTypes(then.type, otherwise.type)
-  if (type === undefined) throw new NotCompiled('a value is a number or a truth value', span)
+  if (type === undefined) throw new NotCompiled('a value is of two kinds: a number, a truth value, a bigint', span)
   // Without a branch that could be foretold wrongly: literals and variables cost nothing.
   if (isInteger(type) && isCheap(then) && isCheap(otherwise)) {
     return { type, code: [asType(then, type), asType(otherwise, type), test, OP.select] }
@@ -281,11 +300,14 @@ function lookup(w: KernelWriter, expr: Extract<Expr, { kind: 'Lookup' }>): Value
   const table = tableNumber(w, expr.table)
   const dtype = w.target.tableTypes[table]
   const length = w.target.tableLengths[table] ?? 0
-  if (dtype === undefined || dtype === 'i64') throw new NotCompiled(`${expr.table} holds more than numbers`, expr.span)
+  if (dtype === undefined) throw new NotCompiled(`${expr.table} holds more than numbers`, expr.span)
   const index = w.expr(expr.index)
   if (index.type.kind === 'bool') throw new NotCompiled('an index is a truth value', expr.span)
+  if (index.type.kind === 'bigint') throw new NotCompiled('an index is a bigint', expr.span)
   const load = (code: Code): Value => loadOf(dtype, [w.global(`T${table}`), code, shifted(LOG2_BYTES[dtype]), OP.i32Add])
   if (index.type.kind === 'i32' && index.type.low >= 0 && index.type.high < length) return load(index.code)
+  if (dtype === 'i64')
+    throw new NotCompiled(`${expr.table}, which holds bigints, may be read outside of it, where it is undefined`, expr.span)
   const whole = w.declare('i32')
   const isInside = [I.localGet(whole), w.global(`T${table}n`), OP.i32LtU]
   let test: Code

@@ -137,7 +137,7 @@ export function columnValue(w: KernelWriter, column: number, nullable: boolean, 
   const { element } = w.target.shape
   if (nullable) throw new NotCompiled('the elements may be null', span)
   const dtype = element.kind === 'dense' ? element.dtype : w.target.columnTypes[column]
-  if (dtype === undefined || dtype === 'i64') throw new NotCompiled('it reads elements that are no plain numbers', span)
+  if (dtype === undefined) throw new NotCompiled('it reads elements that are no plain numbers', span)
   let known = w.columns.get(column)
   if (known === undefined) {
     const type = bool ? BOOL : loadOf(dtype, []).type

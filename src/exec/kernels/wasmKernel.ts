@@ -1,5 +1,5 @@
 /**
- * IR → WebAssembly for loop bodies that only compute with numbers and truth values: the bytes of a module whose `run`
+ * IR → WebAssembly for loop bodies that only compute with numbers, truth values and bigints: the bytes of a module whose `run`
  * does what the JavaScript kernel does, bit for bit, over the arena's memory.
  *
  *     run(from, to, scratch, lane, [low, high, start of each axis of a box], …captured numbers)
@@ -20,7 +20,7 @@ import { runs } from './wasmRuns.ts'
 import { block } from './wasmStatements.ts'
 import type { LocalNames } from './wasmText.ts'
 import { NotCompiled, type WasmType } from './wasmTypes.ts'
-import { FROM, KernelWriter, TO, type WriterParts } from './wasmWriter.ts'
+import { FROM, KernelWriter, MayFail, TO, type WriterParts } from './wasmWriter.ts'
 
 export interface WasmCode {
   readonly bytes: Uint8Array<ArrayBuffer>
@@ -46,9 +46,14 @@ export function wasmKernel(given: WasmTarget): WasmCode | { readonly because: st
     const locals = new Map<string, WasmType>()
     // What is written before the types have settled is thrown away, and lanes settle none: drafts have none.
     let isDraft = assignedIn(target.ir).size > 0
+    let isPlain = false
     for (let round = 0; round < MOST_ROUNDS; ) {
-      const writer = new KernelWriter(target, locals, PARTS, { round, isDraft })
-      const body = bodyOf(writer)
+      const writer = new KernelWriter(target, locals, PARTS, { round, isDraft, isPlain })
+      const body = unlessItMayFail(writer)
+      if (body === undefined) {
+        isPlain = true
+        continue
+      }
       if (!isDraft && !writer.widened) return moduleOf(writer, body)
       isDraft = writer.grows
       if (writer.widened) round++
@@ -58,6 +63,16 @@ export function wasmKernel(given: WasmTarget): WasmCode | { readonly because: st
     if (error instanceof NotCompiled) return { because: error.message, span: error.span }
     // Code is written and read by functions that call themselves, as deep as it lies.
     if (error instanceof RangeError) return { because: 'it is too large', span: undefined }
+    throw error
+  }
+}
+
+/** Undefined where an expression may fail and the writer keeps no order of expressions. */
+function unlessItMayFail(w: KernelWriter): Code | undefined {
+  try {
+    return bodyOf(w)
+  } catch (error) {
+    if (error instanceof MayFail) return undefined
     throw error
   }
 }

@@ -265,7 +265,7 @@ function placeOf(w: KernelWriter, found: Found, turning: Turning, range: LoopRan
   const isLane = found.kind === 'add' && shape.adds === 'lane'
   if (found.kind === 'add' && !isLane && shape.adds !== 'direct') return undefined
   const dtype = isLane ? w.target.laneTypes[number] : shape.dtype
-  if (dtype === undefined || dtype === 'i64') return undefined
+  if (dtype === undefined) return undefined
   let axis = -1
   let offset = 0
   const checks: Code[] = []

@@ -83,7 +83,7 @@ export function nestedRun(w: KernelWriter, loop: InnerLoop): Code {
   const before = w.vectorized
   const plain = loop.turns({})
   if (2 * (w.vectorized - before) > innermostLoops(loop.body)) return plain
-  const vectors = w.isDraft ? undefined : vectorNest(w, loop)
+  const vectors = w.isDraft || w.isPlain ? undefined : vectorNest(w, loop)
   if (vectors === undefined || typeof vectors === 'string') return plain
   w.loops.length = length
   const turns = w.precision === 'exact' ? plain : exactTurns(w, loop)
@@ -118,6 +118,10 @@ function innermostLoops(body: readonly Stmt[]): number {
 export function fastLoop(w: KernelWriter, loop: InnerLoop): Code | undefined {
   const { body, index, isRun } = loop
   if (hasLoop(body)) return undefined
+  if (w.isPlain) {
+    w.loops.push({ text: `${loop.name}: not vectorized, a bigint may be divided by zero or made of a fraction`, lanes: 1, ...placed(loop) })
+    return undefined
+  }
   const borders = bordersOf(w, loop, { index, isRun, changed: changedIn(body) })
   return (borders && apartFromBorders(w, loop, borders)) ?? wholeLoop(w, loop)
 }

@@ -144,6 +144,8 @@ function placed(s: NestScope, name: string, vector: Vector, slot: number): { rea
     }
     case 'f64':
       return { code: [asFloat(s.lanes, vector), I.localSet(slot)], vector: { kind: float, code: kept } }
+    case 'bigint':
+      throw new Scalar('it computes with bigints')
     case undefined:
       throw new Scalar(`${name} has no value yet`)
   }

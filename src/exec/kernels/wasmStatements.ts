@@ -13,6 +13,7 @@ import { jammedFor } from './wasmJam.ts'
 import { fastFor, type Turns } from './wasmLoops.ts'
 import { singleOf } from './wasmSingles.ts'
 import {
+  asBigint,
   asBool,
   asF64,
   F64,
@@ -90,9 +91,7 @@ function thrown(w: KernelWriter, stmt: Extract<Stmt, { kind: 'Throw' }>): Code {
   if (message !== undefined && (message.kind !== 'Literal' || typeof message.value !== 'string')) {
     throw new NotCompiled('it throws a message that is computed', stmt.span)
   }
-  w.errors.push({ error: stmt.error, message: message === undefined ? undefined : String(message.value) })
-  const fail = w.function('fail', ['i32', 'i32'], [])
-  return [I.i32Const(w.errors.length - 1), w.place, I.call(fail), OP.unreachable]
+  return w.thrown({ error: stmt.error, message: message === undefined ? undefined : String(message.value) })
 }
 
 function loop(w: KernelWriter, stmt: For): Code {
@@ -134,7 +133,7 @@ function written(w: KernelWriter, stmt: Extract<Stmt, { kind: 'Write' }>): Code 
   const { number, shape } = w.array(stmt.array)
   const place = accessCode(w, stmt, stmt.array, stmt.subscripts, `A${number}`, shape.dtype)
   const value = w.expr(stmt.value)
-  const stored = w.declare(shape.dtype === 'f64' || shape.dtype === 'f32' ? 'f64' : 'i32')
+  const stored = w.declare(shape.dtype === 'f64' || shape.dtype === 'f32' ? 'f64' : shape.dtype === 'i64' ? 'i64' : 'i32')
   return [
     ...[place.evaluate, converted(w, value, shape.dtype), I.localSet(stored), place.check],
     ...[place.address, I.localGet(stored), storeOf(shape.dtype, place.offset)],
@@ -150,6 +149,7 @@ function carriedOn(w: KernelWriter, stmt: Stmt, stored: number, dtype: DType): C
 
 function converted(w: KernelWriter, value: Value, dtype: DType): Code {
   if (dtype === 'f64' || dtype === 'f32') return asF64(value)
+  if (dtype === 'i64') return asBigint(value)
   return dtype === 'bool' ? asBool(value) : w.int32(value)
 }
 
@@ -158,12 +158,19 @@ function added(w: KernelWriter, stmt: Extract<Stmt, { kind: 'Add' }>): Code {
   const { adds } = shape
   if (adds !== 'direct' && adds !== 'lane') throw new NotCompiled('an update buffer has a function of its own', stmt.span)
   const dtype = adds === 'direct' ? shape.dtype : w.target.laneTypes[number]
-  if (dtype === undefined || dtype === 'i64') throw new NotCompiled(`${stmt.array} holds 64-bit integers`, stmt.span)
+  if (dtype === undefined) throw new NotCompiled(`${stmt.array} has no memory of its own for what is added`, stmt.span)
   const base = adds === 'direct' ? `A${number}` : `D${number}`
   const place = accessCode(w, stmt, stmt.array, stmt.subscripts, base, dtype)
   const delta = w.expr(stmt.value)
   const address = w.declare('i32')
   const before = loadOf(dtype, I.localGet(address), place.offset)
+  if (dtype === 'i64') {
+    const kept = w.declare('i64')
+    return [
+      ...[place.evaluate, asBigint(delta), I.localSet(kept), place.check],
+      ...[place.address, I.localTee(address), before.code, I.localGet(kept), OP.i64Add, storeOf(dtype, place.offset)],
+    ]
+  }
   // Wrapped to 32 bits before it is added, what doubles hold exactly has the bits of the sum; beyond, doubles round.
   const isInteger = dtype !== 'bool' && integerResult('+', before.type, numberOf(delta).type) !== undefined
   const kept = w.declare(isInteger ? 'i32' : 'f64')
@@ -216,6 +223,6 @@ function returned(w: KernelWriter, value: Expr | undefined, span: Span): Code {
   if (element.kind === 'row') throw new NotCompiled('it replaces rows', span)
   if (element.kind === 'scalar' && element.column.nullable) throw new NotCompiled('the elements may be null', span)
   const dtype = element.kind === 'dense' ? element.dtype : w.target.columnTypes[0]
-  if (dtype === undefined || dtype === 'i64') throw new NotCompiled('the elements are no plain numbers', span)
+  if (dtype === undefined) throw new NotCompiled('the elements are no plain numbers', span)
   return [...columnAddress(w, 0), ...converted(w, result, dtype), ...storeOf(dtype), ...leave]
 }

@@ -1,9 +1,10 @@
 /**
- * What a WebAssembly kernel knows of a value before it runs: a double, an integer within bounds, or a truth value.
+ * What a WebAssembly kernel knows of a value before it runs: a double, an integer within bounds, a truth value, or a bigint.
  *
  * Integers are never -0. Those that 32 bits do not hold are kept in 64 as long as a double holds them exactly: below 2 ** 53
  * sums, differences, products and comparisons are the same, and faster than what doubles take. A double that `maybe` is undefined stands for it as NaN, which is what arithmetic, stores and
- * truth make of undefined; whatever could tell the two apart is not compiled.
+ * truth make of undefined; whatever could tell the two apart is not compiled. Bigints are in `wasmBigints.ts`: no number, and
+ * whatever takes a number refuses them here.
  */
 import type { Span } from '../../core/span.ts'
 import { type Code, I, OP, SATURATE } from './wasmEncoder.ts'
@@ -13,6 +14,20 @@ export type WasmType =
   | { readonly kind: 'i64'; readonly low: number; readonly high: number }
   | { readonly kind: 'f64'; readonly maybe: boolean }
   | { readonly kind: 'bool' }
+  | BigintType
+
+/** Held modulo 2 ** 64; which bigint it is, is known where 64 bits hold all of its range, with or without a sign. */
+export interface BigintType {
+  readonly kind: 'bigint'
+  readonly range: BigintRange | undefined
+  /** So many JavaScript would need, but for what sums add: more than there may be are an error of JavaScript's. */
+  readonly bits: number
+}
+
+export interface BigintRange {
+  readonly low: bigint
+  readonly high: bigint
+}
 
 /** Code that leaves one value, of the wasm type that `held` says. */
 export interface Value {
@@ -53,11 +68,54 @@ export function isInteger(type: WasmType): type is IntegerType {
 
 /** The wasm type of a local that holds such values. */
 export function heldAs(type: WasmType): 'i32' | 'i64' | 'f64' {
-  return type.kind === 'bool' ? 'i32' : type.kind
+  return type.kind === 'bool' ? 'i32' : type.kind === 'bigint' ? 'i64' : type.kind
 }
 
-/** A type that holds both; undefined for a number and a truth value. */
+/** The type of bigints within bounds. */
+export function bigintType(low: bigint, high: bigint): BigintType {
+  const range = { low, high }
+  if (isSigned(range) || isUnsigned(range)) return { kind: 'bigint', range, bits: 64 }
+  return { kind: 'bigint', range: undefined, bits: Math.max(low.toString(2).length, high.toString(2).length) }
+}
+
+/** Whether 64 bits with a sign hold all of them. */
+export function isSigned({ low, high }: BigintRange): boolean {
+  return BigInt.asIntN(64, low) === low && BigInt.asIntN(64, high) === high
+}
+
+/** Whether 64 bits without a sign hold all of them. */
+export function isUnsigned({ low, high }: BigintRange): boolean {
+  return BigInt.asUintN(64, low) === low && BigInt.asUintN(64, high) === high
+}
+
+/**
+ * Bits of a bigint that a local takes from turn to turn. Growing by a few bits a turn it would keep JavaScript busy for days
+ * until there are more than it allows, 2 ** 30; of products of two such there are soon too many, and JavaScript fails.
+ */
+export const GROWING: number = 2 ** 20
+
+/** What is asked of a bigint that may be any of those with the same lowest 64 bits. */
+export const LEAVES_64_BITS =
+  'a bigint that may leave 64 bits is compared, divided, shifted to the right or made a number, before BigInt.asIntN(64, …) or BigInt.asUintN(64, …) brings it back'
+
+/** What a bigint is held as, for what takes nothing else: stores, sums of elements. */
+export function asBigint({ type, code }: Value): Code {
+  if (type.kind !== 'bigint') throw new NotCompiled('it stores a number where bigints are')
+  return code
+}
+
+function refuseBigint(type: WasmType): void {
+  if (type.kind === 'bigint') throw new NotCompiled('it uses a bigint where numbers are')
+}
+
+/** A type that holds both; undefined for two of a number, a truth value and a bigint. */
 export function joinTypes(a: WasmType, b: WasmType): WasmType | undefined {
+  if (a.kind === 'bigint' || b.kind === 'bigint') {
+    if (a.kind !== 'bigint' || b.kind !== 'bigint') return undefined
+    if (a.range === undefined || b.range === undefined) return { kind: 'bigint', range: undefined, bits: Math.max(a.bits, b.bits) }
+    const [low, high] = [a.range.low < b.range.low ? a.range.low : b.range.low, a.range.high > b.range.high ? a.range.high : b.range.high]
+    return bigintType(low, high)
+  }
   if (a.kind === 'bool' || b.kind === 'bool') return a.kind === b.kind ? BOOL : undefined
   if (isInteger(a) && isInteger(b)) return integerType(Math.min(a.low, b.low), Math.max(a.high, b.high))
   return (a.kind === 'f64' && a.maybe) || (b.kind === 'f64' && b.maybe) ? MAYBE : F64
@@ -66,6 +124,7 @@ export function joinTypes(a: WasmType, b: WasmType): WasmType | undefined {
 /** JavaScript's ToNumber, as a double. */
 export function asF64(value: Value): Code {
   if (value.type.kind === 'f64') return value.code
+  refuseBigint(value.type)
   if (value.literal !== undefined) return I.f64Const(value.literal)
   if (value.type.kind === 'i64') return [value.code, OP.f64ConvertI64S]
   return [value.code, value.type.kind === 'i32' ? OP.f64ConvertI32S : OP.f64ConvertI32U]
@@ -74,6 +133,7 @@ export function asF64(value: Value): Code {
 /** An integer in 64 bits. */
 export function asI64(value: Value): Code {
   if (value.type.kind === 'i64') return value.code
+  refuseBigint(value.type)
   return value.literal === undefined ? [value.code, OP.i64ExtendI32S] : I.i64Const(value.literal)
 }
 
@@ -82,12 +142,17 @@ export function asBool(value: Value): Code {
   if (value.type.kind === 'bool') return value.code
   if (value.type.kind === 'i32') return [value.code, I.i32Const(0), OP.i32Ne]
   if (value.type.kind === 'i64') return [value.code, I.i64Const(0), OP.i64Ne]
+  if (value.type.kind === 'bigint') {
+    if (value.type.range === undefined) throw new NotCompiled(LEAVES_64_BITS)
+    return [value.code, I.i64Const(0), OP.i64Ne]
+  }
   return [value.code, OP.f64Abs, I.f64Const(0), OP.f64Gt]
 }
 
 /** JavaScript's ToInt32. `temporary` is a local of type f64; `slow` a function for what 63 bits do not hold, and NaN. */
 export function asInt32(value: Value, temporary: () => number, slow: () => number): Code {
   if (value.type.kind === 'i64') return [value.code, OP.i32WrapI64]
+  refuseBigint(value.type)
   if (value.type.kind !== 'f64') return value.code
   const t = temporary()
   return [
@@ -145,6 +210,7 @@ export function known(value: Value): Value {
 export function literalValue(value: unknown, span: Span): Value {
   if (typeof value === 'boolean') return { type: BOOL, code: I.i32Const(value ? 1 : 0) }
   if (value === undefined) return { type: MAYBE, code: I.f64Const(Number.NaN) }
+  if (typeof value === 'bigint') return { type: bigintType(value, value), code: I.i64Const(BigInt.asIntN(64, value)) }
   if (typeof value !== 'number') throw new NotCompiled(`it uses ${value === null ? 'null' : `a ${typeof value}`}`, span)
   const type = Number.isInteger(value) && !Object.is(value, -0) ? integerType(value, value) : undefined
   if (type === undefined) return { type: F64, code: I.f64Const(value), literal: value }
@@ -152,5 +218,6 @@ export function literalValue(value: unknown, span: Span): Value {
 }
 
 export function sameType(a: WasmType, b: WasmType): boolean {
-  return JSON.stringify(a) === JSON.stringify(b)
+  const text = (type: WasmType): string => JSON.stringify(type, (_, value: unknown) => (typeof value === 'bigint' ? `${value}n` : value))
+  return text(a) === text(b)
 }

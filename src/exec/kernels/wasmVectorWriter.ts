@@ -459,6 +459,7 @@ export class VectorWriter implements Constants, VectorScope {
     if (this.#handed?.element !== undefined && this.#handed.reads.has(node)) return this.#handed.element
     const access = this.#access(node)
     const { dtype, known, axis } = access
+    if (dtype === 'i64') throw new Scalar('its elements are i64')
     if (this.#accesses instanceof Nest) {
       if (axis >= 0) return this.#accesses.kept(access, `${this.#copy} ${codeId(known.code())} ${known.offset}`, () => this.#load(access))
       const load = (): Vector => loadedLanes(this, dtype, rawLoad(dtype, 1, known.code(), known.offset))
@@ -530,10 +531,10 @@ export class VectorWriter implements Constants, VectorScope {
   steady(expr: Expr): Vector | undefined {
     if (!isSteady(expr, this.turning)) return undefined
     if (this.#accesses instanceof Nest && this.#accesses.differsInside(expr)) {
-      return { kind: 'steady', value: this.w.expr(expr), isInside: true }
+      return { kind: 'steady', value: noBigint(this.w.expr(expr)), isInside: true }
     }
     let value = this.#steady.get(expr)
-    if (value === undefined) this.#steady.set(expr, (value = this.w.expr(expr)))
+    if (value === undefined) this.#steady.set(expr, (value = noBigint(this.w.expr(expr))))
     const single = this.mode === 'f32' ? singleOf(this.w, expr) : undefined
     return single === undefined ? { kind: 'steady', value } : { kind: 'steady', value, single }
   }
@@ -546,4 +547,9 @@ export class VectorWriter implements Constants, VectorScope {
   number(kind: 'f64' | 'f32' | 'i32', value: number): Code {
     return this.#constants.number(kind, value)
   }
+}
+
+function noBigint(value: Value): Value {
+  if (value.type.kind === 'bigint') throw new Scalar('it computes with bigints')
+  return value
 }

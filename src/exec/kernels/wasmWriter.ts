@@ -12,10 +12,13 @@ import {
   asInt32,
   asType,
   BOOL,
+  bigintType,
   F64,
+  GROWING,
   HIGHEST,
   heldAs,
   isInteger,
+  isSigned,
   joinTypes,
   MAYBE,
   NotCompiled,
@@ -32,6 +35,18 @@ export const LANE = 3
 
 /** Rounds in which the bounds of integers that change may still grow. */
 const ROUNDS_OF_INTEGERS = 4
+
+/** The type of what a local that changes is given. */
+function changing(type: WasmType, round: number): WasmType {
+  if (type.kind === 'bigint' && type.range === undefined) return { ...type, bits: GROWING }
+  if (round < ROUNDS_OF_INTEGERS) return type
+  if (isInteger(type)) return F64
+  if (type.kind !== 'bigint' || type.range === undefined) return type
+  return isSigned(type.range) ? bigintType(-(2n ** 63n), 2n ** 63n - 1n) : bigintType(0n, 2n ** 64n - 1n)
+}
+
+/** Thrown where an expression may fail, by a writer that would change the order of expressions; caught by `wasmKernel`. */
+export class MayFail extends Error {}
 
 export type For = Extract<Stmt, { kind: 'For' }>
 
@@ -103,14 +118,17 @@ export class KernelWriter {
   readonly parts: WriterParts
 
   readonly round: number
+  /** Whether an expression of the body may fail, so that all stays in its order: loops are written as they stand. */
+  readonly isPlain: boolean
 
   constructor(
     target: WasmTarget,
     locals: Map<string, WasmType>,
     parts: WriterParts,
-    { round, isDraft }: { readonly round: number; readonly isDraft: boolean },
+    { round, isDraft, isPlain }: { readonly round: number; readonly isDraft: boolean; readonly isPlain: boolean },
   ) {
     this.round = round
+    this.isPlain = isPlain
     this.isDraft = isDraft
     this.parts = parts
     this.target = target
@@ -126,7 +144,8 @@ export class KernelWriter {
     if (shape.space === 'box') for (const _ of shape.extents) this.parameterTypes.push('i32', 'i32', 'i32')
     for (const { name, value } of ir.parameters) {
       this.parameterSlots.set(name, this.parameterTypes.length)
-      this.parameterTypes.push(this.isIntegerParameter(name, value) ? 'i32' : typeof value === 'boolean' ? 'i32' : 'f64')
+      const isNarrow = typeof value === 'boolean' || this.isIntegerParameter(name, value)
+      this.parameterTypes.push(isNarrow ? 'i32' : typeof value === 'bigint' ? 'i64' : 'f64')
     }
     this.position = this.declare('i32')
     this.keys = shape.space === 'box' ? shape.extents.map((_, axis) => 4 + 3 * axis + 2) : shape.extents.map(() => this.declare('i32'))
@@ -177,11 +196,13 @@ export class KernelWriter {
     const before = this.locals.get(name)
     const wanted = this.unset.has(name) ? joinTypes(type, MAYBE) : type
     const joined = wanted === undefined || before === undefined ? wanted : joinTypes(before, wanted)
-    if (joined === undefined) throw new NotCompiled(`${name} holds numbers and truth values, or truth values and undefined`, span)
+    if (joined === undefined) {
+      throw new NotCompiled(`${name} holds values of two kinds: numbers, truth values, bigints; or undefined where numbers are not`, span)
+    }
     if (before === undefined || !sameType(before, joined)) {
       if (before !== undefined) {
         this.widened = true
-        if (isInteger(joined)) this.grows = true
+        if (isInteger(joined) || joined.kind === 'bigint') this.grows = true
       }
       this.locals.set(name, joined)
     }
@@ -195,7 +216,7 @@ export class KernelWriter {
 
   assign(name: string, value: Value, span: Span): Code {
     // An integer that changes has bounds where they settle after a few rounds: a maximum does, a sum does not.
-    const type = this.changed.has(name) && isInteger(value.type) && this.round >= ROUNDS_OF_INTEGERS ? F64 : value.type
+    const type = this.changed.has(name) ? changing(value.type, this.round) : value.type
     const slot = this.slotFor(name, type, span)
     return [asType(value, this.locals.get(name) ?? type), I.localSet(slot)]
   }
@@ -219,7 +240,6 @@ export class KernelWriter {
     const number = this.arrays.indexOf(name)
     const shape = this.target.shape.arrays.get(name)
     if (shape?.kind !== 'dense') throw new NotCompiled(`${name} is not a dense array`)
-    if (shape.dtype === 'i64') throw new NotCompiled(`${name} holds 64-bit integers`)
     return { number, shape }
   }
 
@@ -285,6 +305,17 @@ export class KernelWriter {
       [result === 'number' ? 'f64' : 'i32'],
     )
     return { type: result === 'number' ? F64 : BOOL, code: [...args.map(asF64), I.call(called)] }
+  }
+
+  /** Throws an error of the source, at the iteration. */
+  thrown(error: ThrownError): Code {
+    this.errors.push(error)
+    return [I.i32Const(this.errors.length - 1), this.place, I.call(this.function('fail', ['i32', 'i32'], [])), OP.unreachable]
+  }
+
+  /** Says that an expression may fail. */
+  mayFail(): void {
+    if (!this.isPlain) throw new MayFail()
   }
 
   block(stmts: readonly Stmt[]): Code {
