@@ -102,16 +102,28 @@ function userFunction(ir: FunctionIr): UserFunction {
   return { original: () => undefined, text: 'f', span: ir.span, ir, refusals: [] }
 }
 
-function planOf({ scan }: Table, filter: FunctionIr | undefined, map: FunctionIr): LogicalPlan {
-  const input: LogicalPlan = filter === undefined ? scan : { ...scan, kind: 'Filter', input: scan, f: userFunction(filter) }
+function filtered({ scan }: Table, filters: readonly FunctionIr[]): LogicalPlan {
+  return filters.reduce<LogicalPlan>((input, filter) => ({ ...scan, kind: 'Filter', input, f: userFunction(filter) }), scan)
+}
+
+function planOf(table: Table, filters: readonly FunctionIr[], map: FunctionIr): LogicalPlan {
+  const { scan } = table
+  const input = filtered(table, filters)
   const f = userFunction(map)
   const element: ElementType = returnedElement(f, { kind: 'row', method: 'map', inputs: [scan.element] })
   return { kind: 'Map', input, f, element, keys: { kind: 'rowNumber' } }
 }
 
-function expectedOf({ rows }: Table, filter: FunctionIr | undefined, map: FunctionIr): readonly unknown[] {
-  const kept = filter === undefined ? rows : rows.filter((row) => interpretIr(filter, { inputs: [row], key: [0] }))
-  return kept.map((row) => interpretIr(map, { inputs: [row], key: [0] }) ?? null)
+function keptRows({ rows }: Table, filters: readonly FunctionIr[]): readonly Row[] {
+  return rows.filter((row) => filters.every((filter) => interpretIr(filter, { inputs: [row], key: [0] })))
+}
+
+function filtersText(filters: readonly FunctionIr[]): string {
+  return filters.map((filter) => `filter ${irListing(filter)}\n`).join('')
+}
+
+function expectedOf(table: Table, filters: readonly FunctionIr[], map: FunctionIr): readonly unknown[] {
+  return keptRows(table, filters).map((row) => interpretIr(map, { inputs: [row], key: [0] }) ?? null)
 }
 
 /** Chunks of 4,096 left to right, then pairwise: written out once more. */
@@ -149,9 +161,15 @@ function shown(value: unknown): string {
   return Object.is(value, -0) ? '-0' : String(value)
 }
 
+const filters = fc.oneof(
+  { weight: 2, arbitrary: fc.constant([]) },
+  { weight: 4, arbitrary: fc.tuple(truthFunction) },
+  { weight: 2, arbitrary: fc.tuple(truthFunction, truthFunction) },
+)
+
 const drawn = fc.record({
   table,
-  filter: fc.option(truthFunction, { freq: 3, nil: undefined }),
+  filters,
   map: fc.oneof(
     { weight: 8, arbitrary: numberFunction },
     { weight: 2, arbitrary: truthFunction },
@@ -164,13 +182,13 @@ test('a column kernel does what the JavaScript kernel and the function do', asyn
   const counts = { compiled: 0, filtered: 0, threads: 0, folds: 0, left: 0, coded: 0 }
   const held = arena.usedBytes
   await fc.assert(
-    fc.asyncProperty(drawn, async ({ table, filter, map, workers }) => {
+    fc.asyncProperty(drawn, async ({ table, filters, map, workers }) => {
       const pool = pools[workers] as (typeof pools)[number]
       const executor = new Executor({ pool, arena, readSplit, lower, smallRows: 0 })
-      const plan = planOf(table, filter, map)
-      const expected = expectedOf(table, filter, map)
+      const plan = planOf(table, filters, map)
+      const expected = expectedOf(table, filters, map)
       const made = await executor.table(plan)
-      const text = () => `${filter === undefined ? '' : `filter ${irListing(filter)}\n`}map ${irListing(map)}`
+      const text = () => `${filtersText(filters)}map ${irListing(map)}`
       const check = (what: string, actual: readonly unknown[], wanted: readonly unknown[] = expected): void => {
         const difference = firstDifference(wanted, actual)
         if (difference !== undefined) throw new Error(`${what}: ${difference}\n${text()}`)
@@ -178,7 +196,7 @@ test('a column kernel does what the JavaScript kernel and the function do', asyn
       if (made === undefined) counts.left++
       else {
         counts.compiled++
-        if (filter !== undefined) counts.filtered++
+        if (filters.length > 0) counts.filtered++
         if (workers > 0) counts.threads++
         if (table.coded && / (===|!==|==|!=) "|" (===|!==|==|!=) /.test(text())) counts.coded++
         const read = rowReader(made)
@@ -224,7 +242,7 @@ test('a column kernel does what the JavaScript kernel and the function do', asyn
 
 const grouping = fc.record({
   table,
-  filter: fc.option(truthFunction, { freq: 3, nil: undefined }),
+  filters,
   key: keyFunction,
   arguments: fc.tuple(numberFunction, numberFunction),
   workers: fc.constantFrom(0, 0, 0, 0, 0, 0, 0, 0, 1, 2),
@@ -239,15 +257,14 @@ test('groups by computed keys of computed values of filtered rows are those of t
   const counts = { compiled: 0, filtered: 0, groups: 0, coded: 0 }
   const held = arena.usedBytes
   await fc.assert(
-    fc.asyncProperty(grouping, async ({ table, filter, key, arguments: args, workers }) => {
+    fc.asyncProperty(grouping, async ({ table, filters, key, arguments: args, workers }) => {
       const pool = pools[workers] as (typeof pools)[number]
       let inRows = false
       const onEvent = ({ kind }: { readonly kind: string }): void => {
         inRows ||= kind === 'progress' // of tasks over partitions
       }
       const executor = new Executor({ pool, arena, readSplit, lower, smallRows: 0, onEvent })
-      const { scan, rows } = table
-      const input: LogicalPlan = filter === undefined ? scan : { ...scan, kind: 'Filter', input: scan, f: userFunction(filter) }
+      const input = filtered(table, filters)
       const aggregates = AGGREGATES.map(({ name, kind, column }) => ({ name, kind, of: userFunction(args[column] as FunctionIr) }))
       const plan: LogicalPlan = {
         kind: 'GroupBy',
@@ -257,17 +274,14 @@ test('groups by computed keys of computed values of filtered rows are those of t
         element: { kind: 'unknown' },
         keys: { kind: 'rowNumber' },
       }
-      const kept = filter === undefined ? rows : rows.filter((row) => interpretIr(filter, { inputs: [row], key: [0] }))
+      const kept = keptRows(table, filters)
       const valuesOf = (f: FunctionIr) => kept.map((row) => interpretIr(f, { inputs: [row], key: [0] }) ?? null)
       const expected = expectedGroups(valuesOf(key), args.map(valuesOf) as (number | null)[][], AGGREGATES)
       const batches = await executor.execute(plan)
       const actual = batches.flatMap((batch) => Array.from({ length: batch.length }, (_, i) => rowReader(batch)(i)))
-      expect(
-        actual,
-        `${filter === undefined ? '' : `filter ${irListing(filter)}\n`}by ${irListing(key)}\n${args.map(irListing).join('\n')}`,
-      ).toEqual(expected)
+      expect(actual, `${filtersText(filters)}by ${irListing(key)}\n${args.map(irListing).join('\n')}`).toEqual(expected)
       if (!inRows) counts.compiled++
-      if (!inRows && filter !== undefined && kept.length > 0) counts.filtered++
+      if (!inRows && filters.length > 0 && kept.length > 0) counts.filtered++
       counts.groups += expected.length
       const physical = lower(plan)
       if (physical.kind === 'WideExec' && physical.inputs.some(hasCodedKeys) && kept.length > 0) counts.coded++

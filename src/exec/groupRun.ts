@@ -36,8 +36,8 @@ export interface GroupServices {
   readonly run: (task: GroupTask) => Promise<readonly ExecBatch[]>
 }
 
-/** A worker that shares rows reads on behind its range until the chunks it began are full: some chunks' worth for each group. */
-const ROWS_PER_GROUP = 4 * CHUNK
+/** A worker that shares rows reads on behind its range until the chunks it began are full, so about as much again at most; one that shares groups looks at all rows. */
+const ROWS_PER_GROUP = CHUNK
 
 /** The groups in order of first appearance, with their aggregates. There is at least one batch that is not empty. */
 export async function groupedRows(

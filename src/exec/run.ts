@@ -3,7 +3,7 @@ import type { Batch } from '../core/column.ts'
 import { TaskError } from '../core/errors.ts'
 import type { PhysicalPlan, WideOperator } from '../planner/physical/physicalPlan.ts'
 import { Blocks } from './blocks.ts'
-import { hasCodedKeys, withTexts } from './columns/codedKeys.ts'
+import { withTexts } from './columns/codedKeys.ts'
 import type { CodedKeys } from './columns/columnProgram.ts'
 import { programTable } from './columns/columnTable.ts'
 import { overColumns } from './columns/overColumns.ts'
@@ -148,10 +148,10 @@ export class Run {
     return { partitions: agreed(partitions), blocks: [...blocks, ...used] }
   }
 
-  /** The input of a wide operator as what a column program leaves in the arena; undefined where steps only hand columns on, or are no program. */
+  /** The input of a wide operator as what a column program leaves in the arena; undefined where steps are no program, or only hand columns on to what needs them in partitions. */
   private async programmed(plan: PhysicalPlan, { kind }: WideOperator): Promise<Dataset | undefined> {
     const codedKeys = kind === 'HashAggregateExec'
-    if (plan.kind !== 'PipelineExec' || (plan.steps.every(isFree) && !(codedKeys && hasCodedKeys(plan)))) return undefined
+    if (plan.kind !== 'PipelineExec' || (plan.steps.every(isFree) && !codedKeys)) return undefined
     const options = { ...this.options, signal: this.signal }
     const table = await overColumns(plan, options, (run) => programTable(run, 'shared'), { codedKeys })
     if (table === undefined) return undefined
