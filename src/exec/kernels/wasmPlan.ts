@@ -113,7 +113,7 @@ function refusal(message: string, span?: Refusal['span']): Refusal {
   const because = {
     code: 'not-webassembly',
     message: `Its kernel is JavaScript, because ${message}.`,
-    cure: 'WebAssembly kernels compute with numbers and truth values from dense arrays, columns and ranges.',
+    cure: 'WebAssembly kernels compute with numbers, truth values and bigints within 64 bits, from dense arrays, columns and ranges.',
   }
   return span === undefined ? because : { ...because, span }
 }

@@ -9,6 +9,7 @@ import { isBuffer } from './calls.ts'
 import { lowerExpression, operatorOf } from './expressions.ts'
 import type { Lowering } from './lowering.ts'
 import { refusalOf } from './refusals.ts'
+import { BIGINTS } from './types.ts'
 import { exprValue, REFUSED, type Value } from './value.ts'
 
 /** A place that can be assigned. */
@@ -130,16 +131,22 @@ function logicalAssignment(
   return place.kind === 'local' ? exprValue(current) : REFUSED
 }
 
-/** `x++`: a number, so that it is x + 1. */
+/** `x++`: a number or a bigint, so that it is x + 1 or x + 1n. */
 export function lowerUpdate(l: Lowering, node: UpdateExpression, wanted: { readonly value: boolean }): Value {
   const span = l.span(node)
   const place = placeOf(l, node.argument, { twice: true })
   if (place === undefined) return REFUSED
   const current = read(place, l, node.argument)
-  const isNumber = (kinds: readonly string[] | undefined): boolean => kinds?.every((kind) => NUMBERS.has(kind)) === true
-  if (place.kind === 'local')
-    l.checks.push({ expr: current, holds: isNumber, refusal: refusalOf('increments-unknown', span, place.userName) })
-  const isBigint = place.kind === 'element' && l.dtypes.get(place.array) === 'i64'
+  const isBigint = place.kind === 'local' ? l.bigints.has(place.name) : l.dtypes.get(place.array) === 'i64'
+  if (place.kind === 'local') {
+    const allowed = isBigint ? BIGINTS : NUMBERS
+    l.checks.push({
+      expr: current,
+      holds: (kinds) => kinds?.every((kind) => allowed.has(kind)) === true,
+      refusal: refusalOf('increments-unknown', span, place.userName),
+      incremented: place.name,
+    })
+  }
   const keepOld = wanted.value && !node.prefix
   const old = keepOld ? l.temporary(current, 'old') : current
   const next = binary(node.operator === '++' ? '+' : '-', old, literal(isBigint ? 1n : 1, span), span)

@@ -410,7 +410,7 @@ test('strings, dates, templates, optional chains', () => {
   expect(row((r) => /x/.test(r.name))).toMatch(/^It uses a regular expression\. Use string methods, as includes and startsWith\./)
 })
 
-test('increments are for numbers', () => {
+test('increments are for numbers and bigints', () => {
   expect(
     row((r) => {
       let n = r.user
@@ -420,7 +420,15 @@ test('increments are for numbers', () => {
   ).toBe('let n = #0.user\nn = (n + 1)\nreturn n')
   expect(
     row((r) => {
-      let n = r.big
+      let n: bigint = r.big
+      let m = 0n
+      m += n--
+      return m
+    }),
+  ).toBe('let n = #0.big\nlet m = 0n\nlet temp = m\nlet old = n\nn = (old - 1n)\nm = (temp + old)\nreturn m')
+  expect(
+    row((r) => {
+      let n = r.user > 1 ? r.big : r.user
       n++
       return n
     }),

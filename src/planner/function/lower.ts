@@ -41,7 +41,21 @@ export interface Lowered {
 }
 
 export function lowerUnit(unit: Unit, context: LowerContext): Lowered {
-  const l = new Lowering(context, unit, VERBS)
+  const { lowered, noNumbers } = lowerOnce(unit, context, new Set())
+  if (noNumbers.size === 0) return lowered
+  // What `x++` adds depends on whether x is a bigint, which types of locals say, which depend on what is added.
+  const again = lowerOnce(unit, context, noNumbers).lowered
+  return again.refusals.length < lowered.refusals.length ? again : lowered
+}
+
+/** `noNumbers`: locals that are incremented and were found to be no numbers. */
+function lowerOnce(
+  unit: Unit,
+  context: LowerContext,
+  bigints: ReadonlySet<string>,
+): { readonly lowered: Lowered; readonly noNumbers: ReadonlySet<string> } {
+  const l = new Lowering(context, unit, { verbs: VERBS, bigints })
+  const noNumbers = new Set<string>()
   const { node } = unit
   const span = wholeSpan(unit)
   l.frames.push({ node, unit, targets: [] })
@@ -63,12 +77,15 @@ export function lowerUnit(unit: Unit, context: LowerContext): Lowered {
     if (found === undefined) continue
     const { type, nullable } = found
     const kinds = type.kind === 'unknown' ? undefined : nullable ? [type.kind, 'null' as const] : [type.kind]
-    if (!check.holds(kinds)) l.refuseWith(check.refusal)
+    if (check.holds(kinds)) continue
+    l.refuseWith(check.refusal)
+    if (check.incremented !== undefined) noNumbers.add(check.incremented)
   }
   if (l.isTooLarge) l.refuseWith(refusalOf('too-large', span))
   const name = unit.f.name === '' ? (context.kind === 'row' ? context.method : 'body') : unit.f.name
   const { refusals, missing, captured } = l
-  return { ...(refusals.length === 0 ? { ir: { name, span, body, ...usedParts(body, l) } } : {}), refusals, missing, captured, typeOf }
+  const ir = refusals.length === 0 ? { ir: { name, span, body, ...usedParts(body, l) } } : {}
+  return { lowered: { ...ir, refusals, missing, captured, typeOf }, noNumbers }
 }
 
 /** A return without a value at the very end says nothing. */

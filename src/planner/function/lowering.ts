@@ -50,6 +50,8 @@ export interface Check {
   readonly expr: Expr
   readonly holds: (types: readonly ColumnType['kind'][] | undefined) => boolean
   readonly refusal: Refusal
+  /** A local, where this is about whether it is a number that `++` or `--` changes. */
+  readonly incremented?: string
 }
 
 /** Above this many nodes the inlined function is refused. */
@@ -77,13 +79,16 @@ export class Lowering {
   keyRank = 0
   /** The verbs, set by `lower.ts`: they need each other, so they meet here instead of importing one another. */
   readonly verbs: Verbs
+  /** Locals that `++` and `--` change by 1n. */
+  readonly bigints: ReadonlySet<string>
   readonly #names = new Set<string>()
   #nodes = 0
 
-  constructor(context: LowerContext, unit: Unit, verbs: Verbs) {
+  constructor(context: LowerContext, unit: Unit, { verbs, bigints }: { readonly verbs: Verbs; readonly bigints: ReadonlySet<string> }) {
     this.context = context
     this.unit = unit
     this.verbs = verbs
+    this.bigints = bigints
     if (context.kind === 'loop') for (const name of Object.keys(context.env)) this.#names.add(name)
   }
 

@@ -57,7 +57,8 @@ export function inferTypes(body: readonly Stmt[], sources: TypeSources): TypeOf 
 }
 
 const NUMBERS: ReadonlySet<string> = new Set(['f64', 'f32', 'i32', 'u32', 'i16', 'u16', 'i8', 'u8'])
-const BIGINTS: ReadonlySet<string> = new Set(['i64', 'u64', 'time'])
+/** Of columns whose values are bigints. */
+export const BIGINTS: ReadonlySet<string> = new Set(['i64', 'u64', 'time'])
 
 export function isNumberType(type: ColumnType): boolean {
   return NUMBERS.has(type.kind)
