@@ -10,7 +10,8 @@ import { rowReader } from '../src/core/columnReaders.ts'
 import type { FunctionIr, UserFunction } from '../src/core/functionIr.ts'
 import type { LogicalPlan } from '../src/core/logicalPlan.ts'
 import type { ElementType } from '../src/core/schema.ts'
-import { hasCodedKeys } from '../src/exec/columns/codedKeys.ts'
+import { hasCodedKeys, withCodedKeys } from '../src/exec/columns/codedKeys.ts'
+import { columnProgramOf, isProgram } from '../src/exec/columns/columnProgram.ts'
 import { Executor } from '../src/exec/executor.ts'
 import { createArena } from '../src/exec/memory/arena.ts'
 import { freeColumn } from '../src/exec/memory/shareColumns.ts'
@@ -254,7 +255,7 @@ const AGGREGATES = [
 ]
 
 test('groups by computed keys of computed values of filtered rows are those of the rows', async () => {
-  const counts = { compiled: 0, filtered: 0, groups: 0, coded: 0 }
+  const counts = { compiled: 0, filtered: 0, groups: 0, coded: 0, integers: 0 }
   const held = arena.usedBytes
   await fc.assert(
     fc.asyncProperty(grouping, async ({ table, filters, key, arguments: args, workers }) => {
@@ -285,6 +286,8 @@ test('groups by computed keys of computed values of filtered rows are those of t
       counts.groups += expected.length
       const physical = lower(plan)
       if (physical.kind === 'WideExec' && physical.inputs.some(hasCodedKeys) && kept.length > 0) counts.coded++
+      const program = physical.kind === 'WideExec' && physical.inputs[0] !== undefined ? columnProgramOf(physical.inputs[0]) : undefined
+      if (program !== undefined && isProgram(program) && withCodedKeys(program)?.coded?.includes('doubles') === true) counts.integers++
       expect(arena.usedBytes).toBe(held)
     }),
     run,
@@ -293,4 +296,5 @@ test('groups by computed keys of computed values of filtered rows are those of t
   expect(counts.compiled).toBeGreaterThan(run.numRuns * 0.3)
   expect(counts.filtered).toBeGreaterThan(run.numRuns * 0.1)
   expect(counts.coded).toBeGreaterThan(run.numRuns * 0.02)
+  expect(counts.integers).toBeGreaterThan(run.numRuns * 0.02)
 })

@@ -144,6 +144,25 @@ test('explain says how groups are found, and what runs below them', () => {
   ])
 })
 
+test('keys computed as integers are doubles in the result, as they are of any other chain', async () => {
+  const [least, days] = [4, Array.from({ length: N }, (_, i) => (i % 11 === 3 ? null : i % 7))]
+  const groups = session
+    .fromColumns({ count, days })
+    .groupBy((r) => ({ half: r.count >> 1, more: r.days === null ? null : r.days + least }))
+  const found = await groups.count().toArrow()
+  expect(found.schema.fields.map((field) => String(field.type))).toEqual(['Float64', 'Float64', 'Float64'])
+  expect(found.numRows).toBe(7 * 8)
+  const counted = new Map<string, number>()
+  for (let i = 0; i < N; i++) {
+    const key = `${(count[i] as number) >> 1} ${days[i] === null ? null : (days[i] as number) + least}`
+    counted.set(key, (counted.get(key) ?? 0) + 1)
+  }
+  expect(found.toArray().map((row) => [`${row.half} ${row.more}`, row.count])).toEqual([...counted])
+  const text = groups.count().explain({ verbose: true })
+  // a vector of integers, and two of doubles
+  expect(text.slice(text.indexOf('WebAssembly')).match(/\(v128\.store /g)?.length).toBe(3)
+})
+
 test('groups by two columns are those of their pairs, in order of first appearance', async () => {
   const days = Array.from({ length: N }, (_, i) => (i % 11 === 3 ? null : i % 7))
   const groups = await session

@@ -25,7 +25,9 @@ export function explainedColumns(plan: PhysicalPlan, { arena, smallRows = SMALL_
     return program.span === undefined ? { because: program.because } : { because: program.because, span: program.span }
   if (program.rows < smallRows) return { because: `the table has only ${program.rows} rows` }
   const outside = program.columns.some((column) => column.values !== undefined && addressOf(column.values, arena) === undefined)
-  return outside ? { because: 'there was no room for the table in the session’s memory' } : { kernels: programCode(program) }
+  return outside
+    ? { because: 'there was no room for the table in the session’s memory' }
+    : { kernels: programCode(withCodedKeys(program) ?? program) }
 }
 
 /** How the last `groupBy` with aggregates finds its groups; undefined where there is none. */

@@ -3,7 +3,7 @@ import type { Batch } from '../core/column.ts'
 import { TaskError } from '../core/errors.ts'
 import type { PhysicalPlan, WideOperator } from '../planner/physical/physicalPlan.ts'
 import { Blocks } from './blocks.ts'
-import { withTexts } from './columns/codedKeys.ts'
+import { withKeys } from './columns/codedKeys.ts'
 import type { CodedKeys } from './columns/columnProgram.ts'
 import { programTable } from './columns/columnTable.ts'
 import { overColumns } from './columns/overColumns.ts'
@@ -225,7 +225,7 @@ export class Run {
     const inline = plan.where === 'caller' || inputs.every(({ partitions }) => this.isSmall(partitions))
     const result = await this.wideResult(plan.operator, batches, inline)
     const coded = inputs[0]?.coded
-    const found = coded === undefined ? result.batches : result.batches.map((batch) => withTexts(batch, coded))
+    const found = coded === undefined ? result.batches : result.batches.map((batch) => withKeys(batch, coded))
     const out = plan.keys.kind === 'rowNumber' ? found.map(withoutKeys) : found
     const used = inputs.flatMap(({ blocks }) => this.blocks.keep(blocks, out))
     const rows = out.reduce((sum, batch) => sum + batch.length, 0)

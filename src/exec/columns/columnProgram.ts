@@ -10,8 +10,8 @@ import type { KernelColumn } from '../kernels/columnWriter.ts'
 import { compiled, kernelColumns, type NotColumns, type ProgramShape, programShape } from '../kernels/wasmColumns.ts'
 import { codesOf } from './textCodes.ts'
 
-/** For each part of the key of groups the column of text that its codes stand for, where it has codes. */
-export type CodedKeys = readonly (Column | undefined)[]
+/** For each part of the key of groups what it stands for, where that is something else: codes for the texts of a column, integers of 32 bits for doubles. */
+export type CodedKeys = readonly (Column | 'doubles' | undefined)[]
 
 /** A table in the arena, and what is done with its rows. */
 export interface ColumnProgram {
@@ -21,7 +21,7 @@ export interface ColumnProgram {
   readonly rows: number
   readonly steps: readonly Step[]
   readonly shape: ProgramShape
-  /** Where keys of groups are codes of texts. */
+  /** Where keys of groups are codes of texts, or integers. */
   readonly coded?: CodedKeys
   /** For events, as `ScanExec fromColumns -> FilterExec`. */
   readonly name: string

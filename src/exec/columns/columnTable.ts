@@ -69,13 +69,18 @@ function computedOf({ shape }: ColumnProgram): readonly Computed[] {
   return shape.outputs.flatMap((output) => (output.kind === 'computed' ? [output] : []))
 }
 
+/** Of those computed, what is wanted as integers. */
+function integersOf(computed: readonly Computed[]): readonly string[] {
+  return computed.flatMap(({ name, type }) => (type === 'i32' ? [name] : []))
+}
+
 async function allRows(run: ColumnRun, blocks: ResultBlocks, same: SameColumns): Promise<readonly Column[] | undefined> {
   const { element, kernelColumns, steps, shape, columns, rows } = run.program
   const computed = computedOf(run.program)
   const made = new Map(computed.map((output) => [output.name, blocks.column(output.type, rows, output)]))
   const kept = made.size
   if (kept > 0) {
-    const options = { outputs: computed.map((output) => output.name), asDoubles: false, sparse: false }
+    const options = { outputs: computed.map((output) => output.name), asDoubles: false, sparse: false, integers: integersOf(computed) }
     const kernel = compiledKernel(valuesKernel, element, kernelColumns, steps, options)
     const places = computed.map(({ name, nullable }) => {
       const column = made.get(name)
@@ -139,7 +144,7 @@ async function selectedRows(run: ColumnRun, blocks: ResultBlocks, selected: Sele
     const validity = column.validity === undefined ? {} : { validity: column.validity.byteOffset }
     compacted.push({ from, values: { log2Bytes, to: column.values?.byteOffset ?? 0 }, ...validity })
   }
-  const options = { outputs: computed.map((output) => output.name), asDoubles: false, sparse: true }
+  const options = { outputs: computed.map((output) => output.name), asDoubles: false, sparse: true, integers: integersOf(computed) }
   const kernel =
     computed.length === 0 ? undefined : run.bound(compiledKernel(valuesKernel, element, kernelColumns, steps, options), selected)
   if (computed.length > 0 && kernel === undefined) return undefined
@@ -214,8 +219,7 @@ function isText(output: ProgramOutput, { columns }: ColumnProgram): boolean {
 
 /** Of a column whose values can be put end to end, the bytes of one as a power of two. */
 function widthOf(output: ProgramOutput, { columns }: ColumnProgram): number | undefined {
-  if (output.kind === 'computed') return output.type === 'bool' ? 0 : 3
-  return LOG2_BYTES.get(columns[output.column]?.type.kind ?? 'unknown')
+  return LOG2_BYTES.get(output.kind === 'computed' ? output.type : (columns[output.column]?.type.kind ?? 'unknown'))
 }
 
 /** Types of a value in a fixed number of bytes. */

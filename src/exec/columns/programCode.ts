@@ -7,7 +7,8 @@ import type { ColumnProgram } from './columnProgram.ts'
 /** As `materialize()` runs them; folds have the same but for what is not kept. */
 export function programCode({ element, kernelColumns, steps, shape }: ColumnProgram): readonly ColumnCode[] {
   const computed = shape.outputs.flatMap((output) => (output.kind === 'computed' ? [output.name] : []))
-  const options = { outputs: computed, asDoubles: false, sparse: shape.filters }
+  const integers = shape.outputs.flatMap((output) => (output.kind === 'computed' && output.type === 'i32' ? [output.name] : []))
+  const options = { outputs: computed, asDoubles: false, sparse: shape.filters, integers }
   const kernels = [
     ...(shape.filters
       ? [

@@ -1,5 +1,6 @@
 /** The blocks of the arena that a result is written to: all kept, or all freed when it cannot be finished. */
 import type { Batch, Column } from '../../core/column.ts'
+import { FIXED_FORMS } from '../../core/fixedValues.ts'
 import type { ColumnType } from '../../core/schema.ts'
 import type { Arena } from '../memory/arena.ts'
 import { mapBuffers } from '../memory/shareColumns.ts'
@@ -27,10 +28,10 @@ export class ResultBlocks {
     return new ArrayOfLike(this.arena.view('u8', offset, bytes).buffer, offset, length)
   }
 
-  /** A column of doubles, or of truth in bytes, with room for its nulls. */
-  column(kind: 'f64' | 'bool', length: number, { nullable }: { readonly nullable: boolean }): Column {
+  /** A column of doubles, of integers, or of truth in bytes, with room for its nulls. */
+  column(kind: 'f64' | 'bool' | 'i32', length: number, { nullable }: { readonly nullable: boolean }): Column {
     const type: ColumnType = { kind }
-    const values = this.like<Buffer>(kind === 'bool' ? new Uint8Array() : new Float64Array(), length)
+    const values = this.like<Buffer>(new FIXED_FORMS[kind].array(0), length)
     // kernels write bitmaps in words, which blocks are made of
     return { type, length, values, ...(nullable ? { validity: this.like(new Uint8Array(), (length + 7) >> 3) } : {}) }
   }

@@ -33,8 +33,14 @@ export interface ColumnKernel {
 
 /** What a program's steps make of the source's element. */
 export type ProgramOutput =
-  /** Computed as doubles, or as truth in a byte. */
-  | { readonly kind: 'computed'; readonly name: string; readonly type: 'f64' | 'bool'; readonly nullable: boolean }
+  /** Computed as doubles, or as truth in a byte; doubles that are `whole` numbers of 32 bits can be had as such, which are half as long. */
+  | {
+      readonly kind: 'computed'
+      readonly name: string
+      readonly type: 'f64' | 'bool' | 'i32'
+      readonly nullable: boolean
+      readonly whole?: true
+    }
   /** A column of the source as it is. */
   | { readonly kind: 'column'; readonly name: string; readonly column: number; readonly nullable: boolean }
 
@@ -155,7 +161,7 @@ function outputOf(writer: ColumnWriter, name: string, value: ColumnValue): Progr
     case 'f64':
     case 'i32':
       if (value.column !== undefined) return { kind: 'column', name, column: value.column, nullable }
-      return { kind: 'computed', name, type: 'f64', nullable }
+      return { kind: 'computed', name, type: 'f64', nullable, ...(value.kind === 'i32' ? { whole: true as const } : {}) }
     case 'bool':
       if (value.column !== undefined) return { kind: 'column', name, column: value.column, nullable }
       return { kind: 'computed', name, type: 'bool', nullable }
@@ -185,18 +191,24 @@ export function selectKernel(
   return kernelOf(writer, { after: storeCount(writer.address({ kind: 'counts' }), count) })
 }
 
-/** Values of outputs for each row. `asDoubles`: truth too, and 0 for null. `sparse`: the rows of 32 without a bit in the bitmap are left out. */
+/** Values of outputs for each row. `asDoubles`: truth too, and 0 for null; `integers`: outputs that are whole, as integers of 32 bits. `sparse`: the rows of 32 without a bit in the bitmap are left out. */
 export function valuesKernel(
   element: ElementType,
   columns: readonly KernelColumn[],
   steps: readonly Step[],
-  { outputs, asDoubles, sparse }: { readonly outputs: readonly string[]; readonly asDoubles: boolean; readonly sparse: boolean },
+  {
+    outputs,
+    asDoubles,
+    sparse,
+    integers = [],
+  }: { readonly outputs: readonly string[]; readonly asDoubles: boolean; readonly sparse: boolean; readonly integers?: readonly string[] },
 ): ColumnKernel {
   const { writer, result } = trace(element, columns, steps)
   let after: Code = []
   for (const [output, name] of outputs.entries()) {
     const value = result.kind === 'row' ? result.of(name) : result
-    storeValue(writer, asDoubles ? doubles(writer, value) : value, output)
+    if (value.kind === 'i32' && integers.includes(name)) storeIntegers(writer, value.at, output)
+    else storeValue(writer, asDoubles ? doubles(writer, value) : value, output)
     const valid = asDoubles ? undefined : validOf(writer, value)
     if (valid === undefined) continue
     const { write, count } = bitWriter(writer, writer.address({ kind: 'outputValidity', output }))
@@ -208,6 +220,10 @@ export function valuesKernel(
 
 function kernelOf(writer: ColumnWriter, parts: { readonly after: Code; readonly skip?: Code }): ColumnKernel {
   return { bytes: writer.module(parts), slots: writer.slots, functions: writer.functions, names: writer.names }
+}
+
+function storeIntegers(writer: ColumnWriter, at: number, output: number): void {
+  writer.write(writer.place(writer.address({ kind: 'output', output }), 2), I.localGet(at), I.simdMemory(V.store))
 }
 
 function storeValue(writer: ColumnWriter, value: ColumnValue, output: number): void {
