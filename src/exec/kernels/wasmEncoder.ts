@@ -248,6 +248,7 @@ export const SIMD = {
   f32ExtractLane: 0x1f,
   f32ReplaceLane: 0x20,
   f64ExtractLane: 0x21,
+  f64ReplaceLane: 0x22,
   i32Eq: 0x37,
   i32Ne: 0x38,
   i32Lt: 0x39,

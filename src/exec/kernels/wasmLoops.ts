@@ -16,6 +16,7 @@ import { fewValues } from './wasmCounted.ts'
 import { type Code, I, OP } from './wasmEncoder.ts'
 import { returnsValue } from './wasmLocals.ts'
 import { accessesOf, hoistedAccesses, type LoopIndex, type Turning } from './wasmLoopAccess.ts'
+import { quotientPairs } from './wasmQuotients.ts'
 import { type FewTurns, fewTurns, MOST_TURNS, writtenOut } from './wasmShortLoops.ts'
 import type { WasmType } from './wasmTypes.ts'
 import { vectorLoop, vectorNest } from './wasmVectors.ts'
@@ -38,6 +39,8 @@ export interface Turns {
 /** A loop without loops in it, whose index is an integer. */
 export interface InnerLoop {
   readonly name: string
+  /** The name of its index; absent where a turn is an iteration. */
+  readonly local?: string
   /** Of its `for`; absent where a turn is an iteration. */
   readonly place?: string
   readonly body: readonly Stmt[]
@@ -73,7 +76,8 @@ export function fastFor(w: KernelWriter, stmt: For, index: LoopIndex, turns: Inn
   const few = values && { local: counted.local, label: stmt.label, values }
   const place = placeText(span)
   const zeroSums = w.zeroSums.get(stmt) ?? NONE
-  const code = fastLoop(w, { name, place, body, source: body, step, index, limit, isRun: false, turns: known, few, zeroSums })
+  const { local } = counted
+  const code = fastLoop(w, { name, local, place, body, source: body, step, index, limit, isRun: false, turns: known, few, zeroSums })
   return code === undefined ? undefined : [end.code, I.localSet(limit), code]
 }
 
@@ -185,10 +189,14 @@ function wholeLoop(w: KernelWriter, loop: InnerLoop): Code | undefined {
     w.held = new Map([...outer.held, ...reads])
     w.carried = writes
     const few = vectors.code.length === 0 ? fewTurns(loop, accesses) : undefined
-    const code = few === undefined ? loop.turns({ before, after }) : [before, writtenOut(w, few, loop, accesses, after)]
+    const isPlain = vectors.code.length === 0 && few === undefined && count === 0
+    const pairs = isPlain ? quotientPairs(w, loop, { accesses, turning, before }) : undefined
+    const turns = few === undefined ? loop.turns({ before, after }) : [before, writtenOut(w, few, loop, accesses, after)]
+    const code = pairs === undefined ? turns : [pairs, turns]
     const carried = count === 0 ? '' : `, ${count} ${count === 1 ? 'read' : 'reads'} carried from turn to turn`
     const short = few === undefined ? '' : ', written out'
-    w.loops.push({ text: `${loop.name}: ${vectors.summary}${carried}${short}`, lanes: vectors.lanes, ...placed(loop) })
+    const paired = pairs === undefined ? '' : ', two quotients at a time'
+    w.loops.push({ text: `${loop.name}: ${vectors.summary}${carried}${short}${paired}`, lanes: vectors.lanes, ...placed(loop) })
     Object.assign(w, outer)
     return code
   }
