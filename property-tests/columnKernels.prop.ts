@@ -180,7 +180,7 @@ const drawn = fc.record({
 })
 
 test('a column kernel does what the JavaScript kernel and the function do', async () => {
-  const counts = { compiled: 0, filtered: 0, threads: 0, folds: 0, left: 0, coded: 0 }
+  const counts = { compiled: 0, filtered: 0, threads: 0, folds: 0, left: 0, coded: 0, bigints: 0 }
   const held = arena.usedBytes
   await fc.assert(
     fc.asyncProperty(drawn, async ({ table, filters, map, workers }) => {
@@ -199,6 +199,7 @@ test('a column kernel does what the JavaScript kernel and the function do', asyn
         counts.compiled++
         if (filters.length > 0) counts.filtered++
         if (workers > 0) counts.threads++
+        if (/BigInt|\b(big|\d+n)\b [-+*/%&|^<>]+ -?\d+n/.test(text())) counts.bigints++
         if (table.coded && / (===|!==|==|!=) "|" (===|!==|==|!=) /.test(text())) counts.coded++
         const read = rowReader(made)
         check(
@@ -238,6 +239,7 @@ test('a column kernel does what the JavaScript kernel and the function do', asyn
   )
   console.log(`column kernels: ${JSON.stringify(counts)}`)
   expect(counts.compiled).toBeGreaterThan(run.numRuns * 0.3)
+  expect(counts.bigints).toBeGreaterThan(run.numRuns * 0.15)
   expect(counts.coded).toBeGreaterThan(run.numRuns * 0.01)
 })
 

@@ -55,7 +55,35 @@ const leaf: fc.Arbitrary<Expr> = fc.oneof(
   { weight: 1, arbitrary: fc.constantFrom('p', 'q').map((name): Expr => ({ kind: 'Parameter', name, span })) },
 )
 
-const { number, truth } = fc.letrec<{ number: Expr; truth: Expr }>((tie) => ({
+const EDGES = [0n, 1n, -1n, 3n, 255n, -7n, 2n ** 31n, 2n ** 53n + 1n, 2n ** 63n - 1n, -(2n ** 63n)].map(literal)
+const WIDTHS = [1, 8, 31, 32, 33, 63, 64, 64].map(literal)
+
+const { number, truth } = fc.letrec<{ number: Expr; truth: Expr; bigint: Expr; exact: Expr }>((tie) => ({
+  /** Any bigint. */
+  bigint: fc.oneof(
+    { depthSize: 'small', withCrossShrink: true },
+    tie('exact'),
+    fc
+      .tuple(fc.constantFrom('+', '-', '*', '&', '|', '^'), tie('bigint'), tie('bigint'))
+      .map(([o, a, b]) => binary(o as BinaryOperator, a, b)),
+    fc
+      .tuple(fc.constantFrom('-', '~'), tie('bigint'))
+      .map(([operator, operand]): Expr => ({ kind: 'Unary', operator: operator as '-', operand, span })),
+    fc.tuple(tie('bigint'), fc.constantFrom(0n, 1n, 31n, 63n).map(literal)).map(([a, b]) => binary('<<', a, b)),
+  ),
+  /** One that 64 bits hold, with a sign. */
+  exact: fc.oneof(
+    { depthSize: 'small', withCrossShrink: true },
+    fc.constantFrom(column('big'), column('big'), ...EDGES),
+    fc.tuple(fc.constantFrom(...WIDTHS), tie('bigint')).map(([bits, a]) => call('BigInt.asIntN', bits, a)),
+    fc.tuple(fc.constantFrom(...WIDTHS.slice(0, 6)), tie('bigint')).map(([bits, a]) => call('BigInt.asUintN', bits, a)),
+    fc.tuple(tie('exact'), fc.constantFrom(0n, 1n, 31n, 63n).map(literal)).map(([a, b]) => binary('>>', a, b)),
+    fc
+      .tuple(fc.constantFrom('/', '%'), tie('exact'), fc.constantFrom(1n, 2n, -3n, 10n, 2n ** 32n, -(2n ** 63n)).map(literal))
+      .map(([o, a, b]) => binary(o as BinaryOperator, a, b)),
+    fc.tuple(tie('bigint'), fc.constantFrom(0n, 7n, 255n, 2n ** 40n - 1n).map(literal)).map(([a, b]) => binary('&', a, b)),
+    fc.constantFrom('i32', 'u16', 'i8', 'ok').map((name) => call('BigInt', column(name as 'ok'))),
+  ),
   number: fc.oneof(
     { depthSize: 'small', withCrossShrink: true },
     leaf,
@@ -82,6 +110,8 @@ const { number, truth } = fc.letrec<{ number: Expr; truth: Expr }>((tie) => ({
     fc.tuple(fc.constantFrom(...ONE), tie('number')).map(([callee, x]) => call(callee, x)),
     fc.tuple(fc.constantFrom(...TWO), tie('number'), tie('number')).map(([callee, x, y]) => call(callee, x, y)),
     fc.constantFrom('big', 'big0').map((name) => call('Number', column(name as 'big'))),
+    { weight: 2, arbitrary: tie('exact').map((value) => call('Number', value)) },
+    tie('bigint').map((value) => call('Number', value)),
     tie('truth').map((operand): Expr => ({ kind: 'Unary', operator: '+', operand, span })),
     fc
       .tuple(tie('truth'), tie('number'), tie('number'))
@@ -125,6 +155,17 @@ const { number, truth } = fc.letrec<{ number: Expr; truth: Expr }>((tie) => ({
       .map(([o, a, b]) =>
         binary(o as BinaryOperator, a, o === '==' && b.kind === 'Literal' && typeof b.value === 'number' ? literal(5n) : b),
       ),
+    fc
+      .tuple(
+        fc.constantFrom('<', '<=', '>', '>=', '==', '!==', '==='),
+        tie('exact'),
+        fc.oneof({ weight: 3, arbitrary: tie('exact') }, tie('bigint')),
+      )
+      .map(([o, a, b]) => binary(o as BinaryOperator, a, b)),
+    fc
+      .tuple(tie('exact'), fc.constantFrom('<', '>'), fc.constantFrom(0, 5, -1).map(literal))
+      .map(([a, o, b]) => binary(o as BinaryOperator, a, b)),
+    fc.tuple(fc.constantFrom('Boolean' as const), tie('exact')).map(([callee, x]) => call(callee, x)),
     fc.tuple(fc.constantFrom(...TESTS), tie('number')).map(([callee, x]) => call(callee, x)),
     tie('truth').map((operand): Expr => ({ kind: 'Unary', operator: '!', operand, span })),
     fc

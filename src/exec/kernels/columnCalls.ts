@@ -1,6 +1,7 @@
 /** The platform's functions on column values, four rows at a time, or a row at a time where there is no such instruction. */
 import type { Builtin } from '../../core/functionIr.ts'
 import type { Span } from '../../core/span.ts'
+import { cutBigint, madeBigint, smallIntegers } from './columnBigints.ts'
 import { binary } from './columnCompare.ts'
 import { and, both, called, choose, type Doubles, doubles, numberOfBigint, numeric, truth, validOf } from './columnValues.ts'
 import type { ColumnValue, ColumnWriter } from './columnWriter.ts'
@@ -37,7 +38,12 @@ export function calledColumn(w: ColumnWriter, callee: Builtin, args: readonly Co
       return { kind: 'i32', at: w.keep([...I.localGet(a.at), ...I.localGet(b.at), ...simd(V.i32Mul)]), low: LOWEST, high: HIGHEST }
     }
     case 'Number':
-      return x.kind === 'i64' ? numberOfBigint(w, x) : numeric(w, x)
+      return x.kind === 'i64' ? (smallIntegers(w, x) ?? numberOfBigint(w, x)) : numeric(w, x)
+    case 'BigInt':
+      return madeBigint(w, x)
+    case 'BigInt.asIntN':
+    case 'BigInt.asUintN':
+      return cutBigint(w, callee, x, args[1] ?? w.number(0))
     case 'Boolean':
       return { kind: 'bool', at: truth(w, x) }
     case 'isNaN': {
@@ -85,9 +91,6 @@ export function calledColumn(w: ColumnWriter, callee: Builtin, args: readonly Co
       return called(w, callee, args)
     case 'Math.clz32':
     case 'String':
-    case 'BigInt':
-    case 'BigInt.asIntN':
-    case 'BigInt.asUintN':
     case 'Number.parseFloat':
     case 'Number.parseInt':
     case 'parseFloat':

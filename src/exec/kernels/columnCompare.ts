@@ -1,5 +1,6 @@
 /** JavaScript's comparisons, four rows at a time, and all its operators together. Null equals null only; a bigint is compared by value. */
 import type { BinaryOperator } from '../../core/functionIr.ts'
+import { bigintArithmetic, exactBigints, isBigint } from './columnBigints.ts'
 import { and, arithmetic, bool, type Doubles, doubles, not, numeric, or, validOf } from './columnValues.ts'
 import type { ColumnValue, ColumnWriter } from './columnWriter.ts'
 import { i64Const, simd, V } from './simd.ts'
@@ -22,7 +23,7 @@ export function binary(w: ColumnWriter, operator: BinaryOperator, left: ColumnVa
       return { kind: 'bool', at: operator.startsWith('!') ? not(w, equal) : equal }
     }
     default:
-      return arithmetic(w, operator, left, right)
+      return isBigint(left) || isBigint(right) ? bigintArithmetic(w, operator, left, right) : arithmetic(w, operator, left, right)
   }
 }
 
@@ -49,7 +50,10 @@ function compared(w: ColumnWriter, operator: keyof typeof COMPARE, left: ColumnV
 
 /** 64-bit integers for a comparison with some: bigints, and integers of 32 bits. */
 function bigints(w: ColumnWriter, value: ColumnValue): Doubles {
-  if (value.kind === 'i64') return value
+  if (value.kind === 'i64') {
+    exactBigints(value)
+    return value
+  }
   if (value.kind === 'constant' && typeof value.value === 'bigint' && BigInt.asIntN(64, value.value) === value.value) {
     const lanes = w.constant([...i64Const(value.value), ...simd(V.i64Splat)])
     return { kind: 'i64', lo: lanes, hi: lanes }

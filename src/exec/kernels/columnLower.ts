@@ -5,10 +5,11 @@
  *     if (t > r.b) return 0            both results are computed,
  *     return t                         and taken lane by lane
  *
- * Only functions that cannot fail are compiled: numbers, truth values, null, comparisons of bigints and of text.
+ * Only functions that cannot fail are compiled: numbers, truth values, null, bigints that are made numbers or compared, comparisons of text.
  */
 import type { Expr, FunctionIr, Stmt } from '../../core/functionIr.ts'
 import type { Span } from '../../core/span.ts'
+import { bigintNegated, isBigint } from './columnBigints.ts'
 import { calledColumn } from './columnCalls.ts'
 import { binary } from './columnCompare.ts'
 import { both, choose, doubles, not, numeric, truth, validOf } from './columnValues.ts'
@@ -163,6 +164,7 @@ class Lowering {
 
   private unary(expr: Extract<Expr, { kind: 'Unary' }>, operand: ColumnValue): ColumnValue {
     const { w } = this
+    if ((expr.operator === '-' || expr.operator === '~') && isBigint(operand)) return bigintNegated(w, expr.operator, operand)
     switch (expr.operator) {
       case '!':
         return { kind: 'bool', at: not(w, truth(w, operand)) }

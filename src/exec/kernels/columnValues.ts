@@ -8,7 +8,7 @@ import type { BinaryOperator } from '../../core/functionIr.ts'
 import type { ColumnValue, ColumnWriter } from './columnWriter.ts'
 import { lanesConst, SCALAR, shuffle32, simd, V } from './simd.ts'
 import { type Code, I, OP } from './wasmEncoder.ts'
-import { HIGHEST, integerResult, LOWEST, NotCompiled, type WasmType } from './wasmTypes.ts'
+import { HIGHEST, integerResult, LEAVES_64_BITS, LOWEST, NotCompiled, type WasmType } from './wasmTypes.ts'
 
 export type Comparison = '<' | '<=' | '>' | '>=' | '==' | '!=' | '===' | '!=='
 export type Doubles = Extract<ColumnValue, { kind: 'f64' | 'i64' }>
@@ -64,6 +64,7 @@ export function truth(w: ColumnWriter, value: ColumnValue): number {
       return w.joined(isTrue(value.lo), isTrue(value.hi))
     }
     case 'i64': {
+      if (value.bigint !== undefined && value.bigint.range === undefined) throw new NotCompiled(LEAVES_64_BITS)
       const isTrue = (at: number): Code => [...I.localGet(at), ...lanesConst([0, 0, 0, 0]), ...simd(V.i64Ne)]
       return w.joined(isTrue(value.lo), isTrue(value.hi))
     }

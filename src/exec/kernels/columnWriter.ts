@@ -11,7 +11,7 @@ import { LOADS } from './columnLoads.ts'
 import { lanesConst, SCALAR, shuffle32, simd, V } from './simd.ts'
 import { type Code, codeId, type GrowingCode, I, type Import, moduleBytes, OP, type ValueType } from './wasmEncoder.ts'
 import { type Node, readModule } from './wasmReader.ts'
-import { HIGHEST, LOWEST, NotCompiled } from './wasmTypes.ts'
+import { type BigintType, HIGHEST, LOWEST, NotCompiled } from './wasmTypes.ts'
 
 /** What the kernel finds in a slot of its frame. */
 export type FrameSlot =
@@ -37,7 +37,15 @@ export interface KernelColumn {
  * `column` is set when the value is that column and nothing else.
  */
 export type ColumnValue =
-  | { readonly kind: 'f64' | 'i64'; readonly lo: number; readonly hi: number; readonly valid?: number; readonly column?: number }
+  | {
+      readonly kind: 'f64' | 'i64'
+      readonly lo: number
+      readonly hi: number
+      readonly valid?: number
+      readonly column?: number
+      /** Of computed bigints, what is known; those of a column are any of 64 bits. */
+      readonly bigint?: BigintType
+    }
   | {
       readonly kind: 'i32'
       readonly at: number

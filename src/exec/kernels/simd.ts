@@ -18,6 +18,7 @@ export const V = {
   i32Extract: 0x1b,
   i32Replace: 0x1c,
   i64Extract: 0x1d,
+  i64Replace: 0x1e,
   f64Extract: 0x21,
   f64Replace: 0x22,
   i32Eq: 0x37,
@@ -58,7 +59,13 @@ export const V = {
   i32Sub: 0xb1,
   i32Mul: 0xb5,
   i64WidenLow: 0xc7,
+  i64Neg: 0xc1,
   i64WidenHigh: 0xc8,
+  i64Shl: 0xcb,
+  i64ShrS: 0xcc,
+  i64Add: 0xce,
+  i64Sub: 0xd1,
+  i64Mul: 0xd5,
   i64Eq: 0xd6,
   i64Ne: 0xd7,
   i64LtS: 0xd8,
@@ -110,15 +117,7 @@ export function shuffle32(lanes: readonly number[]): Code {
 
 export const simd: (opcode: number) => Code = I.simd
 
-/** A signed 64-bit constant. */
+/** A bigint's lowest 64 bits as a constant. */
 export function i64Const(value: bigint): Code {
-  const bytes = [0x42]
-  let rest = BigInt.asIntN(64, value)
-  for (;;) {
-    const low = Number(rest & 0x7fn)
-    rest >>= 7n
-    const done = (rest === 0n && (low & 0x40) === 0) || (rest === -1n && (low & 0x40) !== 0)
-    bytes.push(done ? low : low | 0x80)
-    if (done) return bytes
-  }
+  return I.i64Const(BigInt.asIntN(64, value))
 }

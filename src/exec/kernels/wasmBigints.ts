@@ -16,6 +16,7 @@ import {
   asF64,
   asI64,
   type BigintRange,
+  type BigintType,
   BOOL,
   bigintType,
   F64,
@@ -28,14 +29,13 @@ import {
   NotCompiled,
   number,
   type Value,
-  type WasmType,
 } from './wasmTypes.ts'
 import type { KernelWriter } from './wasmWriter.ts'
 
 type Range = BigintRange | undefined
 
 const LOWEST = -(2n ** 63n)
-const SIGNED: WasmType = bigintType(LOWEST, 2n ** 63n - 1n)
+const SIGNED: BigintType = bigintType(LOWEST, 2n ** 63n - 1n)
 /** Powers are written out, factor by factor. */
 const LARGEST_POWER = 16n
 const FARTHEST_SHIFT = 128n
@@ -46,7 +46,7 @@ const FEW_BITS = 128
 const MOST_BITS = 4096
 
 /** The type of some bigint of which JavaScript needs so many bits. */
-function unknown(bits: number, span: Span): WasmType {
+export function unknownBigint(bits: number, span?: Span): BigintType {
   if (bits <= MOST_BITS || (bits >= GROWING && bits <= GROWING + FEW_BITS)) return { kind: 'bigint', range: undefined, bits }
   throw new NotCompiled('it multiplies bigints that may grow without end, before BigInt.asIntN(64, …) brings them back', span)
 }
@@ -60,7 +60,7 @@ function rangeOf({ type }: Value): Range {
 }
 
 /** Bounds of what all corners give, where 64 bits hold them. */
-function spanned(corners: readonly bigint[]): WasmType {
+function spanned(corners: readonly bigint[]): BigintType {
   if (corners.length === 0) return bigintType(0n, 0n)
   return bigintType(
     corners.reduce((a, b) => (a < b ? a : b)),
@@ -68,7 +68,7 @@ function spanned(corners: readonly bigint[]): WasmType {
   )
 }
 
-function corners(a: Range, b: Range, of: (x: bigint, y: bigint) => bigint, otherwise: () => WasmType): WasmType {
+export function corners(a: Range, b: Range, of: (x: bigint, y: bigint) => bigint, otherwise: () => BigintType): BigintType {
   if (a === undefined || b === undefined) return otherwise()
   return spanned([of(a.low, b.low), of(a.low, b.high), of(a.high, b.low), of(a.high, b.high)])
 }
@@ -99,8 +99,8 @@ export function bigintBinary(
   }
   if (left.type.kind !== right.type.kind) throw new NotCompiled('it computes with a bigint and a number, which is an error', span)
   const [a, b] = [rangeOf(left), rangeOf(right)]
-  const longer = (): WasmType => unknown(Math.max(bitsOf(left), bitsOf(right)), span)
-  const both = (): WasmType => unknown(bitsOf(left) + bitsOf(right), span)
+  const longer = (): BigintType => unknownBigint(Math.max(bitsOf(left), bitsOf(right)), span)
+  const both = (): BigintType => unknownBigint(bitsOf(left) + bitsOf(right), span)
   switch (operator) {
     case '+':
       return { type: corners(a, b, (x, y) => x + y, longer), code: [left.code, right.code, OP.i64Add] }
@@ -111,9 +111,9 @@ export function bigintBinary(
     case '&':
       return { type: commonBits(a, b) ?? longer(), code: [left.code, right.code, OP.i64And] }
     case '|':
-      return { type: bits(a, b) ?? longer(), code: [left.code, right.code, OP.i64Or] }
+      return { type: bitsInEither(a, b) ?? longer(), code: [left.code, right.code, OP.i64Or] }
     case '^':
-      return { type: bits(a, b) ?? longer(), code: [left.code, right.code, OP.i64Xor] }
+      return { type: bitsInEither(a, b) ?? longer(), code: [left.code, right.code, OP.i64Xor] }
     case '/':
     case '%':
       return divided(w, operator, left, right, span)
@@ -128,7 +128,7 @@ export function bigintBinary(
 }
 
 /** What is not negative bounds what it has in common with anything. */
-function commonBits(a: Range, b: Range): WasmType | undefined {
+export function commonBits(a: Range, b: Range): BigintType | undefined {
   const highs = [a, b].flatMap((range) => (range !== undefined && range.low >= 0n ? [range.high] : []))
   if (highs.length > 0)
     return bigintType(
@@ -138,7 +138,8 @@ function commonBits(a: Range, b: Range): WasmType | undefined {
   return a !== undefined && b !== undefined ? SIGNED : undefined
 }
 
-function bits(a: Range, b: Range): WasmType | undefined {
+/** Of `|` and `^`. */
+export function bitsInEither(a: Range, b: Range): BigintType | undefined {
   if (a === undefined || b === undefined) return undefined
   if (isSigned(a) && isSigned(b) && (a.low < 0n || b.low < 0n)) return SIGNED
   if (a.low < 0n || b.low < 0n) return undefined
@@ -180,13 +181,13 @@ function divided(w: KernelWriter, operator: '/' | '%', left: Value, right: Value
 }
 
 /** Quotients grow towards the divisors next to zero. */
-function quotients(a: BigintRange, b: BigintRange): WasmType {
+export function quotients(a: BigintRange, b: BigintRange): BigintType {
   const divisors = [b.low, b.high, -1n, 1n].filter((divisor) => divisor !== 0n && divisor >= b.low && divisor <= b.high)
   return spanned(divisors.flatMap((divisor) => [a.low / divisor, a.high / divisor]))
 }
 
 /** A remainder has the sign of what is divided, and is nearer to zero than both. */
-function remainders(a: BigintRange, b: BigintRange): WasmType {
+export function remainders(a: BigintRange, b: BigintRange): BigintType {
   const farthest = -b.low > b.high ? -b.low : b.high
   const most = farthest > 0n ? farthest - 1n : 0n
   const low = a.low >= 0n ? 0n : a.low > -most ? a.low : -most
@@ -205,7 +206,7 @@ function shifted(w: KernelWriter, operator: '<<' | '>>', left: Value, right: Val
   if (steps.low < 0n && range === undefined) throw new NotCompiled(LEAVES_64_BITS, span)
   const nearest = steps.low < -FARTHEST_SHIFT ? -FARTHEST_SHIFT : steps.low
   const farthest = steps.high < -FARTHEST_SHIFT ? -FARTHEST_SHIFT : steps.high
-  const longest = (): WasmType => unknown(bitsOf(left) + Math.max(0, Number(farthest)), span)
+  const longest = (): BigintType => unknownBigint(bitsOf(left) + Math.max(0, Number(farthest)), span)
   const type = corners(range, { low: nearest, high: farthest }, (x, by) => x << by, longest)
   if (steps.low === steps.high) return { type, code: [left.code, right.code, OP.drop, shiftedBy(steps.low, range)] }
   const [value, by] = [w.declare('i64'), w.declare('i64')]
@@ -260,7 +261,7 @@ function power(w: KernelWriter, left: Value, right: Value, span: Span): Value {
     times === 0
       ? bigintType(1n, 1n)
       : range === undefined
-        ? unknown(times * bitsOf(left), span)
+        ? unknownBigint(times * bitsOf(left), span)
         : spanned([of(range.low), of(range.high), ...around])
   const factors = Array.from({ length: times }, () => [I.localGet(base), OP.i64Mul])
   return { type, code: [left.code, I.localSet(base), right.code, OP.drop, I.i64Const(1), factors] }
@@ -344,7 +345,7 @@ function madeBigint(w: KernelWriter, given: Value, span: Span): Value {
   const itself = [I.localGet(kept), w.place, I.call(w.function('bigint', ['f64', 'i32'], ['i64']))]
   const near = [I.localGet(kept), ...SATURATE.i64S]
   return {
-    type: unknown(1024, span),
+    type: unknownBigint(1024, span),
     code: [asF64(given), I.localSet(kept), isWhole, isNear, OP.i32And, I.if('i64'), near, OP.else, itself, OP.end],
   }
 }
