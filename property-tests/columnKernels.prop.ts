@@ -13,7 +13,6 @@ import type { ElementType } from '../src/core/schema.ts'
 import { hasCodedKeys, withCodedKeys } from '../src/exec/columns/codedKeys.ts'
 import { columnProgramOf, isProgram } from '../src/exec/columns/columnProgram.ts'
 import { Executor } from '../src/exec/executor.ts'
-import { createArena } from '../src/exec/memory/arena.ts'
 import { freeColumn } from '../src/exec/memory/shareColumns.ts'
 import { tableMemory } from '../src/exec/memory/tableMemory.ts'
 import { createPool } from '../src/exec/workers/pool.ts'
@@ -27,10 +26,13 @@ import { COLUMN_TYPES, columnFunction, keyFunction, numberFunction, TEXTS, truth
 import { SPECIAL_NUMBERS } from './arbitraries/kernelBody.ts'
 import { expectedGroups } from './expectedGroups.ts'
 import { interpretIr } from './functions/interpretIr.ts'
+import { lawArena } from './lawArena.ts'
 import { announcedRun } from './lawRuns.ts'
 
 const run = announcedRun('columnKernels.prop.ts')
-const arena = createArena({ budgetBytes: 2 ** 28 })
+/** Fewer say nothing of how often something occurs. */
+const FEW_RUNS = 500
+const arena = lawArena(2 ** 28)
 const handlers = { url: new URL('../src/taskHandlers.ts', import.meta.url).href, table: HANDLERS }
 const pools = [1, 2, 3].map((workers) => createPool({ workers, arena, handlers }))
 afterAll(async () => {
@@ -238,9 +240,9 @@ test('a column kernel does what the JavaScript kernel and the function do', asyn
     run,
   )
   console.log(`column kernels: ${JSON.stringify(counts)}`)
-  expect(counts.compiled).toBeGreaterThan(run.numRuns * 0.3)
-  expect(counts.bigints).toBeGreaterThan(run.numRuns * 0.15)
-  expect(counts.coded).toBeGreaterThan(run.numRuns * 0.01)
+  if (run.numRuns >= FEW_RUNS) expect(counts.compiled).toBeGreaterThan(run.numRuns * 0.3)
+  if (run.numRuns >= FEW_RUNS) expect(counts.bigints).toBeGreaterThan(run.numRuns * 0.15)
+  if (run.numRuns >= FEW_RUNS) expect(counts.coded).toBeGreaterThan(run.numRuns * 0.01)
 })
 
 const grouping = fc.record({
@@ -295,8 +297,8 @@ test('groups by computed keys of computed values of filtered rows are those of t
     run,
   )
   console.log(`groups over column kernels: ${JSON.stringify(counts)}`)
-  expect(counts.compiled).toBeGreaterThan(run.numRuns * 0.3)
-  expect(counts.filtered).toBeGreaterThan(run.numRuns * 0.1)
-  expect(counts.coded).toBeGreaterThan(run.numRuns * 0.02)
-  expect(counts.integers).toBeGreaterThan(run.numRuns * 0.02)
+  if (run.numRuns >= FEW_RUNS) expect(counts.compiled).toBeGreaterThan(run.numRuns * 0.3)
+  if (run.numRuns >= FEW_RUNS) expect(counts.filtered).toBeGreaterThan(run.numRuns * 0.1)
+  if (run.numRuns >= FEW_RUNS) expect(counts.coded).toBeGreaterThan(run.numRuns * 0.02)
+  if (run.numRuns >= FEW_RUNS) expect(counts.integers).toBeGreaterThan(run.numRuns * 0.02)
 })

@@ -10,7 +10,6 @@ import type { JoinHow, LogicalPlan } from '../src/core/logicalPlan.ts'
 import type { ColumnType } from '../src/core/schema.ts'
 import { Executor } from '../src/exec/executor.ts'
 import { joinedRows } from '../src/exec/joinRun.ts'
-import { createArena } from '../src/exec/memory/arena.ts'
 import { freeColumn, shareColumn } from '../src/exec/memory/shareColumns.ts'
 import { type ExecBatch, rowBatch } from '../src/exec/operators/batches.ts'
 import { runJoinTask } from '../src/exec/operators/joinTask.ts'
@@ -19,10 +18,13 @@ import { lowerFunction } from '../src/planner/function/userFunction.ts'
 import { lower } from '../src/planner/physical/lower.ts'
 import { HANDLERS } from '../src/taskHandlers.ts'
 import { cuts, keys, pieces } from './arbitraries/keys.ts'
+import { lawArena } from './lawArena.ts'
 import { announcedRun } from './lawRuns.ts'
 import { equal, treeSum } from './reference.ts'
 
 const LAW = announcedRun('joins.prop.ts')
+/** Fewer say nothing of how often something occurs. */
+const FEW_RUNS = 500
 const HOWS: readonly JoinHow[] = ['inner', 'left', 'right', 'full', 'semi', 'anti', 'cross']
 
 /** A row number is beside each key, so that rows with equal keys are told apart. */
@@ -109,10 +111,11 @@ test('joins, however many workers share them', async () => {
     ),
     LAW,
   )
-  expect(shared).toBeGreaterThan(LAW.numRuns / 10)
+  if (LAW.numRuns >= FEW_RUNS) expect(shared).toBeGreaterThan(LAW.numRuns / 10)
 })
 
-const arena = createArena({ budgetBytes: 2 ** 28 })
+const arena = lawArena(2 ** 28)
+const held = arena.usedBytes
 const handlers = { url: new URL('../src/taskHandlers.ts', import.meta.url).href, table: HANDLERS }
 const pools = [1, 2, 3].map((workers) => createPool({ workers, arena, handlers }))
 afterAll(async () => {
@@ -210,11 +213,11 @@ test('folds of semi-joins and anti-joins, with filters on both sides of the join
           expect(least.value).toBe(values.length === 0 ? undefined : Math.min(...values))
         } finally {
           for (const column of leftColumns) freeColumn(column, arena)
-          expect(arena.usedBytes).toBe(0)
+          expect(arena.usedBytes).toBe(held)
         }
       },
     ),
     LAW,
   )
-  expect(folded).toBeGreaterThan(LAW.numRuns / 4)
+  if (LAW.numRuns >= FEW_RUNS) expect(folded).toBeGreaterThan(LAW.numRuns / 4)
 })

@@ -9,11 +9,12 @@ import { ARRAY_OF_DTYPE, type DenseStorage, paddedLength, type SparseStorage, ty
 import { inspect, type Turns } from '../src/exec/loops/inspector/inspect.ts'
 import type { LoopInputs } from '../src/exec/loops/loopInputs.ts'
 import { type PreparedLoop, prepareLoop } from '../src/exec/loops/loopRun.ts'
-import { createArena, type SharedArena } from '../src/exec/memory/arena.ts'
+import type { SharedArena } from '../src/exec/memory/arena.ts'
 import { createPool } from '../src/exec/workers/pool.ts'
 import type { WorkerPool } from '../src/exec/workers/worker.ts'
 import { analyzeLoop } from '../src/planner/loop/analyze.ts'
 import type { RandomArray, RandomLoop } from './arbitraries/loopBody.ts'
+import { lawArena } from './lawArena.ts'
 
 /** Nobody else wants a turn. */
 export const TURNS: Turns = { everyMs: Number.POSITIVE_INFINITY, other: async () => {} }
@@ -28,7 +29,7 @@ export interface Machine {
 }
 
 export function startMachine(workers: readonly number[]): Machine {
-  const arena = createArena({ budgetBytes: 2 ** 29 })
+  const arena = lawArena(2 ** 29)
   const pools = new Map(workers.map((size) => [size, createPool({ workers: size, arena })]))
   return { arena, pools, stop: async () => void (await Promise.all([...pools.values()].map((pool) => pool.stop()))) }
 }

@@ -1,6 +1,7 @@
 /**
  * The text of a kernel is its code: wabt, an assembler of other people, makes the same bytes of it. That holds for every
- * instruction there is, and for the kernels of random bodies over loops and over columns.
+ * instruction there is, and for the kernels of random bodies over loops and over columns, with addresses of 32 bits and of
+ * 64, whose types it checks.
  */
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
@@ -12,6 +13,7 @@ import { compiled, selectKernel, valuesKernel } from '../src/exec/kernels/wasmCo
 import { moduleBytes, unsigned } from '../src/exec/kernels/wasmEncoder.ts'
 import { type Instruction, SATURATING_INSTRUCTIONS, SCALAR_INSTRUCTIONS, VECTOR_INSTRUCTIONS } from '../src/exec/kernels/wasmOpcodes.ts'
 import { wasmText } from '../src/exec/kernels/wasmText.ts'
+import { withAddresses } from '../src/exec/kernels/wideAddresses.ts'
 import { kernelForecast } from '../src/exec/loops/kernelForecast.ts'
 import type { KernelPlan } from '../src/exec/loops/kernelPlan.ts'
 import { irListing } from '../src/planner/function/irText.ts'
@@ -25,7 +27,7 @@ import { relaxedSimd } from './relaxedEngine.ts'
 const RUN = announcedRun('wasmText.prop.ts')
 // Relaxed kernels need an engine that runs them; their instructions are assembled either way.
 const PRECISIONS: readonly Precision[] = relaxedSimd('wasmText.prop.ts') ? ['exact', 'fast', 'relaxed'] : ['exact', 'fast']
-const FEATURES = { simd: true, relaxed_simd: true, threads: true, sat_float_to_int: true, sign_extension: true }
+const FEATURES = { memory64: true, simd: true, relaxed_simd: true, threads: true, sat_float_to_int: true, sign_extension: true }
 const assembler = await wabt()
 
 test('every instruction is printed as what it is', () => {
@@ -47,7 +49,7 @@ test('every instruction is printed as what it is', () => {
     ...[0xfd, 0x0c, ...Array.from({ length: 16 }, (_, i) => 17 * i), 0xfd, 0x0d, ...Array.from({ length: 16 }, (_, i) => 31 - i)],
   ]
   const bytes = moduleBytes({ imports: [], parameters: ['i32'], locals: ['v128', 'v128', 'i64', 'f32'], body })
-  expect(reassembled(wasmText(bytes))).toEqual(codeOf(bytes))
+  expect(reassembled(wasmText(bytes), { isValid: false })).toEqual(codeOf(bytes))
   expect(SCALAR_INSTRUCTIONS.size + SATURATING_INSTRUCTIONS.size + VECTOR_INSTRUCTIONS.size).toBe(152 + 8 + 234 + 20)
 })
 
@@ -69,6 +71,8 @@ test('the text of a loop’s kernel is assembled to its code', () => {
       if (plan.wasm.loops.some(({ text }) => text.includes('contracted'))) contracted++
       const bytes = Uint8Array.from(plan.wasm.key, (c) => c.charCodeAt(0))
       if (reassembled(plan.wasm.text()) !== codeOf(bytes)) throw new Error(irListing(ir))
+      const wide = withAddresses(bytes, 'i64')
+      if (reassembled(wasmText(wide)) !== codeOf(wide)) throw new Error(`64-bit addresses: ${irListing(ir)}`)
     }),
     RUN,
   )
@@ -93,8 +97,11 @@ test('the text of kernels over columns is assembled to their code', () => {
       ]) {
         if ('because' in kernel) continue
         modules++
-        if (reassembled(wasmText(kernel.bytes, kernel.names)) !== codeOf(kernel.bytes))
-          throw new Error(`${irListing(filter)}\n${irListing(map)}`)
+        for (const addresses of ['i32', 'i64'] as const) {
+          const bytes = withAddresses(kernel.bytes, addresses)
+          if (reassembled(wasmText(bytes, kernel.names)) !== codeOf(bytes))
+            throw new Error(`${addresses}: ${irListing(filter)}\n${irListing(map)}`)
+        }
       }
     }),
     RUN,
@@ -115,10 +122,11 @@ function immediatesOf({ immediate }: Instruction): readonly number[] {
   return [...(immediate.startsWith('memory') ? [0, ...unsigned(300)] : []), ...(immediate.endsWith('lane') ? [1] : [])]
 }
 
-/** The code section that the assembler makes of a text, as hexadecimal digits. */
-function reassembled(text: string): string {
+/** The code section that the assembler makes of a text, as hexadecimal digits. It takes no code whose types do not fit. */
+function reassembled(text: string, { isValid } = { isValid: true }): string {
   const module = assembler.parseWat('kernel.wat', text, FEATURES)
   try {
+    if (isValid) module.validate(FEATURES)
     return codeOf(module.toBinary({}).buffer)
   } finally {
     module.destroy()

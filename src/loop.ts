@@ -116,6 +116,7 @@ export class LoopHandle implements Loop {
         accumulators: accumulatorInputs(accumulators),
         rngs,
         buffers: new Map([...buffers].map(([name, buffer]) => [name, bufferFunctions(buffer, this.#engine)])),
+        addresses: this.#runtime.arena.addresses,
       })
       this.#forecasted = { analyzed, forecast }
     }

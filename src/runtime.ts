@@ -6,6 +6,7 @@ import type { PassReport } from './core/loopReport.ts'
 import type { ArrayStore } from './exec/arrayStore.ts'
 import type { Executor } from './exec/executor.ts'
 import type { SharedArena } from './exec/memory/arena.ts'
+import { hasWideMemory, mostBytes } from './exec/memory/wideMemory.ts'
 import type { WorkerPool } from './exec/workers/worker.ts'
 
 /** Everything a run has to tell; the progress bar, logs and pages are built from these. */
@@ -53,20 +54,24 @@ export function worthThreadsMsOf(options: object): number | undefined {
 
 const UNITS = { KB: 2 ** 10, MB: 2 ** 20, GB: 2 ** 30 } as const
 
-/** What 32-bit addresses reach; the arena leaves out its last 64 KiB. */
-const MOST_BYTES = 2 ** 32
-
-/** Bytes of a `memory` option: a number, or text as '512MB' or '1.5GB' (units of 1024). Throws PlanError for others, and above 4 GiB. */
+/**
+ * Bytes of a `memory` option: a number, or text as '512MB' or '1.5GB' (units of 1024). Throws PlanError for others, and
+ * above what the engine gives: 16 GiB where it has memory of 64-bit addresses, else 4 GiB.
+ */
 export function bytesOf(memory: number | string): number {
   const [, digits, unit] = /^(\d+(?:\.\d+)?)(KB|MB|GB)$/.exec(typeof memory === 'string' ? memory : '') ?? []
   const bytes = typeof memory === 'number' ? memory : Number(digits) * UNITS[unit as keyof typeof UNITS]
   if (!Number.isFinite(bytes) || bytes < 2 ** 20) {
     throw new PlanError(`memory is ${valueText(memory)}. It is a number of bytes, at least 1 MB, or text as '512MB' or '2GB'.`)
   }
-  if (bytes > MOST_BYTES) {
-    throw new PlanError(
-      `memory is ${valueText(memory)}. A session has '4GB' at the most: its arrays lie in one memory, and WebAssembly's 32-bit addresses end there.\nAsk for '4GB' or less, and leave what does not fit in files, which plans read in pieces.`,
-    )
-  }
+  if (bytes > mostBytes()) throw new PlanError(tooMuchText(valueText(memory), hasWideMemory()))
   return Math.floor(bytes)
+}
+
+/** Why a session cannot have so much. */
+export function tooMuchText(memory: string, isWide: boolean): string {
+  const [most, why, cure] = isWide
+    ? ['16GB', 'and that is the largest that the engine gives', '']
+    : ['4GB', "and this engine's has 32-bit addresses, which end there", ' Node 24 has 64-bit addresses, and gives up to 16 GB.']
+  return `memory is ${memory}. A session has '${most}' at the most: its arrays lie in one memory of WebAssembly, ${why}.${cure}\nAsk for '${most}' or less, and leave what does not fit in files, which plans read in pieces.`
 }

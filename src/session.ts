@@ -43,7 +43,11 @@ import { HANDLERS } from './taskHandlers.ts'
 export interface SessionOptions {
   /** Worker threads; 1 runs on the caller's thread. Default: all cores. */
   readonly workers?: number
-  /** Budget for array data and operators, in bytes or as '2GB'; at most '4GB'. Default: half of the machine's memory, at most 3.5 GB. */
+  /**
+   * Budget for array data and operators, in bytes or as '2GB'. At most '4GB', or '16GB' where the engine has memory of 64-bit
+   * addresses (Node 24); above '4GB' kernels have to check those, and take some more time. Default: half of the machine's
+   * memory, at most 3.5 GB.
+   */
   readonly memory?: number | `${number}${'KB' | 'MB' | 'GB'}`
   /** Where `random`, `sample` and `rng` start unless they are given a seed of their own. Default: 0. */
   readonly seed?: number

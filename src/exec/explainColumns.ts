@@ -27,7 +27,7 @@ export function explainedColumns(plan: PhysicalPlan, { arena, smallRows = SMALL_
   const outside = program.columns.some((column) => column.values !== undefined && addressOf(column.values, arena) === undefined)
   return outside
     ? { because: 'there was no room for the table in the session’s memory' }
-    : { kernels: programCode(withCodedKeys(program) ?? program) }
+    : { kernels: programCode(withCodedKeys(program) ?? program, arena.addresses) }
 }
 
 /** How the last `groupBy` with aggregates finds its groups; undefined where there is none. */

@@ -194,7 +194,7 @@ export class ColumnRun {
     const { pool, signal, onStart } = this.services
     if (!this.started) onStart?.()
     this.started = true
-    const folds = Object.fromEntries(names.map((name) => [name, sentFold(name)]))
+    const folds = Object.fromEntries(names.map((name) => [name, sentFold(name, this.arena)]))
     const claims = this.allocate(4)
     const workers = Math.min(pool.size, units)
     const kernel = kernelOf(work)

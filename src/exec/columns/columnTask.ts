@@ -11,8 +11,9 @@
  * the counts of the blocks before say.
  */
 import { CHUNK } from '../../core/fixedTree.ts'
-import { FOLD_STATE_BYTES, type FoldName } from '../kernels/foldKernels.ts'
+import { FOLD_STATE, FOLD_STATE_BYTES, type FoldName } from '../kernels/foldKernels.ts'
 import { BLOCK_ROWS } from '../kernels/wasmColumns.ts'
+import { addressAt, putAddress } from '../memory/addressWords.ts'
 import type { TaskHandler, WorkerContext } from '../workers/worker.ts'
 import { rowAfter } from './bitmap.ts'
 import { type CompactedText, textBytes, textEnds } from './textTask.ts'
@@ -195,8 +196,8 @@ class ColumnWorker {
   private valuesOf(values: Values, from: number, to: number, into = 0): number {
     if ('address' in values) return values.address
     const first = from - (from % BLOCK_ROWS)
-    const origin = (this.buffers + 8 * BLOCK_ROWS * into - 8 * first) | 0
-    this.slots[2 * (this.outputs[0]?.values ?? 0)] = origin
+    const origin = this.buffers + 8 * BLOCK_ROWS * into - 8 * first
+    putAddress(this.slots, 2 * (this.outputs[0]?.values ?? 0), origin)
     this.kernel(this.frame, from - (from % 32), to)
     return origin
   }
@@ -236,10 +237,10 @@ class ColumnWorker {
     const words = arena.view('u32', bitmap, Math.ceil(rows / 32)) as Uint32Array
     let at = unit * this.task.unitRows
     const end = Math.min(at + this.task.unitRows, before[blocks] as number)
-    const { value, counts } = this.state()
+    const { value, words: state } = this.state()
     value[0] = 0
-    counts[0] = 0
-    counts[1] = sums + 8 * (at / CHUNK)
+    state[FOLD_STATE.filled / 4] = 0
+    putAddress(state, FOLD_STATE.out / 4, sums + 8 * (at / CHUNK))
     for (let block = blockOf(before, at); at < end; block++) {
       const first = block * BLOCK_ROWS
       const inBlock = (before[block + 1] as number) - at // block < blocks while values are missing
@@ -252,7 +253,7 @@ class ColumnWorker {
       at += taken
     }
     // the last chunk of all may not be whole
-    if (counts[0] !== 0) arena.view('f64', counts[1], 1)[0] = value[0] as number
+    if (state[FOLD_STATE.filled / 4] !== 0) arena.view('f64', addressAt(state, FOLD_STATE.out / 4), 1)[0] = value[0] as number
   }
 
   private compact(unit: number, columns: readonly Compacted[], { bitmap, prefix }: Selection): void {
@@ -261,9 +262,9 @@ class ColumnWorker {
       const block = from / BLOCK_ROWS
       if (before[block] === before[block + 1]) return
       for (const [output, { values, validity, counts }] of this.outputs.entries()) {
-        this.slots[2 * values] = this.origin(columns, output, from)
-        if (validity !== undefined) this.slots[2 * validity] = this.bitsOrigin(output, from)
-        if (counts !== undefined) this.slots[2 * counts] = this.bits + BITS_BYTES * output + BLOCK_ROWS / 8 - 4 * block
+        putAddress(this.slots, 2 * values, this.origin(columns, output, from))
+        if (validity !== undefined) putAddress(this.slots, 2 * validity, this.bitsOrigin(output, from))
+        if (counts !== undefined) putAddress(this.slots, 2 * counts, this.bits + BITS_BYTES * output + BLOCK_ROWS / 8 - 4 * block)
       }
       this.kernel(this.frame, from, to)
       for (const { from: source, values, validity } of columns) {
@@ -273,9 +274,9 @@ class ColumnWorker {
           this.fold(compactFold(values))(base, bitmap, from, to, place)
         }
         if (validity === undefined) continue
-        const state = this.context.arena.view('i32', this.task.scratch, 2)
-        state[0] = validity
-        state[1] = before[block] as number
+        const { words: state } = this.state()
+        putAddress(state, FOLD_STATE.target / 4, validity)
+        state[FOLD_STATE.at / 4] = before[block] as number
         const bits = 'address' in source ? (source.validity ?? 0) : this.bitsOrigin(source.output, from)
         this.fold('compactBits')(bits, bitmap, from, to, this.task.scratch)
       }
@@ -296,23 +297,23 @@ class ColumnWorker {
   /** Where row 0 of an output's values would lie when those of the block at `from` are in its buffer. */
   private origin(columns: readonly Compacted[], output: number, from: number): number {
     const bytes = 2 ** (columns.find((column) => 'output' in column.from && column.from.output === output)?.values?.log2Bytes ?? 3)
-    return (this.buffers + 8 * BLOCK_ROWS * output - bytes * from) | 0
+    return this.buffers + 8 * BLOCK_ROWS * output - bytes * from
   }
 
   /** Where the bit of row 0 would lie. */
   private bitsOrigin(output: number, from: number): number {
-    return (this.bits + BITS_BYTES * output - from / 8) | 0
+    return this.bits + BITS_BYTES * output - from / 8
   }
 
   private fold(name: FoldName): Run {
     return this.folds.get(name) as Run // the driver sends those its work needs
   }
 
-  /** The value, and the count and the place beside it. */
-  private state(): { readonly value: Float64Array; readonly counts: Int32Array } {
+  /** The value, and all of the state as words. */
+  private state(): { readonly value: Float64Array; readonly words: Int32Array } {
     const { arena } = this.context
     const { scratch } = this.task
-    return { value: arena.view('f64', scratch, 1) as Float64Array, counts: arena.view('i32', scratch + 8, 2) as Int32Array }
+    return { value: arena.view('f64', scratch, 1) as Float64Array, words: arena.view('i32', scratch, FOLD_STATE_BYTES / 4) as Int32Array }
   }
 }
 

@@ -4,20 +4,22 @@ import type { FrameSlot } from '../kernels/columnWriter.ts'
 import { type FoldName, foldKernel } from '../kernels/foldKernels.ts'
 import { moduleOf } from '../kernels/moduleCache.ts'
 import type { ColumnKernel } from '../kernels/wasmColumns.ts'
+import { putAddress } from '../memory/addressWords.ts'
 import type { Arena } from '../memory/arena.ts'
 import type { BoundKernel, SentKernel } from './columnTask.ts'
 import { codeOf, codesOf } from './textCodes.ts'
 
 /** A kernel that needs nothing but memory. */
-export function sentModule(bytes: Uint8Array<ArrayBuffer>): SentKernel {
-  return { ...moduleOf(bytes), functions: [] }
+export function sentModule(bytes: Uint8Array<ArrayBuffer>, { addresses }: Arena): SentKernel {
+  return { ...moduleOf(bytes, addresses), functions: [] }
 }
 
-const folds = new Map<FoldName, SentKernel>()
+const folds = new Map<string, SentKernel>()
 
-export function sentFold(name: FoldName): SentKernel {
-  let fold = folds.get(name)
-  if (fold === undefined) folds.set(name, (fold = { key: name, module: moduleOf(foldKernel(name)).module, functions: [] }))
+export function sentFold(name: FoldName, { addresses }: Arena): SentKernel {
+  const key = `${name} ${addresses}`
+  let fold = folds.get(key)
+  if (fold === undefined) folds.set(key, (fold = { key, module: moduleOf(foldKernel(name), addresses).module, functions: [] }))
   return fold
 }
 
@@ -51,9 +53,9 @@ export function boundKernel(kernel: ColumnKernel, columns: readonly Column[], pl
     if ('output' in slot) outputs[slot.output] = { ...(outputs[slot.output] ?? { values: 0 }), [OUTPUT_PART[slot.kind]]: i }
     const address = placeOf(slot, columns, places, arena)
     if (address === undefined) return undefined
-    words[2 * i] = address
+    putAddress(words, 2 * i, address)
   }
-  return { ...moduleOf(kernel.bytes), functions: kernel.functions, frame, outputs }
+  return { ...moduleOf(kernel.bytes, arena.addresses), functions: kernel.functions, frame, outputs }
 }
 
 function placeOf(

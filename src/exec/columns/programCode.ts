@@ -1,11 +1,13 @@
 /** The kernels of a column program, for people: what keeps rows, and what computes columns. */
 import type { ColumnCode } from '../../core/kernelCode.ts'
 import { compiled, selectKernel, valuesKernel } from '../kernels/wasmColumns.ts'
+import type { AddressType } from '../kernels/wasmEncoder.ts'
 import { wasmText } from '../kernels/wasmText.ts'
+import { withAddresses } from '../kernels/wideAddresses.ts'
 import type { ColumnProgram } from './columnProgram.ts'
 
 /** As `materialize()` runs them; folds have the same but for what is not kept. */
-export function programCode({ element, kernelColumns, steps, shape }: ColumnProgram): readonly ColumnCode[] {
+export function programCode({ element, kernelColumns, steps, shape }: ColumnProgram, addresses: AddressType): readonly ColumnCode[] {
   const computed = shape.outputs.flatMap((output) => (output.kind === 'computed' ? [output.name] : []))
   const integers = shape.outputs.flatMap((output) => (output.kind === 'computed' && output.type === 'i32' ? [output.name] : []))
   const options = { outputs: computed, asDoubles: false, sparse: shape.filters, integers }
@@ -32,5 +34,7 @@ export function programCode({ element, kernelColumns, steps, shape }: ColumnProg
           },
         ]),
   ]
-  return kernels.flatMap(({ gives, kernel }) => ('because' in kernel ? [] : [{ gives, text: wasmText(kernel.bytes, kernel.names) }]))
+  return kernels.flatMap(({ gives, kernel }) =>
+    'because' in kernel ? [] : [{ gives, text: wasmText(withAddresses(kernel.bytes, addresses), kernel.names) }],
+  )
 }

@@ -10,6 +10,7 @@ import type { Batch, Column } from '../../core/column.ts'
 import { fieldsOf, sameType } from '../../core/schema.ts'
 import type { PhysicalPlan, Step } from '../../planner/physical/physicalPlan.ts'
 import { SEMI_FRAME, type SemiShape, semiKernel } from '../kernels/semiKernel.ts'
+import { putAddress } from '../memory/addressWords.ts'
 import type { Arena } from '../memory/arena.ts'
 import { kernelType } from '../operators/groupMemory.ts'
 import { markPlaces, type Window, wholeRange } from '../operators/keyWindows.ts'
@@ -103,6 +104,6 @@ export function boundSemi(
   const values = { ...set.window, ...places, key: address, keyBits: bits }
   const frame = new Float64Array(SEMI_FRAME.length)
   const words = new Int32Array(frame.buffer)
-  for (const [i, name] of SEMI_FRAME.entries()) words[2 * i] = values[name]
-  return { ...sentModule(semiKernel(shape)), functions: [], frame, outputs: [] }
+  for (const [i, name] of SEMI_FRAME.entries()) putAddress(words, 2 * i, values[name])
+  return { ...sentModule(semiKernel(shape), arena), functions: [], frame, outputs: [] }
 }

@@ -122,7 +122,7 @@ export class ColumnWriter {
       ...[...I.localGet(row), ...I.i32Const(4), OP.i32Add, ...I.localSet(row), ...I.br(0), OP.end, OP.end],
       ...after,
     ]
-    return moduleBytes({ imports: this.imports, parameters: ['i32', 'i32', 'i32'], locals: this.declared, body: code })
+    return moduleBytes({ imports: this.imports, parameters: ['address', 'i32', 'i32'], locals: this.declared, body: code })
   }
 
   /** Names of imported functions, in order. */
@@ -164,12 +164,14 @@ export class ColumnWriter {
     return local
   }
 
-  /** The address in a slot of the frame. */
+  /** The address in a slot of the frame, or the code. */
   address(slot: Exclude<FrameSlot, { kind: 'number' }>): number {
     const key = JSON.stringify(slot)
     return this.once(key, () => {
       this.slots.push(slot)
-      const local = this.constant([...I.localGet(FRAME), ...I.memory(OP.i32Load, 8 * (this.slots.length - 1))], 'i32')
+      const at = 8 * (this.slots.length - 1)
+      const load = slot.kind === 'code' ? I.memory(OP.i32Load, at) : I.addressLoad(at)
+      const local = this.constant([...I.localGet(FRAME), ...load], 'i32')
       this.names.set(local, `${slot.kind}${'column' in slot ? slot.column : 'output' in slot ? slot.output : ''}`)
       return local
     })

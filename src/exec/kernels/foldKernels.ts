@@ -11,10 +11,15 @@
  */
 import { CHUNK } from '../../core/fixedTree.ts'
 import { i64Const, SCALAR, shuffle32, simd, V } from './simd.ts'
-import { type Code, I, moduleBytes, OP, type ValueType } from './wasmEncoder.ts'
+import { type Code, I, moduleBytes, OP, type ParameterType } from './wasmEncoder.ts'
 
-/** Of `sum`: the sum so far (f64), how many values it has (i32), where the next whole sum goes (i32). Of `sum64`: two i64. Of extremes: the value. Of `compactBits`: where the bits go, and behind how many others (two i32). */
-export const FOLD_STATE_BYTES = 16
+/**
+ * Of `sum`: the sum so far (f64), how many values it has (i32), where the next whole sum goes (an address). Of `sum64`: two
+ * i64. Of extremes: the value. Of `compactBits`: where the bits go (an address), and behind how many others (i32).
+ */
+export const FOLD_STATE_BYTES = 32
+/** Where in it, in bytes. */
+export const FOLD_STATE = { filled: 8, out: 16, target: 0, at: 8 } as const
 
 export type FoldName =
   | 'sum'
@@ -61,7 +66,7 @@ export function foldKernel(name: FoldName): Uint8Array<ArrayBuffer> {
 
 // run(values, bitmap, from, to, state or destination)
 const [VALUES, BITMAP, ROW, TO, STATE] = [0, 1, 2, 3, 4]
-const PARAMETERS: readonly ValueType[] = ['i32', 'i32', 'i32', 'i32', 'i32']
+const PARAMETERS: readonly ParameterType[] = ['address', 'address', 'i32', 'i32', 'address']
 const [WORD, SPAN, AT] = [5, 6, 7]
 
 /** `each` runs for every selected row, whose address (its number for 'row') is in local AT; rows begin and end anywhere. */
@@ -114,12 +119,12 @@ function sumKernel(): Uint8Array<ArrayBuffer> {
   ]
   const body = [
     ...[...I.localGet(STATE), ...I.memory(OP.f64Load), ...I.localSet(sum)],
-    ...[...I.localGet(STATE), ...I.memory(OP.i32Load, 8), ...I.localSet(filled)],
-    ...[...I.localGet(STATE), ...I.memory(OP.i32Load, 12), ...I.localSet(out)],
+    ...[...I.localGet(STATE), ...I.memory(OP.i32Load, FOLD_STATE.filled), ...I.localSet(filled)],
+    ...[...I.localGet(STATE), ...I.addressLoad(FOLD_STATE.out), ...I.localSet(out)],
     ...eachSelected(3, each),
     ...[...I.localGet(STATE), ...I.localGet(sum), ...I.memory(OP.f64Store)],
-    ...[...I.localGet(STATE), ...I.localGet(filled), ...I.memory(OP.i32Store, 8)],
-    ...[...I.localGet(STATE), ...I.localGet(out), ...I.memory(OP.i32Store, 12)],
+    ...[...I.localGet(STATE), ...I.localGet(filled), ...I.memory(OP.i32Store, FOLD_STATE.filled)],
+    ...[...I.localGet(STATE), ...I.localGet(out), ...I.addressStore(FOLD_STATE.out)],
   ]
   return moduleBytes({ imports: [], parameters: PARAMETERS, locals: ['i32', 'i32', 'i32', 'f64', 'i32', 'i32'], body })
 }
@@ -149,7 +154,7 @@ function sum4Kernel(): Uint8Array<ArrayBuffer> {
       ...I.simdMemory(V.store, 16),
     ],
   ]
-  return moduleBytes({ imports: [], parameters: ['i32', 'i32'], locals: ['i32', 'v128', 'v128', 'v128', 'v128'], body })
+  return moduleBytes({ imports: [], parameters: ['address', 'address'], locals: ['i32', 'v128', 'v128', 'v128', 'v128'], body })
 }
 
 function extremeKernel(operation: number): Uint8Array<ArrayBuffer> {
@@ -223,8 +228,8 @@ function compactBitsKernel(): Uint8Array<ArrayBuffer> {
     ...[...store([...I.i32Const(1), OP.i32Sub]), ...I.i32Const(0), ...I.localSet(word), OP.end],
   ]
   const body = [
-    ...[...I.localGet(STATE), ...I.memory(OP.i32Load), ...I.localSet(target)],
-    ...[...I.localGet(STATE), ...I.memory(OP.i32Load, 4), ...I.localSet(at), ...eachSelected('row', each)],
+    ...[...I.localGet(STATE), ...I.addressLoad(FOLD_STATE.target), ...I.localSet(target)],
+    ...[...I.localGet(STATE), ...I.memory(OP.i32Load, FOLD_STATE.at), ...I.localSet(at), ...eachSelected('row', each)],
     ...[...I.localGet(word), ...I.if(), ...store([]), OP.end],
   ]
   return moduleBytes({ imports: [], parameters: PARAMETERS, locals: ['i32', 'i32', 'i32', 'i32', 'i32', 'i32'], body })

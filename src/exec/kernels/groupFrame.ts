@@ -25,30 +25,39 @@ export type KernelKey =
 /** The most parts of a key that is its own code: the frame has room for so many. */
 export const MOST_PARTS = 4
 
-/** Words of a part of the key, in bytes from its start. */
-export const PART = { key: 0, bits: 4, base: 8, span: 12, stride: 16 } as const
-export const PART_BYTES = 20
+/** What a frame has of a part of the key, in bytes from its start: addresses first, with 8 bytes each. */
+export const PART = { key: 0, bits: 8, base: 16, span: 20, stride: 24 } as const
+export const PART_BYTES = 32
 
-/** Words of a frame, in bytes from its start. Columns of folds come last, two words each. */
+/** What a frame has, in bytes from its start: addresses with 8 bytes each, then words. Columns of folds come last, two addresses each. */
 export const FRAME = {
   codes: 0,
-  map: 4,
-  records: 8,
-  selection: 12,
-  log: 16,
-  open: 20,
-  from: 24,
-  to: 28,
-  counts: 32,
-  slots: 36,
-  rows: 40,
-  size: 44,
-  parts: 48,
-  folds: 128,
+  map: 8,
+  records: 16,
+  selection: 24,
+  log: 32,
+  counts: 40,
+  slots: 48,
+  rows: 56,
+  open: 64,
+  from: 68,
+  to: 72,
+  size: 76,
+  parts: 80,
+  folds: 208,
 } as const
+const FIRST_WORD: number = FRAME.open
+
+/** Bytes of a fold's two addresses. */
+export const FOLD_COLUMN_BYTES = 16
+
+/** Whether a field of the frame, or of a part of the key, is an address. */
+export function isAddressField(name: keyof typeof FRAME | keyof typeof PART): boolean {
+  return name in PART ? name === 'key' || name === 'bits' : FRAME[name as keyof typeof FRAME] < FIRST_WORD
+}
 
 export function frameBytes(folds: number): number {
-  return FRAME.folds + 8 * folds
+  return FRAME.folds + FOLD_COLUMN_BYTES * folds
 }
 
 /** The bits of a 32-bit or narrower value are its slot's number. */
@@ -77,7 +86,7 @@ export const B = 8
 export const SELECTION = 9
 const FIRST_PART = 10
 const PART_WORDS = Object.keys(PART) as readonly (keyof typeof PART)[] // its own keys
-export const PARAMETERS = ['i32', 'i32', 'i32'] as const
+export const PARAMETERS = ['address', 'i32', 'i32'] as const
 const TRUNCATE_F64 = [0xfc, 0x02]
 
 const get = I.localGet
@@ -86,6 +95,11 @@ const num = I.i32Const
 
 export function word(offset: number): Code {
   return [...get(FRAME_AT), ...I.memory(OP.i32Load, offset)]
+}
+
+/** An address of the frame. */
+export function addressWord(offset: number): Code {
+  return [...get(FRAME_AT), ...I.addressLoad(offset)]
 }
 
 export function element(base: number, row: number, log2: number): Code {
@@ -119,11 +133,14 @@ export function localsOf(key: KernelKey, own: number): readonly 'i32'[] {
 
 export function prologue(key: KernelKey): Code {
   const parts = partsOf(key).flatMap((_, p) =>
-    PART_WORDS.flatMap((name) => [...word(FRAME.parts + PART_BYTES * p + PART[name]), ...set(partLocal(p, name))]),
+    PART_WORDS.flatMap((name) => {
+      const at = FRAME.parts + PART_BYTES * p + PART[name]
+      return [...(isAddressField(name) ? addressWord(at) : word(at)), ...set(partLocal(p, name))]
+    }),
   )
   return [
-    ...[...word(FRAME.codes), ...set(CODES), ...word(FRAME.map), ...set(MAP)],
-    ...[...word(FRAME.selection), ...set(SELECTION), ...parts],
+    ...[...addressWord(FRAME.codes), ...set(CODES), ...addressWord(FRAME.map), ...set(MAP)],
+    ...[...addressWord(FRAME.selection), ...set(SELECTION), ...parts],
   ]
 }
 

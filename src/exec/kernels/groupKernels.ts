@@ -10,10 +10,12 @@ import { CHUNK } from '../../core/fixedTree.ts'
 import {
   A,
   added,
+  addressWord,
   B,
   bitOf,
   eachRow,
   element,
+  FOLD_COLUMN_BYTES,
   FRAME,
   FRAME_AT,
   firstOwn,
@@ -84,8 +86,8 @@ export const LOG_ENTRY_BYTES = 16
  */
 export function countKernel(parts: readonly KeyPart[]): Uint8Array<ArrayBuffer> {
   const key: KernelKey = { kind: 'direct', parts }
-  const [counts, slots, rows, size] = [0, 1, 2, 3].map((i) => firstOwn(key) + i) as [number, number, number, number]
-  const load = (offset: number, local: number): Code => [...word(offset), ...set(local)]
+  const [counts, slots, rows, size, place] = [0, 1, 2, 3, 4].map((i) => firstOwn(key) + i) as [number, number, number, number, number]
+  const load = (offset: number, local: number): Code => [...addressWord(offset), ...set(local)]
   const outside = [...get(FRAME_AT), ...num(-1), ...I.memory(OP.i32Store, FRAME.size), 0x0f]
   const placed = parts.flatMap(({ type, nullable }, p): Code => {
     const [column, base, span] = [partLocal(p, 'key'), partLocal(p, 'base'), partLocal(p, 'span')]
@@ -110,15 +112,15 @@ export function countKernel(parts: readonly KeyPart[]): Uint8Array<ArrayBuffer> 
   ]
   const each = [
     ...placed,
-    ...[...element(counts, SLOT, 2), ...I.localTee(A), ...get(A), ...I.memory(OP.i32Load), ...I.localTee(B), ...num(1), OP.i32Add],
+    ...[...element(counts, SLOT, 2), ...I.localTee(place), ...get(place), ...I.memory(OP.i32Load), ...I.localTee(B), ...num(1), OP.i32Add],
     ...[...I.memory(OP.i32Store), ...get(B), OP.i32Eqz, ...I.if(), ...isNew, OP.end],
   ]
   const body = [
     ...[...prologue(key), ...load(FRAME.counts, counts), ...load(FRAME.slots, slots), ...load(FRAME.rows, rows)],
-    ...[...load(FRAME.size, size), ...eachRow(each)],
+    ...[...word(FRAME.size), ...set(size), ...eachRow(each)],
     ...[...get(FRAME_AT), ...get(size), ...I.memory(OP.i32Store, FRAME.size)],
   ]
-  return moduleBytes({ imports: [], parameters: PARAMETERS, locals: localsOf(key, 4), body })
+  return moduleBytes({ imports: [], parameters: PARAMETERS, locals: localsOf(key, 5), body })
 }
 
 /** Lists rows whose slot is at least `from` and below `to`, without a branch that no processor could guess; `size` is how many. */
@@ -139,9 +141,9 @@ export function selectKernel(key: KernelKey): Uint8Array<ArrayBuffer> {
 /** Folds columns by slot; in mode 'selected' over entries of the selection instead of rows. */
 export function foldKernel(key: KernelKey, folds: readonly KernelFold[], mode: FoldMode): Uint8Array<ArrayBuffer> {
   const layout = recordLayout(folds)
-  const [records, record] = [firstOwn(key), firstOwn(key) + 1]
-  const values = (f: number): number => record + 1 + 2 * f
-  const bits = (f: number): number => record + 2 + 2 * f
+  const [records, record, entry] = [0, 1, 2].map((i) => firstOwn(key) + i) as [number, number, number]
+  const values = (f: number): number => entry + 1 + 2 * f
+  const bits = (f: number): number => entry + 2 + 2 * f
   const row = mode === 'selected' ? I_ROW : ROW
   const openBy = (step: number): Code => [
     ...get(FRAME_AT),
@@ -183,10 +185,11 @@ export function foldKernel(key: KernelKey, folds: readonly KernelFold[], mode: F
   /** Takes one off the values left of a chunk; puts the sums of a full one into the log. */
   const chunked = (at: number, sums: readonly number[]): Code => {
     const put = sums.flatMap((f) => [
-      ...[...word(FRAME.log), ...I.localTee(B), ...get(SLOT), ...I.memory(OP.i32Store), ...get(B), ...num(f), ...I.memory(OP.i32Store, 4)],
-      ...[...get(B), ...get(record), ...I.memory(OP.f64Load, layout.value[f]), ...I.memory(OP.f64Store, 8)],
+      ...[...addressWord(FRAME.log), ...I.localTee(entry), ...get(SLOT), ...I.memory(OP.i32Store)],
+      ...[...get(entry), ...num(f), ...I.memory(OP.i32Store, 4)],
+      ...[...get(entry), ...get(record), ...I.memory(OP.f64Load, layout.value[f]), ...I.memory(OP.f64Store, 8)],
       ...[...get(record), ...I.f64Const(0), ...I.memory(OP.f64Store, layout.value[f])],
-      ...[...get(FRAME_AT), ...get(B), ...num(LOG_ENTRY_BYTES), OP.i32Add, ...I.memory(OP.i32Store, FRAME.log)],
+      ...[...get(FRAME_AT), ...get(entry), ...num(LOG_ENTRY_BYTES), OP.i32Add, ...I.addressStore(FRAME.log)],
     ])
     const full = [...get(record), ...num(CHUNK), ...I.memory(OP.i32Store, at), ...put, ...(mode === 'finish' ? openBy(-1) : [])]
     return [
@@ -233,19 +236,21 @@ export function foldKernel(key: KernelKey, folds: readonly KernelFold[], mode: F
       ? [...get(SELECTION), ...get(ROW), ...num(2), OP.i32Shl, OP.i32Add, ...I.memory(OP.i32Load), ...set(I_ROW)]
       : []),
     ...slotOf(key, row),
-    ...[...get(records), ...get(SLOT), ...num(layout.bytes), OP.i32Mul, OP.i32Add, ...set(record)],
+    // counted in units of 8 bytes: 32 bits hold those of any arena
+    ...[...get(records), ...get(SLOT), ...num(layout.bytes / 8), OP.i32Mul, ...num(3), OP.i32Shl, OP.i32Add, ...set(record)],
     ...(mode === 'finish' ? [] : extremes.flat()),
     ...nullableSums.flat(),
     ...guarded,
   ]
   const columns = folds.flatMap((_, f) => [
-    ...[...word(FRAME.folds + 8 * f), ...set(values(f)), ...word(FRAME.folds + 8 * f + 4), ...set(bits(f))],
+    ...[...addressWord(FRAME.folds + FOLD_COLUMN_BYTES * f), ...set(values(f))],
+    ...[...addressWord(FRAME.folds + FOLD_COLUMN_BYTES * f + 8), ...set(bits(f))],
   ])
-  const body = [...prologue(key), ...word(FRAME.records), ...set(records), ...columns, ...eachRow(each)]
+  const body = [...prologue(key), ...addressWord(FRAME.records), ...set(records), ...columns, ...eachRow(each)]
   return moduleBytes({
     imports: [],
     parameters: PARAMETERS,
-    locals: localsOf(key, 2 + 2 * folds.length),
+    locals: localsOf(key, 3 + 2 * folds.length),
     body,
   })
 }

@@ -11,7 +11,7 @@
  */
 import { bitOf, element } from './groupFrame.ts'
 import { i64Const } from './simd.ts'
-import { type Code, I, moduleBytes, OP } from './wasmEncoder.ts'
+import { type AddressType, type Code, I, moduleBytes, OP } from './wasmEncoder.ts'
 
 /** Where the words of a key come from. */
 export type WordForm = 'byte' | 'half' | 'word' | 'f32' | 'f64' | 'long' | 'pair'
@@ -22,12 +22,23 @@ export interface IdOptions {
   readonly nullable: boolean
 }
 
-/** Words of a frame, in bytes from its start. Entries count from the one before the first. */
-export const ID_FRAME = { a: 0, b: 4, bits: 8, out: 12, slots: 16, entries: 20, mask: 24, size: 28 } as const
-export const ID_FRAME_BYTES = 32
+/** What a frame has, in bytes from its start: six addresses of 8 bytes each, and two words. Entries count from the one before the first. */
+export const ID_FRAME = { a: 0, b: 8, bits: 16, out: 24, slots: 32, entries: 40, mask: 48, size: 52 } as const
+export const ID_FRAME_BYTES = 56
 
 export const WORD_ENTRY_BYTES = 8
-export const TEXT_ENTRY_BYTES = 16
+
+/** An entry of a text, in bytes from its start; the place needs 8 bytes only where addresses have 64 bits. */
+export interface TextEntry {
+  readonly log2Bytes: number
+  readonly place: number
+  readonly length: number
+  readonly hash: number
+}
+export const TEXT_ENTRIES: { readonly [A in AddressType]: TextEntry } = {
+  i32: { log2Bytes: 4, place: 0, length: 4, hash: 8 },
+  i64: { log2Bytes: 5, place: 0, length: 16, hash: 8 },
+}
 
 const [FRAME, ROW, TO, A, B, BITS, OUT, SLOTS, ENTRIES, MASK, SIZE] = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10]
 const [HASH, PLACE, ID, LOW, HIGH, ENTRY, X, Y, WIDE, VALUE, SMALL] = [11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21]
@@ -41,7 +52,7 @@ const num = I.i32Const
 
 const PROLOGUE: Code = (['a', 'b', 'bits', 'out', 'slots', 'entries', 'mask', 'size'] as const).flatMap((name, i) => [
   ...get(FRAME),
-  ...I.memory(OP.i32Load, ID_FRAME[name]),
+  ...(name === 'mask' || name === 'size' ? I.memory(OP.i32Load, ID_FRAME[name]) : I.addressLoad(ID_FRAME[name])),
   ...set(A + i),
 ])
 const EPILOGUE: Code = [...get(FRAME), ...get(SIZE), ...I.memory(OP.i32Store, ID_FRAME.size)]
@@ -140,23 +151,25 @@ const TEXT_HASHED: Code = [
 ]
 
 /** Ids of texts: the bytes from offsets b[row] to b[row + 1] of a. */
-export function textIdsKernel(options: IdOptions): Uint8Array<ArrayBuffer> {
+export function textIdsKernel(options: IdOptions, layout: TextEntry): Uint8Array<ArrayBuffer> {
   const offset = (at: number): Code => [...element(B, ROW, 2), ...I.memory(OP.i32Load, at)]
   const text = [...[...get(A), ...offset(0), OP.i32Add, ...set(START), ...offset(4), ...offset(0), OP.i32Sub, ...set(LENGTH)]]
-  const place = bytesAt(get(ENTRY), OP.i32Load)
+  const place = [...get(ENTRY), ...I.addressLoad(layout.place)]
   const otherBytes = (here: Code, there: Code): Code => [...here, ...there, OP.i64Ne, ...I.brIf(2)]
   // a branch that leaves goes on with the next slot: one further out from inside of `if`, two from the loop in it
   const differs: Code = [
-    ...[...bytesAt(get(ENTRY), OP.i64Load, 8), ...get(WIDE), OP.i64Ne, ...bytesAt(get(ENTRY), OP.i32Load, 4), ...get(LENGTH)],
+    ...[...bytesAt(get(ENTRY), OP.i64Load, layout.hash), ...get(WIDE), OP.i64Ne],
+    ...[...bytesAt(get(ENTRY), OP.i32Load, layout.length), ...get(LENGTH)],
     ...[OP.i32Ne, OP.i32Or, ...I.brIf(0), ...get(LENGTH), ...num(8), OP.i32GeS, ...I.if(), ...place, ...set(Y)],
     ...eightByEight(otherBytes(bytesAt(get(X), OP.i64Load), bytesAt(get(Y), OP.i64Load))),
     ...[...lastEight(get(START)), ...lastEight(place), OP.i64Ne, ...I.brIf(1), OP.end],
   ]
   const added = [
-    ...[...get(ENTRY), ...get(START), ...I.memory(OP.i32Store), ...get(ENTRY), ...get(LENGTH), ...I.memory(OP.i32Store, 4)],
-    ...[...get(ENTRY), ...get(WIDE), ...I.memory(OP.i64Store, 8)],
+    ...[...get(ENTRY), ...get(START), ...I.addressStore(layout.place)],
+    ...[...get(ENTRY), ...get(LENGTH), ...I.memory(OP.i32Store, layout.length)],
+    ...[...get(ENTRY), ...get(WIDE), ...I.memory(OP.i64Store, layout.hash)],
   ]
-  return idsModule([...text, ...TEXT_HASHED, ...probe({ log2Bytes: 4, differs, added, adds: options.adds })], options)
+  return idsModule([...text, ...TEXT_HASHED, ...probe({ log2Bytes: layout.log2Bytes, differs, added, adds: options.adds })], options)
 }
 
 interface Probe {
@@ -199,5 +212,5 @@ function idsModule(each: Code, { nullable }: IdOptions): Uint8Array<ArrayBuffer>
     ...present,
     ...[...get(ROW), ...num(1), OP.i32Add, ...tee(ROW), ...get(TO), OP.i32LtS, ...I.brIf(0), OP.end, OP.end, ...EPILOGUE],
   ]
-  return moduleBytes({ imports: [], parameters: ['i32', 'i32', 'i32'], locals: LOCALS, body })
+  return moduleBytes({ imports: [], parameters: ['address', 'i32', 'i32'], locals: LOCALS, body })
 }

@@ -2,8 +2,11 @@
  * Modules by their bytes: the same bytes are compiled once, whatever asks for them, so that another captured number, or
  * another array of the same kind, compiles nothing.
  */
+import type { AddressType } from './wasmEncoder.ts'
+import { withAddresses } from './wideAddresses.ts'
+
 export interface KeyedModule {
-  /** Tells modules apart: the bytes, one character each. */
+  /** Tells modules apart: the bytes as they were written, one character each, and before them what addresses have if it is not 32 bits. */
   readonly key: string
   readonly module: WebAssembly.Module
 }
@@ -13,11 +16,13 @@ const KEPT_MODULES = 256
 const modules = new Map<string, WebAssembly.Module>()
 let compiled = 0
 
-export function moduleOf(bytes: Uint8Array<ArrayBuffer>): KeyedModule {
-  const key = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('latin1')
+/** The module over a memory of such addresses; the encoder writes it for those of 32 bits. */
+export function moduleOf(bytes: Uint8Array<ArrayBuffer>, addresses: AddressType): KeyedModule {
+  const written = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('latin1')
+  const key = addresses === 'i32' ? written : `${addresses} ${written}`
   let module = modules.get(key)
   if (module === undefined) {
-    module = new WebAssembly.Module(bytes)
+    module = new WebAssembly.Module(withAddresses(bytes, addresses))
     compiled++
   }
   modules.delete(key)

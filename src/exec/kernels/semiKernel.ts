@@ -31,7 +31,10 @@ const num = I.i32Const
 
 export function semiKernel({ type, nullable, anti, narrows }: SemiShape): Uint8Array<ArrayBuffer> {
   const locals = [KEY, KEY_BITS, BASE, SPAN, PRESENT, BITMAP, COUNTS]
-  const load = locals.flatMap((local, i) => [...get(FRAME), ...I.memory(OP.i32Load, 8 * i), ...set(local)])
+  const load = locals.flatMap((local, i) => {
+    const isNumber = local === BASE || local === SPAN
+    return [...get(FRAME), ...(isNumber ? I.memory(OP.i32Load, 8 * i) : I.addressLoad(8 * i)), ...set(local)]
+  })
   const whole = isWhole(type, AT, WHOLE, KEY)
   const place = [
     ...[...keyOf(type, AT, KEY), ...I.localTee(WHOLE), ...get(BASE), OP.i32Sub, ...I.localTee(PLACE), ...get(SPAN)],
@@ -59,5 +62,5 @@ export function semiKernel({ type, nullable, anti, narrows }: SemiShape): Uint8A
     ...[...I.loop, ...eachWord, ...get(END), ...I.localTee(ROW), ...get(TO), OP.i32LtS, ...I.brIf(0), OP.end],
     ...[...get(COUNTS), ...get(COUNT), ...I.memory(OP.i32Store)],
   ]
-  return moduleBytes({ imports: [], parameters: ['i32', 'i32', 'i32'], locals: Array.from({ length: 14 }, () => 'i32' as const), body })
+  return moduleBytes({ imports: [], parameters: ['address', 'i32', 'i32'], locals: Array.from({ length: 14 }, () => 'i32' as const), body })
 }

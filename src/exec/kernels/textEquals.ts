@@ -31,12 +31,12 @@ export function textEquals(w: ColumnWriter, left: ColumnValue, right: ColumnValu
   }
   const offsets = w.address({ kind: 'offsets', column: column.column })
   const values = w.address({ kind: 'values', column: column.column })
-  const start = w.declare('i32')
+  const [start, bytes] = [w.declare('i32'), w.declare('i32')]
   return w.eachInteger((lane) => {
     const at = w.place(offsets, 2)
     const length = [...at, ...I.memory(OP.i32Load, 4 * lane + 4), ...at, ...I.memory(OP.i32Load, 4 * lane), ...I.localTee(start), OP.i32Sub]
-    const bytes = [...[...I.localGet(start), ...I.localGet(values), OP.i32Add, ...I.localSet(start)], ...sameBytes(text, start)]
-    const hasLength = [...length, ...I.i32Const(text.length), OP.i32Eq, ...I.if('i32'), ...bytes, OP.else, ...I.i32Const(0), OP.end]
+    const same = [...[...I.localGet(start), ...I.localGet(values), OP.i32Add, ...I.localSet(bytes)], ...sameBytes(text, bytes)]
+    const hasLength = [...length, ...I.i32Const(text.length), OP.i32Eq, ...I.if('i32'), ...same, OP.else, ...I.i32Const(0), OP.end]
     // behind the last row there are no offsets
     const isSame = [...w.isRow(lane), ...I.if('i32'), ...hasLength, OP.else, ...I.i32Const(0), OP.end]
     return [...I.i32Const(0), ...isSame, OP.i32Sub]

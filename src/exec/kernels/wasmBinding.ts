@@ -84,7 +84,7 @@ export function bindWasm(plan: WasmKernelPlan, binding: KernelBinding, arena: Ar
     }
     call(run, args)
     for (let i = 0; i < forms.length; i++) {
-      if (forms[i] === 'sum') handOver(i, ((words[2 * i] ?? 0) - address) / 8 - (starts[i] ?? 0))
+      if (forms[i] === 'sum') handOver(i, (((words[2 * i] ?? 0) - address) >>> 0) / 8 - (starts[i] ?? 0))
       else (binding.accumulators[i] as { value: number }).value = scratch[i] ?? 0 // as above
     }
   }

@@ -16,7 +16,8 @@ export type ValueType = keyof typeof TYPE
 
 export type Import =
   | { readonly kind: 'function'; readonly name: string; readonly parameters: readonly ValueType[]; readonly results: readonly ValueType[] }
-  | { readonly kind: 'global'; readonly name: string; readonly type: ValueType }
+  /** A number; `address` and `stride` are i32, and are what `wideAddresses.ts` has to know of them. */
+  | { readonly kind: 'global'; readonly name: string; readonly type: ValueType | 'address' | 'stride' }
 
 /** Code as bytes side by side. */
 export function bytesOf(code: Code): number[] {
@@ -93,6 +94,9 @@ export const I = {
   localSet: (i: number): Code => [0x21, ...unsigned(i)],
   localTee: (i: number): Code => [0x22, ...unsigned(i)],
   globalGet: (i: number): Code => [0x23, ...unsigned(i)],
+  /** An address that lies in memory, where it has room of 8 bytes. Nothing else is loaded or stored as aligned (see `wideAddresses.ts`). */
+  addressLoad: (offset = 0): Code => [OP.i32Load, ...unsigned(2), ...unsigned(offset)],
+  addressStore: (offset = 0): Code => [OP.i32Store, ...unsigned(2), ...unsigned(offset)],
   i32Const: (value: number): Code => [0x41, ...signed(value)],
   i64Const: (value: number | bigint): Code => [0x42, ...signed64(value)],
   f64Const: (value: number): Code => [0x44, ...float64(value)],
@@ -340,34 +344,48 @@ export const SIMD = {
   f64RelaxedNmadd: 0x108,
 } as const
 
+/** What addresses the bytes of a memory. */
+export type AddressType = 'i32' | 'i64'
+
+/** Of a kernel's parameter: an address comes as an i32. */
+export type ParameterType = ValueType | 'address'
+
 export interface ModuleParts {
   readonly imports: readonly Import[]
-  readonly parameters: readonly ValueType[]
+  readonly parameters: readonly ParameterType[]
   readonly locals: readonly ValueType[]
   readonly body: Code
+  /** What addresses the memory's bytes; i32 unless it says so. */
+  readonly addresses?: AddressType
 }
 
 const MODULE = 'k'
-const LARGEST_MEMORY_PAGES = 65536
+/** Pages that addresses of 32 bits reach, and those that V8 gives a memory at most: 16 GiB. */
+export const MOST_PAGES: { readonly [A in AddressType]: number } = { i32: 2 ** 16, i64: 2 ** 18 }
+const MEMORY_KIND = { i32: 0x03, i64: 0x07 } as const
 const CODE_SECTION = 10
+/** The section that tells which parameters and imported globals are addresses, and which globals strides. Engines skip it. */
+export const ADDRESSES_SECTION = 'addresses'
 
 /** A module that imports shared memory as `k.memory`, and exports its one function as `run`. */
-export function moduleBytes({ imports, parameters, locals, body }: ModuleParts): Uint8Array<ArrayBuffer> {
+export function moduleBytes({ imports, parameters, locals, body, addresses = 'i32' }: ModuleParts): Uint8Array<ArrayBuffer> {
   const functions = imports.filter((entry) => entry.kind === 'function')
-  const signatures = [{ parameters, results: [] as readonly ValueType[] }, ...functions]
+  const signatures = [{ parameters: parameters.map(heldType), results: [] as readonly ValueType[] }, ...functions]
   const types = signatures.map((signature) => [0x60, ...typeList(signature.parameters), ...typeList(signature.results)])
   let next = 1
   const imported = imports.map((entry) => {
-    const description = entry.kind === 'function' ? [0x00, ...unsigned(next++)] : [0x03, TYPE[entry.type], 0x00]
+    const description = entry.kind === 'function' ? [0x00, ...unsigned(next++)] : [0x03, TYPE[heldType(entry.type)], 0x00]
     return [...text(MODULE), ...text(entry.name), ...description]
   })
-  const memory = [...text(MODULE), ...text('memory'), 0x02, 0x03, ...unsigned(1), ...unsigned(LARGEST_MEMORY_PAGES)]
+  const limits = [MEMORY_KIND[addresses], ...unsigned(1), ...unsigned(MOST_PAGES[addresses])]
+  const memory = [...text(MODULE), ...text('memory'), 0x02, ...limits]
   const declared = localRuns(locals)
   const code = bytesOf(body)
   const functionBytes = declared.length + code.length + 1
   const codeHead = [...unsigned(1), ...unsigned(functionBytes)]
   const head = [
     ...[0x00, 0x61, 0x73, 0x6d, 0x01, 0x00, 0x00, 0x00],
+    ...addressesSection(imports, parameters),
     ...section(1, vector(types)),
     ...section(2, vector([memory, ...imported])),
     ...section(3, vector([unsigned(0)])),
@@ -380,6 +398,21 @@ export function moduleBytes({ imports, parameters, locals, body }: ModuleParts):
   bytes.set(code, head.length)
   bytes[bytes.length - 1] = OP.end
   return bytes
+}
+
+function heldType(type: ValueType | 'address' | 'stride'): ValueType {
+  return type === 'address' || type === 'stride' ? 'i32' : type
+}
+
+function addressesSection(imports: readonly Import[], parameters: readonly ParameterType[]): number[] {
+  const globals = imports.filter((entry) => entry.kind === 'global').map((entry) => entry.type)
+  const lists = [placesOf('address', parameters), placesOf('address', globals), placesOf('stride', globals)]
+  if (lists.every((list) => list.length === 0)) return []
+  return section(0, [...text(ADDRESSES_SECTION), ...lists.flatMap((list) => vector(list.map(unsigned)))])
+}
+
+function placesOf<T>(wanted: T, all: readonly T[]): number[] {
+  return all.flatMap((one, i) => (one === wanted ? [i] : []))
 }
 
 function section(id: number, content: readonly number[]): number[] {

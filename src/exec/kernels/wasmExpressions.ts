@@ -304,7 +304,7 @@ function lookup(w: KernelWriter, expr: Extract<Expr, { kind: 'Lookup' }>): Value
   const index = w.expr(expr.index)
   if (index.type.kind === 'bool') throw new NotCompiled('an index is a truth value', expr.span)
   if (index.type.kind === 'bigint') throw new NotCompiled('an index is a bigint', expr.span)
-  const load = (code: Code): Value => loadOf(dtype, [w.global(`T${table}`), code, shifted(LOG2_BYTES[dtype]), OP.i32Add])
+  const load = (code: Code): Value => loadOf(dtype, [w.address(`T${table}`), code, shifted(LOG2_BYTES[dtype]), OP.i32Add])
   if (index.type.kind === 'i32' && index.type.low >= 0 && index.type.high < length) return load(index.code)
   if (dtype === 'i64')
     throw new NotCompiled(`${expr.table}, which holds bigints, may be read outside of it, where it is undefined`, expr.span)

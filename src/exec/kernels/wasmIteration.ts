@@ -17,12 +17,12 @@ export function placeStart(w: KernelWriter, place: number = FROM): Code {
   const { shape } = w.target
   const code: GrowingCode = []
   const at = [I.localGet(place), I.i32Const(2), OP.i32Shl]
-  if (shape.permuted) code.push(w.global('order'), ...at, OP.i32Add, I.memory(OP.i32Load))
+  if (shape.permuted) code.push(w.address('order'), ...at, OP.i32Add, I.memory(OP.i32Load))
   else code.push(I.localGet(place))
   code.push(I.localSet(w.position))
   for (const [axis, slot] of w.keys.entries()) {
     if (shape.space === 'rows') code.push(I.localGet(w.position))
-    else code.push(w.global(`K${axis}`), ...at, OP.i32Add, I.memory(OP.i32Load))
+    else code.push(w.address(`K${axis}`), ...at, OP.i32Add, I.memory(OP.i32Load))
     code.push(I.localSet(slot))
   }
   return code
@@ -126,11 +126,11 @@ export function columnType(w: KernelWriter, column: number): DType {
 export function columnAddress(w: KernelWriter, column: number): Code {
   const { shape } = w.target
   const shift = LOG2_BYTES[columnType(w, column)]
-  if (shape.element.kind !== 'dense') return [w.global(`E${column}`), I.localGet(w.position), shifted(shift), OP.i32Add]
+  if (shape.element.kind !== 'dense') return [w.address(`E${column}`), I.localGet(w.position), shifted(shift), OP.i32Add]
   const terms = w.keys.map((slot, axis) =>
-    axis === w.keys.length - 1 ? I.localGet(slot) : [I.localGet(slot), w.global(`Xs${axis}`), OP.i32Mul],
+    axis === w.keys.length - 1 ? I.localGet(slot) : [I.localGet(slot), w.stride(`Xs${axis}`), OP.i32Mul],
   )
-  return [w.global('X'), sumOf(terms), shifted(shift), OP.i32Add]
+  return [w.address('X'), sumOf(terms), shifted(shift), OP.i32Add]
 }
 
 export function columnValue(w: KernelWriter, column: number, nullable: boolean, bool: boolean, span: Span): Value {
@@ -164,7 +164,7 @@ export function accumulatorEnd(w: KernelWriter): Code {
   return w.accumulators.map((name, i) => {
     const slot = w.accumulatorSlots[i] ?? 0
     const isSum = w.target.shape.accumulators.get(name) === 'sum'
-    return [I.localGet(SCRATCH), I.localGet(slot), I.memory(isSum ? OP.i32Store : OP.f64Store, 8 * i)]
+    return [I.localGet(SCRATCH), I.localGet(slot), isSum ? I.addressStore(8 * i) : I.memory(OP.f64Store, 8 * i)]
   })
 }
 

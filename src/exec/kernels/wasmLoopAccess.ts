@@ -287,14 +287,20 @@ function placeOf(w: KernelWriter, found: Found, turning: Turning, range: LoopRan
       if (!isSteady(subscript, turning)) return undefined
       const value = w.expr(subscript)
       if (value.type.kind !== 'i32') return undefined
-      if (!(value.type.low >= 0 && value.type.high < extent)) checks.push([...value.code, ...extentCode, OP.i32LtU])
-      terms.push(w.scaled(number, a, value.code, rank))
+      const isInside = value.type.low >= 0 && value.type.high < extent
+      if (!isInside) checks.push([...value.code, ...extentCode, OP.i32LtU])
+      terms.push(w.scaled(number, a, isInside ? value.code : asNumber(value.code), rank))
     }
   }
   allChecks.push(...checks)
   const start = w.base(`${isLane ? 'D' : 'A'}${number}`)
   const row = [...start, ...(terms.length === 0 ? [] : [...sumOf(terms), ...shifted(LOG2_BYTES[dtype]), OP.i32Add])]
   return { found, dtype, axis, isLast: axis === rank - 1, offset, number, row }
+}
+
+/** 32 bits that may have wrapped around are, as `| 0`, no part of the address they go into: those are exact (see `wideAddresses.ts`). */
+function asNumber(code: Code): Code {
+  return [code, I.i32Const(0), OP.i32Or]
 }
 
 /**

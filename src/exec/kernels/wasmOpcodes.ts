@@ -91,6 +91,11 @@ export const SATURATING_INSTRUCTIONS: ReadonlyMap<number, Instruction> = new Map
   ].flat(),
 )
 
+/** Numbers behind 0xfe: the one that kernels use. */
+export const ATOMIC_INSTRUCTIONS: ReadonlyMap<number, Instruction> = new Map([
+  [0x33, { name: 'i32.atomic.rmw.or', takes: 2, gives: 1, immediate: 'memory', bytes: 4 }],
+])
+
 /** Relaxed SIMD, also behind 0xfd: of these the result may depend on the CPU. */
 const RELAXED: readonly Row[] = [
   row(0x100, 2, 'i8x16', 'relaxed_swizzle'),

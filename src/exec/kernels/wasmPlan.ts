@@ -12,8 +12,11 @@ import { moduleOf } from './moduleCache.ts'
 import { hasRelaxedSimd } from './relaxedSimd.ts'
 import type { WasmKernelPlan } from './wasmBinding.ts'
 import type { LoopFate, WasmTarget } from './wasmCode.ts'
+import type { AddressType } from './wasmEncoder.ts'
 import { type WasmCode, wasmKernel } from './wasmKernel.ts'
 import { wasmText } from './wasmText.ts'
+import { HIGHEST } from './wasmTypes.ts'
+import { withAddresses } from './wideAddresses.ts'
 
 /** What the kernel is bound to, as far as it lies in memory. */
 export interface WasmMemory {
@@ -33,7 +36,9 @@ export interface WasmMemory {
   readonly element: { readonly data: TypedArray; readonly strides: readonly number[] } | undefined
   readonly columns: readonly ArrayBufferView[]
   readonly scratch: number
-  /** Whether a buffer lies in the memory that modules see. */
+  /** What addresses the memory that modules see. */
+  readonly addresses: AddressType
+  /** Whether a buffer lies in it. */
   readonly owns: (buffer: ArrayBufferView) => boolean
 }
 
@@ -78,7 +83,7 @@ export function planWasm(
   if ('because' in code) return { because: refusal(code.because, code.span) }
   const found = globalsOf(code, memory)
   if (typeof found === 'string') return { because: refusal(found) }
-  const { key, module } = moduleOf(code.bytes)
+  const { key, module } = moduleOf(code.bytes, memory.addresses)
   const plan: WasmKernelPlan = {
     module,
     globals: found,
@@ -88,7 +93,7 @@ export function planWasm(
     forms: [...shape.accumulators.values()],
     scratch: memory.scratch,
   }
-  const text = (): string => wasmText(code.bytes, code.names())
+  const text = (): string => wasmText(withAddresses(code.bytes, memory.addresses), code.names())
   const note = isAbsent ? { note: 'Relaxed SIMD is absent from this engine: as fast.' } : {}
   return { plan, target: code.simd ? 'wasm-simd' : 'wasm', ...note, loops: code.loops, key, text }
 }
@@ -132,7 +137,7 @@ function globalsOf(code: WasmCode, memory: WasmMemory): Record<string, number> |
     known.set(`A${i}`, array.data)
     if (array.lanes !== undefined) {
       known.set(`D${i}`, array.lanes)
-      known.set(`D${i}n`, array.laneLength * array.lanes.BYTES_PER_ELEMENT)
+      known.set(`D${i}s`, array.laneLength)
     }
     for (const [axis, extent] of array.extents.entries()) known.set(`A${i}n${axis}`, extent)
     for (const [axis, stride] of array.strides.entries()) known.set(`A${i}s${axis}`, stride)
@@ -151,6 +156,7 @@ function globalsOf(code: WasmCode, memory: WasmMemory): Record<string, number> |
     if (entry.kind !== 'global') continue
     const value = known.get(entry.name)
     if (value === undefined) return 'it reads values that are not in memory'
+    if (entry.type === 'stride' && Number(value) > HIGHEST) return 'rows of an array are farther apart than 2 ** 31 - 1 elements'
     // An empty array lies nowhere, and is never reached.
     if (typeof value !== 'number' && value.byteLength > 0 && !memory.owns(value)) return 'an array is not in shared memory'
     globals[entry.name] = typeof value === 'number' ? value : value.byteOffset

@@ -5,8 +5,8 @@
  *     local.get 0; f64.const 0.5; f64.mul      becomes      mul of (get, const)
  */
 import { Bug } from '../../core/errors.ts'
-import { TYPE, type ValueType } from './wasmEncoder.ts'
-import { type Instruction, SATURATING_INSTRUCTIONS, SCALAR_INSTRUCTIONS, VECTOR_INSTRUCTIONS } from './wasmOpcodes.ts'
+import { ADDRESSES_SECTION, type AddressType, TYPE, type ValueType } from './wasmEncoder.ts'
+import { ATOMIC_INSTRUCTIONS, type Instruction, SATURATING_INSTRUCTIONS, SCALAR_INSTRUCTIONS, VECTOR_INSTRUCTIONS } from './wasmOpcodes.ts'
 
 export interface Signature {
   readonly parameters: readonly ValueType[]
@@ -16,7 +16,7 @@ export interface Signature {
 export type ReadImport = { readonly module: string; readonly name: string } & (
   | { readonly kind: 'function'; readonly signature: Signature }
   | { readonly kind: 'global'; readonly type: ValueType }
-  | { readonly kind: 'memory'; readonly least: number; readonly most: number }
+  | { readonly kind: 'memory'; readonly addresses: AddressType; readonly least: number; readonly most: number }
 )
 
 /** A block that branches may leave, or go to the start of. */
@@ -28,7 +28,13 @@ export interface Label {
 }
 
 /** An instruction, below it those whose values it takes. What is missing below was left by the instructions before. */
-export type Node = { readonly operands: readonly Node[]; readonly gives: 0 | 1 } & (
+export type Node = Taking & {
+  /** Where its own bytes begin and end, without those of operands and of what stands inside it. */
+  readonly from: number
+  readonly to: number
+}
+
+type Taking = { readonly operands: readonly Node[]; readonly takes: number; readonly gives: 0 | 1 } & (
   | { readonly kind: 'plain'; readonly name: string; readonly immediates: readonly string[] }
   | { readonly kind: 'local'; readonly name: 'local.get' | 'local.set' | 'local.tee'; readonly index: number }
   | { readonly kind: 'global' | 'call'; readonly index: number }
@@ -49,19 +55,29 @@ export interface ReadModule {
   readonly parameters: readonly ValueType[]
   readonly locals: readonly ValueType[]
   readonly body: readonly Node[]
+  /** Which are addresses, and which globals strides, by their numbers. */
+  readonly addresses: AddressPlaces
 }
 
-const SECTION = { types: 1, imports: 2, exports: 7, code: 10 } as const
+export interface AddressPlaces {
+  readonly parameters: readonly number[]
+  readonly globals: readonly number[]
+  readonly strides: readonly number[]
+}
+
+const SECTION = { custom: 0, types: 1, imports: 2, exports: 7, code: 10 } as const
 
 export function readModule(bytes: Uint8Array): ReadModule {
   const input = new Input(bytes, 8)
   let types: readonly Signature[] = []
   let imports: readonly ReadImport[] = []
   let exported = ''
+  let addresses: AddressPlaces = { parameters: [], globals: [], strides: [] }
   while (!input.isAtEnd) {
     const id = input.byte()
     const end = input.unsigned() + input.at
-    if (id === SECTION.types) types = input.vector(() => signatureOf(input))
+    if (id === SECTION.custom) addresses = input.text() === ADDRESSES_SECTION ? placesOf(input) : addresses
+    else if (id === SECTION.types) types = input.vector(() => signatureOf(input))
     else if (id === SECTION.imports) imports = input.vector(() => importOf(input, types))
     else if (id === SECTION.exports) exported = input.vector(() => exportOf(input))[0] ?? ''
     else if (id === SECTION.code) {
@@ -70,11 +86,16 @@ export function readModule(bytes: Uint8Array): ReadModule {
       const locals = input.vector(() => new Array<ValueType>(input.unsigned()).fill(typeOf(input.byte()))).flat()
       const signatures = imports.flatMap((entry) => (entry.kind === 'function' ? [entry.signature] : []))
       const body = new CodeReader(input, signatures).sequence().nodes
-      return { imports, exported, parameters: types[0]?.parameters ?? [], locals, body }
+      return { imports, exported, parameters: types[0]?.parameters ?? [], locals, body, addresses }
     }
     input.at = end
   }
   throw new Bug('A module without code was to be read.')
+}
+
+function placesOf(input: Input): AddressPlaces {
+  const [parameters = [], globals = [], strides = []] = Array.from({ length: 3 }, () => input.vector(() => input.unsigned()))
+  return { parameters, globals, strides }
 }
 
 function signatureOf(input: Input): Signature {
@@ -87,9 +108,10 @@ function importOf(input: Input, types: readonly Signature[]): ReadImport {
   switch (input.byte()) {
     case 0x00:
       return { ...names, kind: 'function', signature: types[input.unsigned()] ?? { parameters: [], results: [] } }
-    case 0x02:
-      input.byte() // shared, with a maximum
-      return { ...names, kind: 'memory', least: input.unsigned(), most: input.unsigned() }
+    case 0x02: {
+      const addresses = input.byte() === 0x07 ? 'i64' : 'i32' // shared either way, with a maximum
+      return { ...names, kind: 'memory', addresses, least: input.unsigned(), most: input.unsigned() }
+    }
     case 0x03: {
       const type = typeOf(input.byte())
       input.byte() // never changes
@@ -131,41 +153,45 @@ class CodeReader {
       const opcode = this.#input.byte()
       if (opcode === 0x0b) return { nodes, closedBy: 'end' }
       if (opcode === 0x05) return { nodes, closedBy: 'else' }
-      nodes.push(this.#instruction(opcode, nodes))
+      const from = this.#input.at - 1
+      const node = this.#instruction(opcode, nodes)
+      const to = 'label' in node && node.kind !== 'branch' ? from + BLOCK_BYTES : this.#input.at
+      nodes.push({ ...node, from, to })
     }
   }
 
-  #instruction(opcode: number, before: Node[]): Node {
+  #instruction(opcode: number, before: Node[]): Taking {
     const input = this.#input
     switch (opcode) {
       case 0x00:
-        return { kind: 'plain', name: 'unreachable', immediates: [], operands: [], gives: 0 }
+        return { kind: 'plain', name: 'unreachable', immediates: [], operands: [], takes: 0, gives: 0 }
       case 0x02:
       case 0x03:
         return this.#block(opcode === 0x02 ? 'block' : 'loop')
       case 0x04:
         return this.#if(taken(before, 1))
       case 0x0c:
-        return { kind: 'branch', name: 'br', label: this.#label(input.unsigned()), operands: [], gives: 0 }
+        return { kind: 'branch', name: 'br', label: this.#label(input.unsigned()), operands: [], takes: 0, gives: 0 }
       case 0x0d:
-        return { kind: 'branch', name: 'br_if', label: this.#label(input.unsigned()), operands: taken(before, 1), gives: 0 }
+        return { kind: 'branch', name: 'br_if', label: this.#label(input.unsigned()), operands: taken(before, 1), takes: 1, gives: 0 }
       case 0x0f:
-        return { kind: 'plain', name: 'return', immediates: [], operands: [], gives: 0 }
+        return { kind: 'plain', name: 'return', immediates: [], operands: [], takes: 0, gives: 0 }
       case 0x10: {
         const index = input.unsigned()
         const { parameters, results } = this.#functions[index] ?? { parameters: [], results: [] }
-        return { kind: 'call', index, operands: taken(before, parameters.length), gives: results.length === 0 ? 0 : 1 }
+        const takes = parameters.length
+        return { kind: 'call', index, operands: taken(before, takes), takes, gives: results.length === 0 ? 0 : 1 }
       }
       case 0x1a:
-        return { kind: 'plain', name: 'drop', immediates: [], operands: taken(before, 1), gives: 0 }
+        return { kind: 'plain', name: 'drop', immediates: [], operands: taken(before, 1), takes: 1, gives: 0 }
       case 0x20:
-        return { kind: 'local', name: 'local.get', index: input.unsigned(), operands: [], gives: 1 }
+        return { kind: 'local', name: 'local.get', index: input.unsigned(), operands: [], takes: 0, gives: 1 }
       case 0x21:
-        return { kind: 'local', name: 'local.set', index: input.unsigned(), operands: taken(before, 1), gives: 0 }
+        return { kind: 'local', name: 'local.set', index: input.unsigned(), operands: taken(before, 1), takes: 1, gives: 0 }
       case 0x22:
-        return { kind: 'local', name: 'local.tee', index: input.unsigned(), operands: taken(before, 1), gives: 1 }
+        return { kind: 'local', name: 'local.tee', index: input.unsigned(), operands: taken(before, 1), takes: 1, gives: 1 }
       case 0x23:
-        return { kind: 'global', index: input.unsigned(), operands: [], gives: 1 }
+        return { kind: 'global', index: input.unsigned(), operands: [], takes: 0, gives: 1 }
       case 0x41:
         return constant('i32.const', String(input.signed()))
       case 0x42:
@@ -178,31 +204,33 @@ class CodeReader {
         return this.#plain(SATURATING_INSTRUCTIONS.get(input.unsigned()), before)
       case 0xfd:
         return this.#vector(input.unsigned(), before)
+      case 0xfe:
+        return this.#plain(ATOMIC_INSTRUCTIONS.get(input.unsigned()), before)
       default:
         return this.#plain(SCALAR_INSTRUCTIONS.get(opcode), before)
     }
   }
 
-  #vector(opcode: number, before: Node[]): Node {
+  #vector(opcode: number, before: Node[]): Taking {
     if (opcode === 0x0c) {
       const lanes = Array.from({ length: 4 }, () => String(BigInt.asIntN(32, this.#input.bits(4))))
       return { ...constant('v128.const', 'i32x4'), immediates: ['i32x4', ...lanes] }
     }
     if (opcode === 0x0d) {
       const immediates = Array.from({ length: 16 }, () => String(this.#input.byte()))
-      return { kind: 'plain', name: 'i8x16.shuffle', immediates, operands: taken(before, 2), gives: 1 }
+      return { kind: 'plain', name: 'i8x16.shuffle', immediates, operands: taken(before, 2), takes: 2, gives: 1 }
     }
     return this.#plain(VECTOR_INSTRUCTIONS.get(opcode), before)
   }
 
-  #plain(instruction: Instruction | undefined, before: Node[]): Node {
+  #plain(instruction: Instruction | undefined, before: Node[]): Taking {
     if (instruction === undefined) throw new Bug(`A kernel has an instruction without a name, before byte ${this.#input.at}.`)
     const { name, takes, gives, immediate, bytes } = instruction
     const immediates = [
       ...(immediate.startsWith('memory') ? this.#memory(bytes) : []),
       ...(immediate.endsWith('lane') ? [String(this.#input.byte())] : []),
     ]
-    return { kind: 'plain', name, immediates, operands: taken(before, takes), gives }
+    return { kind: 'plain', name, immediates, operands: taken(before, takes), takes, gives }
   }
 
   /** Offset and alignment, each only where it is not what is meant without. */
@@ -212,19 +240,19 @@ class CodeReader {
     return [...(offset === 0 ? [] : [`offset=${offset}`]), ...(alignment === bytes ? [] : [`align=${alignment}`])]
   }
 
-  #block(kind: 'block' | 'loop'): Node {
+  #block(kind: 'block' | 'loop'): Taking {
     const { label, result } = this.#open()
     const { nodes } = this.sequence()
     this.#labels.pop()
-    return { kind, label, result, body: nodes, operands: [], gives: result === undefined ? 0 : 1 }
+    return { kind, label, result, body: nodes, operands: [], takes: 0, gives: result === undefined ? 0 : 1 }
   }
 
-  #if(operands: readonly Node[]): Node {
+  #if(operands: readonly Node[]): Taking {
     const { label, result } = this.#open()
     const { nodes, closedBy } = this.sequence()
     const otherwise = closedBy === 'else' ? this.sequence().nodes : undefined
     this.#labels.pop()
-    return { kind: 'if', label, result, body: nodes, otherwise, operands, gives: result === undefined ? 0 : 1 }
+    return { kind: 'if', label, result, body: nodes, otherwise, operands, takes: 1, gives: result === undefined ? 0 : 1 }
   }
 
   #open(): { readonly label: Label; readonly result: ValueType | undefined } {
@@ -243,9 +271,11 @@ class CodeReader {
 }
 
 const NO_RESULT = 0x40
+/** Of the instruction that opens a block: its number, and the type of what the block leaves. */
+const BLOCK_BYTES = 2
 
-function constant(name: string, text: string): Extract<Node, { kind: 'plain' }> {
-  return { kind: 'plain', name, immediates: [text], operands: [], gives: 1 }
+function constant(name: string, text: string): Extract<Taking, { kind: 'plain' }> {
+  return { kind: 'plain', name, immediates: [text], operands: [], takes: 0, gives: 1 }
 }
 
 /** The last instructions, as far as they leave values; they stand below what takes them. */

@@ -83,7 +83,7 @@ function importText(entry: ReadImport, name: string): string {
   const from = `(import ${JSON.stringify(entry.module)} ${JSON.stringify(entry.name)}`
   switch (entry.kind) {
     case 'memory':
-      return `${from} (memory ${entry.least} ${entry.most} shared))`
+      return `${from} (memory ${entry.addresses === 'i64' ? 'i64 ' : ''}${entry.least} ${entry.most} shared))`
     case 'global':
       return `${from} (global ${name} ${entry.type}))`
     case 'function': {

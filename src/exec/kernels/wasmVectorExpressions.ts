@@ -112,7 +112,7 @@ function lookup(s: VectorScope, expr: Extract<Expr, { kind: 'Lookup' }>): Vector
   const isNext = s.isIndex(expr.index) || (expr.index.kind === 'Binary' && isShiftedIndex(s, expr.index))
   if (!isNext || dtype === undefined || type.kind !== 'i32') throw new Scalar(`${expr.table} is not read at the index`)
   if (type.low < 0 || type.high >= (s.w.target.tableLengths[table] ?? 0)) throw new Scalar(`${expr.table} may end before the loop`)
-  return s.contiguous(dtype, [...s.w.global(`T${table}`), code, shifted(LOG2_BYTES[dtype]), OP.i32Add], 0)
+  return s.contiguous(dtype, [...s.w.address(`T${table}`), code, shifted(LOG2_BYTES[dtype]), OP.i32Add], 0)
 }
 
 function isShiftedIndex(s: VectorScope, { operator, left, right }: Extract<Expr, { kind: 'Binary' }>): boolean {

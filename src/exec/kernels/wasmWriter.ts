@@ -4,8 +4,17 @@
  */
 import type { Expr, Stmt } from '../../core/functionIr.ts'
 import type { Span } from '../../core/span.ts'
-import type { Control, DenseShape, KnownAddress, LoopFate, ThrownError, WasmTarget } from './wasmCode.ts'
-import { type Code, type GrowingCode, I, type Import, OP, type ValueType } from './wasmEncoder.ts'
+import {
+  type Control,
+  type DenseShape,
+  type KnownAddress,
+  LOG2_BYTES,
+  type LoopFate,
+  shifted,
+  type ThrownError,
+  type WasmTarget,
+} from './wasmCode.ts'
+import { type Code, type GrowingCode, I, type Import, OP, type ParameterType, type ValueType } from './wasmEncoder.ts'
 import { assignedIn, readsIn, readUnset, subscriptParameters, sumsFromZero } from './wasmLocals.ts'
 import {
   asF64,
@@ -86,7 +95,7 @@ export class KernelWriter {
   readonly control: Control[] = []
   readonly unset: ReadonlySet<string>
   readonly changed: ReadonlySet<string>
-  readonly parameterTypes: ValueType[] = ['i32', 'i32', 'i32', 'i32']
+  readonly parameterTypes: ParameterType[] = ['i32', 'i32', 'address', 'i32']
   readonly parameterSlots: Map<string, number> = new Map()
   readonly integerParameters: ReadonlySet<string>
   /** Indices of loops that are written out, where their body is being written. */
@@ -164,11 +173,25 @@ export class KernelWriter {
 
   /** An imported number: read once, before the loop. */
   global(name: string): Code {
+    return this.#global(name, 'i32')
+  }
+
+  /** An imported address. */
+  address(name: string): Code {
+    return this.#global(name, 'address')
+  }
+
+  /** An imported number of elements that an address moves by. */
+  stride(name: string): Code {
+    return this.#global(name, 'stride')
+  }
+
+  #global(name: string, type: 'i32' | 'address' | 'stride'): Code {
     let slot = this.globals.get(name)
     if (slot === undefined) {
       slot = this.declare('i32')
       this.globals.set(name, slot)
-      this.prologue.push(I.globalGet(this.import({ kind: 'global', name, type: 'i32' })), I.localSet(slot))
+      this.prologue.push(I.globalGet(this.import({ kind: 'global', name, type })), I.localSet(slot))
     }
     return I.localGet(slot)
   }
@@ -274,15 +297,17 @@ export class KernelWriter {
 
   /** A subscript times its axis' stride, in elements. */
   scaled(number: number, axis: number, code: Code, rank: number): Code {
-    return axis === rank - 1 ? code : [code, ...this.global(`A${number}s${axis}`), OP.i32Mul]
+    return axis === rank - 1 ? code : [code, ...this.stride(`A${number}s${axis}`), OP.i32Mul]
   }
 
   /** The address of an array, or of this lane's private copy. */
   base(name: string): Code {
-    if (!name.startsWith('D')) return this.global(name)
+    if (!name.startsWith('D')) return this.address(name)
     let slot = this.globals.get(`lane ${name}`)
     if (slot === undefined) {
-      const start = [...this.global(name), ...this.global(`${name}n`), I.localGet(LANE), OP.i32Mul, OP.i32Add]
+      const dtype = this.target.laneTypes[Number(name.slice(1))] ?? 'f64'
+      const elements = [...this.stride(`${name}s`), I.localGet(LANE), OP.i32Mul]
+      const start = [...this.address(name), ...elements, ...shifted(LOG2_BYTES[dtype]), OP.i32Add]
       slot = this.declare('i32')
       this.globals.set(`lane ${name}`, slot)
       this.prologue.push(start, I.localSet(slot))

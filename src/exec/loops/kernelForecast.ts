@@ -10,6 +10,7 @@ import type { LoopPlan } from '../../core/loopPlan.ts'
 import type { AnalyzedLoop, EnvBinding, LoopOver } from '../../core/loopSpec.ts'
 import { type ColumnType, type DType, type ElementType, fieldsOf } from '../../core/schema.ts'
 import { ARRAY_OF_DTYPE, type DenseStorage, type Storage, stridesOf } from '../../core/storage.ts'
+import type { AddressType } from '../kernels/wasmEncoder.ts'
 import { cutBlocks } from './cutBlocks.ts'
 import { estimatedPassMs } from './estimate.ts'
 import { type KernelPlan, planKernel, plannedKernel, whyNoKernel } from './kernelPlan.ts'
@@ -26,6 +27,8 @@ export interface UnpreparedLoop extends Pick<LoopInputs, 'accumulators' | 'rngs'
   readonly analyzed: AnalyzedLoop
   /** How buffers combine, by name. */
   readonly buffers: ReadonlyMap<string, Pick<BufferInput, 'combine' | 'apply' | 'maxDelay'>>
+  /** Of the session's memory; 32 bits where it does not say. */
+  readonly addresses?: AddressType
 }
 
 export interface KernelForecast {
@@ -62,7 +65,7 @@ function forecastOf(loop: UnpreparedLoop): KernelForecast | undefined {
   const inputs = standIns(loop)
   if (ir === undefined || inputs === undefined || whyNoKernel(inputs) !== undefined) return undefined
   try {
-    const plan = planOver(inputs, ir)
+    const plan = planOver(inputs, ir, loop.addresses ?? 'i32')
     const { wasm } = plan
     const time = predictedTime(inputs, ir, wasm)
     const innerLoops = 'because' in wasm ? [] : wasm.loops.map(({ text }) => text)
@@ -81,7 +84,7 @@ function predictedTime(inputs: LoopInputs, ir: FunctionIr, wasm: KernelPlan['was
   return { predictedMilliseconds: estimatedPassMs({ inputs, ir, space: spaceOf(inputs.over), wasm, isPermuted }) }
 }
 
-function planOver(inputs: LoopInputs, ir: FunctionIr): ReturnType<typeof planKernel> {
+function planOver(inputs: LoopInputs, ir: FunctionIr, addresses: AddressType): ReturnType<typeof planKernel> {
   const space = spaceOf(inputs.over)
   const isCut = inputs.analyzed.schedule.kind !== 'serial'
   const lanesOf = (storage: DenseStorage, options: Parameters<typeof createLanes>[2]) => createLanes(storage, isCut ? 2 : 1, options)
@@ -105,6 +108,7 @@ function planOver(inputs: LoopInputs, ir: FunctionIr): ReturnType<typeof planKer
     buffered: new Map(buffered),
     copies: new Map(),
     scratch: 0,
+    addresses,
     owns: () => true,
   })
 }

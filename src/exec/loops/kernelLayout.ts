@@ -147,6 +147,7 @@ function layOutKernel(
     buffered,
     copies,
     scratch: scratchFor(inputs, pool.size, allocate),
+    addresses: arena.addresses,
     owns: (buffer) => arena.owns(buffer),
   }
   return {

@@ -14,6 +14,7 @@ import { ARRAY_OF_DTYPE, type DenseStorage, type SparseStorage, type Storage, ty
 import { loopKernelText } from '../kernels/loopKernel.ts'
 import { rngNames } from '../kernels/loopKernelFrame.ts'
 import type { ArrayShape, ColumnShape, ElementShape, KernelShape } from '../kernels/loopKernelShape.ts'
+import type { AddressType } from '../kernels/wasmEncoder.ts'
 import { planWasm, type WasmDecision } from '../kernels/wasmPlan.ts'
 import type { AccumulatorForm } from './accumulatorLog.ts'
 import { type BlockSchedule, extentsOf, type IterationSpace } from './blockSchedule.ts'
@@ -111,6 +112,7 @@ export interface KernelMemory {
   readonly copies: ReadonlyMap<number, readonly TypedArray[]>
   /** Where WebAssembly kernels note what they add to accumulators; 0 without accumulators. */
   readonly scratch: number
+  readonly addresses: AddressType
   readonly owns: (buffer: ArrayBufferView) => boolean
 }
 
@@ -195,7 +197,7 @@ function decideWasm(
   ir: FunctionIr,
   shape: KernelShape,
   { arrays, tables, order, keys, element }: BindingPlan,
-  { scratch, owns }: KernelMemory,
+  { scratch, addresses, owns }: KernelMemory,
 ): KernelPlan['wasm'] {
   const columns = shape.element.kind === 'row' ? shape.element.columns : shape.element.kind === 'scalar' ? [shape.element.column] : []
   const buffers = element.kind === 'columns' ? columns.map((_, i) => element.storage.columns[i]?.values ?? new Uint8Array()) : []
@@ -210,6 +212,7 @@ function decideWasm(
       element: element.kind === 'dense' ? element : undefined,
       columns: buffers,
       scratch,
+      addresses,
       owns,
     },
     columns.map((column) => column.dtype),

@@ -11,11 +11,12 @@
  */
 import { randomInt } from 'node:crypto'
 import { Bug } from '../../core/errors.ts'
+import type { AddressType } from '../kernels/wasmEncoder.ts'
 import { lock, markEnding, takeFromEnded, unlock } from './arenaLock.ts'
+import { growBy, PAGE_BYTES } from './wideMemory.ts'
 
 export const UNIT_BYTES = 64
 const WORDS_PER_UNIT = UNIT_BYTES / 4
-const PAGE_BYTES = 65536
 /** Growing interrupts every thread of the session: ask for some pages more than needed. */
 const GROWTH_BYTES = 16 * 2 ** 20
 
@@ -27,10 +28,13 @@ const USED = 2
 const END = 3
 /** First unit never written to: what lies from there on is still zero. */
 const FRESH = 4
-const BINS = 5
-const BIN_COUNT = 27
+/** 1 where the memory counts its pages in 64 bits. */
+const IS_WIDE = 5
+const BINS = 6
+/** A list for each power of two up to 16 GiB. */
+const BIN_COUNT = 29
 /** Two random words by which a view of this memory is known, whichever buffer object it came through. */
-const IDENTITY = 32
+const IDENTITY = 40
 const FIRST_UNIT = 3
 
 // words of a block's header
@@ -55,9 +59,10 @@ export class Allocator {
     this.words = this.takeBuffer()
   }
 
-  static create(memory: WebAssembly.Memory, budgetBytes: number): Allocator {
+  static create(memory: WebAssembly.Memory, budgetBytes: number, addresses: AddressType): Allocator {
     const allocator = new Allocator(memory)
     const { words } = allocator
+    words[IS_WIDE] = addresses === 'i64' ? 1 : 0
     words[BUDGET] = Math.floor(budgetBytes / UNIT_BYTES)
     words[END] = words.length / WORDS_PER_UNIT
     words[FRESH] = FIRST_UNIT + 1
@@ -72,6 +77,10 @@ export class Allocator {
     return new Allocator(memory)
   }
 
+  /** What addresses the memory's bytes. */
+  get addresses(): AddressType {
+    return this.word(IS_WIDE) === 1 ? 'i64' : 'i32'
+  }
   get budgetUnits(): number {
     return this.word(BUDGET)
   }
@@ -158,7 +167,7 @@ export class Allocator {
 
   /** Another thread may have grown the memory: growing by nothing makes this thread see it. */
   private refresh(): void {
-    this.memory.grow(0)
+    growBy(this.memory, 0, this.addresses)
     this.words = this.takeBuffer()
   }
   private takeBuffer(): Int32Array {
@@ -240,7 +249,7 @@ export class Allocator {
   }
   private growMemory(pages: number): boolean {
     try {
-      this.memory.grow(pages)
+      growBy(this.memory, pages, this.addresses)
       return true
     } catch {
       return false // RangeError: past the maximum, or the machine has no more

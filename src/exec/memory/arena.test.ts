@@ -4,6 +4,7 @@ import { expect, test } from 'vitest'
 import { bytesText } from '../../core/bytesText.ts'
 import { MemoryError } from '../../core/errors.ts'
 import { attachArena, createArena, defaultBudgetBytes, type SharedArena } from './arena.ts'
+import { hasWideMemory } from './wideMemory.ts'
 
 function fill(arena: SharedArena, offset: number, bytes: number, value: number): void {
   arena.view('u8', offset, bytes).fill(value as never)
@@ -55,7 +56,7 @@ test('over the budget: a MemoryError with operator, bytes and the cure', () => {
   arena.allocate(4 * 2 ** 20, 'zeros([512, 1024])')
   const error = messageOf(() => arena.allocate(8 * 2 ** 20, 'sortBy'))
   expect(error).toBe(
-    "MemoryError: sortBy needs 8 MiB more, but of the session's memory of 10 MiB only 6 MiB are free.\nRaise { memory } in Session.start, at most to 4 GiB, or free arrays with release().",
+    `MemoryError: sortBy needs 8 MiB more, but of the session's memory of 10 MiB only 6 MiB are free.\nRaise { memory } in Session.start, at most to ${hasWideMemory() ? 16 : 4} GiB, or free arrays with release().`,
   )
   try {
     arena.allocate(8 * 2 ** 20, 'sortBy')
@@ -63,9 +64,26 @@ test('over the budget: a MemoryError with operator, bytes and the cure', () => {
     expect(thrown).toBeInstanceOf(MemoryError)
     expect(thrown).toMatchObject({ operator: 'sortBy', bytes: 8 * 2 ** 20 })
   }
-  expect(messageOf(() => createArena({ budgetBytes: 2 ** 40 }).allocate(5 * 2 ** 30, 'join'))).toBe(
-    'MemoryError: join needs 5 GiB more, in one piece, and the arena, which ends at 4 GiB (the limit of wasm32), has no such piece left.\nCut the data into smaller arrays, or free arrays with release().',
+  expect(messageOf(() => createArena({ budgetBytes: 2 ** 40, addresses: 'i32' }).allocate(5 * 2 ** 30, 'join'))).toBe(
+    `MemoryError: join needs 5 GiB more, in one piece, and the arena, which ends at 4 GiB (the limit of wasm32), has no such piece left.\nCut the data into smaller arrays${hasWideMemory() ? ", ask Session.start for more than '4GB' of { memory }" : ''}, or free arrays with release().`,
   )
+})
+
+test.skipIf(!hasWideMemory())('an arena of 64-bit addresses has blocks beyond 4 GiB, and ends at 16 GiB', () => {
+  const arena = createArena({ budgetBytes: 2 ** 34 })
+  const far = arena.reserve(9 * 2 ** 30, 'test')
+  const block = arena.allocate(1000, 'test')
+  expect(block).toBeGreaterThan(9 * 2 ** 30)
+  fill(arena, block, 1000, 7)
+  const other = attachArena(arena.handle)
+  expect(other.addresses).toBe('i64')
+  expect((other.view('u8', block, 1000) as Uint8Array).every((byte) => byte === 7)).toBe(true)
+  expect(other.owns(arena.view('f64', block, 2))).toBe(true)
+  expect(messageOf(() => arena.allocate(17 * 2 ** 30, 'join'))).toBe(
+    'MemoryError: join needs 17 GiB more, in one piece, and the arena, which ends at 16 GiB (the most that the engine gives), has no such piece left.\nCut the data into smaller arrays, or free arrays with release().',
+  )
+  for (const offset of [far, block]) other.free(offset)
+  expect(arena.usedBytes).toBe(0)
 })
 
 test('a block that is not one cannot be freed, and none twice', () => {

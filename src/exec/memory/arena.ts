@@ -12,11 +12,15 @@ import type { TypedArray } from '../../core/column.ts'
 import { Bug, MemoryError } from '../../core/errors.ts'
 import type { DType } from '../../core/schema.ts'
 import { ARRAY_OF_DTYPE } from '../../core/storage.ts'
+import type { AddressType } from '../kernels/wasmEncoder.ts'
 import { Allocator, UNIT_BYTES } from './allocator.ts'
 import { reclaim } from './lease.ts'
+import { createMemory, hasWideMemory, LARGEST_BUDGET_BYTES, MOST_BYTES, mostBytes } from './wideMemory.ts'
 
 export interface Arena {
   readonly memory: WebAssembly.Memory
+  /** What addresses its bytes: 64 bits where the budget is above 4 GiB. */
+  readonly addresses: AddressType
   readonly budgetBytes: number
   readonly usedBytes: number
   /** Reserves a zeroed block, aligned to 64 bytes; from any thread. Throws MemoryError naming `operator` when over the budget. */
@@ -36,22 +40,28 @@ export interface ArenaHandle {
   readonly memory: WebAssembly.Memory
 }
 
-/** wasm32 addresses 4 GiB; the last 64 KiB are left out so that the end of every block is a 32-bit number. */
-export const LARGEST_BUDGET_BYTES: number = 2 ** 32 - 2 ** 16
-const MAXIMUM_PAGES = 65536
-
 /** Half of the machine's memory, at most 3.5 GiB. */
 export function defaultBudgetBytes(): number {
   return Math.min(Math.floor(totalmem() / 2), 3.5 * 2 ** 30)
 }
 
-/** An arena of its own. The budget counts blocks with their headers of 64 bytes. */
-export function createArena(options: { readonly budgetBytes?: number } = {}): SharedArena {
-  const budgetBytes = Math.min(options.budgetBytes ?? defaultBudgetBytes(), LARGEST_BUDGET_BYTES)
-  const memory = new WebAssembly.Memory({ shared: true, initial: 1, maximum: MAXIMUM_PAGES })
-  const arena = new SharedArena(Allocator.create(memory, budgetBytes))
+export interface ArenaOptions {
+  readonly budgetBytes?: number
+  /** What the budget asks for where it does not say. */
+  readonly addresses?: AddressType
+}
+
+/** An arena of its own. The budget counts blocks with their headers of 64 bytes; no arena has more than its addresses reach. */
+export function createArena({ budgetBytes = defaultBudgetBytes(), addresses = addressesFor(budgetBytes) }: ArenaOptions = {}): SharedArena {
+  const budget = Math.min(budgetBytes, LARGEST_BUDGET_BYTES[addresses])
+  const arena = new SharedArena(Allocator.create(createMemory(addresses), budget, addresses))
   arena.onPressure = () => reclaim(arena)
   return arena
+}
+
+/** 64 bits for what 32 do not reach, where the engine has them. */
+function addressesFor(budgetBytes: number): AddressType {
+  return budgetBytes > MOST_BYTES.i32 && hasWideMemory() ? 'i64' : 'i32'
 }
 
 /** The same arena as seen by another thread, or by a task: blocks it allocates carry `owner` (see `freeOwned`). */
@@ -75,6 +85,9 @@ export class SharedArena implements Arena {
 
   get handle(): ArenaHandle {
     return { memory: this.memory }
+  }
+  get addresses(): AddressType {
+    return this.allocator.addresses
   }
   get budgetBytes(): number {
     return this.allocator.budgetUnits * UNIT_BYTES
@@ -126,9 +139,12 @@ export class SharedArena implements Arena {
 
   private refusalText(bytes: number, operator: string, why: 'budget' | 'address space'): string {
     const asked = `${operator} needs ${bytesText(bytes)} more`
-    if (why === 'address space' || bytes > LARGEST_BUDGET_BYTES) {
-      return `${asked}, in one piece, and the arena, which ends at 4 GiB (the limit of wasm32), has no such piece left.\nCut the data into smaller arrays, or free arrays with release().`
+    const { addresses } = this
+    if (why === 'address space' || bytes > LARGEST_BUDGET_BYTES[addresses]) {
+      const end = addresses === 'i32' ? '4 GiB (the limit of wasm32)' : '16 GiB (the most that the engine gives)'
+      const more = addresses === 'i32' && hasWideMemory() ? ", ask Session.start for more than '4GB' of { memory }" : ''
+      return `${asked}, in one piece, and the arena, which ends at ${end}, has no such piece left.\nCut the data into smaller arrays${more}, or free arrays with release().`
     }
-    return `${asked}, but of the session's memory of ${bytesText(this.budgetBytes)} only ${bytesText(this.budgetBytes - this.usedBytes)} are free.\nRaise { memory } in Session.start, at most to 4 GiB, or free arrays with release().`
+    return `${asked}, but of the session's memory of ${bytesText(this.budgetBytes)} only ${bytesText(this.budgetBytes - this.usedBytes)} are free.\nRaise { memory } in Session.start, at most to ${bytesText(mostBytes())}, or free arrays with release().`
   }
 }

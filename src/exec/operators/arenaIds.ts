@@ -9,12 +9,13 @@ import {
   ID_FRAME,
   ID_FRAME_BYTES,
   type IdOptions,
-  TEXT_ENTRY_BYTES,
+  TEXT_ENTRIES,
   textIdsKernel,
   WORD_ENTRY_BYTES,
   type WordForm,
   wordIdsKernel,
 } from '../kernels/idKernels.ts'
+import { putAddress } from '../memory/addressWords.ts'
 import type { GroupMemory, Kernel } from './groupMemory.ts'
 import type { IdTables } from './keyIds.ts'
 import { hashOf, type Piece, type TextIds, type WordIds, type Words } from './keyTable.ts'
@@ -49,7 +50,9 @@ function wordIds(memory: GroupMemory): WordIds {
 }
 
 function textIds(memory: GroupMemory): TextIds {
-  const table = new ArenaTable(memory, TEXT_ENTRY_BYTES, (entries, id) => entries[4 * id + 2] as number) // the hash of the entry
+  const layout = TEXT_ENTRIES[memory.addresses]
+  const entryBytes = 2 ** layout.log2Bytes
+  const table = new ArenaTable(memory, entryBytes, (entries, id) => entries[(entryBytes * id + layout.hash) / 4] as number) // of an entry of the table
   return {
     get size() {
       return table.size
@@ -58,7 +61,7 @@ function textIds(memory: GroupMemory): TextIds {
       const [first, last] = [offsets[piece.begin] ?? 0, offsets[piece.end] ?? 0]
       // of bytes that lie elsewhere only those of these texts are copied
       const a = memory.owns(values) ? values.byteOffset : memory.addressOf(values.subarray(first, last)) - first
-      table.run({ ...piece, out, a, b: memory.addressOf(offsets) }, (options) => ['texts', () => textIdsKernel(options)])
+      table.run({ ...piece, out, a, b: memory.addressOf(offsets) }, (options) => ['texts', () => textIdsKernel(options, layout)])
     },
     addOutside: () => table.addOutside(),
   }
@@ -132,10 +135,10 @@ class ArenaTable {
     const options = { adds: unknown === 'add', nullable: validity !== undefined }
     const [name, bytes] = kernelOf(options)
     const kernel: Kernel = memory.kernel(`ids ${name} ${options.adds} ${options.nullable}`, bytes)
-    this.put('a', a)
-    this.put('b', b)
-    this.put('bits', memory.addressOf(validity))
-    this.put('out', memory.addressOf(out))
+    this.place('a', a)
+    this.place('b', b)
+    this.place('bits', memory.addressOf(validity))
+    this.place('out', memory.addressOf(out))
     for (let from = begin; from < end; from += STRIDE) {
       const to = Math.min(from + STRIDE, end)
       this.makeRoom(options.adds ? to - from : 0)
@@ -143,7 +146,11 @@ class ArenaTable {
     }
   }
 
-  private put(name: keyof typeof ID_FRAME, value: number): void {
+  private place(name: Exclude<keyof typeof ID_FRAME, 'mask' | 'size'>, address: number): void {
+    putAddress(this.words, ID_FRAME[name] / 4, address)
+  }
+
+  private put(name: 'mask' | 'size', value: number): void {
     this.words[ID_FRAME[name] / 4] = value
   }
 
@@ -165,7 +172,7 @@ class ArenaTable {
     memory.release(old)
     this.entries = block
     this.entryCount = count
-    this.put('entries', block - entryBytes)
+    this.place('entries', block - entryBytes)
   }
 
   private moveSlots(count: number): void {
@@ -183,7 +190,7 @@ class ArenaTable {
     memory.release(old)
     this.slots = block
     this.slotCount = count
-    this.put('slots', block)
+    this.place('slots', block)
     this.put('mask', mask)
   }
 }

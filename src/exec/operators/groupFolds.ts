@@ -28,7 +28,7 @@ import {
 import type { Arena } from '../memory/arena.ts'
 import type { ExecBatch } from './batches.ts'
 import { STRIDE } from './groupCodes.ts'
-import { fill, fillParts, fillWindows, GroupMemory, type Kernel, kernelParts, kernelType } from './groupMemory.ts'
+import { fill, filledAddress, fillFold, fillParts, fillWindows, GroupMemory, type Kernel, kernelParts, kernelType } from './groupMemory.ts'
 import { codeForm, keyParts, stridesOf, type Window } from './keyWindows.ts'
 import { typedLoop } from './typedLoops.ts'
 
@@ -213,10 +213,7 @@ class Folding {
     const { memory, words, frame } = this
     if (isDirect) fillParts(words, parts, memory)
     else fill(words, { codes: memory.addressOf(code.values), map: memory.addressOf(range.map) })
-    for (const [f, { values, validity }] of args.entries()) {
-      words[FRAME.folds / 4 + 2 * f] = memory.addressOf(values)
-      words[FRAME.folds / 4 + 2 * f + 1] = memory.addressOf(validity)
-    }
+    for (const [f, column] of args.entries()) fillFold(words, f, column, memory)
     const key: KernelKey = isDirect ? { kind: 'direct', parts: kernelParts(parts) } : { kind: 'hashed', mapped: range.map !== undefined }
     const here = this.folds.map((fold, f) => ({ ...fold, bits: args[f]?.validity !== undefined }))
     const name = JSON.stringify([key, here])
@@ -285,7 +282,7 @@ class Folding {
   }
 
   private fullChunks(): ChunkLog {
-    const entries = ((this.words[FRAME.log / 4] as number) - this.log) / LOG_ENTRY_BYTES
+    const entries = (filledAddress(this.words, 'log') - this.log) / LOG_ENTRY_BYTES
     const words = this.memory.integers(this.log, 4 * entries)
     const numbers = this.memory.floats(this.log, 2 * entries)
     const list = (read: (i: number) => number): number[] => Array.from({ length: entries }, (_, i) => read(i))

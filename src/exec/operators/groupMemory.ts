@@ -1,8 +1,18 @@
 /** What the kernels of a group-by need of the arena while a task runs: places for what they read, and for what they write. */
 import type { Column } from '../../core/column.ts'
 import type { ColumnType } from '../../core/schema.ts'
-import { FRAME, frameBytes, type KernelType, type KeyPart, PART, PART_BYTES } from '../kernels/groupFrame.ts'
+import {
+  FOLD_COLUMN_BYTES,
+  FRAME,
+  frameBytes,
+  isAddressField,
+  type KernelType,
+  type KeyPart,
+  PART,
+  PART_BYTES,
+} from '../kernels/groupFrame.ts'
 import { moduleOf } from '../kernels/moduleCache.ts'
+import { addressAt, putAddress } from '../memory/addressWords.ts'
 import type { Arena } from '../memory/arena.ts'
 import { copyInto } from '../memory/shareColumns.ts'
 import { stridesOf, type Window } from './keyWindows.ts'
@@ -59,6 +69,11 @@ export class GroupMemory {
     return copy
   }
 
+  /** How wide the addresses are that kernels use. */
+  get addresses(): Arena['addresses'] {
+    return this.arena.addresses
+  }
+
   owns(buffer: ArrayBufferView): boolean {
     return this.arena.owns(buffer)
   }
@@ -77,7 +92,7 @@ export class GroupMemory {
     kernels.set(this.arena.memory, known)
     let kernel = known.get(key)
     if (kernel === undefined) {
-      const { exports } = new WebAssembly.Instance(moduleOf(bytes()).module, { k: { memory: this.arena.memory } })
+      const { exports } = new WebAssembly.Instance(moduleOf(bytes(), this.arena.addresses).module, { k: { memory: this.arena.memory } })
       kernel = exports.run as Kernel // what every module exports
       if (known.size >= MOST_KERNELS) known.clear()
       known.set(key, kernel)
@@ -126,9 +141,25 @@ export function kernelType(kind: ColumnType['kind']): KernelType | undefined {
   }
 }
 
-/** Writes the words of a frame. */
+/** Writes what a frame has. */
 export function fill(words: Int32Array, values: Readonly<Partial<Record<keyof typeof FRAME, number>>>): void {
-  for (const [name, value] of Object.entries(values)) words[FRAME[name as keyof typeof FRAME] / 4] = value // names of FRAME, by type
+  for (const [name, value] of Object.entries(values)) {
+    const field = name as keyof typeof FRAME // by type
+    if (isAddressField(field)) putAddress(words, FRAME[field] / 4, value)
+    else words[FRAME[field] / 4] = value
+  }
+}
+
+/** An address of the frame, which kernels may have moved. */
+export function filledAddress(words: Int32Array, field: 'log'): number {
+  return addressAt(words, FRAME[field] / 4)
+}
+
+/** Writes where the column of fold `f` lies. */
+export function fillFold(words: Int32Array, f: number, { values, validity }: Column, memory: GroupMemory): void {
+  const at = (FRAME.folds + FOLD_COLUMN_BYTES * f) / 4
+  putAddress(words, at, memory.addressOf(values))
+  putAddress(words, at + 2, memory.addressOf(validity))
 }
 
 /** How kernels read the parts of a key, which have codes of their own. */
@@ -139,8 +170,8 @@ export function kernelParts(parts: readonly Column[]): readonly KeyPart[] {
 /** Writes where the parts of a key lie. */
 export function fillParts(words: Int32Array, parts: readonly Column[], memory: GroupMemory): void {
   for (const [p, { values, validity }] of parts.entries()) {
-    words[partWord(p, 'key')] = memory.addressOf(values)
-    words[partWord(p, 'bits')] = memory.addressOf(validity)
+    putAddress(words, partWord(p, 'key'), memory.addressOf(values))
+    putAddress(words, partWord(p, 'bits'), memory.addressOf(validity))
   }
 }
 

@@ -1,6 +1,7 @@
 /** What runs in a worker thread: receives tasks, one at a time, and answers each with its result or its error. */
 import { parentPort, workerData } from 'node:worker_threads'
 import { type ArenaHandle, attachArena } from '../memory/arena.ts'
+import { fromMessage, type Message, toMessage } from './arenaViews.ts'
 import { HANDLERS } from './handlers.ts'
 import { type Handlers, runTask } from './runTask.ts'
 import { transferablesOf } from './transferables.ts'
@@ -27,8 +28,8 @@ const handlers: Promise<Handlers> =
 // should it fail to load, the first task says so
 handlers.catch(() => undefined)
 
-parentPort?.on('message', (task: Task) => {
-  void answer(task)
+parentPort?.on('message', (message: Message) => {
+  void answer(fromMessage(message, context.arena) as Task) // what threadWorker.ts sends
 })
 
 async function answer(task: Task): Promise<void> {
@@ -36,11 +37,12 @@ async function answer(task: Task): Promise<void> {
     const value = await runTask(task, await handlers, context)
     post({ ok: true, value }, transferablesOf(value))
   } catch (error) {
-    parentPort?.postMessage({ ok: false, error: errorToWire(error) } satisfies Answer)
+    post({ ok: false, error: errorToWire(error) }, [])
   }
 }
 
-function post(message: Answer, transfer: ArrayBuffer[]): void {
+function post(answer: Answer, transfer: ArrayBuffer[]): void {
+  const message = toMessage(answer, context.arena)
   try {
     parentPort?.postMessage(message, transfer)
   } catch (error) {

@@ -8,6 +8,7 @@ import { pathToFileURL } from 'node:url'
 import { Worker } from 'node:worker_threads'
 import { PlanError, TaskError } from '../../core/errors.ts'
 import type { SharedArena } from '../memory/arena.ts'
+import { fromMessage, type Message, toMessage } from './arenaViews.ts'
 import type { Answer, ThreadData } from './threadMain.ts'
 import { wireToError } from './wire.ts'
 import type { Runner, Task, WorkerEvents } from './worker.ts'
@@ -40,7 +41,7 @@ export class ThreadWorker implements Runner {
         this.thread ??= this.start()
         this.running = { task, resolve, reject }
         this.thread.ref()
-        this.thread.postMessage(task)
+        this.thread.postMessage(toMessage(task, this.arena))
       } catch (error) {
         // what cannot be cloned, or no thread to be had
         this.settle()
@@ -70,9 +71,10 @@ export class ThreadWorker implements Runner {
     const thread = new Worker(threadMain(), { workerData: data, execArgv: [], name: `distarray worker ${this.worker}` })
     const { threadId } = thread // -1 once it has ended
     let failure: unknown
-    thread.on('message', (answer: Answer) => {
+    thread.on('message', (message: Message) => {
       if (this.thread !== thread) return // too late: it is being ended
       const running = this.settle()
+      const answer = fromMessage(message, this.arena) as Answer // what threadMain.ts sends
       if (answer.ok) running?.resolve(answer.value)
       else running?.reject(wireToError(answer.error))
     })

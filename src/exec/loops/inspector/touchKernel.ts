@@ -73,6 +73,7 @@ export function touchKernel(slice: SubscriptSlice, inputs: LoopInputs, space: It
     buffered: new Map(),
     copies: new Map(),
     scratch: 0,
+    addresses: 'i32' as const,
     owns: () => false,
   }
   const listing: LoopInputs = { ...inputs, accumulators: new Map([[TOUCHES, 'sum']]) }

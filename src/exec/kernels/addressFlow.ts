@@ -1,0 +1,158 @@
+/**
+ * Which values of a kernel are addresses, and which are distances that addresses move by, found from where addresses
+ * come in: marked parameters and imported numbers, and what is loaded from memory as an address.
+ *
+ *     address     one that comes in, or an address and a number of bytes; a local that is given one anywhere
+ *     stride      an imported number of elements between rows, what it is multiplied by, sums with it
+ */
+import { Bug } from '../../core/errors.ts'
+import type { Node, ReadModule } from './wasmReader.ts'
+
+export class AddressFlow {
+  /** Instructions whose value nothing takes, those inside of blocks included. */
+  readonly roots: readonly Node[]
+  /** Locals that may be distances of 64 bits. */
+  readonly distances: Set<number> = new Set()
+  readonly #operands = new Map<Node, readonly Node[]>()
+  readonly #module: ReadModule
+  readonly #addresses: Set<number>
+  readonly #strides = new Set<number>()
+  #known = new Map<Node, boolean>()
+
+  constructor(module: ReadModule) {
+    this.#module = module
+    this.#addresses = new Set(module.addresses.parameters)
+    const roots: Node[] = []
+    this.#link(module.body, roots)
+    this.roots = roots
+    const sets = [...this.#operands.keys()].filter((node) => node.kind === 'local' && node.name !== 'local.get')
+    this.#spread(sets)
+    const first = module.parameters.length
+    for (const [i, type] of module.locals.entries()) if (type === 'i32' && !this.#addresses.has(first + i)) this.distances.add(first + i)
+    this.#keepStrides(sets)
+  }
+
+  /** What an instruction takes, in order: what stands below it, and what was left before. */
+  operandsOf(node: Node): readonly Node[] {
+    return this.#operands.get(node) ?? []
+  }
+
+  /** Whether a local has 64 bits. */
+  isWide(local: number): boolean {
+    return this.#addresses.has(local) || this.distances.has(local)
+  }
+
+  isAddress(node: Node): boolean {
+    let known = this.#known.get(node)
+    if (known === undefined) this.#known.set(node, (known = this.#makesAddress(node)))
+    return known
+  }
+
+  /** The bytes from one address to another. */
+  isBetweenAddresses(node: Node): boolean {
+    return isNamed(node, 'i32.sub') && this.operandsOf(node).every((operand) => this.isAddress(operand))
+  }
+
+  /** A number of elements, or bytes, that lie between rows, and sums with it. */
+  isStride(node: Node): boolean {
+    switch (node.kind) {
+      case 'global':
+        return this.#module.addresses.strides.includes(node.index)
+      case 'local':
+        return this.#strides.has(node.index)
+      case 'plain': {
+        const operands = this.operandsOf(node)
+        if (node.name === 'i32.shl') return operands[0] !== undefined && this.isStride(operands[0]) && isNamed(operands[1], 'i32.const')
+        return /^i32\.(add|sub|mul)$/.test(node.name) && operands.some((operand) => this.isStride(operand))
+      }
+      default:
+        return false
+    }
+  }
+
+  /** Elements that a shift makes bytes, and sums with them. */
+  isShifted(node: Node): boolean {
+    const operands = this.operandsOf(node)
+    if (isNamed(node, 'i32.shl')) return isNamed(operands[1], 'i32.const')
+    return (isNamed(node, 'i32.add') || isNamed(node, 'i32.sub')) && operands.some((one) => this.isShifted(one) || this.isStride(one))
+  }
+
+  #makesAddress(node: Node): boolean {
+    const [first, second] = this.operandsOf(node).map((operand) => this.isAddress(operand))
+    if (node.kind === 'local') return node.name !== 'local.set' && this.#addresses.has(node.index)
+    if (node.kind === 'global') return this.#module.addresses.globals.includes(node.index)
+    if (node.kind !== 'plain') return false
+    switch (node.name) {
+      case 'i32.load':
+        return isAddressAccess(node)
+      case 'i32.add':
+        if (first === true && second === true) throw new Bug('A kernel adds two addresses.')
+        return first === true || second === true
+      case 'i32.sub':
+        if (first !== true && second === true) throw new Bug('A kernel takes an address from a number.')
+        return first === true && second !== true
+      case 'select':
+        return first === true || second === true
+      default:
+        return false
+    }
+  }
+
+  /** Locals that are given addresses hold addresses. */
+  #spread(sets: readonly Node[]): void {
+    for (let grows = true; grows; ) {
+      grows = false
+      this.#known = new Map()
+      for (const node of sets) {
+        const [value] = this.operandsOf(node)
+        if (node.kind !== 'local' || value === undefined || this.#addresses.has(node.index) || !this.isAddress(value)) continue
+        if (node.index < this.#module.parameters.length) throw new Bug('A kernel keeps an address where a number came.')
+        this.#addresses.add(node.index)
+        grows = true
+      }
+    }
+    this.#known = new Map()
+  }
+
+  /** Locals that are given strides only hold strides. */
+  #keepStrides(sets: readonly Node[]): void {
+    for (const node of sets) if (node.kind === 'local' && !this.#addresses.has(node.index)) this.#strides.add(node.index)
+    for (let shrinks = true; shrinks; ) {
+      shrinks = false
+      for (const node of sets) {
+        const [value] = this.operandsOf(node)
+        if (node.kind !== 'local' || !this.#strides.has(node.index) || (value !== undefined && this.isStride(value))) continue
+        this.#strides.delete(node.index)
+        shrinks = true
+      }
+    }
+  }
+
+  /** Finds what was left before for the instructions that miss something below them; each is taken once. */
+  #link(nodes: readonly Node[], roots: Node[]): void {
+    const left: Node[] = []
+    const visit = (node: Node): void => {
+      for (const operand of node.operands) visit(operand)
+      const missing = Math.min(node.takes - node.operands.length, left.length)
+      this.#operands.set(node, [...left.splice(left.length - missing), ...node.operands])
+      if (node.kind === 'block' || node.kind === 'loop' || node.kind === 'if') this.#link(node.body, roots)
+      if (node.kind === 'if' && node.otherwise !== undefined) this.#link(node.otherwise, roots)
+    }
+    for (const node of nodes) {
+      visit(node)
+      if (node.gives === 1) left.push(node)
+      else roots.push(node)
+    }
+    roots.push(...left)
+  }
+}
+
+/** Whether an instruction loads or stores an address: nothing else is aligned. */
+export function isAddressAccess(node: Node): boolean {
+  if (node.kind !== 'plain' || (node.name !== 'i32.load' && node.name !== 'i32.store')) return false
+  return !node.immediates.some((immediate) => immediate.startsWith('align='))
+}
+
+function isNamed(node: Node | undefined, name: string): boolean {
+  return node?.kind === 'plain' && node.name === name
+}
