@@ -43,6 +43,18 @@ test('a turn that waits for the one before costs what it waits for', () => {
   expect(ns(own)).toBe(ns(free))
 })
 
+test('of a sum and an update that run side by side the longer one counts, and some of the other', () => {
+  const step = ([i]: number[], { a, b }: { a: A; b: A }) => {
+    let sum = 0
+    for (let k = 0; k < 100; k++) sum += a.get(i!, k)
+    for (let k = 0; k < 100; k++) b.set(i!, k, sum)
+  }
+  const how = { extents: [1000], shape: [1000, 100] }
+  const [one, other] = [ns(step, how), ns(step, { ...how, kernel: { ...SCALAR, isOverlapped: true } })]
+  expect(other).toBeLessThan(0.95 * one)
+  expect(other).toBeGreaterThan(0.5 * one)
+})
+
 test('inner loops cost as often as they turn, also where their end moves with a key', () => {
   const turns = (n: number) =>
     ns(([i]: number[], { a, b }: { a: A; b: A }) => {

@@ -165,4 +165,6 @@ export interface LoopFate {
   readonly lanes: number
   /** Whether the loops inside are computed in the same lanes. */
   readonly nested?: boolean
+  /** Whether it runs beside the update of the iteration before, the last loop of the body. */
+  readonly isBeside?: boolean
 }

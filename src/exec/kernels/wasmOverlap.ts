@@ -54,7 +54,7 @@ export function overlappedBody(w: KernelWriter, body: readonly Stmt[], next: Nex
   const place = placeText(sum.span)
   const at = w.loops.findIndex((fate) => fate.place === place)
   const fate = w.loops[at]
-  if (fate !== undefined) w.loops[at] = { ...fate, text: `${fate.text}, beside the update of the iteration before` }
+  if (fate !== undefined) w.loops[at] = { ...fate, text: `${fate.text}, beside the update of the iteration before`, isBeside: true }
   return [begin, I.loop, I.block(), steady, I.br(1), OP.end, OP.end, end]
 }
 

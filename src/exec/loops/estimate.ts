@@ -38,7 +38,9 @@ function costedKernel(wasm: EstimatedLoop['wasm']): CostedKernel {
   if (wasm === undefined || 'because' in wasm) return { target: 'js', lanes: 1, nested: false, inner: new Map() }
   const iterations = wasm.loops.find(({ place }) => place === undefined)
   const inner = wasm.loops.flatMap(({ place, lanes }) => (place === undefined ? [] : [[place, lanes] as const]))
-  return { target: wasm.target, lanes: iterations?.lanes ?? 1, nested: iterations?.nested === true, inner: new Map(inner) }
+  const isOverlapped = wasm.loops.some(({ isBeside }) => isBeside === true)
+  const { lanes = 1, nested = false } = iterations ?? {}
+  return { target: wasm.target, lanes, nested, isOverlapped, inner: new Map(inner) }
 }
 
 function costedArray(inputs: LoopInputs, name: string): CostedArray | undefined {
