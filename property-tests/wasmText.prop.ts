@@ -106,7 +106,8 @@ test('the text of kernels over columns is assembled to their code', () => {
     }),
     RUN,
   )
-  expect(modules).toBeGreaterThan(RUN.numRuns)
+  // two of each pair of functions, where both are compiled
+  expect(modules).toBeGreaterThan(0.5 * RUN.numRuns)
 })
 
 function functionOf(ir: FunctionIr): UserFunction {

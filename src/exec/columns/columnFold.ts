@@ -6,19 +6,22 @@ import type { ColumnRun, Selected } from './columnRun.ts'
 export async function foldColumns(run: ColumnRun, kind: FoldKind): Promise<Folded | undefined> {
   const { shape, rows } = run.program
   if (kind !== 'count' && !(shape.scalar && isNumber(run))) return undefined
-  const evenAll = kind === 'min' || kind === 'max' || (kind === 'sum' && run.isBig)
+  if (kind === 'sum' && !run.isBig) {
+    const found = await run.sum()
+    return found === undefined ? undefined : { value: found.sum, count: found.total }
+  }
+  const evenAll = kind === 'min' || kind === 'max' || kind === 'sum'
   const selected = await run.select({ skipsNulls: kind !== 'count', evenAll })
   if (selected === undefined) return undefined
   const count = selected === 'all' ? rows : selected.total
   if (kind === 'count') return { value: count, count }
   // of no bigints the sum is one all the same: elements decide that
-  if (count === 0) return run.isBig ? undefined : { value: kind === 'sum' ? 0 : undefined, count }
+  if (count === 0) return run.isBig ? undefined : { value: undefined, count }
   const value = await foldedValue(run, kind, selected)
   return value === undefined ? undefined : { value, count }
 }
 
 async function foldedValue(run: ColumnRun, kind: 'sum' | 'min' | 'max', selected: Selected | 'all'): Promise<number | bigint | undefined> {
-  if (kind === 'sum' && !run.isBig) return await run.sum(selected)
   if (selected === 'all') return undefined
   return kind === 'sum' ? await run.bigSum(selected) : await run.extreme(kind, selected)
 }

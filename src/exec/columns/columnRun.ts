@@ -1,8 +1,8 @@
 /**
- * Runs a column program on all workers, in one pass over the rows or two:
+ * Runs a column program on all workers: a sum in one pass over the rows, selected or not; all else in one or two,
  *
  *     1  select     only where rows may be dropped: a bit a row, and counts of blocks, which give every row its place
- *     2  a sum, a reduction, or columns that are to stay
+ *     2  a reduction, or columns that are to stay
  *
  * Workers claim units of 16 blocks, of 4 where there are few. Everything lies in the arena and is freed at the end, but for the result.
  */
@@ -74,24 +74,40 @@ export class ColumnRun {
     for (const offset of this.held.splice(0)) this.services.arena.free(offset)
   }
 
-  /** The rows that are kept; 'all' when none can be dropped (unless `evenAll`), undefined when a column cannot be reached. */
-  async select(options: { readonly skipsNulls: boolean; readonly evenAll?: boolean }): Promise<Selected | 'all' | undefined> {
+  /** Kernels that select one after another, none where no row can be dropped (unless `evenAll`); undefined when a column cannot be reached. */
+  private selects(options: {
+    readonly skipsNulls: boolean
+    readonly evenAll?: boolean
+  }): { readonly selects: readonly BoundKernel[]; readonly bitmap: number; readonly counts: number } | undefined {
     const { element, kernelColumns, steps, shape, rows } = this.program
     const { keySet } = this
     const drops = shape.filters || (options.skipsNulls && shape.outputs[0]?.nullable === true)
-    if (!drops && options.evenAll !== true && keySet === undefined) return 'all'
+    if (!drops && options.evenAll !== true && keySet === undefined) return { selects: [], bitmap: 0, counts: 0 }
     const bitmap = this.allocate(4 * Math.ceil(rows / 32))
     const counts = this.allocate(4 * (this.blocks + 1))
-    if (drops || keySet === undefined) {
-      const kernel = this.bound(compiledKernel(selectKernel, element, kernelColumns, steps, options), { bitmap, counts })
-      if (kernel === undefined) return undefined
-      await this.together({ kind: 'blocks', kernel }, this.units(rows), [])
-    }
-    if (keySet !== undefined) {
-      const kernel = this.boundSet(keySet, { bitmap, counts, narrows: drops })
-      if (kernel === undefined) return undefined
-      await this.together({ kind: 'blocks', kernel }, this.units(rows), [])
-    }
+    const filters =
+      drops || keySet === undefined
+        ? [this.bound(compiledKernel(selectKernel, element, kernelColumns, steps, options), { bitmap, counts })]
+        : []
+    const sets = keySet === undefined ? [] : [this.boundSet(keySet, { bitmap, counts, narrows: drops })]
+    const selects = [...filters, ...sets].filter((kernel) => kernel !== undefined)
+    return selects.length < filters.length + sets.length ? undefined : { selects, bitmap, counts }
+  }
+
+  /** A frame that all workers share: nothing in it changes from block to block. */
+  private frameOf({ frame }: BoundKernel): number {
+    const address = this.allocate(8 * frame.length)
+    ;(this.services.arena.view('f64', address, frame.length) as Float64Array).set(frame)
+    return address
+  }
+
+  /** The rows that are kept; 'all' when none can be dropped (unless `evenAll`), undefined when a column cannot be reached. */
+  async select(options: { readonly skipsNulls: boolean; readonly evenAll?: boolean }): Promise<Selected | 'all' | undefined> {
+    const kernels = this.selects(options)
+    if (kernels === undefined) return undefined
+    const { selects, bitmap, counts } = kernels
+    if (selects.length === 0) return 'all'
+    for (const kernel of selects) await this.together({ kind: 'blocks', kernel }, this.units(this.program.rows), [])
     // counts become what lies before each block
     const words = this.services.arena.view('i32', counts, this.blocks + 1)
     let total = 0
@@ -103,23 +119,33 @@ export class ColumnRun {
     return { bitmap, prefix: counts, total }
   }
 
-  /** The sum by the fixed tree; undefined when a column cannot be reached. */
-  async sum(selected: Selected | 'all'): Promise<number | undefined> {
-    const total = selected === 'all' ? this.program.rows : selected.total
-    if (total === 0) return 0
-    const values = this.values(selected)
+  /** The sum by the fixed tree of the rows that are kept, and how many; undefined when a column cannot be reached. */
+  async sum(): Promise<{ readonly sum: number; readonly total: number } | undefined> {
+    const { rows } = this.program
+    const sums = this.allocate(8 * Math.ceil(rows / CHUNK))
+    const kernels = this.selects({ skipsNulls: true })
+    if (kernels === undefined) return undefined
+    const { selects, bitmap, counts } = kernels
+    const values = this.values(selects.length === 0 ? undefined : bitmap)
     if (values === undefined) return undefined
-    const chunks = Math.ceil(total / CHUNK)
-    const sums = this.allocate(8 * chunks)
-    const selection = selected === 'all' ? {} : { selection: selected }
-    await this.together({ kind: 'sum', values, sums, ...selection }, this.units(total), [selected === 'all' ? 'sum4' : 'sum'])
-    const parts = Array.from(this.services.arena.view('f64', sums, chunks) as Float64Array)
-    return combinePairwise(parts, (a, b) => a + b) ?? 0
+    let total = rows
+    if (selects.length === 0) await this.together({ kind: 'sum', values, sums }, this.units(rows), ['sum4'])
+    else {
+      const units = this.units(rows)
+      const prefix = this.allocate(4 * (this.blocks + 1))
+      const placed = this.allocate(4 * units)
+      const framed = selects.map((kernel) => ({ kernel, frame: this.frameOf(kernel) }))
+      const work = { selects: framed, counts, placed, selection: { bitmap, prefix }, values, sums }
+      await this.together({ kind: 'selectedSum', ...work }, 2 * units, ['sum'])
+      total = this.services.arena.view('i32', prefix + 4 * this.blocks, 1)[0] as number
+    }
+    const parts = Array.from(this.services.arena.view('f64', sums, Math.ceil(total / CHUNK)) as Float64Array)
+    return { sum: combinePairwise(parts, (a, b) => a + b) ?? 0, total }
   }
 
   /** `Math.min` or `Math.max` of the selected values, of which there are some; undefined when a column cannot be reached. */
   async extreme(which: 'min' | 'max', selection: Selected): Promise<number | bigint | undefined> {
-    const values = this.values(selection)
+    const values = this.values(selection.bitmap)
     if (values === undefined) return undefined
     const fold = which === 'min' ? 'least' : 'most'
     const found = await this.reduced(this.isBig ? `${fold}64` : fold, values, selection)
@@ -131,7 +157,7 @@ export class ColumnRun {
 
   /** The exact sum of the selected 64-bit integers, of which there are some; undefined when a column cannot be reached. */
   async bigSum(selection: Selected): Promise<bigint | undefined> {
-    const values = this.values(selection)
+    const values = this.values(selection.bitmap)
     if (values === undefined) return undefined
     return (await this.reduced('sum64', values, selection)).reduce<bigint>((a, b) => a + BigInt(b), 0n)
   }
@@ -148,17 +174,16 @@ export class ColumnRun {
   }
 
   /** The program's one output: doubles, or the 64-bit integers of a column. */
-  private values(selected: Selected | 'all'): Values | undefined {
+  private values(bitmap: number | undefined): Values | undefined {
     const [output] = this.program.shape.outputs
     if (output?.kind === 'column' && (this.isBig || this.program.columns[output.column]?.type.kind === 'f64')) {
       const address = addressOf(this.program.columns[output.column]?.values, this.services.arena)
       return address === undefined ? undefined : { address }
     }
     const { element, kernelColumns, steps } = this.program
-    const options = { outputs: [output?.name ?? 'value'], asDoubles: true, sparse: selected !== 'all' }
+    const options = { outputs: [output?.name ?? 'value'], asDoubles: true, sparse: bitmap !== undefined }
     const kernel = compiledKernel(valuesKernel, element, kernelColumns, steps, options)
-    const places = selected === 'all' ? {} : { bitmap: selected.bitmap }
-    const bound = this.bound(kernel, places)
+    const bound = this.bound(kernel, bitmap === undefined ? {} : { bitmap })
     return bound === undefined ? undefined : { kernel: bound }
   }
 

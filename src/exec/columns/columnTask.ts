@@ -2,7 +2,8 @@
  * A worker's part of a column program: it claims units of rows until none is left and runs kernels over them.
  *
  *     blocks     a kernel over blocks of rows: it selects, or puts values where they are to stay
- *     sum        values of selected rows added by the fixed tree: a unit is some chunks of selected values
+ *     sum        values of all rows added by the fixed tree: a unit is some chunks
+ *     selectedSum   the same of selected rows, which it selects: see `selectedSum.ts`
  *     reduce     the least or the most of the selected values, or the sum of integers: in any order
  *     compact    values of selected rows end to end
  *     ends, texts   the same of text, in two passes: see `textTask.ts`
@@ -13,9 +14,9 @@
 import { CHUNK } from '../../core/fixedTree.ts'
 import { FOLD_STATE, FOLD_STATE_BYTES, type FoldName } from '../kernels/foldKernels.ts'
 import { BLOCK_ROWS } from '../kernels/wasmColumns.ts'
-import { addressAt, putAddress } from '../memory/addressWords.ts'
+import { putAddress } from '../memory/addressWords.ts'
 import type { TaskHandler, WorkerContext } from '../workers/worker.ts'
-import { rowAfter } from './bitmap.ts'
+import { type SelectedSum, type SelectedSumPart, selectedSumPart } from './selectedSum.ts'
 import { type CompactedText, textBytes, textEnds } from './textTask.ts'
 
 /** A compiled kernel as it travels. */
@@ -56,7 +57,8 @@ export type Reduction = 'least' | 'most' | 'least64' | 'most64' | 'sum64'
 
 export type ColumnWork =
   | { readonly kind: 'blocks'; readonly kernel: BoundKernel }
-  | { readonly kind: 'sum'; readonly values: Values; readonly selection?: Selection; readonly sums: number }
+  | { readonly kind: 'sum'; readonly values: Values; readonly sums: number }
+  | ({ readonly kind: 'selectedSum' } & SelectedSum)
   | { readonly kind: 'reduce'; readonly which: Reduction; readonly values: Values; readonly selection: Selection }
   | { readonly kind: 'compact'; readonly kernel?: BoundKernel; readonly columns: readonly Compacted[]; readonly selection: Selection }
   | { readonly kind: 'ends' | 'texts'; readonly columns: readonly CompactedText[]; readonly selection: Selection }
@@ -170,8 +172,10 @@ class ColumnWorker {
         this.eachBlock(unit, (from, to) => this.kernel(this.frame, from, to))
         break
       case 'sum':
-        if (work.selection === undefined) this.sumAll(unit, work.values, work.sums)
-        else this.sumSelected(unit, work.values, work.selection, work.sums)
+        this.sumAll(unit, work.values, work.sums)
+        break
+      case 'selectedSum':
+        selectedSumPart(work, this.partOf(work), unit)
         break
       case 'reduce':
         this.eachBlock(unit, (from, to) => {
@@ -229,31 +233,20 @@ class ColumnWorker {
     }
   }
 
-  private sumSelected(unit: number, values: Values, { bitmap, prefix }: Selection, sums: number): void {
-    const { arena } = this.context
-    const { rows, scratch } = this.task
-    const blocks = Math.ceil(rows / BLOCK_ROWS)
-    const before = arena.view('i32', prefix, blocks + 1) as Int32Array
-    const words = arena.view('u32', bitmap, Math.ceil(rows / 32)) as Uint32Array
-    let at = unit * this.task.unitRows
-    const end = Math.min(at + this.task.unitRows, before[blocks] as number)
-    const { value, words: state } = this.state()
-    value[0] = 0
-    state[FOLD_STATE.filled / 4] = 0
-    putAddress(state, FOLD_STATE.out / 4, sums + 8 * (at / CHUNK))
-    for (let block = blockOf(before, at); at < end; block++) {
-      const first = block * BLOCK_ROWS
-      const inBlock = (before[block + 1] as number) - at // block < blocks while values are missing
-      if (inBlock === 0) continue
-      const taken = Math.min(inBlock, end - at)
-      const skipped = at - (before[block] as number)
-      const from = skipped === 0 ? first : rowAfter(words, first, skipped)
-      const to = taken === inBlock ? Math.min(first + BLOCK_ROWS, rows) : rowAfter(words, first, skipped + taken)
-      this.fold('sum')(this.valuesOf(values, from, to), bitmap, from, to, scratch)
-      at += taken
+  /** What adding selected values asks of a worker. */
+  private partOf({ selects, values, selection }: SelectedSum): SelectedSumPart {
+    const { context, task } = this
+    const runs = selects.map(({ kernel, frame }) => [instance(kernel, context), frame] as const)
+    return {
+      context,
+      rows: task.rows,
+      unitRows: task.unitRows,
+      state: this.state(),
+      select: (from, to) => {
+        for (const [run, frame] of runs) run(frame, from, to)
+      },
+      add: (from, to) => this.fold('sum')(this.valuesOf(values, from, to), selection.bitmap, from, to, task.scratch),
     }
-    // the last chunk of all may not be whole
-    if (state[FOLD_STATE.filled / 4] !== 0) arena.view('f64', addressAt(state, FOLD_STATE.out / 4), 1)[0] = value[0] as number
   }
 
   private compact(unit: number, columns: readonly Compacted[], { bitmap, prefix }: Selection): void {
@@ -322,18 +315,6 @@ const COMPACT = ['compact1', 'compact2', 'compact4', 'compact8'] as const
 /** The fold that puts values of this size end to end. */
 export function compactFold({ log2Bytes }: { readonly log2Bytes: number }): FoldName {
   return COMPACT[log2Bytes] ?? 'compact8'
-}
-
-/** The block of the value that has `at` before it. */
-function blockOf(before: Int32Array, at: number): number {
-  let low = 0
-  let high = before.length - 1
-  while (high - low > 1) {
-    const middle = (low + high) >> 1
-    if ((before[middle] as number) <= at) low = middle
-    else high = middle
-  }
-  return low
 }
 
 const KEPT_INSTANCES = 256
