@@ -7,6 +7,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { DistArray } from '../src/index.ts'
 import { Session } from '../src/session.ts'
 import { announcedRun } from './lawRuns.ts'
+import { treeSum } from './reference.ts'
 
 const RUN = announcedRun('selectedSums.prop.ts')
 /** Of a chunk of the tree, and of a block of rows. */
@@ -97,12 +98,4 @@ function rowsOf({ stretches, seed, nulls }: Case): { readonly keep: Int32Array; 
     }
   }
   return { keep, value }
-}
-
-/** Chunks from left to right, then neighbours by pairs. */
-function treeSum(values: readonly number[]): number {
-  let sums: number[] = []
-  for (let i = 0; i < values.length; i += CHUNK) sums.push(values.slice(i, i + CHUNK).reduce((a, b) => a + b, 0))
-  while (sums.length > 1) sums = sums.flatMap((sum, i) => (i % 2 === 1 ? [] : [i + 1 < sums.length ? sum + (sums[i + 1] ?? 0) : sum]))
-  return sums[0] ?? 0
 }
