@@ -122,5 +122,5 @@ async function ask(name: string, body: Case['body'], plain: Case['plain']): Prom
 
 /** Elements of i64 arrays are bigints. */
 function bigints(): DistArray<bigint, readonly [number]> {
-  return session.zeros([ROWS], { dtype: 'i64' }) as unknown as DistArray<bigint, readonly [number]>
+  return session.fill([ROWS], 0n, { dtype: 'i64' })
 }
