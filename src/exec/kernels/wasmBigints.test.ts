@@ -52,10 +52,12 @@ test('bigints from turn to turn: a sum, whose bounds do not settle, is stored', 
   expect(await b.at(3)).toBe(6n)
 })
 
+const LEAVES =
+  'a bigint that may leave 64 bits is compared, divided, shifted to the right or made a number, before BigInt.asIntN(64, …) or BigInt.asUintN(64, …) brings it back'
 const REFUSED: readonly (readonly [string, string, (key: readonly [number], env: { readonly a: Big }) => void])[] = [
   [
     'a comparison of what may leave 64 bits',
-    'a bigint that may leave 64 bits is compared, divided, shifted to the right or made a number, before BigInt.asIntN(64, …) or BigInt.asUintN(64, …) brings it back',
+    LEAVES,
     ([i], { a }) => {
       if (a.get(i) + 1n > 5n) a.set(i, 0n)
     },
@@ -76,6 +78,7 @@ const REFUSED: readonly (readonly [string, string, (key: readonly [number], env:
       if (BigInt.asUintN(64, a.get(i)) > a.get(0)) a.set(i, 0n)
     },
   ],
+  ['the quotient of the least i64 and -1n', LEAVES, ([i], { a }) => a.set(i, a.get(i) / -1n > 0n ? 1n : 0n)],
   [
     'a shift that may need any number of bits',
     'it may shift a bigint to the left by more than 128 bits',
