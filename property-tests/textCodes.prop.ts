@@ -17,10 +17,12 @@ const drawn = fc.record({
   length: fc.oneof(
     { weight: 12, arbitrary: fc.integer({ min: 1, max: 300 }) },
     { weight: 4, arbitrary: fc.integer({ min: 2_000, max: 2_600 }) },
-    { weight: 1, arbitrary: fc.integer({ min: 65_530, max: 70_000 }) },
+    { weight: 2, arbitrary: fc.integer({ min: 65_530, max: 70_000 }) },
   ),
   /** About so many texts; with the last, each row has another. */
   texts: fc.constantFrom(1, 3, 20, 255, 256, 257, 300, 2 ** 17),
+  /** Whether there are only few of them before the rows that are coded next. */
+  late: fc.boolean(),
   nulls: fc.constantFrom(0, 0, 1, 2, 5),
   prefix: fc.constantFrom('', 'ž', 'a longer text '),
 })
@@ -28,9 +30,13 @@ const drawn = fc.record({
 test('a text has one code, and a code one text', () => {
   const reached = { none: 0, bytes: 0, wide: 0, nulls: 0 }
   fc.assert(
-    fc.property(drawn, ({ length, texts, nulls, prefix }) => {
+    fc.property(drawn, ({ length, texts, late, nulls, prefix }) => {
       const at = (i: number): string | null =>
-        nulls > 0 && i % nulls === 0 ? null : `${prefix}${(Math.imul(i, 0x9e3779b1) >>> 5) % texts}`.slice(texts === 1 ? length : 0)
+        nulls > 0 && i % nulls === 0
+          ? null
+          : `${prefix}${(Math.imul(i, 0x9e3779b1) >>> 5) % (late && i < 65_536 ? Math.min(texts, 200) : texts)}`.slice(
+              texts === 1 ? length : 0,
+            )
       const values = Array.from({ length }, (_, i) => at(i))
       const column = shareColumn(columnFromValues(values, { kind: 'utf8' }), arena, 'law')
       const held = arena.usedBytes

@@ -144,6 +144,24 @@ test('explain says how groups are found, and what runs below them', () => {
   ])
 })
 
+test('codes of a stored table come when a groupBy wants them, and only where there is room', async () => {
+  await using small = await Session.start({ workers: 1, memory: '4MB', progress: false })
+  const stored = small.fromColumns({ price, name: name as string[] }).materialize()
+  const groups = stored.groupBy((r) => r.name).count()
+  const found = () => groups.explain({ verbose: true }).split('\nGroups\n')[1]?.trim().split('\n')[0]
+  const counts = [0, 1, 2, 3].map((row) => ({ key: name[row], count: name.filter((one) => one === name[row]).length }))
+  expect(await stored.filter((r) => r.name === 'b').count()).toBe(counts.find(({ key }) => key === 'b')?.count)
+  expect(found()).toBe('by hash, or by codes of name once there are any')
+  const large = small.zeros([300_000])
+  await large.set([0], 1)
+  expect(await groups.collect()).toEqual(counts)
+  expect(found()).toBe('by hash, or by codes of name once there are any')
+  await large.release()
+  expect(await groups.collect()).toEqual(counts)
+  expect(found()).toBe('by direct index over 4 places, by codes of name')
+  await stored.release()
+})
+
 test('keys computed as integers are doubles in the result, as they are of any other chain', async () => {
   const [least, days] = [4, Array.from({ length: N }, (_, i) => (i % 11 === 3 ? null : i % 7))]
   const groups = session

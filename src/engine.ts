@@ -72,7 +72,7 @@ export class SessionEngine implements Engine {
 
   explain(plan: LogicalPlan, options: { readonly verbose: boolean; readonly format: 'text' | 'json' }): string {
     const { executor, store } = this.#runtime
-    const optimized = options.verbose ? optimize(plan.kind === 'Materialize' ? plan.input : plan).plan : undefined
+    const optimized = options.verbose ? optimize(store.asStored(plan.kind === 'Materialize' ? plan.input : plan)).plan : undefined
     const columns = optimized && executor.explainColumns(optimized)
     const groups = optimized && executor.explainGroups(optimized)
     const found = { ...(columns === undefined ? {} : { columns }), ...(groups === undefined ? {} : { groups }) }

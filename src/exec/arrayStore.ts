@@ -94,6 +94,14 @@ export class ArrayStore {
     return await this.use(plan, (resolved) => resolved)
   }
 
+  /** The plan with a `Stored` leaf in place of every node that has storage by now, to look at: writers are not kept away. */
+  asStored(plan: LogicalPlan): LogicalPlan {
+    return this.replaced(
+      plan,
+      this.frontier([plan]).filter((node) => this.stored(node) !== undefined),
+    )
+  }
+
   /** Runs something over the resolved plan; meanwhile its arrays are neither written nor freed. */
   async use<T>(plan: LogicalPlan, run: (resolved: LogicalPlan) => Promise<T> | T): Promise<T> {
     const { resolved, leave } = await this.enter(plan)

@@ -3,7 +3,8 @@ import type { Column } from '../core/column.ts'
 import type { ExplainedColumns, ExplainedGroups } from '../core/kernelCode.ts'
 import { fieldsOf } from '../core/schema.ts'
 import type { PhysicalPlan } from '../planner/physical/physicalPlan.ts'
-import { withCodedKeys } from './columns/codedKeys.ts'
+import { uncodedKeys, withCodedKeys } from './columns/codedKeys.ts'
+import { mayHaveCodes } from './columns/codesOnDemand.ts'
 import { type ColumnProgram, columnProgramOf, isProgram } from './columns/columnProgram.ts'
 import { addressOf } from './columns/kernelBinding.ts'
 import { programCode } from './columns/programCode.ts'
@@ -49,15 +50,25 @@ const BY_HASH = 'by hash'
 const BY_HASH_IF_FAR = 'by direct index where keys are whole numbers that lie together, else by hash'
 
 function foundBy(program: ColumnProgram): string {
+  const few = fieldNames(
+    program,
+    uncodedKeys(program).filter((column) => mayHaveCodes(column, program)),
+  )
+  if (few.length > 0) return `${BY_HASH}, or by codes of ${few.join(' and ')} once there are any`
   const coded = withCodedKeys(program)
   const key = keyOf(coded ?? program)
   if (key === undefined) return BY_HASH_IF_FAR
-  const names = fieldsOf(program.element).flatMap(({ name }, i) => (coded?.coded?.includes(program.columns[i]) === true ? [name] : []))
+  const names = fieldNames(program, coded?.coded ?? [])
   const codes = names.length === 0 ? '' : `, by codes of ${names.join(' and ')}`
   const places = directPlaces(key)
   if (places === undefined) return `${BY_HASH}${codes}`
   const most = program.shape.filters ? 'at most ' : ''
   return `by direct index over ${most}${places.toLocaleString('en')} place${places === 1 ? '' : 's'}${codes}`
+}
+
+/** Of the fields whose columns are among these. */
+function fieldNames({ element, columns }: ColumnProgram, some: readonly unknown[]): readonly string[] {
+  return fieldsOf(element).flatMap(({ name }, i) => (some.includes(columns[i]) ? [name] : []))
 }
 
 /** The key where it is columns of the table; undefined where it is computed. */

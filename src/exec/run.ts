@@ -4,8 +4,10 @@ import { TaskError } from '../core/errors.ts'
 import type { PhysicalPlan, WideOperator } from '../planner/physical/physicalPlan.ts'
 import { Blocks } from './blocks.ts'
 import { withKeys } from './columns/codedKeys.ts'
+import { textsGrouped } from './columns/codesOnDemand.ts'
 import type { CodedKeys } from './columns/columnProgram.ts'
-import { programTable } from './columns/columnTable.ts'
+import type { ColumnRun } from './columns/columnRun.ts'
+import { type ProgramTable, programTable } from './columns/columnTable.ts'
 import { overColumns } from './columns/overColumns.ts'
 import type { ExecutorOptions } from './executor.ts'
 import { asRowFailure, taskErrorOf } from './kernels/rowFailure.ts'
@@ -153,7 +155,12 @@ export class Run {
     const codedKeys = kind === 'HashAggregateExec'
     if (plan.kind !== 'PipelineExec' || (plan.steps.every(isFree) && !codedKeys)) return undefined
     const options = { ...this.options, signal: this.signal }
-    const table = await overColumns(plan, options, (run) => programTable(run, 'shared'), { codedKeys })
+    const grouped = async (run: ColumnRun): Promise<ProgramTable | undefined> => {
+      const table = await programTable(run, 'shared')
+      if (codedKeys) textsGrouped(run.program, table?.batch.length ?? 0)
+      return table
+    }
+    const table = await overColumns(plan, options, grouped, { codedKeys })
     if (table === undefined) return undefined
     const blocks = table.blocks.handedOver()
     this.blocks.add(blocks)

@@ -18,6 +18,12 @@ export function freeStorage(storage: Storage): void {
   leases.get(storage)?.free()
 }
 
+/** The lease of the storage's blocks, to which others can be added; undefined where it owns none, or none any more. */
+export function leaseOf(storage: Storage): Lease | undefined {
+  const lease = leases.get(storage)
+  return lease?.freed === false ? lease : undefined
+}
+
 function blocksOf(storage: Storage, arena: Arena): number[] {
   switch (storage.kind) {
     case 'dense':

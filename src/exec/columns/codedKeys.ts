@@ -6,6 +6,7 @@
  *     groupBy(r => r.name)       by the codes of name, then the text of each group's code
  *     groupBy(r => r.id % 10)    by integers of 32 bits, then the double of each group's
  */
+import type { Column } from '../../core/column.ts'
 import { convertColumn } from '../../core/columnConversions.ts'
 import { fieldsOf } from '../../core/schema.ts'
 import type { PhysicalPlan } from '../../planner/physical/physicalPlan.ts'
@@ -40,6 +41,18 @@ export function withCodedKeys(program: ColumnProgram): ColumnProgram | undefined
   })
   if (coded.every((part) => part === undefined)) return undefined
   return { ...program, columns, kernelColumns, shape: { ...shape, outputs }, coded }
+}
+
+/** The columns of text without codes that are keys of groups, or fields of them. */
+export function uncodedKeys({ shape, columns }: ColumnProgram): readonly Column[] {
+  const [key] = shape.hidden ?? []
+  if (key === undefined) return []
+  const parts = key.kind === 'value' ? [key.output] : key.fields.map(({ output }) => output)
+  return parts.flatMap((name) => {
+    const output = shape.outputs.find((one) => one.name === name)
+    const column = output?.kind === 'column' ? columns[output.column] : undefined
+    return column?.type.kind === 'utf8' && codesOf(column) === undefined ? [column] : []
+  })
 }
 
 /** Whether some text that the plan groups by has codes. */

@@ -5,6 +5,7 @@
  */
 import type { Column } from '../../core/column.ts'
 import { type ColumnType, type ElementType, fieldsOf, sameType, typeText } from '../../core/schema.ts'
+import type { Storage } from '../../core/storage.ts'
 import type { PhysicalPlan, Step } from '../../planner/physical/physicalPlan.ts'
 import type { KernelColumn } from '../kernels/columnWriter.ts'
 import { compiled, kernelColumns, type NotColumns, type ProgramShape, programShape } from '../kernels/wasmColumns.ts'
@@ -17,6 +18,8 @@ export type CodedKeys = readonly (Column | 'doubles' | undefined)[]
 export interface ColumnProgram {
   readonly element: ElementType
   readonly columns: readonly Column[]
+  /** What the columns lie in, where that is an array's storage. */
+  readonly storage?: Storage
   readonly kernelColumns: readonly KernelColumn[]
   readonly rows: number
   readonly steps: readonly Step[]
@@ -54,6 +57,7 @@ interface Table {
   readonly name: string
   readonly element: ElementType
   readonly columns: readonly Column[]
+  readonly storage?: Storage
   readonly rows: number
 }
 
@@ -61,7 +65,7 @@ function tableOf(plan: PhysicalPlan): Table | undefined {
   if (plan.kind === 'StoredExec') {
     const { storage, name } = plan
     if (storage.kind !== 'table' || plan.keys.kind !== 'rowNumber') return undefined
-    return { name: `StoredExec ${name}`, element: storage.element, columns: storage.columns, rows: storage.length }
+    return { name: `StoredExec ${name}`, element: storage.element, columns: storage.columns, storage, rows: storage.length }
   }
   if (plan.kind !== 'ScanExec' || plan.source.columns === undefined) return undefined
   const { source, columns } = plan
@@ -82,13 +86,13 @@ function codeKind(column: Column | undefined): Pick<KernelColumn, 'codes'> {
 }
 
 function programOver(table: Table, steps: readonly Step[], declared: ElementType): ColumnProgram | NotColumns {
-  const { element, columns, rows } = table
+  const { element, columns, storage, rows } = table
   if (element.kind === 'unknown') return no('the types of its columns are not known')
   const kinds = kernelColumns(columns).map((kind, i) => ({ ...kind, ...codeKind(columns[i]) }))
   const shape = compiled(() => programShape(element, kinds, steps))
   if ('because' in shape) return shape
   const name = [table.name, ...steps.map((step) => step.kind)].join(' -> ')
-  const program = { element, columns, kernelColumns: kinds, rows, steps, name }
+  const program = { element, columns, ...(storage === undefined ? {} : { storage }), kernelColumns: kinds, rows, steps, name }
   if (shape.hidden !== undefined) return { ...program, shape } // the wide operator above looks at the types of what there is
   const wanted = fieldsOf(declared)
   const outputs =

@@ -12,6 +12,7 @@ import type { FoldName } from '../kernels/foldKernels.ts'
 import { BLOCK_ROWS, type ColumnKernel, compiled, selectKernel, valuesKernel } from '../kernels/wasmColumns.ts'
 import type { Arena } from '../memory/arena.ts'
 import type { WorkerPool } from '../workers/worker.ts'
+import { textsRead } from './codesOnDemand.ts'
 import type { ColumnProgram } from './columnProgram.ts'
 import {
   type BoundKernel,
@@ -40,6 +41,9 @@ const MANY_BLOCKS = 64
 
 /** Units a task on the caller's thread takes before the event loop gets a turn. */
 const INLINE_UNITS = 16
+
+/** How much of a text is read to compare it with a constant. */
+const COMPARED = 1 / 8
 
 /** Rows that a program keeps, and how many. */
 export interface Selected extends Selection {
@@ -200,7 +204,10 @@ export class ColumnRun {
   }
 
   bound(kernel: ColumnKernel | undefined, places: Places): BoundKernel | undefined {
-    return kernel === undefined ? undefined : boundKernel(kernel, this.program.columns, places, this.services.arena)
+    if (kernel === undefined) return undefined
+    const { columns, rows } = this.program
+    for (const slot of kernel.slots) if (slot.kind === 'offsets') textsRead(columns[slot.column], rows * COMPARED)
+    return boundKernel(kernel, columns, places, this.services.arena)
   }
 
   /** A block that lives as long as the run. */

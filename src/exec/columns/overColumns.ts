@@ -4,6 +4,7 @@ import type { PhysicalPlan } from '../../planner/physical/physicalPlan.ts'
 import type { ExecutorOptions } from '../executor.ts'
 import { SMALL_ROWS } from '../operators/partitions.ts'
 import { withCodedKeys } from './codedKeys.ts'
+import { codesMade } from './codesOnDemand.ts'
 import { columnProgramOf, isProgram } from './columnProgram.ts'
 import { ColumnRun } from './columnRun.ts'
 import type { KeySet } from './semiJoin.ts'
@@ -17,8 +18,10 @@ export async function overColumns<T>(
   work: (run: ColumnRun) => Promise<T | undefined>,
   { keySet, codedKeys = false }: { readonly keySet?: KeySet | undefined; readonly codedKeys?: boolean } = {},
 ): Promise<T | undefined> {
-  const found = columnProgramOf(plan)
-  if (!isProgram(found) || found.rows < smallRows) return undefined
+  const known = columnProgramOf(plan)
+  if (!isProgram(known) || known.rows < smallRows) return undefined
+  const found = codesMade(known, arena, { grouped: codedKeys }) ? columnProgramOf(plan) : known
+  if (!isProgram(found)) return undefined
   const program = (codedKeys ? withCodedKeys(found) : undefined) ?? found
   let started: number | undefined
   const onStart = (): void => {

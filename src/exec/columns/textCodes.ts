@@ -65,7 +65,7 @@ function coded(column: Column, values: Uint8Array, offsets: Int32Array, arena: A
         arena.free(codes.byteOffset)
         return undefined
       }
-      if (texts.size > FEW_TEXTS && codes instanceof Uint8Array) codes = widened(codes, arena)
+      if (texts.size > FEW_TEXTS && codes instanceof Uint8Array) codes = widened(codes, from, arena)
       for (let i = 0; i < rows; i++) {
         const id = ids[i] as number // i < rows
         if (id === firsts.length) firsts.push(from + i)
@@ -82,11 +82,12 @@ function coded(column: Column, values: Uint8Array, offsets: Int32Array, arena: A
   }
 }
 
-const CODES = 'codes of a table in memory'
+const CODES = 'codes of texts'
 
-function widened(codes: Uint8Array, arena: Arena): Uint16Array {
+/** The same codes, of which so many are known, in two bytes each. */
+function widened(codes: Uint8Array, known: number, arena: Arena): Uint16Array {
   const wide = arena.view('u16', arena.reserve(2 * codes.length, CODES), codes.length) as Uint16Array
-  wide.set(codes)
+  wide.set(codes.subarray(0, known))
   arena.free(codes.byteOffset)
   return wide
 }

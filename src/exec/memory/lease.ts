@@ -11,6 +11,8 @@ import type { Arena } from './arena.ts'
 export interface Lease {
   /** Frees the blocks; a second call does nothing. */
   free(): void
+  /** Adds a block, which goes with the others from now on. */
+  add(offset: number): void
   readonly freed: boolean
 }
 
@@ -18,11 +20,15 @@ class Holding implements Lease {
   freed = false
   readonly owner: WeakRef<object>
   private readonly arena: Arena
-  private readonly offsets: readonly number[]
+  private readonly offsets: number[]
   constructor(owner: object, arena: Arena, offsets: readonly number[]) {
     this.owner = new WeakRef(owner)
     this.arena = arena
-    this.offsets = offsets
+    this.offsets = [...offsets]
+  }
+  add(offset: number): void {
+    if (this.freed) this.arena.free(offset)
+    else this.offsets.push(offset)
   }
   free(): void {
     if (this.freed) return

@@ -1,0 +1,60 @@
+/**
+ * Codes for the texts of stored tables, made when they pay: once as many texts were read without codes as the column has.
+ *
+ *     groupBy(r => r.name)      reads a text for each row that comes to it, and of all rows as soon as it begins
+ *     r.name === 'abc'          reads the length of most: an eighth of a text a row
+ *
+ * So no question takes much more than twice the time it would take without, and a program that asks nothing has none. The
+ * block they lie in goes with the table's. What changes a table makes other columns, which have no codes yet.
+ */
+import type { Column } from '../../core/column.ts'
+import { leaseOf } from '../arrays/storageBlocks.ts'
+import type { Arena } from '../memory/arena.ts'
+import { uncodedKeys } from './codedKeys.ts'
+import type { ColumnProgram } from './columnProgram.ts'
+import { codesOf, codeTexts } from './textCodes.ts'
+
+/** Texts read of a column without codes. */
+const read = new WeakMap<Column, number>()
+
+/** Columns that have too many texts for codes, or had too little memory for them when they were wanted. */
+const without = new WeakSet<Column>()
+
+/** Of the memory that is free, codes may take one part in so many. */
+const ROOM = 8
+
+/** Tells of texts that were read, of a column that may have no codes. */
+export function textsRead(column: Column | undefined, texts: number): void {
+  if (column !== undefined && codesOf(column) === undefined) read.set(column, (read.get(column) ?? 0) + texts)
+}
+
+/** Tells of the rows that a `groupBy` was given by keys that are texts. */
+export function textsGrouped(program: ColumnProgram, rows: number): void {
+  for (const column of uncodedKeys(program)) textsRead(column, rows)
+}
+
+/** Whether the column of a stored table may get codes when it is asked for more. */
+export function mayHaveCodes(column: Column, { storage }: ColumnProgram): boolean {
+  const isText = column.type.kind === 'utf8' && column.length > 0
+  return isText && storage !== undefined && codesOf(column) === undefined && !without.has(column)
+}
+
+/** Gives codes to what has been read enough, or will be by a `groupBy` above; whether there are new ones. */
+export function codesMade(program: ColumnProgram, arena: Arena, { grouped }: { readonly grouped: boolean }): boolean {
+  const keys = grouped && !program.shape.filters ? uncodedKeys(program) : []
+  let any = false
+  for (const column of new Set(program.columns)) {
+    const texts = (read.get(column) ?? 0) + (keys.includes(column) ? column.length : 0)
+    if (mayHaveCodes(column, program) && texts >= column.length) any = made(column, program, arena) || any
+  }
+  return any
+}
+
+function made(column: Column, { storage }: ColumnProgram, arena: Arena): boolean {
+  const lease = storage && leaseOf(storage)
+  if (lease === undefined || 2 * column.length * ROOM > arena.budgetBytes - arena.usedBytes) return false
+  const block = codeTexts(column, arena)
+  if (block === undefined) without.add(column)
+  else lease.add(block)
+  return block !== undefined
+}
