@@ -108,15 +108,27 @@ function takenBytes(column: Column, indices: Int32Array): { values: Uint8Array; 
   const bytes = bytesOf(column)
   const offsets = takenOffsets(old, indices, column.validity)
   const values = new Uint8Array(offsets[indices.length] ?? 0)
+  const [source, target] = [viewOf(bytes), viewOf(values)]
   for (let i = 0; i < indices.length; i++) {
-    const start = offsets[i] as number
-    const length = (offsets[i + 1] as number) - start
-    if (length === 0) continue
-    const from = old[indices[i] as number] as number // length > 0: the index is not -1
-    if (length > 24) values.set(bytes.subarray(from, from + length), start)
-    else for (let k = 0; k < length; k++) values[start + k] = bytes[from + k] as number
+    let at = offsets[i] as number
+    const end = offsets[i + 1] as number
+    if (at === end) continue
+    let from = old[indices[i] as number] as number // some bytes: the index is not -1
+    if (end - at > LONG) {
+      values.set(bytes.subarray(from, from + end - at), at)
+      continue
+    }
+    for (; at + 4 <= end; at += 4, from += 4) target.setInt32(at, source.getInt32(from, true), true)
+    for (; at < end; at++, from++) values[at] = bytes[from] as number
   }
   return { values, offsets }
+}
+
+/** More bytes are copied by a call. */
+const LONG = 48
+
+function viewOf({ buffer, byteOffset, byteLength }: Uint8Array): DataView {
+  return new DataView(buffer, byteOffset, byteLength)
 }
 
 /** The bytes of texts and of binary values; none where there is no value. */

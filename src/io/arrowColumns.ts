@@ -9,6 +9,7 @@ import type { Batch, Column } from '../core/column.ts'
 import { concatColumns } from '../core/columnConcat.ts'
 import { emptyColumn, sliceColumn, takeColumn } from '../core/columnSlices.ts'
 import type { ColumnType, ElementType } from '../core/schema.ts'
+import { fromIndices } from '../core/textIndices.ts'
 import { columnError, columnTypeOfArrow, inside, type Place } from './arrowTypes.ts'
 import { float64OfDecimals } from './decimals.ts'
 
@@ -174,7 +175,7 @@ function dictionaryColumn(data: Data, type: ColumnType, place: Place): Column {
       throw columnError(place, `row ${i} has the dictionary index ${index}, and the dictionary has ${dictionary.length} values.`)
     indices[i] = index
   }
-  return { ...takeColumn(dictionary, indices), type }
+  return fromIndices({ ...takeColumn(dictionary, indices), type }, { indices, entries: dictionary })
 }
 
 /** The bitmap from bit 0; absent when nothing is null. */

@@ -13,6 +13,7 @@ import { emptyColumn, sliceColumn } from '../core/columnSlices.ts'
 import { PlanError } from '../core/errors.ts'
 import type { ArraySource, ReadSplit, SourceSplit, TableMemory } from '../core/ports.ts'
 import { type ColumnType, type ElementType, type Field, fieldsOf, VALUE_COLUMN } from '../core/schema.ts'
+import { fromIndices, joinedIndices } from '../core/textIndices.ts'
 import { batchesOfTable } from './arrowColumns.ts'
 import { columnTypeOfArrow, elementOfArrowSchema } from './arrowTypes.ts'
 
@@ -172,7 +173,8 @@ export function sourceFromArrow(table: Table | RecordBatch, options: Pick<Memory
   const columns = element.fields.map((field, i) => {
     const parts = batches.flatMap((batch) => batch.columns[i] ?? [])
     const [first] = parts
-    return first === undefined ? emptyColumn(field.type) : parts.length === 1 ? first : concatColumns(parts, field.name)
+    if (first === undefined) return emptyColumn(field.type)
+    return parts.length === 1 ? first : fromIndices(concatColumns(parts, field.name), joinedIndices(parts))
   })
   return sourceOf('fromArrow', element, columns, whole.numRows, options)
 }

@@ -6,12 +6,14 @@
  * Codes lie in the arena beside the column, a byte a row, or two from the 257th text on; a text itself is where its first row
  * has it. Whether a column has codes follows from its texts alone. Equal bytes are equal texts.
  */
-import type { Column } from '../../core/column.ts'
+import { type Column, isValid } from '../../core/column.ts'
 import { takeColumn } from '../../core/columnSlices.ts'
 import { MemoryError } from '../../core/errors.ts'
+import type { TextIndices } from '../../core/textIndices.ts'
 import type { Arena } from '../memory/arena.ts'
 import { arenaTables } from '../operators/arenaIds.ts'
 import { GroupMemory } from '../operators/groupMemory.ts'
+import { KeyIds } from '../operators/keyIds.ts'
 
 export interface TextCodes {
   /** By row; 0 where the text is null. */
@@ -35,11 +37,12 @@ export function codesOf(column: Column | undefined): TextCodes | undefined {
   return column === undefined ? undefined : known.get(column)
 }
 
-/** Gives codes to a column of text in the arena that has few texts; the block that they lie in. */
-export function codeTexts(column: Column, arena: Arena): number | undefined {
+/** Gives codes to a column of text in the arena that has few texts, found by its indices in a dictionary where they are known; the block that they lie in. */
+export function codeTexts(column: Column, arena: Arena, indices?: TextIndices): number | undefined {
   const { type, values, offsets } = column
   if (type.kind !== 'utf8' || !(values instanceof Uint8Array) || offsets === undefined) return undefined
-  const found = coded(column, values, offsets, arena)
+  const few = indices !== undefined && indices.entries.length <= column.length
+  const found = few ? codedEntries(indices, arena) : coded(column, values, offsets, arena)
   if (found === undefined) return undefined
   known.set(column, found)
   return found.codes.byteOffset
@@ -47,7 +50,7 @@ export function codeTexts(column: Column, arena: Arena): number | undefined {
 
 function coded(column: Column, values: Uint8Array, offsets: Int32Array, arena: Arena): TextCodes | undefined {
   const { length, validity } = column
-  const most = Math.min(MOST_TEXTS, Math.max(FEW_TEXTS, Math.floor(length / ROWS_PER_TEXT)))
+  const most = mostTexts(length)
   const memory = new GroupMemory(arena)
   let codes: Uint8Array | Uint16Array | undefined
   try {
@@ -83,6 +86,39 @@ function coded(column: Column, values: Uint8Array, offsets: Int32Array, arena: A
 }
 
 const CODES = 'codes of texts'
+
+function mostTexts(rows: number): number {
+  return Math.min(MOST_TEXTS, Math.max(FEW_TEXTS, Math.floor(rows / ROWS_PER_TEXT)))
+}
+
+/** The same from the entries of a dictionary: a text is looked at once for each entry, not for each row. */
+function codedEntries({ indices, entries }: TextIndices, arena: Arena): TextCodes | undefined {
+  const ids = new KeyIds(entries.type).encode(entries)
+  const codeOfId = new Int32Array(entries.length).fill(-1)
+  const most = mostTexts(indices.length)
+  const firsts: number[] = []
+  for (let row = 0; row < indices.length; row++) {
+    const entry = indices[row] as number // row < length
+    const id = entry < 0 ? -1 : (ids[entry] as number)
+    if (id < 0 || (codeOfId[id] as number) >= 0 || !isValid(entries, entry)) continue
+    codeOfId[id] = firsts.length
+    if (firsts.push(row) > most) return undefined
+  }
+  const codeOfEntry = ids.map((id) => Math.max(0, codeOfId[id] as number)) // of a null 0
+  const wide = firsts.length > FEW_TEXTS
+  try {
+    const block = arena.reserve(indices.length * (wide ? 2 : 1), CODES)
+    const codes = arena.view(wide ? 'u16' : 'u8', block, indices.length) as Uint8Array | Uint16Array
+    for (let row = 0; row < indices.length; row++) {
+      const entry = indices[row] as number // row < length
+      codes[row] = entry < 0 ? 0 : (codeOfEntry[entry] as number)
+    }
+    return { codes, firsts: Int32Array.from(firsts) }
+  } catch (error) {
+    if (error instanceof MemoryError) return undefined // tables do without
+    throw error
+  }
+}
 
 /** The same codes, of which so many are known, in two bytes each. */
 function widened(codes: Uint8Array, known: number, arena: Arena): Uint16Array {

@@ -5,6 +5,7 @@
 import type { Column } from '../../core/column.ts'
 import { MemoryError } from '../../core/errors.ts'
 import type { PlacedColumns, TableMemory } from '../../core/ports.ts'
+import { indicesOf } from '../../core/textIndices.ts'
 import { codeTexts } from '../columns/textCodes.ts'
 import type { Arena } from './arena.ts'
 import { leaseBlocks } from './lease.ts'
@@ -40,7 +41,7 @@ function placed(columns: readonly Column[], arena: Arena, { coded }: { readonly 
         return copy
       }),
     )
-    if (coded) offsets.push(...copies.flatMap((column) => codeTexts(column, arena) ?? []))
+    if (coded) offsets.push(...copies.flatMap((column, i) => codeTexts(column, arena, indicesOf(columns[i])) ?? []))
     return { columns: copies, hold: (owner) => void leaseBlocks(owner, arena, offsets) }
   } catch (error) {
     for (const offset of offsets) arena.free(offset)
