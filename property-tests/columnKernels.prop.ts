@@ -302,3 +302,65 @@ test('groups by computed keys of computed values of filtered rows are those of t
   if (run.numRuns >= FEW_RUNS) expect(counts.coded).toBeGreaterThan(run.numRuns * 0.02)
   if (run.numRuns >= FEW_RUNS) expect(counts.integers).toBeGreaterThan(run.numRuns * 0.02)
 })
+
+const elements = fc.record({
+  table,
+  filters,
+  of: fc.oneof(
+    { weight: 3, arbitrary: fc.oneof(numberFunction, truthFunction, columnFunction) },
+    { weight: 4, arbitrary: fc.uniqueArray(fc.constantFrom(...Object.keys(COLUMN_TYPES)), { minLength: 1, maxLength: 3 }) },
+  ),
+  workers: fc.constantFrom(0, 0, 0, 0, 0, 0, 0, 0, 1, 2),
+})
+
+test('distinct elements of chains over columns are the first of equal ones', async () => {
+  const counts = { compiled: 0, filtered: 0, coded: 0, rows: 0, zeros: 0 }
+  const held = arena.usedBytes
+  await fc.assert(
+    fc.asyncProperty(elements, async ({ table, filters, of, workers }) => {
+      const pool = pools[workers] as (typeof pools)[number]
+      let inRows = false
+      const onEvent = ({ kind }: { readonly kind: string }): void => {
+        inRows ||= kind === 'progress' // of tasks over partitions
+      }
+      const executor = new Executor({ pool, arena, readSplit, lower, smallRows: 0, onEvent })
+      const fields = table.scan.element.kind === 'row' ? table.scan.element.fields : []
+      const projected = (columns: readonly string[]): LogicalPlan => ({
+        kind: 'Project',
+        input: filtered(table, filters),
+        columns,
+        element: { kind: 'row', fields: columns.flatMap((name) => fields.filter((field) => field.name === name)) },
+        keys: { kind: 'rowNumber' },
+      })
+      const input = 'body' in of ? planOf(table, filters, of) : projected(of)
+      const values =
+        'body' in of
+          ? expectedOf(table, filters, of)
+          : keptRows(table, filters).map((row) => Object.fromEntries(of.map((name) => [name, row[name]])))
+      const expected = expectedGroups(
+        values.map((value) => [value]),
+        [],
+        [],
+      ).map((group) => (group as { readonly key: readonly unknown[] }).key[0])
+      const batches = await executor.execute({ kind: 'Distinct', input, element: input.element, keys: { kind: 'rowNumber' } })
+      const actual = batches.flatMap((batch) => Array.from({ length: batch.length }, (_, i) => rowReader(batch)(i)))
+      expect(actual, `${filtersText(filters)}${'body' in of ? irListing(of) : of.join(', ')}`).toEqual(expected)
+      const compiled = !inRows
+      const plain = await executor.execute(input)
+      expect(batches[0]?.element.kind).toEqual(plain[0]?.element.kind)
+      if (expected.length > 0) expect(batches[0]?.columns.map(({ type }) => type)).toEqual(plain[0]?.columns.map(({ type }) => type))
+      if (compiled) counts.compiled++
+      if (compiled && filters.length > 0 && expected.length > 0) counts.filtered++
+      if (compiled && table.coded && !('body' in of) && of.some((name) => COLUMN_TYPES[name as keyof typeof COLUMN_TYPES] === 'utf8'))
+        counts.coded++
+      if (!('body' in of)) counts.rows++
+      if (compiled && values.some((value) => Object.values({ value, ...(value as object | null) }).some((part) => Object.is(part, -0))))
+        counts.zeros++
+      expect(arena.usedBytes).toBe(held)
+    }),
+    run,
+  )
+  console.log(`distinct over column kernels: ${JSON.stringify(counts)}`)
+  if (run.numRuns < FEW_RUNS) return
+  for (const [what, times] of Object.entries(counts)) expect(times, what).toBeGreaterThan(run.numRuns * (what === 'zeros' ? 0 : 0.01))
+})

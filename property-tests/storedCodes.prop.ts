@@ -102,6 +102,17 @@ const QUESTIONS = {
       ({ b }) => ({ key: b }),
     ),
   ],
+  texts: async (table: Table, rows: readonly Row[]) => [
+    await table
+      .map((r) => r.b)
+      .distinct()
+      .collect(),
+    [...new Set(rows.map(({ b }) => b))],
+  ],
+  pairs: async (table: Table, rows: readonly Row[]) => [
+    await table.select('b', 'a').distinct().collect(),
+    [...new Map(rows.map(({ a, b }) => [JSON.stringify([a, b]), { b, a }])).values()],
+  ],
   ofX: async (table: Table, rows: readonly Row[]) => [
     await table.filter((r) => r.a === 'x').count(),
     rows.filter(({ a }) => a === 'x').length,

@@ -8,6 +8,7 @@ import { textsGrouped } from './columns/codesOnDemand.ts'
 import type { CodedKeys } from './columns/columnProgram.ts'
 import type { ColumnRun } from './columns/columnRun.ts'
 import { type ProgramTable, programTable } from './columns/columnTable.ts'
+import { elementGroups } from './columns/elementGroups.ts'
 import { overColumns } from './columns/overColumns.ts'
 import type { ExecutorOptions } from './executor.ts'
 import { asRowFailure, taskErrorOf } from './kernels/rowFailure.ts'
@@ -216,8 +217,11 @@ export class Run {
   }
 
   private async wide(plan: Wide): Promise<Dataset> {
-    const inputs: Dataset[] = []
-    for (const input of plan.inputs)
+    const distinct = elementGroups(plan)
+    const elements = distinct && (await this.programmed(distinct.input, distinct.operator))
+    const operator = distinct === undefined || elements === undefined ? plan.operator : distinct.operator
+    const inputs: Dataset[] = elements === undefined ? [] : [elements]
+    for (const input of elements === undefined ? plan.inputs : [])
       inputs.push((await this.programmed(input, plan.operator)) ?? (await this.materialized(await this.run(input), input)))
     const name = plan.operator.kind
     const started = performance.now()
@@ -230,9 +234,10 @@ export class Run {
       return isUnknown ? [emptyBatch(plan.inputs[i]?.element ?? { kind: 'unknown' })] : all
     })
     const inline = plan.where === 'caller' || inputs.every(({ partitions }) => this.isSmall(partitions))
-    const result = await this.wideResult(plan.operator, batches, inline)
+    const result = await this.wideResult(operator, batches, inline)
     const coded = inputs[0]?.coded
-    const found = coded === undefined ? result.batches : result.batches.map((batch) => withKeys(batch, coded))
+    const texts = coded === undefined ? result.batches : result.batches.map((batch) => withKeys(batch, coded))
+    const found = distinct === undefined || elements === undefined ? texts : texts.map(distinct.elements)
     const out = plan.keys.kind === 'rowNumber' ? found.map(withoutKeys) : found
     const used = inputs.flatMap(({ blocks }) => this.blocks.keep(blocks, out))
     const rows = out.reduce((sum, batch) => sum + batch.length, 0)
