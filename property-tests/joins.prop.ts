@@ -8,6 +8,7 @@ import { sliceColumn } from '../src/core/columnSlices.ts'
 import type { UserFunction } from '../src/core/functionIr.ts'
 import type { JoinHow, LogicalPlan } from '../src/core/logicalPlan.ts'
 import type { ColumnType } from '../src/core/schema.ts'
+import { codeTexts } from '../src/exec/columns/textCodes.ts'
 import { Executor } from '../src/exec/executor.ts'
 import { joinedRows } from '../src/exec/joinRun.ts'
 import { freeColumn, shareColumn } from '../src/exec/memory/shareColumns.ts'
@@ -142,24 +143,40 @@ const isPositive: UserFunction = lowerFunction((r: { readonly x: number }) => r.
   inputs: [rowBatch(['x'], [columnFromValues([], { kind: 'f64' })], 0).element],
 }).fn
 
+const texts: typeof keys = fc
+  .record({ size: fc.constantFrom(3, 40, 300), nulls: fc.constantFrom(0, 0, 4), skip: fc.constantFrom(1, 2, 7) })
+  .map(({ size, nulls, skip }) => ({
+    type: { kind: 'utf8' },
+    at: (i) => (nulls > 0 && i % nulls === 1 ? null : ['', 'ž', 'text '][i % 3] + String((i * skip) % size)),
+  }))
+
 test('folds of semi-joins and anti-joins, with filters on both sides of the join', async () => {
   let folded = 0
+  let byCodes = 0
   await fc.assert(
     fc.asyncProperty(
-      keys,
+      fc.oneof({ weight: 6, arbitrary: keys }, { weight: 1, arbitrary: texts }),
       fc.record({
         left: fc.oneof(fc.integer({ min: 1, max: 200 }), fc.integer({ min: 4_000, max: 13_000 })),
         right: fc.nat(40),
         offset: fc.nat(60),
       }),
-      fc.record({ anti: fc.boolean(), below: fc.boolean(), above: fc.boolean(), workers: fc.constantFrom(0, 0, 0, 0, 0, 1, 2) }),
-      async ({ type, at }, { left, right, offset }, { anti, below, above, workers }) => {
+      fc.record({
+        anti: fc.boolean(),
+        below: fc.boolean(),
+        above: fc.boolean(),
+        coded: fc.boolean(),
+        workers: fc.constantFrom(0, 0, 0, 0, 0, 1, 2),
+      }),
+      async ({ type, at }, { left, right, offset }, { anti, below, above, coded, workers }) => {
         const leftKeys = Array.from({ length: left }, (_, i) => at(i))
         const rightKeys = Array.from({ length: right }, (_, i) => at(i * 3 + offset))
         const x = leftKeys.map((_, i) => ((i * 7919) % 1013) / 7 - 60)
         const leftColumns = [columnFromValues(leftKeys, type), columnFromValues(x, { kind: 'f64' })].map((column) =>
           shareColumn(column, arena, 'law'),
         )
+        const [keyColumn] = leftColumns
+        const codes = coded && keyColumn !== undefined ? codeTexts(keyColumn, arena) : undefined
         const rightColumn = columnFromValues(rightKeys, type)
         const leftBatch = rowBatch(['key', 'x'], leftColumns, left)
         const rightBatch = rowBatch(['key', 'x'], [rightColumn, columnFromValues(rightKeys.map(() => 0))], right)
@@ -208,11 +225,13 @@ test('folds of semi-joins and anti-joins, with filters on both sides of the join
           const least = await executor.fold(plan, 'min')
           if (sum === undefined || count === undefined || least === undefined) return
           folded++
+          if (codes !== undefined) byCodes++
           expect(sum).toEqual({ value: treeSum(values), count: values.length })
           expect(count.count).toBe(values.length)
           expect(least.value).toBe(values.length === 0 ? undefined : Math.min(...values))
         } finally {
           for (const column of leftColumns) freeColumn(column, arena)
+          if (codes !== undefined) arena.free(codes)
           expect(arena.usedBytes).toBe(held)
         }
       },
@@ -220,4 +239,5 @@ test('folds of semi-joins and anti-joins, with filters on both sides of the join
     LAW,
   )
   if (LAW.numRuns >= FEW_RUNS) expect(folded).toBeGreaterThan(LAW.numRuns / 4)
+  if (LAW.numRuns >= FEW_RUNS) expect(byCodes).toBeGreaterThan(LAW.numRuns / 50)
 })

@@ -7,8 +7,10 @@ import fc from 'fast-check'
 import { Subject } from 'rxjs'
 import { afterAll, expect, test } from 'vitest'
 import { count, sum } from '../src/core/aggregates.ts'
-import { DistArray, planOf } from '../src/core/distArray.ts'
+import { DistArray, engineOf, planOf } from '../src/core/distArray.ts'
 import type { LogicalPlan } from '../src/core/logicalPlan.ts'
+import type { ArraySource } from '../src/core/ports.ts'
+import { fieldsOf } from '../src/core/schema.ts'
 import type { TableStorage } from '../src/core/storage.ts'
 import { SessionEngine } from '../src/engine.ts'
 import { ArrayStore } from '../src/exec/arrayStore.ts'
@@ -55,6 +57,16 @@ function hasFew(texts: readonly (string | null)[]): boolean {
   return new Set(texts.filter((text) => text !== null)).size <= Math.max(256, Math.floor(texts.length / 8))
 }
 
+function scanOf(source: ArraySource): LogicalPlan {
+  return {
+    kind: 'Scan',
+    source,
+    columns: fieldsOf(source.element).map(({ name }) => name),
+    element: source.element,
+    keys: { kind: 'rowNumber' },
+  }
+}
+
 function groupsOf(rows: readonly Row[], key: (row: Row) => object): unknown[] {
   const groups = new Map<string, Row[]>()
   for (const row of rows) {
@@ -67,6 +79,9 @@ function groupsOf(rows: readonly Row[], key: (row: Row) => object): unknown[] {
 }
 
 const aggregates = { total: sum((r: Row) => r.n), rows: count() }
+
+const CHOSEN = ['x', 'ž', 'none', '', 'x0', 'x']
+const chosen = (table: Table) => new DistArray<{ readonly a: string }>(engineOf(table), scanOf(sourceFromRows(CHOSEN.map((a) => ({ a })))))
 
 /** The answer to each question, and what it is of the rows. */
 const QUESTIONS = {
@@ -112,6 +127,20 @@ const QUESTIONS = {
   pairs: async (table: Table, rows: readonly Row[]) => [
     await table.select('b', 'a').distinct().collect(),
     [...new Map(rows.map(({ a, b }) => [JSON.stringify([a, b]), { b, a }])).values()],
+  ],
+  semi: async (table: Table, rows: readonly Row[]) => [
+    await table
+      .join(chosen(table), 'a', { how: 'semi' })
+      .map((r) => r.n)
+      .sum(),
+    treeSum(rows.filter(({ a }) => CHOSEN.includes(a)).map(({ n }) => n)),
+  ],
+  anti: async (table: Table, rows: readonly Row[]) => [
+    await table
+      .filter((r) => r.n > 2)
+      .join(chosen(table), 'a', { how: 'anti' })
+      .count(),
+    rows.filter(({ a, n }) => n > 2 && !CHOSEN.includes(a)).length,
   ],
   ofX: async (table: Table, rows: readonly Row[]) => [
     await table.filter((r) => r.a === 'x').count(),
@@ -170,8 +199,7 @@ test('a stored table answers as its rows do, codes come when texts are read, and
         few.map((one) => (many ? { ...one, a: `${one.a}${t}` } : one)),
       ).flat()
       const source = sourceFromRows(rows)
-      const scan: LogicalPlan = { kind: 'Scan', source, columns: ['a', 'b', 'n'], element: source.element, keys: { kind: 'rowNumber' } }
-      let table = await new DistArray<Row>(engine, scan).materialize()
+      let table = await new DistArray<Row>(engine, scanOf(source)).materialize()
       const tables = [table]
       const codes = async (name: 'a' | 'b') => {
         const storage = (await store.storage(planOf(table))) as TableStorage
@@ -191,7 +219,7 @@ test('a stored table answers as its rows do, codes come when texts are read, and
           expect(actual, one.what).toEqual(expected)
           reached.asked++
           if (before !== undefined) reached.coded++
-          if (one.what === 'byA') await expectCodes('a')
+          if (one.what === 'byA' || one.what === 'semi') await expectCodes('a')
           if (one.what === 'byB') await expectCodes('b')
         } else if (one.kind === 'compare') {
           if ((await codes('a')) === undefined) reached.compared++

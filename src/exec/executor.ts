@@ -19,6 +19,7 @@ import type { ReadSplit } from '../core/ports.ts'
 import { fieldsOf } from '../core/schema.ts'
 import { mapInputs } from '../core/tree.ts'
 import type { PhysicalPlan } from '../planner/physical/physicalPlan.ts'
+import { textsJoined } from './columns/codesOnDemand.ts'
 import { foldColumns } from './columns/columnFold.ts'
 import { columnProgramOf, isProgram } from './columns/columnProgram.ts'
 import type { ColumnRun } from './columns/columnRun.ts'
@@ -112,10 +113,11 @@ export class Executor {
   private async keySet(semi: SemiJoin, options: RunOptions): Promise<KeySet | undefined> {
     const program = columnProgramOf(semi.plan)
     if (!isProgram(program) || program.rows < (this.options.smallRows ?? SMALL_ROWS)) return undefined
-    const type = program.columns[fieldsOf(program.element).findIndex((field) => field.name === semi.on)]?.type
-    if (type === undefined) return undefined
+    const key = program.columns[fieldsOf(program.element).findIndex((field) => field.name === semi.on)]
+    if (key === undefined) return undefined
+    textsJoined(key, program, this.options.arena)
     try {
-      return keySetOf(semi, await this.batchesOf(semi.right, options), type)
+      return keySetOf(semi, await this.batchesOf(semi.right, options), key)
     } catch (error) {
       if (error instanceof TaskError) return undefined // the join itself knows the row
       throw error

@@ -2,6 +2,7 @@
  * Codes for the texts of stored tables, made when they pay: once as many texts were read without codes as the column has.
  *
  *     groupBy(r => r.name)      reads a text for each row that comes to it, and of all rows as soon as it begins
+ *     join(other, 'name')       as a semi-join under a fold, too; of filtered rows half
  *     r.name === 'abc'          reads the length of most: an eighth of a text a row
  *
  * So no question takes much more than twice the time it would take without, and a program that asks nothing has none. The
@@ -31,6 +32,13 @@ export function textsRead(column: Column | undefined, texts: number): void {
 /** Tells of the rows that a `groupBy` was given by keys that are texts. */
 export function textsGrouped(program: ColumnProgram, rows: number): void {
   for (const column of uncodedKeys(program)) textsRead(column, rows)
+}
+
+/** Tells that a semi-join looks a text up for each row that comes to it; the column has codes then if it is worth them. */
+export function textsJoined(key: Column, program: ColumnProgram, arena: Arena): void {
+  if (!mayHaveCodes(key, program)) return
+  textsRead(key, program.shape.filters ? program.rows / 2 : program.rows)
+  codesMade(program, arena, { grouped: false })
 }
 
 /** Whether the column of a stored table may get codes when it is asked for more. */

@@ -4,18 +4,22 @@
  *     fold of PipelineExec [above] over HashJoinExec semi (PipelineExec [below] over a table, right)
  *       is the fold of PipelineExec [below, above] over the table, of the rows whose key is one of the right side's
  *
- * The key is a column of the table, and the right side's keys are whole numbers that lie together.
+ * The key is a column of the table, and the right side's keys are whole numbers that lie together, or texts where the
+ * column has codes: those of the right side that have a code in it are a set of codes.
  */
 import type { Batch, Column } from '../../core/column.ts'
+import { takeColumn } from '../../core/columnSlices.ts'
 import { fieldsOf, sameType } from '../../core/schema.ts'
 import type { PhysicalPlan, Step } from '../../planner/physical/physicalPlan.ts'
 import { SEMI_FRAME, type SemiShape, semiKernel } from '../kernels/semiKernel.ts'
 import { putAddress } from '../memory/addressWords.ts'
 import type { Arena } from '../memory/arena.ts'
 import { kernelType } from '../operators/groupMemory.ts'
+import { KeyIds } from '../operators/keyIds.ts'
 import { markPlaces, type Window, wholeRange } from '../operators/keyWindows.ts'
 import type { BoundKernel } from './columnTask.ts'
 import { addressOf, sentModule } from './kernelBinding.ts'
+import { codeColumn, codesOf, type TextCodes } from './textCodes.ts'
 
 export interface SemiJoin {
   /** The plan without the join, over its left side. */
@@ -31,6 +35,8 @@ export interface KeySet {
   readonly anti: boolean
   readonly window: Window
   readonly present: Uint8Array
+  /** Whether the numbers are codes of the column's texts. */
+  readonly coded: boolean
 }
 
 /** Bytes of the widest set: more would not stay in the caches of a core. */
@@ -67,14 +73,17 @@ function keepsColumns(step: Step): boolean {
   return step.kind === 'FilterExec' || step.kind === 'ProjectExec'
 }
 
-/** The set of the right side's keys; undefined where keys of this type do not make one. */
-export function keySetOf({ on, anti }: SemiJoin, right: readonly Batch[], type: Column['type']): KeySet | undefined {
+/** The set of the right side's keys for a column of the left; undefined where such keys do not make one. */
+export function keySetOf({ on, anti }: SemiJoin, right: readonly Batch[], left: Column): KeySet | undefined {
+  const { type } = left
   const keys: Column[] = []
   for (const batch of right) {
     const column = batch.columns[fieldsOf(batch.element).findIndex((field) => field.name === on)]
     if (column === undefined || !sameType(column.type, type)) return undefined
     if (column.length > 0) keys.push(column)
   }
+  const codes = codesOf(left)
+  if (codes !== undefined) return { on, anti, coded: true, ...codedSet(keys, left, codes) }
   const ranges = keys.map((key) => wholeRange(key, key.length))
   let [least, most] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY]
   for (const range of ranges) {
@@ -86,16 +95,28 @@ export function keySetOf({ on, anti }: SemiJoin, right: readonly Batch[], type: 
   if (window.span > WIDEST_SET) return undefined
   const present = new Uint8Array(window.span + 1)
   for (const key of keys) markPlaces(key, window, present)
-  return { on, anti, window, present }
+  return { on, anti, window, present, coded: false }
+}
+
+/** The codes that the texts have. */
+function codedSet(keys: readonly Column[], left: Column, codes: TextCodes): Pick<KeySet, 'window' | 'present'> {
+  const span = codes.firsts.length
+  const present = new Uint8Array(span + 1)
+  const known = new KeyIds(left.type)
+  known.encode(takeColumn(left, codes.firsts)) // all different, so that ids are codes
+  for (const key of keys) for (const code of known.lookUp(key)) if (code >= 0) present[code] = 1
+  return { window: { base: 0, span }, present }
 }
 
 /** The kernel that looks keys up, over a table's column; undefined where it cannot be reached. */
 export function boundSemi(
   set: KeySet,
-  key: Column,
+  column: Column,
   places: { readonly bitmap: number; readonly counts: number; readonly present: number; readonly narrows: boolean },
   arena: Arena,
 ): BoundKernel | undefined {
+  const codes = set.coded ? codesOf(column) : undefined
+  const key = codes === undefined ? column : codeColumn(column, codes)
   const type = kernelType(key.type.kind)
   const address = addressOf(key.values, arena)
   const bits = key.validity === undefined ? 0 : addressOf(key.validity, arena)
