@@ -24,6 +24,7 @@ import { foldColumns } from './columns/columnFold.ts'
 import { columnProgramOf, isProgram } from './columns/columnProgram.ts'
 import type { ColumnRun } from './columns/columnRun.ts'
 import { programTable } from './columns/columnTable.ts'
+import type { PassSizes } from './columns/groupedColumns.ts'
 import { overColumns } from './columns/overColumns.ts'
 import { type KeySet, keySetOf, type SemiJoin, semiJoinOf } from './columns/semiJoin.ts'
 import { explainedColumns, explainedGroups } from './explainColumns.ts'
@@ -57,6 +58,8 @@ export interface ExecutorOptions {
   readonly partitionRows?: number
   /** See `GroupServices`. */
   readonly rowsPerGroup?: number
+  /** How groups are found in one pass over columns. */
+  readonly groupPass?: PassSizes
 }
 
 export interface RunOptions {

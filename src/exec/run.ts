@@ -9,6 +9,7 @@ import type { CodedKeys } from './columns/columnProgram.ts'
 import type { ColumnRun } from './columns/columnRun.ts'
 import { type ProgramTable, programTable } from './columns/columnTable.ts'
 import { elementGroups } from './columns/elementGroups.ts'
+import { groupedColumns } from './columns/groupedColumns.ts'
 import { overColumns } from './columns/overColumns.ts'
 import type { ExecutorOptions } from './executor.ts'
 import { asRowFailure, taskErrorOf } from './kernels/rowFailure.ts'
@@ -217,6 +218,8 @@ export class Run {
   }
 
   private async wide(plan: Wide): Promise<Dataset> {
+    const grouped = await this.groupedAtOnce(plan)
+    if (grouped !== undefined) return this.cut([grouped])
     const distinct = elementGroups(plan)
     const elements = distinct && (await this.programmed(distinct.input, distinct.operator))
     const operator = distinct === undefined || elements === undefined ? plan.operator : distinct.operator
@@ -242,10 +245,27 @@ export class Run {
     const used = inputs.flatMap(({ blocks }) => this.blocks.keep(blocks, out))
     const rows = out.reduce((sum, batch) => sum + batch.length, 0)
     this.emit({ kind: 'stage', phase: 'finished', stage: name, rows, milliseconds: performance.now() - started })
-    const pieces = keepsPieces(plan.operator)
-      ? out.map((batch) => [batch])
-      : cutPartitions(out, this.options.partitionRows ?? PARTITION_ROWS)
-    return { partitions: agreed(pieces.map((piece) => ({ kind: 'batches', batches: piece }))), blocks: [...result.blocks, ...used] }
+    const blocks = [...result.blocks, ...used]
+    if (!keepsPieces(plan.operator)) return this.cut(out, blocks)
+    return { partitions: agreed(out.map((batch) => ({ kind: 'batches', batches: [batch] }))), blocks }
+  }
+
+  private cut(batches: readonly ExecBatch[], blocks: readonly Block[] = []): Dataset {
+    const pieces = cutPartitions(batches, this.options.partitionRows ?? PARTITION_ROWS)
+    return { partitions: agreed(pieces.map((piece) => ({ kind: 'batches', batches: piece }))), blocks }
+  }
+
+  /** Groups of a table in memory in one pass over its columns; undefined where there is none, or where two are faster. */
+  private async groupedAtOnce({ operator, inputs, where, keys }: Wide): Promise<ExecBatch | undefined> {
+    const [input] = inputs
+    if (operator.kind !== 'HashAggregateExec' || input?.kind !== 'PipelineExec' || where === 'caller') return undefined
+    const options = { ...this.options, signal: this.signal }
+    const found = await overColumns(input, options, (run) => groupedColumns(run, operator.aggregates, this.options.groupPass), {
+      codedKeys: true,
+    })
+    if (found === undefined) return undefined
+    const batch = withKeys(found.batch, found.coded)
+    return keys.kind === 'rowNumber' ? withoutKeys(batch) : batch
   }
 
   /** By tasks that share the work where the operator has such, else by one. */

@@ -19,7 +19,6 @@ import {
   type ColumnResult,
   type ColumnTask,
   type ColumnWork,
-  kernelOf,
   type Reduction,
   type Selection,
   scratchBytes,
@@ -73,13 +72,18 @@ export class ColumnRun {
     return this.services.arena
   }
 
+  /** How many may work together. */
+  get workers(): number {
+    return this.services.pool.size
+  }
+
   /** Frees what the run holds. */
   end(): void {
     for (const offset of this.held.splice(0)) this.services.arena.free(offset)
   }
 
   /** Kernels that select one after another, none where no row can be dropped (unless `evenAll`); undefined when a column cannot be reached. */
-  private selects(options: {
+  selects(options: {
     readonly skipsNulls: boolean
     readonly evenAll?: boolean
   }): { readonly selects: readonly BoundKernel[]; readonly bitmap: number; readonly counts: number } | undefined {
@@ -99,7 +103,7 @@ export class ColumnRun {
   }
 
   /** A frame that all workers share: nothing in it changes from block to block. */
-  private frameOf({ frame }: BoundKernel): number {
+  frameOf({ frame }: BoundKernel): number {
     const address = this.allocate(8 * frame.length)
     ;(this.services.arena.view('f64', address, frame.length) as Float64Array).set(frame)
     return address
@@ -229,16 +233,15 @@ export class ColumnRun {
     const folds = Object.fromEntries(names.map((name) => [name, sentFold(name, this.arena)]))
     const claims = this.allocate(4)
     const workers = Math.min(pool.size, units)
-    const kernel = kernelOf(work)
-    const bytes = scratchBytes(kernel?.frame.length ?? 0, kernel?.outputs.length ?? 0)
-    const inline = pool.size === 1
-    const tasks = Array.from({ length: workers }, (): ColumnTask => {
-      const task = { work, folds, rows: this.program.rows, unitRows: this.unitRows, units, claims, scratch: this.allocate(bytes) }
-      return { ...task, most: inline ? INLINE_UNITS : units }
+    const bytes = scratchBytes(work)
+    const unitRows = work.kind === 'groups' ? work.unitRows : this.unitRows
+    const most = pool.size === 1 ? Math.ceil((INLINE_UNITS * this.unitRows) / unitRows) : units
+    const tasks = Array.from({ length: workers }, (_, number): ColumnTask => {
+      return { work, folds, rows: this.program.rows, unitRows, units, claims, scratch: this.allocate(bytes), number, most }
     })
     const results: ColumnResult[] = []
     // on the caller's thread the event loop gets a turn between tasks
-    for (let done = 0; done < units; done += inline ? INLINE_UNITS : units) {
+    for (let done = 0; done < units; done += most) {
       results.push(...((await pool.runTogether('columns', tasks, signal === undefined ? {} : { signal })) as ColumnResult[])) // what `columnTask` returns
     }
     return results

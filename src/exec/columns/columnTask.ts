@@ -7,6 +7,7 @@
  *     reduce     the least or the most of the selected values, or the sum of integers: in any order
  *     compact    values of selected rows end to end
  *     ends, texts   the same of text, in two passes: see `textTask.ts`
+ *     groups     aggregates by group: see `groupPass.ts`
  *
  * What a unit gives does not depend on who runs it: sums go to the place of their chunk, compacted values to the place
  * the counts of the blocks before say.
@@ -16,6 +17,7 @@ import { FOLD_STATE, FOLD_STATE_BYTES, type FoldName } from '../kernels/foldKern
 import { BLOCK_ROWS } from '../kernels/wasmColumns.ts'
 import { putAddress } from '../memory/addressWords.ts'
 import type { TaskHandler, WorkerContext } from '../workers/worker.ts'
+import { type ComputedColumn, type GroupPass, type GroupPassPart, groupPassPart } from './groupPass.ts'
 import { type SelectedSum, type SelectedSumPart, selectedSumPart } from './selectedSum.ts'
 import { type CompactedText, textBytes, textEnds } from './textTask.ts'
 
@@ -61,6 +63,7 @@ export type ColumnWork =
   | ({ readonly kind: 'selectedSum' } & SelectedSum)
   | { readonly kind: 'reduce'; readonly which: Reduction; readonly values: Values; readonly selection: Selection }
   | { readonly kind: 'compact'; readonly kernel?: BoundKernel; readonly columns: readonly Compacted[]; readonly selection: Selection }
+  | ({ readonly kind: 'groups' } & GroupPass)
   | { readonly kind: 'ends' | 'texts'; readonly columns: readonly CompactedText[]; readonly selection: Selection }
 
 export function kernelOf(work: ColumnWork): BoundKernel | undefined {
@@ -79,6 +82,8 @@ export interface ColumnTask {
   readonly claims: number
   /** The address of this worker's own memory: see `scratchBytes`. */
   readonly scratch: number
+  /** Which of those that work together this is, from 0 on. */
+  readonly number: number
   /** Units after which the task returns though some are left: where it runs on the caller's thread. */
   readonly most: number
 }
@@ -89,10 +94,16 @@ const BLOCKS_AT_ONCE = 4
 /** A bitmap of a block, and the word in which its bits are counted. */
 const BITS_BYTES = BLOCK_ROWS / 8 + 8
 
-/** A worker's memory: the state of a fold, a frame, for each output the bits and the values of a block; of four blocks for a sum. */
-export function scratchBytes(frameSlots: number, outputs: number): number {
-  const values = 8 * BLOCK_ROWS * (outputs === 1 ? BLOCKS_AT_ONCE : outputs)
-  return FOLD_STATE_BYTES + 8 * (frameSlots + (frameSlots % 2)) + BITS_BYTES * outputs + values
+/** A worker's memory: the state of a fold, a frame, for each output the bits and the values of a block; of four blocks for a sum; the frame of a pass over groups. */
+export function scratchBytes(work: ColumnWork): number {
+  return passFrameAt(work) + (work.kind === 'groups' ? 4 * work.frame.length : 0)
+}
+
+/** Where in a worker's memory the frame of a pass over groups lies. */
+function passFrameAt(work: ColumnWork): number {
+  const { frame, outputs } = kernelOf(work) ?? { frame: [], outputs: [] }
+  const values = 8 * BLOCK_ROWS * (outputs.length === 1 ? BLOCKS_AT_ONCE : outputs.length)
+  return FOLD_STATE_BYTES + 8 * (frame.length + (frame.length % 2)) + BITS_BYTES * outputs.length + values
 }
 
 type Run = (...args: number[]) => void
@@ -133,6 +144,10 @@ class ColumnWorker {
     const { task, context } = this
     const { work } = task
     const claims = context.arena.view('i32', task.claims, 1) as Int32Array
+    if (work.kind === 'groups') {
+      groupPassPart(work, this.passOf(work, claims))
+      return undefined
+    }
     if (work.kind === 'reduce') this.start(work.which)
     for (let done = 0; done < task.most; done++) {
       if (Atomics.load(context.abortFlag, 0) !== 0) return undefined
@@ -177,6 +192,8 @@ class ColumnWorker {
       case 'selectedSum':
         selectedSumPart(work, this.partOf(work), unit)
         break
+      case 'groups':
+        break // units are claimed in `groupPass.ts`
       case 'reduce':
         this.eachBlock(unit, (from, to) => {
           this.fold(work.which)(this.valuesOf(work.values, from, to), work.selection.bitmap, from, to, this.task.scratch)
@@ -246,6 +263,22 @@ class ColumnWorker {
         for (const [run, frame] of runs) run(frame, from, to)
       },
       add: (from, to) => this.fold('sum')(this.valuesOf(values, from, to), selection.bitmap, from, to, task.scratch),
+    }
+  }
+
+  /** What a pass over groups asks of a worker. */
+  private passOf(work: Extract<ColumnWork, { kind: 'groups' }>, claims: Int32Array): GroupPassPart {
+    const { context, task } = this
+    return {
+      ...{ context, claims, rows: task.rows, units: task.units, number: task.number, most: task.most },
+      placing: task.scratch + passFrameAt(work),
+      run: (kernel) => instance(kernel, context),
+      compute: (from, to) => {
+        const origin = ({ output, log2Bytes }: ComputedColumn): number => this.buffers + 8 * BLOCK_ROWS * output - 2 ** log2Bytes * from
+        for (const column of work.computed) putAddress(this.slots, 2 * (this.outputs[column.output]?.values ?? 0), origin(column))
+        this.kernel(this.frame, from, to)
+        return origin
+      },
     }
   }
 
@@ -319,13 +352,18 @@ export function compactFold({ log2Bytes }: { readonly log2Bytes: number }): Fold
 
 const KEPT_INSTANCES = 256
 
-function instance({ key, module, functions }: SentKernel, { cache, arena }: WorkerContext): Run {
-  const name = `columns ${key}`
+/** The kernel, to be run on this thread. */
+export function runsHere({ module, functions }: SentKernel, { memory }: WorkerContext['arena']): Run {
+  const imports: Record<string, WebAssembly.ImportValue> = { memory }
+  for (const imported of functions) imports[imported] = importedFunction(imported)
+  return new WebAssembly.Instance(module, { k: imports }).exports.run as Run // what every kernel exports
+}
+
+function instance(kernel: SentKernel, { cache, arena }: WorkerContext): Run {
+  const name = `columns ${kernel.key}`
   let run = cache.get(name) as Run | undefined // nothing else has such a name
   if (run === undefined) {
-    const imports: Record<string, WebAssembly.ImportValue> = { memory: arena.memory }
-    for (const imported of functions) imports[imported] = importedFunction(imported)
-    run = new WebAssembly.Instance(module, { k: imports }).exports.run as Run // what every kernel exports
+    run = runsHere(kernel, arena)
     const old = [...cache.keys()].filter((other) => other.startsWith('columns '))
     if (old.length >= KEPT_INSTANCES) cache.delete(old[0] as string)
     cache.set(name, run)

@@ -34,6 +34,7 @@ export function addressOf(buffer: ArrayBufferView | undefined, arena: Arena): nu
 export interface Places {
   readonly bitmap?: number
   readonly counts?: number
+  readonly inexact?: number
   /** Where an output's values, its validity and its counts of values that are not null go; elsewhere for each block if undefined. */
   readonly outputs?: readonly ({ readonly values?: number; readonly validity?: number; readonly counts?: number } | undefined)[]
 }
@@ -78,6 +79,7 @@ function placeOf(
     }
     case 'bitmap':
     case 'counts':
+    case 'inexact':
       return places[slot.kind]
     case 'output':
       return places.outputs?.[slot.output]?.values ?? 0

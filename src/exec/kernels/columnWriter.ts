@@ -21,6 +21,8 @@ export type FrameSlot =
   | { readonly kind: 'code'; readonly column: number; readonly text: string }
   | { readonly kind: 'number'; readonly value: number }
   | { readonly kind: 'bitmap' | 'counts' }
+  /** Of a word that becomes 1 where a double that was to be had as an integer is none. */
+  | { readonly kind: 'inexact' }
   | { readonly kind: 'output' | 'outputValidity' | 'outputCounts'; readonly output: number }
 
 /** A column as kernels see it. */

@@ -39,12 +39,13 @@ export const FRAME = {
   counts: 40,
   slots: 48,
   rows: 56,
-  open: 64,
-  from: 68,
-  to: 72,
-  size: 76,
-  parts: 80,
-  folds: 208,
+  bitmap: 64,
+  open: 72,
+  from: 76,
+  to: 80,
+  size: 84,
+  parts: 88,
+  folds: 216,
 } as const
 const FIRST_WORD: number = FRAME.open
 
@@ -76,7 +77,7 @@ export const LOAD: { readonly [K in KernelType]: { readonly opcode: number; read
 // run(frame, from, to); every kernel has these locals first, then those of the key's parts
 export const FRAME_AT = 0
 export const ROW = 1
-const TO = 2
+export const TO = 2
 const CODES = 3
 const MAP = 4
 export const SLOT = 5
@@ -185,6 +186,20 @@ export function slotOf(key: KernelKey, row: number): Code {
 function placeOf({ type, nullable }: KeyPart, p: number, row: number): Code {
   const place = [...keyOf(type, row, partLocal(p, 'key')), ...get(partLocal(p, 'base')), OP.i32Sub]
   return nullable ? [...place, ...get(partLocal(p, 'span')), ...bitOf(partLocal(p, 'bits'), row), OP.select] : place
+}
+
+/** Sets SLOT from the row, whatever the key; `outside` is what is done where a part of it lies outside of its window, and does not go on. */
+export function checkedSlot(parts: readonly KeyPart[], row: number, outside: Code): Code {
+  return parts.flatMap(({ type, nullable }, p): Code => {
+    const [column, base, span] = [partLocal(p, 'key'), partLocal(p, 'base'), partLocal(p, 'span')]
+    const whole = isWhole(type, row, A, column)
+    const inside = [
+      ...[...keyOf(type, row, column), ...I.localTee(A), ...get(base), OP.i32Sub, ...I.localTee(B), ...get(span), OP.i32LtU],
+      ...[...(whole === undefined ? [] : [...whole, OP.i32And]), OP.i32Eqz, ...I.if(), ...outside, OP.end],
+    ]
+    const place = nullable ? [...bitOf(partLocal(p, 'bits'), row), ...I.if(), ...inside, OP.else, ...get(span), ...set(B), OP.end] : inside
+    return [...place, ...(p === 0 ? [] : get(SLOT)), ...added(parts, p, get(B)), ...set(SLOT)]
+  })
 }
 
 /** The place of part `p` as it goes into the slot; the last part's stride is 1. */

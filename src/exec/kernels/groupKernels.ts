@@ -9,10 +9,10 @@
 import { CHUNK } from '../../core/fixedTree.ts'
 import {
   A,
-  added,
   addressWord,
   B,
   bitOf,
+  checkedSlot,
   eachRow,
   element,
   FOLD_COLUMN_BYTES,
@@ -20,15 +20,12 @@ import {
   FRAME_AT,
   firstOwn,
   I_ROW,
-  isWhole,
   type KernelKey,
   type KernelType,
   type KeyPart,
-  keyOf,
   LOAD,
   localsOf,
   PARAMETERS,
-  partLocal,
   prologue,
   ROW,
   SELECTION,
@@ -89,16 +86,6 @@ export function countKernel(parts: readonly KeyPart[]): Uint8Array<ArrayBuffer> 
   const [counts, slots, rows, size, place] = [0, 1, 2, 3, 4].map((i) => firstOwn(key) + i) as [number, number, number, number, number]
   const load = (offset: number, local: number): Code => [...addressWord(offset), ...set(local)]
   const outside = [...get(FRAME_AT), ...num(-1), ...I.memory(OP.i32Store, FRAME.size), 0x0f]
-  const placed = parts.flatMap(({ type, nullable }, p): Code => {
-    const [column, base, span] = [partLocal(p, 'key'), partLocal(p, 'base'), partLocal(p, 'span')]
-    const whole = isWhole(type, ROW, A, column)
-    const inside = [
-      ...[...keyOf(type, ROW, column), ...I.localTee(A), ...get(base), OP.i32Sub, ...I.localTee(B), ...get(span), OP.i32LtU],
-      ...[...(whole === undefined ? [] : [...whole, OP.i32And]), OP.i32Eqz, ...I.if(), ...outside, OP.end],
-    ]
-    const place = nullable ? [...bitOf(partLocal(p, 'bits'), ROW), ...I.if(), ...inside, OP.else, ...get(span), ...set(B), OP.end] : inside
-    return [...place, ...(p === 0 ? [] : get(SLOT)), ...added(parts, p, get(B)), ...set(SLOT)]
-  })
   const isNew = [
     ...[
       ...element(slots, size, 2),
@@ -111,7 +98,7 @@ export function countKernel(parts: readonly KeyPart[]): Uint8Array<ArrayBuffer> 
     ...[...get(size), ...num(1), OP.i32Add, ...set(size)],
   ]
   const each = [
-    ...placed,
+    ...checkedSlot(parts, ROW, outside),
     ...[...element(counts, SLOT, 2), ...I.localTee(place), ...get(place), ...I.memory(OP.i32Load), ...I.localTee(B), ...num(1), OP.i32Add],
     ...[...I.memory(OP.i32Store), ...get(B), OP.i32Eqz, ...I.if(), ...isNew, OP.end],
   ]
@@ -138,6 +125,26 @@ export function selectKernel(key: KernelKey): Uint8Array<ArrayBuffer> {
   return moduleBytes({ imports: [], parameters: PARAMETERS, locals: localsOf(key, 4), body })
 }
 
+/** The value of a row in column `values`, as a double. */
+export function loadedDouble(type: KernelType, values: number, row: number): Code {
+  const loaded = [...element(values, row, LOAD[type].log2), ...I.memory(LOAD[type].opcode)]
+  switch (type) {
+    case 'f64':
+      return loaded
+    case 'f32':
+      return [...loaded, OP.f64PromoteF32]
+    case 'u32':
+      return [...loaded, OP.f64ConvertI32U]
+    case 'i64':
+    case 'i32':
+    case 'i16':
+    case 'u16':
+    case 'i8':
+    case 'u8':
+      return [...loaded, OP.f64ConvertI32S]
+  }
+}
+
 /** Folds columns by slot; in mode 'selected' over entries of the selection instead of rows. */
 export function foldKernel(key: KernelKey, folds: readonly KernelFold[], mode: FoldMode): Uint8Array<ArrayBuffer> {
   const layout = recordLayout(folds)
@@ -153,25 +160,7 @@ export function foldKernel(key: KernelKey, folds: readonly KernelFold[], mode: F
     ...I.memory(OP.i32Store, FRAME.open),
   ]
 
-  const value = (f: number): Code => {
-    const { type } = folds[f] as KernelFold // f is the index of a fold
-    const loaded = [...element(values(f), row, LOAD[type].log2), ...I.memory(LOAD[type].opcode)]
-    switch (type) {
-      case 'f64':
-        return loaded
-      case 'f32':
-        return [...loaded, OP.f64PromoteF32]
-      case 'u32':
-        return [...loaded, OP.f64ConvertI32U]
-      case 'i64':
-      case 'i32':
-      case 'i16':
-      case 'u16':
-      case 'i8':
-      case 'u8':
-        return [...loaded, OP.f64ConvertI32S]
-    }
-  }
+  const value = (f: number): Code => loadedDouble((folds[f] as KernelFold).type, values(f), row) // f is the index of a fold
   /** The value of the record put together with the column's. */
   const combined = (f: number, operation: number): Code => {
     const at = layout.value[f] ?? 0

@@ -37,6 +37,7 @@ export const V = {
   or: 0x50,
   xor: 0x51,
   bitselect: 0x52,
+  anyTrue: 0x53,
   store32Lane: 0x5a,
   load32Zero: 0x5c,
   load64Zero: 0x5d,
@@ -81,6 +82,7 @@ export const V = {
   f64Div: 0xf3,
   f64Min: 0xf4,
   f64Max: 0xf5,
+  i32FromF64: 0xfc,
   f64FromI32S: 0xfe,
   f64FromI32U: 0xff,
 } as const

@@ -14,7 +14,7 @@ import type { Step } from '../../planner/physical/physicalPlan.ts'
 import { lowerColumns } from './columnLower.ts'
 import { and, doubles, truth, validOf } from './columnValues.ts'
 import { type ColumnValue, ColumnWriter, FIRST_ROW, type FrameSlot, type KernelColumn } from './columnWriter.ts'
-import { lanesConst, SCALAR, simd, V } from './simd.ts'
+import { lanesConst, SCALAR, shuffle32, simd, V } from './simd.ts'
 import { type Code, I, OP } from './wasmEncoder.ts'
 import { NotCompiled } from './wasmTypes.ts'
 
@@ -191,7 +191,7 @@ export function selectKernel(
   return kernelOf(writer, { after: storeCount(writer.address({ kind: 'counts' }), count) })
 }
 
-/** Values of outputs for each row. `asDoubles`: truth too, and 0 for null; `integers`: outputs that are whole, as integers of 32 bits. `sparse`: the rows of 32 without a bit in the bitmap are left out. */
+/** Values of outputs for each row. `asDoubles`: truth too, and 0 for null; `integers`: outputs as integers of 32 bits; where a double of a row, kept or not, is none, not even -0, the word at `inexact` becomes 1. `sparse`: the rows of 32 without a bit in the bitmap are left out. */
 export function valuesKernel(
   element: ElementType,
   columns: readonly KernelColumn[],
@@ -208,6 +208,7 @@ export function valuesKernel(
   for (const [output, name] of outputs.entries()) {
     const value = result.kind === 'row' ? result.of(name) : result
     if (value.kind === 'i32' && integers.includes(name)) storeIntegers(writer, value.at, output)
+    else if (value.kind === 'f64' && integers.includes(name)) after = [...after, ...storeWhole(writer, value, output)]
     else storeValue(writer, asDoubles ? doubles(writer, value) : value, output)
     const valid = asDoubles ? undefined : validOf(writer, value)
     if (valid === undefined) continue
@@ -224,6 +225,22 @@ function kernelOf(writer: ColumnWriter, parts: { readonly after: Code; readonly 
 
 function storeIntegers(writer: ColumnWriter, at: number, output: number): void {
   writer.write(writer.place(writer.address({ kind: 'output', output }), 2), I.localGet(at), I.simdMemory(V.store))
+}
+
+/** Doubles that are hoped to be integers; what to do behind the loop. */
+function storeWhole(writer: ColumnWriter, { lo, hi }: { readonly lo: number; readonly hi: number }, output: number): Code {
+  const [low, high] = [lo, hi].map((half) => writer.keep([...I.localGet(half), ...simd(V.i32FromF64)])) as [number, number]
+  const off = writer.declare('v128')
+  const differs = (half: number, whole: number): Code => [
+    ...[...I.localGet(half), ...I.localGet(whole), ...simd(V.f64FromI32S), ...simd(V.i64Ne)],
+    ...[...I.localGet(off), ...simd(V.or), ...I.localSet(off)],
+  ]
+  writer.write(differs(lo, low), differs(hi, high))
+  storeIntegers(writer, writer.keep([...I.localGet(low), ...I.localGet(high), ...shuffle32([0, 1, 4, 5])]), output)
+  const inexact = writer.address({ kind: 'inexact' })
+  return [
+    ...[...I.localGet(off), ...simd(V.anyTrue), ...I.if(), ...I.localGet(inexact), ...I.i32Const(1), ...I.memory(OP.i32Store), OP.end],
+  ]
 }
 
 function storeValue(writer: ColumnWriter, value: ColumnValue, output: number): void {

@@ -155,9 +155,14 @@ export function filledAddress(words: Int32Array, field: 'log'): number {
   return addressAt(words, FRAME[field] / 4)
 }
 
+/** Where a frame has the two addresses of fold `f`, in words. */
+export function foldWord(f: number): number {
+  return (FRAME.folds + FOLD_COLUMN_BYTES * f) / 4
+}
+
 /** Writes where the column of fold `f` lies. */
 export function fillFold(words: Int32Array, f: number, { values, validity }: Column, memory: GroupMemory): void {
-  const at = (FRAME.folds + FOLD_COLUMN_BYTES * f) / 4
+  const at = foldWord(f)
   putAddress(words, at, memory.addressOf(values))
   putAddress(words, at + 2, memory.addressOf(validity))
 }
@@ -185,6 +190,7 @@ export function fillWindows(words: Int32Array, windows: readonly Window[]): void
   }
 }
 
-function partWord(p: number, name: keyof typeof PART): number {
+/** Where a frame has a word of part `p` of the key. */
+export function partWord(p: number, name: keyof typeof PART): number {
   return (FRAME.parts + PART_BYTES * p + PART[name]) / 4
 }

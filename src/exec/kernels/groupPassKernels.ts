@@ -1,0 +1,164 @@
+/**
+ * Kernels of a group-by in one pass over the rows: what each row adds where is listed first, and added then.
+ *
+ *     places    rows -> where the record of each selected row's group lies, and the values that are to be added, end to end
+ *     add       those lists -> records, group by group and row by row; full chunks of sums go to a log
+ *
+ * Only `add` must see the rows in order. A record begins with how many rows its group had so far; a chunk is closed by
+ * the row behind it, so that the open one is never empty.
+ */
+import { CHUNK } from '../../core/fixedTree.ts'
+import {
+  A,
+  addressWord,
+  checkedSlot,
+  eachRow,
+  element,
+  FOLD_COLUMN_BYTES,
+  FRAME,
+  FRAME_AT,
+  firstOwn,
+  I_ROW,
+  type KernelType,
+  type KeyPart,
+  localsOf,
+  PARAMETERS,
+  prologue,
+  ROW,
+  SELECTION,
+  SLOT,
+  TO,
+  word,
+} from './groupFrame.ts'
+import { LOG_ENTRY_BYTES, loadedDouble } from './groupKernels.ts'
+import { SCALAR } from './simd.ts'
+import { type Code, I, moduleBytes, OP } from './wasmEncoder.ts'
+
+/** What is kept of a column's values by group. */
+export type PassFold = 'sum' | 'min' | 'max'
+
+const COUNT_BYTES = 8
+
+/** A record: how many rows (i32), then a double for each fold. */
+export function passRecordBytes(folds: number): number {
+  return COUNT_BYTES + 8 * folds
+}
+
+/** Where fold `f` lies in its record. */
+export function passValueAt(f: number): number {
+  return COUNT_BYTES + 8 * f
+}
+
+const get = I.localGet
+const set = I.localSet
+const num = I.i32Const
+
+/** What `places` does: `copied` are the types of the columns whose values it lists. */
+export interface PlacesShape {
+  readonly parts: readonly KeyPart[]
+  readonly recordBytes: number
+  readonly copied: readonly KernelType[]
+  readonly selected: boolean
+}
+
+/**
+ * Appends to the lists for rows `from`, a multiple of 32, to `to`. The frame has the columns and lists of values as the
+ * two addresses of folds, and in `size` how long the lists are: -1 when a key lies outside of its window, which ends the run.
+ */
+export function placesKernel({ parts, recordBytes, copied, selected }: PlacesShape): Uint8Array<ArrayBuffer> {
+  const key = { kind: 'direct', parts } as const
+  const own = firstOwn(key)
+  const [size, bitmap, bits] = [own, own + 1, own + 2]
+  const from = (f: number): number => own + 3 + 2 * f
+  const list = (f: number): number => own + 4 + 2 * f
+  const row = selected ? I_ROW : ROW
+  const outside = [...get(FRAME_AT), ...num(-1), ...I.memory(OP.i32Store, FRAME.size), 0x0f]
+  const each = [
+    ...checkedSlot(parts, row, outside),
+    ...[...element(SELECTION, size, 2), ...get(SLOT), ...num(recordBytes), OP.i32Mul, ...I.memory(OP.i32Store)],
+    ...copied.flatMap((type, f) => [...element(list(f), size, 3), ...loadedDouble(type, from(f), row), ...I.memory(OP.f64Store)]),
+    ...[...get(size), ...num(1), OP.i32Add, ...set(size)],
+  ]
+  const inWord = [
+    ...[...get(ROW), ...get(bits), SCALAR.i32Ctz, OP.i32Add, ...set(I_ROW), ...each],
+    ...[...get(bits), ...get(bits), ...num(1), OP.i32Sub, OP.i32And, ...set(bits)],
+  ]
+  const eachSelected = [
+    ...[...I.block(), ...I.loop, ...get(ROW), ...get(TO), OP.i32GeS, ...I.brIf(1)],
+    ...[...get(bitmap), ...get(ROW), ...num(3), OP.i32ShrU, OP.i32Add, ...I.memory(OP.i32Load), ...set(bits)],
+    ...[...I.block(), ...I.loop, ...get(bits), OP.i32Eqz, ...I.brIf(1), ...inWord, ...I.br(0), OP.end, OP.end],
+    ...[...get(ROW), ...num(32), OP.i32Add, ...set(ROW), ...I.br(0), OP.end, OP.end],
+  ]
+  const columns = copied.flatMap((_, f) => [
+    ...[...addressWord(FRAME.folds + FOLD_COLUMN_BYTES * f), ...set(from(f))],
+    ...[...addressWord(FRAME.folds + FOLD_COLUMN_BYTES * f + 8), ...set(list(f))],
+  ])
+  const body = [
+    ...[...prologue(key), ...columns, ...addressWord(FRAME.bitmap), ...set(bitmap), ...word(FRAME.size), ...set(size)],
+    ...(selected ? eachSelected : eachRow(each)),
+    ...[...get(FRAME_AT), ...get(size), ...I.memory(OP.i32Store, FRAME.size)],
+  ]
+  return moduleBytes({ imports: [], parameters: PARAMETERS, locals: localsOf(key, 3 + 2 * copied.length), body })
+}
+
+/** Rows a turn of `add` takes. */
+const AT_ONCE = 4
+
+/**
+ * Adds `to` entries of the lists, of which `from` is 0. The frame has the list of places in `selection`, and for each fold its
+ * values; a group's first row appends its place to `slots`.
+ */
+export function addKernel(folds: readonly PassFold[]): Uint8Array<ArrayBuffer> {
+  const key = { kind: 'hashed', mapped: false } as const
+  const own = firstOwn(key)
+  const [places, records, record, slots, log, whole] = [own, own + 1, own + 2, own + 3, own + 4, own + 5] as const
+  const values = (f: number): number => own + 6 + f
+  const sums = folds.flatMap((fold, f) => (fold === 'sum' ? [f] : []))
+
+  const row = (k: number): Code => {
+    const place = [...get(places), ...I.memory(OP.i32Load, 4 * k)]
+    const begun = folds.flatMap((fold, f) =>
+      fold === 'sum'
+        ? []
+        : [
+            ...get(record),
+            ...I.f64Const(fold === 'min' ? Number.POSITIVE_INFINITY : Number.NEGATIVE_INFINITY),
+            ...I.memory(OP.f64Store, passValueAt(f)),
+          ],
+    )
+    const isNew = [...[...get(slots), ...place, ...I.memory(OP.i32Store), ...get(slots), ...num(4), OP.i32Add, ...set(slots)], ...begun]
+    const closed = sums.flatMap((f) => [
+      ...[...get(log), ...place, ...I.memory(OP.i32Store), ...get(log), ...num(f), ...I.memory(OP.i32Store, 4)],
+      ...[...get(log), ...get(record), ...I.memory(OP.f64Load, passValueAt(f)), ...I.memory(OP.f64Store, 8)],
+      ...[...get(record), ...I.f64Const(0), ...I.memory(OP.f64Store, passValueAt(f))],
+      ...[...get(log), ...num(LOG_ENTRY_BYTES), OP.i32Add, ...set(log)],
+    ])
+    const operation = { sum: OP.f64Add, min: OP.f64Min, max: OP.f64Max } as const
+    return [
+      ...[...get(records), ...place, OP.i32Add, ...I.localTee(record), ...I.memory(OP.i32Load), ...I.localTee(A)],
+      ...[...num(CHUNK - 1), OP.i32And, OP.i32Eqz, ...I.if(), ...get(A), ...I.if(), ...closed, OP.else, ...isNew, OP.end, OP.end],
+      ...[...get(record), ...get(A), ...num(1), OP.i32Add, ...I.memory(OP.i32Store)],
+      ...folds.flatMap((fold, f) => [
+        ...[...get(record), ...get(record), ...I.memory(OP.f64Load, passValueAt(f)), ...get(values(f)), ...I.memory(OP.f64Load, 8 * k)],
+        ...[operation[fold], ...I.memory(OP.f64Store, passValueAt(f))],
+      ]),
+    ]
+  }
+  const turn = (rows: number): Code => [
+    ...Array.from({ length: rows }, (_, k) => row(k)).flat(),
+    ...[...get(places), ...num(4 * rows), OP.i32Add, ...set(places)],
+    ...folds.flatMap((_, f) => [...get(values(f)), ...num(8 * rows), OP.i32Add, ...set(values(f))]),
+    ...[...get(ROW), ...num(rows), OP.i32Add, ...set(ROW)],
+  ]
+  const turns = (rows: number, end: number): Code => [
+    ...[...I.block(), ...I.loop, ...get(ROW), ...get(end), OP.i32GeS, ...I.brIf(1), ...turn(rows), ...I.br(0), OP.end, OP.end],
+  ]
+  const body = [
+    ...[...addressWord(FRAME.selection), ...set(places), ...addressWord(FRAME.records), ...set(records)],
+    ...[...addressWord(FRAME.slots), ...set(slots), ...addressWord(FRAME.log), ...set(log)],
+    ...folds.flatMap((_, f) => [...addressWord(FRAME.folds + FOLD_COLUMN_BYTES * f), ...set(values(f))]),
+    ...[...get(TO), ...num(-AT_ONCE), OP.i32And, ...set(whole), ...turns(AT_ONCE, whole), ...turns(1, TO)],
+    ...[...get(FRAME_AT), ...get(slots), ...I.addressStore(FRAME.slots), ...get(FRAME_AT), ...get(log), ...I.addressStore(FRAME.log)],
+  ]
+  return moduleBytes({ imports: [], parameters: PARAMETERS, locals: localsOf(key, 6 + folds.length), body })
+}
