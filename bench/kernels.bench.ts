@@ -20,7 +20,7 @@ import { type Answer, assertSame, type Pass, suite, timed } from './harness.ts'
 import { compiled, startNative, startScript } from './native.ts'
 import { QUESTIONS } from './questions/all.ts'
 import type { KernelQuestion, Numbers, Program } from './questions/question.ts'
-import { table } from './statistics.ts'
+import { geometricMean, table } from './statistics.ts'
 
 const bench = suite('kernels', { workers: availableParallelism() })
 const { workers } = bench.options
@@ -39,6 +39,8 @@ const programs = {
 const NEARLY = 1e-2
 
 const answers: Answer[] = []
+/** Questions that `fast` computes several elements of at a time, by their names. */
+const inLanes = new Set<string>()
 for (const [number, make] of QUESTIONS.entries()) {
   const question = make()
   if (bench.wanted(question.name)) answers.push(await ask(question, number))
@@ -81,6 +83,7 @@ async function ask(question: KernelQuestion, number: number): Promise<Answer> {
       plain.results.reduce((sum, values) => sum + sumOf(values), 0),
     )
   }
+  if (own.fast?.loops.some(({ plan }) => plan.kernel.target === 'wasm-simd') === true) inLanes.add(question.name)
   const answer = await bench.ask({
     ...question,
     units: question.units * passes,
@@ -167,14 +170,22 @@ function overview(all: readonly Answer[]): string {
     ['as written / exact', 'exact', AS_WRITTEN],
     ['plain / exact', 'exact', 'plain'],
     ['c++ / exact', 'exact', 'c++'],
+    ['as written / fast', 'fast', AS_WRITTEN],
+    ['plain / fast', 'fast', 'plain'],
     ['c++ / fast', 'fast', 'c++'],
     ['fast-math / fast', 'fast', 'c++ fast-math'],
     [`exact / ${exactAll}`, exactAll, 'exact'],
     [`${nativeAll} / ${exactAll}`, exactAll, nativeAll],
   ]
   const text = (ratio: number | undefined) => (ratio === undefined || Number.isNaN(ratio) ? '' : ratio.toFixed(2))
+  const ratiosOf = ({ speed }: Answer) => columns.map(([, contender, peer]) => speed[contender]?.[peer])
+  const meansOf = (some: readonly Answer[]) => columns.map((_, i) => geometricMean(some.flatMap((answer) => ratiosOf(answer)[i] ?? [])))
   return table(
     ['', ...columns.map(([title]) => title)],
-    all.map(({ name, speed }) => [name, ...columns.map(([, contender, peer]) => text(speed[contender]?.[peer]))]),
+    [
+      ...all.map((answer) => [answer.name, ...ratiosOf(answer).map(text)]),
+      ['geometric mean', ...meansOf(all).map(text)],
+      ['of those with lanes', ...meansOf(all.filter(({ name }) => inLanes.has(name))).map(text)],
+    ],
   )
 }

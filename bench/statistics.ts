@@ -8,6 +8,12 @@ export function median(values: readonly number[]): number {
   return sorted.length % 2 === 1 ? upper : ((sorted[middle - 1] ?? Number.NaN) + upper) / 2
 }
 
+/** Of those that are numbers; NaN of none. */
+export function geometricMean(values: readonly number[]): number {
+  const numbers = values.filter((value) => !Number.isNaN(value))
+  return numbers.length === 0 ? Number.NaN : Math.exp(numbers.reduce((sum, value) => sum + Math.log(value), 0) / numbers.length)
+}
+
 /** Rows as text: the first column to the left, numbers to the right. */
 export function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
   const all = [head, ...rows]

@@ -12,6 +12,7 @@
 import { DuckDBInstance } from '@duckdb/node-api'
 import { Session } from 'distarray'
 import { type Pass, suite } from './harness.ts'
+import { geometricMean } from './statistics.ts'
 import { createDuckTable, salesOf, sameAnswer } from './tablesData.ts'
 import { questions } from './tablesQuestions.ts'
 
@@ -52,9 +53,8 @@ for (const question of questions(session, salesOf(rows), duckdb)) {
 await session.stop()
 duckdb.closeSync()
 instance.closeSync()
-const mean = Math.exp(ratios.reduce((sum, ratio) => sum + Math.log(ratio), 0) / ratios.length)
 console.log(
-  `\n${rows} rows, ${threads} threads: ${mean.toFixed(2)} times as fast as DuckDB in the geometric mean of ${ratios.length} questions`,
+  `\n${rows} rows, ${threads} threads: ${geometricMean(ratios).toFixed(2)} times as fast as DuckDB in the geometric mean of ${ratios.length} questions`,
 )
 bench.finish()
 

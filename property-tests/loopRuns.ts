@@ -46,11 +46,12 @@ export class Holding {
     this.#blocks.push(offset)
     return this.#arena.view(dtype, offset, length)
   }
-  dense(shape: readonly number[], dtype: DType, values: readonly number[]): DenseStorage {
+  dense(shape: readonly number[], dtype: DType, values: ArrayLike<number>): DenseStorage {
     const strides = stridesOf(shape, dtype)
     const data = this.view(dtype, paddedLength(shape, strides))
     const storage: DenseStorage = { kind: 'dense', shape, dtype, strides, data }
-    for (const [position, value] of values.entries()) data[indexAt(storage, position)] = value as never // numbers: i64 is not among the dtypes
+    // numbers: i64 is not among the dtypes
+    for (let position = 0; position < values.length; position++) data[indexAt(storage, position)] = values[position] as never
     return storage
   }
   sparse(shape: readonly number[], dtype: DType, keys: readonly (readonly number[])[], values: readonly number[]): SparseStorage {

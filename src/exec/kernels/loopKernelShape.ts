@@ -42,6 +42,8 @@ export type ElementShape =
 export interface KernelShape {
   readonly space: 'box' | 'sparse' | 'rows'
   readonly extents: readonly number[]
+  /** From how many rows an iteration takes one at a key, by the axis; 0 where the rows of iterations follow one another. */
+  readonly reach: readonly number[]
   /** Elements are at the positions in `order`, not at their places. */
   readonly permuted: boolean
   readonly element: ElementShape

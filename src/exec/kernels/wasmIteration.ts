@@ -6,6 +6,7 @@ import type { DType } from '../../core/schema.ts'
 import type { Span } from '../../core/span.ts'
 import { type Control, LOG2_BYTES, loadOf, shifted, sumOf } from './wasmCode.ts'
 import { type Code, type GrowingCode, I, OP } from './wasmEncoder.ts'
+import type { TouchAhead } from './wasmTouch.ts'
 import { asBool, BOOL, heldAs, NotCompiled, type Value } from './wasmTypes.ts'
 import { FROM, type KernelWriter, SCRATCH, TO } from './wasmWriter.ts'
 
@@ -28,45 +29,66 @@ export function placeStart(w: KernelWriter, place: number = FROM): Code {
   return code
 }
 
-/** The iteration after this one, as code that runs ahead finds it. */
-export interface NextIteration {
-  /** Whether there is one. */
-  readonly exists: Code
+/** An iteration that has not begun: which, as the local `at` holds it, and where its keys and elements are found. */
+export interface IterationAhead {
+  readonly at: number
   /** Locals for its keys, and for where its elements lie. */
   readonly keys: readonly number[]
   readonly position: number
-  /** Sets them, where the writer has them. */
+  /** Sets them, once `at` is set. */
   readonly start: () => Code
+}
+
+/** The iteration of another place. */
+export function placeAhead(w: KernelWriter): IterationAhead {
+  const [at, position, keys] = [w.declare('i32'), w.declare('i32'), w.keys.map(() => w.declare('i32'))]
+  return { at, position, keys, start: () => placeStart(w, at) }
+}
+
+/** Another iteration of the run whose key `slot` holds. */
+export function runAhead(w: KernelWriter, slot: number): IterationAhead {
+  const at = w.declare('i32')
+  const keys = w.keys.map((key) => (key === slot ? at : key))
+  return { at, keys, position: w.position === slot ? at : w.position, start: () => [] }
+}
+
+/** The iteration after this one. */
+export interface NextIteration extends IterationAhead {
+  /** Whether there is one. */
+  readonly exists: Code
   /** Makes it this one, but for its elements and locals. */
   readonly step: () => Code
 }
 
 /** The iteration of the next place. */
-export function nextPlace(w: KernelWriter): NextIteration {
-  const [place, position, keys] = [w.declare('i32'), w.declare('i32'), w.keys.map(() => w.declare('i32'))]
+export function nextPlace(w: KernelWriter, touch: TouchAhead): NextIteration {
+  const ahead = placeAhead(w)
   const taken = (from: number, to: number): Code => [I.localGet(from), I.localSet(to)]
   return {
-    exists: [I.localGet(FROM), I.i32Const(1), OP.i32Add, I.localTee(place), I.localGet(TO), OP.i32LtS],
-    ...{ keys, position },
-    start: () => placeStart(w, place),
+    ...ahead,
+    exists: isThere(ahead.at, FROM, TO),
+    start: () => [touch.of(ahead.at), ahead.start()],
     step: () => [
-      ...[taken(place, FROM), taken(position, w.position)],
-      ...w.keys.map((slot, axis) => taken(keys[axis] ?? slot, slot)),
+      ...[taken(ahead.at, FROM), taken(ahead.position, w.position)],
+      ...w.keys.map((slot, axis) => taken(ahead.keys[axis] ?? slot, slot)),
       rowStart(w),
     ],
   }
 }
 
 /** The iteration of a run after the one whose key `slot` holds; the run ends at what `limit` holds. */
-export function nextInRun(w: KernelWriter, slot: number, limit: number): NextIteration {
-  const ahead = w.declare('i32')
+export function nextInRun(w: KernelWriter, slot: number, limit: number, touch: TouchAhead): NextIteration {
+  const ahead = runAhead(w, slot)
   return {
-    exists: [I.localGet(slot), I.i32Const(1), OP.i32Add, I.localTee(ahead), I.localGet(limit), OP.i32LtS],
-    keys: w.keys.map((key) => (key === slot ? ahead : key)),
-    position: w.position === slot ? ahead : w.position,
-    start: () => [],
-    step: () => [I.localGet(ahead), I.localSet(slot)],
+    ...ahead,
+    exists: isThere(ahead.at, slot, limit),
+    start: () => touch.of(ahead.at),
+    step: () => [I.localGet(ahead.at), I.localSet(slot)],
   }
+}
+
+function isThere(at: number, slot: number, limit: number): Code {
+  return [I.localGet(slot), I.i32Const(1), OP.i32Add, I.localTee(at), I.localGet(limit), OP.i32LtS]
 }
 
 /** The elements of the iteration that the body uses. */

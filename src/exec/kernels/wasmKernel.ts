@@ -7,18 +7,20 @@
  * Addresses, strides, extents and lengths are imported globals, so that the bytes are the same for other arrays as long
  * as the same subscripts are proved inside. What fails calls an imported function that throws.
  */
+import { defined } from '../../core/defined.ts'
 import type { Span } from '../../core/span.ts'
 import type { LoopFate, ThrownError, WasmTarget } from './wasmCode.ts'
 import { withElementBounds } from './wasmElementBounds.ts'
 import { type Code, I, type Import, moduleBytes, OP } from './wasmEncoder.ts'
 import { condition, expression } from './wasmExpressions.ts'
-import { accumulatorEnd, accumulatorStart, elementStart, nextPlace, placeStart, rowStart, stepped } from './wasmIteration.ts'
+import { accumulatorEnd, accumulatorStart, elementStart, nextPlace, placeAhead, placeStart, rowStart, stepped } from './wasmIteration.ts'
 import { assignedIn } from './wasmLocals.ts'
 import { namesOf } from './wasmNames.ts'
 import { overlappedBody } from './wasmOverlap.ts'
 import { runs } from './wasmRuns.ts'
 import { block } from './wasmStatements.ts'
 import type { LocalNames } from './wasmText.ts'
+import { touchAhead } from './wasmTouch.ts'
 import { NotCompiled, type WasmType } from './wasmTypes.ts'
 import { FROM, KernelWriter, MayFail, TO, type WriterParts } from './wasmWriter.ts'
 
@@ -31,6 +33,8 @@ export interface WasmCode {
   readonly simd: boolean
   /** What became of each innermost loop. */
   readonly loops: readonly LoopFate[]
+  /** Which rows are touched ahead, for people. */
+  readonly touched?: string
   readonly names: () => LocalNames
 }
 
@@ -91,16 +95,20 @@ function bodyOf(w: KernelWriter): Code {
 function moduleOf(w: KernelWriter, body: Code): WasmCode {
   const bytes = moduleBytes({ imports: w.imports, parameters: w.parameterTypes, locals: w.declared, body })
   const parameters = w.target.ir.parameters.map((parameter) => parameter.name)
-  return { bytes, imports: w.imports, errors: w.errors, parameters, simd: w.simd, loops: w.loops, names: namesOf(w) }
+  const { imports, errors, simd, loops } = w
+  // Lanes of iterations leave a few behind, and touch nothing.
+  const touched = loops.some(({ nested }) => nested === true) ? {} : defined({ touched: w.touched })
+  return { bytes, imports, errors, parameters, simd, loops, ...touched, names: namesOf(w) }
 }
 
 /** Place by place. */
 function places(w: KernelWriter): Code {
   w.control.push({ kind: 'other' }, { kind: 'other' }, { kind: 'iteration' })
-  const body = overlappedBody(w, w.target.ir.body, nextPlace(w))
+  const touch = touchAhead(w, TO, () => placeAhead(w))
+  const body = overlappedBody(w, w.target.ir.body, nextPlace(w, touch))
   return [
-    ...[...I.block(), ...I.loop, ...I.localGet(FROM), ...I.localGet(TO), OP.i32GeS, ...I.brIf(1)],
-    ...[...placeStart(w), ...elementStart(w), ...rowStart(w), ...I.block(), ...body, OP.end],
-    ...[...stepped(FROM, 1), ...I.br(0), OP.end, OP.end],
+    ...[touch.before, I.block(), I.loop, I.localGet(FROM), I.localGet(TO), OP.i32GeS, I.brIf(1), touch.of(FROM)],
+    ...[placeStart(w), elementStart(w), rowStart(w), I.block(), body, OP.end],
+    ...[stepped(FROM, 1), I.br(0), OP.end, OP.end],
   ]
 }

@@ -14,6 +14,7 @@
 import type { Stmt } from '../../core/functionIr.ts'
 import { changedIn } from '../../core/irFacts.ts'
 import { placeText } from '../../core/span.ts'
+import { type Ahead, asAhead, headCode, knowing } from './wasmAhead.ts'
 import { countedRange } from './wasmCounted.ts'
 import { type Code, I, OP } from './wasmEncoder.ts'
 import { elementStart, type NextIteration, stepped } from './wasmIteration.ts'
@@ -21,7 +22,6 @@ import { LANES, Scalar } from './wasmLanes.ts'
 import { type Access, accessesOf, hoistedAccesses, type LoopIndex, type Turning } from './wasmLoopAccess.ts'
 import type { InnerLoop } from './wasmLoops.ts'
 import { type CountedFor, meetAtIndex, type Parts, partsOf } from './wasmOverlapParts.ts'
-import type { WasmType } from './wasmTypes.ts'
 import { sizeOf } from './wasmVectorSums.ts'
 import { laneTurns } from './wasmVectors.ts'
 import type { HandedOver, LaneTurns } from './wasmVectorWriter.ts'
@@ -82,7 +82,7 @@ function steadyState(w: KernelWriter, parts: Parts, next: NextIteration): Code |
     slots: new Map([...[...w.slots].filter(([name]) => !own.has(name)), [sum.counted.local, slot]]),
   }
   const ended = loopParts(w, update, ofUpdate, limit)
-  const begun = asNext(w, ahead, () => {
+  const begun = asAhead(w, ahead, () => {
     const code = headCode(w, head)
     const loop = loopParts(w, sum, ofSum, limit)
     return code && loop && { ...loop, head: code }
@@ -95,7 +95,7 @@ function steadyState(w: KernelWriter, parts: Parts, next: NextIteration): Code |
   const to = w.expr(update.counted.to).code
   const last = count % LANES.f64 === 0 ? [] : lastTurn(together, update, sum)
   // Elements are known when all is written that uses them.
-  const start = asNext(w, ahead, () => [next.start(), elementStart(w)])
+  const start = asAhead(w, ahead, () => [next.start(), elementStart(w)])
   const finish = w.block(tail)
   const taken = [...own].flatMap((name) => {
     const [to, from] = [w.slots.get(name), ahead.slots.get(name)]
@@ -109,25 +109,6 @@ function steadyState(w: KernelWriter, parts: Parts, next: NextIteration): Code |
     ...[ended.turns.before, begun.turns.before, vectors, last],
     ...[finish, next.step(), columnsTaken(w, ahead), taken, resumed],
   ]
-}
-
-/** What of the writer belongs to an iteration. */
-interface Ahead {
-  readonly keys: readonly number[]
-  readonly position: number
-  readonly columns: KernelWriter['columns']
-  readonly slots: KernelWriter['slots']
-}
-
-/** `write` writes code of the next iteration. */
-function asNext<T>(w: KernelWriter, next: Ahead, write: () => T): T {
-  const { keys, position, columns, slots } = w
-  Object.assign(w, next)
-  try {
-    return write()
-  } finally {
-    Object.assign(w, { keys, position, columns, slots })
-  }
 }
 
 /** The elements of the next iteration, that was read ahead as far as it was needed. */
@@ -155,35 +136,6 @@ function indexOf(w: KernelWriter, { counted }: CountedFor, slot: number): LoopIn
   const range = countedRange(w, counted)
   if (range === undefined || w.locals.get(counted.local)?.kind !== 'i32') return undefined
   return { slot, ...range, is: (expr) => expr.kind === 'Local' && expr.name === counted.local }
-}
-
-/** Statements that write nothing, one by one; each leaves the block before it where an access of it is not inside. */
-function headCode(w: KernelWriter, head: readonly Stmt[]): Code | undefined {
-  const nowhere: LoopIndex = { slot: 0, seen: NOTHING, held: NOTHING, is: () => false }
-  const code: Code[] = []
-  for (const stmt of head) {
-    const found = accessesOf([stmt])
-    const range = { limit: 0, step: 1 }
-    const { accesses, setup, checks } = hoistedAccesses(w, found, { index: nowhere, isRun: false, changed: new Set() }, range)
-    if (accesses.size < found.length) return undefined
-    code.push(
-      checks.map((check) => [check, OP.i32Eqz, I.brIf(0)]),
-      setup,
-      knowing(w, accesses, () => w.block([stmt])),
-    )
-  }
-  return code
-}
-
-const NOTHING: WasmType = { kind: 'i32', low: 0, high: 0 }
-
-/** `write` writes code whose accesses are checked. */
-function knowing(w: KernelWriter, accesses: ReadonlyMap<object, Access>, write: () => Code): Code {
-  const { known } = w
-  w.known = new Map([...known, ...[...accesses].map(([node, access]) => [node, access.known] as const)])
-  const code = write()
-  w.known = known
-  return code
 }
 
 interface LoopParts {
@@ -227,7 +179,7 @@ interface Together {
  */
 function sideBySide({ w, ahead, slot, limit, count, ended, begun }: Together, copies: number): Code {
   const turns = (vectors: number, handed?: HandedOver): Code =>
-    Array.from({ length: vectors }, (_, copy) => [ended.turns.turn(copy, handed), asNext(w, ahead, () => begun.turns.turn(copy, handed))])
+    Array.from({ length: vectors }, (_, copy) => [ended.turns.turn(copy, handed), asAhead(w, ahead, () => begun.turns.turn(copy, handed))])
   const loop = (vectors: number, handed?: HandedOver): Code => {
     const step = vectors * LANES.f64
     const enough = [I.localGet(limit), I.localGet(slot), OP.i32Sub, I.i32Const(step), OP.i32GeS]
@@ -286,5 +238,5 @@ function lastTurn({ w, ahead, ended, begun }: Together, update: CountedFor, sum:
   }
   const { label } = update
   const updated = w.within({ kind: 'exit', label }, () => w.within({ kind: 'next', label }, () => turnOf(update, ended)))
-  return [I.block(), I.block(), updated, OP.end, OP.end, asNext(w, ahead, () => turnOf(sum, begun))]
+  return [I.block(), I.block(), updated, OP.end, OP.end, asAhead(w, ahead, () => turnOf(sum, begun))]
 }

@@ -2,6 +2,7 @@
  * Decides whether a loop's kernel is WebAssembly, and makes the module and what it is bound to.
  */
 import type { TypedArray } from '../../core/column.ts'
+import { defined } from '../../core/defined.ts'
 import type { FunctionIr } from '../../core/functionIr.ts'
 import type { Precision } from '../../core/loopSpec.ts'
 import type { DType } from '../../core/schema.ts'
@@ -48,6 +49,8 @@ export interface WasmDecision {
   /** What was asked for and is not to be had. */
   readonly note?: string
   readonly loops: readonly LoopFate[]
+  /** Which rows are touched ahead, for people. */
+  readonly touched?: string
   /** Tells kernels apart: the bytes, one character each. */
   readonly key: string
   /** The module for people, written when it is asked for. */
@@ -95,7 +98,7 @@ export function planWasm(
   }
   const text = (): string => wasmText(withAddresses(code.bytes, memory.addresses), code.names())
   const note = isAbsent ? { note: 'Relaxed SIMD is absent from this engine: as fast.' } : {}
-  return { plan, target: code.simd ? 'wasm-simd' : 'wasm', ...note, loops: code.loops, key, text }
+  return { plan, target: code.simd ? 'wasm-simd' : 'wasm', ...note, loops: code.loops, ...defined({ touched: code.touched }), key, text }
 }
 
 type Compiled = ReturnType<typeof wasmKernel>

@@ -7,10 +7,11 @@
 import { type Expr, expressionsOf, visitExpr, visitStmts } from '../../core/functionIr.ts'
 import { hasLoop } from '../../core/irFacts.ts'
 import { type Code, I, OP } from './wasmEncoder.ts'
-import { elementStart, nextInRun, nextRun, rowStart, stepped, turning } from './wasmIteration.ts'
+import { elementStart, nextInRun, nextRun, rowStart, runAhead, stepped, turning } from './wasmIteration.ts'
 import { fastLoop, type InnerLoop, nestedRun, type Turns } from './wasmLoops.ts'
 import { overlappedBody } from './wasmOverlap.ts'
 import { rowPairs } from './wasmRowPairs.ts'
+import { touchAhead } from './wasmTouch.ts'
 import type { WasmType } from './wasmTypes.ts'
 import { FROM, type KernelWriter, TO } from './wasmWriter.ts'
 
@@ -68,15 +69,16 @@ function runOf(w: KernelWriter, slot: number, limit: number): Run {
   noteElements(w)
   const test = [I.localGet(slot), I.localGet(limit), OP.i32LtS]
   const isNested = hasLoop(ir.body)
+  const touch = touchAhead(w, limit, () => runAhead(w, slot))
   const turns = ({ before = [], after = [], body = ir.body }: Turns): Code => [
-    before,
+    [before, touch.before],
     turning(
       w,
       { kind: 'iteration' },
       {
         first: true,
         test: () => test,
-        body: () => [elementStart(w), isNested ? overlappedBody(w, body, nextInRun(w, slot, limit)) : w.block(body)],
+        body: () => [touch.of(slot), elementStart(w), isNested ? overlappedBody(w, body, nextInRun(w, slot, limit, touch)) : w.block(body)],
         update: () => [after, stepped(slot, 1)],
       },
     ),

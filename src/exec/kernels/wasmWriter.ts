@@ -78,6 +78,8 @@ export class KernelWriter {
   readonly isDraft: boolean
   simd = false
   readonly loops: LoopFate[] = []
+  /** Which rows are touched ahead, for people. */
+  touched: string | undefined
   /** Addresses of accesses inside the loop being written, by their node. */
   known: ReadonlyMap<object, KnownAddress> = new Map()
   readonly arrays: readonly string[]

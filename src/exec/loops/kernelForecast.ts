@@ -13,7 +13,7 @@ import { ARRAY_OF_DTYPE, type DenseStorage, type Storage, stridesOf } from '../.
 import type { AddressType } from '../kernels/wasmEncoder.ts'
 import { cutBlocks } from './cutBlocks.ts'
 import { estimatedPassMs } from './estimate.ts'
-import { type KernelPlan, planKernel, plannedKernel, whyNoKernel } from './kernelPlan.ts'
+import { innerLoopsOf, type KernelPlan, planKernel, plannedKernel, whyNoKernel } from './kernelPlan.ts'
 import { reducedStorages } from './laneChoice.ts'
 import { allocatePlain, createLanes } from './lanes.ts'
 import type { ArrayInput, BufferInput, LoopInputs } from './loopInputs.ts'
@@ -68,12 +68,33 @@ function forecastOf(loop: UnpreparedLoop): KernelForecast | undefined {
     const plan = planOver(inputs, ir, loop.addresses ?? 'i32')
     const { wasm } = plan
     const time = predictedTime(inputs, ir, wasm)
-    const innerLoops = 'because' in wasm ? [] : wasm.loops.map(({ text }) => text)
-    return { kernel: plannedKernel(wasm), innerLoops, plans: [plan], ...time }
+    return {
+      kernel: plannedKernel(wasm),
+      innerLoops: innerLoopsOf(tellsSizes(inputs.analyzed) ? wasm : unsized(wasm)),
+      plans: [plan],
+      ...time,
+    }
   } catch (error) {
     if (error instanceof PlanError) return undefined // the run says what is wrong, with the arrays at hand
     throw error
   }
+}
+
+/** Whether the first run will find arrays as large as the stand-ins, and as many keys. */
+function tellsSizes({ spec }: AnalyzedLoop): boolean {
+  const isKnown = (extents: readonly (number | undefined)[] | undefined): boolean =>
+    extents?.every((extent) => extent !== undefined) === true
+  const isSparse = spec.over.kind === 'sparse' || spec.over.kind === 'unknown'
+  return (
+    !isSparse && isKnown(spec.over.extents) && Object.values(spec.env).every((binding) => !('shape' in binding) || isKnown(binding.shape))
+  )
+}
+
+/** Without what follows from the sizes of arrays alone. */
+function unsized(wasm: KernelPlan['wasm']): KernelPlan['wasm'] {
+  if ('because' in wasm) return wasm
+  const { touched: _, ...rest } = wasm
+  return rest
 }
 
 function predictedTime(inputs: LoopInputs, ir: FunctionIr, wasm: KernelPlan['wasm']): Pick<KernelForecast, 'predictedMilliseconds'> {

@@ -20,7 +20,7 @@ import { flushEveryOf, weightOf, widthOf } from './kernelBlocks.ts'
 import { kernelCode } from './kernelCode.ts'
 import { type CutLoop, chooseExecution, estimatedMs, whyOnCaller, workersOf } from './kernelExecution.ts'
 import { Allocations, type KernelLayout, layOut, type SharedTable } from './kernelLayout.ts'
-import { type KernelPlan, planKernel, plannedKernel } from './kernelPlan.ts'
+import { innerLoopsOf, type KernelPlan, planKernel, plannedKernel } from './kernelPlan.ts'
 import type { mergeInserted } from './keyedArray.ts'
 import { flushLanes, resetLanes } from './lanes.ts'
 import type { LoopInputs } from './loopInputs.ts'
@@ -107,7 +107,7 @@ export class KernelLoop extends Prepared {
 
   get innerLoops(): readonly string[] {
     const { wasm } = this.#plan
-    return 'because' in wasm || this.#resources.kernel === 'js' ? [] : wasm.loops.map(({ text }) => text)
+    return this.#resources.kernel === 'js' ? [] : innerLoopsOf(wasm)
   }
 
   kernelCode(): KernelCode {

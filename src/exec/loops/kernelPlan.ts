@@ -127,7 +127,7 @@ export function planKernel(
     inputs,
     ir,
     space,
-    { permuted: schedule.order !== undefined && memory.placed === undefined },
+    { permuted: schedule.order !== undefined && memory.placed === undefined, reach: reachOf(inputs, space, schedule) },
     memory,
   )
   const wasm = decideWasm(inputs, ir, shape, binding, memory)
@@ -151,12 +151,18 @@ export function plannedKernel(wasm: KernelPlan['wasm']): LoopPlan['kernel'] {
   return 'because' in wasm ? { target: 'js', because: [wasm.because] } : { target: wasm.target, ...defined({ note: wasm.note }) }
 }
 
+/** What became of the innermost loops and of the iterations, one line each. */
+export function innerLoopsOf(wasm: KernelPlan['wasm']): readonly string[] {
+  if ('because' in wasm) return []
+  return [...wasm.loops.map(({ text }) => text), ...(wasm.touched === undefined ? [] : [`iterations: ${wasm.touched}`])]
+}
+
 /** What the kernel's text depends on, and what it is bound to. */
 export function kernelShape(
   inputs: LoopInputs,
   ir: FunctionIr,
   space: IterationSpace,
-  { permuted }: Pick<KernelShape, 'permuted'>,
+  { permuted, reach }: Pick<KernelShape, 'permuted' | 'reach'>,
   memory: KernelMemory,
 ): { readonly shape: KernelShape; readonly binding: BindingPlan } {
   const names = ir.uses.filter((use) => use.kind === 'array' || use.kind === 'buffer').map((use) => use.name)
@@ -168,6 +174,7 @@ export function kernelShape(
   const shape: KernelShape = {
     space: walkOf(space, permuted),
     extents,
+    reach,
     permuted,
     element: element.shape,
     arrays: new Map(names.map((name, i) => [name, (arrays[i] as ArrayOf).shape])),
@@ -184,6 +191,24 @@ export function kernelShape(
     element: element.plan,
   }
   return { shape, binding }
+}
+
+/**
+ * From how many rows the iterations of a block take theirs, at the keys of each axis. 0 where each row follows the one before
+ * it, so that the processor finds them by itself: in a box, and along the axis of sparse keys that runs slowest, where in
+ * most blocks most of its keys have an iteration. Where few have one, each of those rows is new.
+ */
+function reachOf({ analyzed }: LoopInputs, space: IterationSpace, { kind, cuts, iterations }: BlockSchedule): readonly number[] {
+  if (space.kind !== 'sparse') return extentsOf(space).map(() => 0)
+  const { schedule } = analyzed
+  const axes: readonly number[] =
+    schedule.kind !== kind ? [] : 'axes' in schedule ? schedule.axes : 'axis' in schedule ? [schedule.axis] : []
+  const across = axes.reduce((blocks, axis, i) => (axis === 0 ? blocks : blocks * ((cuts[i]?.length ?? 2) - 1)), 1)
+  return space.extents.map((extent, axis) => {
+    if (axis === 0 && kind !== 'colored') return iterations >= extent * across ? 0 : extent
+    const bounds = cuts[axes.indexOf(axis)] ?? [0, extent]
+    return bounds.slice(1).reduce((most, bound, i) => Math.max(most, bound - (bounds[i] ?? 0)), 0)
+  })
 }
 
 /** A box whose places are in an order of their own is walked place by place: by positions, or by columns of keys. */

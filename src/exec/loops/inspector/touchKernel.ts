@@ -77,7 +77,7 @@ export function touchKernel(slice: SubscriptSlice, inputs: LoopInputs, space: It
     owns: () => false,
   }
   const listing: LoopInputs = { ...inputs, accumulators: new Map([[TOUCHES, 'sum']]) }
-  const { shape, binding: plan } = kernelShape(listing, ir, space, { permuted: false }, memory)
+  const { shape, binding: plan } = kernelShape(listing, ir, space, { permuted: false, reach: [] }, memory)
   const text = loopKernelText(ir, shape)
   const log = new TouchLog()
   const { binding } = kernelBinding(plan, [log], [], new Map())
