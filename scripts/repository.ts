@@ -15,29 +15,47 @@ export interface Finished {
   readonly timedOut: boolean
 }
 
-/** Runs a program to its end, or to the time limit. A program that cannot be started is an error. */
+/**
+ * Runs a program to its end, or to the time limit, which ends the programs that it has started as well: a worker of the test
+ * runner that turns for ever would take a core from all that is run after it. A program that cannot be started is an error.
+ */
 export function run(
   program: string,
   args: readonly string[],
   options: { readonly cwd: string; readonly timeoutMs: number; readonly env?: Readonly<Record<string, string>> },
 ): Promise<Finished> {
   return new Promise((resolve, reject) => {
-    const child = spawn(program, args, { cwd: options.cwd, env: { ...process.env, ...options.env }, stdio: ['ignore', 'pipe', 'pipe'] })
+    const child = spawn(program, args, {
+      cwd: options.cwd,
+      env: { ...process.env, ...options.env },
+      stdio: ['ignore', 'pipe', 'pipe'],
+      detached: true, // a process group of its own
+    })
+    const endGroup = (): void => {
+      if (child.pid !== undefined && child.exitCode === null && child.signalCode === null) process.kill(-child.pid, 'SIGKILL')
+    }
+    const interrupted = (): void => {
+      endGroup()
+      process.exit(130)
+    }
+    process.on('SIGINT', interrupted)
     let stdout = ''
     let stderr = ''
     let timedOut = false
     const timer = setTimeout(() => {
       timedOut = true
-      child.kill('SIGKILL')
+      endGroup()
     }, options.timeoutMs)
     child.stdout.on('data', (data: Buffer) => (stdout += data.toString()))
     child.stderr.on('data', (data: Buffer) => (stderr += data.toString()))
     child.on('error', (error) => {
       clearTimeout(timer)
+      process.off('SIGINT', interrupted)
       reject(error)
     })
     child.on('close', (code) => {
       clearTimeout(timer)
+      process.off('SIGINT', interrupted)
       resolve({ code, stdout, stderr, timedOut })
     })
   })
