@@ -96,7 +96,7 @@ function moduleOf(w: KernelWriter, body: Code): WasmCode {
   const bytes = moduleBytes({ imports: w.imports, parameters: w.parameterTypes, locals: w.declared, body })
   const parameters = w.target.ir.parameters.map((parameter) => parameter.name)
   const { imports, errors, simd, loops } = w
-  // Lanes of iterations leave a few behind, and touch nothing.
+  // Of lanes of iterations only the few that they leave behind are touched for.
   const touched = loops.some(({ nested }) => nested === true) ? {} : defined({ touched: w.touched })
   return { bytes, imports, errors, parameters, simd, loops, ...touched, names: namesOf(w) }
 }

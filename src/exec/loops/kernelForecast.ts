@@ -85,9 +85,8 @@ function tellsSizes({ spec }: AnalyzedLoop): boolean {
   const isKnown = (extents: readonly (number | undefined)[] | undefined): boolean =>
     extents?.every((extent) => extent !== undefined) === true
   const isSparse = spec.over.kind === 'sparse' || spec.over.kind === 'unknown'
-  return (
-    !isSparse && isKnown(spec.over.extents) && Object.values(spec.env).every((binding) => !('shape' in binding) || isKnown(binding.shape))
-  )
+  const arrays = Object.values(spec.env).filter((binding) => binding.kind === 'array' || binding.kind === 'buffer')
+  return !isSparse && isKnown(spec.over.extents) && arrays.every(({ shape }) => isKnown(shape))
 }
 
 /** Without what follows from the sizes of arrays alone. */
