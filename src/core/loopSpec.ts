@@ -13,9 +13,10 @@ export interface LoopOptions {
   /** 'serial' (default): the result of running iterations in key order. 'any': of some serial order, `serialOrder()`. */
   readonly order?: 'serial' | 'any'
   /**
-   * 'exact' (default): the bits plain JavaScript gives. 'fast': f32 arithmetic, reassociated reductions, still determinate.
-   * 'relaxed': the same, and where the engine has relaxed SIMD (Node 22 and newer) lanes may round a product and the sum it
-   * is part of once instead of twice: the same for every number of workers and every run, but not on every CPU.
+   * 'exact' (default): the bits plain JavaScript gives. 'fast': f32 arithmetic, reassociated reductions, factors that do not
+   * change in a loop multiplied out before it, still determinate. 'relaxed': the same, and where the engine has relaxed SIMD
+   * (Node 22 and newer) lanes may round a product and the sum it is part of once instead of twice: the same for every number
+   * of workers and every run, but not on every CPU.
    */
   readonly precision?: Precision
   /** Throw LoopError instead of running serially. */

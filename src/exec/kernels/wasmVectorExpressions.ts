@@ -9,6 +9,7 @@ import type { Contraction } from './wasmContraction.ts'
 import { type Code, I, OP, SIMD } from './wasmEncoder.ts'
 import type { LaneMath } from './wasmLaneMath.ts'
 import { asFloat, asIntegers, boundsOf, type Constants, integers, isTruth, masked, Scalar, type Vector } from './wasmLanes.ts'
+import type { Regrouping } from './wasmRegroup.ts'
 import { BOOL, F64, HIGHEST, integerResult, integerType, LOWEST } from './wasmTypes.ts'
 import { type LaneFunction, laneFunction } from './wasmVectorMath.ts'
 import type { KernelWriter } from './wasmWriter.ts'
@@ -30,6 +31,8 @@ export interface VectorScope extends Constants {
   readonly maskBits: 32 | 64
   /** Undefined where every operation rounds. */
   readonly contraction: Contraction | undefined
+  /** Undefined where expressions are computed as they stand. */
+  readonly regrouping: Regrouping | undefined
   expr(expr: Expr): Vector
   steady(expr: Expr): Vector | undefined
   local(name: string): Vector
@@ -175,6 +178,8 @@ const COMPARE: { readonly [O in '<' | '<=' | '>' | '>=' | '==' | '!=']: { readon
 }
 
 function binary(s: VectorScope, expr: Extract<Expr, { kind: 'Binary' }>): Vector {
+  const fewer = s.regrouping?.regrouped(expr)
+  if (fewer !== undefined) return s.expr(fewer)
   const { operator } = expr
   const [left, right] = [s.expr(expr.left), s.expr(expr.right)]
   switch (operator) {

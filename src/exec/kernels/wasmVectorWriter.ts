@@ -35,6 +35,7 @@ import { type Access, isSteady, type Turning } from './wasmLoopAccess.ts'
 import type { InnerLoop } from './wasmLoops.ts'
 import { Nest } from './wasmNest.ts'
 import { nestedBlock } from './wasmNestLoops.ts'
+import { Regrouping } from './wasmRegroup.ts'
 import { singleOf } from './wasmSingles.ts'
 import { BOOL, HIGHEST, type Value } from './wasmTypes.ts'
 import { type Turn, type VectorScope, vectorCondition, vectorExpr } from './wasmVectorExpressions.ts'
@@ -73,6 +74,8 @@ export interface Vectors {
   readonly isInOrder?: boolean
   /** Whether a product and a sum may round once: not where part of a run may take other code than lanes. */
   readonly contracts?: boolean
+  /** Whether factors that do not change in the loop may be multiplied out: where contraction might be. */
+  readonly regroups?: boolean
 }
 
 function newTurn(): Turn {
@@ -84,6 +87,7 @@ export class VectorWriter implements Constants, VectorScope {
   readonly mode: Mode
   readonly turning: Turning
   readonly contraction: Contraction | undefined
+  readonly regrouping: Regrouping | undefined
   readonly #loop: InnerLoop
   /** Accesses that were checked before the loop; a nest finds them while they are written. */
   readonly #accesses: ReadonlyMap<object, Access> | Nest
@@ -107,11 +111,12 @@ export class VectorWriter implements Constants, VectorScope {
   readonly #loaded = new Map<string, Vector>()
   #loads: GrowingCode = []
 
-  constructor(w: KernelWriter, { loop, accesses, turning, mode, isInOrder = false, contracts = false }: Vectors) {
+  constructor(w: KernelWriter, { loop, accesses, turning, mode, isInOrder = false, contracts = false, regroups = false }: Vectors) {
     this.w = w
     this.mode = mode
     this.#isInOrder = isInOrder
     this.contraction = contracts ? new Contraction() : undefined
+    this.regrouping = regroups && mode !== 'i32' ? new Regrouping(this, loop.body) : undefined
     this.#loop = loop
     this.#accesses = accesses === 'nest' ? new Nest(w, loop, this.#before) : accesses
     this.turning = this.#accesses instanceof Nest ? this.#accesses.turning : turning
@@ -129,7 +134,8 @@ export class VectorWriter implements Constants, VectorScope {
     const sums = this.#sums.size === 0 ? '' : `, ${UNROLLED} accumulators`
     const branches = this.#branches ? ', branches as choices' : ''
     const contracted = this.contraction?.isUsed === true ? ', contracted' : ''
-    return `${LANES[this.mode]} lanes of ${this.mode}${sums}${contracted}${branches}${this.#gathers ? ', strided loads' : ''}`
+    const regrouped = this.regrouping?.isUsed === true ? ', factors multiplied out' : ''
+    return `${LANES[this.mode]} lanes of ${this.mode}${sums}${regrouped}${contracted}${branches}${this.#gathers ? ', strided loads' : ''}`
   }
 
   isBest(): boolean {
@@ -144,7 +150,7 @@ export class VectorWriter implements Constants, VectorScope {
     const unrolled = copies === 1 ? [] : this.#vectors(copies)
     const single = this.#vectors(1)
     // Scalars would round otherwise.
-    const isOther = this.mode === 'f32' || this.contraction?.isUsed === true
+    const isOther = this.mode === 'f32' || this.contraction?.isUsed === true || this.regrouping?.isUsed === true
     const rest = this.#loop.isRun && isOther ? this.#lastTurns() : []
     const sums = [...this.#sums].map(([local, vectors]) => this.#combined(local, vectors))
     if (this.#accesses instanceof Nest) this.#accesses.checkLanes(returnsValue(this.#loop.body))
@@ -266,6 +272,7 @@ export class VectorWriter implements Constants, VectorScope {
       case 'Let':
         if (this.w.readsOf(stmt.local) !== readsIn(this.#loop.source, stmt.local)) throw new Scalar(`${stmt.local} is used after it`)
         if (stmt.init === undefined) throw new Scalar(`${stmt.local} has no first value`)
+        if (this.regrouping?.folded.has(stmt.local) === true) return []
         return this.#set(stmt.local, this.expr(stmt.init))
       case 'Assign': {
         const vectors = this.#sums.get(stmt.local)
@@ -437,6 +444,12 @@ export class VectorWriter implements Constants, VectorScope {
   }
 
   local(name: string): Vector {
+    const folded = this.regrouping?.folded.get(name)
+    if (folded !== undefined) {
+      const value = this.expr(folded)
+      // In code of its own: as of any local, a product that it keeps is rounded.
+      return value.kind === 'steady' ? value : { ...value, code: [value.code] }
+    }
     const vector = this.#turn.locals.get(name)
     if (vector === undefined) throw new Scalar(`it uses ${name}, which differs between lanes`)
     return vector

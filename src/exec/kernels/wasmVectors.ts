@@ -30,6 +30,8 @@ export function vectorLoop(
   const scalar = { code: [], lanes: 1, singles: new Map(), isBest: false }
   if (w.isDraft) return { ...scalar, summary: '' }
   const reasons: string[] = []
+  // Part of a run may take other code than lanes, and must round alike.
+  const roundsFreely = w.precision !== 'exact' && !(loop.isRun && areChecked)
   for (const mode of modesOf(w, loop, accesses, areChecked)) {
     try {
       const writer = new VectorWriter(w, {
@@ -37,7 +39,8 @@ export function vectorLoop(
         accesses,
         turning,
         mode,
-        contracts: w.precision === 'relaxed' && !(loop.isRun && areChecked),
+        contracts: roundsFreely && w.precision === 'relaxed',
+        regroups: roundsFreely,
       })
       const code = writer.loop()
       w.simd = true
