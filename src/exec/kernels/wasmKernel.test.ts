@@ -427,3 +427,25 @@ test('a short loop of elements that data name is written out', async () => {
   expect((await loop.verify()).identical).toBe(true)
   expect(loop.explain({ kernel: true })).toContain(', written out\n')
 })
+
+test('lanes multiply by the inverse of a literal where that gives the same bits', async () => {
+  const values = [1, -0, 5e-324, 1.5e-323, 2.2250738585072014e-308, 1.7976931348623157e308, Number.POSITIVE_INFINITY, Number.NaN, 0.1, -3]
+  const [x, y] = [session.zeros([values.length]), session.zeros([values.length])]
+  await x.assign([null], values)
+  const over = session.range(values.length)
+  const by = {
+    '4': session.loop(over, { x, y }, ([i], { x, y }) => y.set(i, x.get(i) / 4)),
+    '-0.5': session.loop(over, { x, y }, ([i], { x, y }) => y.set(i, x.get(i) / -0.5)),
+    '2 ** 126': session.loop(over, { x, y }, ([i], { x, y }) => y.set(i, x.get(i) / 8.507059173023462e37)),
+    '2 ** 127': session.loop(over, { x, y }, ([i], { x, y }) => y.set(i, x.get(i) / 1.7014118346046923e38)),
+    '3': session.loop(over, { x, y }, ([i], { x, y }) => y.set(i, x.get(i) / 3)),
+    '0': session.loop(over, { x, y }, ([i], { x, y }) => y.set(i, x.get(i) / 0)),
+  }
+  const found: string[] = []
+  for (const [name, loop] of Object.entries(by)) {
+    expect((await loop.verify()).identical).toBe(true)
+    await loop.run()
+    if (loop.explain({ kernel: true }).includes('f64x2.mul')) found.push(name)
+  }
+  expect(found).toEqual(['4', '-0.5', '2 ** 126'])
+})
