@@ -92,7 +92,14 @@ const updates = fc.tuple(
       'A.set(u, i, e - b)',
     ),
   ),
-  mostly('B.set(m, i, b + 0.1 * (e * a - 0.2 * b))', 'B.set(u, i, b * e)', 'B.set(m, i, q - b)', '', 'D.set(m, i, e - a)'),
+  mostly(
+    'B.set(m, i, b + 0.1 * (e * a - 0.2 * b))',
+    'B.set(u, i, b * e)',
+    'B.set(m, i, q - b)',
+    '',
+    'D.set(m, i, e - a)',
+    'B.set(m, i, A.get(u, i) - b)',
+  ),
 )
 
 const tails = seldom('total.add(e * e)', 'c.set(u, e)', 'A.set(m, 0, e)', 'D.set(u, 0, x)', 'if (e > 1) return')

@@ -3,7 +3,7 @@
  * arena's memory with the addresses of its arrays.
  *
  * What a call notes about accumulators lies in a scratch block of the worker's own: a word each, then the values of
- * sums, in the order in which they were added.
+ * sums, in the order in which they were added. Behind it are rows that are kept (`wasmKept.ts`).
  */
 import type { Primitive } from '../../core/functionIr.ts'
 import type { Arena } from '../memory/arena.ts'
@@ -21,17 +21,21 @@ export interface WasmKernelPlan {
   /** Extents of a box; undefined when places lead to keys in memory. */
   readonly boxRank: number | undefined
   readonly forms: readonly ('sum' | 'min' | 'max' | 'count' | 'custom')[]
-  /** Where the first worker's scratch block starts. */
-  readonly scratch: number
+  readonly scratch: Scratch
+}
+
+/** Memory of each worker's own. */
+export interface Scratch {
+  /** Where the first worker's block starts. */
+  readonly address: number
+  /** Doubles of one block. */
+  readonly length: number
+  /** Whether those of rows are among them. */
+  readonly keepsRows: boolean
 }
 
 /** Fewer values than this are copied faster one by one. */
 const FEW_VALUES = 64
-
-/** Doubles of one worker's scratch block. */
-export function scratchLength(forms: WasmKernelPlan['forms']): number {
-  return forms.length + LOG_CAPACITY * forms.filter((form) => form === 'sum').length
-}
 
 export interface BoundWasm {
   readonly kernel: LoopKernel
@@ -42,13 +46,13 @@ export interface BoundWasm {
 /** Instantiates the module; `binding` holds the logs, and what throws. */
 export function bindWasm(plan: WasmKernelPlan, binding: KernelBinding, arena: Arena): BoundWasm {
   const { forms } = plan
-  const length = scratchLength(forms)
-  let address = plan.scratch
+  const { length } = plan.scratch
+  let { address } = plan.scratch
   let scratch: Float64Array = new Float64Array()
   let words: Uint32Array = new Uint32Array()
   const starts = logStarts(forms)
   const useShare = (share: number): void => {
-    address = plan.scratch + 8 * length * share
+    address = plan.scratch.address + 8 * length * share
     scratch = arena.view('f64', address, length) as Float64Array
     words = arena.view('u32', address, 2 * length) as Uint32Array
   }

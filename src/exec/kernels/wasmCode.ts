@@ -25,6 +25,8 @@ export interface WasmTarget {
   readonly columnTypes: readonly (DType | undefined)[]
   /** What the engine can do of what was asked for. */
   readonly precision: Precision
+  /** Whether scratch blocks have room for rows; see `wasmKept.ts`. */
+  readonly keepsRows: boolean
 }
 
 /** Where an access lies in a loop whose bounds were checked before it; see `wasmLoops.ts`. */

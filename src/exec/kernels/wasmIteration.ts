@@ -190,6 +190,11 @@ export function accumulatorEnd(w: KernelWriter): Code {
   })
 }
 
+/** Doubles of a scratch block that are for accumulators: a word each, and the logs of sums. */
+export function scratchOfAccumulators(forms: readonly string[]): number {
+  return forms.length + LOG_CAPACITY * forms.filter((form) => form === 'sum').length
+}
+
 /** Where the log of a sum starts, from the start of the scratch block. */
 export function logOffset(w: KernelWriter, accumulator: string): number {
   const before = w.accumulators.slice(0, w.accumulators.indexOf(accumulator))

@@ -18,6 +18,7 @@ import { type Ahead, asAhead, headCode, knowing } from './wasmAhead.ts'
 import { countedRange } from './wasmCounted.ts'
 import { type Code, I, OP } from './wasmEncoder.ts'
 import { elementStart, type NextIteration, stepped } from './wasmIteration.ts'
+import { type KeptRows, keptRows } from './wasmKept.ts'
 import { LANES, Scalar } from './wasmLanes.ts'
 import { type Access, accessesOf, hoistedAccesses, type LoopIndex, type Turning } from './wasmLoopAccess.ts'
 import type { InnerLoop } from './wasmLoops.ts'
@@ -45,21 +46,23 @@ export function overlappedBody(w: KernelWriter, body: readonly Stmt[], next: Nex
   const { vectorized } = w
   const inside = { kind: 'other' } as const
   w.control.push(inside, inside)
-  const steady = attempted(() => steadyState(w, parts, next))
+  const isKept = w.declare('i32')
+  const found = attempted(() => steadyState(w, parts, next, isKept))
   w.control.length -= 2
   w.loops.length = length
   w.vectorized = vectorized
-  if (steady === undefined) return [begin, end]
+  if (found === undefined) return [begin, end]
   w.simd = true
   const place = placeText(sum.span)
   const at = w.loops.findIndex((fate) => fate.place === place)
   const fate = w.loops[at]
-  if (fate !== undefined) w.loops[at] = { ...fate, text: `${fate.text}, beside the update of the iteration before`, isBeside: true }
-  return [begin, I.loop, I.block(), steady, I.br(1), OP.end, OP.end, end]
+  const text = `, beside the update of the iteration before${found.keepsRows ? ', rows kept as doubles' : ''}`
+  if (fate !== undefined) w.loops[at] = { ...fate, text: `${fate.text}${text}`, isBeside: true }
+  return [begin, I.i32Const(0), I.localSet(isKept), I.loop, I.block(), found.code, I.br(1), OP.end, OP.end, end]
 }
 
 /** Undefined where lanes do not suit it. */
-function attempted(write: () => Code | undefined): Code | undefined {
+function attempted<T>(write: () => T | undefined): T | undefined {
   try {
     return write()
   } catch (error) {
@@ -68,8 +71,16 @@ function attempted(write: () => Code | undefined): Code | undefined {
   }
 }
 
-/** From the end of this iteration to where the next one's update is due; it leaves its block where the two are to run apart. */
-function steadyState(w: KernelWriter, parts: Parts, next: NextIteration): Code | undefined {
+interface SteadyState {
+  readonly code: Code
+  readonly keepsRows: boolean
+}
+
+/**
+ * From the end of this iteration to where the next one's update is due; it leaves its block where the two are to run apart.
+ * `isKept`: the local that says whether the sum of this iteration has kept its rows, as those in here do.
+ */
+function steadyState(w: KernelWriter, parts: Parts, next: NextIteration, isKept: number): SteadyState | undefined {
   const { head, sum, middle, update, tail } = parts
   const slot = w.slotOf(update.counted.local)
   const limit = w.declare('i32')
@@ -88,7 +99,9 @@ function steadyState(w: KernelWriter, parts: Parts, next: NextIteration): Code |
     return code && loop && { ...loop, head: code }
   })
   if (ended === undefined || begun === undefined || !meetAtIndex(begun.accesses, ended.accesses)) return undefined
-  const together: Together = { w, ahead, slot, limit, count, ended, begun }
+  const length = lengthOf(w, update)
+  const kept = length === undefined ? undefined : keptRows(w, parts, { begun: begun.accesses, ended: ended.accesses, slot, length })
+  const together: Together = { w, ahead, slot, limit, count, ended, begun, kept }
   const vectors = sideBySide(together, sizeOf([...update.body, ...sum.body]) <= MOST_UNROLLED ? UNROLLED : 1)
   const checks = [...ended.checks, ...begun.checks]
   const from = w.expr(update.counted.from).code
@@ -102,13 +115,20 @@ function steadyState(w: KernelWriter, parts: Parts, next: NextIteration): Code |
     return to === undefined || from === undefined ? [] : [I.localGet(from), I.localSet(to)]
   })
   const resumed = w.block(middle)
-  return [
+  const code = [
     ...[next.exists, OP.i32Eqz, I.brIf(0), start, begun.head],
     ...[from, I.localSet(slot), to, I.localSet(limit), ended.setup, begun.setup],
     ...checks.map((check) => [check, OP.i32Eqz, I.brIf(0)]),
+    kept === undefined
+      ? []
+      : [
+          ...[I.localGet(isKept), OP.i32Eqz, I.if(), kept.start(limit), I.i32Const(1), I.localSet(isKept)],
+          ...[from, I.localSet(slot), OP.end],
+        ],
     ...[ended.turns.before, begun.turns.before, vectors, last],
     ...[finish, next.step(), columnsTaken(w, ahead), taken, resumed],
   ]
+  return { code, keepsRows: kept !== undefined }
 }
 
 /** The elements of the next iteration, that was read ahead as far as it was needed. */
@@ -136,6 +156,12 @@ function indexOf(w: KernelWriter, { counted }: CountedFor, slot: number): LoopIn
   const range = countedRange(w, counted)
   if (range === undefined || w.locals.get(counted.local)?.kind !== 'i32') return undefined
   return { slot, ...range, is: (expr) => expr.kind === 'Local' && expr.name === counted.local }
+}
+
+/** How many elements of their rows the turns are among; undefined where they may be before the first. */
+function lengthOf(w: KernelWriter, { counted }: CountedFor): number | undefined {
+  const [from, to] = [w.expr(counted.from).type, w.expr(counted.to).type]
+  return from.kind === 'i32' && from.low >= 0 && to.kind === 'i32' ? to.high : undefined
 }
 
 interface LoopParts {
@@ -171,15 +197,19 @@ interface Together {
   readonly count: number
   readonly ended: LoopParts
   readonly begun: LoopParts
+  readonly kept: KeptRows | undefined
 }
 
 /**
  * Turns of both loops, in whole vectors. What the unrolled loop leaves is written out: with more loops after it the engine
  * keeps the sums in memory between them, and each iteration takes some 8 cycles longer.
  */
-function sideBySide({ w, ahead, slot, limit, count, ended, begun }: Together, copies: number): Code {
+function sideBySide({ w, ahead, slot, limit, count, ended, begun, kept }: Together, copies: number): Code {
   const turns = (vectors: number, handed?: HandedOver): Code =>
-    Array.from({ length: vectors }, (_, copy) => [ended.turns.turn(copy, handed), asAhead(w, ahead, () => begun.turns.turn(copy, handed))])
+    Array.from({ length: vectors }, (_, copy) => [
+      ended.turns.turn(copy, { handed, kept }),
+      asAhead(w, ahead, () => begun.turns.turn(copy, { handed, kept })),
+    ])
   const loop = (vectors: number, handed?: HandedOver): Code => {
     const step = vectors * LANES.f64
     const enough = [I.localGet(limit), I.localGet(slot), OP.i32Sub, I.i32Const(step), OP.i32GeS]

@@ -74,8 +74,12 @@ function areApart(w: KernelWriter, { head, sum, update, tail }: Parts): boolean 
 /** Whether the sum's turn k meets no turn of the update but k. */
 export function meetAtIndex(sum: ReadonlyMap<object, Access>, update: ReadonlyMap<object, Access>): boolean {
   const writes = [...update.values()].filter(({ kind }) => kind !== 'read')
-  const isAtIndex = ({ axis, isLast, offset }: Access): boolean => axis >= 0 && isLast && offset === 0
   return [...sum.values()].every((read) =>
     writes.every((write) => write.memory !== read.memory || (write.array === read.array && isAtIndex(write) && isAtIndex(read))),
   )
+}
+
+/** Whether the index is its last subscript. */
+export function isAtIndex({ axis, isLast, offset }: Access): boolean {
+  return axis >= 0 && isLast && offset === 0
 }

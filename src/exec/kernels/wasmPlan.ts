@@ -11,7 +11,7 @@ import { ARRAY_OF_DTYPE } from '../../core/storage.ts'
 import type { KernelShape } from './loopKernelShape.ts'
 import { moduleOf } from './moduleCache.ts'
 import { hasRelaxedSimd } from './relaxedSimd.ts'
-import type { WasmKernelPlan } from './wasmBinding.ts'
+import type { Scratch, WasmKernelPlan } from './wasmBinding.ts'
 import type { LoopFate, WasmTarget } from './wasmCode.ts'
 import type { AddressType } from './wasmEncoder.ts'
 import { type WasmCode, wasmKernel } from './wasmKernel.ts'
@@ -36,7 +36,7 @@ export interface WasmMemory {
   readonly keys: readonly Int32Array[]
   readonly element: { readonly data: TypedArray; readonly strides: readonly number[] } | undefined
   readonly columns: readonly ArrayBufferView[]
-  readonly scratch: number
+  readonly scratch: Scratch
   /** What addresses the memory that modules see. */
   readonly addresses: AddressType
   /** Whether a buffer lies in it. */
@@ -81,6 +81,7 @@ export function planWasm(
     elementIdentity: memory.element === undefined ? undefined : places.get(memory.element.data.byteOffset),
     tableTypes: memory.tables.map((table) => (ArrayBuffer.isView(table) && memory.owns(table) ? dtypeOf(table) : undefined)),
     tableLengths: memory.tables.map((table) => table.length),
+    keepsRows: memory.scratch.keepsRows,
   }
   const code = codeOf(target)
   if ('because' in code) return { because: refusal(code.because, code.span) }

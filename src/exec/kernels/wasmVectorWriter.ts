@@ -13,6 +13,7 @@ import { LOG2_BYTES, loadOf } from './wasmCode.ts'
 import { Contraction } from './wasmContraction.ts'
 import { type Code, codeId, type GrowingCode, I, OP, SIMD } from './wasmEncoder.ts'
 import { columnAddress, columnType } from './wasmIteration.ts'
+import type { KeptRows } from './wasmKept.ts'
 import { LaneConstants } from './wasmLaneConstants.ts'
 import {
   asFloat,
@@ -62,7 +63,13 @@ export interface LaneTurns {
   /** Code before the first turn. */
   readonly before: Code
   /** The vector of turns that so many vectors lie before; sums are added in order. */
-  readonly turn: (copy: number, handed: HandedOver | undefined) => Code
+  readonly turn: (copy: number, beside: Beside) => Code
+}
+
+/** What loops that run side by side pass on. */
+export interface Beside {
+  readonly handed: HandedOver | undefined
+  readonly kept: KeptRows | undefined
 }
 
 export interface Vectors {
@@ -106,6 +113,7 @@ export class VectorWriter implements Constants, VectorScope {
   #gathers = false
   readonly #isInOrder: boolean
   #handed: HandedOver | undefined
+  #rows: KeptRows | undefined
   /** Reads that have their vector in common with others: their rows, the vectors, and their loads before the statement. */
   #again: ReadonlyMap<object, string> = new Map()
   readonly #loaded = new Map<string, Vector>()
@@ -159,8 +167,9 @@ export class VectorWriter implements Constants, VectorScope {
 
   turns(): LaneTurns {
     this.#findSums()
-    const turn = (copy: number, handed: HandedOver | undefined): Code => {
+    const turn = (copy: number, { handed, kept }: Beside): Code => {
       this.#handed = handed
+      this.#rows = kept
       return this.#turnOf(copy)
     }
     return { before: this.#before, turn }
@@ -469,6 +478,16 @@ export class VectorWriter implements Constants, VectorScope {
   }
 
   read(node: object): Vector {
+    const taken = this.#rows?.taken(node, this.#copy)
+    if (taken !== undefined) return { kind: 'f64', code: taken }
+    const vector = this.#readOnce(node)
+    if (this.#rows?.isLeft(node) !== true || vector.kind === 'steady') return vector
+    const slot = this.w.declare('v128')
+    this.#loads.push(vector.code, I.localSet(slot), this.#rows.left(node, this.#copy, slot))
+    return { ...vector, code: I.localGet(slot) }
+  }
+
+  #readOnce(node: object): Vector {
     if (this.#handed?.element !== undefined && this.#handed.reads.has(node)) return this.#handed.element
     const access = this.#access(node)
     const { dtype, known, axis } = access

@@ -13,6 +13,7 @@ import { ARRAY_OF_DTYPE, type DenseStorage, type Storage, stridesOf } from '../.
 import type { AddressType } from '../kernels/wasmEncoder.ts'
 import { cutBlocks } from './cutBlocks.ts'
 import { estimatedPassMs } from './estimate.ts'
+import { scratchOf } from './kernelLayout.ts'
 import { innerLoopsOf, type KernelPlan, planKernel, plannedKernel, whyNoKernel } from './kernelPlan.ts'
 import { reducedStorages } from './laneChoice.ts'
 import { allocatePlain, createLanes } from './lanes.ts'
@@ -127,7 +128,7 @@ function planOver(inputs: LoopInputs, ir: FunctionIr, addresses: AddressType): R
     reduced: new Map(reduced),
     buffered: new Map(buffered),
     copies: new Map(),
-    scratch: 0,
+    scratch: { address: 0, ...scratchOf(inputs) },
     addresses,
     owns: () => true,
   })

@@ -7,7 +7,9 @@ import { Bug, MemoryError } from '../../core/errors.ts'
 import type { Primitive } from '../../core/functionIr.ts'
 import type { DType } from '../../core/schema.ts'
 import { ARRAY_OF_DTYPE } from '../../core/storage.ts'
-import { scratchLength } from '../kernels/wasmBinding.ts'
+import type { Scratch } from '../kernels/wasmBinding.ts'
+import { scratchOfAccumulators } from '../kernels/wasmIteration.ts'
+import { KEPT_DOUBLES, keptAt } from '../kernels/wasmKept.ts'
 import type { Arena } from '../memory/arena.ts'
 import type { BlockSchedule } from './blockSchedule.ts'
 import { type ClaimState, startWords } from './claim.ts'
@@ -165,10 +167,19 @@ function sharedTable(original: ArrayLike<Primitive>, allocate: Allocate): Shared
   return { copy: dtype === undefined ? undefined : allocate(dtype, original.length), original }
 }
 
-/** Memory for what WebAssembly kernels add to accumulators: a block for each worker. */
-function scratchFor({ accumulators }: LoopInputs, workers: number, allocate: Allocate): number {
-  const length = scratchLength([...accumulators.values()].map(formOf))
-  return length === 0 ? 0 : allocate('f64', length * workers).byteOffset
+/** What a worker's scratch block is for: what WebAssembly kernels add to accumulators, and rows of f32 that exact ones keep. */
+export function scratchOf(inputs: LoopInputs): Omit<Scratch, 'address'> {
+  const forms = [...inputs.accumulators.values()].map(formOf)
+  const isExact = (inputs.analyzed.spec.options.precision ?? 'exact') === 'exact'
+  const storages = [...inputs.arrays.values(), ...inputs.buffers.values()].map(({ storage }) => storage)
+  const keepsRows = isExact && storages.some((storage) => storage.kind === 'dense' && storage.dtype === 'f32')
+  return { length: keepsRows ? keptAt(forms) + KEPT_DOUBLES : scratchOfAccumulators(forms), keepsRows }
+}
+
+/** A block for each worker. */
+function scratchFor(inputs: LoopInputs, workers: number, allocate: Allocate): Scratch {
+  const { length, keepsRows } = scratchOf(inputs)
+  return { address: length === 0 ? 0 : allocate('f64', length * workers).byteOffset, length, keepsRows }
 }
 
 interface KeysByPlace {

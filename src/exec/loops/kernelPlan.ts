@@ -14,6 +14,7 @@ import { ARRAY_OF_DTYPE, type DenseStorage, type SparseStorage, type Storage, ty
 import { loopKernelText } from '../kernels/loopKernel.ts'
 import { rngNames } from '../kernels/loopKernelFrame.ts'
 import type { ArrayShape, ColumnShape, ElementShape, KernelShape } from '../kernels/loopKernelShape.ts'
+import type { Scratch } from '../kernels/wasmBinding.ts'
 import type { AddressType } from '../kernels/wasmEncoder.ts'
 import { planWasm, type WasmDecision } from '../kernels/wasmPlan.ts'
 import type { AccumulatorForm } from './accumulatorLog.ts'
@@ -110,8 +111,8 @@ export interface KernelMemory {
   readonly buffered: ReadonlyMap<string, Lanes>
   /** The workers' copies of private arrays, by array identity. */
   readonly copies: ReadonlyMap<number, readonly TypedArray[]>
-  /** Where WebAssembly kernels note what they add to accumulators; 0 without accumulators. */
-  readonly scratch: number
+  /** Of WebAssembly kernels; nothing where they need none. */
+  readonly scratch: Scratch
   readonly addresses: AddressType
   readonly owns: (buffer: ArrayBufferView) => boolean
 }

@@ -72,7 +72,7 @@ export function touchKernel(slice: SubscriptSlice, inputs: LoopInputs, space: It
     reduced: new Map(),
     buffered: new Map(),
     copies: new Map(),
-    scratch: 0,
+    scratch: { address: 0, length: 0, keepsRows: false },
     addresses: 'i32' as const,
     owns: () => false,
   }
