@@ -42,6 +42,7 @@ const REGROUPED = 'iterations: 4 lanes of f32, factors multiplied out'
 
 test.each([
   ['x.get(i) + a * (b * y.get(i) - a * x.get(i))', 'add mul mul'],
+  ['x.get(i) + 0.001 * (b * y.get(i) - 0.1 * x.get(i))', 'add mul mul'],
   ['a * (b * x.get(i))', 'mul'],
   ['a * ((x.get(i) - y.get(i)) * b)', 'mul sub'],
   ['a * (b * x.get(i)) + (y.get(i) - x.get(i))', 'add mul sub'],
@@ -58,6 +59,8 @@ test.each([
   ['((x.get(i) + y.get(i)) - x.get(i)) - y.get(i)', 'add sub sub'],
   ['a * x.get(i) - (a * x.get(i) - x.get(i))', 'mul mul sub sub'],
   ['(x.get(i) + 1e6) - 1e6', 'add sub'],
+  ['4097 * x.get(i) - (4097 * x.get(i) - x.get(i))', 'mul mul sub sub'],
+  ['2 * x.get(i) + y.get(i) - x.get(i)', 'add mul sub'],
   ['a * (0.5 * x.get(i) - 0.5 * y.get(i))', 'mul mul mul sub'],
   ['a * (i * b) + x.get(i)', 'add mul mul'],
 ])('%s is left as it stands', async (text, operations) => {

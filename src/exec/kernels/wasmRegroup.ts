@@ -131,15 +131,21 @@ function multiplied(of: Regrouping, factor: Expr, other: Expr): readonly Term[] 
   return terms.map((term) => ({ ...term, factors: [factor, ...term.factors] }))
 }
 
-/** Whether it is rounded when it is multiplied: by a literal, as 2, it may not be. */
+/** Whether it is rounded when it is multiplied. */
 function isProduct({ atom, factors }: Term): boolean {
-  return atom !== undefined && factors.some(({ kind }) => kind !== 'Literal')
+  return atom !== undefined && factors.some(rounds)
 }
 
-/** What a term is multiplied by, but for literals. */
+/** Multiplying by a power of two is exact. */
+function rounds(factor: Expr): boolean {
+  if (factor.kind !== 'Literal' || typeof factor.value !== 'number') return true
+  return !Number.isInteger(Math.log2(Math.abs(factor.value)))
+}
+
+/** What a term is multiplied by, but for powers of two. */
 function factorsId({ factors }: Term): string {
   return factors
-    .filter(({ kind }) => kind !== 'Literal')
+    .filter(rounds)
     .map((factor) => exprId(factor))
     .sort()
     .join()
