@@ -164,13 +164,9 @@ function groupedBy(terms: readonly Term[], idOf: (term: Term) => string): Readon
 /** The sum of coefficients and atoms; it begins with a term that is added, and is undefined where there is none. */
 function sumOf(groups: readonly (readonly Term[])[], { span }: Expr): Expr | undefined {
   const binary = (operator: BinaryOperator, left: Expr, right: Expr): Expr => ({ kind: 'Binary', operator, left, right, span })
+  const one: Expr = { kind: 'Literal', value: 1, span }
   const productOf = ({ factors }: Term): Expr =>
-    factors.reduceRight<Expr | undefined>(
-      (product, factor) => (product === undefined ? factor : binary('*', factor, product)),
-      undefined,
-    ) ?? {
-      ...{ kind: 'Literal', value: 1, span },
-    }
+    factors.length === 0 ? one : factors.reduceRight((product, factor) => binary('*', factor, product))
   const summed = groups.flatMap((group) => {
     const [first, ...others] = group
     if (first === undefined) return []
