@@ -230,7 +230,8 @@ export class KernelLoop extends Prepared {
     // while threads start, this one works: its share comes first, and is no worker's
     const balance = balanceOf(busyMs.slice(-workers))
     const measured = { predictedMilliseconds: this.predictedMilliseconds, workers, balance }
-    this.#last = { milliseconds, aloneMs: busyMs.reduce((sum, ms) => sum + ms, 0), where: shares.length > 1 ? 'workers' : 'caller' }
+    const aloneMs = busyMs.reduce((sum, ms) => sum + ms, 0)
+    this.#last = { milliseconds, aloneMs, where: shares.length > 1 ? 'workers' : 'caller', beforeMs: this.#last?.aloneMs }
     this.execution = this.#choose(this.#last)
     return { iterations: this.blocks.iterations, milliseconds, accumulators, ...measured, ...replaced }
   }

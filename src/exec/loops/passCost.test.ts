@@ -62,10 +62,25 @@ test('where passes run follows from what the last one took', () => {
   const chain = cutBlocks({ kind: 'wavefront', axes: [0, 1] }, box, { order: 'serial', partitions: [3, 1] })
   expect(chooseWhere({ ...times, blocks: chain, estimatedMs: 100 }, undefined).where).toBe('caller')
   const after = (aloneMs: number, milliseconds: number, where: 'caller' | 'workers', isWarm = true) =>
-    chooseWhere({ ...times, isWarm, last: { aloneMs, milliseconds, where } }, { where, because: 'as it was' })
+    chooseWhere({ ...times, isWarm, last: { aloneMs, milliseconds, where, beforeMs: aloneMs } }, { where, because: 'as it was' })
   expect(after(2, 2, 'caller')).toEqual({ where: 'workers', because: 'A pass took 2 ms on one thread.' })
   expect(after(2, 2, 'caller', false)).toEqual({ where: 'caller', because: 'as it was' }) // threads would have to be started
   expect(after(0.5, 0.5, 'caller')).toEqual({ where: 'caller', because: 'as it was' })
   expect(after(2, 1.2, 'workers')).toEqual({ where: 'workers', because: 'as it was' })
   expect(after(2, 3, 'workers')).toEqual({ where: 'caller', because: 'A pass took 3 ms on 2 workers, which did 2 ms of work.' })
+})
+
+test('one pass that was held up does not start threads', () => {
+  const afterPasses = (...passes: readonly number[]) => {
+    const [beforeMs, aloneMs] = passes.length === 1 ? [undefined, passes[0] as number] : [passes[0], passes[1] as number]
+    const last = { aloneMs, milliseconds: aloneMs, where: 'caller', beforeMs } as const
+    return chooseWhere({ blocks: rotation, workers: 2, isWarm: false, estimatedMs: 0.1, last }, { where: 'caller', because: 'as it was' })
+      .where
+  }
+  expect(afterPasses(8)).toBe('caller') // 0.1 ms were expected
+  expect(afterPasses(0.1, 8)).toBe('caller')
+  expect(afterPasses(8, 0.1)).toBe('caller')
+  expect(afterPasses(8, 8)).toBe('workers')
+  expect(afterPasses(30)).toBe('workers') // no garbage takes so long
+  expect(afterPasses(0.1, 30)).toBe('workers')
 })

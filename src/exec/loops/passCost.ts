@@ -23,6 +23,8 @@ const STEP_END_MS = 0.005
 /** A shorter pass is over before threads have started, or have been woken where they run already. */
 const WORTH_STARTING_MS = 4
 const WORTH_WAKING_MS = 1
+/** A pass that took longer was not only held up, as by the engine's collecting garbage or compiling. */
+const LONGEST_HOLDUP_MS = 25
 /** A pass on several workers should take less than this part of what it takes alone. */
 const WORTH_PART = 0.8
 
@@ -84,7 +86,13 @@ export interface PassTimes {
   /** What a pass takes on one thread, as estimated from the body. */
   readonly estimatedMs: number
   /** The last pass: the work of all workers together, and how long it took where it ran. */
-  readonly last?: { readonly aloneMs: number; readonly milliseconds: number; readonly where: 'workers' | 'caller' }
+  readonly last?: {
+    readonly aloneMs: number
+    readonly milliseconds: number
+    readonly where: 'workers' | 'caller'
+    /** What the pass before it took on one thread. */
+    readonly beforeMs?: number | undefined
+  }
   /** The estimate from which a first pass runs on workers, where it is not the usual; 0 asks for them. */
   readonly worthThreadsMs?: number | undefined
 }
@@ -105,7 +113,10 @@ export function chooseWhere(times: PassTimes, current: LoopPlan['execution'] | u
         }
   }
   if (last.where === 'caller') {
-    return isWorth(last.aloneMs, worthMs) ? { where: 'workers', because: `A pass took ${msText(last.aloneMs)} on one thread.` } : current
+    const isHeldUp = last.aloneMs < LONGEST_HOLDUP_MS && !isWorth(last.beforeMs ?? estimatedMs, worthMs)
+    return !isHeldUp && isWorth(last.aloneMs, worthMs)
+      ? { where: 'workers', because: `A pass took ${msText(last.aloneMs)} on one thread.` }
+      : current
   }
   return last.milliseconds < last.aloneMs || last.aloneMs > WORTH_STARTING_MS
     ? current
