@@ -14,6 +14,7 @@ import type { ColumnTask } from '../src/exec/columns/columnTask.ts'
 import { groupedColumns } from '../src/exec/columns/groupedColumns.ts'
 import { Executor } from '../src/exec/executor.ts'
 import { moduleBytes } from '../src/exec/kernels/wasmEncoder.ts'
+import { withAddresses } from '../src/exec/kernels/wideAddresses.ts'
 import { tableMemory } from '../src/exec/memory/tableMemory.ts'
 import { createPool } from '../src/exec/workers/pool.ts'
 import type { WorkerPool } from '../src/exec/workers/worker.ts'
@@ -227,7 +228,8 @@ async function passWith(body: readonly number[], signal?: AbortSignal): Promise<
   const program = physical.kind === 'WideExec' && physical.inputs[0] !== undefined ? columnProgramOf(physical.inputs[0]) : undefined
   if (program === undefined || !isProgram(program) || physical.kind !== 'WideExec' || physical.operator.kind !== 'HashAggregateExec')
     throw new Error('no program')
-  const module = new WebAssembly.Module(moduleBytes({ imports: [], parameters: ['address', 'i32', 'i32'], locals: [], body: [...body] }))
+  const bytes = moduleBytes({ imports: [], parameters: ['address', 'i32', 'i32'], locals: [], body: [...body] })
+  const module = new WebAssembly.Module(withAddresses(bytes, arena.addresses))
   const pool = pools[1] as WorkerPool
   const faulty: WorkerPool = {
     size: 2,

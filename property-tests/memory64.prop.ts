@@ -17,9 +17,13 @@ const HAS = hasWideMemory()
 if (HAS) {
   layAboveFourGiB()
   await import('./wasmKernel.prop.ts')
+  await import('./overlap.prop.ts')
+  await import('./touchAhead.prop.ts')
   await import('./parallelFor.prop.ts')
   await import('./columnKernels.prop.ts')
+  await import('./storedCodes.prop.ts')
   await import('./groups.prop.ts')
+  await import('./groupPass.prop.ts')
   await import('./joins.prop.ts')
 } else console.log('memory64.prop.ts: skipped, since this engine has no memory of 64-bit addresses')
 
