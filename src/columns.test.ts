@@ -131,6 +131,8 @@ test('explain says how groups are found, and what runs below them', () => {
   ).toBe('by direct index over 4 places, by codes of name')
   const many = session.fromColumns({ many: Array.from({ length: N }, (_, i) => `${i % 9_000}`) })
   expect(found(many.groupBy((r) => r.many).count())).toBe('by hash')
+  expect(found(table.select('name').distinct())).toBe('by direct index over 4 places, by codes of name')
+  expect(found(table.map((r) => r.price).distinct())).toBe('by hash')
   const days = Uint8Array.from(count, (_, i) => i % 7)
   const both = session.fromColumns({ count, days }).filter((r) => r.count > 1)
   expect(told(both.groupBy((r) => ({ few: r.count, day: r.days })).count())).toEqual([

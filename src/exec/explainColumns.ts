@@ -7,6 +7,7 @@ import { uncodedKeys, withCodedKeys } from './columns/codedKeys.ts'
 import { mayHaveCodes } from './columns/codesOnDemand.ts'
 import { type ColumnProgram, columnProgramOf, isProgram } from './columns/columnProgram.ts'
 import { addressOf } from './columns/kernelBinding.ts'
+import { elementGroups } from './columns/elementGroups.ts'
 import { programCode } from './columns/programCode.ts'
 import { structColumn } from './kernels/rowKernel.ts'
 import type { Arena } from './memory/arena.ts'
@@ -31,12 +32,13 @@ export function explainedColumns(plan: PhysicalPlan, { arena, smallRows = SMALL_
     : { kernels: programCode(withCodedKeys(program) ?? program, arena.addresses) }
 }
 
-/** How the last `groupBy` with aggregates finds its groups; undefined where there is none. */
+/** How the last `groupBy` with aggregates, or `distinct`, finds its groups; undefined where there is none. */
 export function explainedGroups(plan: PhysicalPlan, options: Options): ExplainedGroups | undefined {
   if (plan.kind === 'PipelineExec' || plan.kind === 'LimitExec') return explainedGroups(plan.input, options)
   if (plan.kind !== 'WideExec') return undefined
   const [input] = plan.inputs
   if (input === undefined) return undefined
+  if (plan.operator.kind === 'DistinctExec') return explainedElements(plan, options)
   if (plan.operator.kind !== 'HashAggregateExec') return explainedGroups(input, options)
   if (input.kind !== 'PipelineExec' || plan.where === 'caller') return { found: BY_HASH }
   const rows = explainedColumns(input, options)
@@ -44,6 +46,13 @@ export function explainedGroups(plan: PhysicalPlan, options: Options): Explained
   const asTheyAre = input.steps.every(isFree) && isProgram(program) && program.rows >= (options.smallRows ?? SMALL_ROWS)
   const found = isProgram(program) && (asTheyAre || 'kernels' in rows) ? foundBy(program) : BY_HASH_IF_FAR
   return { found, ...(asTheyAre ? {} : { rows }) }
+}
+
+/** How equal elements are found. */
+function explainedElements(plan: Parameters<typeof elementGroups>[0], options: Options): ExplainedGroups {
+  const groups = elementGroups(plan)
+  const explained = groups && explainedGroups({ ...plan, inputs: [groups.input], operator: groups.operator }, options)
+  return explained === undefined || explained.found === BY_HASH_IF_FAR ? { ...explained, found: BY_HASH } : explained
 }
 
 const BY_HASH = 'by hash'
