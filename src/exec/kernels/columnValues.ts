@@ -20,7 +20,7 @@ export function numeric(w: ColumnWriter, value: ColumnValue): Doubles | Integers
     case 'f64':
       return { kind: 'f64', lo: value.lo, hi: value.hi }
     case 'i32':
-      return { kind: 'i32', at: value.at, low: value.low, high: value.high }
+      return { kind: 'i32', at: value.at, low: value.low, high: value.high, ...(value.equal === true ? { equal: true } : {}) }
     case 'bool': {
       const one = w.constant(lanesConst([1, 1, 1, 1]))
       return { kind: 'i32', at: w.keep([...I.localGet(value.at), ...I.localGet(one), ...simd(V.and)]), low: 0, high: 1 }
@@ -42,8 +42,10 @@ export function doubles(w: ColumnWriter, value: ColumnValue): Doubles {
   const number = numeric(w, value)
   if (number.kind !== 'i32') return number
   const { at } = number
+  const lo = w.keep([...I.localGet(at), ...simd(V.f64FromI32S)])
+  if (number.equal === true) return { kind: 'f64', lo, hi: lo }
   const high = [...I.localGet(at), ...I.localGet(at), ...shuffle32([2, 3, 2, 3])]
-  return { kind: 'f64', lo: w.keep([...I.localGet(at), ...simd(V.f64FromI32S)]), hi: w.keep([...high, ...simd(V.f64FromI32S)]) }
+  return { kind: 'f64', lo, hi: w.keep([...high, ...simd(V.f64FromI32S)]) }
 }
 
 /** Each half of doubles by the code. */
@@ -125,7 +127,11 @@ export function choose(w: ColumnWriter, test: number, a: ColumnValue, b: ColumnV
   const valid = chosenValid(w, test, a, b)
   const nulls = valid === undefined ? {} : { valid }
   const [x, y] = [nullAs(w, a, b), nullAs(w, b, a)]
-  if (x.kind === 'bool' && y.kind === 'bool') return { kind: 'bool', at: select(test, x.at, y.at), ...nulls }
+  if (x.kind === 'bool' && y.kind === 'bool') {
+    // `test && a` and `test || b`
+    const at = y.at === test ? and(w, test, x.at) : x.at === test ? or(w, test, y.at) : undefined
+    return { kind: 'bool', at: at ?? select(test, x.at, y.at), ...nulls }
+  }
   if (x.kind === 'i32' && y.kind === 'i32') {
     return { kind: 'i32', at: select(test, x.at, y.at), low: Math.min(x.low, y.low), high: Math.max(x.high, y.high), ...nulls }
   }

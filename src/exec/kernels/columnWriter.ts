@@ -8,9 +8,10 @@
  */
 import type { ColumnType } from '../../core/schema.ts'
 import { LOADS } from './columnLoads.ts'
-import { lanesConst, SCALAR, shuffle32, simd, V } from './simd.ts'
+import { steadyLocals, usedLocals } from './columnLocals.ts'
+import { lanesConst, shuffle32, simd, V } from './simd.ts'
 import { type Code, codeId, type GrowingCode, I, type Import, moduleBytes, OP, type ValueType } from './wasmEncoder.ts'
-import { type Node, readModule } from './wasmReader.ts'
+import { readModule } from './wasmReader.ts'
 import { type BigintType, HIGHEST, LOWEST, NotCompiled } from './wasmTypes.ts'
 
 /** What the kernel finds in a slot of its frame. */
@@ -53,6 +54,8 @@ export type ColumnValue =
       readonly at: number
       readonly low: number
       readonly high: number
+      /** The same number in every lane. */
+      readonly equal?: true
       readonly valid?: number
       readonly column?: number
     }
@@ -68,7 +71,7 @@ interface Part {
   readonly local?: number
 }
 
-/** Code besides the turn's: `after` runs when the loop has ended, `skip` before each turn. */
+/** Code besides the turn's: `after` runs when the loop has ended, `skip` before each turn; it may branch to the turn's end. */
 interface Around {
   readonly skip?: Code
   readonly after?: Code
@@ -105,24 +108,33 @@ export class ColumnWriter {
     this.prologue.push(I.localGet(FROM), I.localSet(this.row))
   }
 
-  /** The module. What nothing uses is left out: a step may compute for a later one what the kernel does not ask for, and its columns are not read then. */
+  /**
+   * The module. What nothing uses is left out: a step may compute for a later one what the kernel does not ask for, and its
+   * columns are not read then. What comes of captured numbers and literals alone is computed before the loop.
+   */
   module(around: Around): Uint8Array<ArrayBuffer> {
-    const used = usedLocals(readModule(this.encoded(this.body, around)).body, new Set(this.body.flatMap(({ local }) => local ?? [])))
+    const { body } = readModule(this.encoded([], this.body, around))
+    const kept = new Set(this.body.flatMap(({ local }) => local ?? []))
+    const [used, steady] = [usedLocals(body, kept), steadyLocals(body, kept)]
+    const parts = this.body.filter(({ local }) => local === undefined || used.has(local))
+    const isSteady = ({ local }: Part): boolean => local !== undefined && steady.has(local)
     return this.encoded(
-      this.body.filter(({ local }) => local === undefined || used.has(local)),
+      parts.filter(isSteady),
+      parts.filter((part) => !isSteady(part)),
       around,
     )
   }
 
-  private encoded(parts: readonly Part[], { skip = [], after = [] }: Around): Uint8Array<ArrayBuffer> {
-    const { row } = this
+  private encoded(before: readonly Part[], parts: readonly Part[], { skip, after = [] }: Around): Uint8Array<ArrayBuffer> {
+    const isLeft = [...I.localGet(this.row), ...I.localGet(TO), OP.i32LtU]
+    const next = [...I.localGet(this.row), ...I.i32Const(4), OP.i32Add, ...I.localSet(this.row)]
+    const turn = parts.map((part) => part.code)
+    // The end of a turn asks for the next: V8 keeps out of a loop only what all of its ways out come after.
     const code = [
-      this.prologue,
-      ...[...I.block(), ...I.loop, ...I.localGet(row), ...I.localGet(TO), SCALAR.i32GeU, ...I.brIf(1)],
-      ...skip,
-      parts.map((part) => part.code),
-      ...[...I.localGet(row), ...I.i32Const(4), OP.i32Add, ...I.localSet(row), ...I.br(0), OP.end, OP.end],
-      ...after,
+      ...[this.prologue, before.map((part) => part.code), isLeft, I.if(), I.loop],
+      ...(skip === undefined ? turn : [I.block(), skip, turn, OP.end]),
+      ...[next, isLeft, I.brIf(0), OP.end, OP.end],
+      after,
     ]
     return moduleBytes({ imports: this.imports, parameters: ['address', 'i32', 'i32'], locals: this.declared, body: code })
   }
@@ -186,14 +198,17 @@ export class ColumnWriter {
     if (isInt32(value)) {
       // which kind of number it is is part of the code, its value is not
       const lanes = this.constant([...at, ...TRUNCATE, ...simd(V.i32Splat)])
-      return { kind: 'i32', at: lanes, low: LOWEST, high: HIGHEST }
+      return { kind: 'i32', at: lanes, low: LOWEST, high: HIGHEST, equal: true }
     }
     const lanes = this.constant([...at, ...simd(V.f64Splat)])
     return { kind: 'f64', lo: lanes, hi: lanes }
   }
 
   number(value: number): ColumnValue {
-    if (isInt32(value)) return { kind: 'i32', at: this.constant(lanesConst([value, value, value, value])), low: value, high: value }
+    if (isInt32(value)) {
+      const at = this.constant(lanesConst([value, value, value, value]))
+      return { kind: 'i32', at, low: value, high: value, equal: true }
+    }
     const lanes = this.constant([...I.f64Const(value), ...simd(V.f64Splat)])
     return { kind: 'f64', lo: lanes, hi: lanes }
   }
@@ -314,24 +329,6 @@ export class ColumnWriter {
   rowsLeft(): Code {
     return [...I.localGet(TO), ...I.localGet(this.row), OP.i32Sub]
   }
-}
-
-/** Which of the locals that are `kept`, set once by code that does nothing else, are read, if only to set one that is. */
-function usedLocals(body: readonly Node[], kept: ReadonlySet<number>): ReadonlySet<number> {
-  const readBy = new Map<number, Set<number>>()
-  const used = new Set<number>()
-  const visit = (node: Node, reads: Set<number>): void => {
-    let own = reads
-    if (node.kind === 'local' && node.name === 'local.get') reads.add(node.index)
-    if (node.kind === 'local' && node.name === 'local.set' && kept.has(node.index)) readBy.set(node.index, (own = new Set()))
-    for (const operand of node.operands) visit(operand, own)
-    if ('body' in node) for (const one of node.body) visit(one, reads)
-    if ('otherwise' in node) for (const one of node.otherwise ?? []) visit(one, reads)
-  }
-  for (const node of body) visit(node, used)
-  // A set grows while it is gone through.
-  for (const local of used) for (const read of readBy.get(local) ?? []) used.add(read)
-  return used
 }
 
 /** The local that holds the first row, for code behind the loop. */

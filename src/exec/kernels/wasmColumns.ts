@@ -293,14 +293,14 @@ function storeCount(counts: number, count: number): Code {
   return [...I.localGet(counts), ...block, OP.i32Add, ...I.localGet(count), ...I.memory(OP.i32Store)]
 }
 
-/** Before a turn: where the next 32 rows have no bit, go on behind them. */
+/** Before a turn: where the next 32 rows have no bit, it is the last of their turns, and computes nothing. */
 function skipEmpty(writer: ColumnWriter): Code {
   const bitmap = writer.address({ kind: 'bitmap' })
   const { row } = writer
   const word = [...I.localGet(bitmap), ...I.localGet(row), ...I.i32Const(3), OP.i32ShrU, OP.i32Add, ...I.memory(OP.i32Load)]
   return [
     ...[...I.localGet(row), ...I.i32Const(31), OP.i32And, OP.i32Eqz, ...I.if()],
-    ...[...word, OP.i32Eqz, ...I.if(), ...I.localGet(row), ...I.i32Const(32), OP.i32Add, ...I.localSet(row), ...I.br(2), OP.end, OP.end],
+    ...[...word, OP.i32Eqz, ...I.if(), ...I.localGet(row), ...I.i32Const(28), OP.i32Add, ...I.localSet(row), ...I.br(2), OP.end, OP.end],
   ]
 }
 
