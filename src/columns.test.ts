@@ -1,5 +1,6 @@
 /** Column programs through the public API: what runs as one, what it gives, and what `explain` says of it. */
 import { afterAll, expect, test } from 'vitest'
+import { sum } from './core/aggregates.ts'
 import { modulesCompiled } from './exec/kernels/moduleCache.ts'
 import { Session } from './session.ts'
 
@@ -144,6 +145,24 @@ test('explain says how groups are found, and what runs below them', () => {
     'Kernel of the rows that are grouped',
     'JavaScript, because it calls String (1:8 String(r.days))',
   ])
+})
+
+test('groups of a table that no near cache holds', async () => {
+  const rows = 4_300_000
+  const key = Uint8Array.from({ length: rows }, (_, i) => (Math.imul(i, 0x9e3779b1) >>> 8) % 90)
+  const value = Int16Array.from({ length: rows }, (_, i) => i % 1_000)
+  const found = new Map<number, { key: number; count: number; total: number }>()
+  for (let i = 0; i < rows; i++) {
+    const group = found.get(key[i] as number) ?? { key: key[i] as number, count: 0, total: 0 }
+    found.set(group.key, { ...group, count: group.count + 1, total: group.total + (value[i] as number) })
+  }
+  const expected = [...found.values()]
+  await using one = await Session.start({ workers: 1, progress: false })
+  for (const each of [one, session]) {
+    const groups = each.fromColumns({ key, value }).groupBy((r) => r.key)
+    expect(await groups.count().collect()).toEqual(expected.map(({ key, count }) => ({ key, count })))
+    expect(await groups.agg({ total: sum((r) => r.value) }).collect()).toEqual(expected.map(({ key, total }) => ({ key, total })))
+  }
 })
 
 test('codes of a stored table come when a groupBy wants them, and only where there is room', async () => {

@@ -3,7 +3,7 @@
  * read (`groupPass.ts` runs it, `groupedColumns.ts` makes columns of them).
  */
 import { CHUNK } from '../../core/fixedTree.ts'
-import { FRAME, frameBytes, type KeyPart } from '../kernels/groupFrame.ts'
+import { FRAME, frameBytes, isTouched, type KeyPart } from '../kernels/groupFrame.ts'
 import { LOG_ENTRY_BYTES } from '../kernels/groupKernels.ts'
 import { addKernel, type PassFold, passRecordBytes, passValueAt, placesKernel } from '../kernels/groupPassKernels.ts'
 import { valuesKernel } from '../kernels/wasmColumns.ts'
@@ -81,13 +81,19 @@ export async function recordsOf(run: ColumnRun, pass: Pass): Promise<Records | u
     return addsFolds(run, folds, own, { places, recordBytes })
   })
 
-  const types = copied.map(({ type }) => type)
+  const selected = selects.length > 0
+  const forms = kernelParts(key)
+  const readsKeys = !selected && copied.length === 0 && key.parts.every(({ kind }) => kind === 'column')
+  const shape = {
+    ...{ parts: forms, recordBytes, copied: copied.map(({ type }) => type), selected },
+    isTouched: readsKeys && isTouched(forms, program.rows),
+  }
   const work = {
     kind: 'groups',
     selects: selects.map((select) => ({ kernel: select, frame: run.frameOf(select) })),
     ...(kernel === undefined ? {} : { kernel }),
     computed: computed.map(({ output, log2Bytes }) => ({ output, log2Bytes })),
-    places: sentModule(placesKernel({ parts: kernelParts(key), recordBytes, copied: types, selected: selects.length > 0 }), arena),
+    places: sentModule(placesKernel(shape), arena),
     frame: placingFrame(pass, parts, bitmap),
     adders: adders.map(({ kernel, frame, from }) => ({ kernel, frame, from })),
     ...{ parts, copied: copied.map(({ from }) => from), unitRows: sizes.unitRows, words },

@@ -107,10 +107,16 @@ export function element(base: number, row: number, log2: number): Code {
   return [...get(base), ...get(row), ...(log2 === 0 ? [] : [...num(log2), OP.i32Shl]), OP.i32Add]
 }
 
+/** The number of the row so many after that in the local. */
+export function rowAfter(row: number, ahead: number): Code {
+  return ahead === 0 ? get(row) : [...get(row), ...num(ahead), OP.i32Add]
+}
+
 /** 1 where the bit of the row is set. */
-export function bitOf(bits: number, row: number): Code {
-  const byte = [...get(bits), ...get(row), ...num(3), OP.i32ShrU, OP.i32Add, ...I.memory(OP.i32Load8U)]
-  return [...byte, ...get(row), ...num(7), OP.i32And, OP.i32ShrU, ...num(1), OP.i32And]
+export function bitOf(bits: number, row: number, ahead = 0): Code {
+  const at = rowAfter(row, ahead)
+  const byte = [...get(bits), ...at, ...num(3), OP.i32ShrU, OP.i32Add, ...I.memory(OP.i32Load8U)]
+  return [...byte, ...at, ...num(7), OP.i32And, OP.i32ShrU, ...num(1), OP.i32And]
 }
 
 function partsOf(key: KernelKey): readonly KeyPart[] {
@@ -146,24 +152,26 @@ export function prologue(key: KernelKey): Code {
 }
 
 /** The key of the row in column `column` as a 32-bit integer. */
-export function keyOf(type: KernelType, row: number, column: number): Code {
+export function keyOf(type: KernelType, row: number, column: number, ahead = 0): Code {
   const { opcode, log2 } = LOAD[type]
-  const loaded = [...element(column, row, log2), ...I.memory(opcode)]
+  const loaded = [...element(column, row, log2), ...I.memory(opcode, ahead << log2)]
   if (type === 'f64') return [...loaded, ...TRUNCATE_F64]
   if (type === 'f32') return [...loaded, OP.f64PromoteF32, ...TRUNCATE_F64]
   return loaded
 }
 
 /** Whether the key of the row is the 32-bit integer in local `whole`, which `keyOf` gave; undefined where it always is. */
-export function isWhole(type: KernelType, row: number, whole: number, column: number): Code | undefined {
-  const at = element(column, row, LOAD[type].log2)
+export function isWhole(type: KernelType, row: number, whole: number, column: number, ahead = 0): Code | undefined {
+  const { log2 } = LOAD[type]
+  const at = element(column, row, log2)
+  const offset = ahead << log2
   switch (type) {
     case 'f64':
-      return [...at, ...I.memory(OP.f64Load), ...get(whole), OP.f64ConvertI32S, OP.f64Eq]
+      return [...at, ...I.memory(OP.f64Load, offset), ...get(whole), OP.f64ConvertI32S, OP.f64Eq]
     case 'f32':
-      return [...at, ...I.memory(OP.f32Load), OP.f64PromoteF32, ...get(whole), OP.f64ConvertI32S, OP.f64Eq]
+      return [...at, ...I.memory(OP.f32Load, offset), OP.f64PromoteF32, ...get(whole), OP.f64ConvertI32S, OP.f64Eq]
     case 'i64':
-      return [...at, ...I.memory(OP.i32Load, 4), ...get(whole), ...num(31), OP.i32ShrS, OP.i32Eq]
+      return [...at, ...I.memory(OP.i32Load, offset + 4), ...get(whole), ...num(31), OP.i32ShrS, OP.i32Eq]
     case 'i32':
     case 'u32':
     case 'i16':
@@ -175,29 +183,31 @@ export function isWhole(type: KernelType, row: number, whole: number, column: nu
 }
 
 /** Sets SLOT from the row; keys lie in their windows. */
-export function slotOf(key: KernelKey, row: number): Code {
-  if (key.kind === 'direct') return [...key.parts.flatMap((part, p) => added(key.parts, p, placeOf(part, p, row))), ...set(SLOT)]
-  const code = keyOf('i32', row, CODES)
+export function slotOf(key: KernelKey, row: number, ahead = 0): Code {
+  if (key.kind === 'direct') return [...key.parts.flatMap((part, p) => added(key.parts, p, placeOf(part, p, row, ahead))), ...set(SLOT)]
+  const code = keyOf('i32', row, CODES, ahead)
   if (!key.mapped) return [...code, ...set(SLOT)]
   return [...get(MAP), ...code, ...num(2), OP.i32Shl, OP.i32Add, ...I.memory(OP.i32Load), ...set(SLOT)]
 }
 
 /** What part `p` of the key has over its base. */
-function placeOf({ type, nullable }: KeyPart, p: number, row: number): Code {
-  const place = [...keyOf(type, row, partLocal(p, 'key')), ...get(partLocal(p, 'base')), OP.i32Sub]
-  return nullable ? [...place, ...get(partLocal(p, 'span')), ...bitOf(partLocal(p, 'bits'), row), OP.select] : place
+function placeOf({ type, nullable }: KeyPart, p: number, row: number, ahead: number): Code {
+  const place = [...keyOf(type, row, partLocal(p, 'key'), ahead), ...get(partLocal(p, 'base')), OP.i32Sub]
+  return nullable ? [...place, ...get(partLocal(p, 'span')), ...bitOf(partLocal(p, 'bits'), row, ahead), OP.select] : place
 }
 
 /** Sets SLOT from the row, whatever the key; `outside` is what is done where a part of it lies outside of its window, and does not go on. */
-export function checkedSlot(parts: readonly KeyPart[], row: number, outside: Code): Code {
+export function checkedSlot(parts: readonly KeyPart[], row: number, outside: Code, ahead = 0): Code {
   return parts.flatMap(({ type, nullable }, p): Code => {
     const [column, base, span] = [partLocal(p, 'key'), partLocal(p, 'base'), partLocal(p, 'span')]
-    const whole = isWhole(type, row, A, column)
+    const whole = isWhole(type, row, A, column, ahead)
     const inside = [
-      ...[...keyOf(type, row, column), ...I.localTee(A), ...get(base), OP.i32Sub, ...I.localTee(B), ...get(span), OP.i32LtU],
+      ...[...keyOf(type, row, column, ahead), ...I.localTee(A), ...get(base), OP.i32Sub, ...I.localTee(B), ...get(span), OP.i32LtU],
       ...[...(whole === undefined ? [] : [...whole, OP.i32And]), OP.i32Eqz, ...I.if(), ...outside, OP.end],
     ]
-    const place = nullable ? [...bitOf(partLocal(p, 'bits'), row), ...I.if(), ...inside, OP.else, ...get(span), ...set(B), OP.end] : inside
+    const place = nullable
+      ? [...bitOf(partLocal(p, 'bits'), row, ahead), ...I.if(), ...inside, OP.else, ...get(span), ...set(B), OP.end]
+      : inside
     return [...place, ...(p === 0 ? [] : get(SLOT)), ...added(parts, p, get(B)), ...set(SLOT)]
   })
 }
@@ -208,11 +218,57 @@ export function added(parts: readonly KeyPart[], p: number, place: Code): Code {
   return p === 0 ? strided : [...strided, OP.i32Add]
 }
 
-/** `each` for every row from ROW to TO, which is left at TO. */
-export function eachRow(each: Code): Code {
+/**
+ * Loads each line of the only part of the key from row ROW to TO, so that they are near when they are read. A processor
+ * waits for several lines at once, but sees only so many instructions ahead: of a kernel that reads nothing else it finds
+ * few. Uses SLOT.
+ */
+export function touchedKey([part]: readonly KeyPart[]): Code {
+  const { log2 } = LOAD[part?.type ?? 'i32']
+  const isLeft = [...get(SLOT), ...get(TO), OP.i32LtU]
   return [
-    ...[...I.block(), ...get(ROW), ...get(TO), OP.i32GeS, ...I.brIf(0), ...I.loop],
-    ...each,
-    ...[...get(ROW), ...num(1), OP.i32Add, ...I.localTee(ROW), ...get(TO), OP.i32LtS, ...I.brIf(0), OP.end, OP.end],
+    ...[...get(ROW), ...I.localTee(SLOT), ...get(TO), OP.i32LtU, ...I.if()],
+    ...[...I.loop, ...element(partLocal(0, 'key'), SLOT, log2), ...I.memory(OP.i32Load8U), OP.drop],
+    ...[...get(SLOT), ...num(LINE_BYTES >> log2), OP.i32Add, ...set(SLOT), ...isLeft, ...I.brIf(0), OP.end, OP.end],
   ]
+}
+
+const LINE_BYTES = 64
+
+/** A column from so many bytes on is not near when it is read: near caches hold less, and others share the far ones. */
+const FAR_BYTES = 2 ** 22
+
+/** Whether a kernel that reads nothing but the key touches it first. */
+export function isTouched(parts: readonly KeyPart[], rows: number): boolean {
+  const [part, ...others] = parts
+  return part !== undefined && others.length === 0 && rows * 2 ** LOAD[part.type].log2 >= FAR_BYTES
+}
+
+/** Rows a turn of a kernel takes. */
+const AT_ONCE = 4
+
+/**
+ * `each` for every row from ROW to TO, which is left at TO; it is told how many rows after ROW its own is. `four`: the same
+ * for four rows.
+ */
+export function eachRow(each: (ahead: number) => Code, four?: Code): Code {
+  const rows = four ?? Array.from({ length: AT_ONCE }, (_, ahead) => each(ahead)).flat()
+  const turns = (isLeft: Code, turn: Code, count: number): Code => [
+    ...[
+      ...isLeft,
+      ...I.if(),
+      ...I.loop,
+      ...turn,
+      ...get(ROW),
+      ...num(count),
+      OP.i32Add,
+      ...set(ROW),
+      ...isLeft,
+      ...I.brIf(0),
+      OP.end,
+      OP.end,
+    ],
+  ]
+  const enough = [...get(TO), ...get(ROW), OP.i32Sub, ...num(AT_ONCE), OP.i32GeS]
+  return [...turns(enough, rows, AT_ONCE), ...turns([...get(ROW), ...get(TO), OP.i32LtS], each(0), 1)]
 }

@@ -28,9 +28,11 @@ import {
   PARAMETERS,
   prologue,
   ROW,
+  rowAfter,
   SELECTION,
   SLOT,
   slotOf,
+  touchedKey,
   word,
 } from './groupFrame.ts'
 import { type Code, I, moduleBytes, OP } from './wasmEncoder.ts'
@@ -81,30 +83,24 @@ export const LOG_ENTRY_BYTES = 16
 /**
  * Counts rows by slot. A key outside of its window ends the run with -1 in `size`.
  */
-export function countKernel(parts: readonly KeyPart[]): Uint8Array<ArrayBuffer> {
+export function countKernel(parts: readonly KeyPart[], isTouched: boolean): Uint8Array<ArrayBuffer> {
   const key: KernelKey = { kind: 'direct', parts }
   const [counts, slots, rows, size, place] = [0, 1, 2, 3, 4].map((i) => firstOwn(key) + i) as [number, number, number, number, number]
   const load = (offset: number, local: number): Code => [...addressWord(offset), ...set(local)]
   const outside = [...get(FRAME_AT), ...num(-1), ...I.memory(OP.i32Store, FRAME.size), 0x0f]
-  const isNew = [
-    ...[
-      ...element(slots, size, 2),
-      ...get(SLOT),
-      ...I.memory(OP.i32Store),
-      ...element(rows, size, 2),
-      ...get(ROW),
-      ...I.memory(OP.i32Store),
-    ],
+  const isNew = (ahead: number): Code => [
+    ...[...element(slots, size, 2), ...get(SLOT), ...I.memory(OP.i32Store)],
+    ...[...element(rows, size, 2), ...rowAfter(ROW, ahead), ...I.memory(OP.i32Store)],
     ...[...get(size), ...num(1), OP.i32Add, ...set(size)],
   ]
-  const each = [
-    ...checkedSlot(parts, ROW, outside),
+  const each = (ahead: number): Code => [
+    ...checkedSlot(parts, ROW, outside, ahead),
     ...[...element(counts, SLOT, 2), ...I.localTee(place), ...get(place), ...I.memory(OP.i32Load), ...I.localTee(B), ...num(1), OP.i32Add],
-    ...[...I.memory(OP.i32Store), ...get(B), OP.i32Eqz, ...I.if(), ...isNew, OP.end],
+    ...[...I.memory(OP.i32Store), ...get(B), OP.i32Eqz, ...I.if(), ...isNew(ahead), OP.end],
   ]
   const body = [
     ...[...prologue(key), ...load(FRAME.counts, counts), ...load(FRAME.slots, slots), ...load(FRAME.rows, rows)],
-    ...[...word(FRAME.size), ...set(size), ...eachRow(each)],
+    ...[...word(FRAME.size), ...set(size), ...(isTouched ? touchedKey(parts) : []), ...eachRow(each)],
     ...[...get(FRAME_AT), ...get(size), ...I.memory(OP.i32Store, FRAME.size)],
   ]
   return moduleBytes({ imports: [], parameters: PARAMETERS, locals: localsOf(key, 5), body })
@@ -113,8 +109,8 @@ export function countKernel(parts: readonly KeyPart[]): Uint8Array<ArrayBuffer> 
 /** Lists rows whose slot is at least `from` and below `to`, without a branch that no processor could guess; `size` is how many. */
 export function selectKernel(key: KernelKey): Uint8Array<ArrayBuffer> {
   const [at, start, from, width] = [0, 1, 2, 3].map((i) => firstOwn(key) + i) as [number, number, number, number]
-  const each = [
-    ...[...slotOf(key, ROW), ...get(at), ...get(ROW), ...I.memory(OP.i32Store)],
+  const each = (ahead: number): Code => [
+    ...[...slotOf(key, ROW, ahead), ...get(at), ...rowAfter(ROW, ahead), ...I.memory(OP.i32Store)],
     ...[...get(at), ...get(SLOT), ...get(from), OP.i32Sub, ...get(width), OP.i32LtU, ...num(2), OP.i32Shl, OP.i32Add, ...set(at)],
   ]
   const body = [
@@ -126,8 +122,9 @@ export function selectKernel(key: KernelKey): Uint8Array<ArrayBuffer> {
 }
 
 /** The value of a row in column `values`, as a double. */
-export function loadedDouble(type: KernelType, values: number, row: number): Code {
-  const loaded = [...element(values, row, LOAD[type].log2), ...I.memory(LOAD[type].opcode)]
+export function loadedDouble(type: KernelType, values: number, row: number, ahead = 0): Code {
+  const { opcode, log2 } = LOAD[type]
+  const loaded = [...element(values, row, log2), ...I.memory(opcode, ahead << log2)]
   switch (type) {
     case 'f64':
       return loaded
@@ -160,11 +157,11 @@ export function foldKernel(key: KernelKey, folds: readonly KernelFold[], mode: F
     ...I.memory(OP.i32Store, FRAME.open),
   ]
 
-  const value = (f: number): Code => loadedDouble((folds[f] as KernelFold).type, values(f), row) // f is the index of a fold
   /** The value of the record put together with the column's. */
-  const combined = (f: number, operation: number): Code => {
+  const combined = (f: number, operation: number, ahead: number): Code => {
     const at = layout.value[f] ?? 0
-    return [...get(record), ...get(record), ...I.memory(OP.f64Load, at), ...value(f), operation, ...I.memory(OP.f64Store, at)]
+    const value = loadedDouble((folds[f] as KernelFold).type, values(f), row, ahead) // f is the index of a fold
+    return [...get(record), ...get(record), ...I.memory(OP.f64Load, at), ...value, operation, ...I.memory(OP.f64Store, at)]
   }
   const counted = (f: number): Code => {
     const at = layout.count[f]
@@ -194,43 +191,43 @@ export function foldKernel(key: KernelKey, folds: readonly KernelFold[], mode: F
       ...[...get(A), OP.i32Eqz, ...I.if(), ...full, OP.end],
     ]
   }
-  const wherePresent = (f: number, code: Code): Code =>
-    folds[f]?.bits === true ? [...bitOf(bits(f), row), ...I.if(), ...code, OP.end] : code
+  const wherePresent = (f: number, ahead: number, code: Code): Code =>
+    folds[f]?.bits === true ? [...bitOf(bits(f), row, ahead), ...I.if(), ...code, OP.end] : code
   const ofKind = (test: (fold: KernelFold) => boolean): number[] => folds.flatMap((fold, f) => (test(fold) ? [f] : []))
 
-  const extremes = ofKind((fold) => fold.kind !== 'sum').map((f) => {
-    const { kind } = folds[f] as KernelFold
-    const better = kind === 'count' ? [] : combined(f, kind === 'min' ? OP.f64Min : OP.f64Max)
-    return wherePresent(f, [...better, ...counted(f)])
-  })
-  const nullableSums = ofKind((fold) => fold.kind === 'sum' && fold.nulls).map((f) =>
-    wherePresent(f, [...combined(f, OP.f64Add), ...counted(f), ...chunked(layout.left[f] ?? 0, [f])]),
-  )
+  const [others, nullable] = [ofKind((fold) => fold.kind !== 'sum'), ofKind((fold) => fold.kind === 'sum' && fold.nulls)]
   const plain = ofKind((fold) => fold.kind === 'sum' && !fold.nulls)
-  const plainSums = plain.length === 0 ? [] : [...plain.flatMap((f) => combined(f, OP.f64Add)), ...chunked(layout.sharedLeft, plain)]
+  const extreme = (f: number, ahead: number): Code => {
+    const { kind } = folds[f] as KernelFold
+    const better = kind === 'count' ? [] : combined(f, kind === 'min' ? OP.f64Min : OP.f64Max, ahead)
+    return wherePresent(f, ahead, [...better, ...counted(f)])
+  }
+  const nullableSum = (f: number, ahead: number): Code =>
+    wherePresent(f, ahead, [...combined(f, OP.f64Add, ahead), ...counted(f), ...chunked(layout.left[f] ?? 0, [f])])
   const skipped = [
     ...[...get(record), ...get(A), ...num(1), OP.i32Sub, ...I.memory(OP.i32Store, layout.skip)],
     ...[...get(A), ...num(1), OP.i32Eq, ...I.if(), ...openBy(-1), OP.end],
   ]
-  const guarded = ((): Code => {
+  const plainSums = (ahead: number): Code => {
+    if (plain.length === 0) return []
+    const sums = [...plain.flatMap((f) => combined(f, OP.f64Add, ahead)), ...chunked(layout.sharedLeft, plain)]
     if (mode === 'skip') {
       const left = [...get(record), ...I.memory(OP.i32Load, layout.skip), ...I.localTee(A), ...num(0), OP.i32GtS]
-      return [...left, ...I.if(), ...skipped, OP.else, ...plainSums, OP.end]
+      return [...left, ...I.if(), ...skipped, OP.else, ...sums, OP.end]
     }
-    if (mode !== 'finish') return plainSums
-    return [...get(record), ...I.memory(OP.i32Load, layout.sharedLeft), ...num(CHUNK), OP.i32Ne, ...I.if(), ...plainSums, OP.end]
-  })()
-  const each = [
-    ...(mode === 'selected'
-      ? [...get(SELECTION), ...get(ROW), ...num(2), OP.i32Shl, OP.i32Add, ...I.memory(OP.i32Load), ...set(I_ROW)]
-      : []),
-    ...slotOf(key, row),
+    if (mode !== 'finish') return sums
+    return [...get(record), ...I.memory(OP.i32Load, layout.sharedLeft), ...num(CHUNK), OP.i32Ne, ...I.if(), ...sums, OP.end]
+  }
+  const folded = (ahead: number): Code => [
+    ...slotOf(key, row, ahead),
     // counted in units of 8 bytes: 32 bits hold those of any arena
     ...[...get(records), ...get(SLOT), ...num(layout.bytes / 8), OP.i32Mul, ...num(3), OP.i32Shl, OP.i32Add, ...set(record)],
-    ...(mode === 'finish' ? [] : extremes.flat()),
-    ...nullableSums.flat(),
-    ...guarded,
+    ...(mode === 'finish' ? [] : others.flatMap((f) => extreme(f, ahead))),
+    ...nullable.flatMap((f) => nullableSum(f, ahead)),
+    ...plainSums(ahead),
   ]
+  const selected = (ahead: number): Code => [...element(SELECTION, ROW, 2), ...I.memory(OP.i32Load, 4 * ahead), ...set(I_ROW)]
+  const each = (ahead: number): Code => (mode === 'selected' ? [...selected(ahead), ...folded(0)] : folded(ahead))
   const columns = folds.flatMap((_, f) => [
     ...[...addressWord(FRAME.folds + FOLD_COLUMN_BYTES * f), ...set(values(f))],
     ...[...addressWord(FRAME.folds + FOLD_COLUMN_BYTES * f + 8), ...set(bits(f))],

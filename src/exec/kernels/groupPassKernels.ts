@@ -7,7 +7,9 @@
  * Only `add` must see the rows in order. A record begins with how many rows its group had so far; a chunk is closed by
  * the row behind it, so that the open one is never empty.
  */
+import { Bug } from '../../core/errors.ts'
 import { CHUNK } from '../../core/fixedTree.ts'
+import { LOADS } from './columnLoads.ts'
 import {
   A,
   addressWord,
@@ -23,15 +25,17 @@ import {
   type KeyPart,
   localsOf,
   PARAMETERS,
+  partLocal,
   prologue,
   ROW,
   SELECTION,
   SLOT,
   TO,
+  touchedKey,
   word,
 } from './groupFrame.ts'
 import { LOG_ENTRY_BYTES, loadedDouble } from './groupKernels.ts'
-import { SCALAR } from './simd.ts'
+import { SCALAR, shuffle32, simd, V } from './simd.ts'
 import { type Code, I, moduleBytes, OP } from './wasmEncoder.ts'
 
 /** What is kept of a column's values by group. */
@@ -53,19 +57,20 @@ const get = I.localGet
 const set = I.localSet
 const num = I.i32Const
 
-/** What `places` does: `copied` are the types of the columns whose values it lists. */
+/** What `places` does: `copied` are the types of the columns whose values it lists; `isTouched`: it touches the key first. */
 export interface PlacesShape {
   readonly parts: readonly KeyPart[]
   readonly recordBytes: number
   readonly copied: readonly KernelType[]
   readonly selected: boolean
+  readonly isTouched: boolean
 }
 
 /**
  * Appends to the lists for rows `from`, a multiple of 32, to `to`. The frame has the columns and lists of values as the
  * two addresses of folds, and in `size` how long the lists are: -1 when a key lies outside of its window, which ends the run.
  */
-export function placesKernel({ parts, recordBytes, copied, selected }: PlacesShape): Uint8Array<ArrayBuffer> {
+export function placesKernel({ parts, recordBytes, copied, selected, isTouched }: PlacesShape): Uint8Array<ArrayBuffer> {
   const key = { kind: 'direct', parts } as const
   const own = firstOwn(key)
   const [size, bitmap, bits] = [own, own + 1, own + 2]
@@ -73,14 +78,14 @@ export function placesKernel({ parts, recordBytes, copied, selected }: PlacesSha
   const list = (f: number): number => own + 4 + 2 * f
   const row = selected ? I_ROW : ROW
   const outside = [...get(FRAME_AT), ...num(-1), ...I.memory(OP.i32Store, FRAME.size), 0x0f]
-  const each = [
-    ...checkedSlot(parts, row, outside),
+  const each = (ahead: number): Code => [
+    ...checkedSlot(parts, row, outside, ahead),
     ...[...element(SELECTION, size, 2), ...get(SLOT), ...num(recordBytes), OP.i32Mul, ...I.memory(OP.i32Store)],
-    ...copied.flatMap((type, f) => [...element(list(f), size, 3), ...loadedDouble(type, from(f), row), ...I.memory(OP.f64Store)]),
+    ...copied.flatMap((type, f) => [...element(list(f), size, 3), ...loadedDouble(type, from(f), row, ahead), ...I.memory(OP.f64Store)]),
     ...[...get(size), ...num(1), OP.i32Add, ...set(size)],
   ]
   const inWord = [
-    ...[...get(ROW), ...get(bits), SCALAR.i32Ctz, OP.i32Add, ...set(I_ROW), ...each],
+    ...[...get(ROW), ...get(bits), SCALAR.i32Ctz, OP.i32Add, ...set(I_ROW), ...each(0)],
     ...[...get(bits), ...get(bits), ...num(1), OP.i32Sub, OP.i32And, ...set(bits)],
   ]
   const eachSelected = [
@@ -93,12 +98,69 @@ export function placesKernel({ parts, recordBytes, copied, selected }: PlacesSha
     ...[...addressWord(FRAME.folds + FOLD_COLUMN_BYTES * f), ...set(from(f))],
     ...[...addressWord(FRAME.folds + FOLD_COLUMN_BYTES * f + 8), ...set(list(f))],
   ])
+  const vectors = own + 3 + 2 * copied.length
+  const four = selected ? undefined : fourPlaces({ parts, recordBytes, copied }, { size, from, list, vectors, outside })
   const body = [
     ...[...prologue(key), ...columns, ...addressWord(FRAME.bitmap), ...set(bitmap), ...word(FRAME.size), ...set(size)],
-    ...(selected ? eachSelected : eachRow(each)),
+    ...[...(isTouched ? touchedKey(parts) : []), ...(four === undefined ? [] : four.before)],
+    ...(selected ? eachSelected : eachRow(each, four?.turn)),
     ...[...get(FRAME_AT), ...get(size), ...I.memory(OP.i32Store, FRAME.size)],
   ]
-  return moduleBytes({ imports: [], parameters: PARAMETERS, locals: localsOf(key, 3 + 2 * copied.length), body })
+  const locals = [...localsOf(key, 3 + 2 * copied.length), ...new Array<'v128'>(four === undefined ? 0 : VECTORS).fill('v128')]
+  return moduleBytes({ imports: [], parameters: PARAMETERS, locals, body })
+}
+
+const VECTORS = 4
+
+interface PlacesLocals {
+  readonly size: number
+  readonly from: (fold: number) => number
+  readonly list: (fold: number) => number
+  /** The first of `VECTORS`. */
+  readonly vectors: number
+  readonly outside: Code
+}
+
+/**
+ * The next four rows at once: a processor sees only so many instructions ahead, and waits for the lines of columns that it
+ * does not see. Undefined where a key has parts, or nulls, or need not be an integer of 32 bits.
+ */
+function fourPlaces(
+  { parts: [part, ...others], recordBytes, copied }: Pick<PlacesShape, 'parts' | 'recordBytes' | 'copied'>,
+  { size, from, list, vectors, outside }: PlacesLocals,
+): { readonly before: Code; readonly turn: Code } | undefined {
+  if (part === undefined || others.length > 0 || part.nullable) return undefined
+  const key = LOADS.get(part.type === 'u32' ? 'i32' : part.type) // what it has over its base is the same
+  if (key?.as !== 'i32') return undefined
+  const [base, span, bytes, value] = [0, 1, 2, 3].map((i) => vectors + i) as [number, number, number, number]
+  const listed = copied.flatMap((type, f): Code => {
+    const [low, high] = doublesOf(type, from(f), value)
+    const at = element(list(f), size, 3)
+    return [...at, ...low, ...I.simdMemory(V.store), ...at, ...high, ...I.simdMemory(V.store, 16)]
+  })
+  const splat = (code: Code, to: number): Code => [...code, ...simd(V.i32Splat), ...set(to)]
+  return {
+    before: [...splat(get(partLocal(0, 'base')), base), ...splat(get(partLocal(0, 'span')), span), ...splat(num(recordBytes), bytes)],
+    turn: [
+      ...[...(key.vectors(element(partLocal(0, 'key'), ROW, key.log2Bytes))[0] ?? []), ...get(base), ...simd(V.i32Sub)],
+      ...[...I.localTee(value), ...get(span), ...simd(V.i32LtU), ...simd(V.i32AllTrue), OP.i32Eqz, ...I.if(), ...outside, OP.end],
+      ...[...element(SELECTION, size, 2), ...get(value), ...get(bytes), ...simd(V.i32Mul), ...I.simdMemory(V.store)],
+      ...[...listed, ...get(size), ...num(4), OP.i32Add, ...set(size)],
+    ],
+  }
+}
+
+/** Four values from ROW on, in two vectors of doubles; `value` is a local for integers. */
+function doublesOf(type: KernelType, column: number, value: number): readonly [Code, Code] {
+  const loads = LOADS.get(type)
+  if (loads === undefined) throw new Bug(`Four values of ${type} were to be listed.`)
+  const [first = [], second] = loads.vectors(element(column, ROW, loads.log2Bytes))
+  if (loads.as !== 'i32') return [first, second ?? []]
+  const high = [...get(value), ...get(value), ...shuffle32([2, 3, 2, 3])]
+  return [
+    [...first, ...I.localTee(value), ...simd(V.f64FromI32S)],
+    [...high, ...simd(V.f64FromI32S)],
+  ]
 }
 
 /** Rows a turn of `add` takes. */

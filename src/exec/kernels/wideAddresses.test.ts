@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import { foldKernel as columnFold, type FoldName } from './foldKernels.ts'
 import { countKernel, foldKernel, selectKernel } from './groupKernels.ts'
+import { addKernel, placesKernel } from './groupPassKernels.ts'
 import { TEXT_ENTRIES, textIdsKernel, wordIdsKernel } from './idKernels.ts'
 import { semiKernel } from './semiKernel.ts'
 import { type Code, I, type Import, moduleBytes, OP, type ParameterType } from './wasmEncoder.ts'
@@ -176,6 +177,7 @@ test('every kernel that is written by hand has a twin of 64-bit addresses', () =
         ],
       }) as const,
   )
+  const keyParts = [...direct.map(({ parts }) => parts), ...types.map((type) => [{ type, nullable: false }])]
   const keys = [...direct, ...truths.map((mapped) => ({ kind: 'hashed', mapped }) as const)]
   const kinds = (['sum', 'min', 'max', 'count'] as const).flatMap((kind) =>
     (['f64', 'u16'] as const).flatMap((type) =>
@@ -186,7 +188,11 @@ test('every kernel that is written by hand has a twin of 64-bit addresses', () =
   const modules = [
     ...folds.map(columnFold),
     ...types.flatMap((type) => truths.flatMap((flag) => semiKernel({ type, nullable: flag, anti: !flag, narrows: flag }))),
-    ...direct.map(({ parts }) => countKernel(parts)),
+    ...keyParts.flatMap((parts) => truths.map((isTouched) => countKernel(parts, isTouched))),
+    ...keyParts.flatMap((parts) =>
+      truths.map((flag) => placesKernel({ parts, recordBytes: 24, copied: types, selected: flag, isTouched: !flag })),
+    ),
+    addKernel(['sum', 'min', 'max']),
     ...keys.map(selectKernel),
     ...keys.flatMap((key) => (['all', 'selected', 'skip', 'finish'] as const).map((mode) => foldKernel(key, kinds, mode))),
     ...idOptions.flatMap((options) => [

@@ -12,7 +12,7 @@ import { convertColumn } from '../../core/columnConversions.ts'
 import { takeColumn } from '../../core/columnSlices.ts'
 import { MemoryError } from '../../core/errors.ts'
 import type { ColumnType } from '../../core/schema.ts'
-import { FRAME } from '../kernels/groupFrame.ts'
+import { FRAME, isTouched } from '../kernels/groupFrame.ts'
 import { countKernel } from '../kernels/groupKernels.ts'
 import type { Arena } from '../memory/arena.ts'
 import { arenaTables } from './arenaIds.ts'
@@ -88,7 +88,8 @@ function countedCodes(codes: readonly Column[], windows: readonly Window[], memo
       continue
     }
     const forms = kernelParts(parts)
-    const kernel = memory.kernel(`count ${JSON.stringify(forms)}`, () => countKernel(forms))
+    const touched = isTouched(forms, code.length)
+    const kernel = memory.kernel(`count ${touched} ${JSON.stringify(forms)}`, () => countKernel(forms, touched))
     fillParts(words, parts, memory)
     const before = size()
     for (let from = 0; from < code.length; from += STRIDE) {
