@@ -138,7 +138,8 @@ function addUnits(
     }
     const unit = claimed(work, part, words)
     if (typeof unit === 'number') lister.list(unit)
-    else if (unit === 'none left') waitFor(words, held, holds, isOver)
+    // room that only this adder makes comes of the next unit, which somebody lists
+    else if (unit === 'none left' || unit.at === own) waitFor(words, held, holds, isOver)
     else waitFor(words, unit.at, unit.value, isOver)
   }
 }
