@@ -7,66 +7,131 @@
  *     { "name": "skip write-write pairs", "file": "src/planner/loop/dependence.ts", "search": "…", "replace": "…",
  *       "law": "property-tests/dependence.prop.ts > every pair of conflicting iterations is covered" }
  *
- * The tree is copied once for each lane; faults are put in, one at a time, and taken out again.
+ * The case that a law went red at is remembered in property-tests/replays.json and tried first. Where it passes, the law's
+ * cases are searched under several seeds, and what is found is remembered instead (not in CI, and not with --changed).
  *
+ *     tsx scripts/faults.ts                    all, by replay
+ *     tsx scripts/faults.ts --changed          those whose file or law has changed since, and some of the others, picked by the commit
  *     tsx scripts/faults.ts --list             names, files and laws
  *     tsx scripts/faults.ts --only affine      faults whose names contain a word
+ *     tsx scripts/faults.ts --search           as if no case were remembered
  */
-import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
-import { availableParallelism, tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { execFileSync } from 'node:child_process'
+import { createHash } from 'node:crypto'
+import { availableParallelism } from 'node:os'
 import { parseArgs } from 'node:util'
-import { BIN, finish, ROOT, run } from './repository.ts'
+import { Lane } from './faultLane.ts'
+import { type Fault, keyOf, type Replay, readFaults, readReplays, writeReplays } from './faultList.ts'
+import { finish, ROOT } from './repository.ts'
 
-interface Fault {
-  readonly name: string
-  readonly file: string
-  readonly search: string
-  readonly replace: string
-  readonly law: string
-}
 interface Verdict {
   readonly fault: Fault
   /** Undefined: the law went red, as it should. */
   readonly complaint: string | undefined
+  /** How it went red. */
+  readonly replay?: Replay
+  readonly searched: boolean
   readonly seconds: number
 }
 
 /** A law that hangs under its fault is red: the fault was noticed. The longest law takes well under a minute. */
-const TIME_LIMIT_MS = 240_000
+const SEARCH_LIMIT_MS = 240_000
+/** One case takes a second; what hung once has this long to end. */
+const REPLAY_LIMIT_MS = 30_000
 /** A thousand random cases may miss a rare mistake: the law is given this many seeds to find it. */
 const SEEDS = 6
-const STAYED_GREEN = ` stayed green under ${SEEDS} seeds.`
-const FOLDER = join(ROOT, 'property-tests', 'faults')
+/** So many of the faults that cannot have changed are tried with --changed. */
+const PICKED = 20
+
 const { values } = parseArgs({
-  options: { list: { type: 'boolean' }, only: { type: 'string' }, lanes: { type: 'string' } },
+  options: {
+    list: { type: 'boolean' },
+    only: { type: 'string' },
+    lanes: { type: 'string' },
+    changed: { type: 'boolean' },
+    search: { type: 'boolean' },
+  },
 })
-
+// so that the lanes, which are process groups of their own, are ended as well
+process.once('SIGINT', () => process.exit(130))
+const replays = readReplays()
 const faults = readFaults().filter((fault) => fault.name.includes(values.only ?? ''))
+const chosen = values.changed === true ? changedAndPicked(faults) : faults
 if (values.list === true) for (const fault of faults) console.log(`${fault.name.padEnd(60)}  ${fault.file}\n    ${fault.law}`)
-else await tryAll()
+else await tryAll(chosen)
 
-async function tryAll(): Promise<void> {
-  const queue = [...faults]
+/** Faults without a case that was found in this file by this law, and some of the others, which differ from commit to commit. */
+function changedAndPicked(all: readonly Fault[]): readonly Fault[] {
+  const changed = all.filter((fault) => replays[fault.name]?.key !== keyOf(fault))
+  const commit = commitId()
+  const rank = (fault: Fault): string => createHash('sha256').update(commit).update(fault.name).digest('hex')
+  const others = all.filter((fault) => !changed.includes(fault))
+  const picked = new Set([...others].sort((a, b) => (rank(a) < rank(b) ? -1 : 1)).slice(0, PICKED))
+  console.log(`${changed.length} of ${all.length} faults may have changed; ${picked.size} others are picked by the commit.`)
+  return all.filter((fault) => changed.includes(fault) || picked.has(fault))
+}
+
+function commitId(): string {
+  try {
+    return execFileSync('git', ['rev-parse', 'HEAD'], { cwd: ROOT, encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }).trim()
+  } catch {
+    return 'no commit'
+  }
+}
+
+async function tryAll(list: readonly Fault[]): Promise<void> {
+  // laws of one file follow one another, so that what they import is compiled once
+  const queue = [...list].sort((a, b) => (a.law === b.law ? 0 : a.law < b.law ? -1 : 1))
   const verdicts: Verdict[] = []
-  const lanes = Math.min(Number(values.lanes ?? availableParallelism()), faults.length)
+  const lanes = Math.min(Number(values.lanes ?? availableParallelism()), queue.length)
   await Promise.all(
     Array.from({ length: lanes }, async () => {
-      const tree = copyOfTree()
+      const lane = new Lane()
       try {
         for (let fault = queue.shift(); fault !== undefined; fault = queue.shift()) {
-          const verdict = await tryOne(tree, fault)
+          const verdict = await verdictOf(lane, fault)
           verdicts.push(verdict)
           printVerdict(verdict)
+          if (verdicts.length % 25 === 0) remember(verdicts)
         }
       } finally {
-        rmSync(tree, { recursive: true, force: true })
+        lane.end()
       }
     }),
   )
+  remember(verdicts)
   const failed = verdicts.filter((verdict) => verdict.complaint !== undefined)
-  for (const verdict of failed) console.log(`\n${verdict.fault.name}: ${verdict.complaint}`)
+  for (const verdict of failed) console.log(`\nFAILED ${verdict.fault.name}: ${verdict.complaint}`)
   finish({ passed: verdicts.length - failed.length, failed: failed.length })
+}
+
+async function verdictOf(lane: Lane, fault: Fault): Promise<Verdict> {
+  const started = performance.now()
+  const known = values.search === true ? undefined : replays[fault.name]
+  const done = (searched: boolean, complaint: string | undefined, replay?: Replay): Verdict => ({
+    fault,
+    complaint,
+    searched,
+    seconds: (performance.now() - started) / 1000,
+    ...(replay === undefined ? {} : { replay }),
+  })
+  const key = keyOf(fault)
+  if (known !== undefined) {
+    const { test, seed, path, hangs } = known
+    const limitMs = hangs === true || path !== undefined ? REPLAY_LIMIT_MS : SEARCH_LIMIT_MS
+    const outcome = await lane.run({ fault, test, seed, ...(path === undefined ? {} : { path }) }, limitMs)
+    if (outcome.kind === 'red' || (outcome.kind === 'hung' && hangs === true)) return done(false, undefined, { ...known, key })
+  }
+  for (const seed of seeds()) {
+    const outcome = await lane.run({ fault, seed }, SEARCH_LIMIT_MS)
+    if (outcome.kind === 'amiss') return done(true, outcome.why)
+    if (outcome.kind === 'hung') return done(true, undefined, { key, test: testOf(fault), seed, hangs: true })
+    if (outcome.kind === 'red') {
+      const { test, path } = outcome
+      return done(true, undefined, { key, test, seed, ...(path === undefined ? {} : { path }) })
+    }
+  }
+  return done(true, `${fault.law} stayed green under ${SEEDS} seeds.`)
 }
 
 /** From SEED on, so that a run can be repeated; otherwise new ones. */
@@ -75,79 +140,19 @@ function seeds(): readonly number[] {
   return Array.from({ length: SEEDS }, (_, i) => first + i)
 }
 
-function readFaults(): readonly Fault[] {
-  return readdirSync(FOLDER)
-    .filter((name) => name.endsWith('.json'))
-    .sort()
-    .flatMap((name) => JSON.parse(readFileSync(join(FOLDER, name), 'utf8')) as readonly Fault[])
+function testOf(fault: Fault): string {
+  return fault.law.split(' > ').slice(1).join(' ')
 }
 
-/** What vitest needs of the repository; the packages are linked. */
-function copyOfTree(): string {
-  const tree = mkdtempSync(join(tmpdir(), 'distarray-faults-'))
-  mkdirSync(tree, { recursive: true })
-  for (const name of ['src', 'property-tests', 'examples', 'package.json', 'tsconfig.json', 'vitest.config.ts']) {
-    cpSync(join(ROOT, name), join(tree, name), { recursive: true })
-  }
-  symlinkSync(join(ROOT, 'node_modules'), join(tree, 'node_modules'))
-  return tree
+/** Replays of faults that are gone are dropped where all faults were tried. */
+function remember(verdicts: readonly Verdict[]): void {
+  if (process.env.CI !== undefined || values.changed === true) return
+  const names = new Set(readFaults().map((fault) => fault.name))
+  const found = Object.fromEntries(verdicts.flatMap(({ fault, replay }) => (replay === undefined ? [] : [[fault.name, replay]])))
+  writeReplays(Object.fromEntries(Object.entries({ ...readReplays(), ...found }).filter(([name]) => names.has(name))))
 }
 
-async function tryOne(tree: string, fault: Fault): Promise<Verdict> {
-  const started = performance.now()
-  const path = join(tree, fault.file)
-  let sound: string
-  try {
-    sound = readFileSync(path, 'utf8')
-  } catch {
-    return { fault, complaint: `There is no file ${fault.file}.`, seconds: 0 }
-  }
-  const occurrences = sound.split(fault.search).length - 1
-  if (occurrences !== 1) {
-    const complaint = `The excerpt occurs ${occurrences} times in ${fault.file}, not once:\n${fault.search}`
-    return { fault, complaint, seconds: 0 }
-  }
-  writeFileSync(
-    path,
-    sound.replace(fault.search, () => fault.replace),
-  )
-  try {
-    let complaint: string | undefined
-    for (const seed of seeds()) {
-      complaint = await complaintAboutLaw(tree, fault, seed)
-      if (complaint === undefined || !complaint.endsWith(STAYED_GREEN)) break
-    }
-    return { fault, complaint, seconds: (performance.now() - started) / 1000 }
-  } finally {
-    writeFileSync(path, sound)
-  }
-}
-
-/** Runs the law: red means tests ran and one failed, so that a misspelled name or a syntax error does not pass for red. */
-async function complaintAboutLaw(tree: string, fault: Fault, seed: number): Promise<string | undefined> {
-  const [file = '', name] = fault.law.split(' > ')
-  const report = join(tree, 'report.json')
-  rmSync(report, { force: true })
-  const pattern = name === undefined ? [] : ['-t', name.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')]
-  // Vite compiles the file with the fault anew, and the others once for each tree.
-  const cache = ['--experimental.fsModuleCache', `--experimental.fsModuleCachePath=${join(tree, 'cache')}`]
-  const args = ['run', file, ...pattern, '--reporter=json', `--outputFile=${report}`, '--bail=1', ...cache]
-  const { stdout, stderr, timedOut } = await run(join(BIN, 'vitest'), args, {
-    cwd: tree,
-    timeoutMs: TIME_LIMIT_MS,
-    env: { SEED: String(seed) },
-  })
-  if (timedOut) return undefined
-  let tests: { readonly numFailedTests: number; readonly numPassedTests: number }
-  try {
-    tests = JSON.parse(readFileSync(report, 'utf8')) as typeof tests
-  } catch {
-    return `${fault.law} did not run:\n${stderr}${stdout}`
-  }
-  if (tests.numFailedTests > 0) return undefined
-  return tests.numPassedTests > 0 ? `${fault.law}${STAYED_GREEN}` : `No test of ${fault.law} ran:\n${stderr.slice(-2000)}`
-}
-
-function printVerdict({ fault, complaint, seconds }: Verdict): void {
-  console.log(`${complaint === undefined ? 'red   ' : 'FAILED'} ${seconds.toFixed(0).padStart(4)} s  ${fault.name}`)
+function printVerdict({ fault, complaint, seconds, searched, replay }: Verdict): void {
+  const how = complaint !== undefined ? 'FAILED' : replay?.hangs === true ? 'hangs ' : 'red   '
+  console.log(`${how} ${seconds.toFixed(1).padStart(5)} s  ${searched ? 'searched ' : 'replayed '} ${fault.name}`)
 }
