@@ -87,9 +87,9 @@ async function runLaw(vitest: Vitest, { fault, seed, test, path }: Trial): Promi
   else if (name !== undefined) vitest.setGlobalTestNamePattern(new RegExp(escaped(name)))
   else vitest.resetGlobalTestNamePattern()
 
-  const { testModules, unhandledErrors } = await vitest.runTestSpecifications([
-    vitest.getRootProject().createSpecification(join(tree, file)),
-  ])
+  const specification = vitest.getRootProject().createSpecification(join(tree, file))
+  vitest.state.filesMap.clear() // else vitest hands back what it knows of earlier runs as well
+  const { testModules, unhandledErrors } = await vitest.runTestSpecifications([specification])
   const tests = testModules.flatMap((module) => [...module.children.allTests()])
   const failed = tests.find((test) => test.result().state === 'failed')
   if (failed !== undefined) return redBy(failed, path)
