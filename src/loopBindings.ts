@@ -2,6 +2,7 @@
  * What the names in a loop's `env` and among its captures are to the loop: arrays, buffers, accumulators, generators. What
  * is none of them is a constant.
  */
+import { types } from 'node:util'
 import { Accumulator } from './core/accumulator.ts'
 import { defined } from './core/defined.ts'
 import { engineOf, isDistArray, planOf } from './core/distArray.ts'
@@ -29,14 +30,16 @@ export interface Bindings {
 
 /** What a value is to a loop body; undefined when it is no handle. */
 export function envValueOf(value: unknown, engine: Engine): EnvValue | undefined {
+  if (!isHandle(value)) return undefined
   if (isDistArray(value)) return { kind: 'array', dtype: dtypeOf(ownPlanOf(value, 'an array in env', engine)) }
   if (value instanceof UpdateBuffer) return { kind: 'buffer', dtype: dtypeOf(ownPlanOf(value.target, 'a buffer in env', engine)) }
   if (value instanceof Accumulator) return { kind: 'accumulator' }
-  return isRng(value) ? { kind: 'rng' } : undefined
+  return { kind: 'rng' }
 }
 
-/** Whether a value is compared by identity: what it stands for is the session's. */
+/** Whether a value is compared by identity: what it stands for is the session's. A Proxy of a handle is the user's own. */
 export function isHandle(value: unknown): boolean {
+  if (types.isProxy(value)) return false
   return isDistArray(value) || value instanceof UpdateBuffer || value instanceof Accumulator || isRng(value)
 }
 
@@ -51,6 +54,7 @@ export function bindNames(
   const accumulators = new Map<string, Accumulator<unknown>>()
   const rngs = new Map<string, number>()
   for (const [name, value] of [...Object.entries(env), ...captured]) {
+    if (!isHandle(value)) continue
     if (isDistArray(value)) {
       const plan = ownPlanOf(value, name, engine)
       arrays.set(name, plan)

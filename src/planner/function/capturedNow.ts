@@ -9,9 +9,9 @@
  *
  * How many items follow an item is told by those before it, so that lists with the same items say the same.
  */
-import { types } from 'node:util'
 import { LONGEST_INCLUDES } from './calls.ts'
 import { isPlatformFunction } from './portable.ts'
+import { hasTraps } from './traps.ts'
 import { type AnyFunction, freeNamesOf, isPlatform } from './unit.ts'
 
 export type CapturedState = readonly unknown[]
@@ -56,13 +56,13 @@ function readValue(reading: Reading, value: unknown): boolean {
   const { items, seen } = reading
   items.push(value)
   if (value === null || (typeof value !== 'object' && typeof value !== 'function')) return true
+  if (hasTraps(value)) return false
   if (ArrayBuffer.isView(value)) {
     items.push(value.byteLength, value instanceof Float64Array || value instanceof Float32Array ? holdsNaN(value) : false)
     return true
   }
   if (reading.isHandle(value) || seen.has(value)) return true
   seen.add(value)
-  if (types.isProxy(value)) return false
   if (typeof value === 'function') return readFunction(reading, value as AnyFunction) // callable, and only its text is looked at
   return Array.isArray(value) ? readElements(reading, value) : readProperties(reading, value)
 }

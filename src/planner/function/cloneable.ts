@@ -1,11 +1,13 @@
 /**
  * What can be sent to another thread: values that `structuredClone` copies faithfully.
  */
+import { hasTraps } from './traps.ts'
 
 /** Whether a value survives a structured clone as it is: no functions, symbols, classes, getters or hidden prototypes. */
 export function isCloneable(value: unknown, seen: Set<object> = new Set()): boolean {
   if (typeof value === 'function' || typeof value === 'symbol') return false
   if (typeof value !== 'object' || value === null) return true
+  if (hasTraps(value)) return false
   if (seen.has(value)) return true
   seen.add(value)
   if (ArrayBuffer.isView(value) || value instanceof ArrayBuffer || value instanceof SharedArrayBuffer) return !Buffer.isBuffer(value)
@@ -21,6 +23,7 @@ export function isCloneable(value: unknown, seen: Set<object> = new Set()): bool
 
 /** Whether an object holds primitives only, so that what is read from it cannot be changed. */
 export function isFlat(value: object): boolean {
+  if (hasTraps(value)) return false
   if (ArrayBuffer.isView(value) || value instanceof Date) return true
   const isPrimitive = (item: unknown): boolean => (typeof item !== 'object' && typeof item !== 'function') || item === null
   if (value instanceof Map) return [...value].every(([k, v]) => isPrimitive(k) && isPrimitive(v))

@@ -12,6 +12,7 @@ import { childNodes, type FunctionNode, isFunctionNode } from './ast.ts'
 import { isFlat } from './cloneable.ts'
 import { refusalOf } from './refusals.ts'
 import type { Binding } from './scope.ts'
+import { hasTraps } from './traps.ts'
 import { type AnyFunction, type Unit, unitOf } from './unit.ts'
 
 /** How much of an expression's value may belong to a captured object. */
@@ -311,7 +312,7 @@ function staticValue(unit: Unit, node: AnyNode): { readonly value: unknown; read
   }
   if (node.type !== 'MemberExpression' || node.computed || node.property.type !== 'Identifier') return undefined
   const object = staticValue(unit, node.object)
-  if (object === undefined || typeof object.value !== 'object' || object.value === null) return undefined
+  if (object === undefined || typeof object.value !== 'object' || object.value === null || hasTraps(object.value)) return undefined
   const own = Object.getOwnPropertyDescriptor(object.value, node.property.name)
   return own !== undefined && 'value' in own ? { value: own.value, name: object.name } : undefined
 }

@@ -8,6 +8,7 @@ import { inputElement, rankOf } from './context.ts'
 import type { Lowering } from './lowering.ts'
 import { builtinFunction, envValue, fromOutside, globalValue, tableOf, tableOfString } from './outside.ts'
 import { refusalOf } from './refusals.ts'
+import { hasTraps } from './traps.ts'
 import { exprValue, REFUSED, type Value } from './value.ts'
 
 /** Names that objects have from JavaScript itself, which no column is meant by. */
@@ -157,6 +158,7 @@ function dataMember(l: Lowering, object: Value & { kind: 'data' }, name: string,
 function globalMember(l: Lowering, object: Value & { kind: 'global' }, name: string, node: AnyNode): Value {
   const full = object.name === 'globalThis' ? name : `${object.name}.${name}`
   if ((typeof object.value !== 'object' && typeof object.value !== 'function') || object.value === null) return l.refuseCall(full, node)
+  if (hasTraps(object.value)) return l.refuse('captured-proxy', node, full)
   const value = (object.value as Readonly<Record<string, unknown>>)[name] // any object can be asked for any name
   return globalValue(l, full, value, node)
 }

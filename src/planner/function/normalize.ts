@@ -14,6 +14,7 @@ import type { AnyNode, CallExpression, Expression, Identifier, MemberExpression,
 import { childNodes, type FunctionNode, isFunctionNode, mapChildren } from './ast.ts'
 import { structureReturns } from './returns.ts'
 import type { Names } from './scope.ts'
+import { hasTraps } from './traps.ts'
 import type { Free } from './unit.ts'
 import { unlowerOptional } from './unlowerOptional.ts'
 
@@ -186,9 +187,13 @@ export function normalize(root: FunctionNode, context: NormalizeContext): Functi
   return isFunctionNode(node) ? node : root
 }
 
+/** What vite calls a module that a function imports; of one in another format it gives a Proxy. */
+const IMPORTED = /^__vi(te_ssr)?_import_\d+__$/
+
 /** What a captured module has under a name; for a captured plain object only functions that do not use `this`. */
 function memberOf(value: unknown, objectName: string, name: string): { readonly value: unknown } | undefined {
-  if (typeof value !== 'object' || value === null || !(name in value)) return undefined
+  if (typeof value !== 'object' || value === null) return undefined
+  if ((hasTraps(value) && !IMPORTED.test(objectName)) || !(name in value)) return undefined
   const record = value as Readonly<Record<string, unknown>> // name is in it
   if (isModule(value, objectName)) {
     try {
@@ -205,7 +210,7 @@ function memberOf(value: unknown, objectName: string, name: string): { readonly 
 function isModule(value: object, name: string): boolean {
   if (Reflect.get(value, Symbol.toStringTag) === 'Module') return true
   if ('__esModule' in value && value.__esModule === true) return true
-  return /^__vi(te_ssr)?_import_\d+__$/.test(name)
+  return IMPORTED.test(name)
 }
 
 function isNameHelper(value: unknown): boolean {

@@ -7,6 +7,7 @@ import { BUILTINS, type Builtin, type Primitive } from '../../core/functionIr.ts
 import { literal } from './build.ts'
 import type { EnvValue } from './context.ts'
 import type { Lowering } from './lowering.ts'
+import { hasTraps } from './traps.ts'
 import { type AnyFunction, type Free, unitOf } from './unit.ts'
 import { exprValue, type Origin, REFUSED, type Value } from './value.ts'
 
@@ -40,6 +41,7 @@ export function globalValue(l: Lowering, name: string, value: unknown, node: Any
 }
 
 export function fromOutside(l: Lowering, value: unknown, name: string, origin: Origin, node: AnyNode): Value {
+  if (hasTraps(value)) return l.refuse('captured-proxy', node, name)
   if (origin === 'capture' && l.context.kind === 'loop' && typeof value === 'object' && value !== null) {
     const known = l.context.classify?.(value)
     if (known !== undefined && known.kind !== 'constant') return handleOf(l, known, capturedHandleName(l, value, name), 'capture')

@@ -105,6 +105,10 @@ const REASONS = {
     message: 'The captured object {name} is not a constant that the plan can read.',
     cure: 'Capture its numbers, a typed array, or a plain object of numbers.',
   },
+  'captured-proxy': {
+    message: '{name} is a Proxy or inherits from one: what it holds is known only to its own code.',
+    cure: 'Capture what it gives in a variable, or a copy of it, as { ...object }.',
+  },
   'captured-function': {
     message: 'The function {name} cannot be looked into.',
     cure: 'Write it as a plain function in your own code.',
