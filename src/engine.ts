@@ -9,7 +9,7 @@ import type { Batch, Column, TypedArray } from './core/column.ts'
 import type { Engine, Folded, FoldKind, RowLambdaContext, WriteForm } from './core/engine.ts'
 import type { UserFunction } from './core/functionIr.ts'
 import type { Key, Selector, Shape } from './core/indexSpace.ts'
-import { inputsOf, type LogicalPlan } from './core/logicalPlan.ts'
+import type { LogicalPlan } from './core/logicalPlan.ts'
 import { type ElementType, VALUE_COLUMN } from './core/schema.ts'
 import { assignSlice, type EditContext, setKey, updateKey } from './exec/arrays/edit.ts'
 import { atKey, shapeOfStorage, sliceStorage, toTypedArray } from './exec/arrays/query.ts'
@@ -54,8 +54,9 @@ export class SessionEngine implements Engine {
     const { store, executor } = this.#open()
     const { resolved, leave } = await store.enter(plan)
     try {
-      if (!readsStorage(resolved)) {
-        for await (const batch of executor.stream(optimize(resolved).plan, options)) yield* ordinary([batch])
+      const optimized = optimize(resolved).plan
+      if (executor.streams(optimized)) {
+        for await (const batch of executor.stream(optimized, options)) yield* ordinary([batch])
         return
       }
     } finally {
@@ -160,10 +161,6 @@ export class SessionEngine implements Engine {
 /** Whether elements are numbers: those of a bool array are, unless it was filled with a boolean. */
 function isNumeric(element: ElementType): boolean {
   return element.kind === 'scalar' && element.type.kind !== 'bool'
-}
-
-function readsStorage(plan: LogicalPlan): boolean {
-  return plan.kind === 'Stored' || inputsOf(plan).some(readsStorage)
 }
 
 /** The batches in ordinary buffers: what came straight from storage may be written once its lock is gone. */

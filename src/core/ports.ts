@@ -38,7 +38,12 @@ export interface PlacedColumns {
 /** One piece of a source. `detail` is the reader's own, structured-cloneable. */
 export interface SourceSplit {
   readonly rows?: number
+  /** In the file. */
   readonly bytes?: number
+  /** Where it is, as `row group 3 of ratings.parquet`, and how to have smaller ones; for messages. */
+  readonly place?: { readonly what: string; readonly cure: string }
+  /** About how many bytes of memory each column takes once it is read, where that is known. */
+  readonly columnBytes?: ReadonlyMap<string, number>
   /** Smallest and largest value per column where the source knows them, for skipping. Nulls are not counted. */
   readonly statistics?: Readonly<
     Record<string, { readonly min: number | bigint | string | boolean; readonly max: number | bigint | string | boolean }>

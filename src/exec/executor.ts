@@ -10,7 +10,6 @@
  * many pieces a task ran.
  */
 import type { Batch } from '../core/column.ts'
-import { isKnown } from '../core/elements.ts'
 import type { Folded, FoldKind } from '../core/engine.ts'
 import { TaskError } from '../core/errors.ts'
 import type { ExplainedColumns, ExplainedGroups } from '../core/kernelCode.ts'
@@ -161,17 +160,29 @@ export class Executor {
 
   /** The batches of the result, partition after partition as they are asked for. */
   async *stream(plan: LogicalPlan, options: RunOptions = {}): AsyncGenerator<Batch, void, undefined> {
-    if (!isKnown(plan.element)) {
-      // the partitions agree on their types only when all are there
+    const physical = this.options.lower(plan)
+    if (physical.edge?.kind !== 'streamed') {
       yield* await this.execute(plan, options)
       return
     }
     const run = new Run(this.options, options.signal)
+    this.running.add(physical)
     try {
-      yield* run.stream(this.options.lower(plan))
+      yield* run.stream(physical)
+    } catch (error) {
+      const exact = withoutPredicates(plan)
+      if (exact === plan || !(error instanceof TaskError)) throw error
+      for await (const _ of this.stream(exact, options)); // fails with the number of the row, as `execute` does
+      throw error
     } finally {
+      this.running.delete(physical)
       run.end()
     }
+  }
+
+  /** Whether `stream` gives partition after partition, rather than all of them once they are computed. */
+  streams(plan: LogicalPlan): boolean {
+    return this.options.lower(plan).edge?.kind === 'streamed'
   }
 }
 

@@ -1,6 +1,6 @@
 /** One run of a physical plan: its datasets, its memory, its tasks. */
 import type { Batch } from '../core/column.ts'
-import { TaskError } from '../core/errors.ts'
+import { MemoryError, TaskError } from '../core/errors.ts'
 import type { PhysicalPlan, WideOperator } from '../planner/physical/physicalPlan.ts'
 import { Blocks } from './blocks.ts'
 import { withKeys } from './columns/codedKeys.ts'
@@ -34,11 +34,24 @@ type Partition =
 
 /** Partitions in element order, and the run's blocks that they lie in. */
 interface Dataset {
+  readonly kind: 'stored'
   readonly partitions: readonly Partition[]
   readonly blocks: readonly Block[]
   /** Where keys of groups are codes of texts. */
   readonly coded?: CodedKeys
 }
+
+interface How {
+  readonly streamed?: boolean
+  /** Perhaps only the first results are wanted. */
+  readonly limited?: boolean
+}
+
+/** A partition of a result, and the run's blocks that it lies in. */
+type Result = Pick<StageResult, 'batches' | 'blocks'>
+
+/** What a pipeline reads: partitions that are there, or that come as they are asked for. */
+type Input = Dataset | { readonly kind: 'streamed'; readonly results: AsyncGenerator<Result, void, undefined> }
 
 export class Run {
   private readonly options: ExecutorOptions
@@ -56,27 +69,73 @@ export class Run {
     return finished(batchesOf(partitions), plan).map((batch) => this.blocks.copiedOut(batch))
   }
 
+  /** The result partition after partition, outside of the run's memory, from which each is freed before it is handed over; at least one batch. */
   async *stream(plan: PhysicalPlan): AsyncGenerator<Batch, void, undefined> {
-    if (plan.kind !== 'PipelineExec' && plan.kind !== 'LimitExec' && plan.kind !== 'ScanExec') {
-      yield* await this.batches(plan)
-      return
-    }
-    const pipeline = plan.kind === 'PipelineExec' ? plan : plan.kind === 'ScanExec' ? stepless(plan) : limitedPipeline(plan)
-    let left = plan.kind === 'LimitExec' ? plan.count : Number.POSITIVE_INFINITY
     let any = false
-    for await (const result of this.pipeline(pipeline, await this.run(pipeline.input))) {
-      for (const batch of result.batches) {
-        if (batch.length === 0 || left === 0) continue
-        const taken = sliceBatch(batch, 0, Math.min(batch.length, left))
-        left -= taken.length
-        any = true
-        const [last] = finished([taken], plan)
-        if (last !== undefined) yield this.blocks.copiedOut(last)
+    for await (const { batches, blocks } of this.results(plan)) {
+      const filled = batches.filter((batch) => batch.length > 0)
+      const last = filled.pop()
+      for (const batch of filled) yield* this.outside(batch, plan)
+      if (last === undefined) {
+        this.blocks.free(blocks)
+        continue
       }
-      this.blocks.free(result.blocks)
-      if (left === 0) break
+      any = true
+      const out = this.outside(last, plan)
+      this.blocks.free(blocks)
+      yield* out
     }
     if (!any) yield emptyBatch(plan.element)
+  }
+
+  private outside(batch: ExecBatch, plan: PhysicalPlan): readonly Batch[] {
+    return finished([batch], plan).map((one) => this.blocks.copiedOut(one))
+  }
+
+  /** The partitions of a result one after another. Who takes one frees its blocks before asking for the next. */
+  private async *results(plan: PhysicalPlan): AsyncGenerator<Result, void, undefined> {
+    switch (plan.kind) {
+      case 'ScanExec':
+        yield* this.pipeline(stepless(plan), await this.run(plan), { streamed: true })
+        return
+      case 'PipelineExec':
+        yield* this.pipeline(plan, await this.inputOf(plan), { streamed: true })
+        return
+      case 'LimitExec': {
+        const pipeline = limitedPipeline(plan)
+        let left = plan.count
+        if (left === 0) return
+        for await (const result of this.pipeline(pipeline, await this.inputOf(pipeline), { streamed: true, limited: true })) {
+          const batches = result.batches.map((batch) => {
+            const taken = sliceBatch(batch, 0, Math.min(batch.length, left))
+            left -= taken.length
+            return taken
+          })
+          yield { ...result, batches }
+          if (left === 0) return
+        }
+        return
+      }
+      case 'UnionExec':
+        for (const input of plan.inputs)
+          for await (const result of this.results(input))
+            yield { ...result, batches: result.batches.map((batch) => asDeclared(withoutKeys(batch), plan.element)) }
+        return
+      case 'StoredExec':
+      case 'WideExec':
+      case 'IndexLookupExec': {
+        const { partitions, blocks } = await this.materialized(await this.run(plan), plan)
+        yield { batches: batchesOf(partitions), blocks }
+      }
+    }
+  }
+
+  /** What a pipeline reads: as it comes where the plan says so. */
+  private async inputOf(plan: Pipeline): Promise<Input> {
+    const input = inputOf(plan)
+    const isLeaf = input.kind === 'ScanExec' || input.kind === 'StoredExec'
+    if (isLeaf || input.edge?.kind !== 'streamed') return await this.run(input)
+    return { kind: 'streamed', results: this.results(input) }
   }
 
   /** Frees everything the run still holds. */
@@ -92,29 +151,30 @@ export class Run {
       case 'StoredExec':
         return this.inMemory(storedBatches(plan.storage, plan))
       case 'PipelineExec':
-        return await this.collected(plan, await this.run(inputOf(plan)))
+        return await this.collected(plan, await this.inputOf(plan))
       case 'WideExec':
         return await this.wide(plan)
       case 'LimitExec': {
         const pipeline = limitedPipeline(plan)
-        return await this.collected(pipeline, await this.run(inputOf(pipeline)), plan.count)
+        return await this.collected(pipeline, await this.inputOf(pipeline), plan.count)
       }
       case 'UnionExec': {
         const datasets: Dataset[] = []
         for (const input of plan.inputs) datasets.push(await this.materialized(await this.run(input), input))
         const partitions = datasets.flatMap((dataset) => dataset.partitions.map(withoutPartitionKeys))
-        return { partitions: agreed(partitions), blocks: datasets.flatMap((dataset) => dataset.blocks) }
+        return { kind: 'stored', partitions: agreed(partitions), blocks: datasets.flatMap((dataset) => dataset.blocks) }
       }
       case 'IndexLookupExec': {
         const { partitions, blocks } = await this.materialized(await this.run(plan.input), plan.input)
-        return { partitions: [{ kind: 'batches', batches: selected(batchesOf(partitions), plan.selectors) }], blocks }
+        return { kind: 'stored', partitions: [{ kind: 'batches', batches: selected(batchesOf(partitions), plan.selectors) }], blocks }
       }
     }
   }
 
   private async scan(plan: Scan): Promise<Dataset> {
     const { source, columns, predicate } = plan
-    if (source.kind !== 'memory') return { partitions: source.splits.map((split) => ({ kind: 'split', scan: plan, split })), blocks: [] }
+    if (source.kind !== 'memory')
+      return { kind: 'stored', partitions: source.splits.map((split) => ({ kind: 'split', scan: plan, split })), blocks: [] }
     const batches: Batch[] = []
     for (const split of source.splits) batches.push(...(await this.options.readSplit(source, split, columns, predicate)))
     return this.inMemory(batches)
@@ -122,7 +182,7 @@ export class Run {
 
   private inMemory(batches: readonly ExecBatch[]): Dataset {
     const pieces = cutPartitions(batches, this.options.partitionRows ?? PARTITION_ROWS)
-    return { partitions: pieces.map((piece) => ({ kind: 'batches', batches: piece })), blocks: [] }
+    return { kind: 'stored', partitions: pieces.map((piece) => ({ kind: 'batches', batches: piece })), blocks: [] }
   }
 
   /** The dataset with its splits read. */
@@ -132,12 +192,12 @@ export class Run {
   }
 
   /** Runs a pipeline to its end, or until `limit` elements have come. */
-  private async collected(plan: Pipeline, input: Dataset, limit: number = Number.POSITIVE_INFINITY): Promise<Dataset> {
+  private async collected(plan: Pipeline, input: Input, limit: number = Number.POSITIVE_INFINITY): Promise<Dataset> {
     const partitions: Partition[] = []
     const blocks: Block[] = []
-    const together = runsTogether(plan, input.partitions)
+    const together = input.kind === 'stored' && runsTogether(plan, input.partitions)
     let rows = 0
-    for await (const result of this.pipeline(plan, input)) {
+    for await (const result of this.pipeline(plan, input, { limited: limit < Number.POSITIVE_INFINITY })) {
       const batches = result.batches.map((batch) => {
         const taken = sliceBatch(batch, 0, Math.min(batch.length, limit - rows))
         rows += taken.length
@@ -148,8 +208,8 @@ export class Run {
       blocks.push(...result.blocks)
       if (rows >= limit) break
     }
-    const used = this.blocks.keep(input.blocks, batchesOf(partitions))
-    return { partitions: agreed(partitions), blocks: [...blocks, ...used] }
+    const used = input.kind === 'stored' ? this.blocks.keep(input.blocks, batchesOf(partitions)) : []
+    return { kind: 'stored', partitions: agreed(partitions), blocks: [...blocks, ...used] }
   }
 
   /** The input of a wide operator as what a column program leaves in the arena; undefined where steps are no program, or only hand columns on to what needs them in partitions. */
@@ -170,43 +230,27 @@ export class Run {
     // as many pieces as there are workers at least, as even as whole partitions make them
     const rows = Math.max(partitionRows, Math.ceil(table.batch.length / pool.size / PARTITION_ROWS) * PARTITION_ROWS)
     const partitions = cutPartitions([table.batch], rows).map((batches): Partition => ({ kind: 'batches', batches }))
-    return { partitions, blocks, ...(table.coded === undefined ? {} : { coded: table.coded }) }
+    return { kind: 'stored', partitions, blocks, ...(table.coded === undefined ? {} : { coded: table.coded }) }
   }
 
-  /** The results of a pipeline's tasks, in order. */
-  private async *pipeline(plan: Pipeline, given: Dataset): AsyncGenerator<StageResult, void, undefined> {
-    const input =
-      plan.numbered && !given.partitions.slice(0, -1).every((one) => rowsOf(one) !== undefined)
-        ? await this.materialized(given, plan.input)
-        : given
-    const together = runsTogether(plan, input.partitions)
-    const partitions: readonly Partition[] = together ? [{ kind: 'batches', batches: batchesOf(input.partitions) }] : input.partitions
-    const inline = plan.where === 'caller' || together || this.isSmall(partitions)
+  /** The results of a pipeline's tasks, in order. `streamed`: each is consumed before the next is asked for. */
+  private async *pipeline(plan: Pipeline, given: Input, how: How = {}): AsyncGenerator<Result, void, undefined> {
+    const input = plan.numbered ? this.counted(given, plan.input) : given
     const rowsBefore = new Array<number>(plan.steps.length).fill(0)
-    const firstRows: number[] = []
-    let total = 0
-    for (const partition of partitions) {
-      firstRows.push(total)
-      total += rowsOf(partition) ?? 0
-    }
     const name = stageName(plan)
     const started = performance.now()
     this.emit({ kind: 'stage', phase: 'started', stage: name })
     if (plan.where === 'caller') this.emit({ kind: 'fallback', what: name, because: plan.because ?? '' })
     let rows = 0
     let done = 0
-    const tasks = inOrder({
-      count: partitions.length,
-      window: inline ? 1 : this.options.pool.size * 2,
-      start: (index) => this.task(narrowTask(plan, partitions[index] as Partition, index, firstRows[index] ?? 0), inline),
-      drop: (result) => this.blocks.free(result.blocks),
-    })
+    const total = input.kind === 'stored' ? { total: input.partitions.length } : {}
     try {
-      for await (const result of tasks) {
+      for await (const result of input.kind === 'stored' ? this.overPartitions(plan, input, how) : this.overResults(plan, input.results)) {
         for (const [step, count] of result.rowsIn.entries()) rowsBefore[step] = (rowsBefore[step] ?? 0) + count
         for (const batch of result.batches) rows += batch.length
         yield result
-        this.emit({ kind: 'progress', job: name, done: ++done, total: partitions.length })
+        done++
+        this.emit({ kind: 'progress', job: name, done, total: total.total ?? done })
       }
     } catch (error) {
       const failure = asRowFailure(error)
@@ -215,6 +259,82 @@ export class Run {
       throw taskErrorOf(failure, rowsBefore[failure.step] ?? 0)
     }
     this.emit({ kind: 'stage', phase: 'finished', stage: name, rows, milliseconds: performance.now() - started })
+  }
+
+  /** The input, read where it cannot say how many rows are before each of its partitions. */
+  private counted(input: Input, plan: PhysicalPlan): Input {
+    if (input.kind === 'streamed' || input.partitions.slice(0, -1).every((one) => rowsOf(one) !== undefined)) return input
+    return { kind: 'streamed', results: this.pipeline(stepless(plan), input, { streamed: true }) }
+  }
+
+  private async *overPartitions(plan: Pipeline, input: Dataset, { streamed, limited }: How): AsyncGenerator<StageResult, void, undefined> {
+    const together = runsTogether(plan, input.partitions)
+    const partitions: readonly Partition[] = together ? [{ kind: 'batches', batches: batchesOf(input.partitions) }] : input.partitions
+    const inline = plan.where === 'caller' || together || this.isSmall(partitions)
+    const unwanted = new AbortController()
+    let index = 0
+    let firstRow = 0
+    let taken = 0
+    const tasks = inOrder({
+      next: () => {
+        const partition = partitions[index]
+        if (partition === undefined) return undefined
+        const task = narrowTask(plan, partition, index++, firstRow)
+        firstRow += rowsOf(partition) ?? 0
+        return () => this.task(task, inline, unwanted.signal)
+      },
+      window: inline ? 1 : streamed === true ? this.partitionsAhead(partitions) : this.options.pool.size * 2,
+      ...(limited === true ? { firstWindow: 1 } : {}),
+      mayGoAlone: (error) => streamed === true && error instanceof MemoryError,
+      giveUp: () => unwanted.abort(),
+      drop: (result) => this.blocks.free(result.blocks),
+    })
+    try {
+      for await (const result of tasks) {
+        yield result
+        taken++
+      }
+    } catch (error) {
+      throw streamed === true && error instanceof MemoryError ? tooLargeError(error, partitions[taken]) : error
+    }
+  }
+
+  /** The same over partitions that come one after another; each is kept until what came of it is taken. */
+  private async *overResults(plan: Pipeline, input: AsyncGenerator<Result, void, undefined>): AsyncGenerator<StageResult, void, undefined> {
+    const inline = plan.where === 'caller'
+    const unwanted = new AbortController()
+    let index = 0
+    let firstRow = 0
+    try {
+      const tasks = inOrder({
+        next: async () => {
+          const next = await input.next()
+          if (next.done === true) return undefined
+          const partition: Partition = { kind: 'batches', batches: next.value.batches }
+          const task = narrowTask(plan, partition, index++, firstRow)
+          firstRow += rowsOf(partition) ?? 0
+          return async () => ({ result: await this.task(task, inline, unwanted.signal), read: next.value })
+        },
+        window: inline ? 1 : this.options.pool.size,
+        mayGoAlone: (error) => error instanceof MemoryError,
+        giveUp: () => unwanted.abort(),
+        drop: ({ result }) => this.blocks.free(result.blocks),
+      })
+      for await (const { result, read } of tasks) {
+        const used = this.blocks.keep(read.blocks, result.batches)
+        yield { ...result, blocks: [...result.blocks, ...used] }
+      }
+    } finally {
+      await input.return(undefined)
+    }
+  }
+
+  /** Partitions that may be computed or wait at a time: enough for all workers, fewer where memory is short. */
+  private partitionsAhead(partitions: readonly Partition[]): number {
+    const { pool, arena } = this.options
+    const largest = partitions.reduce((most, partition) => Math.max(most, bytesToRead(partition)), 1)
+    const fitting = Math.floor((arena.budgetBytes - arena.usedBytes) / 2 / largest)
+    return Math.max(1, Math.min(pool.size + 2, fitting))
   }
 
   private async wide(plan: Wide): Promise<Dataset> {
@@ -247,12 +367,12 @@ export class Run {
     this.emit({ kind: 'stage', phase: 'finished', stage: name, rows, milliseconds: performance.now() - started })
     const blocks = [...result.blocks, ...used]
     if (!keepsPieces(plan.operator)) return this.cut(out, blocks)
-    return { partitions: agreed(out.map((batch) => ({ kind: 'batches', batches: [batch] }))), blocks }
+    return { kind: 'stored', partitions: agreed(out.map((batch) => ({ kind: 'batches', batches: [batch] }))), blocks }
   }
 
   private cut(batches: readonly ExecBatch[], blocks: readonly Block[] = []): Dataset {
     const pieces = cutPartitions(batches, this.options.partitionRows ?? PARTITION_ROWS)
-    return { partitions: agreed(pieces.map((piece) => ({ kind: 'batches', batches: piece }))), blocks }
+    return { kind: 'stored', partitions: agreed(pieces.map((piece) => ({ kind: 'batches', batches: piece }))), blocks }
   }
 
   /** Groups of a table in memory in one pass over its columns; undefined where there is none, or where two are faster. */
@@ -296,7 +416,7 @@ export class Run {
     }
   }
 
-  private async task(task: StageTask, inline: boolean): Promise<StageResult> {
+  private async task(task: StageTask, inline: boolean, unwanted?: AbortSignal): Promise<StageResult> {
     const { pool, arena, readSplit } = this.options
     this.signal?.throwIfAborted()
     if (inline) {
@@ -307,7 +427,11 @@ export class Run {
       return result
     }
     // a stage changes nothing but what it returns: short of memory, it may run again once garbage was freed
-    const options = { repeatable: true, ...(this.signal === undefined ? {} : { signal: this.signal }) }
+    const options = {
+      repeatable: true,
+      ...(this.signal === undefined ? {} : { signal: this.signal }),
+      ...(unwanted === undefined ? {} : { unwanted }),
+    }
     const result = (await pool.run('stage', sendable(task), options)) as StageResult // what `stageHandler` returns
     this.blocks.add(result.blocks)
     return result
@@ -363,6 +487,25 @@ function narrowTask(plan: Pipeline, partition: Partition, index: number, firstRo
   const skips = predicate === undefined ? {} : { predicate }
   // the other splits would only be copied along
   return { ...base, input: { kind: 'split', source: { ...source, splits: [] }, split: partition.split, columns, ...skips } }
+}
+
+/** Memory was short for one partition alone: where it is, and how to cut it finer. */
+function tooLargeError(error: MemoryError, partition: Partition | undefined): MemoryError {
+  if (partition?.kind !== 'split' || partition.split.place === undefined) return error
+  const { what, cure } = partition.split.place
+  const [first] = error.message.split('\n')
+  return new MemoryError(
+    `${first}\nIt computes ${what}, one piece that is read at once. ${cure}, or raise { memory } in Session.start.`,
+    error,
+  )
+}
+
+/** About how many bytes the partition's columns take; 0 for those that are there. */
+function bytesToRead(partition: Partition): number {
+  if (partition.kind === 'batches') return 0
+  const { split, scan } = partition
+  if (split.columnBytes === undefined) return split.bytes ?? 0
+  return scan.columns.reduce((sum, column) => sum + (split.columnBytes?.get(column) ?? 0), 0)
 }
 
 function rowsOf(partition: Partition): number | undefined {

@@ -43,7 +43,7 @@ test('the plan as written, the rules, the plan that runs, and its stages', () =>
       stage 2: stage 1 -> EvaluateExec [r => r.n] -> TopKExec 3 descending
       stage 3: stage 2 -> ExchangeExec -> SortExec descending first 3
       stage 4: stage 3 -> LimitExec 3
-      stage 5: stage 4 -> LimitExec 3"
+      stage 5: stage 4 -> LimitExec 3 -> streamed to the action"
   `)
 })
 
@@ -77,7 +77,7 @@ test('a function that changes what it captures stays on the thread of the caller
         Scan ratings.parquet [user, movie, stars, note]
     Rules: none changed it
     Stages
-      stage 0: ScanExec ratings.parquet [user, movie, stars, note] -> FilterExec r => { calls++; return r.stars > 1 }  (on the caller's thread: r => { calls++; return r.stars > 1 }: It assigns the captured variable calls.)"
+      stage 0: ScanExec ratings.parquet [user, movie, stars, note] -> FilterExec r => { calls++; return r.stars > 1 } -> streamed to the action  (on the caller's thread: r => { calls++; return r.stars > 1 }: It assigns the captured variable calls.)"
   `)
   expect(calls).toBe(0)
 })

@@ -105,10 +105,11 @@ class Pool implements WorkerPool {
   }
 
   private submit(kind: string, payloads: readonly unknown[], options: TaskOptions): Promise<unknown[]> {
-    const { signal } = options
+    const signals = signalsOf(options)
     return new Promise((resolve, reject) => {
       if (this.stopped) return reject(stoppedError())
-      if (signal?.aborted === true) return reject(signal.reason)
+      const aborted = signals.find((signal) => signal.aborted)
+      if (aborted !== undefined) return reject(aborted.reason)
       const job: Job = {
         kind,
         payloads,
@@ -118,11 +119,12 @@ class Pool implements WorkerPool {
         reject,
         drop: () => {
           this.queue = this.queue.filter((other) => other !== job)
-          reject(signal?.reason)
+          for (const signal of signals) signal.removeEventListener('abort', job.drop)
+          reject(signals.find((signal) => signal.aborted)?.reason)
           this.pump()
         },
       }
-      signal?.addEventListener('abort', job.drop, { once: true })
+      for (const signal of signals) signal.addEventListener('abort', job.drop, { once: true })
       this.queue.push(job)
       this.pump()
     })
@@ -132,7 +134,7 @@ class Pool implements WorkerPool {
   private pump(): void {
     for (let job = this.queue[0]; job !== undefined && job.payloads.length <= this.idle.size; job = this.queue[0]) {
       this.queue.shift()
-      job.options.signal?.removeEventListener('abort', job.drop)
+      for (const signal of signalsOf(job.options)) signal.removeEventListener('abort', job.drop)
       void this.start(job)
     }
   }
@@ -171,6 +173,11 @@ class Pool implements WorkerPool {
     }
     if (!this.stopped) this.pump()
   }
+}
+
+/** What ends a job that has not started. */
+function signalsOf({ signal, unwanted }: TaskOptions): readonly AbortSignal[] {
+  return [signal, unwanted].filter((one) => one !== undefined)
 }
 
 /** The tasks of a job under way. The first failure fails the job, and the others are told to stop. */

@@ -23,6 +23,8 @@ export type TaskHandler = (payload: unknown, context: WorkerContext) => unknown
 export interface TaskOptions {
   /** A queued task is dropped; one under way is told by its `abortFlag` and rejected, with the signal's reason, once it no longer runs. */
   readonly signal?: AbortSignal
+  /** Once it is aborted, a task that is still queued is dropped; one under way is let finish. For results that nobody waits for any more. */
+  readonly unwanted?: AbortSignal
   /** 'terminate' (default): a task that does not stop by itself soon loses its thread. 'finish': it is waited for. */
   readonly onAbort?: 'terminate' | 'finish'
   /** The task changes nothing but what it returns: when memory was short and garbage could be freed, it is run once more. */

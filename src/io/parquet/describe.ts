@@ -98,6 +98,7 @@ export function splitsOf({ path: _, fields, footer, columns, detail }: FileColum
     if (group.rows === 0) return []
     const statistics: Record<string, Bounds> = {}
     const chunks: Record<string, ChunkDetail[]> = {}
+    const columnBytes = new Map<string, number>()
     let bytes = 0
     for (const column of columns) {
       const own = group.chunks.slice(column.firstLeaf, column.firstLeaf + column.leaves.length)
@@ -114,6 +115,10 @@ export function splitsOf({ path: _, fields, footer, columns, detail }: FileColum
           ...(checksum === undefined ? {} : { checksum }),
         }
       })
+      columnBytes.set(
+        column.name,
+        own.reduce((sum, chunk) => sum + Math.max(chunk.uncompressedBytes, chunk.values * 8), 0),
+      )
       const [leaf] = column.leaves
       const [chunk] = own
       const type = types.get(column.name)
@@ -124,7 +129,11 @@ export function splitsOf({ path: _, fields, footer, columns, detail }: FileColum
       if (bounds !== undefined) statistics[column.name] = bounds
     }
     const group_: GroupDetail = { file: detail, group: index, rows: group.rows, chunks }
-    return [{ rows: group.rows, bytes, statistics, detail: group_ }]
+    const place = {
+      what: `row group ${index} of ${detail.path}`,
+      cure: 'Write the file with smaller row groups, as with writeParquet(path, { rowGroupRows: 65_536 })',
+    }
+    return [{ rows: group.rows, bytes, columnBytes, place, statistics, detail: group_ }]
   })
 }
 

@@ -67,14 +67,14 @@ test('counts are formed within each partition first when the optimizer says so',
   `)
 })
 
-test('a function that reads the row number of a filtered table waits for the counts of all partitions', () => {
+test('a function that reads the row number of a filtered table waits for the counts of the partitions before', () => {
   const plan = map(
     filter(orders, (r: Order) => r.price > 0),
     (r: Order, [i]: [number]) => r.price * i,
   )
   expect(stagesText(lower(plan))).toMatchInlineSnapshot(`
-    "stage 0: ScanExec orders.parquet [shop, price] where price > 0 -> FilterExec r => r.price > 0
-    stage 1: stage 0 -> MapExec (r, [i]) => r.price * i"
+    "stage 0: ScanExec orders.parquet [shop, price] where price > 0 -> FilterExec r => r.price > 0 -> streamed to stage 1
+    stage 1: stage 0 -> MapExec (r, [i]) => r.price * i -> streamed to the action"
   `)
 })
 
@@ -84,7 +84,7 @@ test('one that does not, does not', () => {
     (r: Order) => r.price,
   )
   expect(stagesText(lower(plan))).toMatchInlineSnapshot(
-    `"stage 0: ScanExec orders.parquet [shop, price] where price > 0 -> FilterExec r => r.price > 0 -> MapExec r => r.price"`,
+    `"stage 0: ScanExec orders.parquet [shop, price] where price > 0 -> FilterExec r => r.price > 0 -> MapExec r => r.price -> streamed to the action"`,
   )
 })
 
@@ -92,6 +92,6 @@ test('a function that cannot be sent has a stage on the caller, with the reason'
   let seen = 0
   const plan = map(orders, () => seen++)
   expect(stagesText(lower(plan))).toMatchInlineSnapshot(
-    `"stage 0: ScanExec orders.parquet [shop, price] where price > 0 -> MapExec () => seen++  (on the caller's thread: () => seen++: It assigns the captured variable seen.)"`,
+    `"stage 0: ScanExec orders.parquet [shop, price] where price > 0 -> MapExec () => seen++ -> streamed to the action  (on the caller's thread: () => seen++: It assigns the captured variable seen.)"`,
   )
 })

@@ -11,6 +11,7 @@ import type { UserFunction } from '../../core/functionIr.ts'
 import { needsCaller, readsKey } from '../../core/functionUse.ts'
 import type { GroupHow, JoinKey, LogicalPlan } from '../../core/logicalPlan.ts'
 import { labelOf } from '../../core/tree.ts'
+import { withEdges } from './edges.ts'
 import type { Aggregate, ExecFunction, HiddenColumn, PhysicalPlan, Step, WideOperator } from './physicalPlan.ts'
 
 type Pipeline = Extract<PhysicalPlan, { kind: 'PipelineExec' }>
@@ -18,6 +19,10 @@ type Shape = Pick<LogicalPlan, 'element' | 'keys'>
 
 /** The physical plan. Throws Bug for an array without storage: the session replaces those before a run. */
 export function lower(plan: LogicalPlan): PhysicalPlan {
+  return withEdges(lowered(plan))
+}
+
+function lowered(plan: LogicalPlan): PhysicalPlan {
   const { element, keys } = plan
   switch (plan.kind) {
     case 'Scan':
@@ -34,29 +39,29 @@ export function lower(plan: LogicalPlan): PhysicalPlan {
     case 'Array':
       throw new Bug(`The array ${plan.name} has no storage yet.`)
     case 'Map':
-      return piped(lower(plan.input), { kind: 'MapExec', f: plan.f, element }, plan)
+      return piped(lowered(plan.input), { kind: 'MapExec', f: plan.f, element }, plan)
     case 'Filter':
-      return piped(lower(plan.input), { kind: 'FilterExec', f: plan.f }, plan)
+      return piped(lowered(plan.input), { kind: 'FilterExec', f: plan.f }, plan)
     case 'WithColumns':
-      return piped(lower(plan.input), { kind: 'WithColumnsExec', f: plan.f, element }, plan)
+      return piped(lowered(plan.input), { kind: 'WithColumnsExec', f: plan.f, element }, plan)
     case 'FlatMap':
-      return piped(lower(plan.input), { kind: 'FlatMapExec', f: plan.f, element }, plan)
+      return piped(lowered(plan.input), { kind: 'FlatMapExec', f: plan.f, element }, plan)
     case 'MapPartitions':
-      return piped(lower(plan.input), { kind: 'MapPartitionsExec', f: plan.f, element }, plan)
+      return piped(lowered(plan.input), { kind: 'MapPartitionsExec', f: plan.f, element }, plan)
     case 'Project':
-      return piped(lower(plan.input), { kind: 'ProjectExec', columns: plan.columns }, plan)
+      return piped(lowered(plan.input), { kind: 'ProjectExec', columns: plan.columns }, plan)
     case 'Cast':
-      return piped(lower(plan.input), { kind: 'CastExec', dtype: plan.dtype }, plan)
+      return piped(lowered(plan.input), { kind: 'CastExec', dtype: plan.dtype }, plan)
     case 'Sample':
-      return piped(lower(plan.input), { kind: 'SampleExec', fraction: plan.fraction, seed: plan.seed }, plan)
+      return piped(lowered(plan.input), { kind: 'SampleExec', fraction: plan.fraction, seed: plan.seed }, plan)
     case 'Limit': {
-      const input = piped(lower(plan.input), { kind: 'LimitExec', count: plan.count }, plan)
+      const input = piped(lowered(plan.input), { kind: 'LimitExec', count: plan.count }, plan)
       return { kind: 'LimitExec', input, count: plan.count, element, keys }
     }
     case 'Index': {
       const rank = keys.kind === 'explicit' ? keys.rank : 1
       const shape = plan.shape === undefined ? {} : { shape: plan.shape }
-      const input = piped(lower(plan.input), { kind: 'KeysExec', f: plan.f, rank, ...shape }, { element: plan.input.element, keys })
+      const input = piped(lowered(plan.input), { kind: 'KeysExec', f: plan.f, rank, ...shape }, { element: plan.input.element, keys })
       const combine = plan.combine === undefined ? {} : { combine: plan.combine }
       return wide([input], { kind: 'IndexExec', rank, ...combine, ...shape }, plan, plan.combine)
     }
@@ -76,25 +81,25 @@ export function lower(plan: LogicalPlan): PhysicalPlan {
       return wide([top], { kind: 'SortExec', descending, limit: plan.limit }, plan)
     }
     case 'Distinct':
-      return wide([piped(lower(plan.input), { kind: 'PartialDistinctExec' }, plan)], { kind: 'DistinctExec' }, plan)
+      return wide([piped(lowered(plan.input), { kind: 'PartialDistinctExec' }, plan)], { kind: 'DistinctExec' }, plan)
     case 'Union':
-      return { kind: 'UnionExec', inputs: plan.inputs.map(lower), element, keys }
+      return { kind: 'UnionExec', inputs: plan.inputs.map(lowered), element, keys }
     case 'Repartition': {
       const partitions = plan.partitions === undefined ? {} : { partitions: plan.partitions }
       const by = plan.by
       const input =
-        by === undefined ? lower(plan.input) : evaluated(plan.input, [{ f: by, method: 'repartition', tuple: true }], { payload: true })
+        by === undefined ? lowered(plan.input) : evaluated(plan.input, [{ f: by, method: 'repartition', tuple: true }], { payload: true })
       return wide([input], { kind: 'RepartitionExec', by: by !== undefined, ...partitions }, plan)
     }
     case 'ShuffleKeys': {
       const shape = keys.kind === 'explicit' && keys.shape !== undefined ? { shape: keys.shape } : {}
-      return wide([lower(plan.input)], { kind: 'ShuffleKeysExec', axes: plan.axes, seed: plan.seed, ...shape }, plan)
+      return wide([lowered(plan.input)], { kind: 'ShuffleKeysExec', axes: plan.axes, seed: plan.seed, ...shape }, plan)
     }
     case 'Materialize':
     case 'IndexBuild':
-      return lower(plan.input)
+      return lowered(plan.input)
     case 'IndexLookup':
-      return { kind: 'IndexLookupExec', input: lower(plan.input), selectors: plan.selectors, element, keys }
+      return { kind: 'IndexLookupExec', input: lowered(plan.input), selectors: plan.selectors, element, keys }
   }
 }
 
@@ -144,7 +149,7 @@ function combining({ name, kind }: Aggregate, column: number): Aggregate {
 }
 
 function joinSides(plan: Extract<LogicalPlan, { kind: 'Join' }>, on: JoinKey): readonly [PhysicalPlan, PhysicalPlan] {
-  if (on.kind !== 'functions') return [lower(plan.left), lower(plan.right)]
+  if (on.kind !== 'functions') return [lowered(plan.left), lowered(plan.right)]
   const side = (input: LogicalPlan, f: UserFunction) => evaluated(input, [{ f, method: 'join', tuple: true }], { payload: true })
   return [side(plan.left, on.left), side(plan.right, on.right)]
 }
@@ -154,7 +159,7 @@ function evaluated(
   columns: readonly HiddenColumn[],
   options: { readonly axis?: number; readonly payload: boolean },
 ): PhysicalPlan {
-  return piped(lower(input), { kind: 'EvaluateExec', columns, ...options }, input)
+  return piped(lowered(input), { kind: 'EvaluateExec', columns, ...options }, input)
 }
 
 function wide(inputs: readonly PhysicalPlan[], operator: WideOperator, { element, keys }: Shape, f?: ExecFunction): PhysicalPlan {

@@ -80,7 +80,16 @@ export type WideOperator =
   /** Cuts anew: into `partitions` pieces, by the hidden column's hash when there is one. */
   | { readonly kind: 'RepartitionExec'; readonly partitions?: number; readonly by: boolean }
 
-export type PhysicalPlan =
+/** How a result gets to what consumes it (`edges.ts`). */
+export type Edge =
+  | { readonly kind: 'streamed' }
+  /** `because` ends a sentence that begins with: all of them are kept at once, because. */
+  | { readonly kind: 'stored'; readonly because: string }
+
+/** `edge`: to what consumes the result; stored where it is absent. */
+export type PhysicalPlan = PhysicalNode & { readonly edge?: Edge }
+
+type PhysicalNode =
   | {
       readonly kind: 'ScanExec'
       readonly source: ArraySource

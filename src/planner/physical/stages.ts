@@ -15,6 +15,8 @@ export interface Stage {
   readonly inputs: readonly number[]
   readonly where: 'workers' | 'caller'
   readonly because?: string
+  /** Whether what reads it takes its result partition by partition, as they come; otherwise all of it is stored first. */
+  readonly streamed: boolean
 }
 
 /** The stages of a plan, in the order they run. */
@@ -26,23 +28,27 @@ export function stagesOf(plan: PhysicalPlan): readonly Stage[] {
 
 /** One line per stage, first to run first. */
 export function stagesText(plan: PhysicalPlan): string {
-  return stagesOf(plan)
+  const stages = stagesOf(plan)
+  return stages
     .map((stage) => {
       const over = stage.inputs.length === 0 ? '' : `${stage.inputs.map((id) => `stage ${id}`).join(', ')} -> `
       const where = stage.where === 'caller' ? `  (on the caller's thread: ${stage.because ?? 'small'})` : ''
-      return `stage ${stage.id}: ${over}${stage.operators.join(' -> ')}${where}`
+      const reader = stages.find(({ inputs }) => inputs.includes(stage.id))
+      const to = stage.streamed ? ` -> streamed to ${reader === undefined ? 'the action' : `stage ${reader.id}`}` : ''
+      return `stage ${stage.id}: ${over}${stage.operators.join(' -> ')}${to}${where}`
     })
     .join('\n')
 }
 
 function addStage(plan: PhysicalPlan, stages: Stage[]): number {
+  const streamed = plan.edge?.kind === 'streamed'
   switch (plan.kind) {
     case 'ScanExec':
     case 'StoredExec':
-      return push(stages, { operators: [leafText(plan)], inputs: [], where: 'workers' })
+      return push(stages, { operators: [leafText(plan)], inputs: [], where: 'workers', streamed })
     case 'PipelineExec': {
       const operators = plan.steps.map(stepText)
-      const place = { where: plan.where, ...(plan.because === undefined ? {} : { because: plan.because }) }
+      const place = { streamed, where: plan.where, ...(plan.because === undefined ? {} : { because: plan.because }) }
       if (plan.input.kind === 'ScanExec' || plan.input.kind === 'StoredExec') {
         return push(stages, { operators: [leafText(plan.input), ...operators], inputs: [], ...place })
       }
@@ -50,16 +56,26 @@ function addStage(plan: PhysicalPlan, stages: Stage[]): number {
     }
     case 'WideExec': {
       const inputs = plan.inputs.map((input) => addStage(input, stages))
-      const place = { where: plan.where, ...(plan.because === undefined ? {} : { because: plan.because }) }
+      const place = { streamed, where: plan.where, ...(plan.because === undefined ? {} : { because: plan.because }) }
       return push(stages, { operators: [exchangeText(plan.operator), wideText(plan.operator)], inputs, ...place })
     }
     case 'LimitExec':
-      return push(stages, { operators: [`LimitExec ${plan.count}`], inputs: [addStage(plan.input, stages)], where: 'workers' })
+      return push(stages, { operators: [`LimitExec ${plan.count}`], inputs: [addStage(plan.input, stages)], where: 'workers', streamed })
     case 'UnionExec':
-      return push(stages, { operators: ['UnionExec'], inputs: plan.inputs.map((input) => addStage(input, stages)), where: 'workers' })
+      return push(stages, {
+        operators: ['UnionExec'],
+        inputs: plan.inputs.map((input) => addStage(input, stages)),
+        where: 'workers',
+        streamed,
+      })
     case 'IndexLookupExec': {
       const selectors = plan.selectors.map((s) => (s === null ? ':' : typeof s === 'number' ? String(s) : `${s[0]}:${s[1]}`)).join(', ')
-      return push(stages, { operators: [`IndexLookupExec [${selectors}]`], inputs: [addStage(plan.input, stages)], where: 'workers' })
+      return push(stages, {
+        operators: [`IndexLookupExec [${selectors}]`],
+        inputs: [addStage(plan.input, stages)],
+        where: 'workers',
+        streamed,
+      })
     }
   }
 }

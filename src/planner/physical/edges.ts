@@ -1,0 +1,100 @@
+/**
+ * How the result of each part of a plan gets to what consumes it.
+ *
+ *     streamed   partition after partition, in order: only some are in memory, and each is freed once it was consumed
+ *     stored     all of it is there before the consumer begins
+ *
+ * The plan carries this, the executor obeys it, and `explain()` prints it.
+ */
+import { isKnown } from '../../core/elements.ts'
+import type { Edge, PhysicalPlan } from './physicalPlan.ts'
+
+const STREAMED: Edge = { kind: 'streamed' }
+
+/** The plan with an edge above each of its parts. */
+export function withEdges(plan: PhysicalPlan): PhysicalPlan {
+  return under(edgeToAction(plan), plan)
+}
+
+function under(edge: Edge, plan: PhysicalPlan): PhysicalPlan {
+  switch (plan.kind) {
+    case 'ScanExec':
+    case 'StoredExec':
+      return { ...plan, edge }
+    case 'PipelineExec':
+    case 'LimitExec':
+      return { ...plan, input: under(edgeToStep(plan.input), plan.input), edge }
+    case 'UnionExec':
+      return { ...plan, inputs: plan.inputs.map((input) => under(edgeOf(input), input)), edge }
+    case 'WideExec': {
+      const stored: Edge = { kind: 'stored', because: `${plan.operator.kind} needs all of them` }
+      return { ...plan, inputs: plan.inputs.map((input) => under(stored, input)), edge }
+    }
+    case 'IndexLookupExec':
+      return { ...plan, input: under({ kind: 'stored', because: 'IndexLookupExec needs all of them' }, plan.input), edge }
+  }
+}
+
+/** To an action that takes elements one after another: iteration, batches, folds and writers. */
+function edgeToAction(plan: PhysicalPlan): Edge {
+  // while the consumer has a partition, it may write the arrays that the next one reads
+  if (readsStorage(plan)) return { kind: 'stored', because: 'the arrays they are computed from can be written meanwhile' }
+  return edgeOf(plan)
+}
+
+/** To a pipeline or a limit. What comes from memory is not worth it. */
+function edgeToStep(plan: PhysicalPlan): Edge {
+  return readsFiles(plan) ? edgeOf(plan) : { kind: 'stored', because: 'they come from memory' }
+}
+
+function edgeOf(plan: PhysicalPlan): Edge {
+  if (!isKnown(plan.element)) return { kind: 'stored', because: 'only running all of them tells their types' }
+  switch (plan.kind) {
+    case 'ScanExec':
+    case 'StoredExec':
+    case 'PipelineExec':
+    case 'LimitExec':
+    case 'UnionExec':
+      return STREAMED
+    case 'WideExec':
+      return { kind: 'stored', because: `${plan.operator.kind} makes them together` }
+    case 'IndexLookupExec':
+      return { kind: 'stored', because: 'IndexLookupExec makes them together' }
+  }
+}
+
+function readsStorage(plan: PhysicalPlan): boolean {
+  return plan.kind === 'StoredExec' || inputsOf(plan).some(readsStorage)
+}
+
+/** Whether partitions are read when they are needed. */
+function readsFiles(plan: PhysicalPlan): boolean {
+  switch (plan.kind) {
+    case 'ScanExec':
+      return plan.source.kind !== 'memory'
+    case 'PipelineExec':
+    case 'LimitExec':
+      return readsFiles(plan.input)
+    case 'UnionExec':
+      return plan.inputs.some(readsFiles)
+    case 'StoredExec':
+    case 'WideExec':
+    case 'IndexLookupExec':
+      return false
+  }
+}
+
+function inputsOf(plan: PhysicalPlan): readonly PhysicalPlan[] {
+  switch (plan.kind) {
+    case 'ScanExec':
+    case 'StoredExec':
+      return []
+    case 'PipelineExec':
+    case 'LimitExec':
+    case 'IndexLookupExec':
+      return [plan.input]
+    case 'WideExec':
+    case 'UnionExec':
+      return plan.inputs
+  }
+}
