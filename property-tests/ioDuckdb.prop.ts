@@ -177,6 +177,6 @@ test.each(
   for (const [s, split] of source.splits.entries()) {
     const batch = (await readSplit(source, split, ['i']))[0]
     const first = batch?.columns[0]?.values?.[0]
-    expect(split.statistics?.i, `split ${s}`).toStrictEqual({ min: first, max: (first as bigint) + BigInt((split.rows ?? 0) - 1) })
+    expect(split.statistics?.get('i'), `split ${s}`).toStrictEqual({ min: first, max: (first as bigint) + BigInt((split.rows ?? 0) - 1) })
   }
 })

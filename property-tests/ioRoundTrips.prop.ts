@@ -73,7 +73,7 @@ test(
         for (const split of (await openParquet(path)).splits) {
           const to = from + (split.rows ?? 0)
           table.fields.forEach((field, i) => {
-            const bounds = split.statistics?.[field.name]
+            const bounds = split.statistics?.get(field.name)
             const column = table.columns[i]
             if (bounds === undefined || column === undefined) return
             for (let row = from; row < to; row++) {

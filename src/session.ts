@@ -140,7 +140,7 @@ export class Session implements AsyncDisposable {
     options: { readonly columns?: readonly (keyof Row & string)[]; readonly int64?: 'bigint' | 'number' } = {},
   ): Promise<DistArray<Row>> {
     this.#checkOpen()
-    return this.#scan(await openParquet(source, options))
+    return this.#scan(await openParquet(source, options, this.#runtime.arena.budgetBytes))
   }
 
   /** Rows of Arrow IPC files or streams. */

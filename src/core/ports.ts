@@ -45,8 +45,9 @@ export interface SourceSplit {
   /** About how many bytes of memory each column takes once it is read, where that is known. */
   readonly columnBytes?: ReadonlyMap<string, number>
   /** Smallest and largest value per column where the source knows them, for skipping. Nulls are not counted. */
-  readonly statistics?: Readonly<
-    Record<string, { readonly min: number | bigint | string | boolean; readonly max: number | bigint | string | boolean }>
+  readonly statistics?: ReadonlyMap<
+    string,
+    { readonly min: number | bigint | string | boolean; readonly max: number | bigint | string | boolean }
   >
   readonly detail: unknown
 }

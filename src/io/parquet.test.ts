@@ -53,7 +53,7 @@ test('a split is a row group, with its rows and its smallest and largest values'
   const source = await openParquet(good)
   expect(source.rows).toBe(10)
   expect(source.name).toBe('good.parquet')
-  expect(source.splits.map(({ rows, statistics }) => ({ rows, statistics }))).toStrictEqual([
+  expect(source.splits.map(({ rows, statistics }) => ({ rows, statistics: Object.fromEntries(statistics ?? []) }))).toStrictEqual([
     { rows: 4, statistics: { id: { min: -0, max: 3 }, name: { min: 'n0', max: 'n2' }, big: { min: 0n, max: 3n } } },
     { rows: 4, statistics: { id: { min: 4, max: 7 }, name: { min: 'n4', max: 'n7' }, big: { min: 4n, max: 7n } } },
     { rows: 2, statistics: { id: { min: 8, max: 9 }, name: { min: 'n8', max: 'n9' }, big: { min: 8n, max: 9n } } },
@@ -89,7 +89,7 @@ test('columns are chosen and ordered by { columns }', async () => {
 test("{ int64: 'number' } gives numbers, and refuses what is none", async () => {
   const source = await openParquet(good, { int64: 'number' })
   expect(fieldsOf(source.element).map((field) => typeText(field.type))).toStrictEqual(['f64', 'utf8', 'f64'])
-  expect(source.splits[1]?.statistics?.big).toStrictEqual({ min: 4n, max: 7n })
+  expect(source.splits[1]?.statistics?.get('big')).toStrictEqual({ min: 4n, max: 7n })
   expect((await rowsOf(source))[7]).toStrictEqual({ id: 7, name: 'n7', big: 7 })
   const wide = join(folder, 'wide.parquet')
   await write(wide, sourceFromRows([{ a: [2n ** 53n] }, { a: [2n ** 53n + 1n] }]))
@@ -287,8 +287,8 @@ test('sizes that a page or a column only claims are refused before anything is a
     ['few', handmade(dataPage(8, 8, 2), body, 3, 0), 'column "a": the pages are damaged: a page header has no sizes.'],
     [
       'many',
-      handmade(dataPage(8, 8, 2 ** 30, 3), body, 2 ** 30, 0),
-      `column "a": row group 0 holds about ${2 ** 33} bytes of it, and at most ${2 ** 29} are read at once. Write the file with smaller row groups.`,
+      handmade(dataPage(2 ** 16, 2 ** 16, 2 ** 30, 3), new Uint8Array(2 ** 16), 2 ** 30, 0),
+      `column "a": row group 0 holds about ${2 ** 33} bytes of it, and at most ${2 ** 29} are read at once. Write the file with smaller row groups, or give the session more memory.`,
     ],
   ]
   for (const [name, bytes, message] of cases) {
@@ -296,6 +296,13 @@ test('sizes that a page or a column only claims are refused before anything is a
     const source = await openParquet(path)
     await expect(rowsOf(source)).rejects.toThrow(new SourceError(`${path}, ${message}`, path))
   }
+})
+
+test('more rows than a file of its size can have are refused when it is opened', async () => {
+  const path = file('claims-rows.parquet', handmade(dataPage(8, 8, 2 ** 30, 3), new Uint8Array(8), 2 ** 30, 0))
+  await expect(openParquet(path)).rejects.toThrow(
+    new SourceError(`${path} declares 1073741824 rows in 112 bytes, and at most 18612224 are read of so few.`, path),
+  )
 })
 
 test('pages that cannot be decoded are a SourceError that names the column', async () => {

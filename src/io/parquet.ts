@@ -11,6 +11,7 @@ import { type Field, sameType, typeText } from '../core/schema.ts'
 import { nameOfPath, openBytes } from './byteSource.ts'
 import { describeFile, type FileColumns, splitsOf } from './parquet/describe.ts'
 import { readFooter } from './parquet/footer.ts'
+import { type DecodeLimits, decodeLimits, mostRows } from './parquet/limits.ts'
 import { pathsOf } from './paths.ts'
 
 export { readParquetSplit } from './parquet/readGroup.ts'
@@ -22,11 +23,19 @@ export interface ParquetOptions {
   readonly int64?: 'bigint' | 'number'
 }
 
-/** A table of one or more Parquet files with the same columns, row groups in file order. Reads footers. */
-export async function openParquet(source: string | URL | readonly string[], options: ParquetOptions = {}): Promise<ArraySource> {
+/**
+ * A table of one or more Parquet files with the same columns, row groups in file order. Reads footers. How much of a
+ * row group is decoded at once follows from the budget of the session that reads.
+ */
+export async function openParquet(
+  source: string | URL | readonly string[],
+  options: ParquetOptions = {},
+  budgetBytes: number = Number.POSITIVE_INFINITY,
+): Promise<ArraySource> {
+  const limits = decodeLimits(budgetBytes)
   const paths = await pathsOf(source)
   const files: FileColumns[] = []
-  for (const path of paths) files.push(await openOne(path, options))
+  for (const path of paths) files.push(await openOne(path, options, limits))
   const [first, ...others] = files
   if (first === undefined) throw new SourceError('No file was named.', '')
   const fields = others.reduce((known, file) => agreedFields(known, first.path, file), first.fields)
@@ -40,10 +49,16 @@ export async function openParquet(source: string | URL | readonly string[], opti
   }
 }
 
-async function openOne(path: string, options: ParquetOptions): Promise<FileColumns> {
+async function openOne(path: string, options: ParquetOptions, limits: DecodeLimits): Promise<FileColumns> {
   const bytes = await openBytes(path)
   try {
     const footer = await readFooter(bytes, path)
+    if (footer.rows > mostRows(bytes.size)) {
+      throw new SourceError(
+        `${path} declares ${footer.rows} rows in ${bytes.size} bytes, and at most ${mostRows(bytes.size)} are read of so few.`,
+        path,
+      )
+    }
     const names = options.columns ?? footer.columns.map((column) => column.name)
     const known = new Map(footer.columns.map((column) => [column.name, column]))
     const columns = names.map((name) => {
@@ -56,7 +71,7 @@ async function openOne(path: string, options: ParquetOptions): Promise<FileColum
     })
     if (new Set(names).size !== names.length)
       throw new PlanError(`A column is named twice in { columns: [${names.map((name) => JSON.stringify(name)).join(', ')}] }.`)
-    return describeFile({ path, stamp: bytes.stamp, footer, columns, int64: options.int64 ?? 'bigint' })
+    return describeFile({ path, stamp: bytes.stamp, footer, columns, int64: options.int64 ?? 'bigint', limits })
   } finally {
     await bytes.close()
   }

@@ -52,7 +52,8 @@ function sliceBatch(batch: Batch, from: number, to: number): Batch {
   return { element: batch.element, length: to - from, columns: batch.columns.map((column) => sliceColumn(column, from, to)) }
 }
 
-function bytesOfColumn(column: Column): number {
+/** What a column's values and offsets take. */
+export function bytesOfColumn(column: Column): number {
   const own =
     column.offsets !== undefined && column.children === undefined
       ? (column.offsets[column.length] ?? 0) - (column.offsets[0] ?? 0) + column.length * 4

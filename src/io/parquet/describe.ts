@@ -5,20 +5,23 @@ import { tableFromIPC } from 'apache-arrow'
 import { SourceError } from '../../core/errors.ts'
 import type { SourceSplit } from '../../core/ports.ts'
 import { type ColumnType, type Field, fieldsOf } from '../../core/schema.ts'
-import { columnError, elementOfArrowSchema } from '../arrowTypes.ts'
+import { columnError, elementOfArrowSchema, type Place } from '../arrowTypes.ts'
 import { changedType, type LeafChange, type LeafChanges, leafTypes, plainElement } from './annotations.ts'
 import type { ParquetColumn, ParquetFooter } from './footer.ts'
+import type { DecodeLimits } from './limits.ts'
 import { declaredTypes, unitRatio } from './ownSchema.ts'
 import { singleGroupFile } from './singleGroup.ts'
 import { type Bounds, boundsOf } from './statistics.ts'
 import { encodeThrift, type ThriftStruct } from './thrift.ts'
-import { WasmFailure, withParquetWasm } from './wasm.ts'
+import { WasmFailure, withParquetDecoder } from './wasm.ts'
 
 /** The part of a split's detail that all splits of a file share. */
 export interface FileDetail {
   readonly path: string
   readonly stamp: string
-  readonly columns: Readonly<Record<string, ColumnDetail>>
+  /** By name; Maps, as a plain object loses a column named `__proto__` on the way to a thread. */
+  readonly columns: ReadonlyMap<string, ColumnDetail>
+  readonly limits: DecodeLimits
 }
 export interface ColumnDetail {
   readonly type: ColumnType
@@ -33,7 +36,7 @@ export interface GroupDetail {
   readonly file: FileDetail
   readonly group: number
   readonly rows: number
-  readonly chunks: Readonly<Record<string, readonly ChunkDetail[]>>
+  readonly chunks: ReadonlyMap<string, readonly ChunkDetail[]>
 }
 export interface ChunkDetail {
   readonly meta: Uint8Array
@@ -59,18 +62,19 @@ export interface OpenedFile {
   readonly footer: ParquetFooter
   readonly columns: readonly ParquetColumn[]
   readonly int64: 'bigint' | 'number'
+  readonly limits: DecodeLimits
 }
 
-export function describeFile({ path, stamp, footer, columns, int64 }: OpenedFile): FileColumns {
+export function describeFile({ path, stamp, footer, columns, int64, limits }: OpenedFile): FileColumns {
   const declared = declaredTypes(footer.keyValues)
   const fields: Field[] = []
-  const details: Record<string, ColumnDetail> = {}
+  const details = new Map<string, ColumnDetail>()
   for (const column of columns) {
     const place = { source: path, column: column.name }
     const plain = column.elements.map((element) => plainElement(element, place))
     const int96 = plain.some((element) => element.int96)
     const elements = plain.map(({ element }) => element)
-    const field = fieldOf(path, column.name, elements)
+    const field = fieldOf(place, elements, limits)
     const read = int96 ? microseconds(field.type) : field.type
     const leaves = leafTypes(read)
     if (leaves.length !== column.leaves.length) throw columnError(place, 'its nesting is not understood.')
@@ -80,15 +84,15 @@ export function describeFile({ path, stamp, footer, columns, int64 }: OpenedFile
     const changes = leaves.map((leaf, i) => hints[i] ?? ownChange(leaf, ownLeaves[i]) ?? numberChange(leaf, int64))
     const type = changedType(read, changes)
     fields.push({ name: column.name, type, nullable: field.nullable })
-    details[column.name] = {
+    details.set(column.name, {
       type,
       nullable: field.nullable,
       elements: elements.map(encodeThrift),
       changes,
       ...(int96 ? { int96: read } : {}),
-    }
+    })
   }
-  return { path, fields, footer, columns, detail: { path, stamp, columns: details } }
+  return { path, fields, footer, columns, detail: { path, stamp, columns: details, limits } }
 }
 
 /** One split for each row group that has rows. */
@@ -96,13 +100,13 @@ export function splitsOf({ path: _, fields, footer, columns, detail }: FileColum
   const types = new Map(fields.map((field) => [field.name, field.type]))
   return footer.groups.flatMap((group, index) => {
     if (group.rows === 0) return []
-    const statistics: Record<string, Bounds> = {}
-    const chunks: Record<string, ChunkDetail[]> = {}
     const columnBytes = new Map<string, number>()
+    const statistics = new Map<string, Bounds>()
+    const chunks = new Map<string, readonly ChunkDetail[]>()
     let bytes = 0
     for (const column of columns) {
       const own = group.chunks.slice(column.firstLeaf, column.firstLeaf + column.leaves.length)
-      chunks[column.name] = own.map((chunk, i) => {
+      const described = own.map((chunk, i): ChunkDetail => {
         const checksum = footer.chunkChecksums?.[index * group.chunks.length + column.firstLeaf + i]
         bytes += chunk.compressedBytes
         return {
@@ -119,14 +123,15 @@ export function splitsOf({ path: _, fields, footer, columns, detail }: FileColum
         column.name,
         own.reduce((sum, chunk) => sum + Math.max(chunk.uncompressedBytes, chunk.values * 8), 0),
       )
+      chunks.set(column.name, described)
       const [leaf] = column.leaves
       const [chunk] = own
       const type = types.get(column.name)
-      const changed = detail.columns[column.name]?.changes.some((change) => change !== undefined && change.kind !== 'number') ?? true
+      const changed = detail.columns.get(column.name)?.changes.some((change) => change !== undefined && change.kind !== 'number') ?? true
       if (leaf === undefined || chunk === undefined || type === undefined || !leaf.flat || leaf.path.length > 1 || changed) continue
-      const stored = detail.columns[column.name]?.changes[0]?.kind === 'number' ? ({ kind: 'i64' } as const) : type
+      const stored = detail.columns.get(column.name)?.changes[0]?.kind === 'number' ? ({ kind: 'i64' } as const) : type
       const bounds = boundsOf(chunk.meta, leaf.element, stored)
-      if (bounds !== undefined) statistics[column.name] = bounds
+      if (bounds !== undefined) statistics.set(column.name, bounds)
     }
     const group_: GroupDetail = { file: detail, group: index, rows: group.rows, chunks }
     const place = {
@@ -146,14 +151,16 @@ function isLeaf(element: ThriftStruct | undefined): boolean {
 }
 
 /** The decoder's own reading of a column's schema. */
-function fieldOf(path: string, column: string, elements: readonly ThriftStruct[]): Field {
+function fieldOf(place: Place, elements: readonly ThriftStruct[], limits: DecodeLimits): Field {
+  const { source, column } = place
   try {
-    const ipc = withParquetWasm((wasm) => wasm.readSchema(singleGroupFile([{ elements, chunks: [] }], undefined)).intoIPCStream())
-    const [field] = fieldsOf(elementOfArrowSchema(tableFromIPC(ipc).schema, path))
-    if (field === undefined) throw new SourceError(`${path}, column "${column}": its type is not understood.`, path)
+    const file = singleGroupFile([{ elements, chunks: [] }], undefined)
+    const ipc = withParquetDecoder(limits.quickBytes, (wasm) => wasm.readSchema(file).intoIPCStream())
+    const [field] = fieldsOf(elementOfArrowSchema(tableFromIPC(ipc).schema, source))
+    if (field === undefined) throw new SourceError(`${source}, column "${column}": its type is not understood.`, source)
     return field
   } catch (error) {
-    if (error instanceof WasmFailure) throw columnError({ source: path, column }, `its type is not understood: ${error.message}.`, error)
+    if (error instanceof WasmFailure) throw columnError(place, `its type is not understood: ${error.message}.`, error)
     throw error
   }
 }

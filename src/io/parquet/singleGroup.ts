@@ -18,7 +18,7 @@ export interface GroupPart {
 export function singleGroupFile(
   columns: readonly GroupPart[],
   rows: number | undefined,
-  keyValues: Readonly<Record<string, string>> = {},
+  keyValues: readonly (readonly [key: string, value: string])[] = [],
 ): Uint8Array {
   let offset = 4
   const chunks: ThriftStruct[] = []
@@ -53,12 +53,11 @@ export function singleGroupFile(
     [3, i64(rows ?? 0)],
     [4, structs(rows === undefined ? [] : [group])],
   ])
-  const pairs = Object.entries(keyValues)
-  if (pairs.length > 0)
+  if (keyValues.length > 0)
     footer.set(
       5,
       structs(
-        pairs.map(
+        keyValues.map(
           ([key, value]) =>
             new Map([
               [1, text(key)],

@@ -1,11 +1,12 @@
 /**
- * The instance of parquet-wasm in this thread.
+ * The instances of parquet-wasm in this thread: one that encodes, one that decodes in memory that has an end.
  *
- * Only its synchronous functions are used: a panic in them is an exception here, where a panic in an asynchronous one
- * ends the process. After a panic, and when its memory has grown large (it never shrinks), the instance is replaced.
+ * Only synchronous functions are used: a panic in them is an exception here, where a panic in an asynchronous one
+ * ends the process. After a panic, and when its memory has grown large (it never shrinks), an instance is replaced.
  */
 import { createRequire } from 'node:module'
 import type * as ParquetWasm from 'parquet-wasm'
+import { newDecoder } from './decoderModule.ts'
 
 const require = createRequire(import.meta.url)
 /** Memory an instance may keep between calls. */
@@ -14,49 +15,76 @@ const KEPT_BYTES = 512 * 2 ** 20
 /** A panic above this is taken for the end of memory, which says nothing about itself. */
 const FULL_BYTES = 2 ** 30
 
-let instance: typeof ParquetWasm | undefined
+let encoder: typeof ParquetWasm | undefined
+/** By the largest size of their memory, of which a session has two. */
+const decoders = new Map<number, typeof ParquetWasm>()
 
-/** A decoder's or encoder's failure: an error it reported, or a panic. */
+/** A decoder's or encoder's failure: an error it reported, or a panic. `full` when its memory came to an end. */
 export class WasmFailure extends Error {
   readonly panic: boolean
-  constructor(message: string, panic: boolean, cause: unknown) {
+  readonly full: boolean
+  constructor(message: string, how: { readonly panic: boolean; readonly full: boolean }, cause: unknown) {
     super(message, { cause })
     this.name = 'WasmFailure'
-    this.panic = panic
+    this.panic = how.panic
+    this.full = how.full
   }
+}
+
+/** What is said when the values of a column take more memory than there is. */
+export function fullFailure(cause?: unknown): WasmFailure {
+  return new WasmFailure('its values take more memory than there is for one row group', { panic: cause !== undefined, full: true }, cause)
 }
 
 /** Calls into parquet-wasm; throws WasmFailure. */
 export function withParquetWasm<R>(use: (wasm: typeof ParquetWasm) => R): R {
   // require of the package's own CommonJS build: the require cache is what makes an instance replaceable
-  instance ??= require('parquet-wasm') as typeof ParquetWasm
-  const wasm = instance
+  encoder ??= require('parquet-wasm') as typeof ParquetWasm
+  const wasm = encoder
+  const replace = (): void => {
+    encoder = undefined
+    delete require.cache[require.resolve('parquet-wasm')]
+  }
+  return called(wasm, use, { replace, isFull: () => memoryBytes(wasm) > FULL_BYTES })
+}
+
+/** Calls into an instance that decodes in `mostBytes` of memory; throws WasmFailure. */
+export function withParquetDecoder<R>(mostBytes: number, use: (wasm: typeof ParquetWasm) => R): R {
+  const wasm = decoders.get(mostBytes) ?? newDecoder(mostBytes)
+  decoders.set(mostBytes, wasm)
+  const replace = (): void => {
+    decoders.delete(mostBytes)
+  }
+  // Memory that cannot be had ends in a trap that says nothing; all other panics are reported.
+  return called(wasm, use, { replace, isFull: (printed) => printed === '' })
+}
+
+interface Keeping {
+  readonly replace: () => void
+  readonly isFull: (printed: string) => boolean
+}
+
+function called<R>(wasm: typeof ParquetWasm, use: (wasm: typeof ParquetWasm) => R, { replace, isFull }: Keeping): R {
   const printError = console.error
   const printed: string[] = []
+  let panicked = false
   try {
     console.error = (...parts: unknown[]) => printed.push(parts.map(String).join(' ')) // where panics are reported
     return use(wasm)
   } catch (error) {
-    const panic = error instanceof WebAssembly.RuntimeError || error instanceof RangeError
-    const full = panic && memoryBytes(wasm) > FULL_BYTES
-    if (panic) replace()
-    const message = full
-      ? 'its values take more memory than there is for one row group'
-      : ((panic ? panicText(printed.join('\n')) : undefined) ?? (error instanceof Error ? error.message : String(error)))
-    throw new WasmFailure(message, panic, error)
+    panicked = error instanceof WebAssembly.RuntimeError || error instanceof RangeError
+    const full = panicked && isFull(printed.join('\n'))
+    if (full) throw fullFailure(error)
+    const message = (panicked ? panicText(printed.join('\n')) : undefined) ?? (error instanceof Error ? error.message : String(error))
+    throw new WasmFailure(message, { panic: panicked, full: false }, error)
   } finally {
     console.error = printError
-    if (instance !== undefined && memoryBytes(instance) > KEPT_BYTES) replace()
+    if (panicked || memoryBytes(wasm) > KEPT_BYTES) replace()
   }
 }
 
 function memoryBytes(wasm: typeof ParquetWasm): number {
   return (wasm.wasmMemory() as WebAssembly.Memory).buffer.byteLength
-}
-
-function replace(): void {
-  instance = undefined
-  delete require.cache[require.resolve('parquet-wasm')]
 }
 
 /** The sentence of a Rust panic, which comes on the line after its place. */

@@ -1,0 +1,142 @@
+/**
+ * Columns of one row group, from checked pages to Arrow columns, by parquet-wasm.
+ *
+ * Columns that are small by what their pages declare are decoded together, in one go. What turns out larger than its
+ * pages said, and what is large by itself, is decoded alone and taken over a batch of rows at a time, so that the
+ * decoder need not hold it twice.
+ */
+import { Field as ArrowField, RecordBatchStreamWriter, Schema, type Table, tableFromIPC } from 'apache-arrow'
+import type { Column } from '../../core/column.ts'
+import { concatColumns } from '../../core/columnConcat.ts'
+import type { ColumnType } from '../../core/schema.ts'
+import { columnOfVector } from '../arrowColumns.ts'
+import { arrowTypeOf, columnError, type Place } from '../arrowTypes.ts'
+import { changedColumn } from './annotations.ts'
+import type { ColumnDetail, FileDetail } from './describe.ts'
+import { checkInt96 } from './int96.ts'
+import { type GroupPart, singleGroupFile } from './singleGroup.ts'
+import { fullFailure, WasmFailure, withParquetDecoder } from './wasm.ts'
+
+/** A column of a row group that is ready to be decoded. */
+export interface ReadyColumn {
+  readonly name: string
+  readonly detail: ColumnDetail
+  readonly part: GroupPart
+  /** By what its pages declare. */
+  readonly decodedBytes: number
+}
+
+/** What the decoder needs at most for a byte of values it hands over whole: the file, the values, three forms of the message. */
+const BYTES_A_BYTE = 8
+/** Of what is taken over a batch of rows at a time: bytes of a batch, and batches where pages do not tell the bytes. */
+const BATCH_BYTES = 8 * 2 ** 20
+const LEAST_BATCHES = 64
+
+/** Whether columns of this many bytes, by what their pages declare, are decoded together. */
+export function fitTogether(file: FileDetail, decodedBytes: number): boolean {
+  return decodedBytes * BYTES_A_BYTE <= file.limits.quickBytes
+}
+
+/** The columns, in their order. A SourceError names the one that cannot be decoded. */
+export function decodeColumns(file: FileDetail, columns: readonly ReadyColumn[], rows: number): Column[] {
+  const declared = columns.reduce((sum, column) => sum + column.decodedBytes, 0)
+  if (columns.length > 1 && columns.every(({ detail }) => detail.int96 === undefined) && fitTogether(file, declared)) {
+    const together = tablesOf(file, columns, { rows, hint: undefined })
+    if (!(together instanceof WasmFailure))
+      return columns.map((column, i) => converted(file, column, columnOfTables(together, i, rows, placeOf(file, column))))
+  }
+  return columns.map((column) => decodeAlone(file, column, rows))
+}
+
+function placeOf(file: FileDetail, column: ReadyColumn): Place {
+  return { source: file.path, column: column.name }
+}
+
+function converted(file: FileDetail, { name, detail }: ReadyColumn, column: Column): Column {
+  return changedColumn(column, detail.changes, { source: file.path, column: name })
+}
+
+function decodeAlone(file: FileDetail, column: ReadyColumn, rows: number): Column {
+  const place = placeOf(file, column)
+  const { int96 } = column.detail
+  const hint = int96 === undefined ? undefined : int96Hint(column.name, int96)
+  const read = columnOfTables(decoded(file, column, rows, hint), 0, rows, place)
+  if (hint !== undefined) checkInt96(read, columnOfTables(decoded(file, column, rows, undefined), 0, rows, place), place)
+  return converted(file, column, read)
+}
+
+function decoded(file: FileDetail, column: ReadyColumn, rows: number, hint: string | undefined): readonly Table[] {
+  let tables: readonly Table[] | WasmFailure | undefined
+  if (fitTogether(file, column.decodedBytes)) tables = tablesOf(file, [column], { rows, hint })
+  if (tables === undefined || (tables instanceof WasmFailure && tables.full && rows > 1)) {
+    const batches = Math.max(LEAST_BATCHES, Math.ceil(column.decodedBytes / BATCH_BYTES))
+    tables = tablesOf(file, [column], { rows, batchRows: Math.ceil(rows / batches), hint })
+  }
+  if (!(tables instanceof WasmFailure)) return tables
+  throw columnError(placeOf(file, column), `it cannot be decoded: ${tables.message}.${tables.full ? CURE : ''}`, tables)
+}
+const CURE = ' Write the file with smaller row groups, or give the session more memory.'
+
+interface Reading {
+  readonly rows: number
+  /** All rows in one batch when absent. */
+  readonly batchRows?: number
+  readonly hint: string | undefined
+}
+
+/** Tables of one record batch each, in row order; or why there are none. */
+function tablesOf(file: FileDetail, columns: readonly ReadyColumn[], { rows, hint, batchRows }: Reading): readonly Table[] | WasmFailure {
+  const bytes = singleGroupFile(
+    columns.map((column) => column.part),
+    rows,
+    hint === undefined ? [] : [['ARROW:schema', hint]],
+  )
+  const most = file.limits.columnBytes * columns.length
+  const streams: Uint8Array[] = []
+  let taken = 0
+  try {
+    withParquetDecoder(batchRows === undefined ? file.limits.quickBytes : file.limits.slowBytes, (wasm) => {
+      const table = wasm.readParquet(bytes, { batchSize: batchRows ?? rows })
+      if (table.numBatches <= 1) {
+        const stream = table.intoIPCStream()
+        taken = stream.length
+        streams.push(stream)
+        return
+      }
+      const batches = table.recordBatches()
+      table.free()
+      for (const batch of batches) {
+        if (taken > most) batch.free()
+        else {
+          const stream = batch.intoIPCStream()
+          taken += stream.length
+          streams.push(stream)
+        }
+      }
+    })
+  } catch (error) {
+    if (error instanceof WasmFailure) return error
+    throw error
+  }
+  return taken > most ? fullFailure() : streams.map((stream) => tableFromIPC(stream))
+}
+
+/** Column `index` of tables that follow each other. */
+function columnOfTables(tables: readonly Table[], index: number, rows: number, place: Place): Column {
+  const vectors = tables.map((table) => table.getChildAt(index))
+  const decodedRows = vectors.reduce((sum, vector) => sum + (vector?.length ?? 0), 0)
+  if (vectors.includes(null) || decodedRows !== rows)
+    throw columnError(place, `${decodedRows} rows were decoded instead of ${rows}: the file is damaged.`)
+  return concatColumns(
+    vectors.flatMap((vector) => (vector === null ? [] : [columnOfVector(vector, place)])),
+    place.column,
+  )
+}
+
+/** An Arrow schema that asks the decoder for microseconds, in the form Parquet files carry it. */
+function int96Hint(name: string, type: ColumnType): string {
+  const writer = new RecordBatchStreamWriter()
+  writer.reset(undefined, new Schema([new ArrowField(name, arrowTypeOf(type, name), true)]))
+  writer.finish()
+  return Buffer.from(writer.toUint8Array(true)).toString('base64')
+}
