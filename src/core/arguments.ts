@@ -42,11 +42,12 @@ export function checkSignal(what: string, signal: unknown): void {
   if (!isSignal) throw new PlanError(`${what} is an AbortSignal; it was given ${valueText(signal)}.`)
 }
 
-/** Throws PlanError unless `n` is an integer of at least `least`. */
-export function checkCount(what: string, n: unknown, least: number): void {
+/** Throws PlanError unless `n` is an integer of at least `least`, and no more than `most`. */
+export function checkCount(what: string, n: unknown, least: number, most: number = Number.MAX_SAFE_INTEGER): void {
   if (typeof n !== 'number' || !Number.isSafeInteger(n) || n < least) {
     throw new PlanError(`${what} is an integer of at least ${least}; it was given ${valueText(n)}.`)
   }
+  if (n > most) throw new PlanError(`${what} is an integer of at most ${most}; it was given ${valueText(n)}.`)
 }
 
 /** Throws PlanError unless `x` is a number from 0 to 1. */

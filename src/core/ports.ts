@@ -19,6 +19,8 @@ export interface ArraySource {
   readonly rows?: number
   /** Pieces that can be read alone, in row order; cut by the data (row groups, record batches, byte ranges), never by the worker count. */
   readonly splits: readonly SourceSplit[]
+  /** How long a server may send nothing before reading ends, where the user said so. */
+  readonly timeoutMs?: number
   /** Of tables in memory: the whole columns of which the splits are slices. */
   readonly columns?: readonly Column[]
 }
@@ -52,10 +54,21 @@ export interface SourceSplit {
   readonly detail: unknown
 }
 
-/** Reads some columns of one split, as batches in row order. Runs in any thread. `predicate` may be used to skip pages. */
+/** What one read obeys. */
+export interface Access {
+  /** Ends it, with the signal's reason. */
+  readonly signal?: AbortSignal | undefined
+  /** How long a server may send nothing. */
+  readonly timeoutMs?: number | undefined
+}
+
+/**
+ * Reads some columns of one split, as batches in row order. Runs in any thread. `predicate` may be used to skip pages.
+ */
 export type ReadSplit = (
   source: ArraySource,
   split: SourceSplit,
   columns: readonly string[],
   predicate?: ColumnPredicate,
+  access?: Access,
 ) => Promise<readonly Batch[]>

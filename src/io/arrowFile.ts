@@ -16,6 +16,7 @@ import { footerFault, messageFault } from './arrowHeader.ts'
 import { columnError, elementOfArrowSchema } from './arrowTypes.ts'
 import { type ByteSource, nameOfPath, openBytes } from './byteSource.ts'
 import { pathsOf } from './paths.ts'
+import { checkReading, type ReadOptions } from './reading.ts'
 
 type Range = readonly [start: number, end: number]
 type RowElement = ElementType & { readonly kind: 'row' }
@@ -36,12 +37,13 @@ const LARGEST_HEADER_BYTES = 64 * 2 ** 20
 const END_OF_STREAM = new Uint8Array([255, 255, 255, 255, 0, 0, 0, 0])
 
 /** The rows of one or more Arrow IPC files or streams with the same columns. Reads message headers. */
-export async function openArrow(source: string | URL | readonly string[]): Promise<ArraySource> {
+export async function openArrow(source: string | URL | readonly string[], options: ReadOptions = {}): Promise<ArraySource> {
+  checkReading('readArrow', options, [])
   const paths = await pathsOf(source)
   let element: RowElement | undefined
   const splits: SourceSplit[] = []
   for (const path of paths) {
-    const bytes = await openBytes(path)
+    const bytes = await openBytes(path, options)
     try {
       const file = await openOne(bytes, path)
       element = element === undefined ? file.element : agreed(element, paths[0] ?? '', file.element, path)
@@ -57,6 +59,7 @@ export async function openArrow(source: string | URL | readonly string[]): Promi
     element: element ?? { kind: 'row', fields: [] },
     rows: splits.reduce((sum, split) => sum + (split.rows ?? 0), 0),
     splits,
+    ...(options.timeoutMs === undefined ? {} : { timeoutMs: options.timeoutMs }),
   }
 }
 
@@ -225,14 +228,14 @@ function agreed(known: RowElement, firstPath: string, other: RowElement, path: s
   return { kind: 'row', fields }
 }
 
-export const readArrowSplit: ReadSplit = async (source, split, columns) => {
+export const readArrowSplit: ReadSplit = async (source, split, columns, _predicate, access) => {
   const { path, stamp, schema, messages } = split.detail as ArrowDetail // made by `splitOf`
   const known = source.element.kind === 'row' ? source.element.fields : []
   const fields = columns.map(
     (name) => known.find((field) => field.name === name) ?? { name, type: { kind: 'null' as const }, nullable: true },
   )
   const element: RowElement = { kind: 'row', fields }
-  const bytes = await openBytes(path)
+  const bytes = await openBytes(path, access)
   try {
     if (bytes.stamp !== stamp) throw new SourceError(`${path} changed since it was opened. Open it again.`, path)
     const parts = await Promise.all(messages.map(([start, end]) => bytes.read(start, end)))

@@ -6,12 +6,13 @@
  */
 import { open, stat } from 'node:fs/promises'
 import { basename } from 'node:path'
-import { asyncBufferFromUrl } from 'hyparquet'
 import { SourceError } from '../core/errors.ts'
+import type { Access } from '../core/ports.ts'
+import { openHttp } from './httpSource.ts'
 
 export interface ByteSource {
   readonly size: number
-  /** Size and time of change; empty over HTTP, where the size is all there is. */
+  /** Size and time of change; over HTTP the size alone. */
   readonly stamp: string
   /** Exactly the bytes from `start` to `end`; a SourceError when there are fewer. */
   read(start: number, end: number): Promise<Uint8Array>
@@ -29,11 +30,12 @@ export function nameOfPath(path: string): string {
   return basename(new URL(path).pathname) || path
 }
 
-export async function openBytes(path: string): Promise<ByteSource> {
-  return isUrl(path) ? openUrl(path) : openFile(path)
+export async function openBytes(path: string, access: Access = {}): Promise<ByteSource> {
+  access.signal?.throwIfAborted()
+  return isUrl(path) ? openHttp(path, access) : openFile(path, access)
 }
 
-async function openFile(path: string): Promise<ByteSource> {
+async function openFile(path: string, { signal }: Access): Promise<ByteSource> {
   try {
     // Before open(): opening a named pipe would wait for a writer.
     const info = await stat(path)
@@ -48,6 +50,7 @@ async function openFile(path: string): Promise<ByteSource> {
         const bytes = new Uint8Array(end - start)
         let done = 0
         while (done < bytes.length) {
+          signal?.throwIfAborted()
           const { bytesRead } = await handle.read(bytes, done, Math.min(bytes.length - done, 2 ** 30), start + done)
           if (bytesRead === 0) throw new SourceError(`${path} ended at byte ${start + done}: it was cut while it was read.`, path)
           done += bytesRead
@@ -72,35 +75,4 @@ export function fileError(path: string, error: unknown): unknown {
     return new SourceError(`${path} is a directory. Name the files in it, for example ${path}/*.`, path, { cause: error })
   if (code !== undefined) return new SourceError(`${path} cannot be read: ${code}.`, path, { cause: error })
   return error
-}
-
-async function openUrl(url: string): Promise<ByteSource> {
-  try {
-    const buffer = await asyncBufferFromUrl({ url })
-    return {
-      size: buffer.byteLength,
-      stamp: `${buffer.byteLength}`,
-      async read(start, end) {
-        if (start === end) return new Uint8Array(0)
-        let bytes: ArrayBuffer
-        try {
-          bytes = await buffer.slice(start, end)
-        } catch (error) {
-          throw urlError(url, error)
-        }
-        if (bytes.byteLength !== end - start)
-          throw new SourceError(`${url} answered ${bytes.byteLength} bytes instead of the ${end - start} asked for.`, url)
-        return new Uint8Array(bytes)
-      },
-      close: () => Promise.resolve(),
-    }
-  } catch (error) {
-    throw urlError(url, error)
-  }
-}
-
-function urlError(url: string, error: unknown): SourceError {
-  if (error instanceof SourceError) return error
-  const reason = error instanceof Error ? (error.cause instanceof Error ? error.cause.message : error.message) : String(error)
-  return new SourceError(`${url} cannot be read: ${reason}.`, url, { cause: error })
 }

@@ -4,10 +4,39 @@
  * Inference is cautious: numbers and true/false are recognised, everything else stays text. Text that a number would
  * not give back, as 007, stays text; integers beyond 2^53 make the column i64.
  */
+import { valueText } from '../core/columnBuilder.ts'
+import { PlanError } from '../core/errors.ts'
+import { nearestNames } from '../core/nearestNames.ts'
 import type { ColumnType, DType } from '../core/schema.ts'
 
 /** What `{ types }` may say of a column. */
 export type CsvType = DType | 'u64' | 'utf8' | 'timestamp' | 'date'
+
+const TYPES: { readonly [K in CsvType]: true } = {
+  f64: true,
+  f32: true,
+  i64: true,
+  i32: true,
+  u32: true,
+  i16: true,
+  u16: true,
+  i8: true,
+  u8: true,
+  bool: true,
+  u64: true,
+  utf8: true,
+  timestamp: true,
+  date: true,
+}
+
+/** Throws PlanError unless `type` is one that `{ types }` may give a column. */
+export function checkCsvType(column: string, type: unknown): void {
+  if (typeof type === 'string' && Object.hasOwn(TYPES, type)) return
+  const names = Object.keys(TYPES)
+  const near = typeof type === 'string' ? nearestNames(type, names) : []
+  const guess = near.length === 0 ? '' : ` Did you mean ${near.map((one) => `'${one}'`).join(' or ')}?`
+  throw new PlanError(`{ types } says that column "${column}" is ${valueText(type)}, which is no type.${guess} Types are ${names.join(', ')}.`)
+}
 
 const NUMBER = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?$/
 /** What most fields of number columns look like; no more than 15 digits before the point. */

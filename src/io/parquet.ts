@@ -4,6 +4,7 @@
  * Opening reads footers only. A split is read by any thread: the pages of the columns asked for are fetched, checked
  * (`parquet/pages.ts`), put into a small file of their own (`parquet/singleGroup.ts`) and decoded by parquet-wasm.
  */
+import { checkList, checkOneOf } from '../core/arguments.ts'
 import { PlanError, SourceError } from '../core/errors.ts'
 import { missingColumnMessage } from '../core/nearestNames.ts'
 import type { ArraySource, SourceSplit } from '../core/ports.ts'
@@ -13,10 +14,11 @@ import { describeFile, type FileColumns, splitsOf } from './parquet/describe.ts'
 import { readFooter } from './parquet/footer.ts'
 import { type DecodeLimits, decodeLimits, mostRows } from './parquet/limits.ts'
 import { pathsOf } from './paths.ts'
+import { checkReading, type ReadOptions } from './reading.ts'
 
 export { readParquetSplit } from './parquet/readGroup.ts'
 
-export interface ParquetOptions {
+export interface ParquetOptions extends ReadOptions {
   /** The columns to have, in this order; all of them when absent. */
   readonly columns?: readonly string[]
   /** 'number' reads 64-bit integers as f64 and refuses values that are not exactly a number. Default 'bigint'. */
@@ -33,6 +35,9 @@ export async function openParquet(
   budgetBytes: number = Number.POSITIVE_INFINITY,
 ): Promise<ArraySource> {
   const limits = decodeLimits(budgetBytes)
+  checkReading('readParquet', options, ['columns', 'int64'])
+  if (options.columns !== undefined) checkList('The columns of readParquet()', options.columns)
+  if (options.int64 !== undefined) checkOneOf('The int64 of readParquet()', options.int64, ['bigint', 'number'])
   const paths = await pathsOf(source)
   const files: FileColumns[] = []
   for (const path of paths) files.push(await openOne(path, options, limits))
@@ -46,11 +51,12 @@ export async function openParquet(
     element: { kind: 'row', fields },
     rows: splits.reduce((sum, split) => sum + (split.rows ?? 0), 0),
     splits,
+    ...(options.timeoutMs === undefined ? {} : { timeoutMs: options.timeoutMs }),
   }
 }
 
 async function openOne(path: string, options: ParquetOptions, limits: DecodeLimits): Promise<FileColumns> {
-  const bytes = await openBytes(path)
+  const bytes = await openBytes(path, options)
   try {
     const footer = await readFooter(bytes, path)
     if (footer.rows > mostRows(bytes.size)) {

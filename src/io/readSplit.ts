@@ -16,4 +16,5 @@ const READERS: { readonly [K in ArraySource['kind']]: ReadSplit } = {
   memory: readMemorySplit,
 }
 
-export const readSplit: ReadSplit = (source, split, columns, predicate) => READERS[source.kind](source, split, columns, predicate)
+export const readSplit: ReadSplit = (source, split, columns, predicate, access) =>
+  READERS[source.kind](source, split, columns, predicate, { ...access, timeoutMs: source.timeoutMs })

@@ -4,11 +4,14 @@
 import type { Batch } from '../core/column.ts'
 import { createBuilder } from '../core/columnBuilder.ts'
 import { SourceError } from '../core/errors.ts'
-import type { ArraySource, ReadSplit, SourceSplit } from '../core/ports.ts'
+import type { Access, ArraySource, ReadSplit, SourceSplit } from '../core/ports.ts'
 import { type ByteSource, nameOfPath, openBytes } from './byteSource.ts'
 import { pathsOf } from './paths.ts'
+import { checkReading, type ReadOptions } from './reading.ts'
 
 const SPLIT_BYTES = 8 * 2 ** 20
+/** What one line of text, or one record of CSV, may take: it is read whole, and lies in memory some times over. */
+export const LARGEST_PIECE_BYTES: number = 64 * 2 ** 20
 const ELEMENT = { kind: 'scalar', type: { kind: 'utf8' }, nullable: false } as const
 
 interface TextDetail {
@@ -19,15 +22,22 @@ interface TextDetail {
 }
 
 /** The lines of one or more text files in UTF-8, cut into splits after line ends. */
-export async function openText(source: string | URL | readonly string[]): Promise<ArraySource> {
+export async function openText(source: string | URL | readonly string[], options: ReadOptions = {}): Promise<ArraySource> {
+  checkReading('readText', options, [])
   const paths = await pathsOf(source)
   const splits: SourceSplit[] = []
   for (const path of paths) {
-    const bytes = await openBytes(path)
+    const bytes = await openBytes(path, options)
     try {
       let start = 0
       while (start < bytes.size) {
         const end = await lineEndAfter(bytes, start + SPLIT_BYTES)
+        if (end - start > SPLIT_BYTES + LARGEST_PIECE_BYTES) {
+          throw new SourceError(
+            `${path} has a line of more than 64 MiB behind byte ${start}, and longer ones are not read. Is it text, with a line an element?`,
+            path,
+          )
+        }
         const detail: TextDetail = { path, stamp: bytes.stamp, start, end }
         splits.push({ bytes: end - start, detail })
         start = end
@@ -42,13 +52,15 @@ export async function openText(source: string | URL | readonly string[]): Promis
     name: paths.length === 1 ? nameOfPath(first) : `${nameOfPath(first)} and ${paths.length - 1} more`,
     element: ELEMENT,
     splits,
+    ...(options.timeoutMs === undefined ? {} : { timeoutMs: options.timeoutMs }),
   }
 }
 
-/** The position after the first line end at or after `from`. */
+/** The position after the first line end at or after `from`; behind the longest line it is not looked for any more. */
 export async function lineEndAfter(bytes: ByteSource, from: number): Promise<number> {
   const STEP = 64 * 1024
   for (let at = from; at < bytes.size; at += STEP) {
+    if (at - from > LARGEST_PIECE_BYTES) return at
     const piece = await bytes.read(at, Math.min(bytes.size, at + STEP))
     const found = piece.indexOf(10)
     if (found >= 0) return at + found + 1
@@ -57,8 +69,8 @@ export async function lineEndAfter(bytes: ByteSource, from: number): Promise<num
 }
 
 /** The bytes of a split, after checking that the file is the one that was opened. */
-export async function readRange({ path, stamp, start, end }: TextDetail): Promise<Uint8Array> {
-  const bytes = await openBytes(path)
+export async function readRange({ path, stamp, start, end }: TextDetail, access: Access = {}): Promise<Uint8Array> {
+  const bytes = await openBytes(path, access)
   try {
     if (bytes.stamp !== stamp) throw new SourceError(`${path} changed since it was opened. Open it again.`, path)
     return await bytes.read(start, end)
@@ -67,9 +79,9 @@ export async function readRange({ path, stamp, start, end }: TextDetail): Promis
   }
 }
 
-export const readTextSplit: ReadSplit = async (_source, split, columns) => {
+export const readTextSplit: ReadSplit = async (_source, split, columns, _predicate, access) => {
   const detail = split.detail as TextDetail // made by `openText`
-  const range = await readRange(detail)
+  const range = await readRange(detail, access)
   const text = decodeUtf8(range, detail.path, detail.start === 0)
   const builder = createBuilder(ELEMENT.type)
   let length = 0

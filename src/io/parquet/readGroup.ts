@@ -4,7 +4,7 @@
 import { crc32 } from 'node:zlib'
 import type { Batch, Column } from '../../core/column.ts'
 import { Bug, SourceError } from '../../core/errors.ts'
-import type { ArraySource, SourceSplit } from '../../core/ports.ts'
+import type { ReadSplit } from '../../core/ports.ts'
 import type { Field } from '../../core/schema.ts'
 import { columnError, type Place } from '../arrowTypes.ts'
 import { type ByteSource, openBytes } from '../byteSource.ts'
@@ -19,7 +19,7 @@ import { ThriftReader } from './thrift.ts'
 const SLACK_BYTES = 128
 
 /** The batches of one row group, in row order: one unless a string column needs more. */
-export async function readParquetSplit(_source: ArraySource, split: SourceSplit, columns: readonly string[]): Promise<readonly Batch[]> {
+export const readParquetSplit: ReadSplit = async (_source, split, columns, _predicate, access): Promise<readonly Batch[]> => {
   const group = split.detail as GroupDetail // made by `splitsOf`
   const { file, rows } = group
   const details = columns.map((name): ColumnDetail => {
@@ -33,7 +33,7 @@ export async function readParquetSplit(_source: ArraySource, split: SourceSplit,
   })
   const element = { kind: 'row' as const, fields }
   if (columns.length === 0) return [{ element, length: rows, columns: [] }]
-  const bytes = await openBytes(file.path)
+  const bytes = await openBytes(file.path, access)
   try {
     if (bytes.stamp !== file.stamp) throw new SourceError(`${file.path} changed since it was opened. Open it again.`, file.path)
     const decoded: Column[] = []
