@@ -38,7 +38,13 @@ const engines = pools.map((pool) => {
     execute: async (plan) => await executor.execute(optimize(plan).plan),
     table: async (plan) => await executor.table(optimize(plan).plan),
   })
-  const rest = { events: new Subject<SessionEvent>(), checkRaces: undefined, worthThreadsMs: undefined, checkOpen: () => undefined }
+  const rest = {
+    events: new Subject<SessionEvent>(),
+    checkRaces: undefined,
+    worthThreadsMs: undefined,
+    stopped: new AbortController().signal,
+    checkOpen: () => undefined,
+  }
   return { store, engine: new SessionEngine({ pool, arena, store, executor, ...rest }, 0) }
 })
 afterAll(async () => {

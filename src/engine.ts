@@ -9,6 +9,7 @@ import type { Batch, Column, TypedArray } from './core/column.ts'
 import type { Engine, Folded, FoldKind, RowLambdaContext, WriteForm } from './core/engine.ts'
 import type { UserFunction } from './core/functionIr.ts'
 import type { Key, Selector, Shape } from './core/indexSpace.ts'
+import { joinedSignal } from './core/joinedSignal.ts'
 import type { LogicalPlan } from './core/logicalPlan.ts'
 import { type ElementType, VALUE_COLUMN } from './core/schema.ts'
 import { assignSlice, type EditContext, setKey, updateKey } from './exec/arrays/edit.ts'
@@ -136,10 +137,17 @@ export class SessionEngine implements Engine {
     await this.#open().store.release(plan)
   }
 
-  async write(plan: LogicalPlan, path: string, form: WriteForm): Promise<{ readonly rows: number; readonly bytes: number }> {
+  async write(
+    plan: LogicalPlan,
+    path: string,
+    form: WriteForm,
+    options: RunOptions = {},
+  ): Promise<{ readonly rows: number; readonly bytes: number }> {
+    const { stopped } = this.#open()
+    const signal = options.signal === undefined ? stopped : joinedSignal([options.signal, stopped])
     // what the rows are is in the file's header: it must be known before the first of them is written
-    const known = plan.element.kind === 'unknown' ? await this.execute(plan) : undefined
-    const request = { batches: known ?? this.stream(plan), element: known?.[0]?.element ?? plan.element, path }
+    const known = plan.element.kind === 'unknown' ? await this.execute(plan, { signal }) : undefined
+    const request = { batches: known ?? this.stream(plan, { signal }), element: known?.[0]?.element ?? plan.element, path, signal }
     switch (form.kind) {
       case 'parquet': {
         const { kind: _, ...options } = form

@@ -39,6 +39,8 @@ export interface Runtime {
   readonly checkRaces: boolean | undefined
   /** Estimated milliseconds from which a first pass runs on workers, where it is not the usual. */
   readonly worthThreadsMs: number | undefined
+  /** Aborted when the session stops: ends what waits for files and servers. */
+  readonly stopped: AbortSignal
   /** Throws when the session was stopped. */
   checkOpen(): void
 }

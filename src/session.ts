@@ -6,12 +6,13 @@ import { availableParallelism } from 'node:os'
 import type { Schema as ArrowSchema, RecordBatch, Table } from 'apache-arrow'
 import { type Observable, Subject } from 'rxjs'
 import { Accumulator, type AccumulatorKind } from './core/accumulator.ts'
-import { checkBoolean, checkCloneable, checkFunction, checkList, checkOneOf, checkOptions, checkSeed } from './core/arguments.ts'
+import { checkBoolean, checkCloneable, checkFunction, checkList, checkOneOf, checkOptions, checkSeed, isSignal } from './core/arguments.ts'
 import type { TypedArray } from './core/column.ts'
 import { valueText } from './core/columnBuilder.ts'
 import { DistArray } from './core/distArray.ts'
 import { PlanError } from './core/errors.ts'
 import { checkShape, type IndexSpace, type Key, type KeyOf, type Shape } from './core/indexSpace.ts'
+import { joinedSignal } from './core/joinedSignal.ts'
 import type { ArrayInit, LogicalPlan } from './core/logicalPlan.ts'
 import type { LoopReport } from './core/loopReport.ts'
 import type { LoopOptions } from './core/loopSpec.ts'
@@ -30,6 +31,7 @@ import { openArrow } from './io/arrowFile.ts'
 import { type CsvOptions, openCsv } from './io/csv.ts'
 import { sourceFromArrow, sourceFromColumns, sourceFromRows } from './io/memory.ts'
 import { openParquet } from './io/parquet.ts'
+import type { ReadOptions } from './io/reading.ts'
 import { readSplit } from './io/readSplit.ts'
 import { openText } from './io/text.ts'
 import { type Loop, LoopHandle, type RunOptions } from './loop.ts'
@@ -75,6 +77,7 @@ export class Session implements AsyncDisposable {
   readonly #engine: SessionEngine
   readonly #hideProgress: () => void
   readonly #tables: TableMemory
+  readonly #stopped = new AbortController()
   #stopping: Promise<void> | undefined
 
   private constructor(options: SessionOptions) {
@@ -95,7 +98,7 @@ export class Session implements AsyncDisposable {
         table: HANDLERS,
       },
     })
-    const executor = new Executor({ pool, arena, readSplit, lower, onEvent: (event) => events.next(event) })
+    const executor = new Executor({ pool, arena, readSplit, lower, onEvent: (event) => events.next(event), stopped: this.#stopped.signal })
     const store = new ArrayStore({
       arena,
       execute: async (plan) => await executor.execute(optimize(plan).plan),
@@ -104,7 +107,17 @@ export class Session implements AsyncDisposable {
     this.#tables = tableMemory(arena)
     const { checkRaces } = options
     const worthThreadsMs = worthThreadsMsOf(options)
-    this.#runtime = { arena, pool, store, executor, events, checkRaces, worthThreadsMs, checkOpen: () => this.#checkOpen() }
+    this.#runtime = {
+      arena,
+      pool,
+      store,
+      executor,
+      events,
+      checkRaces,
+      worthThreadsMs,
+      stopped: this.#stopped.signal,
+      checkOpen: () => this.#checkOpen(),
+    }
     this.#engine = new SessionEngine(this.#runtime, seed)
     this.workers = workers
     this.events = events.asObservable()
@@ -118,6 +131,7 @@ export class Session implements AsyncDisposable {
 
   /** Ends all work; what is under way rejects, and so does everything asked afterwards. */
   async stop(): Promise<void> {
+    if (this.#stopping === undefined) this.#stopped.abort(stoppedError())
     this.#stopping ??= this.#runtime.pool.stop().finally(() => {
       this.#hideProgress()
       this.#runtime.events.complete()
@@ -133,20 +147,24 @@ export class Session implements AsyncDisposable {
 
   /**
    * Rows of Parquet files: a path, a glob, a URL, or several. Reads the footers now and the data when an action runs.
-   * `int64: 'number'` gives 64-bit integers as numbers, with an error where one is not exact.
+   * `int64: 'number'` gives 64-bit integers as numbers, with an error where one is not exact. All readers take a signal
+   * that ends the opening, and `timeoutMs`: how long a server may send nothing, 30,000 unless given.
    */
   async readParquet<Row = Record<string, unknown>>(
     source: string | URL | readonly string[],
-    options: { readonly columns?: readonly (keyof Row & string)[]; readonly int64?: 'bigint' | 'number' } = {},
+    options: ReadOptions & { readonly columns?: readonly (keyof Row & string)[]; readonly int64?: 'bigint' | 'number' } = {},
   ): Promise<DistArray<Row>> {
     this.#checkOpen()
-    return this.#scan(await openParquet(source, options, this.#runtime.arena.budgetBytes))
+    return this.#scan(await openParquet(source, this.#reading(options), this.#runtime.arena.budgetBytes))
   }
 
   /** Rows of Arrow IPC files or streams. */
-  async readArrow<Row = Record<string, unknown>>(source: string | URL | readonly string[]): Promise<DistArray<Row>> {
+  async readArrow<Row = Record<string, unknown>>(
+    source: string | URL | readonly string[],
+    options: ReadOptions = {},
+  ): Promise<DistArray<Row>> {
     this.#checkOpen()
-    return this.#scan(await openArrow(source))
+    return this.#scan(await openArrow(source, this.#reading(options)))
   }
 
   /** Rows of CSV files. Types are read off the data unless given; an empty field is null. */
@@ -155,13 +173,13 @@ export class Session implements AsyncDisposable {
     options: CsvOptions = {},
   ): Promise<DistArray<Row>> {
     this.#checkOpen()
-    return this.#scan(await openCsv(source, options))
+    return this.#scan(await openCsv(source, this.#reading(options)))
   }
 
   /** The lines of text files, without their ends. */
-  async readText(source: string | URL | readonly string[]): Promise<DistArray<string>> {
+  async readText(source: string | URL | readonly string[], options: ReadOptions = {}): Promise<DistArray<string>> {
     this.#checkOpen()
-    return this.#scan(await openText(source))
+    return this.#scan(await openText(source, this.#reading(options)))
   }
 
   /** A table of objects, or of values: number → f64, bigint → i64, boolean, string → utf8, Date → timestamp(ms), Uint8Array → binary. */
@@ -303,6 +321,14 @@ export class Session implements AsyncDisposable {
 
   #checkOpen(): void {
     if (this.#stopping !== undefined) throw stoppedError()
+  }
+
+  /** The options of a reader, which `stop()` ends as its signal does; what makes no sense is left for the reader to say. */
+  #reading<O extends ReadOptions>(options: O): O {
+    if (typeof options !== 'object' || options === null) return options
+    const { signal } = options
+    if (signal === undefined) return { ...options, signal: this.#stopped.signal }
+    return isSignal(signal) ? { ...options, signal: joinedSignal([signal, this.#stopped.signal]) } : options
   }
 
   #scan<T>(source: ArraySource): DistArray<T> {

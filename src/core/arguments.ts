@@ -38,8 +38,12 @@ export function checkList(what: string, list: unknown): void {
 
 /** Throws PlanError unless `signal` can say that it was aborted. */
 export function checkSignal(what: string, signal: unknown): void {
-  const isSignal = typeof signal === 'object' && signal !== null && 'aborted' in signal && 'throwIfAborted' in signal
-  if (!isSignal) throw new PlanError(`${what} is an AbortSignal; it was given ${valueText(signal)}.`)
+  if (!isSignal(signal)) throw new PlanError(`${what} is an AbortSignal; it was given ${valueText(signal)}.`)
+}
+
+/** Whether a value can say that it was aborted. */
+export function isSignal(signal: unknown): boolean {
+  return typeof signal === 'object' && signal !== null && 'aborted' in signal && 'throwIfAborted' in signal
 }
 
 /** Throws PlanError unless `n` is an integer of at least `least`, and no more than `most`. */

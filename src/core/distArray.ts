@@ -19,6 +19,7 @@ import { type Grouped, groupedOf } from './grouped.ts'
 import { groupingOf } from './groupPlan.ts'
 import type { Key, Selector, Shape } from './indexSpace.ts'
 import type { LogicalPlan } from './logicalPlan.ts'
+import { checkOptionNames } from './optionNames.ts'
 import { callAt, KeyReader, valuesOf } from './reading.ts'
 import type { DType, ElementType } from './schema.ts'
 import {
@@ -69,6 +70,12 @@ export function planOf<T, K extends Key>(array: DistArray<T, K>): LogicalPlan {
 /** The engine of a handle's session; for the session, not for programs. */
 export function engineOf<T, K extends Key>(array: DistArray<T, K>): Engine {
   return insideOf(array).engine
+}
+
+function signalOnly<O extends object>(method: string, options: O): O {
+  checkOptions(method, options)
+  checkOptionNames(method, options, ['signal'])
+  return options
 }
 
 function insideOf(array: unknown): { readonly plan: LogicalPlan; readonly engine: Engine } {
@@ -377,31 +384,42 @@ export class DistArray<T, K extends Key = readonly [number]> implements AsyncIte
     for await (const batch of this.#engine.stream(this.#plan)) yield this.#engine.toRecordBatch(batch)
   }
 
-  /** Writes a Parquet file; it appears under its name when it is complete. `compatibility: 'v1'` for old readers. */
+  /**
+   * Writes a Parquet file; it appears under its name when it is complete. `compatibility: 'v1'` for old readers. A signal
+   * ends the writing of any file, and leaves what was there.
+   */
   async writeParquet(
     path: string,
-    options: { readonly compression?: 'snappy' | 'zstd' | 'none'; readonly rowGroupRows?: number; readonly compatibility?: 'v1' } = {},
+    options: {
+      readonly compression?: 'snappy' | 'zstd' | 'none'
+      readonly rowGroupRows?: number
+      readonly compatibility?: 'v1'
+      readonly signal?: AbortSignal
+    } = {},
   ): Promise<Written> {
+    checkOptions('writeParquet()', options)
+    checkOptionNames('writeParquet()', options, ['compression', 'rowGroupRows', 'compatibility', 'signal'])
     const { compression = 'snappy', rowGroupRows, compatibility } = options
     checkOneOf('The compression of writeParquet()', compression, ['snappy', 'zstd', 'none'])
     if (rowGroupRows !== undefined) checkCount('The rowGroupRows of writeParquet()', rowGroupRows, 1)
     if (compatibility !== undefined) checkOneOf('The compatibility of writeParquet()', compatibility, ['v1'])
-    return this.#write('writeParquet', path, {
+    const form = {
       kind: 'parquet',
       compression,
       ...(rowGroupRows === undefined ? {} : { rowGroupRows }),
       ...(compatibility === undefined ? {} : { compatibility }),
-    })
+    } as const
+    return this.#write('writeParquet', path, form, options)
   }
 
   /** Writes an Arrow IPC file; it appears under its name when it is complete. */
-  async writeArrow(path: string): Promise<Written> {
-    return this.#write('writeArrow', path, { kind: 'arrow' })
+  async writeArrow(path: string, options: { readonly signal?: AbortSignal } = {}): Promise<Written> {
+    return this.#write('writeArrow', path, { kind: 'arrow' }, signalOnly('writeArrow()', options))
   }
 
   /** Writes a CSV file with a header line; it appears under its name when it is complete. */
-  async writeCsv(path: string): Promise<Written> {
-    return this.#write('writeCsv', path, { kind: 'csv' })
+  async writeCsv(path: string, options: { readonly signal?: AbortSignal } = {}): Promise<Written> {
+    return this.#write('writeCsv', path, { kind: 'csv' }, signalOnly('writeCsv()', options))
   }
 
   /** The elements in order, computed as they are asked for. */
@@ -503,8 +521,11 @@ export class DistArray<T, K extends Key = readonly [number]> implements AsyncIte
     return result as number | undefined // i64 elements are bigints
   }
 
-  async #write(method: string, path: string, form: WriteForm): Promise<Written> {
+  async #write(method: string, path: string, form: WriteForm, { signal }: { readonly signal?: AbortSignal }): Promise<Written> {
     if (typeof path !== 'string' || path === '') throw new PlanError(`${method}() needs the path of the file to write.`)
-    return this.#engine.write(this.#plan, path, form)
+    if (path.includes('\0'))
+      throw new PlanError(`The path of ${method}() has a character of code 0, which no file's name has: ${valueText(path)}.`)
+    if (signal !== undefined) checkSignal(`The signal of ${method}()`, signal)
+    return this.#engine.write(this.#plan, path, form, signal === undefined ? {} : { signal })
   }
 }

@@ -58,7 +58,12 @@ export interface Engine {
   update(plan: LogicalPlan, key: Key, f: (value: never) => unknown): Promise<void>
   release(plan: LogicalPlan): Promise<void>
 
-  write(plan: LogicalPlan, path: string, form: WriteForm): Promise<{ readonly rows: number; readonly bytes: number }>
+  write(
+    plan: LogicalPlan,
+    path: string,
+    form: WriteForm,
+    options?: { readonly signal?: AbortSignal },
+  ): Promise<{ readonly rows: number; readonly bytes: number }>
 }
 
 export type WriteForm =

@@ -51,6 +51,8 @@ export interface ExecutorOptions {
   /** `planner/physical/lower.ts`. */
   readonly lower: (plan: LogicalPlan) => PhysicalPlan
   readonly onEvent?: (event: ExecutorEvent) => void
+  /** Aborted when the session stops: ends what is read on the caller's thread. */
+  readonly stopped?: AbortSignal
   /** Inputs in memory with fewer elements run on the caller's thread. */
   readonly smallRows?: number
   /** Elements per partition of data in memory. */

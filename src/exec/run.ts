@@ -1,6 +1,7 @@
 /** One run of a physical plan: its datasets, its memory, its tasks. */
 import type { Batch } from '../core/column.ts'
 import { MemoryError, TaskError } from '../core/errors.ts'
+import { joinedSignal } from '../core/joinedSignal.ts'
 import type { PhysicalPlan, WideOperator } from '../planner/physical/physicalPlan.ts'
 import { Blocks } from './blocks.ts'
 import { withKeys } from './columns/codedKeys.ts'
@@ -420,7 +421,7 @@ export class Run {
     const { pool, arena, readSplit } = this.options
     this.signal?.throwIfAborted()
     if (inline) {
-      const result = await runStageTask(task, { readSplit, arena })
+      const result = await runStageTask(task, { readSplit, arena, signal: this.readingEnds() })
       this.blocks.add(result.blocks)
       // the event loop gets a turn between tasks, in which an abort may arrive
       await new Promise((resolve) => setImmediate(resolve))
@@ -435,6 +436,12 @@ export class Run {
     const result = (await pool.run('stage', sendable(task), options)) as StageResult // what `stageHandler` returns
     this.blocks.add(result.blocks)
     return result
+  }
+
+  /** What ends a read on the caller's thread. */
+  private readingEnds(): AbortSignal | undefined {
+    const { stopped } = this.options
+    return this.signal === undefined || stopped === undefined ? (this.signal ?? stopped) : joinedSignal([this.signal, stopped])
   }
 
   private isSmall(partitions: readonly Partition[]): boolean {

@@ -17,6 +17,7 @@ import { openNarrow, runWide } from './operators/index.ts'
 import { type JoinTask, runJoinTask } from './operators/joinTask.ts'
 import type { Narrow } from './operators/operator.ts'
 import { runSortTask, type SortTask } from './operators/sortTask.ts'
+import { withAbortSignal } from './workers/abortSignal.ts'
 import type { TaskHandler } from './workers/worker.ts'
 
 export type TaskInput =
@@ -58,6 +59,8 @@ export interface StageResult {
 export interface StageServices {
   readonly readSplit: ReadSplit
   readonly arena: Arena
+  /** Ends the reading of a split. */
+  readonly signal?: AbortSignal | undefined
 }
 
 /** Results below this many bytes travel as ordinary buffers: a block and its return cost more than the copy. */
@@ -65,13 +68,17 @@ const SHARED_FROM_BYTES = 65_536
 
 /** The handler of tasks of kind 'stage'. */
 export function stageHandler(readSplit: ReadSplit): TaskHandler {
-  return (payload, context) => runStageTask(payload as StageTask, { readSplit, arena: context.arena }) // the executor sends nothing else
+  return async (payload, { arena, abortFlag }) => {
+    const task = payload as StageTask // the executor sends nothing else
+    if (task.kind !== 'narrow' || task.input.kind !== 'split') return await runStageTask(task, { readSplit, arena })
+    return await withAbortSignal(abortFlag, (signal) => runStageTask(task, { readSplit, arena, signal }))
+  }
 }
 
 export async function runStageTask(task: StageTask, services: StageServices): Promise<StageResult> {
   switch (task.kind) {
     case 'narrow': {
-      const batches = await readInput(task.input, services.readSplit)
+      const batches = await readInput(task.input, services)
       const rowsIn = new Array<number>(task.steps.length).fill(0)
       const out = runSteps(task, batches, rowsIn)
       return { rowsIn, ...share(out, services.arena, task.steps.at(-1)?.kind ?? 'ScanExec') }
@@ -94,9 +101,9 @@ export async function runStageTask(task: StageTask, services: StageServices): Pr
   }
 }
 
-async function readInput(input: TaskInput, readSplit: ReadSplit): Promise<readonly ExecBatch[]> {
+async function readInput(input: TaskInput, { readSplit, signal }: StageServices): Promise<readonly ExecBatch[]> {
   if (input.kind === 'batches') return input.batches
-  return await readSplit(input.source, input.split, input.columns, input.predicate)
+  return await readSplit(input.source, input.split, input.columns, input.predicate, { signal })
 }
 
 function runSteps(task: Extract<StageTask, { kind: 'narrow' }>, batches: readonly ExecBatch[], rowsIn: number[]): readonly ExecBatch[] {

@@ -1,51 +1,111 @@
 /**
  * Files that appear whole or not at all: written beside their place under another name, flushed to disk, renamed.
+ *
+ * A symbolic link stays and what it points to is replaced; the file keeps its mode. What is no regular file (a pipe, a
+ * device, standard output) cannot be replaced: bytes go into it as they come (`outputStream.ts`).
  */
 import { randomBytes } from 'node:crypto'
-import { type FileHandle, open, rename, stat, unlink } from 'node:fs/promises'
+import type { Stats } from 'node:fs'
+import { type FileHandle, open, readlink, realpath, rename, stat, unlink } from 'node:fs/promises'
+import { basename, dirname, join, resolve } from 'node:path'
 import { SourceError } from '../core/errors.ts'
 import { fileError } from './byteSource.ts'
+import { type Output, openStream } from './outputStream.ts'
 
 /** Appends bytes; resolves when the operating system has them. */
 export type Append = (bytes: Uint8Array) => Promise<void>
 
 /** Runs `write` and gives the number of bytes written. When anything fails the file at `path` is as it was. */
-export async function writeAtomically(path: string, write: (append: Append) => Promise<void>): Promise<number> {
-  const temporary = `${path}.${process.pid}.${randomBytes(4).toString('hex')}.tmp`
-  const handle = await openTemporary(path, temporary)
+export async function writeAtomically(path: string, write: (append: Append) => Promise<void>, signal?: AbortSignal): Promise<number> {
+  signal?.throwIfAborted()
+  const output = await openOutput(path, signal).catch((error: unknown) => {
+    throw writeError(path, error)
+  })
   let bytes = 0
   try {
     await write(async (piece) => {
-      await handle.writeFile(piece) // appends: the handle keeps its position
+      signal?.throwIfAborted()
+      await output.append(piece)
       bytes += piece.length
     })
-    await handle.sync()
-    await handle.close()
-    await rename(temporary, path)
+    signal?.throwIfAborted()
+    await output.finish()
     return bytes
   } catch (error) {
-    await handle.close().catch(() => undefined)
-    await unlink(temporary).catch(() => undefined)
+    await output.discard()
     throw writeError(path, error)
   }
 }
 
-async function openTemporary(path: string, temporary: string): Promise<FileHandle> {
-  try {
-    const info = await stat(path).catch(() => undefined)
-    if (info?.isDirectory()) throw new SourceError(`${path} is a directory, and a file is to be written. Name a file in it.`, path)
-    return await open(temporary, 'wx')
-  } catch (error) {
-    throw writeError(path, error)
+async function openOutput(path: string, signal: AbortSignal | undefined): Promise<Output> {
+  const known = await statOf(path)
+  if (known?.isDirectory()) throw new SourceError(`${path} is a directory, and a file is to be written. Name a file in it.`, path)
+  const stream = await openStream(path, known, signal)
+  if (stream !== undefined) return stream
+  const place = known === undefined ? await endOfLinks(path) : await realpath(path)
+  // a part of the name: the whole of it may be as long as names can be
+  const temporary = join(dirname(place), `${basename(place).slice(0, 40)}.${process.pid}.${randomBytes(4).toString('hex')}.tmp`)
+  const handle = await open(temporary, 'wx', known === undefined ? 0o666 : known.mode & 0o777)
+  return {
+    append: (piece) => handle.writeFile(piece), // appends: the handle keeps its position
+    async finish() {
+      if (known !== undefined) await keepOwner(handle, known)
+      await handle.sync()
+      await handle.close()
+      await rename(temporary, place)
+    },
+    async discard() {
+      await handle.close().catch(() => undefined)
+      await unlink(temporary).catch(() => undefined)
+    },
   }
+}
+
+async function statOf(path: string): Promise<Stats | undefined> {
+  try {
+    return await stat(path)
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined
+    throw error
+  }
+}
+
+/** Where a path leads that is no file yet: it may be a link to where one is to be. */
+async function endOfLinks(path: string): Promise<string> {
+  let place = path
+  // what goes in circles was refused by stat()
+  for (;;) {
+    const next = await readlink(place).catch(() => undefined)
+    if (next === undefined) return place
+    place = resolve(dirname(place), next)
+  }
+}
+
+/** The mode of the file that is replaced, and its owner where that may be given. */
+async function keepOwner(handle: FileHandle, { mode, uid, gid }: Stats): Promise<void> {
+  const own = await handle.stat()
+  if (own.uid !== uid || own.gid !== gid) await handle.chown(uid, gid).catch(() => undefined) // only root may give files away
+  await handle.chmod(mode & 0o7777)
 }
 
 function writeError(path: string, error: unknown): unknown {
   if (error instanceof SourceError) return error
   const code = error instanceof Error && 'code' in error && 'syscall' in error ? String(error.code) : undefined
   if (code === undefined) return error
-  if (code === 'ENOENT') return new SourceError(`${path} cannot be written: there is no such folder.`, path, { cause: error })
-  if (code === 'EACCES' || code === 'EPERM') return new SourceError(`${path} cannot be written: permission denied.`, path, { cause: error })
-  if (code === 'ENOSPC') return new SourceError(`${path} cannot be written: the disk is full.`, path, { cause: error })
-  return fileError(path, error)
+  const why = REASONS[code]
+  return why === undefined ? fileError(path, error) : new SourceError(`${path} cannot be written: ${why}.`, path, { cause: error })
+}
+
+const REASONS: Readonly<Record<string, string>> = {
+  ENOENT: 'there is no such folder',
+  ENOTDIR: 'a part of the path is not a directory',
+  EACCES: 'permission denied',
+  EPERM: 'permission denied',
+  EROFS: 'the disk may only be read',
+  ENOSPC: 'the disk is full',
+  EDQUOT: 'the disk is full',
+  EFBIG: 'the file would be too large',
+  ELOOP: 'its links go in circles',
+  ENAMETOOLONG: 'the name is too long',
+  EPIPE: 'who read from it has stopped',
 }

@@ -64,8 +64,7 @@ export async function openCsv(source: string | URL | readonly string[], options:
   const names = files[0]?.names ?? []
   const present = new Set(names)
   for (const name of Object.keys(types)) {
-    if (!present.has(name))
-      throw new PlanError(`${missingColumnMessage(name, fieldsNamed(names), files[0]?.path)} { types } asks for it.`)
+    if (!present.has(name)) throw new PlanError(`${missingColumnMessage(name, fieldsNamed(names), files[0]?.path)} { types } asks for it.`)
   }
   const columns = names.map((name, i): CsvColumn => {
     const asked = Object.hasOwn(types, name) ? types[name] : undefined
@@ -94,7 +93,9 @@ function checkDelimiter(delimiter: unknown): void {
     throw new PlanError(`The delimiter ${valueText(delimiter)} is not one character.`)
   }
   if (delimiter === '"' || delimiter === '\n' || delimiter === '\r')
-    throw new PlanError(`The delimiter ${valueText(delimiter)} has a meaning of its own in CSV. Name the character that stands between fields.`)
+    throw new PlanError(
+      `The delimiter ${valueText(delimiter)} has a meaning of its own in CSV. Name the character that stands between fields.`,
+    )
 }
 
 function checkTypes(types: unknown): void {

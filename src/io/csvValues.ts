@@ -35,7 +35,9 @@ export function checkCsvType(column: string, type: unknown): void {
   const names = Object.keys(TYPES)
   const near = typeof type === 'string' ? nearestNames(type, names) : []
   const guess = near.length === 0 ? '' : ` Did you mean ${near.map((one) => `'${one}'`).join(' or ')}?`
-  throw new PlanError(`{ types } says that column "${column}" is ${valueText(type)}, which is no type.${guess} Types are ${names.join(', ')}.`)
+  throw new PlanError(
+    `{ types } says that column "${column}" is ${valueText(type)}, which is no type.${guess} Types are ${names.join(', ')}.`,
+  )
 }
 
 const NUMBER = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?$/

@@ -347,7 +347,7 @@ test('over HTTP only ranges are read', async () => {
     expect(batch?.columns[0]?.values?.[0]).toBe(5_000)
     expect(sent).toBeLessThan(64 * 1024 + 5_000 * 8 * 1.5)
     await expect(openParquet(`${base}/none.parquet`)).rejects.toThrow(
-      new SourceError(`${base}/none.parquet cannot be read: fetch head failed 404.`, `${base}/none.parquet`),
+      new SourceError(`${base}/none.parquet cannot be read: the server answered 404 Not Found.`, `${base}/none.parquet`),
     )
   } finally {
     server.close()

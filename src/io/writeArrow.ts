@@ -8,31 +8,35 @@ import type { WriteRequest, Written } from './writeParquet.ts'
 
 const BATCH_ROWS = 65_536
 
-export async function writeArrow({ batches, element, path }: WriteRequest<object>): Promise<Written> {
+export async function writeArrow({ batches, element, path, signal }: WriteRequest<object>): Promise<Written> {
   const schema = arrowSchemaOf(element)
   let rows = 0
-  const bytes = await writeAtomically(path, async (append) => {
-    const writer = new RecordBatchFileWriter()
-    const chunks = writer[Symbol.asyncIterator]()
-    let asked = chunks.next()
-    /** Writes out what the writer has made so far; it hands over a chunk for each call of `next`. */
-    const drain = async (): Promise<void> => {
-      for (;;) {
-        const next = await Promise.race([asked, nothingYet()])
-        if (next === undefined || next.done) return
-        await append(next.value)
-        asked = chunks.next()
+  const bytes = await writeAtomically(
+    path,
+    async (append) => {
+      const writer = new RecordBatchFileWriter()
+      const chunks = writer[Symbol.asyncIterator]()
+      let asked = chunks.next()
+      /** Writes out what the writer has made so far; it hands over a chunk for each call of `next`. */
+      const drain = async (): Promise<void> => {
+        for (;;) {
+          const next = await Promise.race([asked, nothingYet()])
+          if (next === undefined || next.done) return
+          await append(next.value)
+          asked = chunks.next()
+        }
       }
-    }
-    writer.reset(undefined, schema)
-    for await (const batch of regroup(batches, element, BATCH_ROWS)) {
-      rows += batch.length
-      writer.write(recordBatchWith(schema, batch))
-      await drain()
-    }
-    writer.finish()
-    for (let next = await asked; !next.done; next = await chunks.next()) await append(next.value)
-  })
+      writer.reset(undefined, schema)
+      for await (const batch of regroup(batches, element, BATCH_ROWS)) {
+        rows += batch.length
+        writer.write(recordBatchWith(schema, batch))
+        await drain()
+      }
+      writer.finish()
+      for (let next = await asked; !next.done; next = await chunks.next()) await append(next.value)
+    },
+    signal,
+  )
   return { rows, bytes }
 }
 

@@ -14,27 +14,32 @@ import type { WriteRequest, Written } from './writeParquet.ts'
 const FLUSH_CHARACTERS = 2 ** 20
 const NEEDS_QUOTES = /[",\r\n]|^\s|\s$/
 
-export async function writeCsv({ batches, element, path }: WriteRequest<object>): Promise<Written> {
+export async function writeCsv({ batches, element, path, signal }: WriteRequest<object>): Promise<Written> {
   const fields = fieldsOf(element)
+  if (fields.length === 0) throw new PlanError('A CSV file needs at least one column.')
   for (const field of fields) checkType(field.type, field.name)
   const encoder = new TextEncoder()
   let rows = 0
-  const bytes = await writeAtomically(path, async (append) => {
-    let text = `${fields.map((field) => quoted(field.name)).join(',')}\n`
-    for await (const batch of batches) {
-      const writers = batch.columns.map(fieldWriter)
-      for (let row = 0; row < batch.length; row++) {
-        for (let c = 0; c < writers.length; c++) text += c === 0 ? writers[c]?.(row) : `,${writers[c]?.(row)}`
-        text += '\n'
-        if (text.length > FLUSH_CHARACTERS) {
-          await append(encoder.encode(text))
-          text = ''
+  const bytes = await writeAtomically(
+    path,
+    async (append) => {
+      let text = `${fields.map((field) => quoted(field.name)).join(',')}\n`
+      for await (const batch of batches) {
+        const writers = batch.columns.map(fieldWriter)
+        for (let row = 0; row < batch.length; row++) {
+          for (let c = 0; c < writers.length; c++) text += c === 0 ? writers[c]?.(row) : `,${writers[c]?.(row)}`
+          text += '\n'
+          if (text.length > FLUSH_CHARACTERS) {
+            await append(encoder.encode(text))
+            text = ''
+          }
         }
+        rows += batch.length
       }
-      rows += batch.length
-    }
-    await append(encoder.encode(text))
-  })
+      await append(encoder.encode(text))
+    },
+    signal,
+  )
   return { rows, bytes }
 }
 

@@ -47,6 +47,8 @@ export interface WriteRequest<Options> {
   readonly element: ElementType
   readonly path: string
   readonly options?: Options
+  /** Ends the writing, with its reason: what was at the path stays. */
+  readonly signal?: AbortSignal | undefined
 }
 export interface Written {
   readonly rows: number
@@ -55,7 +57,7 @@ export interface Written {
 
 const DEFAULT_GROUP_ROWS = 131_072
 
-export async function writeParquet({ batches, element, path, options = {} }: WriteRequest<WriteParquetOptions>): Promise<Written> {
+export async function writeParquet({ batches, element, path, options = {}, signal }: WriteRequest<WriteParquetOptions>): Promise<Written> {
   const { compression = 'snappy', rowGroupRows = DEFAULT_GROUP_ROWS, compatibility } = options
   if (!Number.isInteger(rowGroupRows) || rowGroupRows < 1)
     throw new PlanError(`rowGroupRows is ${rowGroupRows}. It is a whole number from 1 on.`)
@@ -66,17 +68,21 @@ export async function writeParquet({ batches, element, path, options = {} }: Wri
   for (const field of fields) checkType(field.type, field.name, compatibility)
   const stored: ElementType = { kind: 'row', fields: fields.map((field) => ({ ...field, type: storedType(field.type, compatibility) })) }
   let rows = 0
-  const bytes = await writeAtomically(path, async (append) => {
-    const file = new FileUnderWay(append)
-    await file.begin()
-    const encode = (group: Batch): Uint8Array => encodeGroup(storedBatch(group, stored, path), stored, compression, compatibility)
-    for await (const group of regroup(batches, element, rowGroupRows)) {
-      rows += group.length
-      await file.add(encode(group))
-    }
-    if (rows === 0) await file.add(encode({ element, length: 0, columns: fields.map((field) => emptyColumn(field.type)) }))
-    await file.end(rows, fields)
-  })
+  const bytes = await writeAtomically(
+    path,
+    async (append) => {
+      const file = new FileUnderWay(append)
+      await file.begin()
+      const encode = (group: Batch): Uint8Array => encodeGroup(storedBatch(group, stored, path), stored, compression, compatibility)
+      for await (const group of regroup(batches, element, rowGroupRows)) {
+        rows += group.length
+        await file.add(encode(group))
+      }
+      if (rows === 0) await file.add(encode({ element, length: 0, columns: fields.map((field) => emptyColumn(field.type)) }))
+      await file.end(rows, fields)
+    },
+    signal,
+  )
   return { rows, bytes }
 }
 
