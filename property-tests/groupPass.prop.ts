@@ -247,7 +247,7 @@ async function passWith(body: readonly number[], signal?: AbortSignal): Promise<
   }
   const run = new ColumnRun(program, { pool: faulty, arena, ...(signal === undefined ? {} : { signal }) })
   try {
-    return await groupedColumns(run, physical.operator.aggregates, { unitRows: 32, splitBytes: 0, mostWorkers: 4, keysLookedAt: 64 })
+    return await groupedColumns(run, physical.operator, { unitRows: 32, splitBytes: 0, mostWorkers: 4, keysLookedAt: 64 })
   } finally {
     run.end()
   }

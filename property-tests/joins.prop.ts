@@ -69,9 +69,9 @@ function expectedRows(how: JoinHow, left: readonly Side[], right: readonly Side[
   return rows
 }
 
-/** A key of several parts matches nothing when one of them is null. */
+/** A key matches nothing when it is null, or holds a null at any depth. */
 function hasNull(key: unknown): boolean {
-  return key === null || (typeof key === 'object' && !Array.isArray(key) && Object.values(key).includes(null))
+  return key === null || (typeof key === 'object' && Object.values(key as object).some(hasNull))
 }
 
 test('joins, however many workers share them', async () => {

@@ -16,7 +16,7 @@ export interface Entry {
 type Row = Readonly<Record<string, unknown>>
 type AnyFunction = (...args: readonly unknown[]) => unknown
 
-/** What stands behind the scans of a plan, by source. */
+/** What stands behind the scans of a plan, by source; and behind what is stored, by storage: entries. */
 export type Tables = ReadonlyMap<object, readonly unknown[]>
 
 /** The elements of a plan in order, with their keys: row numbers unless the plan's keys are explicit. */
@@ -70,7 +70,7 @@ export function interpret(plan: LogicalPlan, tables: Tables): readonly Entry[] {
     case 'Distinct':
       return table(grouped(below(plan.input), (e) => e.value).map((group) => group.members[0]?.value))
     case 'Union':
-      return table(unified(plan.inputs.flatMap((input) => below(input).map((e) => e.value))))
+      return table(united(plan.inputs.map((input) => below(input).map((e) => e.value))))
     case 'Sample':
       return numbered(below(plan.input).filter((_, i) => uniformAt(plan.seed, i) < plan.fraction))
     case 'Limit':
@@ -91,8 +91,12 @@ export function interpret(plan: LogicalPlan, tables: Tables): readonly Entry[] {
           }),
         ),
       )
+    case 'Stored': {
+      const entries = tables.get(plan.storage)
+      if (entries === undefined) throw new Error('The reference does not know this storage.')
+      return entries as readonly Entry[]
+    }
     case 'Array':
-    case 'Stored':
       throw new Error(`The reference does not know ${plan.kind}.`)
   }
 }
@@ -140,6 +144,16 @@ export function unified(values: readonly unknown[]): readonly unknown[] {
     return values.map((value) => (Array.isArray(value) ? value.map(() => items[at++]) : null))
   }
   return values.map((value) => value ?? null)
+}
+
+/** The elements of all arrays, which must have the same columns as far as there are elements to tell; null is an element of any. */
+function united(arrays: readonly (readonly unknown[])[]): readonly unknown[] {
+  const columns = arrays.flatMap((values) => {
+    const first = unified(values).find((value) => value !== null)
+    return first === undefined ? [] : [isRow(first) ? Object.keys(first).sort().join() : 'values']
+  })
+  if (new Set(columns).size > 1) throw new Refused(`other columns: ${columns.join(' and ')}`)
+  return unified(arrays.flat())
 }
 
 /** What the library answers with a PlanError. */
@@ -275,8 +289,8 @@ function compare(a: unknown, b: unknown): number {
 
 function compareSortKeys(a: unknown, b: unknown, descending: boolean): number {
   if (Array.isArray(a) && Array.isArray(b)) {
-    for (const [i, part] of a.entries()) {
-      const order = compareSortKeys(part, b[i], descending)
+    for (let i = 0; i < Math.max(a.length, b.length); i++) {
+      const order = compareSortKeys(a[i], b[i], descending)
       if (order !== 0) return order
     }
     return 0

@@ -37,6 +37,7 @@ import { openText } from './io/text.ts'
 import { type Loop, LoopHandle, type RunOptions } from './loop.ts'
 import { optimize } from './planner/optimize.ts'
 import { lower } from './planner/physical/lower.ts'
+import { retyped } from './planner/retype.ts'
 import { progressBar } from './progress.ts'
 import { bytesOf, type Runtime, type SessionEvent, worthThreadsMsOf } from './runtime.ts'
 import { HANDLERS } from './taskHandlers.ts'
@@ -103,6 +104,7 @@ export class Session implements AsyncDisposable {
       arena,
       execute: async (plan) => await executor.execute(optimize(plan).plan),
       table: async (plan) => await executor.table(optimize(plan).plan),
+      retype: retyped,
     })
     this.#tables = tableMemory(arena)
     const { checkRaces } = options

@@ -1,8 +1,11 @@
 /** Tables: rows of a schema with nulls in them, as rows and as sources. */
 import fc from 'fast-check'
+import type { Column } from '../../src/core/column.ts'
+import { nullColumn } from '../../src/core/columnSlices.ts'
 import type { ArraySource } from '../../src/core/ports.ts'
+import { type ColumnType, type Field, fieldsOf } from '../../src/core/schema.ts'
 import { sourceFromColumns } from '../../src/io/memory.ts'
-import { COLUMNS, type ColumnName, schema } from './schema.ts'
+import { COLUMNS, type ColumnName, NANOSECONDS, schema } from './schema.ts'
 
 export interface Table {
   readonly columns: readonly ColumnName[]
@@ -22,9 +25,32 @@ function cellOf(name: ColumnName): fc.Arbitrary<unknown> {
 }
 
 function sourceOf(columns: readonly ColumnName[], rows: readonly Readonly<Record<string, unknown>>[]): ArraySource {
-  return sourceFromColumns(
+  const source = sourceFromColumns(
     Object.fromEntries(
       columns.map((name) => [name, name === 'u' ? Int32Array.from(rows, (row) => row.u as number) : rows.map((row) => row[name])]),
     ),
   )
+  return columns.includes('m') ? withNanoseconds(source, columns.indexOf('m')) : source
+}
+
+/** The source with a column of Dates counted in nanoseconds, with digits that no Date shows. */
+function withNanoseconds(source: ArraySource, at: number): ArraySource {
+  const type: ColumnType = { kind: 'timestamp', unit: 'ns' }
+  const finer = (columns: readonly Column[]): readonly Column[] =>
+    columns.map((column, i) => (i === at ? inNanoseconds(column, type) : column))
+  const fields = fieldsOf(source.element).map((field, i): Field => (i === at ? { ...field, type } : field))
+  return {
+    ...source,
+    element: { kind: 'row', fields },
+    ...(source.columns === undefined ? {} : { columns: finer(source.columns) }),
+    splits: source.splits.map((split) => ({ ...split, detail: finer(split.detail as readonly Column[]) })), // a table in memory
+  }
+}
+
+/** One after another the digits differ, so that equal Dates seldom have the same. */
+function inNanoseconds(column: Column, type: ColumnType): Column {
+  if (column.type.kind !== 'timestamp') return nullColumn(type, column.length)
+  const ms = column.values as BigInt64Array // of timestamps
+  const values = BigInt64Array.from(ms, (value, i) => value * 1_000_000n + (NANOSECONDS[i % NANOSECONDS.length] as bigint))
+  return { ...column, type, values }
 }

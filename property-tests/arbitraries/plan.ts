@@ -21,6 +21,7 @@ import {
   limitPlan,
   mapPartitionsPlan,
   mapPlan,
+  materializePlan,
   repartitionPlan,
   samplePlan,
   selectPlan,
@@ -39,8 +40,9 @@ interface Row {
   readonly b: bigint | null
   readonly t: boolean | null
   readonly d: Date | null
+  readonly m: Date | null
   readonly u: number
-  readonly l: readonly number[] | null
+  readonly l: readonly (number | null)[] | null
 }
 
 /** What is at hand: known columns of rows, or a single value. */
@@ -58,9 +60,18 @@ export interface Choice {
   readonly b: number
 }
 
+/** An array that is stored on the way: mapped as JavaScript or not, with elements or without. */
+export interface StoredHere {
+  /** How many of the choices come before. */
+  readonly after: number
+  readonly opaque: boolean
+  readonly emptied: boolean
+}
+
 export interface Program {
   readonly tables: readonly Table[]
   readonly choices: readonly Choice[]
+  readonly stored?: StoredHere
 }
 
 const choice: fc.Arbitrary<Choice> = fc.record({ pick: fc.nat(999), a: fc.nat(7), b: fc.nat(7) })
@@ -68,6 +79,17 @@ const choice: fc.Arbitrary<Choice> = fc.record({ pick: fc.nat(999), a: fc.nat(7)
 export const program: fc.Arbitrary<Program> = fc.record({
   tables: fc.tuple(table, table),
   choices: fc.array(choice, { minLength: 1, maxLength: 6 }),
+})
+
+/** Programs with an array that is stored on the way, most often one whose elements only running tells. */
+export const storedProgram: fc.Arbitrary<Program> = fc.record({
+  tables: fc.tuple(table, table),
+  choices: fc.array(choice, { minLength: 1, maxLength: 5 }),
+  stored: fc.record({
+    after: fc.nat(2),
+    opaque: fc.oneof({ weight: 2, arbitrary: fc.constant(true) }, { weight: 1, arbitrary: fc.constant(false) }),
+    emptied: fc.oneof({ weight: 1, arbitrary: fc.constant(true) }, { weight: 5, arbitrary: fc.constant(false) }),
+  }),
 })
 
 /** A function over rows: what it needs, and the columns of what it returns. */
@@ -93,6 +115,7 @@ const PREDICATES: readonly Lambda[] = [
   { needs: ['t'], f: (r: Row) => r.t === true },
   { needs: ['t'], f: (r: Row) => !r.t },
   { needs: ['d'], f: (r: Row) => r.d !== null && r.d.getTime() >= 0 },
+  { needs: ['m'], f: (r: Row) => r.m !== null && r.m.getTime() >= 0 },
   { needs: ['u', 'n'], f: (r: Row) => r.u > 2 && (r.n ?? 1) < 4 },
   { needs: [], f: (_: Row, [i]: readonly number[]) => (i ?? 0) % 2 === 0 },
   { needs: [], f: (r: Row) => Object.keys(r).length > 0 },
@@ -108,6 +131,8 @@ const MAPS: readonly Lambda[] = [
   { needs: ['b'], f: (r: Row) => ({ b: r.b === null ? null : r.b * 2n }), gives: rows('b') },
   { needs: ['b', 't'], f: (r: Row) => (r.t ? r.b : null), gives: value('b') },
   { needs: ['d'], f: (r: Row) => ({ d: r.d, n: r.d === null ? null : r.d.getTime() }), gives: rows('d', 'n') },
+  { needs: ['m'], f: (r: Row) => ({ m: r.m, k: r.m === null ? null : r.m.getUTCDay() & 3 }), gives: rows('m', 'k') },
+  { needs: ['m'], f: (r: Row) => r.m, gives: value('m') },
   { needs: ['u'], f: (r: Row, [i]: readonly number[]) => ({ k: i ?? 0, u: r.u }), gives: rows('k', 'u') },
   { needs: ['n', 't'], f: (r: Row) => (r.t ? { n: r.n, t: true } : { n: 0, t: false }), gives: rows('n', 't') },
   { needs: ['n'], f: (r: Row) => (r.n === null ? undefined : Math.abs(r.n)), gives: value('n') },
@@ -127,7 +152,7 @@ const MAPS: readonly Lambda[] = [
   // not to be lowered: the row escapes, or has fields that only running tells
   { needs: ['k'], f: (r: Row) => ({ ...r, k: r.k }), gives: rows('k') },
   { needs: ['k', 'n'], f: (r: Row) => (r.k === 1 ? { k: r.k } : { k: r.k, n: r.n }), gives: rows('k', 'n') },
-  { needs: ['l'], f: (r: Row) => ({ l: r.l?.map((x) => x + 1) ?? null, k: r.l?.length ?? null }), gives: rows('l', 'k') },
+  { needs: ['l'], f: (r: Row) => ({ l: r.l?.map((x) => (x ?? 7) + 1) ?? null, k: r.l?.length ?? null }), gives: rows('l', 'k') },
   { needs: ['l'], f: (r: Row) => r.l, gives: value('l') },
 ]
 
@@ -143,6 +168,10 @@ const SORTS: readonly Lambda[] = [
   { needs: ['s'], f: (r: Row) => r.s },
   { needs: ['b'], f: (r: Row) => r.b },
   { needs: ['d'], f: (r: Row) => r.d },
+  { needs: ['m'], f: (r: Row) => r.m },
+  { needs: ['m', 'k'], f: (r: Row) => [r.m, r.k] },
+  { needs: ['l'], f: (r: Row) => r.l },
+  { needs: ['u', 'n'], f: (r: Row) => (r.u > 3 ? [r.n] : [r.n, r.u]) },
   { needs: ['k', 's'], f: (r: Row) => [r.k, r.s] },
   { needs: ['t', 'n'], f: (r: Row) => [r.t, r.n] },
   { needs: ['u'], f: (r: Row) => -r.u },
@@ -154,6 +183,10 @@ const GROUPS: readonly Lambda[] = [
   { needs: ['n'], f: (r: Row) => r.n },
   { needs: ['b'], f: (r: Row) => r.b },
   { needs: ['d'], f: (r: Row) => r.d },
+  { needs: ['m'], f: (r: Row) => r.m },
+  { needs: ['m', 'n'], f: (r: Row) => ({ m: r.m, n: r.n }), gives: rows('m', 'n') },
+  { needs: ['m', 'd'], f: (r: Row) => (r.d === null ? r.m : r.d) },
+  { needs: ['l', 'n'], f: (r: Row) => ({ l: r.l, n: r.n }), gives: rows('l', 'n') },
   { needs: ['t'], f: (r: Row) => r.t },
   { needs: ['k', 't'], f: (r: Row) => ({ k: r.k, t: r.t }), gives: rows('k', 't') },
   { needs: ['s', 'k'], f: (r: Row) => ({ k: r.k, s: r.s }), gives: rows('k', 's') },
@@ -165,8 +198,9 @@ const GROUPS: readonly Lambda[] = [
 const HOWS: readonly JoinHow[] = ['inner', 'left', 'right', 'full', 'semi', 'anti', 'inner', 'left']
 
 /** Rows of the right side alone need the columns of the left, which nobody knows of an opaque result without elements. */
-function howOf(left: LogicalPlan, b: number): JoinHow {
+function howOf({ anyJoin }: Context, left: LogicalPlan, b: number): JoinHow {
   const how = HOWS[b] ?? 'inner'
+  if (anyJoin) return how
   return left.element.kind === 'row' || (how !== 'right' && how !== 'full') ? how : 'inner'
 }
 
@@ -177,6 +211,7 @@ interface Context {
   readonly engine: Engine
   readonly other: LogicalPlan
   readonly otherColumns: readonly ColumnName[]
+  readonly anyJoin: boolean
 }
 
 function lambdaFor(lambdas: readonly Lambda[], elements: Elements, pick: number): Lambda | undefined {
@@ -218,6 +253,17 @@ const aggregatesOf: readonly {
     make: () => ({ n: quantile((r: Row) => r.n as number, 0.5), x: mean((r: Row) => r.n as number), u: countDistinct((r: Row) => r.n) }),
     gives: ['n', 'u'],
   },
+  {
+    needs: ['m'],
+    make: () => ({ u: countDistinct((r: Row) => r.m), m: min((r: Row) => r.m as Date), x: collect((r: Row) => r.m) }),
+    gives: ['u', 'm'],
+  },
+  {
+    needs: ['m', 'l'],
+    make: () => ({ m: last((r: Row) => r.m), x: max((r: Row) => r.m as Date), u: countDistinct((r: Row) => [r.m, r.m]) }),
+    gives: ['m', 'u'],
+  },
+  { needs: ['l'], make: () => ({ u: countDistinct((r: Row) => r.l), l: first((r: Row) => r.l) }), gives: ['u', 'l'] },
   { needs: ['t'], make: () => ({ u: count((r: Row) => r.t), t: first((r: Row) => r.t), x: collect((r: Row) => r.t) }), gives: ['u', 't'] },
 ]
 
@@ -299,25 +345,30 @@ const OPERATIONS: readonly Operation[] = [
   ({ engine }, { plan, elements }, { a, b }) => ({ plan: samplePlan(engine, plan, a / 7, { seed: b }), elements }),
   (_, { plan, elements }) => ({ plan: unionPlan([plan, plan]), elements }),
   ({ engine }, { plan, elements }, { a, b }) => {
-    const by: Callback = (r: Row) => r.k
-    const cut = has(elements, 'k') && b % 2 === 0 ? { by } : {}
+    const name = (['k', 'l', 'm', 'n'] as const).find((one) => has(elements, one)) ?? 'k'
+    const by: Callback = { k: (r: Row) => r.k, l: (r: Row) => r.l, m: (r: Row) => r.m, n: (r: Row) => (r.n === 1 ? [r.n] : [r.n, null]) }[
+      name
+    ]
+    const cut = has(elements, name) && b % 2 === 0 ? { by } : {}
     return { plan: repartitionPlan(engine, plan, { partitions: a + 1, ...cut }), elements }
   },
   (_, { plan, elements }, { a }) => ({ plan: shuffleKeysPlan(plan, { axes: [0], seed: a }), elements }),
-  ({ engine, other, otherColumns }, { plan, elements }, { a, b }) => {
+  (context, { plan, elements }, { a, b }) => {
+    const { engine, other, otherColumns } = context
     if (elements.kind !== 'row') return undefined
-    const how = howOf(plan, b)
-    const shared = elements.columns.filter((name) => otherColumns.includes(name) && name !== 'l')
+    const how = howOf(context, plan, b)
+    const shared = elements.columns.filter((name) => otherColumns.includes(name))
     const on = shared[a % Math.max(1, shared.length)]
     if (on === undefined) return undefined
     return { plan: joinPlan(engine, plan, other, on, { how, suffix: '_2' }), elements: rows(...elements.columns) }
   },
-  ({ engine, other, otherColumns }, { plan, elements }, { a, b }) => {
-    const compared = (['k', 's', 'n', 'b', 'd'] as const).filter((name) => has(elements, name) && otherColumns.includes(name))
-    const name = compared[a % Math.max(1, compared.length)]
-    if (name === undefined || !has(elements, 'u') || !otherColumns.includes('u')) return undefined
-    const key = JOIN_KEYS[name]
-    return { plan: joinPlan(engine, plan, other, { left: key, right: key }, { how: howOf(plan, b), suffix: '_2' }), elements }
+  (context, { plan, elements }, { a, b }) => {
+    const { engine, other, otherColumns } = context
+    const compared = (['k', 's', 'n', 'b', 'd', 'm', 'l'] as const).filter((name) => has(elements, name) && otherColumns.includes(name))
+    if (!has(elements, 'u') || !otherColumns.includes('u')) return undefined
+    const names = [...compared, 'lengths' as const, ...(compared.includes('l') ? (['lists', 'l'] as const) : [])]
+    const key = JOIN_KEYS[names[a % names.length] ?? 'lengths']
+    return { plan: joinPlan(engine, plan, other, { left: key, right: key }, { how: howOf(context, plan, b), suffix: '_2' }), elements }
   },
   ({ engine }, { plan, elements }, { a }) => {
     if (!has(elements, 'u') || !isTable(plan)) return undefined
@@ -344,15 +395,20 @@ const JOIN_KEYS = {
   n: (r: Row) => [r.n, r.u],
   b: (r: Row) => r.b,
   d: (r: Row) => r.d,
+  m: (r: Row) => r.m,
+  l: (r: Row) => r.l,
+  lists: (r: Row) => ({ l: r.l, m: [r.u & 1] }),
+  lengths: (r: Row) => (r.u > 3 ? [r.u & 1] : r.u < 0 ? [] : [r.u & 1, r.u & 3]),
 } as const
 
 /** The plan of a program; operations that do not apply are left out. */
-export function planOfProgram(engine: Engine, { tables, choices }: Program): LogicalPlan {
+export function planOfProgram(engine: Engine, { tables, choices, stored }: Program): LogicalPlan {
   const [main, side] = tables.map(scanOf) as [LogicalPlan, LogicalPlan] // a program has two tables
   const [mainTable, sideTable] = tables as readonly [Table, Table]
-  const context: Context = { engine, other: side, otherColumns: sideTable.columns }
+  const context: Context = { engine, other: side, otherColumns: sideTable.columns, anyJoin: stored !== undefined }
   let state: State = { plan: main, elements: rows(...mainTable.columns) }
-  for (const step of choices) {
+  for (const [i, step] of choices.entries()) {
+    if (stored?.after === i) state = storedState(engine, state, stored)
     const results = OPERATIONS.map((operation) => () => operation(context, state, step))
     // the first that applies, from the picked one on
     for (let i = 0; i < results.length; i++) {
@@ -363,6 +419,13 @@ export function planOfProgram(engine: Engine, { tables, choices }: Program): Log
     }
   }
   return state.plan
+}
+
+function storedState(engine: Engine, { plan, elements }: State, { opaque, emptied }: StoredHere): State {
+  const none: Callback = () => false
+  const input = emptied ? filterPlan(engine, plan, none) : plan
+  const unseen: Callback = (one: unknown) => [one].map((x) => x)[0]
+  return { plan: materializePlan(opaque ? mapPlan(engine, input, unseen) : input), elements }
 }
 
 /** The next state; undefined also where the columns at hand are refused at the call, as two of one name. */

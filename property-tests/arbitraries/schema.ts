@@ -4,7 +4,7 @@
  */
 import fc from 'fast-check'
 
-export type ColumnName = 'n' | 'k' | 's' | 'b' | 't' | 'd' | 'u' | 'l'
+export type ColumnName = 'n' | 'k' | 's' | 'b' | 't' | 'd' | 'm' | 'u' | 'l'
 
 /** Columns by name; all may be null but `u`. */
 export const COLUMNS: Readonly<Record<ColumnName, fc.Arbitrary<unknown>>> = {
@@ -20,11 +20,15 @@ export const COLUMNS: Readonly<Record<ColumnName, fc.Arbitrary<unknown>>> = {
   b: fc.bigInt({ min: -9n, max: 9n }),
   t: fc.boolean(),
   d: fc.constantFrom(0, 1, -1, 1_600_000_000_000).map((ms) => new Date(ms)),
+  /** Dates whose column counts nanoseconds: `NANOSECONDS` are the digits below theirs. */
+  m: fc.constantFrom(0, 1, -1, 1_600_000_000_000, -1_600_000_000_001).map((ms) => new Date(ms)),
   /** Not null: an i32 column. */
   u: fc.integer({ min: -3, max: 12 }),
-  /** Lists of numbers. */
-  l: fc.array(fc.integer({ min: 0, max: 3 }), { maxLength: 3 }),
+  /** Lists of numbers and nulls. */
+  l: fc.array(fc.option(fc.integer({ min: 0, max: 3 }), { freq: 5, nil: null }), { maxLength: 3 }),
 }
+/** Digits below a millisecond, which no Date shows. */
+export const NANOSECONDS: readonly bigint[] = [0n, 1n, 999_999n, 500_000n]
 export const COLUMN_NAMES = Object.keys(COLUMNS) as readonly ColumnName[] // the table above has no other keys
 
 /** At least one column, in the order of the table. */

@@ -4,7 +4,7 @@
 import { checkOneOf, checkOptions } from './arguments.ts'
 import { unifyTypes } from './columnConversions.ts'
 import { elementText, ROW_NUMBERS, UNKNOWN_ELEMENT, unifyElements, valueClassOf } from './elements.ts'
-import type { Engine } from './engine.ts'
+import type { Lowering } from './engine.ts'
 import { PlanError } from './errors.ts'
 import type { JoinHow, JoinKey, LogicalPlan } from './logicalPlan.ts'
 import { missingColumnMessage } from './nearestNames.ts'
@@ -16,15 +16,26 @@ import { labelOf } from './tree.ts'
 export function unionPlan(inputs: readonly LogicalPlan[]): LogicalPlan {
   const [first] = inputs
   if (first === undefined) throw new PlanError('union() needs an array.')
+  const names = unionNames(inputs)
   const element = inputs.reduce<ElementType>((left, input, i) => {
     const both = unifyElements(left, input.element)
-    if (both !== undefined) return both
-    throw new PlanError(
-      `Cannot put ${nameOf(input, `array ${i}`)} after ${nameOf(first, 'the first array')} with union(): the elements are ${elementText(left)} and ${elementText(input.element)}.\n` +
-        'Give both the same columns with select() or map().',
-    )
+    if (both === undefined) throw cannotUnite(names, i, left, input.element)
+    return both
   }, first.element)
   return { kind: 'Union', inputs: inputs.map((input) => inOrderOf(first.element, input)), element, keys: ROW_NUMBERS }
+}
+
+/** What the inputs of a union are called in messages. */
+export function unionNames(inputs: readonly LogicalPlan[]): readonly string[] {
+  return inputs.map((input, i) => nameOf(input, i === 0 ? 'the first array' : `array ${i}`))
+}
+
+/** The elements of array `at` do not go behind those before it: found at the call, or by the action where only that knows them. */
+export function cannotUnite(names: readonly string[], at: number, before: ElementType, element: ElementType): PlanError {
+  return new PlanError(
+    `Cannot put ${names[at]} after ${names[0]} with union(): the elements are ${elementText(before)} and ${elementText(element)}.\n` +
+      'Give both the same columns with select() or map().',
+  )
 }
 
 function inOrderOf(first: ElementType, input: LogicalPlan): LogicalPlan {
@@ -43,7 +54,7 @@ export interface JoinOptions {
 }
 export type JoinOnAny = string | { readonly left: Callback; readonly right: Callback }
 
-export function joinPlan(engine: Engine, left: LogicalPlan, right: LogicalPlan, on: JoinOnAny, options: JoinOptions): LogicalPlan {
+export function joinPlan(engine: Lowering, left: LogicalPlan, right: LogicalPlan, on: JoinOnAny, options: JoinOptions): LogicalPlan {
   checkOptions('join()', options)
   const { how = 'inner', suffix = '_right' } = options
   checkOneOf('The how of join()', how, HOWS)
@@ -51,7 +62,7 @@ export function joinPlan(engine: Engine, left: LogicalPlan, right: LogicalPlan, 
   return { kind: 'Join', left, right, on: key, how, suffix, element: joinElement(left, right, { on: key, how, suffix }), keys: ROW_NUMBERS }
 }
 
-function joinKey(engine: Engine, left: LogicalPlan, right: LogicalPlan, on: JoinOnAny): JoinKey {
+function joinKey(engine: Lowering, left: LogicalPlan, right: LogicalPlan, on: JoinOnAny): JoinKey {
   if (typeof on === 'string') {
     const leftField = joinField(left, on, 'the left side')
     const rightField = joinField(right, on, 'the right side')

@@ -26,12 +26,16 @@ export interface Folded {
   readonly count: number
 }
 
-export interface Engine {
+/** What a plan is made with. */
+export interface Lowering {
   readonly seed: number
   /** Source, captures, IR or refusals. Throws PlanError for a column that does not exist and for async functions. */
   lowerRowLambda(f: (...args: never[]) => unknown, context: RowLambdaContext): UserFunction
   /** What a lowered function returns; `unknown` when only running it can tell. */
   returnedElement(f: UserFunction, context: RowLambdaContext): ElementType
+}
+
+export interface Engine extends Lowering {
   /** Runs the plan; batches come in element order. */
   execute(plan: LogicalPlan, options?: { readonly signal?: AbortSignal }): Promise<readonly Batch[]>
   /** The same, one partition after another as they are asked for. */

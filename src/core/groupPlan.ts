@@ -18,7 +18,7 @@ import {
   unifyElements,
   valueClassOf,
 } from './elements.ts'
-import type { Engine } from './engine.ts'
+import type { Lowering } from './engine.ts'
 import { PlanError } from './errors.ts'
 import type { Expr, UserFunction } from './functionIr.ts'
 import type { AggregateCall, AggregateKind, GroupHow, GroupKey, LogicalPlan } from './logicalPlan.ts'
@@ -30,7 +30,7 @@ export const KEY_COLUMN = 'key'
 
 /** A `groupBy` waiting for what to do with the groups. */
 export interface Grouping {
-  readonly engine: Engine
+  readonly engine: Lowering
   readonly input: LogicalPlan
   readonly by: GroupKey
   /** What the key is: a single value, or an object whose fields become columns. */
@@ -39,7 +39,7 @@ export interface Grouping {
 
 export type GroupByAny = Callback | { readonly axis: number }
 
-export function groupingOf(engine: Engine, input: LogicalPlan, by: GroupByAny): Grouping {
+export function groupingOf(engine: Lowering, input: LogicalPlan, by: GroupByAny): Grouping {
   if (typeof by === 'object' && by !== null && 'axis' in by) {
     checkAxis('groupBy()', by.axis, rankOf(input.keys))
     return { engine, input, by: { kind: 'axis', axis: by.axis }, key: { kind: 'scalar', type: F64, nullable: false } }
@@ -56,14 +56,30 @@ export function aggPlan(grouping: Grouping, aggregates: Readonly<Record<string, 
   }
   const entries = Object.entries(aggregates)
   if (entries.length === 0) throw new PlanError('agg() needs at least one aggregate, as in agg({ n: count() }).')
-  const calls = entries.map(([name, aggregate]) => callOf(grouping, name, aggregate))
+  return aggregatesPlan(
+    grouping,
+    entries.map(([name, aggregate]) => ({ name, ...checked(name, aggregate) })),
+  )
+}
+
+/** An aggregate that is one, and its name. */
+export interface NamedAggregate {
+  readonly name: string
+  readonly kind: AggregateKind
+  readonly of?: Callback
+  readonly q?: number
+}
+
+export function aggregatesPlan(grouping: Grouping, aggregates: readonly NamedAggregate[]): LogicalPlan {
+  const calls = aggregates.map((aggregate) => callOf(grouping, aggregate))
   const fields = calls.map(({ call, type, nullable }): Field => ({ name: call.name, type, nullable }))
   return groupNode(grouping, { kind: 'agg', aggregates: calls.map(({ call }) => call) }, rowWithKey(grouping, 'agg', fields))
 }
 
 export function groupCountPlan(grouping: Grouping): LogicalPlan {
   const fields = [{ name: 'count', type: F64, nullable: false }]
-  return groupNode(grouping, { kind: 'agg', aggregates: [{ name: 'count', kind: 'count' }] }, rowWithKey(grouping, 'count', fields))
+  const how: GroupHow = { kind: 'agg', aggregates: [{ name: 'count', kind: 'count' }], method: 'count' }
+  return groupNode(grouping, how, rowWithKey(grouping, 'count', fields))
 }
 
 export function groupReducePlan(grouping: Grouping, callback: Callback): LogicalPlan {
@@ -90,28 +106,40 @@ function groupNode(grouping: Grouping, how: GroupHow, element: ElementType): Log
 }
 
 /** The key's columns followed by others, whose names must be free. */
-function rowWithKey(grouping: Grouping, method: string, others: readonly Field[]): ElementType {
+function rowWithKey(grouping: Grouping, method: GroupMethod, others: readonly Field[]): ElementType {
   const { key } = grouping
+  // then the action checks the names
   if (key.kind === 'unknown' || (key.kind === 'scalar' && key.type.kind === 'unknown')) return UNKNOWN_ELEMENT
   const keyFields = key.kind === 'row' ? fieldsOf(key) : [{ name: KEY_COLUMN, type: key.type, nullable: key.nullable }]
-  for (const { name } of others) {
-    if (!keyFields.some((field) => field.name === name)) continue
-    throw new PlanError(
-      `${method}() names a column "${name}", which is a column of the group key already. The key's columns: ${namesText(keyFields)}.\n` +
-        (method === 'agg' ? 'Give the aggregate another name.' : 'Give the field of the key another name in groupBy().'),
-    )
-  }
+  checkGroupNames(method, keyFields, others)
   return { kind: 'row', fields: [...keyFields, ...others] }
 }
 
-function callOf(grouping: Grouping, name: string, aggregate: unknown): { call: AggregateCall; type: ColumnType; nullable: boolean } {
+/** The method that names columns beside those of the key. */
+export type GroupMethod = 'agg' | 'count' | 'reduce'
+type Named = readonly { readonly name: string }[]
+
+/** Throws PlanError where a name is one of the key's: at the call, or by the action where only that knows the key's columns. */
+export function checkGroupNames(method: GroupMethod, key: Named, others: Named): void {
+  const taken = others.find(({ name }) => key.some((field) => field.name === name))
+  if (taken === undefined) return
+  throw new PlanError(
+    `${method}() names a column "${taken.name}", which is a column of the group key already. The key's columns: ${namesText(key)}.\n` +
+      (method === 'agg' ? 'Give the aggregate another name.' : 'Give the field of the key another name in groupBy().'),
+  )
+}
+
+function checked(name: string, aggregate: unknown): Aggregate<never, unknown> {
   if (!isAggregate(aggregate)) {
     throw new PlanError(
       `agg() was given ${valueText(aggregate)} as "${name}", which is not an aggregate.\n` +
         'Use sum, mean, min, max, count, countDistinct, first, last, variance, stddev, quantile or collect, as in agg({ total: sum((row) => row.price) }).',
     )
   }
-  const { kind, of, q } = aggregate
+  return aggregate
+}
+
+function callOf(grouping: Grouping, { name, kind, of, q }: NamedAggregate): { call: AggregateCall; type: ColumnType; nullable: boolean } {
   if (of === undefined) return { call: { name, kind }, type: F64, nullable: false }
   const { f, returned } = lowerFunction(grouping.engine, kind, of, { inputs: [grouping.input.element], takes: '(row)' })
   return { call: { name, kind, of: f, ...(q === undefined ? {} : { q }) }, ...aggregateType(kind, evaluated(f, returned), f) }

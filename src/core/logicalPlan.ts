@@ -131,8 +131,8 @@ export type LogicalPlan =
     })
 
 export type GroupHow =
-  /** `partial` is set by the optimizer: groups are formed within each partition first, then combined. */
-  | { readonly kind: 'agg'; readonly aggregates: readonly AggregateCall[]; readonly partial?: boolean }
+  /** `partial` is set by the optimizer: groups are formed within each partition first, then combined. `method`: of `count()`, for messages. */
+  | { readonly kind: 'agg'; readonly aggregates: readonly AggregateCall[]; readonly partial?: boolean; readonly method?: 'count' }
   | { readonly kind: 'reduce'; readonly f: UserFunction }
   | { readonly kind: 'map'; readonly f: UserFunction }
 

@@ -59,7 +59,7 @@ export function fieldsOf(element: ElementType): readonly Field[] {
 }
 
 /** Field names joined for messages, at most ten. */
-export function namesText(fields: readonly Field[]): string {
+export function namesText(fields: readonly Pick<Field, 'name'>[]): string {
   const names = fields.slice(0, 10).map((field) => field.name)
   return fields.length > 10 ? `${names.join(', ')}, … (${fields.length} columns)` : names.join(', ')
 }

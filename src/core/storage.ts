@@ -44,6 +44,11 @@ export interface TableStorage {
 
 export type Storage = DenseStorage | SparseStorage | TableStorage
 
+/** What the elements are; `unknown` where a function that could have told ran on none. */
+export function elementOfStorage(storage: Storage): ElementType {
+  return storage.kind === 'dense' ? { kind: 'scalar', type: { kind: storage.dtype }, nullable: false } : storage.element
+}
+
 export type TypedArrayConstructor = {
   new (buffer: ArrayBufferLike, byteOffset: number, length: number): TypedArray
   new (length: number): TypedArray

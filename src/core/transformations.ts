@@ -4,7 +4,7 @@
  */
 import { checkAxis, checkCount, checkFraction, checkFunction, checkList, checkOneOf, checkOptions, checkSeed } from './arguments.ts'
 import { elementOfType, elementText, ROW_NUMBERS, rankOf, thinned, UNKNOWN_ELEMENT, valueClassOf, withFields } from './elements.ts'
-import type { Engine, RowLambdaContext } from './engine.ts'
+import type { Lowering, RowLambdaContext } from './engine.ts'
 import { PlanError } from './errors.ts'
 import type { UserFunction } from './functionIr.ts'
 import { checkShape, type Shape } from './indexSpace.ts'
@@ -19,7 +19,7 @@ export type Callback = (...args: never[]) => unknown
 
 /** A callback of `(value, key)` as the library keeps it, and the element it returns. */
 export function lowerRowFunction(
-  engine: Engine,
+  engine: Lowering,
   input: LogicalPlan,
   method: string,
   f: Callback,
@@ -30,7 +30,7 @@ export function lowerRowFunction(
 
 /** A callback that takes elements and no key. */
 export function lowerFunction(
-  engine: Engine,
+  engine: Lowering,
   method: string,
   f: Callback,
   { inputs, takes }: { readonly inputs: readonly ElementType[]; readonly takes: string },
@@ -39,22 +39,22 @@ export function lowerFunction(
   return lower(engine, f, { method, inputs })
 }
 
-function lower(engine: Engine, f: Callback, context: RowLambdaContext): { f: UserFunction; returned: ElementType } {
+function lower(engine: Lowering, f: Callback, context: RowLambdaContext): { f: UserFunction; returned: ElementType } {
   const lowered = engine.lowerRowLambda(f, context)
   return { f: lowered, returned: engine.returnedElement(lowered, context) }
 }
 
-export function mapPlan(engine: Engine, input: LogicalPlan, callback: Callback): LogicalPlan {
+export function mapPlan(engine: Lowering, input: LogicalPlan, callback: Callback): LogicalPlan {
   const { f, returned } = lowerRowFunction(engine, input, 'map', callback)
   return { kind: 'Map', input, f, element: returned, keys: input.keys }
 }
 
-export function filterPlan(engine: Engine, input: LogicalPlan, callback: Callback): LogicalPlan {
+export function filterPlan(engine: Lowering, input: LogicalPlan, callback: Callback): LogicalPlan {
   const { f } = lowerRowFunction(engine, input, 'filter', callback)
   return { kind: 'Filter', input, f, element: input.element, keys: thinned(input.keys) }
 }
 
-export function withColumnsPlan(engine: Engine, input: LogicalPlan, callback: Callback): LogicalPlan {
+export function withColumnsPlan(engine: Lowering, input: LogicalPlan, callback: Callback): LogicalPlan {
   requireRows(input, 'withColumns')
   const { f, returned } = lowerRowFunction(engine, input, 'withColumns', callback)
   if (returned.kind === 'scalar' && returned.type.kind !== 'unknown') {
@@ -69,7 +69,7 @@ export function withColumnsPlan(engine: Engine, input: LogicalPlan, callback: Ca
   return { kind: 'WithColumns', input, f, element, keys: input.keys }
 }
 
-export function flatMapPlan(engine: Engine, input: LogicalPlan, callback: Callback): LogicalPlan {
+export function flatMapPlan(engine: Lowering, input: LogicalPlan, callback: Callback): LogicalPlan {
   const { f, returned } = lowerRowFunction(engine, input, 'flatMap', callback)
   return { kind: 'FlatMap', input, f, element: itemOf(returned, f), keys: ROW_NUMBERS }
 }
@@ -83,7 +83,7 @@ function itemOf(returned: ElementType, f: UserFunction): ElementType {
   )
 }
 
-export function mapPartitionsPlan(engine: Engine, input: LogicalPlan, callback: Callback): LogicalPlan {
+export function mapPartitionsPlan(engine: Lowering, input: LogicalPlan, callback: Callback): LogicalPlan {
   const { f } = lowerFunction(engine, 'mapPartitions', callback, {
     inputs: [UNKNOWN_ELEMENT, UNKNOWN_ELEMENT],
     takes: '(values, partition)',
@@ -121,7 +121,7 @@ export interface IndexOptions {
   readonly storage?: 'dense' | 'sparse'
 }
 
-export function indexPlan(engine: Engine, input: LogicalPlan, callback: Callback, options: IndexOptions): LogicalPlan {
+export function indexPlan(engine: Lowering, input: LogicalPlan, callback: Callback, options: IndexOptions): LogicalPlan {
   const { f, returned } = lowerRowFunction(engine, input, 'index', callback)
   const isArray =
     returned.kind === 'unknown' ||
@@ -173,7 +173,12 @@ function axesText(rank: number): string {
   return rank === 1 ? '1 axis' : `${rank} axes`
 }
 
-export function sortPlan(engine: Engine, input: LogicalPlan, callback: Callback, options: { readonly descending?: boolean }): LogicalPlan {
+export function sortPlan(
+  engine: Lowering,
+  input: LogicalPlan,
+  callback: Callback,
+  options: { readonly descending?: boolean },
+): LogicalPlan {
   const { f, returned } = lowerFunction(engine, 'sortBy', callback, { inputs: [input.element], takes: '(value)' })
   const orderless =
     returned.kind === 'row' || (returned.kind === 'scalar' && (returned.type.kind === 'struct' || returned.type.kind === 'binary'))
@@ -191,7 +196,7 @@ export function distinctPlan(input: LogicalPlan): LogicalPlan {
   return { kind: 'Distinct', input, element: input.element, keys: ROW_NUMBERS }
 }
 
-export function samplePlan(engine: Engine, input: LogicalPlan, fraction: number, options: { readonly seed?: number }): LogicalPlan {
+export function samplePlan(engine: Lowering, input: LogicalPlan, fraction: number, options: { readonly seed?: number }): LogicalPlan {
   checkFraction('The fraction of sample()', fraction)
   const seed = options.seed ?? engine.seed
   checkSeed('The seed of sample()', seed)
@@ -204,7 +209,7 @@ export function limitPlan(input: LogicalPlan, count: number, method = 'limit'): 
 }
 
 export function repartitionPlan(
-  engine: Engine,
+  engine: Lowering,
   input: LogicalPlan,
   options: { readonly partitions?: number; readonly by?: Callback },
 ): LogicalPlan {

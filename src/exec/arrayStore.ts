@@ -10,9 +10,10 @@
  * is garbage takes its storage with it.
  */
 import type { Batch } from '../core/column.ts'
+import { isKnown, keysText, sameElement } from '../core/elements.ts'
 import { Bug, PlanError, TaskError } from '../core/errors.ts'
 import { inputsOf, type LogicalPlan, withInputs } from '../core/logicalPlan.ts'
-import type { Storage } from '../core/storage.ts'
+import { elementOfStorage, type Storage } from '../core/storage.ts'
 import { Cell } from './arrays/cell.ts'
 import { storageFromBatches } from './arrays/fromBatches.ts'
 import { makeArray } from './arrays/makeArray.ts'
@@ -27,6 +28,8 @@ export interface ArrayStoreOptions {
   readonly execute: (plan: LogicalPlan) => Promise<readonly Batch[]>
   /** The same for a table, in blocks of the arena that nothing else uses; undefined where that cannot be done at once. */
   readonly table?: (plan: LogicalPlan) => Promise<Batch | undefined>
+  /** A node over inputs that are known better than they were when it was made; as it was unless given. */
+  readonly retype?: (plan: LogicalPlan, inputs: readonly LogicalPlan[]) => LogicalPlan
 }
 
 /** One array of a loop or a query. */
@@ -49,6 +52,7 @@ export class ArrayStore {
   private readonly arena: Arena
   private readonly execute: ArrayStoreOptions['execute']
   private readonly table: ArrayStoreOptions['table']
+  private readonly retype: NonNullable<ArrayStoreOptions['retype']>
   private readonly cells = new WeakMap<LogicalPlan, Cell>()
   private lastId = 0
   /** What runs hold on to: neither it nor the storage below it is garbage. */
@@ -58,6 +62,7 @@ export class ArrayStore {
     this.arena = options.arena
     this.execute = options.execute
     this.table = options.table
+    this.retype = options.retype ?? withInputs
   }
 
   /** A number for the array that is the same as long as the node lives: two names with one identity are one array. */
@@ -317,13 +322,7 @@ export class ArrayStore {
       let other = done.get(node)
       if (other === undefined) {
         const storage = leaves.has(node) ? this.cellOf(node).storage : undefined
-        other =
-          storage === undefined
-            ? withInputs(
-                node,
-                inputsOf(node).map((input) => walk(input)),
-              )
-            : this.storedLeaf(node, storage)
+        other = storage === undefined ? this.over(node, inputsOf(node).map(walk)) : this.storedLeaf(node, storage)
         done.set(node, other)
       }
       return other
@@ -331,8 +330,18 @@ export class ArrayStore {
     return walk(plan)
   }
 
+  /** The node over its inputs as they are stored, which may be known by now. */
+  private over(node: LogicalPlan, inputs: readonly LogicalPlan[]): LogicalPlan {
+    const before = inputsOf(node)
+    const isKnownBetter = inputs.some(({ element, keys }, i) => {
+      const old = before[i] as LogicalPlan // as many as before
+      return (element !== old.element && !sameElement(element, old.element)) || keysText(keys) !== keysText(old.keys)
+    })
+    return isKnownBetter ? this.retype(node, inputs) : withInputs(node, inputs)
+  }
+
   private storedLeaf(node: LogicalPlan, storage: Storage): LogicalPlan {
-    const element = node.element.kind === 'unknown' && storage.kind !== 'dense' ? storage.element : node.element
+    const element = isKnown(node.element) ? node.element : elementOfStorage(storage)
     const keys =
       node.keys.kind === 'explicit' && storage.kind !== 'table'
         ? { ...node.keys, shape: storage.shape, dense: storage.kind === 'dense' }

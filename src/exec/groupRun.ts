@@ -18,11 +18,11 @@ import { CHUNK, combinePairwise } from '../core/fixedTree.ts'
 import type { ColumnType } from '../core/schema.ts'
 import type { Aggregate, WideOperator } from '../planner/physical/physicalPlan.ts'
 import { type Merged, mergedIds, mergedSlots } from './groupMerge.ts'
-import { type ExecBatch, hiddenBatch, rowBatch } from './operators/batches.ts'
+import { type ExecBatch, hiddenBatch } from './operators/batches.ts'
 import type { RangeGroups } from './operators/groupCodes.ts'
 import { chunksBySlot, extremesColumn, type Fold, numbersColumn, type PartialFolds } from './operators/groupFolds.ts'
 import { type GroupTask, groupsFrom, partialFrom } from './operators/groupTasks.ts'
-import { keyColumns } from './operators/hashAggregate.ts'
+import { groupRows } from './operators/hashAggregate.ts'
 import { type Window, windowsOf } from './operators/keyWindows.ts'
 import { rangesOf } from './operators/partitions.ts'
 
@@ -41,7 +41,7 @@ const ROWS_PER_GROUP = CHUNK
 
 /** The groups in order of first appearance, with their aggregates. There is at least one batch that is not empty. */
 export async function groupedRows(
-  { aggregates }: Extract<WideOperator, { kind: 'HashAggregateExec' }>,
+  { aggregates, method }: Extract<WideOperator, { kind: 'HashAggregateExec' }>,
   batches: readonly ExecBatch[],
   services: GroupServices,
 ): Promise<ExecBatch> {
@@ -55,12 +55,7 @@ export async function groupedRows(
   const { merged, results } =
     (direct && (await whereThereIsRoom(aggregates, { ...work, merged: direct }))) ??
     (await inGroups(aggregates, { ...work, merged: await hashedGroups(ranges, types[0] ?? NULL_TYPE, services) }))
-  const keys = keyColumns(merged.key)
-  return rowBatch(
-    [...keys.map(([name]) => name), ...aggregates.map((call) => call.name)],
-    [...keys.map(([, column]) => column), ...results],
-    merged.key.length,
-  )
+  return groupRows(merged.key, { method: method ?? 'agg', named: aggregates, columns: results })
 }
 
 const NULL_TYPE: ColumnType = { kind: 'null' }

@@ -1,5 +1,6 @@
 /** One run of a physical plan: its datasets, its memory, its tasks. */
 import type { Batch } from '../core/column.ts'
+import { isKnown } from '../core/elements.ts'
 import { MemoryError, TaskError } from '../core/errors.ts'
 import { joinedSignal } from '../core/joinedSignal.ts'
 import type { PhysicalPlan, WideOperator } from '../planner/physical/physicalPlan.ts'
@@ -16,14 +17,17 @@ import type { ExecutorOptions } from './executor.ts'
 import { asRowFailure, taskErrorOf } from './kernels/rowFailure.ts'
 import { asDeclared, batchAs, type ExecBatch, emptyBatch, sliceBatch, unifyElements } from './operators/batches.ts'
 import { isFree } from './operators/freeSteps.ts'
+import { withWholeNulls } from './operators/nullKeys.ts'
 import { withoutKeys } from './operators/operator.ts'
 import { cutPartitions, PARTITION_ROWS, SMALL_ROWS } from './operators/partitions.ts'
+import { wholeMilliseconds } from './operators/wholeMilliseconds.ts'
 import { inOrder } from './scheduler.ts'
 import { selected } from './selected.ts'
 import { sendable } from './sendable.ts'
 import { sharedWork } from './sharedWork.ts'
 import { type Block, runStageTask, type StageResult, type StageTask } from './stageTask.ts'
 import { storedBatches } from './storedBatches.ts'
+import { checkUnion } from './unionCheck.ts'
 
 type Scan = Extract<PhysicalPlan, { kind: 'ScanExec' }>
 type Pipeline = Extract<PhysicalPlan, { kind: 'PipelineExec' }>
@@ -162,6 +166,11 @@ export class Run {
       case 'UnionExec': {
         const datasets: Dataset[] = []
         for (const input of plan.inputs) datasets.push(await this.materialized(await this.run(input), input))
+        if (!isKnown(plan.element))
+          checkUnion(
+            plan,
+            datasets.map(({ partitions }) => batchesOf(partitions)),
+          )
         const partitions = datasets.flatMap((dataset) => dataset.partitions.map(withoutPartitionKeys))
         return { kind: 'stored', partitions: agreed(partitions), blocks: datasets.flatMap((dataset) => dataset.blocks) }
       }
@@ -230,7 +239,9 @@ export class Run {
     const { pool, partitionRows = PARTITION_ROWS } = this.options
     // as many pieces as there are workers at least, as even as whole partitions make them
     const rows = Math.max(partitionRows, Math.ceil(table.batch.length / pool.size / PARTITION_ROWS) * PARTITION_ROWS)
-    const partitions = cutPartitions([table.batch], rows).map((batches): Partition => ({ kind: 'batches', batches }))
+    const partitions = cutPartitions([withComparedKeys(table.batch, kind)], rows).map(
+      (batches): Partition => ({ kind: 'batches', batches }),
+    )
     return { kind: 'stored', partitions, blocks, ...(table.coded === undefined ? {} : { coded: table.coded }) }
   }
 
@@ -381,7 +392,7 @@ export class Run {
     const [input] = inputs
     if (operator.kind !== 'HashAggregateExec' || input?.kind !== 'PipelineExec' || where === 'caller') return undefined
     const options = { ...this.options, signal: this.signal }
-    const found = await overColumns(input, options, (run) => groupedColumns(run, operator.aggregates, this.options.groupPass), {
+    const found = await overColumns(input, options, (run) => groupedColumns(run, operator, this.options.groupPass), {
       codedKeys: true,
     })
     if (found === undefined) return undefined
@@ -475,6 +486,14 @@ function inputOf(plan: Pipeline): PhysicalPlan {
   if (!plan.numbered || plan.input.kind !== 'ScanExec' || plan.input.predicate === undefined) return plan.input
   const { predicate: _, ...scan } = plan.input
   return scan
+}
+
+/** The first hidden column is what elements are compared by; the column program hands it on as it is (compare `evaluate.ts`). */
+function withComparedKeys(batch: ExecBatch, kind: WideOperator['kind']): ExecBatch {
+  const [key, ...others] = batch.hidden ?? []
+  if (key === undefined) return batch
+  const whole = wholeMilliseconds(key)
+  return { ...batch, hidden: [kind === 'HashJoinExec' ? withWholeNulls(whole) : whole, ...others] }
 }
 
 /** The pipeline under a limit, whose last step cuts every partition to `count`. */

@@ -35,7 +35,7 @@ export function sourceFromRows(rows: Iterable<unknown>, options: MemoryOptions =
   const values = [...rows]
   const first = values.find((value) => value !== null && value !== undefined)
   if (wanted !== undefined ? first === undefined || isRow(first) : isRow(first))
-    return sourceOfColumns('fromRows', rowColumns(values, wanted), options)
+    return sourceOfColumns('fromRows', rowColumns(values, wanted), values.length, options)
   if (wanted !== undefined && wanted.length !== 1) {
     throw new PlanError(`{ schema } has ${wanted.length} fields, and the elements of fromRows are single values. Give one field, or rows.`)
   }
@@ -128,7 +128,7 @@ export function sourceFromColumns(columns: Readonly<Record<string, ColumnValues>
     if (field?.nullable === false) checkNotNull(name, column)
     built.set(name, column)
   }
-  return sourceOfColumns('fromColumns', built, options)
+  return sourceOfColumns('fromColumns', built, first?.[1].length ?? 0, options)
 }
 
 function isValues(values: unknown): values is ColumnValues {
@@ -191,7 +191,13 @@ function wantedFields(schema: Schema, source: string): Field[] {
   }))
 }
 
-function sourceOfColumns(name: string, columns: ReadonlyMap<string, Column>, options: Pick<MemoryOptions, 'memory'>): ArraySource {
+/** `rows`: there may be rows of no columns. */
+function sourceOfColumns(
+  name: string,
+  columns: ReadonlyMap<string, Column>,
+  rows: number,
+  options: Pick<MemoryOptions, 'memory'>,
+): ArraySource {
   const fields = [...columns].map(
     ([field, column]): Field => ({
       name: field,
@@ -199,8 +205,7 @@ function sourceOfColumns(name: string, columns: ReadonlyMap<string, Column>, opt
       nullable: column.validity !== undefined || column.type.kind === 'null',
     }),
   )
-  const [first] = columns.values()
-  return sourceOf(name, { kind: 'row', fields }, [...columns.values()], first?.length ?? 0, options)
+  return sourceOf(name, { kind: 'row', fields }, [...columns.values()], rows, options)
 }
 
 function sourceOf(

@@ -13,7 +13,7 @@ import { columnsRead } from './lambdaFacts.ts'
 /** Compares plans before and after rewrites; remembers what it found out about nodes, for as long as it is held. */
 export class Invariants {
   readonly #orders = new Orders()
-  readonly #wellFormed = new WeakSet<LogicalPlan>()
+  readonly #problems = new WeakMap<LogicalPlan, ReadonlySet<string>>()
 
   /** What a rewrite broke, in a few words; undefined when everything is as before. */
   broken(before: LogicalPlan, after: LogicalPlan): string | undefined {
@@ -25,22 +25,33 @@ export class Invariants {
     // elements without columns cannot be told apart
     const hasColumns = before.element.kind !== 'row' || before.element.fields.length > 0
     if (hasColumns && promised !== this.#orders.of(after)) return 'changed the order of the elements'
-    const problem = this.#malformation(after)
+    const users = this.#problemsOf(before)
+    const problem = [...this.#problemsOf(after)].find((one) => !users.has(one))
     return problem === undefined ? undefined : `made a plan that cannot run (${problem})`
   }
 
-  /** What is wrong with a plan, or undefined; looks at each node once. */
-  #malformation(plan: LogicalPlan): string | undefined {
-    if (this.#wellFormed.has(plan)) return undefined
-    for (const input of inputsOf(plan)) {
-      const problem = this.#malformation(input)
-      if (problem !== undefined) return problem
-    }
-    const problem = nodeProblem(plan) ?? keysProblem(plan)
-    if (problem === undefined) this.#wellFormed.add(plan)
-    return problem
+  /**
+   * What is wrong with a plan; looks at each node once. A plan of the user's may have such problems: a column that a
+   * function reads is undefined where rows turned out to be without it.
+   */
+  #problemsOf(plan: LogicalPlan): ReadonlySet<string> {
+    const known = this.#problems.get(plan)
+    if (known !== undefined) return known
+    const own = nodeProblem(plan) ?? keysProblem(plan)
+    const below = inputsOf(plan)
+      .map((input) => this.#problemsOf(input))
+      .filter((problems) => problems.size > 0)
+    const [first] = below
+    const all =
+      own === undefined && below.length < 2
+        ? (first ?? NONE)
+        : new Set([...(own === undefined ? [] : [own]), ...below.flatMap((one) => [...one])])
+    this.#problems.set(plan, all)
+    return all
   }
 }
+
+const NONE: ReadonlySet<string> = new Set()
 
 // ------------------------------------------------------------------ order
 

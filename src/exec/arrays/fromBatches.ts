@@ -58,7 +58,7 @@ interface Joined {
 function elementOf(batches: readonly Batch[], form: StorageForm): ElementType {
   const kinds = batches.filter((batch) => batch.length > 0 || batch.element.kind !== 'unknown').map((batch) => batch.element)
   const [first] = kinds
-  if (first === undefined) return form.element.kind === 'unknown' ? { kind: 'row', fields: [] } : form.element
+  if (first === undefined) return form.element
   return kinds.reduce((a, b) => {
     if (a.kind === 'row' && b.kind === 'row') return { kind: 'row', fields: unifyFields(a.fields, b.fields) }
     if (a.kind === 'scalar' && b.kind === 'scalar') {

@@ -9,6 +9,7 @@ import type { FunctionIr } from '../../core/functionIr.ts'
 import { type ElementType, fieldsOf } from '../../core/schema.ts'
 import type { PhysicalPlan, WideOperator } from '../../planner/physical/physicalPlan.ts'
 import { type ExecBatch, rowBatch, scalarBatch } from '../operators/batches.ts'
+import { isFinerThanMilliseconds } from '../operators/wholeMilliseconds.ts'
 import { columnProgramOf, isProgram } from './columnProgram.ts'
 
 type Wide = Extract<PhysicalPlan, { kind: 'WideExec' }>
@@ -29,6 +30,9 @@ export function elementGroups({ operator, inputs }: Wide): ElementGroups | undef
   if (input.steps.at(-1)?.kind !== 'PartialDistinctExec') return undefined
   const program = columnProgramOf({ ...input, steps })
   if (!isProgram(program) || program.shape.hidden !== undefined) return undefined
+  // what is found equal is not all that the elements are
+  const types = program.shape.outputs.map((output) => (output.kind === 'column' ? program.columns[output.column]?.type : undefined))
+  if (types.some((type) => type !== undefined && isFinerThanMilliseconds(type))) return undefined
   const names = program.shape.outputs.map(({ name }) => name)
   const { scalar } = program.shape
   return {
@@ -50,4 +54,4 @@ const ir: FunctionIr = {
   ...{ name: 'element => element', span: SPAN, keyRank: 0, parameters: [], tables: [], uses: [] },
   body: [{ kind: 'Return', value: { kind: 'Input', argument: 0, span: SPAN }, span: SPAN }],
 }
-const ELEMENT = { f: { text: ir.name, span: SPAN, ir, refusals: [] }, method: 'distinct', tuple: false }
+const ELEMENT = { f: { text: ir.name, span: SPAN, ir, refusals: [] }, method: 'distinct', use: 'group' } as const

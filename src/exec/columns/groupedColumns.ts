@@ -5,11 +5,11 @@
  */
 import type { Column } from '../../core/column.ts'
 import { CHUNK, combinePairwise } from '../../core/fixedTree.ts'
-import type { Aggregate } from '../../planner/physical/physicalPlan.ts'
+import type { WideOperator } from '../../planner/physical/physicalPlan.ts'
 import { BLOCK_ROWS } from '../kernels/wasmColumns.ts'
-import { type ExecBatch, rowBatch } from '../operators/batches.ts'
+import type { ExecBatch } from '../operators/batches.ts'
 import { extremesColumn, numbersColumn } from '../operators/groupFolds.ts'
-import { keyColumns } from '../operators/hashAggregate.ts'
+import { groupRows } from '../operators/hashAggregate.ts'
 import { placesIn, type Window } from '../operators/keyWindows.ts'
 import type { CodedKeys } from './columnProgram.ts'
 import type { ColumnRun } from './columnRun.ts'
@@ -31,7 +31,7 @@ export interface GroupedColumns {
 /** The groups in order of first appearance, with their aggregates; undefined where one pass cannot give them. */
 export async function groupedColumns(
   run: ColumnRun,
-  aggregates: readonly Aggregate[],
+  { aggregates, method }: Pick<Extract<WideOperator, { kind: 'HashAggregateExec' }>, 'aggregates' | 'method'>,
   sizes: PassSizes = SIZES,
 ): Promise<GroupedColumns | undefined> {
   if (run.workers > sizes.mostWorkers) return undefined
@@ -43,15 +43,9 @@ export async function groupedColumns(
   if (windows === undefined || sharesRows(run, key, windows)) return undefined
   const records = await recordsOf(run, { key, windows, folds, sources, sizes })
   if (records === undefined || records.places.length === 0) return undefined
-  const keys = keyColumns(groupKeys(key, windows, records.places))
-  return {
-    batch: rowBatch(
-      [...keys.map(([name]) => name), ...aggregates.map((call) => call.name)],
-      [...keys.map(([, column]) => column), ...folds.of.map((fold) => folded(fold, records))],
-      records.places.length,
-    ),
-    coded: key.coded,
-  }
+  const columns = folds.of.map((fold) => folded(fold, records))
+  const keys = groupKeys(key, windows, records.places)
+  return { batch: groupRows(keys, { method: method ?? 'agg', named: aggregates, columns }), coded: key.coded }
 }
 
 /**

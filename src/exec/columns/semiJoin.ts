@@ -17,6 +17,7 @@ import type { Arena } from '../memory/arena.ts'
 import { kernelType } from '../operators/groupMemory.ts'
 import { KeyIds } from '../operators/keyIds.ts'
 import { markPlaces, type Window, wholeRange } from '../operators/keyWindows.ts'
+import { isFinerThanMilliseconds } from '../operators/wholeMilliseconds.ts'
 import type { BoundKernel } from './columnTask.ts'
 import { addressOf, sentModule } from './kernelBinding.ts'
 import { codeColumn, codesOf, type TextCodes } from './textCodes.ts'
@@ -76,6 +77,7 @@ function keepsColumns(step: Step): boolean {
 /** The set of the right side's keys for a column of the left; undefined where such keys do not make one. */
 export function keySetOf({ on, anti }: SemiJoin, right: readonly Batch[], left: Column): KeySet | undefined {
   const { type } = left
+  if (isFinerThanMilliseconds(type)) return undefined
   const keys: Column[] = []
   for (const batch of right) {
     const column = batch.columns[fieldsOf(batch.element).findIndex((field) => field.name === on)]

@@ -37,7 +37,7 @@ function agrees(f: (row: Row, key: [number]) => unknown): void {
   const read = rowReader(mapped)
   const expected = ROWS.map((row, i) => f(row, [100 + i]) ?? null)
   expect(Array.from({ length: mapped.length }, (_, i) => read(i))).toEqual(expected)
-  const column = columnOf(fn, batch, context, { tuple: false })
+  const column = columnOf(fn, batch, context, { arrays: 'list' })
   const value = valueReader(column)
   expect(Array.from({ length: column.length }, (_, i) => value(i))).toEqual(expected)
   const selection = selectRows(fn, batch, context)
@@ -79,7 +79,7 @@ test('a column that is only passed on keeps its type and every digit', () => {
 test('single values and tuples', () => {
   const values = scalarBatch(columnFromValues([3, null, 1]))
   const { fn } = lowered((v: number) => [v, 'x'], values)
-  const column = columnOf(fn, values, context, { tuple: true })
+  const column = columnOf(fn, values, context, { arrays: 'items' })
   const read = valueReader(column)
   expect([0, 1, 2].map((i) => read(i))).toEqual([
     { 0: 3, 1: 'x' },

@@ -14,6 +14,8 @@ import { rowIrOf } from '../../core/functionUse.ts'
 import type { ColumnType, ElementType, Field } from '../../core/schema.ts'
 import type { ExecFunction } from '../../planner/physical/physicalPlan.ts'
 import { elementColumn, scalarBatch, structBatch } from '../operators/batches.ts'
+import { withWholeNulls } from '../operators/nullKeys.ts'
+import { type ArrayForm, inForm } from '../operators/tupleKeys.ts'
 import { type RowContext, rowFailure } from './rowFailure.ts'
 import { createOutput, type Output, partsOf, returnShapeOf } from './rowKernelOutput.ts'
 import { constantsOf, printRow } from './rowKernelSource.ts'
@@ -35,23 +37,30 @@ export function selectRows(f: ExecFunction, batch: Batch, context: RowContext): 
   return selection.slice(0, count)
 }
 
-/** One column of what the function returns; see `HiddenColumn` for `tuple`. */
-export function columnOf(f: ExecFunction, batch: Batch, context: RowContext, options: { readonly tuple: boolean }): Column {
+/** One column of what the function returns. `arrays`: what becomes of the arrays among it. */
+export function columnOf(f: ExecFunction, batch: Batch, context: RowContext, { arrays }: { readonly arrays: ArrayForm }): Column {
+  const compiled = compiledColumn(f, batch, context, arrays)
+  if (compiled !== undefined) return arrays === 'match' ? withWholeNulls(compiled) : compiled
+  const builder = createBuilder(undefined, 'key')
+  returnedValues(f, batch, context, (value) => builder.append(inForm(value, arrays)))
+  return builder.finish()
+}
+
+/** The column of a function that is compiled to columns; undefined where values come one by one. */
+function compiledColumn(f: ExecFunction, batch: Batch, context: RowContext, arrays: ArrayForm): Column | undefined {
   const ir = rowIrOf(f)
   const shape = ir === undefined ? undefined : returnShapeOf(ir)
-  if (ir !== undefined && (shape?.kind === 'object' || (shape?.kind === 'tuple' && options.tuple))) {
+  if (ir !== undefined && (shape?.kind === 'object' || (shape?.kind === 'tuple' && arrays !== 'list'))) {
     const columns = outputColumns(ir, batch, context, shape.names, () => undefined)
     return structColumn(shape.names, columns, batch.length)
   }
-  if (ir !== undefined && shape?.kind === 'same' && !options.tuple) return elementColumn(batch)
+  if (ir !== undefined && shape?.kind === 'same' && arrays === 'list') return elementColumn(batch)
   if (ir !== undefined && shape?.kind === 'value') {
-    const copied = copiedColumn(ir, batch) ?? numberColumn(ir, batch, context)
-    if (copied !== undefined) return copied
+    const copied = copiedColumn(ir, batch)
+    if (copied === undefined) return numberColumn(ir, batch, context)
+    return copied.type.kind === 'list' && arrays === 'items' ? undefined : copied
   }
-  const builder = createBuilder(undefined, 'key')
-  const append = options.tuple ? (value: unknown) => builder.append(asStruct(value)) : (value: unknown) => builder.append(value)
-  returnedValues(f, batch, context, append)
-  return builder.finish()
+  return undefined
 }
 
 /** The column when every value is a number or null, and one is a number; else undefined, and the loop is run again. */
@@ -341,8 +350,4 @@ export function structColumn(names: readonly string[], children: readonly Column
     return { name, type: child.type, nullable: child.validity !== undefined || child.type.kind === 'null' }
   })
   return { type: { kind: 'struct', fields }, length, children }
-}
-
-function asStruct(value: unknown): unknown {
-  return Array.isArray(value) ? Object.fromEntries(value.entries()) : value
 }

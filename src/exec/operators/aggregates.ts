@@ -13,6 +13,7 @@ import { sumByTree } from '../../core/fixedTree.ts'
 import { typeText } from '../../core/schema.ts'
 import type { Aggregate } from '../../planner/physical/physicalPlan.ts'
 import { KeyIds, type RowsById } from './keyIds.ts'
+import { wholeMilliseconds } from './wholeMilliseconds.ts'
 
 /** One value per group. `column` is the aggregate's argument; count() has none. */
 export function aggregateColumn(call: Aggregate, column: Column | undefined, groups: RowsById): Column {
@@ -228,7 +229,7 @@ function precedenceOf(call: Aggregate, column: Column): (a: number, b: number, s
 
 function countDistinctColumn(column: Column, groups: RowsById): Column {
   const ids = new KeyIds(column.type)
-  const encoded = ids.encode(column)
+  const encoded = ids.encode(wholeMilliseconds(column))
   const present = presence(column)
   const lastGroup = new Int32Array(ids.size).fill(-1)
   let group = -1

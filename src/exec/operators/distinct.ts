@@ -2,6 +2,7 @@
 import { concatBatches, type ExecBatch, elementColumn, takeBatch } from './batches.ts'
 import { firstRows, KeyIds } from './keyIds.ts'
 import { type OpenNarrow, type RunWide, withoutKeys } from './operator.ts'
+import { wholeMilliseconds } from './wholeMilliseconds.ts'
 
 export const distinctExec: RunWide<'DistinctExec'> = (_, [input]) => distinctOf(input as ExecBatch)
 
@@ -19,7 +20,7 @@ export const partialDistinctExec: OpenNarrow<'PartialDistinctExec'> = () => {
 
 function distinctOf(batch: ExecBatch): ExecBatch {
   const table = withoutKeys(batch)
-  const column = elementColumn(table)
+  const column = wholeMilliseconds(elementColumn(table))
   const ids = new KeyIds(column.type)
   const encoded = ids.encode(column)
   return ids.size === table.length ? table : takeBatch(table, firstRows(encoded, ids.size))

@@ -2,16 +2,30 @@
 
 import type { Column } from '../../core/column.ts'
 import { PlanError } from '../../core/errors.ts'
+import type { HiddenColumn } from '../../planner/physical/physicalPlan.ts'
 import { columnOf } from '../kernels/rowKernel.ts'
 import type { ExecBatch } from './batches.ts'
 import { counting, type OpenNarrow, withoutKeys } from './operator.ts'
+import type { ArrayForm } from './tupleKeys.ts'
+import { wholeMilliseconds } from './wholeMilliseconds.ts'
 
 export const evaluateExec: OpenNarrow<'EvaluateExec'> = ({ columns, axis, payload }, context) =>
   counting('groupBy', context, (batch, row) => {
-    const hidden = columns.map((column) => columnOf(column.f, batch, { ...row, method: column.method }, column))
+    const hidden = columns.map((column) => {
+      const values = columnOf(column.f, batch, { ...row, method: column.method }, { arrays: ARRAYS[column.use] })
+      return column.use === 'argument' ? values : wholeMilliseconds(values)
+    })
     const all = axis === undefined ? hidden : [axisColumn(batch, axis, row.firstRow), ...hidden]
     return payload ? { ...batch, hidden: all } : { ...withoutKeys(batch), element: { kind: 'row', fields: [] }, columns: [], hidden: all }
   })
+
+const ARRAYS: { readonly [U in HiddenColumn['use']]: ArrayForm } = {
+  argument: 'list',
+  group: 'list',
+  order: 'items',
+  match: 'match',
+  piece: 'counted',
+}
 
 function axisColumn(batch: ExecBatch, axis: number, firstRow: number): Column {
   const keys = batch.keys

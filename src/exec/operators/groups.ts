@@ -5,8 +5,8 @@ import { takeColumn } from '../../core/columnSlices.ts'
 import { CHUNK, combinePairwise } from '../../core/fixedTree.ts'
 import { RowFailure, rowFailure } from '../kernels/rowFailure.ts'
 import { callable } from '../kernels/rowKernel.ts'
-import { conform, type ExecBatch, elementColumn, emptyBatch, fittingColumn, rowBatch, structBatch } from './batches.ts'
-import { keyColumns } from './hashAggregate.ts'
+import { conform, type ExecBatch, elementColumn, emptyBatch, fittingColumn, structBatch } from './batches.ts'
+import { groupRows } from './hashAggregate.ts'
 import { firstRows, KeyIds, rowsById } from './keyIds.ts'
 import type { RunWide } from './operator.ts'
 
@@ -37,15 +37,9 @@ export const groupReduceExec: RunWide<'GroupReduceExec'> = ({ f, element }, [inp
       throw rowFailure(error, batch, { method: 'groupBy.reduce', firstRow: 0, position: 0 }, row)
     }
   }
-  const keys = keyColumns(takeColumn(key, firstRows(encoded, ids.size)))
-  return conform(
-    rowBatch(
-      [...keys.map(([name]) => name), 'value'],
-      [...keys.map(([, column]) => column), fittingColumn(values, elementColumn(batch).type)],
-      ids.size,
-    ),
-    element,
-  )
+  const columns = [fittingColumn(values, elementColumn(batch).type)]
+  const rows = groupRows(takeColumn(key, firstRows(encoded, ids.size)), { method: 'reduce', named: [{ name: 'value' }], columns })
+  return conform(rows, element)
 }
 
 /** One element per group: what the function returns for its key and its values. */

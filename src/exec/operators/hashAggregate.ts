@@ -1,21 +1,36 @@
 /** Groups by the first hidden column, in order of first appearance, and computes aggregates of the others. */
 import type { Column } from '../../core/column.ts'
 import { takeColumn } from '../../core/columnSlices.ts'
+import { checkGroupNames, type GroupMethod } from '../../core/groupPlan.ts'
 import type { Aggregate } from '../../planner/physical/physicalPlan.ts'
 import { aggregateColumn } from './aggregates.ts'
 import { concatBatches, type ExecBatch, emptyBatch, rowBatch } from './batches.ts'
 import { firstRows, KeyIds, rowsById } from './keyIds.ts'
 import type { OpenNarrow, RunWide } from './operator.ts'
 
-export const hashAggregateExec: RunWide<'HashAggregateExec'> = ({ aggregates, element }, [input]) => {
+export const hashAggregateExec: RunWide<'HashAggregateExec'> = ({ aggregates, element, method }, [input]) => {
   const groups = groupsOf(input as ExecBatch, aggregates)
   if (groups === undefined) return emptyBatch(element)
-  const keys = keyColumns(groups.key)
-  return rowBatch(
-    [...keys.map(([name]) => name), ...aggregates.map((call) => call.name)],
-    [...keys.map(([, column]) => column), ...groups.results],
-    groups.key.length,
+  return groupRows(groups.key, { method: method ?? 'agg', named: aggregates, columns: groups.results })
+}
+
+/** A row for each group: the key's columns, and others beside them. PlanError where one of these is named like one of the key's. */
+export function groupRows(
+  key: Column,
+  {
+    method,
+    named,
+    columns,
+  }: { readonly method: GroupMethod; readonly named: readonly { readonly name: string }[]; readonly columns: readonly Column[] },
+): ExecBatch {
+  const keys = keyColumns(key)
+  checkGroupNames(
+    method,
+    keys.map(([name]) => ({ name })),
+    named,
   )
+  const names = [...keys.map(([name]) => name), ...named.map(({ name }) => name)]
+  return rowBatch(names, [...keys.map(([, column]) => column), ...columns], key.length)
 }
 
 /** The same of one partition, as hidden columns for the operator that combines the partitions' results. */
@@ -49,7 +64,7 @@ function groupsOf(
 }
 
 /** The columns that name a group: an object's own fields, else one called `key`. */
-export function keyColumns(key: Column): readonly (readonly [string, Column])[] {
+function keyColumns(key: Column): readonly (readonly [string, Column])[] {
   if (key.type.kind !== 'struct' || key.validity !== undefined) return [['key', key]]
   return key.type.fields.map((field, i) => [field.name, key.children?.[i] as Column] as const)
 }

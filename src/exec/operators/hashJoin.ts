@@ -2,7 +2,7 @@
  * Joins by equal keys: a table of the right side's rows by key, probed by the left side in its order.
  *
  * Matches of a left row come in the right side's order; right rows without a match (right, full) come last, in
- * theirs. A key that is null, or has a null part, matches nothing. Pieces of the left side are joined apart from each
+ * theirs. A key that is null, or holds a null at any depth, matches nothing. Pieces of the left side are joined apart from each
  * other, in any thread; one after another they are the join.
  */
 import type { Column } from '../../core/column.ts'
@@ -13,8 +13,11 @@ import { PlanError } from '../../core/errors.ts'
 import { type ColumnType, fieldsOf, typeText } from '../../core/schema.ts'
 import type { WideOperator } from '../../planner/physical/physicalPlan.ts'
 import { type ExecBatch, rowBatch, takeBatch } from './batches.ts'
-import { KeyIds, nullMask, type RowsById, rowsById } from './keyIds.ts'
+import { KeyIds, type RowsById, rowsById } from './keyIds.ts'
+import { ownNulls, withWholeNulls } from './nullKeys.ts'
 import { type RunWide, withoutKeys } from './operator.ts'
+import { asList, listType } from './tupleKeys.ts'
+import { inMilliseconds, millisecondType } from './wholeMilliseconds.ts'
 
 type Join = Extract<WideOperator, { kind: 'HashJoinExec' }>
 
@@ -38,8 +41,8 @@ export function joinPiece(join: Join, leftPiece: ExecBatch, wholeRight: ExecBatc
   const right = withoutKeys(wholeRight)
   if (join.how === 'cross') return { batch: joined(join, left, right, crossPairs(left.length, right.length)) }
   const ids = new KeyIds(type)
-  const rightIds = idsOf(keyColumn(join, right, 1), type, (key) => ids.encode(key))
-  const leftKey = keyColumn(join, left, 0)
+  const rightIds = idsOf(keysOf(join, right, 1), type, (key) => ids.encode(key))
+  const leftKey = keysOf(join, left, 0)
   if (join.how === 'semi' || join.how === 'anti') {
     const { hidden: _, ...payload } = left
     return { batch: takeBatch(payload, keptRows(leftKey, { ids, type, present: presentIds(rightIds, ids.size), how: join.how })) }
@@ -61,7 +64,7 @@ export function unmatchedPiece(join: Join, leftPiece: ExecBatch, wholeRight: Exe
 export function keyTypeOf(join: Join, left: readonly ExecBatch[], right: readonly ExecBatch[]): ColumnType {
   if (join.how === 'cross') return { kind: 'null' }
   const [a, b] = [left, right].map((batches, side) =>
-    batches.map((batch) => keyColumn(join, batch, side === 0 ? 0 : 1).type).reduce((x, y) => unifyTypes(x, y, 'key')),
+    batches.map((batch) => millisecondType(keyColumn(join, batch, side === 0 ? 0 : 1).type)).reduce((x, y) => unifyTypes(x, y, 'key')),
   ) as [ColumnType, ColumnType]
   return commonType(join, a, b)
 }
@@ -92,9 +95,9 @@ export function tooMany(rows: number): PlanError {
 
 /** Ids of a side's keys; -1 for a null. */
 function idsOf(key: Column, type: ColumnType, encode: (key: Column) => Int32Array): Int32Array {
-  const column = convertColumn(key, type)
+  const column = convertColumn(asList(inMilliseconds(key), type), type)
   const encoded = encode(column)
-  const nulls = nullMask(column)
+  const nulls = ownNulls(column)
   if (nulls !== undefined) for (let i = 0; i < encoded.length; i++) if (nulls[i] === 1) encoded[i] = -1
   return encoded
 }
@@ -166,6 +169,12 @@ function matchedRows(leftIds: Int32Array, rightIds: Int32Array, size: number): U
   return Uint8Array.from(rightIds, (id) => (id < 0 || matched[id] === 0 ? 0 : 1))
 }
 
+/** The keys of a side, null where they hold a null; those that functions return are so already. */
+function keysOf(join: Join, side: ExecBatch, which: 0 | 1): Column {
+  const column = keyColumn(join, side, which)
+  return join.on === undefined ? column : withWholeNulls(column)
+}
+
 function keyColumn(join: Join, side: ExecBatch, which: 0 | 1): Column {
   if (join.on === undefined) return side.hidden?.[0] ?? { type: { kind: 'null' }, length: side.length }
   const column = side.columns[fieldsOf(side.element).findIndex((field) => field.name === join.on)]
@@ -176,7 +185,7 @@ function keyColumn(join: Join, side: ExecBatch, which: 0 | 1): Column {
 
 function commonType(join: Join, left: ColumnType, right: ColumnType): ColumnType {
   try {
-    return unifyTypes(left, right, join.on ?? 'key')
+    return unifyTypes(listType(left, right), listType(right, left), join.on ?? 'key')
   } catch {
     const on = join.on === undefined ? 'those keys' : `"${join.on}"`
     throw new PlanError(

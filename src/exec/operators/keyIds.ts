@@ -1,12 +1,12 @@
 /**
  * Small integers for values: equal values (SameValueZero; dates by time, arrays and objects by content) get one id,
- * ids count up in order of first appearance. Null is a value like any other; `nullMask` tells where it is.
+ * ids count up in order of first appearance. Null is a value like any other; `nullKeys.ts` tells where it is.
  *
  *     encode ['b', 'a', 'b', null]   gives   [0, 1, 0, 2]
  *
  * Numbers and texts are hashed as they are stored; a struct's id is found from its fields' ids, a list's from its items'.
  */
-import { type Column, isValid } from '../../core/column.ts'
+import type { Column } from '../../core/column.ts'
 import { valueText } from '../../core/columnBuilder.ts'
 import { valueReader } from '../../core/columnReaders.ts'
 import { emptyColumn } from '../../core/columnSlices.ts'
@@ -230,18 +230,6 @@ function contentOf(value: unknown): unknown {
     : typeof value === 'string'
       ? JSON.stringify(value)
       : valueText(Object.is(value, -0) ? 0 : value)
-}
-
-/** Where a key is null, or one of the parts of a key of several parts is; undefined where none is. */
-export function nullMask(column: Column): Uint8Array | undefined {
-  const parts = column.type.kind === 'struct' ? [column, ...(column.children ?? [])] : [column]
-  const nullable = parts.filter((part) => part.validity !== undefined || part.type.kind === 'null')
-  if (nullable.length === 0) return undefined
-  const mask = new Uint8Array(column.length)
-  for (const part of nullable) {
-    for (let i = 0; i < mask.length; i++) if (part.type.kind === 'null' || !isValid(part, i)) mask[i] = 1
-  }
-  return mask
 }
 
 /** Rows by id, each id's rows in order: those of `id` are rows[starts[id]] to rows[starts[id + 1]]. */

@@ -12,7 +12,7 @@ import { counting, type OpenNarrow } from './operator.ts'
 export const keysExec: OpenNarrow<'KeysExec'> = ({ f, rank, shape }, context) =>
   counting('index', context, (batch, row) => {
     if (batch.length === 0) return undefined
-    const column = columnOf(f, batch, row, { tuple: true })
+    const column = columnOf(f, batch, row, { arrays: 'items' })
     const parts = column.type.kind === 'struct' ? (column.children ?? []) : []
     if (parts.length !== rank || column.validity !== undefined) {
       throw new PlanError(

@@ -172,9 +172,9 @@ test('sums of bigints are exact or an error, and sums need numbers', () => {
 })
 
 test('sort keys that have no order are refused', () => {
-  const batch = { ...scalarBatch(columnFromValues([1])), hidden: [columnFromValues([[1]])] }
+  const batch = { ...scalarBatch(columnFromValues([1])), hidden: [columnFromValues([Uint8Array.of(1)])] }
   expect(messageOf(() => runWide({ kind: 'SortExec', descending: false }, [batch]))).toBe(
-    'sortBy cannot order values of type list<f64>. Sort by numbers, bigints, strings, booleans, dates, or an array of these.',
+    'sortBy cannot order values of type binary. Sort by numbers, bigints, strings, booleans, dates, or an array of these.',
   )
 })
 

@@ -2,7 +2,7 @@
  * The order of sort keys: numbers ascending and NaN after them, strings by UTF-16 code units, false before true,
  * earlier dates first; null last in both directions. Descending reverses everything but the nulls.
  */
-import type { Column } from '../../core/column.ts'
+import { type Column, isValid } from '../../core/column.ts'
 import { valueReader } from '../../core/columnReaders.ts'
 import { PlanError } from '../../core/errors.ts'
 import { typeText } from '../../core/schema.ts'
@@ -48,6 +48,7 @@ function presentComparator(key: Column, descending: boolean): Compare {
     case 'unknown':
       return () => 0
     case 'list':
+      return listComparator(key, descending)
     case 'binary':
     case 'object':
       throw new PlanError(
@@ -79,6 +80,26 @@ function presentComparator(key: Column, descending: boolean): Compare {
       return directed((a, b) => compareValues(values[a] as bigint, values[b] as bigint), descending)
     }
   }
+}
+
+/** Item by item; what a shorter list has not is null, and comes last. */
+function listComparator({ offsets = new Int32Array(1), children }: Column, descending: boolean): Compare {
+  const items = children?.[0] ?? { type: { kind: 'null' }, length: 0 }
+  const compare = presentComparator(items, descending)
+  return (a, b) => {
+    const [fromA, toA, fromB, toB] = [offsets[a] as number, offsets[a + 1] as number, offsets[b] as number, offsets[b + 1] as number]
+    for (let p = 0; fromA + p < toA || fromB + p < toB; p++) {
+      const hasA = fromA + p < toA && isPresent(items, fromA + p)
+      const hasB = fromB + p < toB && isPresent(items, fromB + p)
+      const order = hasA && hasB ? compare(fromA + p, fromB + p) : Number(hasB) - Number(hasA)
+      if (order !== 0) return order
+    }
+    return 0
+  }
+}
+
+function isPresent(column: Column, index: number): boolean {
+  return column.type.kind !== 'null' && isValid(column, index)
 }
 
 function directed(compare: Compare, descending: boolean): Compare {

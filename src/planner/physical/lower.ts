@@ -5,6 +5,7 @@
  * row numbers, and a step below changes how many rows there are), for types that only running a function can tell
  * (all partitions must agree on them), or for another thread.
  */
+import { unionNames } from '../../core/combinations.ts'
 import { isKnown } from '../../core/elements.ts'
 import { Bug } from '../../core/errors.ts'
 import type { UserFunction } from '../../core/functionIr.ts'
@@ -74,7 +75,7 @@ function lowered(plan: LogicalPlan): PhysicalPlan {
       return wide([left, right], { kind: 'HashJoinExec', how: plan.how, suffix: plan.suffix, names, element, ...on }, plan)
     }
     case 'Sort': {
-      const keyed = evaluated(plan.input, [{ f: plan.by, method: 'sortBy', tuple: true }], { payload: true })
+      const keyed = evaluated(plan.input, [{ f: plan.by, method: 'sortBy', use: 'order' }], { payload: true })
       const { descending } = plan
       if (plan.limit === undefined) return wide([keyed], { kind: 'SortExec', descending }, plan)
       const top = piped(keyed, { kind: 'TopKExec', descending, count: plan.limit }, keyed)
@@ -83,12 +84,12 @@ function lowered(plan: LogicalPlan): PhysicalPlan {
     case 'Distinct':
       return wide([piped(lowered(plan.input), { kind: 'PartialDistinctExec' }, plan)], { kind: 'DistinctExec' }, plan)
     case 'Union':
-      return { kind: 'UnionExec', inputs: plan.inputs.map(lowered), element, keys }
+      return { kind: 'UnionExec', inputs: plan.inputs.map(lowered), names: unionNames(plan.inputs), element, keys }
     case 'Repartition': {
       const partitions = plan.partitions === undefined ? {} : { partitions: plan.partitions }
       const by = plan.by
       const input =
-        by === undefined ? lowered(plan.input) : evaluated(plan.input, [{ f: by, method: 'repartition', tuple: true }], { payload: true })
+        by === undefined ? lowered(plan.input) : evaluated(plan.input, [{ f: by, method: 'repartition', use: 'piece' }], { payload: true })
       return wide([input], { kind: 'RepartitionExec', by: by !== undefined, ...partitions }, plan)
     }
     case 'ShuffleKeys': {
@@ -105,20 +106,21 @@ function lowered(plan: LogicalPlan): PhysicalPlan {
 
 function lowerGroupBy(plan: Extract<LogicalPlan, { kind: 'GroupBy' }>, how: GroupHow): PhysicalPlan {
   const { element } = plan
-  const key: HiddenColumn[] = plan.by.kind === 'function' ? [{ f: plan.by.f, method: 'groupBy', tuple: false }] : []
+  const key: HiddenColumn[] = plan.by.kind === 'function' ? [{ f: plan.by.f, method: 'groupBy', use: 'group' }] : []
   const axis = plan.by.kind === 'axis' ? { axis: plan.by.axis } : {}
   switch (how.kind) {
     case 'agg': {
       const args: HiddenColumn[] = []
       const aggregates = how.aggregates.map((call): Aggregate => {
-        if (call.of !== undefined) args.push({ f: call.of, method: call.kind, tuple: false })
+        if (call.of !== undefined) args.push({ f: call.of, method: call.kind, use: 'argument' })
         const column = call.of === undefined ? {} : { column: args.length - 1 }
         return { name: call.name, kind: call.kind, ...column, ...(call.q === undefined ? {} : { q: call.q }) }
       })
       const input = evaluated(plan.input, [...key, ...args], { ...axis, payload: false })
-      if (how.partial !== true) return wide([input], { kind: 'HashAggregateExec', aggregates, element }, plan)
+      const method = how.method === undefined ? {} : { method: how.method }
+      if (how.partial !== true) return wide([input], { kind: 'HashAggregateExec', aggregates, element, ...method }, plan)
       const parts = piped(input, { kind: 'PartialAggregateExec', aggregates }, input)
-      return wide([parts], { kind: 'HashAggregateExec', aggregates: aggregates.map(combining), element }, plan)
+      return wide([parts], { kind: 'HashAggregateExec', aggregates: aggregates.map(combining), element, ...method }, plan)
     }
     case 'reduce':
       return wide([evaluated(plan.input, key, { ...axis, payload: true })], { kind: 'GroupReduceExec', f: how.f, element }, plan, how.f)
@@ -150,7 +152,7 @@ function combining({ name, kind }: Aggregate, column: number): Aggregate {
 
 function joinSides(plan: Extract<LogicalPlan, { kind: 'Join' }>, on: JoinKey): readonly [PhysicalPlan, PhysicalPlan] {
   if (on.kind !== 'functions') return [lowered(plan.left), lowered(plan.right)]
-  const side = (input: LogicalPlan, f: UserFunction) => evaluated(input, [{ f, method: 'join', tuple: true }], { payload: true })
+  const side = (input: LogicalPlan, f: UserFunction) => evaluated(input, [{ f, method: 'join', use: 'match' }], { payload: true })
   return [side(plan.left, on.left), side(plan.right, on.right)]
 }
 

@@ -24,8 +24,11 @@ export interface HiddenColumn {
   readonly f: ExecFunction
   /** For messages: the method it was given to. */
   readonly method: string
-  /** Arrays become structs with the fields '0', '1', …, so that their items may be of different kinds. */
-  readonly tuple: boolean
+  /**
+   * What the values are for: an argument of an aggregate; or a key, whose timestamps have whole milliseconds, as a Date has.
+   * The arrays of an order, a match and a piece may have items of different kinds.
+   */
+  readonly use: 'argument' | 'group' | 'order' | 'match' | 'piece'
 }
 
 /** A narrow operator: batches of one partition in, batches out, in element order. */
@@ -61,7 +64,13 @@ export interface Aggregate {
 
 /** A wide operator: whole inputs in, one result out. */
 export type WideOperator =
-  | { readonly kind: 'HashAggregateExec'; readonly aggregates: readonly Aggregate[]; readonly element: ElementType }
+  /** `method`: of `count()`, for messages. */
+  | {
+      readonly kind: 'HashAggregateExec'
+      readonly aggregates: readonly Aggregate[]
+      readonly element: ElementType
+      readonly method?: 'count'
+    }
   | { readonly kind: 'GroupReduceExec'; readonly f: ExecFunction; readonly element: ElementType }
   | { readonly kind: 'GroupMapExec'; readonly f: ExecFunction; readonly element: ElementType }
   | {
@@ -123,7 +132,14 @@ type PhysicalNode =
     }
   /** The first `count` elements; stops early. */
   | { readonly kind: 'LimitExec'; readonly input: PhysicalPlan; readonly count: number; readonly element: ElementType; readonly keys: Keys }
-  | { readonly kind: 'UnionExec'; readonly inputs: readonly PhysicalPlan[]; readonly element: ElementType; readonly keys: Keys }
+  /** `names`: of the inputs, for messages. */
+  | {
+      readonly kind: 'UnionExec'
+      readonly inputs: readonly PhysicalPlan[]
+      readonly names: readonly string[]
+      readonly element: ElementType
+      readonly keys: Keys
+    }
   /** Elements whose explicit keys lie inside the selectors. */
   | {
       readonly kind: 'IndexLookupExec'

@@ -1,0 +1,126 @@
+/**
+ * Law 1 for arrays that are stored on the way: what is above them gives what it gives above the same elements computed
+ * anew, also where only the stored elements tell what they are, and where there are none to tell.
+ */
+import fc from 'fast-check'
+import { afterAll, expect, test } from 'vitest'
+import { isKnown } from '../src/core/elements.ts'
+import { Bug, PlanError, TaskError } from '../src/core/errors.ts'
+import { inputsOf, type LogicalPlan } from '../src/core/logicalPlan.ts'
+import { planText } from '../src/core/tree.ts'
+import { ArrayStore } from '../src/exec/arrayStore.ts'
+import { Executor } from '../src/exec/executor.ts'
+import { createArena } from '../src/exec/memory/arena.ts'
+import { createPool } from '../src/exec/workers/pool.ts'
+import { readSplit } from '../src/io/readSplit.ts'
+import { optimize } from '../src/planner/optimize.ts'
+import { lower } from '../src/planner/physical/lower.ts'
+import { retyped } from '../src/planner/retype.ts'
+import { HANDLERS } from '../src/taskHandlers.ts'
+import { type Placement, placement } from './arbitraries/partitioning.ts'
+import { planOfProgram, storedProgram } from './arbitraries/plan.ts'
+import { engineOf, entriesIn, expectedOf, firstDifference } from './entries.ts'
+import { announcedRun } from './lawRuns.ts'
+import type { Entry, Tables } from './reference.ts'
+
+const LAW = announcedRun('stored.prop.ts')
+const arena = createArena({ budgetBytes: 2 ** 28 })
+const handlers = { url: new URL('../src/taskHandlers.ts', import.meta.url).href, table: HANDLERS }
+const pools = { inline: createPool({ workers: 1, arena, handlers }), threads: createPool({ workers: 2, arena, handlers }) }
+afterAll(async () => {
+  await pools.inline.stop()
+  await pools.threads.stop()
+})
+
+function storeFor({ where, partitionRows, smallRows }: Placement): { readonly store: ArrayStore; readonly executor: Executor } {
+  const executor = new Executor({ pool: pools[where], arena, readSplit, lower, partitionRows, smallRows })
+  const store = new ArrayStore({
+    arena,
+    execute: async (plan) => await executor.execute(optimize(plan).plan),
+    table: async (plan) => await executor.table(optimize(plan).plan),
+    retype: retyped,
+  })
+  return { store, executor }
+}
+
+/** How many nodes above what is stored are not known before they run. */
+function unknownsIn(plan: LogicalPlan): number {
+  if (plan.kind === 'Materialize' || plan.kind === 'Stored') return 0
+  return inputsOf(plan).reduce((sum, input) => sum + unknownsIn(input), isKnown(plan.element) ? 0 : 1)
+}
+
+/** What the reference gives; a function of the user's throws where rows lack a column, as those without a left row do when nobody knows its columns. */
+function outcomeOf(plan: LogicalPlan, tables: Tables): readonly Entry[] | 'refused' | 'throws' {
+  try {
+    return expectedOf(plan, tables)
+  } catch (error) {
+    if (error instanceof TypeError) return 'throws'
+    throw error
+  }
+}
+
+/** Whether rows may lack a left side whose columns nobody knows: any columns will do then. */
+function guessesColumns(plan: LogicalPlan): boolean {
+  return (
+    (plan.kind === 'Join' && (plan.how === 'right' || plan.how === 'full') && !isKnown(plan.left.element)) ||
+    inputsOf(plan).some(guessesColumns)
+  )
+}
+
+function storagesIn(plan: LogicalPlan): readonly object[] {
+  return plan.kind === 'Stored' ? [plan.storage] : inputsOf(plan).flatMap(storagesIn)
+}
+
+function materializedIn(plan: LogicalPlan): readonly LogicalPlan[] {
+  return plan.kind === 'Materialize' ? [plan] : inputsOf(plan).flatMap(materializedIn)
+}
+
+test('a chain over a stored array gives what the reference gives', async () => {
+  let known = 0
+  await fc.assert(
+    fc.asyncProperty(storedProgram, placement, fc.constantFrom('lowered' as const, 'mixed' as const), async (drawn, place, functions) => {
+      const plan = planOfProgram(engineOf(functions), drawn)
+      const tables = new Map<object, readonly unknown[]>(drawn.tables.map(({ source, rows }) => [source, rows]))
+      const [node] = materializedIn(plan)
+      const stored = node === undefined ? [] : outcomeOf(node, tables)
+      const { store, executor } = storeFor(place)
+      let expected: ReturnType<typeof outcomeOf> = stored
+      let run: LogicalPlan | undefined
+      let guessed = false
+      try {
+        const actual = await store.use(plan, async (resolved) => {
+          for (const storage of storagesIn(resolved)) if (typeof stored !== 'string') tables.set(storage, stored)
+          // where rows on one side are missing, the other side's columns are those that the stored elements tell
+          expected = outcomeOf(resolved, tables)
+          guessed = guessesColumns(resolved)
+          run = optimize(resolved).plan
+          if (unknownsIn(resolved) < unknownsIn(plan)) known++
+          return entriesIn(await executor.execute(run))
+        })
+        if (guessed) return
+        if (expected === 'refused' || expected === 'throws') throw new Bug(`The plan should have been one that ${expected}.`)
+        const difference = firstDifference(expected, actual)
+        if (difference !== undefined) throw new Bug(difference)
+      } catch (error) {
+        if (guessed && (error instanceof TaskError || error instanceof PlanError)) return
+        if (expected === 'refused' && error instanceof PlanError) return
+        if (expected === 'throws' && error instanceof TaskError) return
+        // what is known by then is refused as at a call, without a look at the rows
+        if (run === undefined && error instanceof PlanError && refusedAtCall(plan, tables, error)) return
+        throw new Error(`${(error as Error).message}\n${planText(plan)}\nrun as:\n${run === undefined ? 'nothing' : planText(run)}`, {
+          cause: error,
+        })
+      } finally {
+        for (const one of new Set(materializedIn(plan))) await store.release(one)
+      }
+      expect(arena.usedBytes).toBe(0)
+    }),
+    LAW,
+  )
+  // the law means nothing where no type is found
+  expect(known).toBeGreaterThan(LAW.numRuns / 10)
+})
+
+function refusedAtCall(plan: LogicalPlan, tables: Tables, { message }: PlanError): boolean {
+  return message.includes('is taken too') || outcomeOf(plan, tables) === 'refused'
+}

@@ -1,0 +1,137 @@
+/**
+ * A node over other inputs than it was made for: what it yields is found anew, as if its method had been called on them.
+ *
+ *     Filter (r) => r.p > 1        unknown           Filter (r) => r.p > 1    { p: f64 }
+ *       Materialize                unknown   -->       Stored                 { p: f64 }
+ *
+ * What a function returns that runs as JavaScript is not known before it ran; once the array is stored it is, and with it
+ * what the nodes above yield. So too what is wrong with them, which is then said as it is at the call: other columns in a
+ * union, a sum of texts. But a column that a function reads and the rows have not is undefined there, as before.
+ */
+import { joinPlan, unionPlan } from '../core/combinations.ts'
+import type { Lowering } from '../core/engine.ts'
+import { Bug } from '../core/errors.ts'
+import type { UserFunction } from '../core/functionIr.ts'
+import { aggregatesPlan, groupCountPlan, groupingOf, groupMapPlan, groupReducePlan } from '../core/groupPlan.ts'
+import { inputsOf, type LogicalPlan, withInputs } from '../core/logicalPlan.ts'
+import {
+  type Callback,
+  castPlan,
+  distinctPlan,
+  filterPlan,
+  flatMapPlan,
+  indexPlan,
+  limitPlan,
+  mapPlan,
+  materializePlan,
+  repartitionPlan,
+  samplePlan,
+  selectPlan,
+  shuffleKeysPlan,
+  sortPlan,
+  withColumnsPlan,
+} from '../core/transformations.ts'
+import { functionsOf } from '../core/tree.ts'
+import { returnedElement } from './function/userFunction.ts'
+
+/** The node over these inputs, typed by them; PlanError where they are none for it. */
+export function retyped(plan: LogicalPlan, inputs: readonly LogicalPlan[]): LogicalPlan {
+  if (inputs.every((input, i) => input === inputsOf(plan)[i])) return plan
+  const [input, right] = inputs
+  if (input === undefined) return plan
+  const again = loweredBefore(functionsOf(plan))
+  switch (plan.kind) {
+    case 'Map':
+      return mapPlan(again, input, call(plan.f))
+    case 'Filter':
+      return filterPlan(again, input, call(plan.f))
+    case 'WithColumns':
+      return withColumnsPlan(again, input, call(plan.f))
+    case 'FlatMap':
+      return flatMapPlan(again, input, call(plan.f))
+    case 'Project':
+      // counting needs no columns, and none of the rows' own
+      return plan.columns.length === 0 ? { ...plan, input, keys: input.keys } : selectPlan(input, plan.columns)
+    case 'Cast':
+      return castPlan(input, plan.dtype)
+    case 'Index': {
+      const { shape, storage, combine } = plan
+      return indexPlan(again, input, call(plan.f), {
+        ...(combine === undefined ? {} : { combine: call(combine) }),
+        ...(shape === undefined ? {} : { shape }),
+        ...(storage === undefined ? {} : { storage }),
+      })
+    }
+    case 'GroupBy':
+      return regrouped(plan, input, again)
+    case 'Join': {
+      if (right === undefined) return withInputs(plan, inputs)
+      const { on, how, suffix } = plan
+      const by = on.kind === 'functions' ? { left: call(on.left), right: call(on.right) } : on.kind === 'column' ? on.column : ''
+      return joinPlan(again, input, right, by, { how, suffix })
+    }
+    case 'Sort':
+      return sortPlan(again, input, call(plan.by), { descending: plan.descending })
+    case 'Distinct':
+      return distinctPlan(input)
+    case 'Union':
+      return unionPlan(inputs)
+    case 'Sample':
+      return samplePlan(again, input, plan.fraction, { seed: plan.seed })
+    case 'Limit':
+      return limitPlan(input, plan.count)
+    case 'Repartition': {
+      const { partitions, by } = plan
+      return repartitionPlan(again, input, {
+        ...(partitions === undefined ? {} : { partitions }),
+        ...(by === undefined ? {} : { by: call(by) }),
+      })
+    }
+    case 'ShuffleKeys':
+      return shuffleKeysPlan(input, { axes: plan.axes, seed: plan.seed })
+    case 'Materialize':
+      return materializePlan(input)
+    case 'Scan':
+    case 'Array':
+    case 'Stored':
+    case 'MapPartitions':
+    case 'IndexBuild':
+    case 'IndexLookup':
+      return withInputs(plan, inputs)
+  }
+}
+
+function regrouped(plan: Extract<LogicalPlan, { kind: 'GroupBy' }>, input: LogicalPlan, again: Lowering): LogicalPlan {
+  const { by, how } = plan
+  const grouping = groupingOf(again, input, by.kind === 'axis' ? { axis: by.axis } : call(by.f))
+  switch (how.kind) {
+    case 'agg':
+      if (how.method === 'count') return groupCountPlan(grouping)
+      return aggregatesPlan(
+        grouping,
+        how.aggregates.map(({ of, ...aggregate }) => (of === undefined ? aggregate : { ...aggregate, of: call(of) })),
+      )
+    case 'reduce':
+      return groupReducePlan(grouping, call(how.f))
+    case 'map':
+      return groupMapPlan(grouping, call(how.f))
+  }
+}
+
+function call(f: UserFunction): Callback {
+  return f.original as Callback
+}
+
+/** Gives out what functions were lowered to at the call, one after another: what they captured was read then. */
+function loweredBefore(functions: readonly UserFunction[]): Lowering {
+  const rest = [...functions]
+  return {
+    seed: 0,
+    lowerRowLambda: () => {
+      const next = rest.shift()
+      if (next === undefined) throw new Bug('A node asks for more functions than it has.')
+      return next
+    },
+    returnedElement: (f, context) => returnedElement(f, { kind: 'row', ...context }),
+  }
+}
