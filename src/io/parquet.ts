@@ -58,7 +58,7 @@ export async function openParquet(
 async function openOne(path: string, options: ParquetOptions, limits: DecodeLimits): Promise<FileColumns> {
   const bytes = await openBytes(path, options)
   try {
-    const footer = await readFooter(bytes, path)
+    const footer = await readFooter(bytes, path, limits)
     if (footer.rows > mostRows(bytes.size)) {
       throw new SourceError(
         `${path} declares ${footer.rows} rows in ${bytes.size} bytes, and at most ${mostRows(bytes.size)} are read of so few.`,

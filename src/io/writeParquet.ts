@@ -19,6 +19,7 @@ import { CHECKSUM_KEY, checksumValue, sealFooter } from './parquet/checksums.ts'
 import { SCHEMA_KEY, schemaValue, unitRatio } from './parquet/ownSchema.ts'
 import { MAGIC } from './parquet/singleGroup.ts'
 import {
+  decodeThrift,
   encodeThrift,
   i64,
   intOf,
@@ -26,7 +27,6 @@ import {
   structs,
   structsOf,
   type ThriftField,
-  ThriftReader,
   type ThriftStruct,
   text,
 } from './parquet/thrift.ts'
@@ -103,7 +103,7 @@ class FileUnderWay {
 
   async add(file: Uint8Array): Promise<void> {
     const length = new DataView(file.buffer, file.byteOffset).getUint32(file.length - 8, true)
-    const footer = new ThriftReader(file.subarray(file.length - 8 - length, file.length - 8)).struct()
+    const footer = decodeThrift(file.subarray(file.length - 8 - length, file.length - 8))
     this.schema ??= footer
     let end = 4
     const shift = this.offset - 4

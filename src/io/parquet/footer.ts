@@ -7,7 +7,19 @@
 import { SourceError } from '../../core/errors.ts'
 import type { ByteSource } from '../byteSource.ts'
 import { verifyFooter } from './checksums.ts'
-import { bytesOf, intOf, listOf, structOf, structsOf, ThriftError, ThriftReader, type ThriftStruct, textOf } from './thrift.ts'
+import type { DecodeLimits } from './limits.ts'
+import {
+  bytesOf,
+  intOf,
+  listOf,
+  structOf,
+  structsOf,
+  ThriftError,
+  ThriftReader,
+  type ThriftShape,
+  type ThriftStruct,
+  textOf,
+} from './thrift.ts'
 
 export interface ParquetFooter {
   readonly rows: number
@@ -68,8 +80,15 @@ const TAIL_BYTES = 64 * 1024
 const MAGIC = 0x31524150 // PAR1
 const ENCRYPTED_MAGIC = 0x45524150 // PARE
 
+const leaf = (...ids: readonly number[]) => ids.map((id): [number, ThriftShape] => [id, 'all'])
+/** Fields of footer, row groups, column chunks and their metadata that are read; encodings, indexes and filters are not. */
+const CHUNK_META: ThriftShape = new Map(leaf(1, 2, 3, 4, 5, 6, 7, 9, 11, 12))
+const CHUNK: ThriftShape = new Map([...leaf(1, 8, 9), [3, CHUNK_META]])
+const GROUP: ThriftShape = new Map([...leaf(3), [1, CHUNK]])
+const WANTED: ThriftShape = new Map([...leaf(2, 5, 6, 8), [4, GROUP]])
+
 /** Reads and checks the footer; a SourceError says what is wrong with the file. */
-export async function readFooter(bytes: ByteSource, path: string): Promise<ParquetFooter> {
+export async function readFooter(bytes: ByteSource, path: string, { footerBytes }: DecodeLimits): Promise<ParquetFooter> {
   const { size } = bytes
   if (size === 0) throw new SourceError(`${path} is empty. A Parquet file has at least 12 bytes.`, path)
   if (size < 12) throw new SourceError(`${path} has ${size} bytes. A Parquet file has at least 12: it was cut, or is something else.`, path)
@@ -86,18 +105,31 @@ export async function readFooter(bytes: ByteSource, path: string): Promise<Parqu
   if (length > size - 12) {
     throw new SourceError(`${path} declares a footer of ${length} bytes, and the file has ${size}: it is damaged.`, path)
   }
+  if (length > footerBytes / 2) {
+    throw new SourceError(
+      `${path} has a footer of ${length} bytes, and at most ${footerBytes / 2} are read. Give the session more memory.`,
+      path,
+    )
+  }
   if (length + 8 > tail.length) tail = await bytes.read(size - 8 - length, size)
   const footer = tail.subarray(tail.length - 8 - length, tail.length - 8)
   try {
-    return parseFooter(footer, path, size - 8 - length)
+    return parseFooter(footer, path, { dataEnd: size - 8 - length, footerBytes })
   } catch (error) {
     if (error instanceof ThriftError) throw new SourceError(`${path} has a damaged footer: ${error.message}.`, path, { cause: error })
     throw error
   }
 }
 
-function parseFooter(bytes: Uint8Array, path: string, dataEnd: number): ParquetFooter {
-  const meta = new ThriftReader(bytes).struct()
+interface Bounds {
+  /** Where the pages end. */
+  readonly dataEnd: number
+  /** What the footer's values may take in memory. */
+  readonly footerBytes: number
+}
+
+function parseFooter(bytes: Uint8Array, path: string, { dataEnd, footerBytes }: Bounds): ParquetFooter {
+  const meta = new ThriftReader(bytes, 0, footerBytes).struct(WANTED)
   const damaged = (what: string) => new SourceError(`${path} has a damaged footer: ${what}.`, path)
   const elements = structsOf(meta, 2)
   const groupStructs = structsOf(meta, 4)

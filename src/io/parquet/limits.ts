@@ -6,6 +6,8 @@
  * GiB. A session with a GiB reads columns of 512 MiB.
  */
 export interface DecodeLimits {
+  /** A footer's values as objects: those of 80,000 column chunks in a small session. Its bytes may take half of it. */
+  readonly footerBytes: number
   /** The decoder's memory for what is small by its pages. */
   readonly quickBytes: number
   /** The decoder's memory for what is taken over a batch of rows at a time. */
@@ -23,6 +25,7 @@ const LARGEST_DECODER_BYTES = 2 ** 32 - 65_536
 /** The limits of a session with this budget. */
 export function decodeLimits(budgetBytes: number): DecodeLimits {
   return {
+    footerBytes: 256 * MIB + 2 * Math.floor(budgetBytes / 4),
     quickBytes: Math.min(LARGEST_DECODER_BYTES, 96 * MIB + Math.floor(budgetBytes / 4)),
     slowBytes: Math.min(LARGEST_DECODER_BYTES, 224 * MIB + Math.floor(budgetBytes / 2)),
     columnBytes: Math.min(512 * MIB, 64 * MIB + Math.floor(budgetBytes / 2)),

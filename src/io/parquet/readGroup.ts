@@ -13,7 +13,7 @@ import { decodeColumns, fitTogether, type ReadyColumn } from './decode.ts'
 import type { ChunkDetail, ColumnDetail, FileDetail, GroupDetail } from './describe.ts'
 import { checkPages } from './pages.ts'
 import type { GroupPart } from './singleGroup.ts'
-import { ThriftReader } from './thrift.ts'
+import { decodeThrift } from './thrift.ts'
 
 /** Some old writers leave the dictionary page's header out of a chunk's size. */
 const SLACK_BYTES = 128
@@ -72,24 +72,28 @@ function tooMuch({ path, limits }: FileDetail, group: number, bytes: number): So
   )
 }
 
+function tooLarge(place: Place, { group, file }: GroupDetail, bytes: number): SourceError {
+  return columnError(
+    place,
+    `row group ${group} holds about ${bytes} bytes of it, and at most ${file.limits.columnBytes} are read at once. Write the file with smaller row groups, or give the session more memory.`,
+  )
+}
+
 async function readyColumn(bytes: ByteSource, name: string, detail: ColumnDetail, group: GroupDetail): Promise<ReadyColumn> {
   const { path, limits } = group.file
   const place = { source: path, column: name }
   let decodedBytes = 0
   const chunks: GroupPart['chunks'][number][] = []
   for (const chunk of group.chunks.get(name) ?? []) {
+    const least = Math.max(chunk.bytes, chunk.values * 8)
+    if (decodedBytes + least > limits.columnBytes) throw tooLarge(place, group, decodedBytes + least)
     const read = await readChunk(bytes, chunk, place)
     const pages = checkPages(read, chunk.codec, chunk.values, place)
     decodedBytes += Math.max(pages.uncompressedBytes, chunk.values * 8)
-    if (decodedBytes > limits.columnBytes) {
-      throw columnError(
-        place,
-        `row group ${group.group} holds about ${decodedBytes} bytes of it, and at most ${limits.columnBytes} are read at once. Write the file with smaller row groups, or give the session more memory.`,
-      )
-    }
-    chunks.push({ meta: new ThriftReader(chunk.meta).struct(), bytes: read.subarray(0, pages.usedBytes) })
+    if (decodedBytes > limits.columnBytes) throw tooLarge(place, group, decodedBytes)
+    chunks.push({ meta: decodeThrift(chunk.meta), bytes: read.subarray(0, pages.usedBytes) })
   }
-  return { name, detail, part: { elements: detail.elements.map((element) => new ThriftReader(element).struct()), chunks }, decodedBytes }
+  return { name, detail, part: { elements: detail.elements.map(decodeThrift), chunks }, decodedBytes }
 }
 
 async function readChunk(bytes: ByteSource, chunk: ChunkDetail, place: Place): Promise<Uint8Array> {

@@ -2,7 +2,9 @@
  * Thrift's compact protocol as generic values: what Parquet footers and page headers are written in.
  *
  * Structs keep every field with its wire type, so that a footer can be taken apart, changed and written again without
- * knowing all its fields. Bounds are checked before anything is allocated: hostile bytes give a ThriftError.
+ * knowing all its fields; a shape says which ones are wanted where that is known. Bounds are checked before anything is
+ * allocated, and what all values take in memory has an end, as a byte can become an object: hostile bytes give a
+ * ThriftError.
  */
 export class ThriftError extends Error {
   constructor(message: string) {
@@ -38,18 +40,37 @@ export type ThriftValue = boolean | number | bigint | Uint8Array | ThriftList | 
 /** Structs nest six deep in a Parquet footer; deeper ones are hostile. */
 const DEEPEST = 32
 
+/** The fields of a struct, or of the structs of a list, that are wanted, and of what is below them: `'all'`, or again these. */
+export type ThriftShape = ReadonlyMap<number, ThriftShape> | 'all'
+
+/** Parquet's structs have up to 17. */
+const MOST_FIELDS = 256
+
+/** About what values take in memory: the engine's Maps, objects and views. */
+const STRUCT_BYTES = 200
+const FIELD_BYTES = 72
+const ITEM_BYTES = 24
+const BINARY_BYTES = 120
+const BIGINT_BYTES = 32
+/** For a page header, which is a struct or two. */
+const STANDARD_BYTES = 2 ** 20
+
 export class ThriftReader {
   readonly bytes: Uint8Array
   readonly view: DataView
   offset: number
-  constructor(bytes: Uint8Array, offset = 0) {
+  #left: number
+  /** `mostBytes` is what all values together may take in memory. */
+  constructor(bytes: Uint8Array, offset = 0, mostBytes: number = STANDARD_BYTES) {
     this.bytes = bytes
     this.view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
     this.offset = offset
+    this.#left = mostBytes
   }
 
-  struct(depth = 0): ThriftStruct {
+  struct(shape: ThriftShape = 'all', depth = 0): ThriftStruct {
     if (depth > DEEPEST) throw new ThriftError('structs are nested too deeply')
+    this.#take(STRUCT_BYTES)
     const struct: ThriftStruct = new Map()
     let id = 0
     for (;;) {
@@ -58,11 +79,64 @@ export class ThriftReader {
       if (type === 0) return struct
       const delta = header >> 4
       id = delta === 0 ? this.zigzag() : id + delta
-      struct.set(id, { type, value: type === TRUE ? true : type === FALSE ? false : this.value(type, depth) })
+      const wanted = shape === 'all' ? shape : shape.get(id)
+      if (wanted === undefined) this.skip(type, depth)
+      else {
+        this.#take(FIELD_BYTES)
+        if (struct.size === MOST_FIELDS) throw new ThriftError('a struct has too many fields')
+        struct.set(id, { type, value: type === TRUE ? true : type === FALSE ? false : this.value(type, wanted, depth) })
+      }
     }
   }
 
-  private value(type: number, depth: number): ThriftValue {
+  #take(bytes: number): void {
+    this.#left -= bytes
+    if (this.#left < 0) throw new ThriftError('it holds more values than are read')
+  }
+
+  /** Passes over the value of a field. */
+  private skip(type: number, depth: number): void {
+    if (depth > DEEPEST) throw new ThriftError('structs are nested too deeply')
+    switch (type) {
+      case TRUE:
+      case FALSE:
+        return
+      case I8:
+      case I16:
+      case I32:
+      case I64:
+        while (this.byte() > 127);
+        return
+      case DOUBLE:
+        this.pass(8)
+        return
+      case BINARY:
+        this.pass(this.varint())
+        return
+      case LIST:
+      case SET: {
+        const { elementType, length } = this.listHeader()
+        if (elementType === TRUE || elementType === FALSE) this.pass(length)
+        else for (let i = 0; i < length; i++) this.skip(elementType, depth + 1)
+        return
+      }
+      case STRUCT:
+        for (;;) {
+          const header = this.byte()
+          if ((header & 15) === 0) return
+          if (header >> 4 === 0) this.zigzag()
+          this.skip(header & 15, depth + 1)
+        }
+    }
+    throw new ThriftError(`there is no type ${type}`)
+  }
+
+  private pass(length: number): void {
+    this.need(length)
+    this.offset += length
+  }
+
+  private value(type: number, shape: ThriftShape, depth: number): ThriftValue {
     switch (type) {
       case I8:
         return (this.byte() << 24) >> 24
@@ -70,36 +144,42 @@ export class ThriftReader {
       case I32:
         return this.zigzag()
       case I64:
+        this.#take(BIGINT_BYTES)
         return this.zigzagBig()
       case DOUBLE: {
-        this.need(8)
-        this.offset += 8
+        this.pass(8)
         return this.view.getFloat64(this.offset - 8, true)
       }
       case BINARY: {
         const length = this.varint()
-        this.need(length)
-        this.offset += length
+        this.#take(BINARY_BYTES)
+        this.pass(length)
         return this.bytes.subarray(this.offset - length, this.offset)
       }
       case LIST:
       case SET:
-        return this.list(depth)
+        return this.list(shape, depth)
       case STRUCT:
-        return this.struct(depth + 1)
+        return this.struct(shape, depth + 1)
     }
     throw new ThriftError(`there is no type ${type}`)
   }
 
-  private list(depth: number): ThriftList {
-    const header = this.byte()
-    const elementType = header & 15
-    const length = header >> 4 === 15 ? this.varint() : header >> 4
-    this.need(length) // every element takes a byte at least
+  private list(shape: ThriftShape, depth: number): ThriftList {
+    if (depth > DEEPEST) throw new ThriftError('lists are nested too deeply')
+    const { elementType, length } = this.listHeader()
+    this.#take(ITEM_BYTES * (length + 4))
     const items: ThriftValue[] = []
     const bool = elementType === TRUE || elementType === FALSE
-    for (let i = 0; i < length; i++) items.push(bool ? this.byte() === TRUE : this.value(elementType, depth + 1))
+    for (let i = 0; i < length; i++) items.push(bool ? this.byte() === TRUE : this.value(elementType, shape, depth + 1))
     return { elementType, items }
+  }
+
+  private listHeader(): { readonly elementType: number; readonly length: number } {
+    const header = this.byte()
+    const length = header >> 4 === 15 ? this.varint() : header >> 4
+    this.need(length) // every element takes a byte at least
+    return { elementType: header & 15, length }
   }
 
   private need(length: number): void {
@@ -136,6 +216,11 @@ export class ThriftReader {
     }
     throw new ThriftError('an integer is longer than 64 bits')
   }
+}
+
+/** The value that bytes written here, or taken from a footer that was read, have. */
+export function decodeThrift(bytes: Uint8Array): ThriftStruct {
+  return new ThriftReader(bytes, 0, Number.POSITIVE_INFINITY).struct()
 }
 
 /** The bytes of a struct. */
