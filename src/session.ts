@@ -166,7 +166,7 @@ export class Session implements AsyncDisposable {
     options: ReadOptions = {},
   ): Promise<DistArray<Row>> {
     this.#checkOpen()
-    return this.#scan(await openArrow(source, this.#reading(options)))
+    return this.#scan(await openArrow(source, this.#reading(options), this.#runtime.arena.budgetBytes))
   }
 
   /** Rows of CSV files. Types are read off the data unless given; an empty field is null. */

@@ -10,31 +10,44 @@ import { concatColumns } from '../core/columnConcat.ts'
 import { emptyColumn, sliceColumn, takeColumn } from '../core/columnSlices.ts'
 import type { ColumnType, ElementType } from '../core/schema.ts'
 import { fromIndices } from '../core/textIndices.ts'
-import { columnError, columnTypeOfArrow, inside, type Place } from './arrowTypes.ts'
+import { bytesBefore, checkColumn, ENDLESS, evenOffsets, LARGEST_OFFSET, narrowedOffsets, type Room, takeRoom } from './arrowChecks.ts'
+import { columnError, columnTypeOfArrow, inside, nameOfField, type Place } from './arrowTypes.ts'
 import { float64OfDecimals } from './decimals.ts'
 
 /** The column of one chunk. `type` is what `columnTypeOfArrow` says of its type. */
 export function columnOfData(data: Data, place: Place): Column {
-  return columnAs(data, columnTypeOfArrow(data.type, place), place)
+  return columnAs(data, columnTypeOfArrow(data.type, place), { place, room: ENDLESS })
 }
 
 /** A vector's chunks as one column. */
-export function columnOfVector(vector: Vector, place: Place): Column {
+export function columnOfVector(vector: Vector, place: Place, room: Room = ENDLESS): Column {
   const type = columnTypeOfArrow(vector.type as DataType, place)
-  const parts = vector.data.map((data) => columnAs(data, type, place))
+  const parts = vector.data.map((data) => columnAs(data, type, { place, room }))
   const [first] = parts
   return first === undefined ? emptyColumn(type) : parts.length === 1 ? first : concatColumns(parts, place.column)
 }
 
 /** The batch of an Arrow record batch, or of the columns of it that are asked for. */
-export function batchOfRecordBatch(batch: RecordBatch, element: ElementType & { readonly kind: 'row' }, source: string): Batch {
-  const columns = element.fields.map((field): Column => {
-    const index = batch.schema.fields.findIndex((candidate) => candidate.name === field.name)
-    const data = batch.data.children[index]
-    if (data === undefined) throw columnError({ source, column: field.name }, 'the column is missing.')
-    return columnAs(data, field.type, { source, column: field.name })
+export function batchOfRecordBatch(
+  batch: RecordBatch,
+  element: ElementType & { readonly kind: 'row' },
+  source: string,
+  { room, indices }: ReadingBatch = { room: ENDLESS },
+): Batch {
+  const byName = indices === undefined ? new Map(batch.schema.fields.map((field, i) => [nameOfField(field), i])) : undefined
+  const columns = element.fields.map((field, i): Column => {
+    const place = { source, column: field.name }
+    const data = batch.data.children[indices?.[i] ?? byName?.get(field.name) ?? -1]
+    if (data === undefined) throw columnError(place, 'the column is missing.')
+    return columnAs(data, field.type, { place, room })
   })
   return { element, length: batch.numRows, columns }
+}
+
+export interface ReadingBatch {
+  readonly room: Room
+  /** Which columns of the batch the element's fields are; by name when absent. */
+  readonly indices?: readonly number[]
 }
 
 /** A table's record batches as batches. */
@@ -42,8 +55,15 @@ export function batchesOfTable(table: Table, element: ElementType & { readonly k
   return table.batches.map((batch) => batchOfRecordBatch(batch, element, source))
 }
 
-function columnAs(data: Data, type: ColumnType, place: Place): Column {
-  if (DataType.isDictionary(data.type)) return dictionaryColumn(data, type, place)
+/** Where data are, for messages, and what they may take. */
+interface Within {
+  readonly place: Place
+  readonly room: Room
+}
+
+function columnAs(data: Data, type: ColumnType, within: Within): Column {
+  const { place } = within
+  if (DataType.isDictionary(data.type)) return dictionaryColumn(data, type, within)
   const { length } = data
   const base = { type, length, ...validityOf(data) }
   const arrow = data.type
@@ -63,30 +83,36 @@ function columnAs(data: Data, type: ColumnType, place: Place): Column {
     return { ...base, offsets: offsetsOf(offsets, length), values: data.values as Uint8Array }
   }
   if (DataType.isLargeUtf8(arrow) || DataType.isLargeBinary(arrow)) {
-    const { offsets, start, end } = narrowed(data.valueOffsets as unknown as BigInt64Array, length, place)
-    return { ...base, offsets, values: (data.values as Uint8Array).subarray(start, end) }
+    const values = data.values as Uint8Array
+    const { offsets, start, end } = narrowedOffsets(data.valueOffsets as unknown as BigInt64Array, { length, limit: values.length, place })
+    return { ...base, offsets, values: values.subarray(start, end) }
   }
-  if (DataType.isUtf8View(arrow) || DataType.isBinaryView(arrow)) return { ...base, ...bytesOfViews(data, place) }
+  if (DataType.isUtf8View(arrow) || DataType.isBinaryView(arrow)) return { ...base, ...bytesOfViews(data, within) }
   if (DataType.isFixedSizeBinary(arrow)) {
-    const offsets = Int32Array.from({ length: length + 1 }, (_, i) => i * arrow.byteWidth)
+    const offsets = evenOffsets(length, arrow.byteWidth, place)
     return { ...base, offsets, values: (data.values as Uint8Array).subarray(0, length * arrow.byteWidth) }
   }
-  if (type.kind === 'list') return listColumn(data, type, base, place)
+  if (type.kind === 'list') return listColumn(data, type, base, within)
   if (type.kind === 'struct') {
-    const children = type.fields.map((field, i) => childColumn(data, i, field.type, inside(place, `.${field.name}`)))
+    const children = type.fields.map((field, i) => childColumn(data, i, field.type, below(within, `.${field.name}`)))
     return { ...base, children: children.map((child) => (child.length === length ? child : sliceColumn(child, 0, length))) }
   }
   // Date, timestamp, integers and floats: Arrow's array class is the column's.
   return { ...base, values: (data.values as NonNullable<Column['values']>).subarray(0, length) as NonNullable<Column['values']> }
 }
 
-function childColumn(data: Data, index: number, type: ColumnType, place: Place): Column {
-  const child = data.children[index]
-  return child === undefined ? emptyColumn(type) : columnAs(child, type, place)
+function below({ place, room }: Within, step: string): Within {
+  return { place: inside(place, step), room }
 }
 
-function listColumn(data: Data, type: ColumnType & { readonly kind: 'list' }, base: Omit<Column, 'offsets'>, place: Place): Column {
+function childColumn(data: Data, index: number, type: ColumnType, within: Within): Column {
+  const child = data.children[index]
+  return child === undefined ? emptyColumn(type) : columnAs(child, type, within)
+}
+
+function listColumn(data: Data, type: ColumnType & { readonly kind: 'list' }, base: Omit<Column, 'offsets'>, within: Within): Column {
   const arrow = data.type
+  const { place } = within
   if (DataType.isMap(arrow) && type.item.kind === 'struct') {
     // our names for key and value, whatever the map calls them
     const entries = data.children[0]
@@ -98,16 +124,20 @@ function listColumn(data: Data, type: ColumnType & { readonly kind: 'list' }, ba
             type: item,
             length: entries.length,
             ...validityOf(entries),
-            children: item.fields.map((field, i) => childColumn(entries, i, field.type, inside(place, `[].${field.name}`))),
+            children: item.fields.map((field, i) => childColumn(entries, i, field.type, below(within, `[].${field.name}`))),
           }
     return { ...base, offsets: offsetsOf(data.valueOffsets as Int32Array, data.length), children: [child] }
   }
-  const child = childColumn(data, 0, type.item, inside(place, '[]'))
+  const child = childColumn(data, 0, type.item, below(within, '[]'))
   if (DataType.isFixedSizeList(arrow)) {
-    return { ...base, offsets: Int32Array.from({ length: data.length + 1 }, (_, i) => i * arrow.listSize), children: [child] }
+    return { ...base, offsets: evenOffsets(data.length, arrow.listSize, place), children: [child] }
   }
   if (DataType.isLargeList(arrow)) {
-    const { offsets, start, end } = narrowed(data.valueOffsets as unknown as BigInt64Array, data.length, place)
+    const { offsets, start, end } = narrowedOffsets(data.valueOffsets as unknown as BigInt64Array, {
+      length: data.length,
+      limit: child.length,
+      place,
+    })
     return { ...base, offsets, children: [sliceColumn(child, start, end)] }
   }
   return { ...base, offsets: offsetsOf(data.valueOffsets as Int32Array, data.length), children: [child] }
@@ -118,19 +148,8 @@ function offsetsOf(offsets: Int32Array | undefined, length: number): Int32Array 
   return offsets === undefined || offsets.length === 0 ? new Int32Array(length + 1) : offsets.subarray(0, length + 1)
 }
 
-function narrowed(large: BigInt64Array | undefined, length: number, place: Place): { offsets: Int32Array; start: number; end: number } {
-  if (large === undefined || large.length === 0) return { offsets: new Int32Array(length + 1), start: 0, end: 0 }
-  const start = Number(large[0] ?? 0n)
-  const end = Number(large[length] ?? 0n)
-  if (end - start > LARGEST_OFFSET) throw columnError(place, 'one record batch holds more than 2 GiB of it. Write smaller batches.')
-  const offsets = new Int32Array(length + 1)
-  for (let i = 0; i <= length; i++) offsets[i] = Number(large[i]) - start
-  return { offsets, start, end }
-}
-const LARGEST_OFFSET = 2 ** 31 - 1
-
 /** 16 bytes a value: length, then the bytes themselves up to 12, or a prefix, a buffer number and an offset. */
-function bytesOfViews(data: Data, place: Place): Pick<Column, 'offsets' | 'values'> {
+function bytesOfViews(data: Data, { place, room }: Within): Pick<Column, 'offsets' | 'values'> {
   const { length } = data
   const views = data.values as Uint8Array
   const view = new DataView(views.buffer, views.byteOffset, views.byteLength)
@@ -138,10 +157,15 @@ function bytesOfViews(data: Data, place: Place): Pick<Column, 'offsets' | 'value
   const offsets = new Int32Array(length + 1)
   let total = 0
   for (let i = 0; i < length; i++) {
-    if (valid === undefined || ((valid[i >> 3] ?? 0) >> (i & 7)) & 1) total += view.getInt32(i * 16, true)
+    if (valid === undefined || ((valid[i >> 3] ?? 0) >> (i & 7)) & 1) {
+      const size = view.getInt32(i * 16, true)
+      if (size < 0) throw columnError(place, `a view has ${size} bytes: the file is damaged.`)
+      total += size
+    }
     if (total > LARGEST_OFFSET) throw columnError(place, 'one record batch holds more than 2 GiB of it. Write smaller batches.')
     offsets[i + 1] = total
   }
+  takeRoom(room, total, place)
   const values = new Uint8Array(total)
   for (let i = 0; i < length; i++) {
     const from = offsets[i] ?? 0
@@ -151,17 +175,21 @@ function bytesOfViews(data: Data, place: Place): Pick<Column, 'offsets' | 'value
     else {
       const start = view.getInt32(i * 16 + 12, true)
       const buffer = data.variadicBuffers[view.getInt32(i * 16 + 8, true)]
-      if (buffer === undefined || start + size > buffer.length) throw columnError(place, 'a view points outside its buffers.')
+      if (buffer === undefined || start < 0 || start + size > buffer.length) throw columnError(place, 'a view points outside its buffers.')
       values.set(buffer.subarray(start, start + size), from)
     }
   }
   return { offsets, values }
 }
 
-function dictionaryColumn(data: Data, type: ColumnType, place: Place): Column {
+function dictionaryColumn(data: Data, type: ColumnType, { place, room }: Within): Column {
   const { length } = data
   const validity = validityOf(data)
-  const dictionary = data.dictionary === undefined ? emptyColumn(type) : columnOfVector(data.dictionary, place)
+  const dictionary = data.dictionary === undefined ? emptyColumn(type) : columnOfVector(data.dictionary, place, room)
+  // before values are taken from it: what is taken has sound offsets in any case
+  checkColumn(dictionary, dictionary.length, place)
+  const before = bytesBefore(dictionary)
+  let bytes = 0
   const indices = new Int32Array(length)
   const raw = data.values as ArrayLike<number | bigint>
   const bits = validity.validity
@@ -174,7 +202,9 @@ function dictionaryColumn(data: Data, type: ColumnType, place: Place): Column {
     if (!(index >= 0 && index < dictionary.length))
       throw columnError(place, `row ${i} has the dictionary index ${index}, and the dictionary has ${dictionary.length} values.`)
     indices[i] = index
+    bytes += (before[index + 1] ?? 0) - (before[index] ?? 0)
   }
+  takeRoom(room, bytes, place)
   return fromIndices({ ...takeColumn(dictionary, indices), type }, { indices, entries: dictionary })
 }
 

@@ -7,37 +7,36 @@
  */
 import { Message, MessageHeader, RecordBatchReader, RecordBatchStreamWriter, type Schema } from 'apache-arrow'
 import { type FileBlock, Footer } from 'apache-arrow/ipc/metadata/file'
-import type { Batch, Column } from '../core/column.ts'
+import type { Batch } from '../core/column.ts'
 import { SourceError } from '../core/errors.ts'
 import type { ArraySource, ReadSplit, SourceSplit } from '../core/ports.ts'
-import { type ElementType, type Field, sameType, typeText } from '../core/schema.ts'
+import { type Field, sameType, typeText } from '../core/schema.ts'
+import { checkColumn, type Room } from './arrowChecks.ts'
 import { batchOfRecordBatch } from './arrowColumns.ts'
-import { footerFault, messageFault } from './arrowHeader.ts'
-import { columnError, elementOfArrowSchema } from './arrowTypes.ts'
+import { footerFault, messageFault, namelessFields } from './arrowHeader.ts'
+import { type ArrowDetail, type Found, Messages, type RowElement } from './arrowMessages.ts'
+import { namedSchema } from './arrowTypes.ts'
 import { type ByteSource, nameOfPath, openBytes } from './byteSource.ts'
 import { pathsOf } from './paths.ts'
 import { checkReading, type ReadOptions } from './reading.ts'
-
-type Range = readonly [start: number, end: number]
-type RowElement = ElementType & { readonly kind: 'row' }
-
-interface ArrowDetail {
-  readonly path: string
-  readonly stamp: string
-  /** The schema message. */
-  readonly schema: Uint8Array
-  /** The messages of dictionaries and, last, of the record batch. */
-  readonly messages: readonly Range[]
-}
 
 const MAGIC = 'ARROW1'
 const CONTINUATION = 0xffffffff
 /** Headers hold a schema or the sizes of buffers: a few KiB, more for thousands of columns. */
 const LARGEST_HEADER_BYTES = 64 * 2 ** 20
+/** Views and dictionaries name the same bytes again and again; this much and half of the session's memory may come of a batch. */
+const ROOM_BYTES = 64 * 2 ** 20
 const END_OF_STREAM = new Uint8Array([255, 255, 255, 255, 0, 0, 0, 0])
 
-/** The rows of one or more Arrow IPC files or streams with the same columns. Reads message headers. */
-export async function openArrow(source: string | URL | readonly string[], options: ReadOptions = {}): Promise<ArraySource> {
+/**
+ * The rows of one or more Arrow IPC files or streams with the same columns. Reads message headers. What views and
+ * dictionaries may take when each value is written out follows from the budget of the session that reads.
+ */
+export async function openArrow(
+  source: string | URL | readonly string[],
+  options: ReadOptions = {},
+  budgetBytes: number = Number.POSITIVE_INFINITY,
+): Promise<ArraySource> {
   checkReading('readArrow', options, [])
   const paths = await pathsOf(source)
   let element: RowElement | undefined
@@ -45,7 +44,7 @@ export async function openArrow(source: string | URL | readonly string[], option
   for (const path of paths) {
     const bytes = await openBytes(path, options)
     try {
-      const file = await openOne(bytes, path)
+      const file = await openOne(bytes, path, ROOM_BYTES + budgetBytes / 2)
       element = element === undefined ? file.element : agreed(element, paths[0] ?? '', file.element, path)
       splits.push(...file.splits)
     } finally {
@@ -65,17 +64,17 @@ export async function openArrow(source: string | URL | readonly string[], option
 
 interface Opened {
   readonly element: RowElement
-  readonly splits: SourceSplit[]
+  readonly splits: readonly SourceSplit[]
 }
 
-async function openOne(bytes: ByteSource, path: string): Promise<Opened> {
+async function openOne(bytes: ByteSource, path: string, roomBytes: number): Promise<Opened> {
   if (bytes.size === 0) throw new SourceError(`${path} is empty. An Arrow file has at least a schema.`, path)
   const head = await bytes.read(0, Math.min(8, bytes.size))
-  return Buffer.from(head).toString('latin1').startsWith(MAGIC) ? openFile(bytes, path) : openStream(bytes, path)
+  return Buffer.from(head).toString('latin1').startsWith(MAGIC) ? openFile(bytes, path, roomBytes) : openStream(bytes, path, roomBytes)
 }
 
 /** A file: magic, messages, index, length of the index, magic. */
-async function openFile(bytes: ByteSource, path: string): Promise<Opened> {
+async function openFile(bytes: ByteSource, path: string, roomBytes: number): Promise<Opened> {
   const cut = () => new SourceError(`${path} does not end with ARROW1: it was cut, or is still being written.`, path)
   const tailBytes = MAGIC.length + 4
   if (bytes.size < 8 + tailBytes) throw cut()
@@ -92,69 +91,63 @@ async function openFile(bytes: ByteSource, path: string): Promise<Opened> {
   if (fault !== undefined) throw damaged(fault)
   try {
     const footer = Footer.decode(index)
-    schema = footer.schema
+    schema = namedSchema(footer.schema, namelessFields(index, 'index'))
     blocks.dictionaries.push(...footer.dictionaryBatches())
     blocks.batches.push(...footer.recordBatches())
   } catch (error) {
     if (error instanceof SourceError) throw error
     throw damaged('its index makes no sense')
   }
-  const element = elementOfArrowSchema(schema, path)
-  const message = schemaMessage(schema)
-  const rangeOf = async (block: FileBlock) => {
+  const messages = new Messages({ path, stamp: bytes.stamp, size: bytes.size, schema, message: schemaMessage(schema), roomBytes })
+  const foundAt = async (block: FileBlock): Promise<Found> => {
     if (!(block.offset >= 8 && block.offset + 8 <= end)) throw damaged('its index points outside')
     const found = await messageAt(bytes, block.offset, path, false)
     if (found === undefined) throw damaged('its index points to no message')
-    return { message: found.message, range: [block.offset, found.end] as const }
+    return found
   }
-  const dictionaries: Range[] = []
-  for (const block of blocks.dictionaries) dictionaries.push((await rangeOf(block)).range)
-  const splits: SourceSplit[] = []
-  for (const block of blocks.batches) {
-    const { message: batch, range } = await rangeOf(block)
-    splits.push(...splitOf(path, bytes, message, batch, [...dictionaries, range]))
+  const claimed = { dictionaries: 0, batches: 0 }
+  for (const kind of ['dictionaries', 'batches'] as const) {
+    for (const block of blocks[kind]) {
+      const found = await foundAt(block)
+      claimed[kind] += found.end - found.start
+      if (claimed[kind] > bytes.size) throw damaged('its index points to the same bytes again and again')
+      messages.add(found)
+      const expected = kind === 'batches' ? MessageHeader.RecordBatch : MessageHeader.DictionaryBatch
+      if (found.message.headerType !== expected)
+        throw damaged(`its index does not point to a ${kind === 'batches' ? 'record batch' : 'dictionary'}`)
+    }
   }
-  return { element, splits }
+  return messages
 }
 
-async function openStream(bytes: ByteSource, path: string): Promise<Opened> {
+async function openStream(bytes: ByteSource, path: string, roomBytes: number): Promise<Opened> {
   const none = () => new SourceError(`${path} is not an Arrow file or stream: it does not begin with a schema.`, path)
-  const splits: SourceSplit[] = []
-  const dictionaries: Range[] = []
-  let schema: Uint8Array | undefined
-  let element: RowElement | undefined
+  let messages: Messages | undefined
   let at = 0
   while (at + 4 <= bytes.size) {
-    const found = await messageAt(bytes, at, path, element === undefined)
+    const found = await messageAt(bytes, at, path, messages === undefined)
     if (found === undefined) break
-    const { message, end } = found
-    const range: Range = [at, end]
-    at = end
-    if (message.headerType === MessageHeader.Schema) {
-      if (element !== undefined) throw new SourceError(`${path} has a second schema at byte ${range[0]}: it is damaged.`, path)
-      schema = await bytes.read(...range)
+    at = found.end
+    if (found.message.headerType === MessageHeader.Schema) {
+      if (messages !== undefined) throw new SourceError(`${path} has a second schema at byte ${found.start}: it is damaged.`, path)
+      const message = await bytes.read(found.start, found.end)
       // the header of a schema message is the schema
-      element = elementOfArrowSchema(message.header() as Schema, path)
-    } else if (schema === undefined) throw none()
-    else if (message.headerType === MessageHeader.DictionaryBatch) dictionaries.push(range)
-    else if (message.headerType === MessageHeader.RecordBatch)
-      splits.push(...splitOf(path, bytes, schema, message, [...dictionaries, range]))
+      const header = found.message.header() as Schema
+      const schema = namedSchema(header, namelessFields(headerOf(message), 'message'))
+      messages = new Messages({ path, stamp: bytes.stamp, size: bytes.size, schema, message, roomBytes })
+    } else if (messages === undefined) throw none()
+    else messages.add(found)
   }
-  if (element === undefined) throw none()
-  return { element, splits }
+  if (messages === undefined) throw none()
+  return messages
 }
 
-function splitOf(path: string, bytes: ByteSource, schema: Uint8Array, message: Message, messages: readonly Range[]): SourceSplit[] {
-  if (message.headerType !== MessageHeader.RecordBatch)
-    throw new SourceError(`${path} is damaged: its index does not point to a record batch.`, path)
-  const { length, compression } = message.header() as { length: number; compression?: unknown }
-  if (compression !== null && compression !== undefined) {
-    throw new SourceError(`${path} has compressed record batches, which are not read. Write it without compression.`, path)
-  }
-  const rows = Number(length)
-  if (rows === 0) return []
-  const detail: ArrowDetail = { path, stamp: bytes.stamp, schema, messages }
-  return [{ rows, bytes: messages.reduce((sum, [start, end]) => sum + end - start, 0), detail }]
+/** The header in the bytes of a message. */
+function headerOf(message: Uint8Array): Uint8Array {
+  const view = new DataView(message.buffer, message.byteOffset, message.byteLength)
+  const marked = view.getUint32(0, true) === CONTINUATION
+  const start = marked ? 8 : 4
+  return message.subarray(start, start + view.getUint32(start - 4, true))
 }
 
 function schemaMessage(schema: Schema): Uint8Array {
@@ -166,12 +159,7 @@ function schemaMessage(schema: Schema): Uint8Array {
 }
 
 /** The message at a position and where its body ends; undefined at the end of the stream. */
-async function messageAt(
-  bytes: ByteSource,
-  at: number,
-  path: string,
-  first: boolean,
-): Promise<{ message: Message; end: number } | undefined> {
+async function messageAt(bytes: ByteSource, at: number, path: string, first: boolean): Promise<Found | undefined> {
   const damaged = (what: string) =>
     first
       ? new SourceError(`${path} is not an Arrow file or stream: it does not begin with a schema.`, path)
@@ -199,7 +187,7 @@ async function messageAt(
   }
   if (!Number.isSafeInteger(bodyLength) || bodyLength < 0 || start + length + bodyLength > bytes.size)
     throw damaged('the body of a message goes beyond the end of the file')
-  return { message, end: start + length + bodyLength }
+  return { message, start: at, end: start + length + bodyLength, bodyBytes: bodyLength }
 }
 
 function agreed(known: RowElement, firstPath: string, other: RowElement, path: string): RowElement {
@@ -229,23 +217,33 @@ function agreed(known: RowElement, firstPath: string, other: RowElement, path: s
 }
 
 export const readArrowSplit: ReadSplit = async (source, split, columns, _predicate, access) => {
-  const { path, stamp, schema, messages } = split.detail as ArrowDetail // made by `splitOf`
-  const known = source.element.kind === 'row' ? source.element.fields : []
-  const fields = columns.map(
-    (name) => known.find((field) => field.name === name) ?? { name, type: { kind: 'null' as const }, nullable: true },
-  )
+  const { path, stamp, schema, dictionaries, batch, roomBytes } = split.detail as ArrowDetail // made by `Messages`
+  const all = source.element.kind === 'row' ? source.element.fields : []
+  const positions = new Map(all.map((field, i) => [field.name, i]))
+  // by position: the name that a message has for a column without one is not what it is called
+  const indices = columns.map((name) => positions.get(name) ?? -1)
+  const fields = columns.map((name, i) => all[indices[i] ?? -1] ?? { name, type: { kind: 'null' as const }, nullable: true })
   const element: RowElement = { kind: 'row', fields }
   const bytes = await openBytes(path, access)
   try {
     if (bytes.stamp !== stamp) throw new SourceError(`${path} changed since it was opened. Open it again.`, path)
-    const parts = await Promise.all(messages.map(([start, end]) => bytes.read(start, end)))
-    return [decode(Buffer.concat([schema, ...parts, END_OF_STREAM]), element, split.rows ?? 0, path)]
+    const parts = await Promise.all([...dictionaries, batch].map(([start, end]) => bytes.read(start, end)))
+    const room: Room = { left: roomBytes }
+    return [decode(Buffer.concat([schema, ...parts, END_OF_STREAM]), { element, rows: split.rows ?? 0, path, indices, room })]
   } finally {
     await bytes.close()
   }
 }
 
-function decode(stream: Uint8Array, element: RowElement, rows: number, path: string): Batch {
+interface Decoding {
+  readonly element: RowElement
+  readonly rows: number
+  readonly path: string
+  readonly indices: readonly number[]
+  readonly room: Room
+}
+
+function decode(stream: Uint8Array, { element, rows, path, indices, room }: Decoding): Batch {
   // Buffers inside must be aligned to 8 bytes, which pieces of a pooled Buffer need not be.
   const aligned = new Uint8Array(stream.length)
   aligned.set(stream)
@@ -253,7 +251,7 @@ function decode(stream: Uint8Array, element: RowElement, rows: number, path: str
     const [batch] = [...RecordBatchReader.from(aligned)]
     if (batch === undefined || batch.numRows !== rows)
       throw new SourceError(`${path} is damaged: a record batch has ${batch?.numRows ?? 0} rows instead of ${rows}.`, path)
-    const read = batchOfRecordBatch(batch, element, path)
+    const read = batchOfRecordBatch(batch, element, path, { room, indices })
     for (const [i, column] of read.columns.entries()) checkColumn(column, rows, { source: path, column: element.fields[i]?.name ?? '' })
     return read
   } catch (error) {
@@ -265,23 +263,5 @@ function decode(stream: Uint8Array, element: RowElement, rows: number, path: str
       })
     }
     throw new SourceError(`${path} is damaged: ${reason}.`, path, { cause: error })
-  }
-}
-
-/** Buffers of an untrusted file may be shorter than the length, and offsets may point anywhere. */
-function checkColumn(column: Column, length: number, place: { readonly source: string; readonly column: string }): void {
-  const damaged = (what: string) => columnError(place, `${what}: the file is damaged.`)
-  if (column.length !== length) throw damaged(`it has ${column.length} values instead of ${length}`)
-  if (column.validity !== undefined && column.validity.length * 8 < length) throw damaged('its null bitmap is too short')
-  const { offsets, values, children } = column
-  if (offsets !== undefined) {
-    if (offsets.length !== length + 1) throw damaged('its offsets are too short')
-    const limit = children?.[0]?.length ?? values?.length ?? 0
-    for (let i = 0; i < length; i++) if ((offsets[i] ?? 0) > (offsets[i + 1] ?? 0)) throw damaged('its offsets go backwards')
-    if ((offsets[0] ?? 0) < 0 || (offsets[length] ?? 0) > limit) throw damaged('its offsets point outside')
-    for (const child of children ?? []) checkColumn(child, child.length, place)
-  } else {
-    if (values !== undefined && values.length < length) throw damaged('its values are too short')
-    for (const child of children ?? []) checkColumn(child, length, place)
   }
 }

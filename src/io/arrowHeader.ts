@@ -3,11 +3,22 @@
  *
  * Headers are FlatBuffers: tables that point at tables by offsets. A decoder follows them without question, so that one
  * changed byte can ask for billions of fields or send it in circles. Here the counts of everything that is decoded
- * are compared with the bytes there are.
+ * are compared with the bytes there are, and texts that are named again and again are counted each time.
  */
 
 /** Types nest a few levels deep; what is deeper goes in circles. */
 const DEEPEST = 64
+/** Fields become objects of a KiB or so, each buffer a small one. */
+const MOST_FIELDS = 250_000
+const MOST_BUFFERS = 1_000_000
+/** The last type that the decoder knows: what comes after (run-end encoded among them) has a number only. */
+const NEWER_TYPES: ReadonlyMap<number, string> = new Map([
+  [22, 'run-end encoded'],
+  [25, 'list view'],
+  [26, 'large list view'],
+])
+const LAST_TYPE = 24
+const TIMESTAMP = 10
 const SCHEMA = 1
 const DICTIONARY_BATCH = 2
 const RECORD_BATCH = 3
@@ -42,6 +53,24 @@ export function footerFault(bytes: Uint8Array): string | undefined {
   })
 }
 
+/** Which fields of a schema have no name, counted in depth-first order. For headers that were found sound. */
+export function namelessFields(bytes: Uint8Array, of: 'message' | 'index'): ReadonlySet<number> {
+  const buffer = new FlatBuffer(bytes)
+  const schema = buffer.table(buffer.root(), of === 'message' ? 2 : 1)
+  const nameless = new Set<number>()
+  let next = 0
+  const visit = (tables: { readonly start: number; readonly count: number } | undefined): void => {
+    for (let i = 0; i < (tables?.count ?? 0); i++) {
+      const field = buffer.follow((tables?.start ?? 0) + 4 * i)
+      if (buffer.table(field, 0) === undefined) nameless.add(next)
+      next++
+      visit(buffer.vector(field, 5, 4))
+    }
+  }
+  if (schema !== undefined) visit(buffer.vector(schema, 1, 4))
+  return nameless
+}
+
 class Fault extends Error {}
 
 function faultOf(bytes: Uint8Array, check: (buffer: FlatBuffer) => void): string | undefined {
@@ -56,22 +85,40 @@ function faultOf(bytes: Uint8Array, check: (buffer: FlatBuffer) => void): string
 }
 
 function checkBatch(buffer: FlatBuffer, batch: number): void {
-  buffer.vector(batch, 1, 16)
-  buffer.vector(batch, 2, 16)
+  const nodes = buffer.vector(batch, 1, 16)?.count ?? 0
+  const buffers = buffer.vector(batch, 2, 16)?.count ?? 0
+  if (nodes > MOST_FIELDS || buffers > MOST_BUFFERS) throw new Fault('a header lists more columns than are read')
   buffer.vector(batch, 4, 8)
 }
 
 function checkSchema(buffer: FlatBuffer, schema: number): void {
   if (buffer.byte(schema, 0) !== 0) throw new Fault('its numbers are big-endian, which is not read')
-  buffer.vector(schema, 2, 4)
-  let left = buffer.length / 8 // a field takes more than that
+  let left = Math.min(MOST_FIELDS, buffer.length / 8) // a field takes more than that
+  // texts that several fields share are few
+  let text = 4 * buffer.length + 2 ** 20
+  const count = (bytes: number): void => {
+    text -= bytes
+    if (text < 0) throw new Fault('its schema names one text again and again')
+  }
+  const pairs = (vector: { readonly start: number; readonly count: number } | undefined): void => {
+    for (let i = 0; i < (vector?.count ?? 0); i++) {
+      const pair = buffer.follow((vector?.start ?? 0) + 4 * i)
+      count(16 + (buffer.vector(pair, 0, 1)?.count ?? 0) + (buffer.vector(pair, 1, 1)?.count ?? 0))
+    }
+  }
+  pairs(buffer.vector(schema, 2, 4))
   const visit = (tables: { readonly start: number; readonly count: number } | undefined, depth: number): void => {
     if (tables === undefined) return
-    if (depth > DEEPEST || (left -= tables.count) < 0) throw new Fault('its schema goes in circles')
+    if (depth > DEEPEST || (left -= tables.count) < 0) throw new Fault('its schema goes in circles, or has too many fields')
     for (let i = 0; i < tables.count; i++) {
       const field = buffer.follow(tables.start + 4 * i)
-      buffer.vector(field, 0, 1)
-      buffer.vector(field, 6, 4)
+      count(buffer.vector(field, 0, 1)?.count ?? 0)
+      const type = buffer.byte(field, 2)
+      if (type === 22 || type > LAST_TYPE)
+        throw new Fault(`a column has the Arrow type ${NEWER_TYPES.get(type) ?? `number ${type}`}, which is not read`)
+      const parameters = buffer.table(field, 3)
+      if (type === TIMESTAMP && parameters !== undefined) count(buffer.vector(parameters, 1, 1)?.count ?? 0)
+      pairs(buffer.vector(field, 6, 4))
       visit(buffer.vector(field, 5, 4), depth + 1)
     }
   }

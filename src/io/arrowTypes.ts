@@ -53,51 +53,130 @@ export function columnError(place: Place, what: string, cause?: unknown): Source
 /** Arrow's TimeUnit enum counts from seconds to nanoseconds. */
 const UNITS: readonly TimeUnit[] = ['s', 'ms', 'us', 'ns']
 
+/** Scales of decimals that leave an f64 of 15 digits finite and not zero. */
+const LARGEST_SCALE = 256
+
 export function columnTypeOfArrow(type: DataType, place: Place): ColumnType {
-  if (DataType.isDictionary(type)) return columnTypeOfArrow(type.dictionary as DataType, place)
+  /** For parameters that a type has in no sound file. */
+  const odd = (what: string) => columnError(place, `${what}, which is not read: the schema is damaged.`)
+  if (DataType.isDictionary(type)) {
+    const { indices } = type
+    if (!DataType.isInt(indices) || !isWidth(indices.bitWidth))
+      throw odd(`its dictionary indices are integers of ${indices?.bitWidth} bits`)
+    return columnTypeOfArrow(type.dictionary as DataType, place)
+  }
   if (DataType.isNull(type)) return { kind: 'null' }
-  if (DataType.isInt(type)) return { kind: `${type.isSigned ? 'i' : 'u'}${type.bitWidth as 8 | 16 | 32 | 64}` }
-  if (DataType.isFloat(type)) return { kind: type.precision === 2 ? 'f64' : 'f32' }
+  if (DataType.isInt(type)) {
+    if (!isWidth(type.bitWidth)) throw odd(`it holds integers of ${type.bitWidth} bits`)
+    return { kind: `${type.isSigned ? 'i' : 'u'}${type.bitWidth}` }
+  }
+  if (DataType.isFloat(type)) {
+    if (![0, 1, 2].includes(type.precision)) throw odd(`it holds floats of precision ${type.precision}`)
+    return { kind: type.precision === 2 ? 'f64' : 'f32' }
+  }
   if (DataType.isBool(type)) return { kind: 'bool' }
   if (DataType.isUtf8(type) || DataType.isLargeUtf8(type) || DataType.isUtf8View(type)) return { kind: 'utf8' }
+  if (DataType.isFixedSizeBinary(type) && !(type.byteWidth >= 0)) throw odd(`it holds values of ${type.byteWidth} bytes`)
   if (DataType.isBinary(type) || DataType.isLargeBinary(type) || DataType.isBinaryView(type) || DataType.isFixedSizeBinary(type)) {
     return { kind: 'binary' }
   }
-  if (DataType.isDecimal(type)) return { kind: 'f64' }
-  if (DataType.isDate(type)) return type.unit === 0 ? { kind: 'date' } : { kind: 'timestamp', unit: 'ms' }
-  if (DataType.isTime(type)) return { kind: 'time', unit: UNITS[type.unit] ?? 's' }
+  if (DataType.isDecimal(type)) {
+    if (![32, 64, 128, 256].includes(type.bitWidth)) throw odd(`it holds decimals of ${type.bitWidth} bits`)
+    if (!(Math.abs(type.scale) <= LARGEST_SCALE)) throw odd(`it holds decimals of scale ${type.scale}`)
+    return { kind: 'f64' }
+  }
+  if (DataType.isDate(type)) {
+    if (type.unit !== 0 && type.unit !== 1) throw odd(`it holds dates of the unit ${type.unit}`)
+    return type.unit === 0 ? { kind: 'date' } : { kind: 'timestamp', unit: 'ms' }
+  }
+  if (DataType.isTime(type)) {
+    const unit = UNITS[type.unit]
+    if (unit === undefined) throw odd(`it holds times of the unit ${type.unit}`)
+    if (type.bitWidth !== (unit === 's' || unit === 'ms' ? 32 : 64)) throw odd(`it holds times in ${unit} of ${type.bitWidth} bits`)
+    return { kind: 'time', unit }
+  }
   if (DataType.isTimestamp(type)) {
-    const unit = UNITS[type.unit] ?? 's'
+    const unit = UNITS[type.unit]
+    if (unit === undefined) throw odd(`it holds timestamps of the unit ${type.unit}`)
     return typeof type.timezone === 'string' && type.timezone !== ''
       ? { kind: 'timestamp', unit, timezone: type.timezone }
       : { kind: 'timestamp', unit }
   }
   if (DataType.isList(type) || DataType.isLargeList(type) || DataType.isFixedSizeList(type) || DataType.isMap(type)) {
-    const child = type.children[0] as ArrowField | undefined
-    if (child === undefined) throw columnError(place, 'the list has no item type.')
+    const child = type.children?.[0] as ArrowField | null | undefined
+    if (child === undefined || child === null) throw columnError(place, 'the list has no item type.')
+    if (DataType.isFixedSizeList(type) && !(type.listSize >= 0)) throw odd(`it holds lists of ${type.listSize} items`)
     if (!DataType.isMap(type)) return { kind: 'list', item: columnTypeOfArrow(child.type, inside(place, '[]')) }
     const names = ['key', 'value'] // the standard names, whatever the file calls them
-    const entries = (child.type as Struct).children.map((field, i) => fieldOfArrow(field, inside(place, `[].${names[i]}`), names[i]))
+    if (!DataType.isStruct(child.type) || child.type.children.length !== names.length)
+      throw odd('it is a map whose entries are no pairs of key and value')
+    const entries = child.type.children.map((field, i) => fieldOfArrow(field, inside(place, `[].${names[i]}`), names[i]))
     return { kind: 'list', item: { kind: 'struct', fields: entries } }
   }
   if (DataType.isStruct(type)) {
-    return { kind: 'struct', fields: type.children.map((field) => fieldOfArrow(field, inside(place, `.${field.name}`))) }
+    const fields = type.children.map((field) => fieldOfArrow(field, inside(place, `.${nameOfField(field)}`)))
+    const twice = nameGivenTwice(fields)
+    if (twice !== undefined) throw columnError(inside(place, `.${twice}`), 'there are two fields of this name.')
+    return { kind: 'struct', fields }
   }
-  throw columnError(place, `values of Arrow type ${String(type)} are not read. Convert the column where the data is made.`)
+  throw columnError(place, `values of Arrow type ${typeName(type)} are not read. Convert the column where the data is made.`)
 }
 
-function fieldOfArrow(field: ArrowField, place: Place, name = field.name): Field {
+function isWidth(bits: number): bits is 8 | 16 | 32 | 64 {
+  return bits === 8 || bits === 16 || bits === 32 || bits === 64
+}
+
+/** The type as Arrow prints it, which fails for types that make no sense. */
+function typeName(type: DataType): string {
+  try {
+    return String(type)
+  } catch {
+    return `number ${type.typeId}`
+  }
+}
+
+/** A field's name: a column without one is called `''`. */
+export function nameOfField(field: ArrowField): string {
+  return (field.name as string | null) ?? ''
+}
+
+/**
+ * The schema, whose fields without a name are called `''`: the decoder calls them "null", as others may be called.
+ * `nameless` counts fields in depth-first order. The schema's own fields are changed.
+ */
+export function namedSchema(schema: Schema, nameless: ReadonlySet<number>): Schema {
+  if (nameless.size === 0) return schema
+  let next = 0
+  const visit = (fields: readonly ArrowField[]): void => {
+    for (const field of fields) {
+      if (nameless.has(next++)) (field as { name: string }).name = ''
+      const type = field.type as DataType
+      visit(((DataType.isDictionary(type) ? type.dictionary : type) as DataType).children ?? [])
+    }
+  }
+  visit(schema.fields)
+  return schema
+}
+
+function nameGivenTwice(fields: readonly Field[]): string | undefined {
+  const names = new Set<string>()
+  for (const { name } of fields) {
+    if (names.has(name)) return name
+    names.add(name)
+  }
+  return undefined
+}
+
+function fieldOfArrow(field: ArrowField, place: Place, name: string = nameOfField(field)): Field {
   return { name, type: columnTypeOfArrow(field.type, place), nullable: field.nullable }
 }
 
 /** The element of rows with an Arrow schema; a SourceError for a type that is not read or a name that comes twice. */
 export function elementOfArrowSchema(schema: Schema, source: string): ElementType & { readonly kind: 'row' } {
-  const names = new Set<string>()
-  for (const { name } of schema.fields) {
-    if (names.has(name)) throw columnError({ source, column: name }, 'there are two columns of this name.')
-    names.add(name)
-  }
-  return { kind: 'row', fields: schema.fields.map((field) => fieldOfArrow(field, { source, column: field.name })) }
+  const fields = schema.fields.map((field) => fieldOfArrow(field, { source, column: nameOfField(field) }))
+  const twice = nameGivenTwice(fields)
+  if (twice !== undefined) throw columnError({ source, column: twice }, 'there are two columns of this name.')
+  return { kind: 'row', fields }
 }
 
 /** The Arrow type of a column; PlanError for `object` and `unknown`, which Arrow has no type for. */

@@ -20,9 +20,9 @@ export function float64OfDecimals(data: Data<Decimal>, place: Place): Float64Arr
   const values = new Float64Array(length)
   for (let i = 0; i < length; i++) {
     if (!data.getValid(i)) continue
-    const low = view.getBigInt64(i * bytes, true)
     if (bytes === 4) values[i] = scaled(BigInt(view.getInt32(i * bytes, true)), scale, place, i)
     else {
+      const low = view.getBigInt64(i * bytes, true)
       let unscaled = bytes === 8 ? low : BigInt.asUintN(64, low)
       for (let word = 1; word < bytes / 8; word++) {
         const part = view.getBigInt64(i * bytes + word * 8, true)
