@@ -19,6 +19,7 @@ import { Executor } from '../src/exec/executor.ts'
 import { createPool } from '../src/exec/workers/pool.ts'
 import { sourceFromRows } from '../src/io/memory.ts'
 import { readSplit } from '../src/io/readSplit.ts'
+import { RowFunctions } from '../src/planner/function/rowFunctions.ts'
 import { optimize } from '../src/planner/optimize.ts'
 import { lower } from '../src/planner/physical/lower.ts'
 import type { SessionEvent } from '../src/runtime.ts'
@@ -45,7 +46,7 @@ const engines = pools.map((pool) => {
     stopped: new AbortController().signal,
     checkOpen: () => undefined,
   }
-  return { store, engine: new SessionEngine({ pool, arena, store, executor, ...rest }, 0) }
+  return { store, engine: new SessionEngine({ pool, arena, store, executor, ...rest }, { seed: 0, functions: new RowFunctions() }) }
 })
 afterAll(async () => {
   for (const pool of pools) await pool.stop()

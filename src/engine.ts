@@ -6,11 +6,12 @@
  *     set()        storage that the array owns from then on -> write
  */
 import type { Batch, Column, TypedArray } from './core/column.ts'
-import type { Engine, Folded, FoldKind, RowLambdaContext, WriteForm } from './core/engine.ts'
+import type { Engine, ExecuteOptions, Folded, FoldKind, RowLambdaContext, WriteForm } from './core/engine.ts'
 import type { UserFunction } from './core/functionIr.ts'
 import type { Key, Selector, Shape } from './core/indexSpace.ts'
 import { joinedSignal } from './core/joinedSignal.ts'
 import type { LogicalPlan } from './core/logicalPlan.ts'
+import type { Moment } from './core/moment.ts'
 import { type ElementType, VALUE_COLUMN } from './core/schema.ts'
 import { assignSlice, type EditContext, setKey, updateKey } from './exec/arrays/edit.ts'
 import { atKey, shapeOfStorage, sliceStorage, toTypedArray } from './exec/arrays/query.ts'
@@ -21,39 +22,44 @@ import { writeArrow } from './io/writeArrow.ts'
 import { writeCsv } from './io/writeCsv.ts'
 import { writeParquet } from './io/writeParquet.ts'
 import { explainPlan } from './planner/explain.ts'
-import { lowerFunction, returnedElement } from './planner/function/userFunction.ts'
+import type { RowFunctions } from './planner/function/rowFunctions.ts'
+import { returnedElement } from './planner/function/userFunction.ts'
 import { optimize } from './planner/optimize.ts'
 import type { Runtime } from './runtime.ts'
-
-interface RunOptions {
-  readonly signal?: AbortSignal
-}
 
 export class SessionEngine implements Engine {
   readonly seed: number
   readonly #runtime: Runtime
 
-  constructor(runtime: Runtime, seed: number) {
+  readonly #functions: RowFunctions
+
+  constructor(runtime: Runtime, { seed, functions }: { readonly seed: number; readonly functions: RowFunctions }) {
     this.#runtime = runtime
+    this.#functions = functions
     this.seed = seed
   }
 
   lowerRowLambda(f: (...args: never[]) => unknown, context: RowLambdaContext): UserFunction {
-    return lowerFunction(f, { kind: 'row', ...context }).fn
+    return this.#functions.lower(f, context)
   }
 
   returnedElement(f: UserFunction, context: RowLambdaContext): ElementType {
     return returnedElement(f, { kind: 'row', ...context })
   }
 
-  async execute(plan: LogicalPlan, options: RunOptions = {}): Promise<readonly Batch[]> {
-    const { store, executor } = this.#open()
-    return await store.use(plan, async (resolved) => ordinary(await executor.execute(optimize(resolved).plan, options)))
+  moment(plan: LogicalPlan): Moment {
+    return this.#runtime.store.moment(plan)
   }
 
-  async *stream(plan: LogicalPlan, options: RunOptions = {}): AsyncGenerator<Batch, void, undefined> {
+  async execute(plan: LogicalPlan, options: ExecuteOptions = {}): Promise<readonly Batch[]> {
     const { store, executor } = this.#open()
-    const { resolved, leave } = await store.enter(plan)
+    return await store.use(plan, async (resolved) => ordinary(await executor.execute(optimize(resolved).plan, options)), options.moment)
+  }
+
+  async *stream(plan: LogicalPlan, options: ExecuteOptions = {}): AsyncGenerator<Batch, void, undefined> {
+    const { store, executor } = this.#open()
+    const moment = options.moment ?? store.moment(plan)
+    const { resolved, leave } = await store.enter(plan, moment)
     try {
       const optimized = optimize(resolved).plan
       if (executor.streams(optimized)) {
@@ -64,12 +70,12 @@ export class SessionEngine implements Engine {
       leave()
     }
     // the consumer may write between two batches what the plan reads: it must not have to wait for itself
-    yield* await this.execute(plan, options)
+    yield* await this.execute(plan, { ...options, moment })
   }
 
-  async fold(plan: LogicalPlan, kind: FoldKind): Promise<Folded | undefined> {
+  async fold(plan: LogicalPlan, kind: FoldKind, moment?: Moment): Promise<Folded | undefined> {
     const { store, executor } = this.#open()
-    return await store.use(plan, async (resolved) => await executor.fold(optimize(resolved).plan, kind))
+    return await store.use(plan, async (resolved) => await executor.fold(optimize(resolved).plan, kind), moment)
   }
 
   explain(plan: LogicalPlan, options: { readonly verbose: boolean; readonly format: 'text' | 'json' }): string {
@@ -141,13 +147,14 @@ export class SessionEngine implements Engine {
     plan: LogicalPlan,
     path: string,
     form: WriteForm,
-    options: RunOptions = {},
+    options: ExecuteOptions = {},
   ): Promise<{ readonly rows: number; readonly bytes: number }> {
     const { stopped } = this.#open()
     const signal = options.signal === undefined ? stopped : joinedSignal([options.signal, stopped])
     // what the rows are is in the file's header: it must be known before the first of them is written
-    const known = plan.element.kind === 'unknown' ? await this.execute(plan, { signal }) : undefined
-    const request = { batches: known ?? this.stream(plan, { signal }), element: known?.[0]?.element ?? plan.element, path, signal }
+    const moment = this.#open().store.moment(plan)
+    const known = plan.element.kind === 'unknown' ? await this.execute(plan, { signal, moment }) : undefined
+    const request = { batches: known ?? this.stream(plan, { signal, moment }), element: known?.[0]?.element ?? plan.element, path, signal }
     switch (form.kind) {
       case 'parquet': {
         const { kind: _, ...options } = form

@@ -35,6 +35,7 @@ import type { ReadOptions } from './io/reading.ts'
 import { readSplit } from './io/readSplit.ts'
 import { openText } from './io/text.ts'
 import { type Loop, LoopHandle, type RunOptions } from './loop.ts'
+import { RowFunctions } from './planner/function/rowFunctions.ts'
 import { optimize } from './planner/optimize.ts'
 import { lower } from './planner/physical/lower.ts'
 import { retyped } from './planner/retype.ts'
@@ -100,8 +101,10 @@ export class Session implements AsyncDisposable {
       },
     })
     const executor = new Executor({ pool, arena, readSplit, lower, onEvent: (event) => events.next(event), stopped: this.#stopped.signal })
+    const functions = new RowFunctions()
     const store = new ArrayStore({
       arena,
+      moment: () => functions.moment(),
       execute: async (plan) => await executor.execute(optimize(plan).plan),
       table: async (plan) => await executor.table(optimize(plan).plan),
       retype: retyped,
@@ -120,7 +123,7 @@ export class Session implements AsyncDisposable {
       stopped: this.#stopped.signal,
       checkOpen: () => this.#checkOpen(),
     }
-    this.#engine = new SessionEngine(this.#runtime, seed)
+    this.#engine = new SessionEngine(this.#runtime, { seed, functions })
     this.workers = workers
     this.events = events.asObservable()
     this.#hideProgress = progressBar(this.events, { mode: options.progress ?? 'auto' })

@@ -3,11 +3,12 @@
  */
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { lowerFunction } from '../../src/planner/function/userFunction.ts'
+import { portableOf } from '../../src/planner/function/portable.ts'
+import { unitOf } from '../../src/planner/function/unit.ts'
 import { lawRuns } from '../lawRuns.ts'
 import { type AnyFunction, closureOf, outcome } from './closures.ts'
 import { functionSource } from './functionSource.ts'
-import { CONTEXT, row } from './lawContext.ts'
+import { row } from './lawContext.ts'
 
 test('a printed function does what the function does', () => {
   let printed = 0
@@ -17,8 +18,9 @@ test('a printed function does what the function does', () => {
       const f = closureOf(source)
       fc.pre(f !== undefined)
       if (f === undefined) return
-      const { portable } = lowerFunction(f as never, CONTEXT).fn
-      if (portable === undefined) {
+      const unit = unitOf(f as never)
+      const portable = typeof unit === 'string' ? undefined : portableOf(unit)
+      if (portable === undefined || !('source' in portable)) {
         refused++
         return
       }

@@ -19,6 +19,7 @@ import { type Grouped, groupedOf } from './grouped.ts'
 import { groupingOf } from './groupPlan.ts'
 import type { Key, Selector, Shape } from './indexSpace.ts'
 import type { LogicalPlan } from './logicalPlan.ts'
+import type { Moment } from './moment.ts'
 import { checkOptionNames } from './optionNames.ts'
 import { callAt, KeyReader, valuesOf } from './reading.ts'
 import type { DType, ElementType } from './schema.ts'
@@ -308,10 +309,11 @@ export class DistArray<T, K extends Key = readonly [number]> implements AsyncIte
   /** How many elements there are. */
   async count(): Promise<number> {
     const plan = countPlan(this.#plan)
-    const folded = await this.#engine.fold(plan, 'count')
+    const moment = this.#engine.moment(plan)
+    const folded = await this.#engine.fold(plan, 'count', moment)
     if (folded !== undefined) return folded.count
     let count = 0
-    for await (const batch of this.#engine.stream(plan)) count += batch.length
+    for await (const batch of this.#engine.stream(plan, { moment })) count += batch.length
     return count
   }
 
@@ -490,32 +492,34 @@ export class DistArray<T, K extends Key = readonly [number]> implements AsyncIte
     }
   }
 
-  async #numberBatches(method: string, visit: (batch: Batch) => void): Promise<void> {
+  async #numberBatches(method: string, moment: Moment, visit: (batch: Batch) => void): Promise<void> {
     requireNumbers(method, this.#plan.element)
-    for await (const batch of this.#engine.stream(this.#plan)) {
+    for await (const batch of this.#engine.stream(this.#plan, { moment })) {
       requireNumbers(method, batch.element)
       visit(batch)
     }
   }
 
   async #summed(method: string): Promise<{ readonly total: number | bigint; readonly count: number }> {
-    const folded = await this.#folded(method, 'sum')
+    const moment = this.#engine.moment(this.#plan)
+    const folded = await this.#folded(method, 'sum', moment)
     if (folded?.value !== undefined) return { total: checkedSum(folded.value), count: folded.count }
     const sum = new NumberSum()
-    await this.#numberBatches(method, (batch) => batch.columns[0] !== undefined && sum.addColumn(batch.columns[0]))
+    await this.#numberBatches(method, moment, (batch) => batch.columns[0] !== undefined && sum.addColumn(batch.columns[0]))
     return { total: sum.finish(), count: sum.count }
   }
 
-  async #folded(method: string, kind: FoldKind): Promise<Folded | undefined> {
+  async #folded(method: string, kind: FoldKind, moment: Moment): Promise<Folded | undefined> {
     requireNumbers(method, this.#plan.element)
-    return await this.#engine.fold(this.#plan, kind)
+    return await this.#engine.fold(this.#plan, kind, moment)
   }
 
   async #extreme(which: 'min' | 'max'): Promise<number | undefined> {
-    const folded = await this.#folded(which, which)
+    const moment = this.#engine.moment(this.#plan)
+    const folded = await this.#folded(which, which, moment)
     if (folded !== undefined) return folded.value as number | undefined // i64 elements are bigints
     let result: number | bigint | undefined
-    await this.#numberBatches(which, (batch) => {
+    await this.#numberBatches(which, moment, (batch) => {
       if (batch.columns[0] !== undefined) result = extremeOf(batch.columns[0], which, result)
     })
     return result as number | undefined // i64 elements are bigints

@@ -6,6 +6,7 @@ import type { Batch, TypedArray } from './column.ts'
 import type { UserFunction } from './functionIr.ts'
 import type { Key, Selector, Shape } from './indexSpace.ts'
 import type { LogicalPlan } from './logicalPlan.ts'
+import type { Moment } from './moment.ts'
 import type { ElementType } from './schema.ts'
 
 /** What a row lambda's arguments are. */
@@ -26,6 +27,11 @@ export interface Folded {
   readonly count: number
 }
 
+export interface ExecuteOptions {
+  readonly signal?: AbortSignal
+  readonly moment?: Moment
+}
+
 /** What a plan is made with. */
 export interface Lowering {
   readonly seed: number
@@ -36,12 +42,14 @@ export interface Lowering {
 }
 
 export interface Engine extends Lowering {
+  /** Reads what the plan's functions capture: for an action that asks several of the following, which else read it themselves at the call. */
+  moment(plan: LogicalPlan): Moment
   /** Runs the plan; batches come in element order. */
-  execute(plan: LogicalPlan, options?: { readonly signal?: AbortSignal }): Promise<readonly Batch[]>
+  execute(plan: LogicalPlan, options?: ExecuteOptions): Promise<readonly Batch[]>
   /** The same, one partition after another as they are asked for. */
-  stream(plan: LogicalPlan, options?: { readonly signal?: AbortSignal }): AsyncIterable<Batch>
+  stream(plan: LogicalPlan, options?: ExecuteOptions): AsyncIterable<Batch>
   /** A reduction of the plan's numbers (`count`: of its elements) in one pass over columns; undefined where batches are needed. */
-  fold(plan: LogicalPlan, kind: FoldKind): Promise<Folded | undefined>
+  fold(plan: LogicalPlan, kind: FoldKind, moment?: Moment): Promise<Folded | undefined>
   explain(plan: LogicalPlan, options: { readonly verbose: boolean; readonly format: 'text' | 'json' }): string
   /** Columns of a plan whose element is not known before it runs: runs it once. */
   shape(plan: LogicalPlan): Promise<readonly number[]>

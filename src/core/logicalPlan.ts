@@ -216,3 +216,73 @@ export function columnsOf(plan: LogicalPlan): readonly Field[] {
       return []
   }
 }
+
+/** The same node with its functions replaced; the node itself when none changed. */
+export function withFunctions(plan: LogicalPlan, now: (f: UserFunction) => UserFunction): LogicalPlan {
+  switch (plan.kind) {
+    case 'Map':
+    case 'Filter':
+    case 'WithColumns':
+    case 'FlatMap':
+    case 'MapPartitions': {
+      const f = now(plan.f)
+      return f === plan.f ? plan : { ...plan, f }
+    }
+    case 'Index': {
+      const f = now(plan.f)
+      const combine = plan.combine === undefined ? undefined : now(plan.combine)
+      if (f === plan.f && combine === plan.combine) return plan
+      return { ...plan, f, ...(combine === undefined ? {} : { combine }) }
+    }
+    case 'GroupBy': {
+      const by = plan.by.kind === 'axis' ? plan.by : ({ kind: 'function', f: now(plan.by.f) } as const)
+      const how = howWithFunctions(plan.how, now)
+      const isSame = how === plan.how && (plan.by.kind === 'axis' || (by.kind === 'function' && by.f === plan.by.f))
+      return isSame ? plan : { ...plan, by, how }
+    }
+    case 'Join': {
+      if (plan.on.kind !== 'functions') return plan
+      const [left, right] = [now(plan.on.left), now(plan.on.right)]
+      return left === plan.on.left && right === plan.on.right ? plan : { ...plan, on: { kind: 'functions', left, right } }
+    }
+    case 'Sort': {
+      const by = now(plan.by)
+      return by === plan.by ? plan : { ...plan, by }
+    }
+    case 'Repartition': {
+      const by = plan.by === undefined ? undefined : now(plan.by)
+      return by === undefined || by === plan.by ? plan : { ...plan, by }
+    }
+    case 'Scan':
+    case 'Array':
+    case 'Stored':
+    case 'Project':
+    case 'Cast':
+    case 'Distinct':
+    case 'Union':
+    case 'Sample':
+    case 'Limit':
+    case 'ShuffleKeys':
+    case 'Materialize':
+    case 'IndexBuild':
+    case 'IndexLookup':
+      return plan
+  }
+}
+
+function howWithFunctions(how: GroupHow, now: (f: UserFunction) => UserFunction): GroupHow {
+  switch (how.kind) {
+    case 'agg': {
+      const aggregates = how.aggregates.map((call): AggregateCall => {
+        const of = call.of === undefined ? undefined : now(call.of)
+        return of === undefined || of === call.of ? call : { ...call, of }
+      })
+      return aggregates.every((call, i) => call === how.aggregates[i]) ? how : { ...how, aggregates }
+    }
+    case 'reduce':
+    case 'map': {
+      const f = now(how.f)
+      return f === how.f ? how : { ...how, f }
+    }
+  }
+}

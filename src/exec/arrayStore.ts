@@ -12,8 +12,10 @@
 import type { Batch } from '../core/column.ts'
 import { isKnown, keysText, sameElement } from '../core/elements.ts'
 import { Bug, PlanError, TaskError } from '../core/errors.ts'
-import { inputsOf, type LogicalPlan, withInputs } from '../core/logicalPlan.ts'
+import { inputsOf, type LogicalPlan, withFunctions, withInputs } from '../core/logicalPlan.ts'
+import { type Moment, SAME_FUNCTIONS } from '../core/moment.ts'
 import { elementOfStorage, type Storage } from '../core/storage.ts'
+import { functionsOf } from '../core/tree.ts'
 import { Cell } from './arrays/cell.ts'
 import { storageFromBatches } from './arrays/fromBatches.ts'
 import { makeArray } from './arrays/makeArray.ts'
@@ -30,6 +32,8 @@ export interface ArrayStoreOptions {
   readonly table?: (plan: LogicalPlan) => Promise<Batch | undefined>
   /** A node over inputs that are known better than they were when it was made; as it was unless given. */
   readonly retype?: (plan: LogicalPlan, inputs: readonly LogicalPlan[]) => LogicalPlan
+  /** A reading of what functions capture; where there is none, they stay what they were when the plan was made. */
+  readonly moment?: () => Moment
 }
 
 /** One array of a loop or a query. */
@@ -53,6 +57,7 @@ export class ArrayStore {
   private readonly execute: ArrayStoreOptions['execute']
   private readonly table: ArrayStoreOptions['table']
   private readonly retype: NonNullable<ArrayStoreOptions['retype']>
+  private readonly moments: () => Moment
   private readonly cells = new WeakMap<LogicalPlan, Cell>()
   private lastId = 0
   /** What runs hold on to: neither it nor the storage below it is garbage. */
@@ -63,6 +68,25 @@ export class ArrayStore {
     this.execute = options.execute
     this.table = options.table
     this.retype = options.retype ?? withInputs
+    this.moments = options.moment ?? (() => SAME_FUNCTIONS)
+  }
+
+  /**
+   * What the functions of plans capture now, as far as the plans are still to be computed. Taken at the call of an action;
+   * what is done by one call is done by one moment.
+   */
+  moment(...plans: readonly LogicalPlan[]): Moment {
+    const moment = this.moments()
+    const seen = new Set<LogicalPlan>()
+    const walk = (node: LogicalPlan): void => {
+      const cell = this.cells.get(node)
+      if (seen.has(node) || (cell?.owned === true && cell.storage !== undefined)) return
+      seen.add(node)
+      for (const f of functionsOf(node)) moment.now(f)
+      for (const input of inputsOf(node)) walk(input)
+    }
+    for (const plan of plans) walk(plan)
+    return moment
   }
 
   /** A number for the array that is the same as long as the node lives: two names with one identity are one array. */
@@ -75,16 +99,16 @@ export class ArrayStore {
     return this.cellOf(node).label
   }
 
-  /** Changes with every write to the array or to anything it is computed from; a key for caches. */
+  /** Changes with every write to the array or to anything it is computed from, and with what functions on the way capture; a key for caches. */
   version(node: LogicalPlan): string {
     const cell = this.cellOf(node)
-    return cell.owned ? `${cell.id}:${cell.version}` : this.basisOf(node)
+    return cell.owned ? `${cell.id}:${cell.version}` : this.basisOf(node, this.moment(node))
   }
 
   stats(node: LogicalPlan): StoreStats {
     const cell = this.cellOf(node)
     return {
-      storage: this.hasStorage(node) ? (cell.owned ? 'owned' : 'kept') : 'none',
+      storage: this.hasStorage(node, this.moment(node)) ? (cell.owned ? 'owned' : 'kept') : 'none',
       built: cell.built,
       queries: cell.queries,
       version: cell.version,
@@ -101,15 +125,18 @@ export class ArrayStore {
 
   /** The plan with a `Stored` leaf in place of every node that has storage by now, to look at: writers are not kept away. */
   asStored(plan: LogicalPlan): LogicalPlan {
-    return this.replaced(
-      plan,
-      this.frontier([plan]).filter((node) => this.stored(node) !== undefined),
-    )
+    const moment = this.moment(plan)
+    const storages = new Map<LogicalPlan, Storage>()
+    for (const node of this.frontier([plan], moment)) {
+      const storage = this.stored(node, moment)
+      if (storage !== undefined) storages.set(node, storage)
+    }
+    return this.replaced(plan, storages, moment)
   }
 
   /** Runs something over the resolved plan; meanwhile its arrays are neither written nor freed. */
-  async use<T>(plan: LogicalPlan, run: (resolved: LogicalPlan) => Promise<T> | T): Promise<T> {
-    const { resolved, leave } = await this.enter(plan)
+  async use<T>(plan: LogicalPlan, run: (resolved: LogicalPlan) => Promise<T> | T, moment: Moment = this.moment(plan)): Promise<T> {
+    const { resolved, leave } = await this.enter(plan, moment)
     try {
       return await run(resolved)
     } finally {
@@ -118,10 +145,13 @@ export class ArrayStore {
   }
 
   /** The same in two steps: `leave` must be called when the arrays are not needed any more. Writers wait until then. */
-  async enter(plan: LogicalPlan): Promise<{ readonly resolved: LogicalPlan; readonly leave: () => void }> {
-    const unlock = await this.lock((locks) => this.askBelow(plan, locks))
+  async enter(
+    plan: LogicalPlan,
+    moment: Moment = this.moment(plan),
+  ): Promise<{ readonly resolved: LogicalPlan; readonly leave: () => void }> {
+    const unlock = await this.lock((locks) => this.askBelow(plan, locks, moment))
     try {
-      const resolved = await this.resolved(plan, [plan])
+      const resolved = await this.resolved(plan, [plan], moment)
       this.inUse.add(resolved)
       const leave = (): void => {
         this.inUse.delete(resolved)
@@ -147,12 +177,13 @@ export class ArrayStore {
   ): Promise<T> {
     if (node.kind === 'Stored') return await query(node.storage, node.name)
     const cell = this.cellOf(node)
-    if (options.keep === false && !cell.owned && !this.hasStorage(node)) {
-      const unlock = await this.lock((locks) => this.askBelow(node, locks))
+    const moment = this.moment(node)
+    if (options.keep === false && !cell.owned && !this.hasStorage(node, moment)) {
+      const unlock = await this.lock((locks) => this.askBelow(node, locks, moment))
       const use = { node }
       this.inUse.add(use)
       try {
-        const storage = await this.materialized(node)
+        const storage = await this.materialized(node, moment)
         try {
           return await query(storage, cell.label)
         } finally {
@@ -212,13 +243,14 @@ export class ArrayStore {
     for (const { node, mode } of accesses) {
       if (node.kind === 'Stored' && mode === 'write') throw new Bug(`${node.name} is storage, not an array that can be written.`)
     }
+    const moment = this.moment(...accesses.map(({ node }) => node))
     const unlock = await this.lock((locks) => {
-      for (const { node, mode } of accesses) this.ask(node, mode, locks)
+      for (const { node, mode } of accesses) this.ask(node, mode, locks, moment)
     })
     this.inUse.add(accesses)
     try {
       const storages: Storage[] = []
-      for (const { node } of accesses) storages.push(this.stored(node, options.allowGone) ?? (await this.compute(node, options.allowGone)))
+      for (const { node } of accesses) storages.push(await this.compute(node, moment, options.allowGone))
       const written = accesses.filter(({ mode }) => mode === 'write').map(({ node }) => this.cellOf(node))
       const lazy = written.filter((cell) => !cell.owned)
       for (const cell of written) cell.owned = true
@@ -299,30 +331,30 @@ export class ArrayStore {
   }
 
   /** The topmost nodes with storage, or that are to have some: the leaves of the resolved plan. */
-  private frontier(tops: readonly LogicalPlan[]): LogicalPlan[] {
+  private frontier(tops: readonly LogicalPlan[], moment: Moment): LogicalPlan[] {
     const found = new Set<LogicalPlan>()
     const walk = (node: LogicalPlan): void => {
       if (node.kind === 'Stored') return
-      if (this.isLeaf(node)) found.add(node)
+      if (this.isLeaf(node, moment)) found.add(node)
       else for (const input of inputsOf(node)) walk(input)
     }
     for (const top of tops) walk(top)
     return [...found]
   }
 
-  private isLeaf(node: LogicalPlan): boolean {
-    return node.kind === 'Array' || node.kind === 'Materialize' || this.cells.get(node)?.owned === true || this.hasStorage(node)
+  private isLeaf(node: LogicalPlan, moment: Moment): boolean {
+    return node.kind === 'Array' || node.kind === 'Materialize' || this.cells.get(node)?.owned === true || this.hasStorage(node, moment)
   }
 
-  /** The plan with the storage that the leaves have now. */
-  private replaced(plan: LogicalPlan, nodes: readonly LogicalPlan[]): LogicalPlan {
+  /** The plan with storage for leaves, and functions as they are at the moment. */
+  private replaced(plan: LogicalPlan, storages: ReadonlyMap<LogicalPlan, Storage>, moment: Moment): LogicalPlan {
     const done = new Map<LogicalPlan, LogicalPlan>()
-    const leaves = new Set(nodes)
     const walk = (node: LogicalPlan): LogicalPlan => {
       let other = done.get(node)
       if (other === undefined) {
-        const storage = leaves.has(node) ? this.cellOf(node).storage : undefined
-        other = storage === undefined ? this.over(node, inputsOf(node).map(walk)) : this.storedLeaf(node, storage)
+        const storage = storages.get(node)
+        other =
+          storage === undefined ? this.over(withFunctions(node, moment.now), inputsOf(node).map(walk)) : this.storedLeaf(node, storage)
         done.set(node, other)
       }
       return other
@@ -349,50 +381,56 @@ export class ArrayStore {
     return { kind: 'Stored', element, keys, name: this.cellOf(node).label, storage }
   }
 
-  /** The versions of the arrays that a lazy node is computed from. */
-  private basisOf(node: LogicalPlan): string {
+  /** The versions of the arrays that a lazy node is computed from, and the names of the functions on the way. */
+  private basisOf(node: LogicalPlan, moment: Moment): string {
     const parts = new Set<string>()
+    const through = (one: LogicalPlan): void => {
+      for (const f of functionsOf(one)) parts.add(moment.nameOf(f))
+      for (const input of inputsOf(one)) walk(input)
+    }
     const walk = (one: LogicalPlan): void => {
       if (one.kind === 'Array' || one.kind === 'Materialize' || this.cells.get(one)?.owned === true) {
         const cell = this.cellOf(one)
         parts.add(`${cell.id}:${cell.version}`)
-      } else for (const input of inputsOf(one)) walk(input)
+      } else through(one)
     }
-    for (const input of inputsOf(node)) walk(input)
+    through(node)
     return [...parts].sort().join(' ')
   }
 
   /** Whether there is storage that holds what the node holds now. */
-  private hasStorage(node: LogicalPlan): boolean {
+  private hasStorage(node: LogicalPlan, moment: Moment): boolean {
     if (node.kind === 'Stored') return true
     const cell = this.cells.get(node)
-    return cell?.storage !== undefined && (cell.owned || cell.basis === this.basisOf(node))
+    return cell?.storage !== undefined && (cell.owned || cell.basis === this.basisOf(node, moment))
   }
 
   /** The storage that holds what a node holds now; undefined where there is none yet, or any more, unless it may be gone. */
-  private stored(node: LogicalPlan, allowGone = false): Storage | undefined {
+  private stored(node: LogicalPlan, moment: Moment, allowGone = false): Storage | undefined {
     if (node.kind === 'Stored') return node.storage
     const { gone, storage } = this.cellOf(node)
-    return (gone === undefined || allowGone) && storage !== undefined && this.hasStorage(node) ? storage : undefined
+    return (gone === undefined || allowGone) && storage !== undefined && this.hasStorage(node, moment) ? storage : undefined
   }
 
   /** The storage of a node that is locked; concurrent readers share one computation. */
-  private async compute(node: LogicalPlan, allowGone = false): Promise<Storage> {
-    const stored = this.stored(node, allowGone)
+  private async compute(node: LogicalPlan, moment: Moment, allowGone = false): Promise<Storage> {
+    const stored = this.stored(node, moment, allowGone)
     if (stored !== undefined) return stored
     const cell = this.cellOf(node)
     if (cell.gone !== undefined && !(allowGone && cell.storage !== undefined)) throw cell.gone()
-    cell.computing ??= this.computeAnew(node, cell)
+    const basis = cell.owned ? '' : this.basisOf(node, moment)
+    if (cell.computing?.basis !== basis) cell.computing = { basis, storage: this.computeAnew(node, cell, moment) }
+    const { computing } = cell
     try {
-      return await cell.computing
+      return await computing.storage
     } finally {
-      cell.computing = undefined
+      if (cell.computing === computing) cell.computing = undefined
     }
   }
 
-  private async computeAnew(node: LogicalPlan, cell: Cell): Promise<Storage> {
-    const basis = this.basisOf(node)
-    const storage = await this.materialized(node)
+  private async computeAnew(node: LogicalPlan, cell: Cell, moment: Moment): Promise<Storage> {
+    const basis = this.basisOf(node, moment)
+    const storage = await this.materialized(node, moment)
     // readers of the old storage, if there are others, leave it to the garbage collector
     if (cell.storage !== undefined && cell.lock.holders === 1) freeStorage(cell.storage)
     cell.storage = storage
@@ -402,11 +440,11 @@ export class ArrayStore {
   }
 
   /** New storage of what a node holds now. What it is computed from is locked. */
-  private async materialized(node: LogicalPlan): Promise<Storage> {
+  private async materialized(node: LogicalPlan, moment: Moment): Promise<Storage> {
     if (node.kind === 'Array') return makeArray(node, this.arena)
     const source = node.kind === 'Materialize' ? node.input : node
     const form = { name: this.cellOf(node).label, keys: node.keys, element: node.element, ...storageAskedFor(source) }
-    const resolved = await this.resolved(source, node.kind === 'Materialize' ? [source] : inputsOf(node))
+    const resolved = await this.resolved(source, node.kind === 'Materialize' ? [source] : inputsOf(node), moment)
     // an array's storage as it is, but not the same: the copy is written independently
     if (resolved.kind === 'Stored') return copyStorage(resolved.storage, this.arena, form.name)
     const table = node.keys.kind === 'rowNumber' ? await this.table?.(resolved) : undefined
@@ -422,27 +460,27 @@ export class ArrayStore {
   }
 
   /** The plan with the storage of all nodes below `tops` that have or own some. They are locked. */
-  private async resolved(plan: LogicalPlan, tops: readonly LogicalPlan[]): Promise<LogicalPlan> {
-    const nodes = this.frontier(tops)
-    for (const node of nodes) await this.compute(node)
-    return this.replaced(plan, nodes)
+  private async resolved(plan: LogicalPlan, tops: readonly LogicalPlan[], moment: Moment): Promise<LogicalPlan> {
+    const storages = new Map<LogicalPlan, Storage>()
+    for (const node of this.frontier(tops, moment)) storages.set(node, await this.compute(node, moment))
+    return this.replaced(plan, storages, moment)
   }
 
   /** The locks for using an array: its own, and while it has no storage those of what it is computed from. */
-  private ask(node: LogicalPlan, mode: LockMode, locks: Map<Cell, LockMode>): void {
+  private ask(node: LogicalPlan, mode: LockMode, locks: Map<Cell, LockMode>, moment: Moment): void {
     if (node.kind === 'Stored') return
     const cell = this.cellOf(node)
     if (locks.get(cell) !== 'write') locks.set(cell, mode)
-    if (!this.hasStorage(node)) for (const input of inputsOf(node)) this.askBelow(input, locks)
+    if (!this.hasStorage(node, moment)) for (const input of inputsOf(node)) this.askBelow(input, locks, moment)
   }
 
   /** The locks for running a plan. */
-  private askBelow(plan: LogicalPlan, locks: Map<Cell, LockMode>): void {
+  private askBelow(plan: LogicalPlan, locks: Map<Cell, LockMode>, moment: Moment): void {
     const seen = new Set<LogicalPlan>()
     const walk = (node: LogicalPlan): void => {
       if (seen.has(node)) return
       seen.add(node)
-      if (this.isLeaf(node)) this.ask(node, 'read', locks)
+      if (this.isLeaf(node, moment)) this.ask(node, 'read', locks, moment)
       else for (const input of inputsOf(node)) walk(input)
     }
     walk(plan)

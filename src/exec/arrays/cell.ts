@@ -12,7 +12,8 @@ export class Cell {
   storage: Storage | undefined
   /** For kept storage: the versions of the arrays below that it was computed from. */
   basis = ''
-  computing: Promise<Storage> | undefined
+  /** Under way, of what `basis` says. */
+  computing: { readonly basis: string; readonly storage: Promise<Storage> } | undefined
   version = 0
   written = false
   /** Set when what the array held is gone: reading throws this. */

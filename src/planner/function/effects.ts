@@ -9,7 +9,7 @@
 import type { AnyNode, CallExpression, Expression, Identifier, NewExpression, Pattern, SpreadElement, Super } from 'acorn'
 import type { Refusal } from '../../core/span.ts'
 import { childNodes, type FunctionNode, isFunctionNode } from './ast.ts'
-import { isFlat } from './cloneable.ts'
+import { isFlat } from './flat.ts'
 import { refusalOf } from './refusals.ts'
 import type { Binding } from './scope.ts'
 import { hasTraps } from './traps.ts'
@@ -35,16 +35,25 @@ const READING_GLOBALS: ReadonlySet<string> = new Set(
   ),
 )
 
-/** The first effect on what the function captures, or undefined when there is none. Functions it calls are looked into. */
-export function captureEffect(unit: Unit): Refusal | undefined {
-  return new Effects().of(unit)
+/**
+ * The first effect on what the function captures, or undefined when there is none. All functions that it names are looked
+ * into, whatever it does with them: one that is handed on may be called by whoever has it.
+ */
+export function captureEffect(unit: Unit, units: Map<unknown, Unit>): Refusal | undefined {
+  return new Effects(units).of(unit)
 }
 
 class Effects {
   readonly #tainted = new Map<Binding, Exclude<Reach, undefined>>()
+  /** Units that were made already, by their functions. */
+  readonly #made: Map<unknown, Unit>
   readonly #units = new Map<unknown, Unit>()
   #grown = false
   #found: Refusal | undefined
+
+  constructor(made: Map<unknown, Unit>) {
+    this.#made = made
+  }
 
   /** Walks all functions that can be reached until no more names are found to hold captured objects. */
   of(root: Unit): Refusal | undefined {
@@ -63,8 +72,9 @@ class Effects {
   #unitFor(f: AnyFunction): Unit | undefined {
     const known = this.#units.get(f)
     if (known !== undefined) return known
-    const unit = unitOf(f)
+    const unit = this.#made.get(f) ?? unitOf(f)
     if (typeof unit === 'string') return undefined
+    this.#made.set(f, unit)
     this.#units.set(f, unit)
     this.#grown = true
     return unit
@@ -216,6 +226,11 @@ class Effects {
       case 'TaggedTemplateExpression':
         for (const one of node.quasi.expressions) this.#given(unit, one, undefined)
         break
+      case 'Identifier': {
+        const named = unit.isFree(node) ? unit.freeOf(node) : undefined
+        if (named?.kind === 'captured' && typeof named.value === 'function') this.#unitFor(named.value as AnyFunction) // callable, and only its text is looked at
+        break
+      }
       default:
         break
     }
@@ -281,6 +296,7 @@ class Effects {
     argument: Expression | SpreadElement,
     to: { readonly unit: Unit; readonly node: FunctionNode; readonly position: number | undefined } | undefined,
   ): void {
+    if (to === undefined && isGlobalObject(unit, argument)) this.#refuse(unit, argument, 'changes-global', unit.spanOf(argument).text)
     const reach = this.#reach(unit, argument)
     if (reach === undefined) return
     const param = to?.position === undefined ? undefined : (to.node.params[to.position] ?? to.node.params.at(-1))
@@ -333,6 +349,23 @@ function globalName(unit: Unit, callee: AnyNode & { type: 'MemberExpression' }):
   const { object, property } = callee
   if (object.type !== 'Identifier' || property.type !== 'Identifier' || callee.computed) return undefined
   return unit.isFree(object) && unit.freeOf(object).kind === 'global' ? `${object.name}.${property.name}` : undefined
+}
+
+/** `Math`, `Array.prototype`: an object that the whole thread shares. */
+function isGlobalObject(unit: Unit, node: AnyNode): boolean {
+  if (node.type === 'MemberExpression') {
+    return (
+      node.property.type === 'Identifier' &&
+      node.property.name === 'prototype' &&
+      node.object.type === 'Identifier' &&
+      isGlobal(unit, node.object)
+    )
+  }
+  return node.type === 'Identifier' && isGlobal(unit, node) && typeof Reflect.get(globalThis, node.name) === 'object'
+}
+
+function isGlobal(unit: Unit, node: Identifier): boolean {
+  return unit.isFree(node) && unit.freeOf(node).kind === 'global'
 }
 
 function capturesObjects(unit: Unit): boolean {

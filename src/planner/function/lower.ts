@@ -38,6 +38,8 @@ export interface Lowered {
   readonly missing: readonly Missing[]
   readonly captured: ReadonlyMap<string, unknown>
   readonly typeOf: TypeOf
+  /** The function, and those of the user's that it calls. */
+  readonly units: ReadonlyMap<unknown, Unit>
 }
 
 export function lowerUnit(unit: Unit, context: LowerContext): Lowered {
@@ -83,9 +85,10 @@ function lowerOnce(
   }
   if (l.isTooLarge) l.refuseWith(refusalOf('too-large', span))
   const name = unit.f.name === '' ? (context.kind === 'row' ? context.method : 'body') : unit.f.name
-  const { refusals, missing, captured } = l
+  const { refusals, missing, captured, units } = l
+  units.set(unit.f, unit)
   const ir = refusals.length === 0 ? { ir: { name, span, body, ...usedParts(body, l) } } : {}
-  return { lowered: { ...ir, refusals, missing, captured, typeOf }, noNumbers }
+  return { lowered: { ...ir, refusals, missing, captured, typeOf, units }, noNumbers }
 }
 
 /** A return without a value at the very end says nothing. */

@@ -159,6 +159,18 @@ function globalMember(l: Lowering, object: Value & { kind: 'global' }, name: str
   const full = object.name === 'globalThis' ? name : `${object.name}.${name}`
   if ((typeof object.value !== 'object' && typeof object.value !== 'function') || object.value === null) return l.refuseCall(full, node)
   if (hasTraps(object.value)) return l.refuse('captured-proxy', node, full)
-  const value = (object.value as Readonly<Record<string, unknown>>)[name] // any object can be asked for any name
-  return globalValue(l, full, value, node)
+  const property = propertyOf(object.value, name)
+  if (property === undefined) return l.refuse('captured-object', node, object.name)
+  return globalValue(l, full, property.value, node)
+}
+
+/** What an object has under a name, itself or from its prototypes; undefined behind a getter, which is not called, and in a Proxy. */
+function propertyOf(object: object, name: string): { readonly value: unknown } | undefined {
+  for (let at: unknown = object; typeof at === 'object' || typeof at === 'function'; at = Object.getPrototypeOf(at)) {
+    if (at === null) break
+    if (hasTraps(at)) return undefined
+    const own = Object.getOwnPropertyDescriptor(at, name)
+    if (own !== undefined) return 'value' in own ? { value: own.value } : undefined
+  }
+  return { value: undefined }
 }

@@ -208,8 +208,8 @@ function memberOf(value: unknown, objectName: string, name: string): { readonly 
 }
 
 function isModule(value: object, name: string): boolean {
-  if (Reflect.get(value, Symbol.toStringTag) === 'Module') return true
-  if ('__esModule' in value && value.__esModule === true) return true
+  if (!hasTraps(value) && Object.getOwnPropertyDescriptor(value, Symbol.toStringTag)?.value === 'Module') return true
+  if (!hasTraps(value) && Object.getOwnPropertyDescriptor(value, '__esModule')?.value === true) return true
   return IMPORTED.test(name)
 }
 

@@ -14,18 +14,19 @@ import type { AnyNode, Identifier } from 'acorn'
 import type { PortableFunction } from '../../core/functionIr.ts'
 import type { Refusal } from '../../core/span.ts'
 import { childNodes, isFunctionNode } from './ast.ts'
-import { isCloneable } from './cloneable.ts'
+import { copyLoss, functionLoss, type Loss } from './copyLoss.ts'
 import { captureEffect } from './effects.ts'
+import { SHARED_GLOBALS } from './platform.ts'
 import { printNode } from './print.ts'
 import { refusalOf } from './refusals.ts'
 import { type AnyFunction, type Unit, unitOf } from './unit.ts'
 
-/** The printed function, or why it cannot leave its thread. */
-export function portableOf(root: Unit): PortableFunction | Refusal {
-  const writer = new Writer()
+/** The printed function, or why it cannot leave its thread. `units` has functions that were looked into, and gets the others. */
+export function portableOf(root: Unit, units: Map<unknown, Unit> = new Map()): PortableFunction | Refusal {
+  const writer = new Writer(units)
   const name = writer.write(root)
   if (typeof name !== 'string') return name
-  const effect = captureEffect(root)
+  const effect = captureEffect(root, units)
   if (effect !== undefined) return effect
   return { source: `"use strict";\n${writer.lines.join('\n')}\nreturn ${name}`, captures: writer.captures }
 }
@@ -36,6 +37,11 @@ class Writer {
   readonly #names = new Map<unknown, string>()
   readonly #written = new Set<unknown>()
   readonly #keys = new Map<unknown, string>()
+  readonly #units: Map<unknown, Unit>
+
+  constructor(units: Map<unknown, Unit>) {
+    this.#units = units
+  }
 
   /** Prints a function after those it needs, and returns its name. */
   write(unit: Unit): string | Refusal {
@@ -51,7 +57,7 @@ class Writer {
       done.add(node.name)
       const free = unit.freeOf(node)
       if (free.kind === 'global') {
-        if (!SHARED_GLOBALS.has(free.name)) return refusalOf('changes-global', unit.spanOf(node), free.name)
+        if (!SHARED_GLOBALS.has(free.name) || free.name === 'Function') return refusalOf('changes-global', unit.spanOf(node), free.name)
         continue
       }
       if (free.kind === 'absent') {
@@ -64,7 +70,10 @@ class Writer {
       args.push(arg)
     }
     this.#written.add(unit.f)
-    this.lines.push(`const ${name} = ((${params.join(', ')}) => (${printNode(unit.node)}))(${args.join(', ')});`)
+    const made = `((${params.join(', ')}) => (${printNode(unit.node)}))(${args.join(', ')})`
+    this.lines.push(
+      `const ${name} = Object.defineProperty(${made}, 'name', { value: ${JSON.stringify(unit.f.name)}, configurable: true });`,
+    )
     return name
   }
 
@@ -73,7 +82,8 @@ class Writer {
     if (typeof value === 'function') return this.#function(unit, node, value as AnyFunction) // callable, and only its text is looked at
     const known = this.#keys.get(value)
     if (known !== undefined) return known
-    if (!isCloneable(value)) return refusalOf('cannot-be-sent', unit.spanOf(node), node.name)
+    const loss = copyLoss(value)
+    if (loss !== undefined) return lossOf(loss, unit, node)
     let key = node.name
     for (let n = 1; key in this.captures || key === '__proto__'; n++) key = `${node.name}$${n}`
     this.captures[key] = value
@@ -83,19 +93,51 @@ class Writer {
   }
 
   #function(unit: Unit, node: Identifier, f: AnyFunction): string | Refusal {
-    const known = this.#names.get(f)
-    if (known !== undefined) return this.#written.has(f) ? known : `(...args) => ${known}(...args)`
     const native = PLATFORM_FUNCTIONS.get(f)
     if (native !== undefined) return native
-    const inner = unitOf(f)
-    return typeof inner === 'string' ? refusalOf('cannot-be-sent', unit.spanOf(node), node.name) : this.write(inner)
+    const loss = functionLoss(f)
+    if (loss !== undefined) return lossOf(loss, unit, node)
+    const known = this.#names.get(f)
+    if (known !== undefined && this.#written.has(f)) return known
+    // an arrow can be called, and nothing else
+    if (known !== undefined) return isOnlyCalled(unit, node.name) ? `(...args) => ${known}(...args)` : lossOf(WHOLE, unit, node)
+    const inner = this.#units.get(f) ?? unitOf(f)
+    if (typeof inner === 'string') return lossOf(WHOLE, unit, node)
+    if (inner.f !== f && usesThis(inner.node)) return refusalOf('this', unit.spanOf(node))
+    this.#units.set(f, inner)
+    return this.write(inner)
   }
+}
+
+const WHOLE: Loss = { kind: 'whole' }
+
+function lossOf(loss: Loss, unit: Unit, node: Identifier): Refusal {
+  return loss.kind === 'whole'
+    ? refusalOf('cannot-be-sent', unit.spanOf(node), node.name)
+    : refusalOf('copy-loses', unit.spanOf(node), node.name, loss.what)
+}
+
+/** Whether a function that is no arrow uses its `this`, which binding it may have set. */
+export function usesThis(node: AnyNode): boolean {
+  return node.type !== 'ArrowFunctionExpression' && findUnportable(node, true) !== undefined
+}
+
+/** Whether a free name stands nowhere but where it is called. */
+function isOnlyCalled(unit: Unit, name: string): boolean {
+  const visit = (node: AnyNode): boolean => {
+    const isCall = node.type === 'CallExpression' && node.callee.type === 'Identifier' && node.callee.name === name
+    if (node.type === 'Identifier' && node.name === name && unit.isFree(node)) return false
+    return childNodes(node).every((child) => (isCall && child === node.callee) || visit(child))
+  }
+  return visit(unit.node)
 }
 
 /** Syntax that means something else, or nothing, outside its place. */
 function unportableSyntax(unit: Unit): Refusal | undefined {
-  const found = findUnportable(unit.node, unit.node.type === 'ArrowFunctionExpression')
-  return found === undefined ? undefined : refusalOf('this', unit.spanOf(found))
+  const found = findUnportable(unit.node, unit.node.type === 'ArrowFunctionExpression' || hasOtherThis(unit.f))
+  if (found !== undefined) return refusalOf('this', unit.spanOf(found))
+  const told = findTelling(unit, unit.node)
+  return told === undefined ? undefined : refusalOf('tells-copy', unit.spanOf(told.node), told.name)
 }
 
 function findUnportable(node: AnyNode, isArrow: boolean): AnyNode | undefined {
@@ -109,6 +151,37 @@ function findUnportable(node: AnyNode, isArrow: boolean): AnyNode | undefined {
   return undefined
 }
 
+/** Whether `this` of a function that is called by its name is not undefined: one without strict mode has its caller's properties. */
+function hasOtherThis(f: AnyFunction): boolean {
+  return Object.hasOwn(f, 'caller') && Object.hasOwn(f, 'prototype')
+}
+
+/** Questions whose answers a copy changes: how an object was made, and where the code stands. */
+const TELLING =
+  /^(isFrozen|isSealed|isExtensible|getOwnPropertyDescriptors?|stack|captureStackTrace|caller|callee|lastMatch|lastParen|leftContext|rightContext|\$[1-9_&`'+])$/
+const CALLS: ReadonlySet<string> = new Set(['call', 'apply', 'bind'])
+
+function findTelling(unit: Unit, node: AnyNode): { readonly node: AnyNode; readonly name: string } | undefined {
+  if (node.type === 'MemberExpression') {
+    const { object, property } = node
+    const name =
+      property.type === 'Identifier' && !node.computed ? property.name : property.type === 'Literal' ? String(property.value) : ''
+    if (TELLING.test(name) || (isCapturedFunction(unit, object) && !CALLS.has(name)))
+      return { node, name: name === '' ? 'a property' : name }
+  }
+  for (const child of childNodes(node)) {
+    const found = findTelling(unit, child)
+    if (found !== undefined) return found
+  }
+  return undefined
+}
+
+function isCapturedFunction(unit: Unit, node: AnyNode): boolean {
+  if (node.type !== 'Identifier' || !unit.isFree(node)) return false
+  const free = unit.freeOf(node)
+  return free.kind === 'captured' && typeof free.value === 'function' && !PLATFORM_FUNCTIONS.has(free.value)
+}
+
 function freeNames(unit: Unit): Identifier[] {
   const found: Identifier[] = []
   const visit = (node: AnyNode): void => {
@@ -119,15 +192,13 @@ function freeNames(unit: Unit): Identifier[] {
   return found
 }
 
-/** Globals that every thread of Node has, with the same meaning. */
-const SHARED_GLOBALS: ReadonlySet<string> = new Set(
-  'AggregateError Array ArrayBuffer BigInt BigInt64Array BigUint64Array Boolean Buffer DataView Date Error EvalError Float32Array Float64Array Function Infinity Int16Array Int32Array Int8Array Intl JSON Map Math NaN Number Object Promise Proxy RangeError ReferenceError Reflect RegExp Set SharedArrayBuffer String Symbol SyntaxError TextDecoder TextEncoder TypeError URIError URL URLSearchParams Uint16Array Uint32Array Uint8Array Uint8ClampedArray WeakMap WeakRef WeakSet atob btoa console decodeURI decodeURIComponent encodeURI encodeURIComponent escape isFinite isNaN parseFloat parseInt performance structuredClone undefined unescape'.split(
-    ' ',
-  ),
-)
-
 /** Functions of the platform by identity, as they are written. */
 const PLATFORM_FUNCTIONS: ReadonlyMap<unknown, string> = platformFunctions()
+
+/** How a function of the platform is written; undefined for any other value. */
+export function platformName(f: unknown): string | undefined {
+  return PLATFORM_FUNCTIONS.get(f)
+}
 
 /** Whether a function belongs to the platform: it captures nothing, and is the same in every thread. */
 export function isPlatformFunction(f: AnyFunction): boolean {
@@ -139,7 +210,7 @@ function platformFunctions(): ReadonlyMap<unknown, string> {
   for (const name of SHARED_GLOBALS) {
     const value = Reflect.get(globalThis, name) as unknown
     if (typeof value === 'function') found.set(value, name)
-    if ((typeof value !== 'object' && typeof value !== 'function') || value === null || name === 'console') continue
+    if ((typeof value !== 'object' && typeof value !== 'function') || value === null) continue
     for (const [inner, own] of Object.entries(Object.getOwnPropertyDescriptors(value))) {
       if (typeof own.value === 'function' && /^\w+$/.test(inner) && inner !== 'constructor') found.set(own.value, `${name}.${inner}`)
     }

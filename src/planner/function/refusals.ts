@@ -179,6 +179,18 @@ const REASONS = {
     message: 'The captured value {name} cannot be sent to another thread.',
     cure: 'Capture numbers, strings, arrays and plain objects, or compute it inside.',
   },
+  'copy-loses': {
+    message: 'A copy of the captured {name} in another thread would not have {what}.',
+    cure: 'Capture numbers, strings, arrays and plain objects, or compute it inside.',
+  },
+  'tells-copy': {
+    message: 'It asks for {name}, which a copy in another thread answers in its own way.',
+    cure: 'Compute it before the call and capture the result.',
+  },
+  'changed-platform': {
+    message: 'The program has changed {name}, which other threads and compiled functions do not share.',
+    cure: 'Change it before distarray is imported, or pass a function of your own.',
+  },
   'may-change-captured': { message: 'It may change the captured object {name}.', cure: 'Return a new value, or copy the object first.' },
   'changes-global': {
     message: 'It changes or needs the global {name}, which other threads do not share.',
@@ -190,8 +202,8 @@ const REASONS = {
 
 export type Reason = keyof typeof REASONS
 
-export function refusalOf(code: Reason, span: Span | undefined, name = ''): Refusal {
+export function refusalOf(code: Reason, span: Span | undefined, name = '', what = ''): Refusal {
   const { message, cure } = REASONS[code]
-  const fill = (text: string): string => text.replaceAll('{name}', name)
+  const fill = (text: string): string => text.replaceAll('{name}', name).replaceAll('{what}', what)
   return { code, message: fill(message), cure: fill(cure), ...(span === undefined ? {} : { span }) }
 }

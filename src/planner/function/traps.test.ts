@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
-import { isCloneable, isFlat } from './cloneable.ts'
+import { copyLoss } from './copyLoss.ts'
+import { isFlat } from './flat.ts'
 import { hasTraps } from './traps.ts'
 import { lowerFunction } from './userFunction.ts'
 
@@ -25,7 +26,7 @@ test('a Proxy is known, behind an object that inherits from one as well, and no 
 test('what reaches a Proxy is neither copied to another thread nor taken for plain data', () => {
   const proxy = alarmed({ rate: 1 })
   for (const value of [proxy, { inner: proxy }, [proxy], new Map([[1, proxy]]), new Set([proxy]), Object.create(proxy)]) {
-    expect(isCloneable(value)).toBe(false)
+    expect(copyLoss(value)).toEqual({ kind: 'whole' })
     expect(isFlat(value)).toBe(false)
   }
 })

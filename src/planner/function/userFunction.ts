@@ -11,7 +11,8 @@ import { placeText, type Refusal, type Span } from '../../core/span.ts'
 import type { LowerContext } from './context.ts'
 import { lowerUnit } from './lower.ts'
 import type { Missing } from './lowering.ts'
-import { portableOf } from './portable.ts'
+import { changedReason, type Named, NOTHING_NAMED, namedBy } from './platformUse.ts'
+import { portableOf, usesThis } from './portable.ts'
 import { textOfUnit } from './print.ts'
 import { refusalOf } from './refusals.ts'
 import { elementReturnedBy } from './returned.ts'
@@ -24,6 +25,9 @@ export interface LoweredFunction {
   /** Captured handles (DistArray, accumulator, …) by the name the IR uses. */
   readonly captured: ReadonlyMap<string, unknown>
   readonly isAsync: boolean
+  /** The function, and those of the user's that it may call, as far as they were looked into. */
+  readonly units: ReadonlyMap<unknown, Unit>
+  readonly named: Named
 }
 
 /**
@@ -32,7 +36,8 @@ export interface LoweredFunction {
  */
 export function lowerFunction(f: AnyFunction, context: LowerContext): LoweredFunction {
   const unit = unitOf(f)
-  if (typeof unit === 'string') return { fn: withoutSource(f, unit), captured: new Map(), isAsync: false }
+  if (typeof unit === 'string')
+    return { fn: withoutSource(f, unit), captured: new Map(), isAsync: false, units: new Map(), named: NOTHING_NAMED }
   const isAsync = isAsyncUnit(unit)
   const span = wholeSpan(unit)
   if (isAsync && context.kind === 'row') {
@@ -44,16 +49,29 @@ export function lowerFunction(f: AnyFunction, context: LowerContext): LoweredFun
   const lowered = lowerUnit(unit, context)
   const [missing] = lowered.missing
   if (missing !== undefined) throw missingColumn(missing, context)
-  const portable = portableOf(unit)
+  const { captured } = lowered
+  const units = new Map(lowered.units)
+  const common = { original: f, text: textOfUnit(unit), span }
+  if (context.kind === 'row' && lowered.ir !== undefined && lowered.ir.uses.length === 0) {
+    const named = namedBy(units.values())
+    const changed = changedReason(named, context.inputs, span)
+    const fn: UserFunction =
+      changed === undefined
+        ? { ...common, ir: lowered.ir, refusals: lowered.refusals }
+        : { ...common, refusals: [changed], unportable: changed }
+    return { fn, captured, isAsync, units, named }
+  }
+  const printed = f !== unit.f && usesThis(unit.node) ? refusalOf('this', span) : portableOf(unit, units)
+  const named = namedBy(units.values())
+  const inputs = context.kind === 'row' ? context.inputs : []
+  const portable = ('source' in printed ? changedReason(named, inputs, span) : undefined) ?? printed
   const fn: UserFunction = {
-    original: f,
-    text: textOfUnit(unit),
-    span,
+    ...common,
     ...(lowered.ir === undefined ? {} : { ir: lowered.ir }),
     refusals: lowered.refusals,
     ...('source' in portable ? { portable } : { unportable: portable }),
   }
-  return { fn, captured: lowered.captured, isAsync }
+  return { fn, captured, isAsync, units, named }
 }
 
 /** The element type of what a function returns; unknown where only running it can tell. */

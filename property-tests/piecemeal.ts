@@ -1,0 +1,59 @@
+/**
+ * Engines that run tables of a few rows as if they were large: in pieces of some rows each, on workers where there are
+ * several.
+ */
+import { Subject } from 'rxjs'
+import type { LogicalPlan } from '../src/core/logicalPlan.ts'
+import { fieldsOf } from '../src/core/schema.ts'
+import { SessionEngine } from '../src/engine.ts'
+import { ArrayStore } from '../src/exec/arrayStore.ts'
+import { Executor } from '../src/exec/executor.ts'
+import { createPool } from '../src/exec/workers/pool.ts'
+import { sourceFromRows } from '../src/io/memory.ts'
+import { readSplit } from '../src/io/readSplit.ts'
+import { RowFunctions } from '../src/planner/function/rowFunctions.ts'
+import { optimize } from '../src/planner/optimize.ts'
+import { lower } from '../src/planner/physical/lower.ts'
+import { retyped } from '../src/planner/retype.ts'
+import type { SessionEvent } from '../src/runtime.ts'
+import { HANDLERS } from '../src/taskHandlers.ts'
+import { lawArena } from './lawArena.ts'
+
+const ROWS_IN_A_PIECE = 4
+
+/** One engine for each number of workers, over one arena. */
+export function piecemealEngines(sizes: readonly number[]): { readonly engines: readonly SessionEngine[]; stop(): Promise<void> } {
+  const arena = lawArena(2 ** 27)
+  const handlers = { url: new URL('../src/taskHandlers.ts', import.meta.url).href, table: HANDLERS }
+  const pools = sizes.map((workers) => createPool({ workers, arena, handlers }))
+  const engines = pools.map((pool) => {
+    const executor = new Executor({ pool, arena, readSplit, lower, smallRows: 0, partitionRows: ROWS_IN_A_PIECE })
+    const functions = new RowFunctions()
+    const store = new ArrayStore({
+      arena,
+      moment: () => functions.moment(),
+      execute: async (plan) => await executor.execute(optimize(plan).plan),
+      retype: retyped,
+      table: async (plan) => await executor.table(optimize(plan).plan),
+    })
+    const rest = {
+      events: new Subject<SessionEvent>(),
+      checkRaces: undefined,
+      worthThreadsMs: undefined,
+      stopped: new AbortController().signal,
+      checkOpen: () => undefined,
+    }
+    return new SessionEngine({ pool, arena, store, executor, ...rest }, { seed: 0, functions })
+  })
+  const stop = async (): Promise<void> => {
+    for (const pool of pools) await pool.stop()
+  }
+  return { engines, stop }
+}
+
+/** A scan of rows in memory. */
+export function tableOfRows(rows: readonly object[]): LogicalPlan {
+  const source = sourceFromRows(rows as readonly Record<string, unknown>[])
+  const columns = fieldsOf(source.element).map(({ name }) => name)
+  return { kind: 'Scan', source, columns, element: source.element, keys: { kind: 'rowNumber' } }
+}

@@ -1,0 +1,248 @@
+/**
+ * Row functions that run as JavaScript mean what plain JavaScript over plain arrays means: helpers that count and number,
+ * however they are called, properties of functions, expressions with state, a platform that the program has changed. The
+ * same elements, and the same left in the program's variables, in pieces of few rows, on one worker and on several.
+ *
+ * A captured variable has the value that it has when an action is called, whether the function was compiled, copied, or
+ * neither; what becomes of it afterwards is of no matter to what was compiled or copied.
+ */
+import fc from 'fast-check'
+import { afterAll, expect, test } from 'vitest'
+import { DistArray } from '../src/core/distArray.ts'
+import { announcedRun } from './lawRuns.ts'
+import { piecemealEngines, tableOfRows } from './piecemeal.ts'
+
+const LAW = announcedRun('rowFunctions.prop.ts')
+const { engines, stop } = piecemealEngines([1, 2, 3])
+afterAll(stop)
+
+interface Row {
+  readonly a: number
+  readonly s: string
+  readonly d: Date
+}
+const ROWS: readonly Row[] = Array.from({ length: 17 }, (_, i) => ({
+  a: (i * 7) % 5,
+  s: 'vvxv'.slice(0, 1 + (i % 4)),
+  d: new Date(1.6e12 + i * 4e7),
+}))
+const source = tableOfRows(ROWS)
+const tables = engines.map((engine) => new DistArray<Row>(engine, source))
+const which = fc.nat(tables.length - 1)
+
+/** Variables of the program around the function; `look` gives what became of them. */
+const STATE = `
+  let c = 0, last = -1; const seen = [], ids = new Map(), tally = { n: 0, deep: { n: 0 } }, k = 3
+  const global = /v/g, sticky = /v/y, plain = /v+/, late = /v/g; late.lastIndex = 1
+  function fee(v) { return v * fee.rate } fee.rate = 0.5
+  function Point(x) { this.x = x } Point.prototype.twice = function () { return this.x * 2 }
+  class Counter { #n = 0; next() { return ++this.#n } static #all = 0; static get drawn() { return Counter.#all++ } }
+  const counter = new Counter(), bound = Counter.prototype.next.bind(counter)
+  const hidden = Object.defineProperty({ a: 1 }, 'rate', { value: 3 }), behind = { get rate() { return ++c } }
+  const list = Object.assign([1, 2], { rate: 4 }), when = Object.assign(new Date(5e8), { rate: 5 }), map = Object.assign(new Map([['x', 1]]), { rate: 6 })
+  const typed = Object.assign(Float64Array.of(1, 2), { rate: 7 }), marked = { [Symbol.for('rate')]: 8, a: 2 }, frozen = Object.freeze({ a: 1 })
+  const generated = (function* () { for (let i = 0; ; i++) yield i })(), proxied = new Proxy({ k: 1 }, { has: () => true, get: () => 9 })
+  const tools = { k: 2, times(v) { return v * this.k }, plus: (v) => v + k }, roll = Math.random, day = new Date(3e8)
+  const look = () => JSON.stringify([c, last, seen, [...ids], tally, global.lastIndex, sticky.lastIndex, late.lastIndex, counter.next()])`
+
+/** Helpers of one argument: those that leave something behind, and those that do not. */
+const HELPERS = [
+  '(v) => c++',
+  '(v) => { seen.push(v); return seen.length }',
+  '(v) => { if (!ids.has(v)) ids.set(v, ids.size); return ids.get(v) }',
+  '(v) => { last = v; return c }',
+  '(v) => ++tally.deep.n + tally.n++',
+  'function (v) { return last += v }',
+  '(v) => last',
+  '(v) => counter.next()',
+  '(v) => generated.next().value',
+  '(v) => bound()',
+  '(v) => global.test("vv") ? 1 : 0',
+  '(v) => v * k',
+  '(v) => fee(v)',
+  '(v) => new Point(v).twice()',
+  '(v) => (v > 1 ? last : (last = v))',
+  '(v, inner = () => c++) => inner() + v',
+  '(v) => { Object.assign(tally, { n: v }); return v }',
+  '(v) => { for (last of [v, 2]); return 1 }',
+  '(v) => { [last] = [v]; return c }',
+  '(v) => { const t = tally; t.n += v; return t.n }',
+  '(v) => tools.times(v) + tools.plus(v)',
+]
+
+/** Ways to call the helper \`h\` with the number \`x\`. */
+const CALLS = [
+  'h(x)',
+  '[x].map(h)[0]',
+  '[x].map((v) => h(v))[0]',
+  'h.call(null, x)',
+  'h.apply(null, [x])',
+  'h`${x}`',
+  '(x > 2 ? h : g)(x)',
+  '(x > 2 && h || g)(x)',
+  '({ h }).h(x)',
+  '((f = h) => f(x))()',
+  '((f) => f(x))(h)',
+  'Reflect.apply(h, null, [x])',
+  'Array.from([x], h)[0]',
+  '[x, x].reduce((s, v) => s + Number(h(v)), 0)',
+  '[x].forEach(h)',
+  "'x'.replace('x', () => h(x))",
+  "JSON.parse('[1]', (key, v) => (key === '0' ? h(x) : v))[0]",
+  'h.bind(null, x)()',
+  '(() => { const other = h; return other(x) })()',
+  '(0, h)(x)',
+  'h?.(x)',
+  '[h, g][x % 2](x)',
+  'Object.entries({ x }).map(([, v]) => h(v))[0]',
+  '[g(x)].concat([x].filter(h)).length',
+]
+
+/** Expressions over the row alone, and over what is captured. */
+const VALUES = [
+  'x',
+  'global.test(r.s) ? 1 : 0',
+  'sticky.test(r.s) ? 1 : 0',
+  'late.exec(r.s)?.index ?? -1',
+  'plain.exec(r.s).index',
+  '(r.s.match(/v/g) ?? []).length',
+  'r.s.replace(/v/g, (m) => m + x)',
+  '[fee.rate].map((v) => v * x)[0]',
+  'fee(x) + [x].length',
+  'new Point(x).twice()',
+  '[hidden.rate][0]',
+  'behind.rate',
+  '[list.rate].at(0) + list[x % 2]',
+  '[when.rate].at(0)',
+  '[map.rate].at(0)',
+  '[typed.rate].at(0)',
+  "[marked[Symbol.for('rate')]].at(0)",
+  'Object.isFrozen(frozen)',
+  "('q' in proxied) ? [proxied.k][0] : 0",
+  'Counter.drawn',
+  'counter.next()',
+  'bound()',
+  '[r.d.getHours(), r.d.getDay()].join()',
+  'new Date(r.d.getFullYear(), x).getTime()',
+  'String(r.d).length',
+  '[day.getTime()].at(0)',
+  'Math.random()',
+  '[roll()].length',
+  'Date.now()',
+  'Math.cbrt(x)',
+  '[Math.cbrt(x)][0]',
+  "r.s.padStart(6, '-')",
+  "[r.s].map((s) => s.padStart(6, '-'))[0]",
+  'r.s[["repeat"][0]](2)',
+  '[x, 1].lastOne?.() ?? -1',
+  '[...r.s].join("-")',
+  'h.name + h.length',
+  'typeof this',
+]
+
+/** What the program changes of the platform, each with a state of its own. */
+const CHANGES: Readonly<Record<string, () => () => void>> = {
+  nothing: () => () => undefined,
+  random: () => {
+    let seed = 7
+    return replaced(Math, 'random', () => (seed = (seed * 16807) % 2147483647) / 2147483647)
+  },
+  clock: () => {
+    let time = 1e12
+    return replaced(Date, 'now', () => time++)
+  },
+  mathematics: () => replaced(Math, 'cbrt', (v: number) => v + 0.5),
+  texts: () => replaced(String.prototype, 'padStart', () => 'padded'),
+  repeating: () => replaced(String.prototype, 'repeat', () => 'again'),
+  polyfill: () => replaced(Array.prototype, 'lastOne', last),
+}
+
+function last(this: readonly unknown[]): unknown {
+  return this[this.length - 1]
+}
+
+function replaced(object: object, name: string, by: unknown): () => void {
+  const own = Object.getOwnPropertyDescriptor(object, name)
+  Object.defineProperty(object, name, { value: by, configurable: true, writable: true, enumerable: false })
+  return () => {
+    if (own === undefined) Reflect.deleteProperty(object, name)
+    else Object.defineProperty(object, name, own)
+  }
+}
+
+interface Program {
+  readonly f: (r: Row) => unknown
+  readonly look: () => string
+}
+
+function programOf(helper: string, value: string): Program {
+  return new Function(`${STATE}
+  const g = (v) => v + 1, h = ${helper}
+  const f = (r) => { const x = r.a; return ${value} }
+  return { f, look }`)() as Program // the text is that of a program
+}
+
+const value = fc.oneof(
+  fc.constantFrom(...VALUES),
+  { arbitrary: fc.constantFrom(...CALLS), weight: 2 },
+  fc.tuple(fc.constantFrom(...CALLS), fc.constantFrom(...VALUES)).map(([call, other]) => `[${call}, ${other}].join()`),
+  fc.tuple(fc.constantFrom(...CALLS), fc.constantFrom(...CALLS)).map(([one, other]) => `String(${one}) + (${other})`),
+)
+
+/** What can be asked of the function, of arrays and of tables. */
+const METHODS = {
+  map: [(rows: readonly Row[], f: Program['f']) => rows.map(f), (t: DistArray<Row>, f: Program['f']) => t.map(f).collect()],
+  filter: [
+    (rows: readonly Row[], f: Program['f']) => rows.filter(f),
+    (t: DistArray<Row>, f: Program['f']) => t.filter(f as (r: Row) => boolean).collect(),
+  ],
+  flatMap: [
+    (rows: readonly Row[], f: Program['f']) => rows.flatMap((r) => [String(f(r))]),
+    (t: DistArray<Row>, f: Program['f']) =>
+      t
+        .map(f)
+        .map((v) => String(v))
+        .collect(),
+  ],
+} as const
+type Method = keyof typeof METHODS
+
+function plainly(value: unknown): unknown {
+  return value === undefined ? null : value
+}
+
+/** What a run gives, or the kind of error it ends with. */
+async function outcome(run: () => unknown): Promise<unknown> {
+  try {
+    return ((await run()) as unknown[]).map(plainly)
+  } catch (error) {
+    const thrown = error instanceof Error && error.cause instanceof Error ? error.cause : error
+    return { threw: thrown instanceof Error ? thrown.constructor.name : thrown }
+  }
+}
+
+test('a row function has the values and the effects that it has over a plain array', async () => {
+  const made = fc.record({
+    which,
+    helper: fc.constantFrom(...HELPERS),
+    value,
+    change: fc.oneof({ arbitrary: fc.constant('nothing'), weight: 3 }, fc.constantFrom(...Object.keys(CHANGES))),
+    method: fc.constantFrom(...(Object.keys(METHODS) as Method[])),
+  })
+  await fc.assert(
+    fc.asyncProperty(made, async ({ which, helper, value, change, method }) => {
+      const [plain, ours] = METHODS[method]
+      const here = programOf(helper, value)
+      const there = programOf(helper, value)
+      const changed = CHANGES[change] as () => () => void // one of its keys
+      fc.pre(change !== 'nothing' || !/Math.random|Date.now|roll/.test(value)) // answers differ from run to run
+      let undo = changed()
+      const expected = await outcome(() => plain(ROWS, here.f)).finally(() => undo())
+      undo = changed()
+      const got = await outcome(() => ours(tables[which] as DistArray<Row>, there.f)).finally(() => undo())
+      expect(got).toEqual(expected)
+      if (Array.isArray(got)) expect(there.look()).toBe(here.look())
+    }),
+    LAW,
+  )
+})

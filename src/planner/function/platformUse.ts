@@ -1,0 +1,89 @@
+/**
+ * Whether a function may notice what the program has changed of the platform: it names what was changed, or computes
+ * names, or what was changed is called without being named, as `toString` by a template and `next` by a loop.
+ */
+import type { AnyNode } from 'acorn'
+import { type ColumnType, type ElementType, fieldsOf } from '../../core/schema.ts'
+import type { Refusal, Span } from '../../core/span.ts'
+import { hasChangedTimeZone } from '../../core/timeZone.ts'
+import { childNodes } from './ast.ts'
+import { type Changed, changedPlatform } from './platform.ts'
+import { platformName } from './portable.ts'
+import { refusalOf } from './refusals.ts'
+import type { Unit } from './unit.ts'
+
+/** What a function's text names. */
+export interface Named {
+  readonly names: ReadonlySet<string>
+  /** Whether it reads properties by names that it computes. */
+  readonly computes: boolean
+}
+
+/** What the language itself calls by name; symbols are all of that kind. */
+const UNNAMED: ReadonlySet<string> = new Set('toString valueOf constructor next return exec join flags'.split(' '))
+/** What is called because of another name. */
+const BEHIND: Readonly<Record<string, readonly string[]>> = { toJSON: ['JSON'], set: ['Map'], add: ['Set'] }
+
+const LOCAL_TIME = /^(Date|Intl|toString|(get|set|to)(Full|Local|Time|Date|Year|Month|Day|Hours|Minutes|Seconds|Milli)\w*)$/
+
+/** What the names of functions are, of all of them together. */
+export function namedBy(units: Iterable<Unit>): Named {
+  const names = new Set<string>()
+  let computes = false
+  const visit = (node: AnyNode): void => {
+    if (node.type === 'Identifier') names.add(node.name)
+    else if (node.type === 'Literal' && typeof node.value === 'string') names.add(node.value)
+    else if (node.type === 'MemberExpression' && node.computed && node.property.type !== 'Literal') computes = true
+    for (const child of childNodes(node)) visit(child)
+  }
+  for (const unit of units) {
+    visit(unit.source.node)
+    // `const roll = Math.random`
+    for (const node of unit.names.free) {
+      const free = unit.freeOf(node)
+      if (free.kind === 'captured') for (const part of platformName(free.value)?.split('.') ?? []) names.add(part)
+    }
+  }
+  return { names, computes }
+}
+
+export const NOTHING_NAMED: Named = { names: new Set(), computes: false }
+
+/** The change that a function with these names may notice; undefined where there is none. */
+function noticedChange({ names, computes }: Named, changed: Changed): string | undefined {
+  for (const [name, called] of changed) {
+    if (computes || typeof name === 'symbol' || names.has(name) || UNNAMED.has(name)) return called
+    if (BEHIND[name]?.some((other) => names.has(other)) === true) return called
+  }
+  return undefined
+}
+
+/** Whether a function may ask for the local time of a date, or print one. */
+function usesLocalTime({ names, computes }: Named, inputs: readonly ElementType[]): boolean {
+  if (computes || inputs.some(mayHoldDates)) return true
+  for (const name of names) if (LOCAL_TIME.test(name)) return true
+  return false
+}
+
+/** Why a function of these elements must run as it stands; undefined where the platform is to it as it was. */
+export function changedReason(
+  named: Named,
+  inputs: readonly ElementType[],
+  span: Span,
+  changed: Changed | undefined = changedPlatform(),
+): Refusal | undefined {
+  const noticed = changed === undefined ? undefined : noticedChange(named, changed)
+  if (noticed !== undefined) return refusalOf('changed-platform', span, noticed)
+  if (!hasChangedTimeZone() || !usesLocalTime(named, inputs)) return undefined
+  return refusalOf('changed-platform', span, 'process.env.TZ')
+}
+
+function mayHoldDates(element: ElementType): boolean {
+  return element.kind === 'unknown' || fieldsOf(element).some(({ type }) => holdsDates(type))
+}
+
+function holdsDates(type: ColumnType): boolean {
+  if (type.kind === 'list') return holdsDates(type.item)
+  if (type.kind === 'struct') return type.fields.some((field) => holdsDates(field.type))
+  return type.kind === 'date' || type.kind === 'timestamp' || type.kind === 'unknown' || type.kind === 'object'
+}

@@ -1,0 +1,145 @@
+/**
+ * The row functions of a session's plans. A function is read when it is given to a transformation, and what it captures
+ * again when an action is called: a plan is lazy, and so are the values its functions capture.
+ *
+ *     let low = 3
+ *     const chain = table.filter((r) => r.a > low)     lowered, with low = 3
+ *     low = 5
+ *     await chain.count()                              lowered again, with low = 5
+ *
+ * Statement: what was derived from the function when the plan was made, its columns and their types, holds for the function
+ * of every action; a value with which it would not is an error. What runs as a copy, or compiled, has the values of the
+ * call, whatever becomes of them later; the user's own closure reads its variables as it runs.
+ */
+import { elementText, sameElement } from '../../core/elements.ts'
+import type { RowLambdaContext } from '../../core/engine.ts'
+import { PlanError } from '../../core/errors.ts'
+import type { UserFunction } from '../../core/functionIr.ts'
+import { needsCaller } from '../../core/functionUse.ts'
+import type { Moment } from '../../core/moment.ts'
+import type { ElementType } from '../../core/schema.ts'
+import { placeText } from '../../core/span.ts'
+import { type Changed, changedPlatform } from './platform.ts'
+import { changedReason } from './platformUse.ts'
+import { changedCapture, type Difference, type RowCaptures, rowCaptures } from './rowCaptures.ts'
+import { type LoweredFunction, lowerFunction, returnedElement } from './userFunction.ts'
+
+/** A function as it was read last. */
+interface Known {
+  readonly context: RowLambdaContext
+  /** What it returned when the plan was made. */
+  readonly element: ElementType
+  readonly lowered: LoweredFunction
+  readonly now: UserFunction
+  readonly captures: RowCaptures
+}
+
+/** Methods whose result has the same columns whatever the function returns. */
+const KEEPING_COLUMNS: ReadonlySet<string> = new Set(['filter', 'sortBy', 'join', 'index', 'repartition', 'forEach'])
+
+export class RowFunctions {
+  readonly #known = new WeakMap<UserFunction, Known>()
+  readonly #names = new WeakMap<UserFunction, string>()
+  #last = 0
+
+  /** The function as it is when the plan is made. */
+  lower(f: UserFunction['original'], context: RowLambdaContext): UserFunction {
+    const lowered = lowerFunction(f, { kind: 'row', ...context })
+    const { fn } = lowered
+    if (!needsCaller(fn)) this.#known.set(fn, read(lowered, context, returned(fn, context)))
+    return fn
+  }
+
+  /** The call of an action: all functions of its plan are to be asked for before anything else can run. */
+  moment(): Moment {
+    const found = new Map<UserFunction, UserFunction>()
+    let changed: { readonly platform: Changed | undefined } | undefined
+    const now = (f: UserFunction): UserFunction => {
+      let other = found.get(f)
+      if (other === undefined) {
+        const known = this.#known.get(f)
+        if (known !== undefined) changed ??= { platform: changedPlatform() } // once for all functions
+        other = known === undefined ? f : this.#now(f, known, changed?.platform)
+        found.set(f, other)
+      }
+      return other
+    }
+    const own = `@${++this.#last}`
+    const nameOf = (f: UserFunction): string => {
+      const other = now(f)
+      const isLive = needsCaller(other) || this.#known.get(f)?.captures.isLive === true
+      return isLive ? own : this.#nameOf(other)
+    }
+    return { now, nameOf }
+  }
+
+  #nameOf(f: UserFunction): string {
+    let name = this.#names.get(f)
+    if (name === undefined) this.#names.set(f, (name = `f${++this.#last}`))
+    return name
+  }
+
+  #now(f: UserFunction, known: Known, changed: Changed | undefined): UserFunction {
+    const reason = changedReason(known.lowered.named, known.context.inputs, f.span, changed)
+    if (reason !== undefined) return asItStands(f, reason)
+    const difference = changedCapture(f.original, known.captures)
+    if (difference === undefined && !known.captures.isOpaque) return known.now
+    const lowered = lowerFunction(f.original, { kind: 'row', ...known.context })
+    const next = read(lowered, known.context, known.element)
+    checkElement(f, known, returned(lowered.fn, known.context), difference)
+    this.#known.set(f, next)
+    return next.now
+  }
+}
+
+function returned(fn: UserFunction, context: RowLambdaContext): ElementType {
+  return returnedElement(fn, { kind: 'row', ...context })
+}
+
+function read(lowered: LoweredFunction, context: RowLambdaContext, element: ElementType): Known {
+  const captures = rowCaptures(lowered.fn.original, lowered.units)
+  return { context, element, lowered, now: withCopies(lowered.fn, captures), captures }
+}
+
+/** The function over copies of what it captures, so that nothing changes under it while it runs. */
+function withCopies(fn: UserFunction, { copies, isLive }: RowCaptures): UserFunction {
+  const { ir, portable } = fn
+  if (ir !== undefined && ir.tables.length > 0) {
+    const tables = ir.tables.map((table) => ({ ...table, value: copies.get(table.value) ?? copyOf(table.value) }))
+    return { ...fn, ir: { ...ir, tables } }
+  }
+  if (portable === undefined || isLive || Object.keys(portable.captures).length === 0) return fn
+  return { ...fn, portable: { ...portable, captures: structuredClone(portable.captures) } }
+}
+
+/** A long array is not copied: it must not change before the action has ended. */
+const LONGEST_COPY = 20_000
+
+function copyOf<T>(values: ArrayLike<T>): ArrayLike<T> {
+  return Array.isArray(values) && values.length <= LONGEST_COPY ? (values.slice() as ArrayLike<T>) : values
+}
+
+function asItStands(f: UserFunction, reason: UserFunction['refusals'][number]): UserFunction {
+  const { ir: _, portable: __, ...rest } = f
+  return { ...rest, refusals: [...f.refusals, reason], unportable: reason }
+}
+
+function checkElement(f: UserFunction, { context, element }: Known, now: ElementType, difference: Difference | undefined): void {
+  if (KEEPING_COLUMNS.has(context.method) || element.kind === 'unknown' || sameElement(element, now)) return
+  const what =
+    difference === undefined
+      ? 'What it captures has changed'
+      : `The captured variable ${difference.name} was ${kindOf(difference.was)} when the chain was built, and is ${kindOf(difference.is)} now`
+  throw new PlanError(
+    `${context.method}: ${what}. Then it returned ${elementText(element)}, now ${now.kind === 'unknown' ? 'what only running it can tell' : elementText(now)}, and the columns of the chain would be others.\n` +
+      `  ${placeText(f.span)}  ${f.text}\nBuild the chain again with the new value.`,
+    { span: f.span },
+  )
+}
+
+function kindOf(value: unknown): string {
+  if (value === null || value === undefined) return String(value)
+  if (typeof value === 'function') return 'another function'
+  if (typeof value === 'object') return Array.isArray(value) ? 'an array' : 'an object'
+  return `the ${typeof value} ${typeof value === 'string' ? JSON.stringify(value) : String(value)}`
+}
