@@ -198,11 +198,7 @@ const METHODS = {
   ],
   flatMap: [
     (rows: readonly Row[], f: Program['f']) => rows.flatMap((r) => [String(f(r))]),
-    (t: DistArray<Row>, f: Program['f']) =>
-      t
-        .map(f)
-        .map((v) => String(v))
-        .collect(),
+    (t: DistArray<Row>, f: Program['f']) => t.flatMap((r) => [String(f(r))]).collect(),
   ],
 } as const
 type Method = keyof typeof METHODS
