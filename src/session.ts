@@ -6,7 +6,17 @@ import { availableParallelism } from 'node:os'
 import type { Schema as ArrowSchema, RecordBatch, Table } from 'apache-arrow'
 import { type Observable, Subject } from 'rxjs'
 import { Accumulator, type AccumulatorKind } from './core/accumulator.ts'
-import { checkBoolean, checkCloneable, checkFunction, checkList, checkOneOf, checkOptions, checkSeed, isSignal } from './core/arguments.ts'
+import {
+  checkBoolean,
+  checkCloneable,
+  checkFunction,
+  checkKnown,
+  checkList,
+  checkOneOf,
+  checkOptions,
+  checkSeed,
+  isSignal,
+} from './core/arguments.ts'
 import type { TypedArray } from './core/column.ts'
 import { valueText } from './core/columnBuilder.ts'
 import { DistArray } from './core/distArray.ts'
@@ -25,6 +35,7 @@ import { ArrayStore } from './exec/arrayStore.ts'
 import { storedObject, storedValue } from './exec/arrays/fit.ts'
 import { Executor } from './exec/executor.ts'
 import { createArena } from './exec/memory/arena.ts'
+import { reclaim } from './exec/memory/lease.ts'
 import { tableMemory } from './exec/memory/tableMemory.ts'
 import { createPool, stoppedError } from './exec/workers/pool.ts'
 import { openArrow } from './io/arrowFile.ts'
@@ -35,13 +46,18 @@ import type { ReadOptions } from './io/reading.ts'
 import { readSplit } from './io/readSplit.ts'
 import { openText } from './io/text.ts'
 import { type Loop, LoopHandle, type RunOptions } from './loop.ts'
+import { letGo } from './planner/function/inspected.ts'
 import { RowFunctions } from './planner/function/rowFunctions.ts'
 import { optimize } from './planner/optimize.ts'
 import { lower } from './planner/physical/lower.ts'
 import { retyped } from './planner/retype.ts'
 import { progressBar } from './progress.ts'
 import { bytesOf, type Runtime, type SessionEvent, worthThreadsMsOf } from './runtime.ts'
+import { SessionEvents } from './sessionEvents.ts'
 import { HANDLERS } from './taskHandlers.ts'
+
+/** More threads than any machine has cores for; each takes some megabytes. */
+const MOST_WORKERS = 1024
 
 /** Options of `Session.start`. */
 export interface SessionOptions {
@@ -84,13 +100,23 @@ export class Session implements AsyncDisposable {
 
   private constructor(options: SessionOptions) {
     checkOptions('Session.start()', options)
-    const workers = options.workers ?? availableParallelism()
-    if (!Number.isInteger(workers) || workers < 1) throw new PlanError(`workers is ${valueText(workers)}. It is an integer from 1.`)
+    checkKnown('Session.start()', options, ['workers', 'memory', 'seed', 'progress', 'checkRaces'])
+    const { workers = Math.min(MOST_WORKERS, availableParallelism()), progress = 'auto' } = options
+    if (!Number.isInteger(workers) || workers < 1 || workers > MOST_WORKERS) {
+      throw new PlanError(
+        `workers is ${valueText(workers)}. It is an integer from 1 to ${MOST_WORKERS}; without it there is one for each core.`,
+      )
+    }
+    if (typeof progress !== 'boolean') checkProgress(progress)
     if (options.seed !== undefined) checkSeed('seed', options.seed)
     if (options.checkRaces !== undefined) checkBoolean('checkRaces', options.checkRaces)
     const seed = options.seed ?? 0
     const events = new Subject<SessionEvent>()
     const arena = createArena(options.memory === undefined ? {} : { budgetBytes: bytesOf(options.memory) })
+    arena.onPressure = () => {
+      letGo() // functions that were looked at hold arrays
+      return reclaim(arena)
+    }
     const pool = createPool({
       workers,
       arena,
@@ -125,8 +151,8 @@ export class Session implements AsyncDisposable {
     }
     this.#engine = new SessionEngine(this.#runtime, { seed, functions })
     this.workers = workers
-    this.events = events.asObservable()
-    this.#hideProgress = progressBar(this.events, { mode: options.progress ?? 'auto' })
+    this.events = SessionEvents.of(events)
+    this.#hideProgress = progressBar(this.events, { mode: progress })
   }
 
   /** Starts a session. PlanError for options that make no sense. */
@@ -358,6 +384,10 @@ export class Session implements AsyncDisposable {
     const keys = { kind: 'explicit', rank: shape.length, shape: [...shape], dense: init.kind !== 'sparse' } as const
     return new DistArray<T, K>(this.#engine, { kind: 'Array', name, shape: [...shape], dtype, init, element, keys })
   }
+}
+
+function checkProgress(progress: unknown): void {
+  if (progress !== 'auto') throw new PlanError(`progress is true, false or 'auto'; it was given ${valueText(progress)}.`)
 }
 
 function dtypeOfValue(value: unknown): DType | 'object' {

@@ -3,6 +3,7 @@
  */
 import { valueText } from './columnBuilder.ts'
 import { PlanError } from './errors.ts'
+import { nearestNames } from './nearestNames.ts'
 
 /** Throws PlanError unless `f` is a function. `takes` is its parameter list, as `(value, key)`. */
 export function checkFunction(method: string, f: unknown, takes: string): void {
@@ -19,6 +20,15 @@ export function checkOptions(method: string, options: unknown): void {
   if (typeof options !== 'object' || options === null) {
     throw new PlanError(`The options of ${method} are an object; it was given ${valueText(options)}.`)
   }
+}
+
+/** Throws PlanError unless all names of `options` are known: what is misspelt would be left out without a word. */
+export function checkKnown(method: string, options: object, known: readonly string[]): void {
+  const wrong = Object.keys(options).find((name) => !known.includes(name))
+  if (wrong === undefined) return
+  const near = nearestNames(wrong, known)
+  const guess = near.length === 0 ? '' : ` Did you mean ${near.map((one) => `"${one}"`).join(' or ')}?`
+  throw new PlanError(`${method} has no option "${wrong}".${guess} There are ${known.join(', ')}.`)
 }
 
 /** Throws PlanError unless a copy can be made of `value`. */

@@ -10,7 +10,7 @@ import type { Column, TypedArray } from '../../core/column.ts'
 import { columnFromValues } from '../../core/columnBuilder.ts'
 import { concatColumns } from '../../core/columnConcat.ts'
 import { sliceColumn, takeColumn } from '../../core/columnSlices.ts'
-import { PlanError } from '../../core/errors.ts'
+import { PlanError, TaskError } from '../../core/errors.ts'
 import { type Key, positionOf, type Selector } from '../../core/indexSpace.ts'
 import { type DType, fieldsOf } from '../../core/schema.ts'
 import { ARRAY_OF_DTYPE, type SparseStorage, type Storage, type TableStorage } from '../../core/storage.ts'
@@ -59,7 +59,16 @@ export function setKey(storage: Storage, key: Key, value: unknown, context: Edit
 
 /** Stores what `f` makes of the element at a key. */
 export function updateKey(storage: Storage, key: Key, f: (value: never) => unknown, context: EditContext): Storage {
-  return setKey(storage, key, f(atKey(storage, key, context.name) as never), context)
+  return setKey(storage, key, updated(f, atKey(storage, key, context.name), key), context)
+}
+
+function updated(f: (value: never) => unknown, value: unknown, key: Key): unknown {
+  try {
+    return f(value as never)
+  } catch (cause) {
+    const message = cause instanceof Error ? cause.message : String(cause)
+    throw new TaskError(`The function of update() threw at key [${key.join(', ')}]: ${message}`, { key, cause })
+  }
 }
 
 /** Stores numbers into a box of elements, in row-major order; a single number into all of them. */

@@ -37,3 +37,8 @@ export function bodyError(loop: string, key: Key, cause: unknown): TaskError {
   const message = cause instanceof Error ? cause.message : String(cause)
   return new TaskError(`The body of ${loop} threw at key [${key.join(', ')}]: ${message}`, { key, cause })
 }
+
+/** What the user's function between passes and bodies throws: `combine` of an accumulator, `combine` and `apply` of a buffer. */
+export function helperError(what: string, cause: unknown): TaskError {
+  return new TaskError(`${what} threw: ${cause instanceof Error ? cause.message : String(cause)}`, { cause })
+}

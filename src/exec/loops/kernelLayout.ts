@@ -11,6 +11,7 @@ import type { Scratch } from '../kernels/wasmBinding.ts'
 import { scratchOfAccumulators } from '../kernels/wasmIteration.ts'
 import { KEPT_DOUBLES, keptAt } from '../kernels/wasmKept.ts'
 import type { Arena } from '../memory/arena.ts'
+import { type Lease, leaseBlocks } from '../memory/lease.ts'
 import type { BlockSchedule } from './blockSchedule.ts'
 import { type ClaimState, startWords } from './claim.ts'
 import { type SharedBlocks, shareBlocks } from './claimedBlocks.ts'
@@ -49,11 +50,12 @@ export interface KernelLayout extends KernelBlocks {
   readonly lanes: readonly Lanes[]
 }
 
-/** Pieces of the arena that are freed together. */
+/** Pieces of the arena that are freed together, by name or as garbage. */
 export class Allocations {
   readonly #arena: Arena
   readonly #name: string
-  readonly #offsets: number[] = []
+  /** Of this object: a loop that is dropped gives its blocks back without being told to. */
+  #lease: Lease | undefined
 
   constructor(arena: Arena, name: string) {
     this.#arena = arena
@@ -61,17 +63,19 @@ export class Allocations {
   }
 
   get isEmpty(): boolean {
-    return this.#offsets.length === 0
+    return this.#lease === undefined
   }
 
   readonly allocate = (dtype: DType, length: number): TypedArray => {
     const offset = this.#arena.allocate(length * ARRAY_OF_DTYPE[dtype].BYTES_PER_ELEMENT, this.#name)
-    this.#offsets.push(offset)
+    this.#lease ??= leaseBlocks(this, this.#arena, [])
+    this.#lease.add(offset)
     return this.#arena.view(dtype, offset, length)
   }
 
   free(): void {
-    for (const offset of this.#offsets.splice(0)) this.#arena.free(offset)
+    this.#lease?.free()
+    this.#lease = undefined
   }
 }
 

@@ -7,6 +7,7 @@
 import type { TypedArray } from '../../core/column.ts'
 import type { DType } from '../../core/schema.ts'
 import { ARRAY_OF_DTYPE, type DenseStorage } from '../../core/storage.ts'
+import { helperError } from './failure.ts'
 
 export interface Lanes {
   readonly target: DenseStorage
@@ -71,7 +72,12 @@ function joinLanes(lanes: Lanes, left: number, right: number): void {
 }
 
 function joined(lanes: Lanes, a: number, b: number): number {
-  return lanes.combine === undefined ? a + b : lanes.combine(a, b)
+  if (lanes.combine === undefined) return a + b
+  try {
+    return lanes.combine(a, b)
+  } catch (error) {
+    throw helperError("A buffer's combine function", error)
+  }
 }
 
 function applyTouched(lanes: Lanes, touched: Uint8Array): void {
@@ -81,8 +87,17 @@ function applyTouched(lanes: Lanes, touched: Uint8Array): void {
     if (touched[i] === 0) continue
     const current = data[i] as number
     const update = lanes.data[i] as number
-    const value = lanes.apply === undefined ? current + update : lanes.apply(current, update)
+    const value = applied(lanes, current, update)
     data[i] = (bool ? (value ? 1 : 0) : value) as never // stores as the array does
+  }
+}
+
+function applied({ apply }: Lanes, current: number, update: number): number {
+  if (apply === undefined) return current + update
+  try {
+    return apply(current, update)
+  } catch (error) {
+    throw helperError("A buffer's apply function", error)
   }
 }
 

@@ -10,6 +10,7 @@ import type { Arena } from '../memory/arena.ts'
 import type { WorkerPool } from '../workers/worker.ts'
 import { type AccumulatorPart, fragmentsOf } from './accumulatorLog.ts'
 import type { BlockSchedule, IterationSpace } from './blockSchedule.ts'
+import { helperError } from './failure.ts'
 import { storagesOf } from './kernelPlan.ts'
 import { mergeInserted } from './keyedArray.ts'
 import type { LoopInputs } from './loopInputs.ts'
@@ -139,7 +140,11 @@ export abstract class Prepared implements PreparedLoop {
         if (typeof input !== 'string') {
           const combine = input.combine.original as (a: unknown, b: unknown) => unknown // the user's function of two values
           const fragments = own.flatMap((part) => (part.kind === 'custom' ? part.fragments : []))
-          return [name, combineCustom({ init: input.init, combine }, fragments)]
+          try {
+            return [name, combineCustom({ init: input.init, combine }, fragments)]
+          } catch (error) {
+            throw helperError(`The combine function of the accumulator ${name}`, error)
+          }
         }
         if (input === 'sum') return [name, combineSums(own.flatMap((part) => (part.kind === 'sum' ? fragmentsOf(part, arena) : [])))]
         const values = own.flatMap((part) => (part.kind === 'extreme' ? part.value : []))

@@ -31,6 +31,8 @@ export interface Arena {
   free(offset: number): void
   /** A typed array over a block. */
   view(dtype: DType, offset: number, length: number): TypedArray
+  /** Lets go of garbage; returns whether there was any. Absent where only another thread knows. */
+  readonly onPressure?: (() => boolean) | undefined
   /** Whether a buffer is a view of this arena. */
   owns(buffer: ArrayBufferView): boolean
 }

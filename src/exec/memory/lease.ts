@@ -3,9 +3,12 @@
  *
  * The garbage collector does not know how much memory hangs on a small handle. So when the budget does not hold a
  * block, the collector is run at once and the blocks of objects that are gone are freed (`reclaim`).
+ *
+ * JavaScript keeps the target of a new or read WeakRef until the job ends, and a job may be long: where everything that a
+ * program awaits is settled, its event loop never turns. So the engine is told before that a job has ended (`endJob`).
  */
 import { setFlagsFromString } from 'node:v8'
-import { runInNewContext } from 'node:vm'
+import { createContext, runInNewContext, Script } from 'node:vm'
 import type { Arena } from './arena.ts'
 
 export interface Lease {
@@ -69,9 +72,23 @@ export function reclaim(arena: Arena): boolean {
   return freed
 }
 
+let ending: (() => void) | undefined
+
+/** Lets go of the targets of WeakRefs: what V8 does whenever a queue of microtasks is through, here one of a context of its own. */
+function endJob(): void {
+  if (ending === undefined) {
+    const context = createContext({}, { microtaskMode: 'afterEvaluate' })
+    const nothing = new Script('0')
+    ending = () => void nothing.runInContext(context)
+  }
+  ending()
+}
+
 let collect: (() => void) | undefined
 
-function collectGarbage(): void {
+/** Runs the garbage collector at once, over what only WeakRefs of this job keep as well. */
+export function collectGarbage(): void {
+  endJob()
   if (collect === undefined) {
     setFlagsFromString('--expose-gc')
     collect = runInNewContext('gc') as () => void // what the flag puts into new contexts

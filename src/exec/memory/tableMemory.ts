@@ -1,6 +1,8 @@
 /**
  * Tables of the user's rows in the arena, where kernels of all workers read them. A table that would take more than half of
- * what is free stays outside: the budget is there for what programs compute.
+ * what is free stays outside: the budget is there for what programs compute. Free is also what tables take that are garbage.
+ *
+ * Outside they lie in shared buffers, whose size the garbage collector does not know either: so it is run after so many bytes.
  */
 import type { Column } from '../../core/column.ts'
 import { MemoryError } from '../../core/errors.ts'
@@ -8,25 +10,44 @@ import type { PlacedColumns, TableMemory } from '../../core/ports.ts'
 import { indicesOf } from '../../core/textIndices.ts'
 import { codeTexts } from '../columns/textCodes.ts'
 import type { Arena } from './arena.ts'
-import { leaseBlocks } from './lease.ts'
+import { collectGarbage, leaseBlocks } from './lease.ts'
 import { copyInto, mapBuffers } from './shareColumns.ts'
 
 /** Smaller tables are read by the caller's thread alone. */
 const FEWEST_ROWS = 16_384
+
+/** Bytes of tables outside of the arena after which the collector is run. */
+const OUTSIDE_BYTES = 2 ** 28
 
 /** `coded`: texts get codes, where there are few and room is left. */
 export function tableMemory(
   arena: Arena,
   { fewestRows = FEWEST_ROWS, coded = true }: { readonly fewestRows?: number; readonly coded?: boolean } = {},
 ): TableMemory {
+  let outsideBytes = 0
+  /** Of the arena, when it was seen last that there is too little garbage in it. */
+  let usedBytes = -1
+  const roomFor = (bytes: number): number => {
+    const room = (): number => (arena.budgetBytes - arena.usedBytes) / 2
+    if (bytes <= room() || bytes > arena.budgetBytes / 2 || usedBytes === arena.usedBytes) return room()
+    arena.onPressure?.()
+    usedBytes = bytes <= room() ? -1 : arena.usedBytes
+    return room()
+  }
+  const stayOutside = (bytes: number): undefined => {
+    outsideBytes += bytes
+    if (outsideBytes < OUTSIDE_BYTES) return
+    outsideBytes = 0
+    collectGarbage()
+  }
   return {
     place(columns, rows) {
-      if (rows < fewestRows || columns.some(isOutside)) return undefined
       const bytes = columns.reduce((sum, column) => sum + bytesOf(column), 0)
-      const room = (arena.budgetBytes - arena.usedBytes) / 2
-      if (bytes > room) return undefined
+      if (rows < fewestRows || columns.some(isOutside)) return stayOutside(bytes)
+      const room = roomFor(bytes)
+      if (bytes > room) return stayOutside(bytes)
       const texts = columns.filter(({ type }) => type.kind === 'utf8').length
-      return placed(columns, arena, { coded: coded && bytes + 2 * texts * rows <= room })
+      return placed(columns, arena, { coded: coded && bytes + 2 * texts * rows <= room }) ?? stayOutside(bytes)
     },
   }
 }

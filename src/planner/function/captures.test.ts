@@ -105,6 +105,19 @@ test('nothing is left behind', async () => {
   expect(seen.deref()).toBe(undefined)
 })
 
+test('once captured values were read the inspector is left, which keeps what is given to the console', async () => {
+  const post = vi.spyOn(Session.prototype, 'post')
+  const disconnect = vi.spyOn(Session.prototype, 'disconnect')
+  const x = 1
+  expect(values(() => x, 'x')).toEqual({ x })
+  expect(disconnect).not.toHaveBeenCalled()
+  await setImmediate()
+  await setImmediate()
+  expect(disconnect).toHaveBeenCalledTimes(1)
+  expect(post.mock.calls.at(-1)?.[0]).toBe('Runtime.discardConsoleEntries')
+  vi.restoreAllMocks()
+})
+
 test('what changes between two readings is seen, also before the inspector was told to let go', () => {
   let x = 1
   const f = (): number => x

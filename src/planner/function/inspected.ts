@@ -4,26 +4,27 @@
  * A session connected to its own thread answers synchronously. Objects come back by identity: a function evaluated on the
  * remote object stores it in a probe that the inspector knows. Nothing is written, no debugger is enabled.
  *
- * The inspector holds what it has shown until it is told to let go. That is told when the event loop turns, so that runs
- * that follow one another ask once for the function and once for all to let go.
+ * The inspector holds what it has shown until it is told to let go, and while a session is connected also the arguments of the
+ * last 1,000 calls of the console. So the session is disconnected when the event loop turns; runs that follow one another
+ * before share one.
  */
-import { type Runtime, Session } from 'node:inspector'
+import { type Runtime, Session, url } from 'node:inspector'
 
 export interface Post {
   (method: 'Runtime.evaluate', params: Runtime.EvaluateParameterType): Runtime.EvaluateReturnType
   (method: 'Runtime.getProperties', params: Runtime.GetPropertiesParameterType): Runtime.GetPropertiesReturnType
   (method: 'Runtime.callFunctionOn', params: Runtime.CallFunctionOnParameterType): Runtime.CallFunctionOnReturnType
-  (method: 'Runtime.releaseObjectGroup', params: Runtime.ReleaseObjectGroupParameterType): void
+  (method: 'Runtime.discardConsoleEntries', params: object): void
 }
 
 interface Connection {
+  readonly session: Session
   readonly post: Post
   /** The inspector's name of `probe`. */
   readonly probeId: string
 }
 
 const PROBE = Symbol.for('distarray.captureProbe')
-const GROUP = 'distarray.captures'
 /** So often functions are looked at before the inspector lets go of what it has shown, if the event loop does not turn before. */
 const MOST_LOOKS = 64
 
@@ -49,7 +50,6 @@ export function inspect<R>(f: unknown, work: (id: string) => R): R {
     const id = post('Runtime.callFunctionOn', {
       objectId: probeId,
       functionDeclaration: 'function () { return this.target }',
-      objectGroup: GROUP,
       silent: true,
     }).result.objectId
     if (id === undefined) throw new Error('The inspector does not show the function.')
@@ -70,11 +70,16 @@ function look<R>(id: string, work: (id: string) => R): R {
   }
 }
 
-function letGo(): void {
-  if (looks === 0) return
+/** Disconnects, so that nothing of what was shown is kept for the inspector's sake. */
+export function letGo(): void {
+  if (looks === 0 || connection === undefined) return
+  const { session, post } = connection
   looks = 0
   held.clear()
-  connected().post('Runtime.releaseObjectGroup', { objectGroup: GROUP })
+  connection = undefined
+  // what was written to the console meanwhile; a debugger that listens shows it, and may ask for it later
+  if (url() === undefined) post('Runtime.discardConsoleEntries', {})
+  session.disconnect()
 }
 
 /** What a function has besides its properties: its scopes, where it stands, what it binds. */
@@ -122,13 +127,13 @@ function connect(): Connection {
     if (answer === undefined) throw new Error('The inspector does not answer synchronously.')
     if (answer.error !== null) throw new Error(answer.error.message)
     return answer.result
-  }) as Post // the four methods answer with the types that the protocol gives them
+  }) as Post // the methods answer with the types that the protocol gives them
   const global = globalThis as unknown as Record<symbol, unknown> // the probe is removed again below
   Object.defineProperty(globalThis, PROBE, { value: probe, configurable: true, enumerable: false, writable: true })
   try {
     const { result } = post('Runtime.evaluate', { expression: `globalThis[Symbol.for('distarray.captureProbe')]`, silent: true })
     if (result.objectId === undefined) throw new Error('The inspector does not show objects.')
-    return { post, probeId: result.objectId }
+    return { session, post, probeId: result.objectId }
   } finally {
     delete global[PROBE]
   }
