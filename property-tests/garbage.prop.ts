@@ -9,7 +9,8 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { Session } from '../src/index.ts'
 import { announcedRun } from './lawRuns.ts'
 
-const RUN = announcedRun('garbage.prop.ts', 300)
+/** Of some twenty arrays and several runs of the collector each. */
+const RUN = announcedRun('garbage.prop.ts', 100)
 
 let session: Session
 beforeAll(async () => {
@@ -40,6 +41,12 @@ const STEPS = {
       .filter((row) => row.v > 0)
       .materialize()
     return [await table.count(), n]
+  },
+  seen: async (n: number) => {
+    const array = session.zeros([n])
+    const shown = (row: { readonly v: number }): number => row.v + (array as never) // which the inspector looks up
+    session.fromColumns({ v: [1] }).map(shown)
+    return [await array.sum(), 0]
   },
   loop: async (n: number) => {
     const array = session.zeros([n])
