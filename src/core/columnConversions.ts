@@ -1,9 +1,11 @@
 /** Types of columns that become one: the type that holds the values of both, and columns as columns of another type. */
+
 import type { Column } from './column.ts'
 import { columnFromValues, mixedKinds, valueText } from './columnBuilder.ts'
 import { valueReader } from './columnReaders.ts'
 import { emptyColumn, nullColumn } from './columnSlices.ts'
 import { PlanError } from './errors.ts'
+import { fieldsByName, positionsOf } from './fieldPositions.ts'
 import { FIXED_FORMS, isFixedKind } from './fixedValues.ts'
 import { type ColumnType, type Field, sameType, typeText } from './schema.ts'
 
@@ -54,12 +56,14 @@ function kindText(type: ColumnType): string {
 /** Fields of both in order of first appearance; what one side lacks is nullable. */
 export function unifyFields(a: readonly Field[], b: readonly Field[], name = ''): readonly Field[] {
   const path = (field: string) => (name === '' ? field : `${name}.${field}`)
+  const known = positionsOf(a)
+  const others = fieldsByName(b)
   const merged = a.map((field): Field => {
-    const other = b.find((candidate) => candidate.name === field.name)
+    const other = others.get(field.name)
     if (other === undefined) return { ...field, nullable: true }
     return { name: field.name, type: unifyTypes(field.type, other.type, path(field.name)), nullable: field.nullable || other.nullable }
   })
-  const added = b.filter((field) => !a.some((known) => known.name === field.name))
+  const added = b.filter((field) => !known.has(field.name))
   return [...merged, ...added.map((field) => ({ ...field, nullable: true }))]
 }
 
@@ -68,9 +72,9 @@ export function convertColumn(column: Column, type: ColumnType): Column {
   if (sameType(column.type, type)) return column
   if (column.type.kind === 'null' || column.type.kind === 'unknown') return nullColumn(type, column.length)
   if (type.kind === 'struct' && column.type.kind === 'struct') {
-    const old = column.type.fields
+    const old = positionsOf(column.type.fields)
     const children = type.fields.map((field) => {
-      const child = column.children?.[old.findIndex((candidate) => candidate.name === field.name)]
+      const child = column.children?.[old.get(field.name) ?? -1]
       return child === undefined ? nullColumn(field.type, column.length) : convertColumn(child, field.type)
     })
     return { ...column, type, children }

@@ -1,11 +1,13 @@
 /**
  * The nodes behind `union` and `join`: two arrays must go together, which is checked at the call.
  */
+
 import { checkOneOf, checkOptions } from './arguments.ts'
 import { unifyTypes } from './columnConversions.ts'
 import { elementText, ROW_NUMBERS, UNKNOWN_ELEMENT, unifyElements, valueClassOf } from './elements.ts'
 import type { Lowering } from './engine.ts'
 import { PlanError } from './errors.ts'
+import { fieldsByName } from './fieldPositions.ts'
 import type { JoinHow, JoinKey, LogicalPlan } from './logicalPlan.ts'
 import { missingColumnMessage } from './nearestNames.ts'
 import { type ColumnType, type ElementType, type Field, fieldsOf, typeText } from './schema.ts'
@@ -41,8 +43,10 @@ export function cannotUnite(names: readonly string[], at: number, before: Elemen
 function inOrderOf(first: ElementType, input: LogicalPlan): LogicalPlan {
   if (first.kind !== 'row' || input.element.kind !== 'row') return input
   const columns = first.fields.map((field) => field.name)
-  const fields = columns.flatMap((name) => fieldsOf(input.element).filter((field) => field.name === name))
-  if (fields.every((field, i) => field === fieldsOf(input.element)[i])) return input
+  const own = fieldsOf(input.element)
+  const byName = fieldsByName(own)
+  const fields = columns.flatMap((name) => byName.get(name) ?? [])
+  if (fields.every((field, i) => field === own[i])) return input
   return { kind: 'Project', input, columns, element: { kind: 'row', fields }, keys: input.keys }
 }
 

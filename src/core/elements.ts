@@ -3,7 +3,9 @@
  *
  * Where only running a function can tell, the element (or one of its columns) is `unknown`; nothing is guessed.
  */
+
 import { unifyTypes } from './columnConversions.ts'
+import { fieldsByName, positionsOf } from './fieldPositions.ts'
 import type { Keys } from './logicalPlan.ts'
 import { type ColumnType, type ElementType, type Field, fieldsOf, sameType, typeText } from './schema.ts'
 
@@ -49,8 +51,10 @@ export function valueClassOf(type: ColumnType): ValueClass {
 /** The element with these columns replaced where they exist and added at the end where they do not. */
 export function withFields(element: ElementType, added: readonly Field[]): ElementType {
   const old = fieldsOf(element)
-  const kept = old.map((field) => added.find((other) => other.name === field.name) ?? field)
-  return { kind: 'row', fields: [...kept, ...added.filter((field) => !old.some((other) => other.name === field.name))] }
+  const replacing = fieldsByName(added)
+  const names = positionsOf(old)
+  const kept = old.map((field) => replacing.get(field.name) ?? field)
+  return { kind: 'row', fields: [...kept, ...added.filter((field) => !names.has(field.name))] }
 }
 
 /** The value an element is when it is one column of another: itself for scalars, a struct for rows. */
@@ -84,8 +88,9 @@ export function unifyElements(a: ElementType, b: ElementType): ElementType | und
   const right = fieldsOf(b)
   if (left.length !== right.length) return undefined
   const fields: Field[] = []
+  const others = fieldsByName(right)
   for (const field of left) {
-    const other = right.find((candidate) => candidate.name === field.name)
+    const other = others.get(field.name)
     const type = other === undefined ? undefined : typeOfBoth(field.type, other.type)
     if (other === undefined || type === undefined) return undefined
     fields.push({ name: field.name, type, nullable: field.nullable || other.nullable })

@@ -2,10 +2,12 @@
  * The nodes behind the methods of DistArray that take one array: arguments are checked, and the element and the keys
  * of the result are derived, at the call.
  */
+
 import { checkAxis, checkCount, checkFraction, checkFunction, checkList, checkOneOf, checkOptions, checkSeed } from './arguments.ts'
 import { elementOfType, elementText, ROW_NUMBERS, rankOf, thinned, UNKNOWN_ELEMENT, valueClassOf, withFields } from './elements.ts'
 import type { Lowering, RowLambdaContext } from './engine.ts'
 import { PlanError } from './errors.ts'
+import { fieldsByName } from './fieldPositions.ts'
 import type { UserFunction } from './functionIr.ts'
 import { checkShape, type Shape } from './indexSpace.ts'
 import { keyRankOf } from './keyRank.ts'
@@ -94,13 +96,16 @@ export function mapPartitionsPlan(engine: Lowering, input: LogicalPlan, callback
 export function selectPlan(input: LogicalPlan, columns: readonly string[]): LogicalPlan {
   requireRows(input, 'select')
   if (columns.length === 0) throw new PlanError("select() needs at least one column, as in select('id').")
-  for (const [i, name] of columns.entries()) {
-    if (columns.indexOf(name) !== i) throw new PlanError(`select() was given the column "${name}" twice.`)
+  const given = new Set<string>()
+  for (const name of columns) {
+    if (given.has(name)) throw new PlanError(`select() was given the column "${name}" twice.`)
+    given.add(name)
   }
   const { element } = input
+  const known = fieldsByName(fieldsOf(element))
   const fields = columns.map((name): Field => {
     if (element.kind !== 'row') return { name, type: { kind: 'unknown' }, nullable: true }
-    const field = element.fields.find((one) => one.name === name)
+    const field = known.get(name)
     if (field === undefined) throw new PlanError(missingColumnMessage(name, element.fields, labelOf(input)))
     return field
   })

@@ -7,6 +7,7 @@ import { PlanError, SourceError } from '../core/errors.ts'
 import { fieldsOf, typeText } from '../core/schema.ts'
 import { type CsvOptions, openCsv } from './csv.ts'
 import { readSplit } from './readSplit.ts'
+import { openText } from './text.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'distarray-csv-'))
 afterAll(() => rmSync(folder, { recursive: true }))
@@ -84,6 +85,11 @@ test('delimiter, no header, \\r\\n, byte order mark, no last line end, empty lin
   expect((await load('a,b\n"",\n')).rows).toStrictEqual([{ a: '', b: null }])
 })
 
+test('a header of two quotes is none, a name in quotes stands as it is, and no text is taken for a mark', async () => {
+  expect((await load('"","x"," y ", z \n"1",5.1,"\0""""",""\n')).rows).toStrictEqual([{ column1: 1, x: 5.1, ' y ': '\0""', z: '' }])
+  expect((await load('a\n"\0"""""\n"\0"\n\0\n')).rows).toStrictEqual([{ a: '\0""' }, { a: '\0' }, { a: '\0' }])
+})
+
 test('a record of the wrong length names its line', async () => {
   await expect(load('a,b\n1,2\n"x\ny",3\n4,5,6\n')).rejects.toThrow(
     new SourceError(`${path}, line 5: the record has 3 fields, and the table 2 columns.`, path),
@@ -146,8 +152,27 @@ test('wrong options and wrong files', async () => {
   await expect(load('a,a\n1,2\n')).rejects.toThrow(
     new SourceError(`${path}, column "a": there are two columns of this name. Rename one, or read it with { header: false }.`, path),
   )
-  await expect(load(new Uint8Array([97, 10, 255, 254, 10]))).rejects.toThrow(new SourceError(`${path} is not text in UTF-8.`, path))
-  await expect(load('a,b\n1,"2\n3,4\n')).rejects.toThrow(SourceError)
+  await expect(load(new Uint8Array([97, 10, 255, 254, 10]))).rejects.toThrow(
+    new SourceError(`${path} is not text in UTF-8. Convert it first, for example with iconv -t UTF-8.`, path),
+  )
+  await expect(load('a,b\n\n1,"2\n3,4\n')).rejects.toThrow(
+    new SourceError(
+      `${path}, line 3: the quote that opens a field here is not closed. Close it, or double the quotes that belong to the text.`,
+      path,
+    ),
+  )
+  await expect(load('a,b\n"x\ny"z,4\n')).rejects.toThrow(
+    new SourceError(
+      `${path}, line 3: a closing quote is followed by more than a delimiter or the end of the line. Double the quotes that belong to the text.`,
+      path,
+    ),
+  )
+  await expect(load('a,b\n1,5"\n')).rejects.toThrow(
+    new SourceError(
+      `${path}, line 2: a quote stands in the middle of a field that does not begin with one. Put the field in quotes, and double those that belong to the text.`,
+      path,
+    ),
+  )
   await expect(openCsv(join(folder, 'none.csv'))).rejects.toThrow(
     new SourceError(`There is no file ${join(folder, 'none.csv')}.`, join(folder, 'none.csv')),
   )
@@ -177,6 +202,38 @@ test('large files are cut between records, also where fields hold line ends', as
   await expect(load(broken)).rejects.toThrow(
     new SourceError(
       `${path}, line 600002, column "id": "late" is not f64, which the first MiB of the file suggests. Say what it is: { types: { id: 'utf8' } }.`,
+      path,
+    ),
+  )
+})
+
+test('wide tables: first records of more than a MiB say the types, and there is an end to columns', async () => {
+  const width = 60_000
+  const names = Array.from({ length: width }, (_, i) => `a column whose number is ${i}`)
+  const { rows } = await load(`${names.join()}\n${names.map((_, i) => i).join()}\n`)
+  expect(rows).toHaveLength(1)
+  expect(Object.values(rows[0] as object).every((value, i) => value === i)).toBe(true)
+  await expect(load(`${','.repeat(250_000)}\n`)).rejects.toThrow(
+    new SourceError(
+      `${path} has 250001 columns in its first record, and more than 250000 are not read. Has it line ends, and is the delimiter the right one?`,
+      path,
+    ),
+  )
+})
+
+test('a record or a line without an end is refused before it fills the memory', async () => {
+  const much = Buffer.alloc(66 * 2 ** 20, 'a')
+  await expect(load(Buffer.concat([Buffer.from('a,b\n1,2\n1,"'), much, Buffer.from('\n')]))).rejects.toThrow(
+    new SourceError(
+      `${path}, line 3: the record that begins here does not end within 64 MiB, and longer ones are not read. Is it CSV, and are its quotes closed?`,
+      path,
+    ),
+  )
+  writeFileSync(path, Buffer.concat([much, much.subarray(0, 9 * 2 ** 20)]))
+  await expect(openCsv(path)).rejects.toThrow(SourceError)
+  await expect(openText(path)).rejects.toThrow(
+    new SourceError(
+      `${path} has a line of more than 64 MiB behind byte 0, and longer ones are not read. Is it text, with a line an element?`,
       path,
     ),
   )

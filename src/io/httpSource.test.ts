@@ -5,6 +5,8 @@ import { afterAll, expect, test } from 'vitest'
 import { SourceError } from '../core/errors.ts'
 import { Session } from '../session.ts'
 import { openBytes } from './byteSource.ts'
+import { openCsv } from './csv.ts'
+import { readSplit } from './readSplit.ts'
 
 const BODY = Buffer.from('a,b\n1,x\n2,y\n')
 type Answer = (request: IncomingMessage, response: ServerResponse) => void
@@ -32,11 +34,11 @@ const headed =
     else get(request, response)
   }
 
-async function read(answer: Answer, from = 2, to = 5): Promise<string> {
+async function read(answer: Answer, timeoutMs: number): Promise<string> {
   const url = await served(answer)
   try {
-    const bytes = await openBytes(url, { timeoutMs: 100 })
-    return Buffer.from(await bytes.read(from, to)).toString()
+    const bytes = await openBytes(url, { timeoutMs })
+    return Buffer.from(await bytes.read(2, 5)).toString()
   } catch (error) {
     if (!(error instanceof SourceError)) throw error
     expect(error.source).toBe(url)
@@ -119,8 +121,9 @@ test.each<[string, Answer, string]>([
     'URL cannot be read: its server sends all of its 1099511627776 bytes where a part is asked for. Copy the file to a disk and read it there, or have it served with ranges.',
   ],
 ])('a server with %s', async (_, answer, expected) => {
-  const got = await read(answer)
-  if (expected === 'nothing for 100 ms') {
+  const isSilent = expected === 'nothing for 100 ms'
+  const got = await read(answer, isSilent ? 100 : 60_000)
+  if (isSilent) {
     expect(got).toBe(
       'URL cannot be read: its server has sent nothing for 100 ms. Try again later, or give it more time with { timeoutMs }.',
     )
@@ -166,17 +169,33 @@ test.each([1, 2])('what an action reads ends by its signal and with the session:
   })
   const session = await Session.start({ workers, memory: '64MB', progress: false })
   const table = await session.readCsv(url)
-  const hasty = await session.readCsv(url, { timeoutMs: 50 })
   expect(await table.collect()).toStrictEqual([
     { a: 1, b: 'x' },
     { a: 2, b: 'y' },
   ])
   silent = true
-  await expect(hasty.collect()).rejects.toThrow('its server has sent nothing for 50 ms')
   const reason = new Error('enough')
   const ending = new AbortController()
   asked = () => ending.abort(reason)
   await expect(table.collect({ signal: ending.signal })).rejects.toBe(reason)
   asked = () => void session.stop()
   await expect(table.collect()).rejects.toThrow('The session was stopped.')
+})
+
+test('what an action reads has the time-out that its table was opened with', async () => {
+  let silent = false
+  const url = await served((request, response) => {
+    if (!silent) headed((_, answer) => answer.writeHead(200).end(BODY))(request, response)
+  })
+  const source = await openCsv(url, { timeoutMs: 60_000 })
+  expect(source.timeoutMs).toBe(60_000)
+  const [split] = source.splits
+  if (split === undefined) throw new Error('a small file is one split')
+  silent = true
+  await expect(readSplit({ ...source, timeoutMs: 50 }, split, ['a'])).rejects.toThrow(
+    new SourceError(
+      `${url} cannot be read: its server has sent nothing for 50 ms. Try again later, or give it more time with { timeoutMs }.`,
+      url,
+    ),
+  )
 })

@@ -104,26 +104,49 @@ async function requested<T>(url: string, { signal, timeoutMs = DEFAULT_TIMEOUT_M
     `${url} cannot be read: its server has sent nothing for ${timeoutMs} ms. Try again later, or give it more time with { timeoutMs }.`,
     url,
   )
-  const timer = setTimeout(() => ending.abort(silence), timeoutMs)
+  const silent = whenSilent(timeoutMs, () => ending.abort(silence))
   const abort = (): void => ending.abort(signal?.reason)
   signal?.addEventListener('abort', abort, { once: true })
   async function* heard(body: Response['body']): AsyncGenerator<Uint8Array, void, undefined> {
     for await (const piece of body ?? []) {
-      timer.refresh()
+      silent.heard()
       yield piece as Uint8Array // what a body of bytes gives
     }
   }
   try {
     const response = await fetch(url, { ...init, signal: ending.signal })
-    timer.refresh()
+    silent.heard()
     return await take(response, heard(response.body))
   } catch (error) {
     if (ending.signal.aborted) throw ending.signal.reason
     throw failed(url, error)
   } finally {
-    clearTimeout(timer)
+    silent.end()
     signal?.removeEventListener('abort', abort)
     ending.abort() // what nobody reads any more need not be sent
+  }
+}
+
+/** What was sent while this thread computed is taken within that time. */
+const LAST_CHANCE_MS = 100
+
+/** Calls `then` after so long without a call of `heard`. */
+function whenSilent(timeoutMs: number, then: () => void): { heard(): void; end(): void } {
+  let timer: NodeJS.Timeout
+  const start = (): void => {
+    // timers come before what the network has: a thread that was busy for long hears that first
+    timer = setTimeout(() => {
+      timer = setTimeout(then, LAST_CHANCE_MS)
+    }, timeoutMs)
+  }
+  const end = (): void => clearTimeout(timer)
+  start()
+  return {
+    end,
+    heard() {
+      end()
+      start()
+    },
   }
 }
 

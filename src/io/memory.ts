@@ -11,6 +11,7 @@ import { concatColumns } from '../core/columnConcat.ts'
 import { castColumn } from '../core/columnConversions.ts'
 import { emptyColumn, sliceColumn } from '../core/columnSlices.ts'
 import { PlanError } from '../core/errors.ts'
+import { fieldsByName, positionsOf } from '../core/fieldPositions.ts'
 import type { ArraySource, ReadSplit, SourceSplit, TableMemory } from '../core/ports.ts'
 import { type ColumnType, type ElementType, type Field, fieldsOf, VALUE_COLUMN } from '../core/schema.ts'
 import { fromIndices, joinedIndices } from '../core/textIndices.ts'
@@ -59,8 +60,9 @@ function rowColumns(rows: readonly unknown[], wanted: readonly Field[] | undefin
     }
   })
   const columns = new Map<string, Column>()
+  const types = fieldsByName(wanted ?? [])
   for (const name of names) {
-    const type = wanted?.find((field) => field.name === name)
+    const type = types.get(name)
     const values = rows.map((row) => (Object.hasOwn(row as object, name) ? (row as Record<string, unknown>)[name] : null))
     const column = builtColumn(name, values, type?.type)
     if (type?.nullable === false) checkNotNull(name, column)
@@ -251,8 +253,9 @@ function sharedArray<A extends TypedArray | BigUint64Array>(array: A): A {
 export const readMemorySplit: ReadSplit = (source, split, columns) => {
   const held = split.detail as readonly Column[] // made by `sourceOf`
   const fields = fieldsOf(source.element)
+  const positions = positionsOf(fields)
   const picked = columns.map((name) => {
-    const index = fields.findIndex((field) => field.name === name)
+    const index = positions.get(name) ?? -1
     const field = fields[index]
     const column = held[index]
     if (field === undefined || column === undefined) throw new PlanError(`${source.name} has no column "${name}".`)

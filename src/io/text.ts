@@ -102,6 +102,6 @@ export function decodeUtf8(bytes: Uint8Array, path: string, fromStart: boolean):
   try {
     return new TextDecoder('utf-8', { fatal: true, ignoreBOM: !fromStart }).decode(bytes)
   } catch (error) {
-    throw new SourceError(`${path} is not text in UTF-8.`, path, { cause: error })
+    throw new SourceError(`${path} is not text in UTF-8. Convert it first, for example with iconv -t UTF-8.`, path, { cause: error })
   }
 }

@@ -5,6 +5,7 @@
  *     explicit keys    dense when every key of the shape is present (or dense storage was asked for) and elements are
  *                      numbers; otherwise sorted by key
  */
+
 import type { Batch, Column, TypedArray } from '../../core/column.ts'
 import { columnFromValues } from '../../core/columnBuilder.ts'
 import { concatColumns } from '../../core/columnConcat.ts'
@@ -12,6 +13,7 @@ import { unifyFields } from '../../core/columnConversions.ts'
 import { rowReader } from '../../core/columnReaders.ts'
 import { takeColumn } from '../../core/columnSlices.ts'
 import { Bug, PlanError } from '../../core/errors.ts'
+import { positionsOf } from '../../core/fieldPositions.ts'
 import { isInside, outsideMessage, type Shape, sizeOfShape } from '../../core/indexSpace.ts'
 import type { LogicalPlan } from '../../core/logicalPlan.ts'
 import { type DType, type ElementType, fieldsOf, typeText } from '../../core/schema.ts'
@@ -71,13 +73,12 @@ function elementOf(batches: readonly Batch[], form: StorageForm): ElementType {
 
 function joinBatches(batches: readonly Batch[], element: ElementType, form: StorageForm): Joined {
   const length = batches.reduce((sum, batch) => sum + batch.length, 0)
+  const filled = batches.filter((batch) => batch.length > 0).map((batch) => ({ batch, positions: positionsOf(fieldsOf(batch.element)) }))
   const columns = fieldsOf(element).map((field) => {
-    const parts = batches
-      .filter((batch) => batch.length > 0)
-      .map((batch) => {
-        const at = fieldsOf(batch.element).findIndex((candidate) => candidate.name === field.name)
-        return batch.columns[at] ?? columnFromValues(new Array(batch.length).fill(null), field.type)
-      })
+    const parts = filled.map(
+      ({ batch, positions }) =>
+        batch.columns[positions.get(field.name) ?? -1] ?? columnFromValues(new Array(batch.length).fill(null), field.type),
+    )
     return parts.length === 0 ? columnFromValues([], field.type) : concatColumns(parts, field.name)
   })
   return { element, length, columns, keys: joinKeys(batches, length, form) }

@@ -3,7 +3,9 @@
  *
  *     PipelineExec [FilterExec, MapExec]  over  ScanExec of a table in memory, or StoredExec of a table
  */
+
 import type { Column } from '../../core/column.ts'
+import { positionsOf } from '../../core/fieldPositions.ts'
 import { type ColumnType, type ElementType, fieldsOf, sameType, typeText } from '../../core/schema.ts'
 import type { Storage } from '../../core/storage.ts'
 import type { PhysicalPlan, Step } from '../../planner/physical/physicalPlan.ts'
@@ -70,7 +72,8 @@ function tableOf(plan: PhysicalPlan): Table | undefined {
   if (plan.kind !== 'ScanExec' || plan.source.columns === undefined) return undefined
   const { source, columns } = plan
   const fields = fieldsOf(source.element)
-  const positions = columns.map((name) => fields.findIndex((field) => field.name === name))
+  const known = positionsOf(fields)
+  const positions = columns.map((name) => known.get(name) ?? -1)
   if (positions.includes(-1)) return undefined
   const picked = positions.map((position) => source.columns?.[position] as Column) // a column for each field
   const element: ElementType =

@@ -1,12 +1,14 @@
 /**
  * Batches as operators pass them on: with hidden columns beside the elements, taken, sliced and joined end to end.
  */
+
 import type { Batch, Column } from '../../core/column.ts'
 import { columnFromValues } from '../../core/columnBuilder.ts'
 import { concatColumns } from '../../core/columnConcat.ts'
 import { convertColumn, unifyFields, unifyTypes } from '../../core/columnConversions.ts'
 import { nullColumn, sliceColumn, takeColumn } from '../../core/columnSlices.ts'
 import { PlanError } from '../../core/errors.ts'
+import { positionsOf } from '../../core/fieldPositions.ts'
 import { type ColumnType, type ElementType, type Field, fieldsOf, sameType, VALUE_COLUMN } from '../../core/schema.ts'
 
 /** A batch with columns that are no part of its elements: keys to sort, group or join by, arguments of aggregates. */
@@ -154,8 +156,9 @@ function columnsAs(batch: Batch, target: ElementType): readonly Column[] {
   if (target.kind === 'scalar') return [convertColumn(elementColumn(batch), target.type)]
   const { element } = batch
   if (target.kind !== 'row' || element.kind !== 'row') return batch.columns
+  const positions = positionsOf(element.fields)
   return target.fields.map((field) => {
-    const column = batch.columns[element.fields.findIndex((candidate) => candidate.name === field.name)]
+    const column = batch.columns[positions.get(field.name) ?? -1]
     return column === undefined ? nullColumn(field.type, batch.length) : convertColumn(column, field.type)
   })
 }
@@ -181,7 +184,8 @@ export function conform(batch: ExecBatch, declared: ElementType): ExecBatch {
   if (declared.kind !== 'row' || batch.element.kind !== 'row') return batch
   const actual = batch.element.fields
   if (actual.length !== declared.fields.length) return batch
-  const positions = declared.fields.map((field) => actual.findIndex((candidate) => candidate.name === field.name))
+  const known = positionsOf(actual)
+  const positions = declared.fields.map((field) => known.get(field.name) ?? -1)
   if (positions.includes(-1) || positions.every((position, i) => position === i)) return batch
   const fields = positions.map((position) => actual[position] as Field) // none is -1
   return { ...batch, element: { kind: 'row', fields }, columns: positions.map((position) => batch.columns[position] as Column) }

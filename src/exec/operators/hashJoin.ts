@@ -197,16 +197,18 @@ function commonType(join: Join, left: ColumnType, right: ColumnType): ColumnType
 /** The columns of both sides; the column joined on comes once, and a name of the left side's gets the suffix on the right. */
 function joined(join: Join, left: ExecBatch, right: ExecBatch, pairs: Pairs): ExecBatch {
   const names: string[] = []
+  const taken = new Set<string>()
   const columns: Column[] = []
   for (const [i, field] of fieldsOf(left.element).entries()) {
     const column = left.columns[i] as Column // one column per field
     names.push(field.name)
+    taken.add(field.name)
     columns.push(field.name === join.on ? sharedKey(field.name, column, right, pairs) : takeColumn(column, pairs.left))
   }
   for (const [i, field] of fieldsOf(right.element).entries()) {
-    if (field.name === join.on && names.includes(field.name)) continue
-    const name = names.includes(field.name) ? `${field.name}${join.suffix}` : field.name
-    if (names.includes(name)) {
+    if (field.name === join.on && taken.has(field.name)) continue
+    const name = taken.has(field.name) ? `${field.name}${join.suffix}` : field.name
+    if (taken.has(name)) {
       // without rows the columns of an opaque side are anybody's guess
       if (pairs.left.length === 0) continue
       throw new PlanError(
@@ -214,6 +216,7 @@ function joined(join: Join, left: ExecBatch, right: ExecBatch, pairs: Pairs): Ex
       )
     }
     names.push(name)
+    taken.add(name)
     columns.push(takeColumn(right.columns[i] as Column, pairs.right))
   }
   const declared = join.element.kind === 'row' ? join.element.fields.map((field) => field.name) : []

@@ -1,6 +1,8 @@
 /** Keeps some columns, in the order given. */
+
 import type { Column } from '../../core/column.ts'
 import { PlanError } from '../../core/errors.ts'
+import { positionsOf } from '../../core/fieldPositions.ts'
 import { type Field, namesText } from '../../core/schema.ts'
 import type { ExecBatch } from './batches.ts'
 import { counting, type OpenNarrow } from './operator.ts'
@@ -13,11 +15,11 @@ export function projected(batch: ExecBatch, names: readonly string[]): ExecBatch
   const { element } = batch
   // counting needs no columns, and no rows to take them from
   if (names.length === 0) return { ...batch, element: { kind: 'row', fields: [] }, columns: [] }
-  const unseen =
-    batch.length === 0 && (element.kind !== 'row' || names.some((name) => !element.fields.some((field) => field.name === name)))
+  const known = positionsOf(element.kind === 'row' ? element.fields : [])
+  const unseen = batch.length === 0 && names.some((name) => !known.has(name))
   if (unseen) return { ...batch, element: { kind: 'unknown' }, columns: [] }
   if (element.kind !== 'row') throw new PlanError(`select needs rows; the elements are single values. Use map instead.`)
-  const positions = names.map((name) => element.fields.findIndex((field) => field.name === name))
+  const positions = names.map((name) => known.get(name) ?? -1)
   const missing = positions.indexOf(-1)
   if (missing >= 0) throw new PlanError(`There is no column "${names[missing]}". The columns are ${namesText(element.fields)}.`)
   return {

@@ -39,24 +39,21 @@ export const readParquetSplit: ReadSplit = async (_source, split, columns, _pred
     const decoded: Column[] = []
     let decodedBytes = 0
     let waiting: ReadyColumn[] = []
+    let waitingBytes = 0
     const flush = (): void => {
       for (const column of decodeColumns(file, waiting, rows)) {
         decodedBytes += bytesOfColumn(column)
         decoded.push(column)
       }
       waiting = []
+      waitingBytes = 0
       if (decodedBytes > file.limits.groupBytes) throw tooMuch(file, group.group, decodedBytes)
     }
     for (const [i, name] of columns.entries()) {
       const ready = await readyColumn(bytes, name, details[i] as ColumnDetail, group)
-      if (
-        !fitTogether(
-          file,
-          [...waiting, ready].reduce((sum, column) => sum + column.decodedBytes, 0),
-        )
-      )
-        flush()
+      if (!fitTogether(file, waitingBytes + ready.decodedBytes)) flush()
       waiting.push(ready)
+      waitingBytes += ready.decodedBytes
     }
     flush()
     return [{ element, length: rows, columns: decoded }]

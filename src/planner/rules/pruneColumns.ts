@@ -9,7 +9,9 @@
  * gathering what is read on the way. Sound because the IR names every column that a function reads; one that was
  * refused reads all.
  */
+
 import { joinElement } from '../../core/combinations.ts'
+import { fieldsByName, positionsOf } from '../../core/fieldPositions.ts'
 import type { Expr, FunctionIr, UserFunction } from '../../core/functionIr.ts'
 import type { LogicalPlan } from '../../core/logicalPlan.ts'
 import { withInputs } from '../../core/logicalPlan.ts'
@@ -181,7 +183,8 @@ function narrowWithColumns(plan: Node<'WithColumns'>, needed: Columns): LogicalP
   const free = runsUnnoticed(plan)
   if (wanted.size === 0 && free) return narrow(plan.input, needed)
   const f = free ? (withFewerFields(plan.f, needed) ?? plan.f) : plan.f
-  const own = new Set([...needed].filter((name) => !given.includes(name)))
+  const replaced = new Set(given)
+  const own = new Set([...needed].filter((name) => !replaced.has(name)))
   const demand = union(own, columnsRead(f))
   const input = demand === 'all' ? plan.input : narrow(plan.input, demand)
   if (f === plan.f && input === plan.input) return plan
@@ -193,8 +196,10 @@ function narrowWithColumns(plan: Node<'WithColumns'>, needed: Columns): LogicalP
 function orderedLike(plan: Node<'WithColumns'>, input: LogicalPlan, names: Columns): readonly Field[] {
   const fields = fieldsOf(plan.element).filter((field) => names.has(field.name))
   const own = fieldsOf(input.element)
-  const replaced = own.flatMap((before) => fields.filter((field) => field.name === before.name))
-  return [...replaced, ...fields.filter((field) => !own.some((before) => before.name === field.name))]
+  const byName = fieldsByName(fields)
+  const replaced = own.flatMap((before) => byName.get(before.name) ?? [])
+  const before = positionsOf(own)
+  return [...replaced, ...fields.filter((field) => !before.has(field.name))]
 }
 
 function namesGiven(f: UserFunction): readonly string[] | undefined {
