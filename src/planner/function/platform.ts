@@ -16,8 +16,15 @@ export const SHARED_GLOBALS: ReadonlySet<string> = new Set(
 
 type Name = string | symbol
 
-/** What was changed, by the name of the property, with what the program calls it: `random`, `Math.random`. */
-export type Changed = ReadonlyMap<Name, string>
+/** What was changed, by the name of the property. */
+export type Changed = ReadonlyMap<Name, Change>
+
+export interface Change {
+  /** As the program calls it: `Math.random`. */
+  readonly called: string
+  /** A method that all values of a class had is another: what prints and compiles functions may call it as well. */
+  readonly isEverywhere: boolean
+}
 
 interface Watched {
   readonly object: object
@@ -59,15 +66,18 @@ function isUnchanged(): boolean {
 }
 
 function changes(): Changed {
-  const found = new Map<Name, string>()
-  for (const [name, value] of globals) if (!Object.is(globalValue(name), value)) found.set(name, name)
+  const found = new Map<Name, Change>()
+  for (const [name, value] of globals) if (!Object.is(globalValue(name), value)) found.set(name, { called: name, isEverywhere: false })
   for (const { object, called, own, prototype } of watched) {
     for (const name of new Set([...own.keys(), ...Reflect.ownKeys(object)])) {
       const [now, was] = [Reflect.getOwnPropertyDescriptor(object, name), own.get(name)]
       const same = now !== undefined && was !== undefined && Object.is(now.value, was.value) && now.get === was.get
-      if (!same) found.set(name, `${called}${typeof name === 'symbol' ? `[${String(name)}]` : `.${name}`}`)
+      if (same || (found.has(name) && was === undefined)) continue
+      const isEverywhere = was !== undefined && called.endsWith('prototype')
+      found.set(name, { called: `${called}${typeof name === 'symbol' ? `[${String(name)}]` : `.${name}`}`, isEverywhere })
     }
-    if (Object.getPrototypeOf(object) !== prototype) found.set(Symbol.for('distarray.prototype'), `the prototype of ${called}`)
+    if (Object.getPrototypeOf(object) === prototype) continue
+    found.set(Symbol.for('distarray.prototype'), { called: `the prototype of ${called}`, isEverywhere: true })
   }
   return found
 }

@@ -51,8 +51,8 @@ export const NOTHING_NAMED: Named = { names: new Set(), computes: false }
 
 /** The change that a function with these names may notice; undefined where there is none. */
 function noticedChange({ names, computes }: Named, changed: Changed): string | undefined {
-  for (const [name, called] of changed) {
-    if (computes || typeof name === 'symbol' || names.has(name) || UNNAMED.has(name)) return called
+  for (const [name, { called, isEverywhere }] of changed) {
+    if (isEverywhere || computes || typeof name === 'symbol' || names.has(name) || UNNAMED.has(name)) return called
     if (BEHIND[name]?.some((other) => names.has(other)) === true) return called
   }
   return undefined

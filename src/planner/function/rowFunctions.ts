@@ -126,10 +126,7 @@ function asItStands(f: UserFunction, reason: UserFunction['refusals'][number]): 
 
 function checkElement(f: UserFunction, { context, element }: Known, now: ElementType, difference: Difference | undefined): void {
   if (KEEPING_COLUMNS.has(context.method) || element.kind === 'unknown' || sameElement(element, now)) return
-  const what =
-    difference === undefined
-      ? 'What it captures has changed'
-      : `The captured variable ${difference.name} was ${kindOf(difference.was)} when the chain was built, and is ${kindOf(difference.is)} now`
+  const what = difference === undefined ? 'What it captures has changed' : differenceText(difference)
   throw new PlanError(
     `${context.method}: ${what}. Then it returned ${elementText(element)}, now ${now.kind === 'unknown' ? 'what only running it can tell' : elementText(now)}, and the columns of the chain would be others.\n` +
       `  ${placeText(f.span)}  ${f.text}\nBuild the chain again with the new value.`,
@@ -137,9 +134,16 @@ function checkElement(f: UserFunction, { context, element }: Known, now: Element
   )
 }
 
+function differenceText({ name, was, is }: Difference): string {
+  const [before, now] = [kindOf(was), kindOf(is)]
+  return before === now
+    ? `The captured variable ${name} is not ${before} that it was when the chain was built`
+    : `The captured variable ${name} was ${before} when the chain was built, and is ${now} now`
+}
+
 function kindOf(value: unknown): string {
   if (value === null || value === undefined) return String(value)
-  if (typeof value === 'function') return 'another function'
-  if (typeof value === 'object') return Array.isArray(value) ? 'an array' : 'an object'
+  if (typeof value === 'function') return 'the function'
+  if (typeof value === 'object') return Array.isArray(value) ? 'the array' : 'the object'
   return `the ${typeof value} ${typeof value === 'string' ? JSON.stringify(value) : String(value)}`
 }
