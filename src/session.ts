@@ -27,6 +27,7 @@ import type { ArrayInit, LogicalPlan } from './core/logicalPlan.ts'
 import type { LoopReport } from './core/loopReport.ts'
 import type { LoopOptions } from './core/loopSpec.ts'
 import type { LoopEnv, LoopViews, Rng } from './core/loopViews.ts'
+import { checkOptionNames } from './core/optionNames.ts'
 import type { ArraySource, TableMemory } from './core/ports.ts'
 import type { DType, ElementType } from './core/schema.ts'
 import { ARRAY_OF_DTYPE } from './core/storage.ts'
@@ -216,6 +217,8 @@ export class Session implements AsyncDisposable {
   /** A table of objects, or of values: number → f64, bigint → i64, boolean, string → utf8, Date → timestamp(ms), Uint8Array → binary. */
   fromRows<Row>(rows: Iterable<Row>, options: { readonly schema?: ArrowSchema } = {}): DistArray<Row> {
     this.#checkOpen()
+    checkOptions('fromRows()', options)
+    checkOptionNames('fromRows()', options, ['schema'])
     return this.#scan(sourceFromRows(rows, { ...options, memory: this.#tables }))
   }
 

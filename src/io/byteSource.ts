@@ -4,7 +4,7 @@
  * A handle is opened for one read or one footer and closed after it; `stamp` tells whether a file changed between
  * the two.
  */
-import { open, stat } from 'node:fs/promises'
+import { type FileHandle, open, stat } from 'node:fs/promises'
 import { basename } from 'node:path'
 import { SourceError } from '../core/errors.ts'
 import type { Access } from '../core/ports.ts'
@@ -41,8 +41,13 @@ async function openFile(path: string, { signal }: Access): Promise<ByteSource> {
     const info = await stat(path)
     if (info.isDirectory())
       throw new SourceError(`${path} is a directory. Name the files in it, for example ${path.replace(/\/$/, '')}/*.`, path)
-    if (!info.isFile()) throw new SourceError(`${path} is not a regular file.`, path)
+    if (!info.isFile())
+      throw new SourceError(
+        `${path} is not a regular file, which could be read in pieces. Copy what it gives to a file, and read that.`,
+        path,
+      )
     const handle = await open(path, 'r')
+    if (info.size === 0) await checkEmpty(handle, path)
     return {
       size: info.size,
       stamp: `${info.size}:${info.mtimeMs}`,
@@ -64,6 +69,17 @@ async function openFile(path: string, { signal }: Access): Promise<ByteSource> {
   }
 }
 
+/** Some systems have files that are made as they are read, and say that they are empty. */
+async function checkEmpty(handle: FileHandle, path: string): Promise<void> {
+  try {
+    const { bytesRead } = await handle.read(new Uint8Array(1), 0, 1, 0)
+    if (bytesRead > 0) throw new SourceError(`${path} does not say how long it is. Copy it to a file, and read that.`, path)
+  } catch (error) {
+    await handle.close()
+    throw error
+  }
+}
+
 /** The SourceError for what the file system says about a path. */
 export function fileError(path: string, error: unknown): unknown {
   if (error instanceof SourceError) return error
@@ -71,6 +87,8 @@ export function fileError(path: string, error: unknown): unknown {
   if (code === 'ENOENT') return new SourceError(`There is no file ${path}.`, path, { cause: error })
   if (code === 'EACCES' || code === 'EPERM') return new SourceError(`${path} may not be read: permission denied.`, path, { cause: error })
   if (code === 'ENOTDIR') return new SourceError(`There is no file ${path}: a part of the path is not a directory.`, path, { cause: error })
+  if (code === 'ENAMETOOLONG') return new SourceError(`There is no file ${path}: the name is too long.`, path, { cause: error })
+  if (code === 'ELOOP') return new SourceError(`There is no file ${path}: its links go in circles.`, path, { cause: error })
   if (code === 'EISDIR')
     return new SourceError(`${path} is a directory. Name the files in it, for example ${path}/*.`, path, { cause: error })
   if (code !== undefined) return new SourceError(`${path} cannot be read: ${code}.`, path, { cause: error })

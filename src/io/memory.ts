@@ -101,16 +101,19 @@ export function sourceFromColumns(columns: Readonly<Record<string, ColumnValues>
   const wanted = new Map(
     options.schema === undefined ? [] : wantedFields(options.schema, 'fromColumns').map((field) => [field.name, field]),
   )
-  if (typeof columns !== 'object' || columns === null) {
+  if (typeof columns !== 'object' || columns === null || Symbol.iterator in columns) {
     throw new PlanError(`fromColumns() takes an object of columns, as { id: [1, 2] }; it was given ${valueText(columns)}.`)
   }
   const entries = Object.entries(columns)
   const [first] = entries
   for (const [name, values] of entries) {
     if (!isValues(values))
+      throw new PlanError(`Column "${name}" of fromColumns is ${valueText(values)}. Columns are typed arrays or arrays of values.`)
+    if (ArrayBuffer.isView(values) && isDetached(values)) {
       throw new PlanError(
-        `Column "${name}" of fromColumns is ${values === null ? 'null' : `a ${typeof values}`}. Columns are typed arrays or arrays of values.`,
+        `Column "${name}" of fromColumns has no memory any more: its buffer was sent to another thread. Take the column before that, or send a copy.`,
       )
+    }
     if (first !== undefined && values.length !== first[1].length) {
       throw new PlanError(
         `The columns of fromColumns differ in length: "${first[0]}" has ${first[1].length} values and "${name}" has ${values.length}.`,
@@ -131,6 +134,16 @@ export function sourceFromColumns(columns: Readonly<Record<string, ColumnValues>
     built.set(name, column)
   }
   return sourceOfColumns('fromColumns', built, first?.[1].length ?? 0, options)
+}
+
+/** Whether the buffer of a view went elsewhere. */
+function isDetached({ buffer }: ArrayBufferView): boolean {
+  if (buffer.byteLength > 0 || buffer instanceof SharedArrayBuffer) return false
+  try {
+    return new Uint8Array(buffer).length > 0
+  } catch {
+    return true
+  }
 }
 
 function isValues(values: unknown): values is ColumnValues {
@@ -166,7 +179,7 @@ function kindOfArray(values: ColumnValues): 'f64' | 'f32' | 'i64' | 'u64' | 'i32
 
 /** A table of an Arrow table or record batch. */
 export function sourceFromArrow(table: Table | RecordBatch, options: Pick<MemoryOptions, 'memory'> = {}): ArraySource {
-  if (typeof table !== 'object' || table === null || !('schema' in table)) {
+  if (!isTable(table) && !isRecordBatch(table)) {
     throw new PlanError(`fromArrow() takes an Arrow table or record batch; it was given ${valueText(table)}.`)
   }
   const whole = isTable(table) ? table : new Table([table])
@@ -181,11 +194,25 @@ export function sourceFromArrow(table: Table | RecordBatch, options: Pick<Memory
   return sourceOf('fromArrow', element, columns, whole.numRows, options)
 }
 
-function isTable(table: Table | RecordBatch): table is Table {
-  return 'batches' in table
+/** Of any copy of Arrow's package, as programs may have several. */
+function isTable(table: unknown): table is Table {
+  return hasSchema(table) && 'batches' in table && Array.isArray(table.batches) && 'numRows' in table
+}
+
+function isRecordBatch(table: unknown): table is RecordBatch {
+  return hasSchema(table) && 'data' in table && 'numRows' in table
+}
+
+function hasSchema(table: unknown): table is { readonly schema: Schema } {
+  return typeof table === 'object' && table !== null && 'schema' in table && isSchema(table.schema)
+}
+
+function isSchema(schema: unknown): schema is Schema {
+  return typeof schema === 'object' && schema !== null && 'fields' in schema && Array.isArray(schema.fields)
 }
 
 function wantedFields(schema: Schema, source: string): Field[] {
+  if (!isSchema(schema)) throw new PlanError(`The schema of ${source}() is one of Arrow's; it was given ${valueText(schema)}.`)
   return schema.fields.map((field: ArrowField) => ({
     name: field.name,
     type: columnTypeOfArrow(field.type as DataType, { source, column: field.name }),
@@ -207,6 +234,11 @@ function sourceOfColumns(
       nullable: column.validity !== undefined || column.type.kind === 'null',
     }),
   )
+  for (const { name: field } of fields) {
+    // ES2024, present in Node 20
+    if (!(field as string & { isWellFormed(): boolean }).isWellFormed())
+      throw new PlanError(`The column name ${valueText(field)} of ${name} has half a surrogate pair, which no file can hold.`)
+  }
   return sourceOf(name, { kind: 'row', fields }, [...columns.values()], rows, options)
 }
 

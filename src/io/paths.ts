@@ -14,7 +14,7 @@ import { isUrl } from './byteSource.ts'
 
 /** The files (or addresses) a source names, at least one; a SourceError for a glob without a match. */
 export async function pathsOf(source: string | URL | readonly string[]): Promise<string[]> {
-  if (source instanceof URL) return [source.protocol === 'file:' ? fileURLToPath(source) : source.href]
+  if (source instanceof URL) return [placeOfUrl(source.href)]
   if (typeof source === 'string') return expand(source)
   if (!Array.isArray(source) || !source.every((path) => typeof path === 'string')) {
     throw new PlanError(`Files are named by a path, a URL or an array of paths; they were given as ${valueText(source)}.`)
@@ -23,12 +23,44 @@ export async function pathsOf(source: string | URL | readonly string[]): Promise
   return (await Promise.all(source.map(expand))).flat()
 }
 
+/** A scheme of two letters or more; one letter is a disk of Windows. */
+const ADDRESS = /^[a-z][a-z0-9+.-]+:/i
+
 async function expand(path: string): Promise<string[]> {
-  if (path.startsWith('file:')) return [fileURLToPath(path)]
-  if (isUrl(path) || !/[*?[{]/.test(path) || existsSync(path)) return [path]
+  if (path === '') throw new PlanError('The path of a file is empty. Name the file, a glob or an address.')
+  if (path.includes('\0')) throw new PlanError(`The path ${valueText(path)} has a character of code 0, which no file's name has.`)
+  if (existsSync(path)) return [path]
+  if (ADDRESS.test(path)) return [placeOfUrl(path)]
+  if (!/[*?[{]/.test(path)) return [path]
   const matches = (await glob(path)).sort((a, b) => (a < b ? -1 : 1))
   if (matches.length === 0) throw new SourceError(`No file matches ${path}.`, path)
   return matches
+}
+
+/** The path that a file URL says, or the address of something behind http or https. */
+function placeOfUrl(text: string): string {
+  const refuse = (why: string, cause?: unknown) => new PlanError(`The address ${valueText(text)} ${why}`, { cause })
+  if (!/^(file|https?):/i.test(text)) throw refuse('is not read. Name a file, or an address of http, https or file.')
+  let url: URL
+  try {
+    url = new URL(text)
+    if (url.protocol === 'file:') {
+      const path = fileURLToPath(url)
+      if (path.includes('\0')) throw new Error("it has a character of code 0, which no file's name has")
+      return path
+    }
+  } catch (cause) {
+    throw refuse(`makes no sense: ${cause instanceof Error ? cause.message : String(cause)}.`, cause)
+  }
+  if (!isUrl(text)) throw refuse(`makes no sense. It begins with ${url.protocol}//.`)
+  if (url.username !== '' || url.password !== '') {
+    url.username = ''
+    url.password = ''
+    throw new PlanError(
+      `The address ${url.href} was given with a user's name or password, which are not sent. Have the server take a signed address.`,
+    )
+  }
+  return text
 }
 
 async function glob(pattern: string): Promise<string[]> {
@@ -45,6 +77,7 @@ async function walk(folder: string, parts: readonly string[]): Promise<string[]>
     if (rest.length > 0) return walk(path, rest)
     return existsSync(path) ? [path] : []
   }
+  const matches = patternOf(part)
   let entries: Awaited<ReturnType<typeof entriesOf>>
   try {
     entries = await entriesOf(folder)
@@ -59,7 +92,6 @@ async function walk(folder: string, parts: readonly string[]): Promise<string[]>
         found.push(...(await walk(folder === '' ? entry.name : join(folder, entry.name), parts)))
     return [...new Set(found)]
   }
-  const matches = patternOf(part)
   for (const entry of entries) {
     if (!matches.test(entry.name)) continue
     const path = folder === '' ? entry.name : join(folder, entry.name)
@@ -80,8 +112,9 @@ function patternOf(part: string): RegExp {
   for (let i = 0; i < part.length; i++) {
     const c = part.charAt(i)
     const close = c === '[' ? part.indexOf(']', i + 2) : -1
-    if (c === '*') source += '[^/]*'
-    else if (c === '?') source += '[^/]'
+    if (c === '*') {
+      if (part[i - 1] !== '*') source += '[^/]*' // two would try every cut between them
+    } else if (c === '?') source += '[^/]'
     else if (close > 0) {
       source += `[${part
         .slice(i + 1, close)
@@ -97,5 +130,11 @@ function patternOf(part: string): RegExp {
     } else if (c === ',' && depth > 0) source += '|'
     else source += c.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&')
   }
-  return new RegExp(`^${source}$`)
+  try {
+    return new RegExp(`^${source}$`)
+  } catch (cause) {
+    throw new PlanError(`The part ${valueText(part)} of a glob makes no sense. Ranges go up, as in [a-z], and every { has its }.`, {
+      cause,
+    })
+  }
 }
