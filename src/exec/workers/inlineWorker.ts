@@ -31,8 +31,16 @@ export class InlineWorker implements Runner {
     return await runTask(task, this.handlers, this.context)
   }
 
+  cancel(reason: unknown): void {
+    this.rejectCurrent?.(reason)
+  }
+
   /** A task that has not begun is rejected; one that runs cannot be ended from its own thread. */
   async end(reason: unknown): Promise<void> {
-    this.rejectCurrent?.(reason)
+    this.cancel(reason)
+  }
+
+  async stop(reason: unknown): Promise<void> {
+    this.cancel(reason)
   }
 }

@@ -101,7 +101,7 @@ class Pool implements WorkerPool {
     const reason = stoppedError()
     for (const job of this.queue.splice(0)) job.reject(reason)
     for (const job of this.running) job.fail(reason)
-    await Promise.all(this.runners.map((runner) => runner.end(reason)))
+    await Promise.all(this.runners.map((runner) => runner.stop(reason)))
   }
 
   private submit(kind: string, payloads: readonly unknown[], options: TaskOptions): Promise<unknown[]> {
@@ -195,6 +195,7 @@ class RunningJob {
       Atomics.store(abortFlag, 0, 1)
       Atomics.notify(abortFlag, 0)
     }
+    for (const runner of [...this.busy]) runner.cancel(reason)
     if (onAbort === 'finish') return
     this.timer = setTimeout(() => {
       for (const runner of this.busy) void runner.end(reason)

@@ -13,8 +13,16 @@ export interface ThreadData {
   readonly worker: number
   readonly arena: ArenaHandle
   readonly abortFlag: Int32Array
+  /** The number of the task that was sent and has not begun; 0 when there is none. Who takes it away decides what becomes of the task. */
+  readonly pending: Int32Array
   /** A module whose HANDLERS are used instead of those beside this file. */
   readonly handlers?: string
+}
+
+/** A task with its number. */
+export interface Sent {
+  readonly number: number
+  readonly task: Task
 }
 
 export type Answer = { readonly ok: true; readonly value: unknown } | { readonly ok: false; readonly error: WireError }
@@ -26,11 +34,18 @@ const handlers: Promise<Handlers> =
     ? Promise.resolve(HANDLERS)
     : import(/* @vite-ignore */ data.handlers).then((module: { readonly HANDLERS: Handlers }) => module.HANDLERS)
 // should it fail to load, the first task says so
-handlers.catch(() => undefined)
+void handlers.catch(() => undefined).then(() => parentPort?.postMessage('up')) // see threadWorker.ts
 
 parentPort?.on('message', (message: Message) => {
-  void answer(fromMessage(message, context.arena) as Task) // what threadWorker.ts sends
+  const { number, task } = fromMessage(message, context.arena) as Sent // what threadWorker.ts sends
+  void begin(number, task)
 })
+
+async function begin(number: number, task: Task): Promise<void> {
+  await handlers.catch(() => undefined)
+  const isTaken = Atomics.compareExchange(data.pending, 0, number, 0) === number
+  if (isTaken) await answer(task) // else it was cancelled while this thread was loading
+}
 
 async function answer(task: Task): Promise<void> {
   try {

@@ -2,6 +2,9 @@
  * A worker thread that starts when it gets its first task and is replaced when it dies.
  *
  * It keeps the process alive only while it has a task: a program that forgets `stop()` exits, one that awaits does not.
+ *
+ * A thread that is ended while it reads its modules leaves the descriptors of their files open. So one that is loading is
+ * left to load: a task that it has not begun is taken back, and `stop` waits until it is up.
  */
 import { createRequire } from 'node:module'
 import { pathToFileURL } from 'node:url'
@@ -9,7 +12,7 @@ import { Worker } from 'node:worker_threads'
 import { PlanError, TaskError } from '../../core/errors.ts'
 import type { SharedArena } from '../memory/arena.ts'
 import { fromMessage, type Message, toMessage } from './arenaViews.ts'
-import type { Answer, ThreadData } from './threadMain.ts'
+import type { Answer, Sent, ThreadData } from './threadMain.ts'
 import { wireToError } from './wire.ts'
 import type { Runner, Task, WorkerEvents } from './worker.ts'
 
@@ -26,7 +29,11 @@ export class ThreadWorker implements Runner {
   private readonly handlers: string | undefined
   private readonly events: WorkerEvents | undefined
   private thread: Worker | undefined
+  /** Resolves when the thread has loaded everything, or is no more. */
+  private up: Promise<void> = Promise.resolve()
   private running: Running | undefined
+  private readonly pending = new Int32Array(new SharedArrayBuffer(4))
+  private lastNumber = 0
 
   constructor(worker: number, arena: SharedArena, options: { readonly handlers?: string; readonly events?: WorkerEvents }) {
     this.worker = worker
@@ -41,13 +48,28 @@ export class ThreadWorker implements Runner {
         this.thread ??= this.start()
         this.running = { task, resolve, reject }
         this.thread.ref()
-        this.thread.postMessage(toMessage(task, this.arena))
+        this.lastNumber = (this.lastNumber % (2 ** 31 - 1)) + 1
+        const sent: Sent = { number: this.lastNumber, task }
+        Atomics.store(this.pending, 0, sent.number)
+        this.thread.postMessage(toMessage(sent, this.arena))
       } catch (error) {
         // what cannot be cloned, or no thread to be had
         this.settle()
         reject(error)
       }
     })
+  }
+
+  cancel(reason: unknown): void {
+    const isBegun = Atomics.compareExchange(this.pending, 0, this.lastNumber, 0) !== this.lastNumber
+    if (!isBegun) this.settle()?.reject(reason)
+  }
+
+  async stop(reason: unknown): Promise<void> {
+    this.cancel(reason)
+    this.thread?.ref()
+    await this.up
+    await this.end(reason)
   }
 
   async end(reason: unknown): Promise<void> {
@@ -65,13 +87,17 @@ export class ThreadWorker implements Runner {
       worker: this.worker,
       arena: this.arena.handle,
       abortFlag: this.abortFlag,
+      pending: this.pending,
       ...(this.handlers === undefined ? {} : { handlers: this.handlers }),
     }
     // no execArgv of the caller's: loaders and --input-type are for its files, not for ours
     const thread = new Worker(threadMain(), { workerData: data, execArgv: [], name: `distarray worker ${this.worker}` })
     const { threadId } = thread // -1 once it has ended
     let failure: unknown
-    thread.on('message', (message: Message) => {
+    const { promise, resolve: isUp } = signalOfUp()
+    this.up = promise
+    thread.on('message', (message: Message | typeof UP) => {
+      if (message === UP) return isUp()
       if (this.thread !== thread) return // too late: it is being ended
       const running = this.settle()
       const answer = fromMessage(message, this.arena) as Answer // what threadMain.ts sends
@@ -83,6 +109,7 @@ export class ThreadWorker implements Runner {
       failure = error
     })
     thread.on('exit', (code) => {
+      isUp()
       this.arena.abandonThread(threadId, 'ended')
       if (this.thread !== thread) return // ended by us
       this.thread = undefined
@@ -101,6 +128,17 @@ export class ThreadWorker implements Runner {
     this.thread?.unref()
     return running
   }
+}
+
+/** What `threadMain.ts` says; that module runs in threads only. */
+const UP = 'up'
+
+function signalOfUp(): { readonly promise: Promise<void>; readonly resolve: () => void } {
+  let resolve = (): void => undefined
+  const promise = new Promise<void>((done) => {
+    resolve = done
+  })
+  return { promise, resolve }
 }
 
 function lostError(worker: number, kind: string, code: number, failure: unknown): TaskError {

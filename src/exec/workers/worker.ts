@@ -58,6 +58,10 @@ export interface Runner {
   readonly abortFlag: Int32Array
   /** Rejects with the handler's error, or with a TaskError when the worker died of the task. */
   run(task: Task): Promise<unknown>
+  /** Rejects the task with `reason` if nothing of it has begun; the worker stays as it is. */
+  cancel(reason: unknown): void
   /** Rejects the task under way with `reason`, and resolves when nothing of it runs any more. The next `run` starts afresh. */
   end(reason: unknown): Promise<void>
+  /** The same for good: resolves when there is no thread any more. */
+  stop(reason: unknown): Promise<void>
 }
