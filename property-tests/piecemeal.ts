@@ -41,6 +41,7 @@ export function piecemealEngines(sizes: readonly number[]): { readonly engines: 
       checkRaces: undefined,
       worthThreadsMs: undefined,
       stopped: new AbortController().signal,
+      passes: new Set<Promise<unknown>>(),
       checkOpen: () => undefined,
     }
     return new SessionEngine({ pool, arena, store, executor, ...rest }, { seed: 0, functions })

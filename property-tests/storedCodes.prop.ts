@@ -44,6 +44,7 @@ const engines = pools.map((pool) => {
     checkRaces: undefined,
     worthThreadsMs: undefined,
     stopped: new AbortController().signal,
+    passes: new Set<Promise<unknown>>(),
     checkOpen: () => undefined,
   }
   return { store, engine: new SessionEngine({ pool, arena, store, executor, ...rest }, { seed: 0, functions: new RowFunctions() }) }

@@ -8,6 +8,7 @@ import { checkCount, checkOptions, checkSignal } from './core/arguments.ts'
 import { callSite } from './core/callSite.ts'
 import { defined } from './core/defined.ts'
 import type { Engine } from './core/engine.ts'
+import { joinedSignal } from './core/joinedSignal.ts'
 import type { LoopPlan, MeasuredPass } from './core/loopPlan.ts'
 import type { LoopReport, PassReport, VerifyReport } from './core/loopReport.ts'
 import type { AnalyzedLoop } from './core/loopSpec.ts'
@@ -150,12 +151,13 @@ export class LoopHandle implements Loop {
   /** `atOnce`: how many passes may run before the first of them is reported. */
   async *#eachPass(
     count: number,
-    signal: AbortSignal | undefined,
+    given: AbortSignal | undefined,
     { atOnce, refresh }: { readonly atOnce: number; readonly refresh: () => void },
   ): AsyncGenerator<PassReport, void, undefined> {
     checkCount('The number of passes', count, 0)
-    if (signal !== undefined) checkSignal('The signal of a run', signal)
+    if (given !== undefined) checkSignal('The signal of a run', given)
     if (this.#asksForRaces() === true) this.#checkedRaces = undefined
+    const signal = given === undefined ? this.#runtime.stopped : joinedSignal([given, this.#runtime.stopped])
     const name = this.#request.options.name ?? `loop over ${this.#analysis.over.label}`
     const { events } = this.#runtime
     for (let number = 1; number <= count; ) {
@@ -186,7 +188,7 @@ export class LoopHandle implements Loop {
   async verify(): Promise<VerifyReport> {
     this.#runtime.checkOpen()
     this.#analysis.refresh()
-    return await this.#preparation.use(async ({ loop }) => await loop.verify(this.#passes))
+    return await this.#preparation.use(async ({ loop }) => await loop.verify(this.#passes, { signal: this.#runtime.stopped }))
   }
 
   /** Whether to check for races: undefined leaves it to where the program runs. */

@@ -61,8 +61,15 @@ export class LoopPreparation {
 
   async use<T>(run: (prepared: Prepared) => Promise<T>, signal?: AbortSignal): Promise<T> {
     const turn = this.#turn.then(() => this.#withArrays(run, signal))
-    this.#turn = turn.catch(() => undefined) // the next pass does not fail of this one
-    return await turn
+    const over = turn.catch(() => undefined) // the next pass does not fail of this one
+    const { passes } = this.#runtime
+    this.#turn = over
+    passes.add(over)
+    try {
+      return await turn
+    } finally {
+      passes.delete(over)
+    }
   }
 
   async #withArrays<T>(run: (prepared: Prepared) => Promise<T>, signal: AbortSignal | undefined): Promise<T> {

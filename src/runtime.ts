@@ -41,6 +41,8 @@ export interface Runtime {
   readonly worthThreadsMs: number | undefined
   /** Aborted when the session stops: ends what waits for files and servers. */
   readonly stopped: AbortSignal
+  /** Passes under way, which `stop()` waits for. */
+  readonly passes: Set<Promise<unknown>>
   /** Throws when the session was stopped. */
   checkOpen(): void
 }

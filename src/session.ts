@@ -35,10 +35,8 @@ import { SessionEngine } from './engine.ts'
 import { ArrayStore } from './exec/arrayStore.ts'
 import { storedObject, storedValue } from './exec/arrays/fit.ts'
 import { Executor } from './exec/executor.ts'
-import { createArena } from './exec/memory/arena.ts'
-import { reclaim } from './exec/memory/lease.ts'
 import { tableMemory } from './exec/memory/tableMemory.ts'
-import { createPool, stoppedError } from './exec/workers/pool.ts'
+import { stoppedError } from './exec/workers/pool.ts'
 import { openArrow } from './io/arrowFile.ts'
 import { type CsvOptions, openCsv } from './io/csv.ts'
 import { sourceFromArrow, sourceFromColumns, sourceFromRows } from './io/memory.ts'
@@ -47,15 +45,14 @@ import type { ReadOptions } from './io/reading.ts'
 import { readSplit } from './io/readSplit.ts'
 import { openText } from './io/text.ts'
 import { type Loop, LoopHandle, type RunOptions } from './loop.ts'
-import { letGo } from './planner/function/inspected.ts'
 import { RowFunctions } from './planner/function/rowFunctions.ts'
 import { optimize } from './planner/optimize.ts'
 import { lower } from './planner/physical/lower.ts'
 import { retyped } from './planner/retype.ts'
 import { progressBar } from './progress.ts'
-import { bytesOf, type Runtime, type SessionEvent, worthThreadsMsOf } from './runtime.ts'
+import { type Runtime, type SessionEvent, worthThreadsMsOf } from './runtime.ts'
 import { SessionEvents } from './sessionEvents.ts'
-import { HANDLERS } from './taskHandlers.ts'
+import { endWith, sessionArena, sessionPool } from './sessionParts.ts'
 
 /** More threads than any machine has cores for; each takes some megabytes. */
 const MOST_WORKERS = 1024
@@ -113,20 +110,8 @@ export class Session implements AsyncDisposable {
     if (options.checkRaces !== undefined) checkBoolean('checkRaces', options.checkRaces)
     const seed = options.seed ?? 0
     const events = new Subject<SessionEvent>()
-    const arena = createArena(options.memory === undefined ? {} : { budgetBytes: bytesOf(options.memory) })
-    arena.onPressure = () => {
-      letGo() // functions that were looked at hold arrays
-      return reclaim(arena)
-    }
-    const pool = createPool({
-      workers,
-      arena,
-      events: (event) => events.next({ kind: 'worker', ...event }),
-      handlers: {
-        url: new URL(`./taskHandlers${import.meta.url.slice(import.meta.url.lastIndexOf('.'))}`, import.meta.url).href,
-        table: HANDLERS,
-      },
-    })
+    const arena = sessionArena(options.memory)
+    const pool = sessionPool(workers, arena, events)
     const executor = new Executor({ pool, arena, readSplit, lower, onEvent: (event) => events.next(event), stopped: this.#stopped.signal })
     const functions = new RowFunctions()
     const store = new ArrayStore({
@@ -148,8 +133,10 @@ export class Session implements AsyncDisposable {
       checkRaces,
       worthThreadsMs,
       stopped: this.#stopped.signal,
+      passes: new Set(),
       checkOpen: () => this.#checkOpen(),
     }
+    endWith(this.#runtime, pool)
     this.#engine = new SessionEngine(this.#runtime, { seed, functions })
     this.workers = workers
     this.events = SessionEvents.of(events)
@@ -164,7 +151,9 @@ export class Session implements AsyncDisposable {
   /** Ends all work; what is under way rejects, and so does everything asked afterwards. */
   async stop(): Promise<void> {
     if (this.#stopping === undefined) this.#stopped.abort(stoppedError())
-    this.#stopping ??= this.#runtime.pool.stop().finally(() => {
+    const { pool, passes } = this.#runtime
+    this.#stopping ??= pool.stop().finally(async () => {
+      await Promise.all(passes)
       this.#hideProgress()
       this.#runtime.events.complete()
     })

@@ -1,9 +1,11 @@
 /** One run of a physical plan: its datasets, its memory, its tasks. */
+
 import type { Batch } from '../core/column.ts'
 import { isKnown } from '../core/elements.ts'
 import { MemoryError, TaskError } from '../core/errors.ts'
 import { joinedSignal } from '../core/joinedSignal.ts'
-import type { PhysicalPlan, WideOperator } from '../planner/physical/physicalPlan.ts'
+import { mayNotEnd } from '../core/mayNotEnd.ts'
+import type { PhysicalPlan, Step, WideOperator } from '../planner/physical/physicalPlan.ts'
 import { Blocks } from './blocks.ts'
 import { withKeys } from './columns/codedKeys.ts'
 import { textsGrouped } from './columns/codesOnDemand.ts'
@@ -282,7 +284,7 @@ export class Run {
   private async *overPartitions(plan: Pipeline, input: Dataset, { streamed, limited }: How): AsyncGenerator<StageResult, void, undefined> {
     const together = runsTogether(plan, input.partitions)
     const partitions: readonly Partition[] = together ? [{ kind: 'batches', batches: batchesOf(input.partitions) }] : input.partitions
-    const inline = plan.where === 'caller' || together || this.isSmall(partitions)
+    const inline = plan.where === 'caller' || ((together || this.isSmall(partitions)) && !plan.steps.some(stepMayNotEnd))
     const unwanted = new AbortController()
     let index = 0
     let firstRow = 0
@@ -587,4 +589,10 @@ function stageName(plan: Pipeline): string {
 
 function mapPartitionsError(message: string, cause: unknown, partition: number): TaskError {
   return new TaskError(`mapPartitions: the function threw in partition ${partition}: ${message}`, { cause, partition })
+}
+
+/** Whether a function of the step may not end: on a worker it can be ended, however few rows it gets. */
+function stepMayNotEnd(step: Step): boolean {
+  if ('f' in step) return mayNotEnd(step.f)
+  return step.kind === 'EvaluateExec' && step.columns.some((column) => mayNotEnd(column.f))
 }

@@ -3,6 +3,7 @@
  * wherever a pass is expected to be over sooner (`passCost.ts`).
  */
 import type { LoopPlan } from '../../core/loopPlan.ts'
+import { endlessLoop } from '../../core/mayNotEnd.ts'
 import type { BlockSchedule } from './blockSchedule.ts'
 import { estimatedPassMs } from './estimate.ts'
 import { type CompiledLoop, flushEveryOf, stepsOf, widthOf } from './kernelBlocks.ts'
@@ -36,6 +37,8 @@ export function whyOnCaller(loop: CutLoop, { pool }: LoopResources): string | un
     if (buffer.combine !== 'sum' && buffer.combine.portable === undefined)
       return `The combine function of ${buffer.label} cannot be sent to a worker.`
   }
+  // one worker is enough for what may not end: there it can be told to
+  if (endlessLoop(ir) !== undefined) return undefined
   if (loop.notWorth !== undefined) return loop.notWorth
   if (blocks.kind === 'stepped' && blocks.count < 2) return whyNoSteps(loop)
   if (blocks.count < 2 || widthOf(blocks) < 2)
@@ -50,6 +53,11 @@ export function chooseExecution(
   { last, current }: { readonly last?: PassTimes['last']; readonly current?: LoopPlan['execution'] | undefined },
 ): LoopPlan['execution'] {
   const { blocks } = loop
+  const endless = endlessLoop(loop.ir)
+  if (endless !== undefined) {
+    const because = `No bound is known of an inner loop, in line ${endless.span.line} of the body: on a worker it can be ended.`
+    return { where: 'workers', because }
+  }
   const times = { blocks, workers: workersOf(blocks, pool.size), isWarm: isWarm(pool), estimatedMs: estimatedMs(loop), worthThreadsMs }
   if (worthThreadsMs !== 0 && blocks.kind === 'stepped') {
     const steps = stepsOf(loop)

@@ -6,6 +6,7 @@ import { Bug } from '../../core/errors.ts'
 import type { FunctionIr, Primitive } from '../../core/functionIr.ts'
 import type { KernelCode } from '../../core/kernelCode.ts'
 import type { LoopPlan } from '../../core/loopPlan.ts'
+import { endlessLoop } from '../../core/mayNotEnd.ts'
 import type { Storage } from '../../core/storage.ts'
 import { type AccumulatorPart, freePart } from './accumulatorLog.ts'
 import { aloneBlocks } from './aloneBlocks.ts'
@@ -39,6 +40,9 @@ const IN_A_ROW_MS = 8
 const MOST_IN_A_ROW = 64
 /** Milliseconds of a block from which they are measured. */
 const MEASURED_MS = 0.02
+
+/** How long after an abort workers may take to the end of their slices; then their threads are ended. */
+const LATE_MS = 100
 
 let lastId = 0
 
@@ -162,14 +166,19 @@ export class KernelLoop extends Prepared {
     for (const { copy, original } of this.#tables) if (original.length > 0) copy?.set(original as never) // numbers of the copy's kind
     await this.#place()
     resetClaims(this.#layout.claims)
-    const onAbort = (): void => abortPass(this.#layout.claims)
+    const late = new AbortController()
+    let timer: NodeJS.Timeout | undefined
+    const onAbort = (): void => {
+      abortPass(this.#layout.claims)
+      timer = setTimeout(() => late.abort(signal?.reason), LATE_MS) // an iteration may have no end
+    }
     signal?.addEventListener('abort', onAbort, { once: true })
     let results: readonly ShareResult[] = []
     try {
       const workers = this.execution.where === 'workers' ? this.#workers : 1
       const parameters = this.#ir.parameters.map((parameter) => parameter.value)
       const turn = { parameters, pass, passes: this.#inARow(most, workers), measures: workers > 1 && this.#areLong }
-      results = await this.#run(turn, workers)
+      results = await this.#run(turn, workers, late.signal)
       const failed = signal?.aborted ? { reason: signal.reason } : this.#failureOf(results)
       const attended = Math.max(...results.map(({ passes }) => passes.length))
       const completed = failed === undefined ? attended : Math.min(...results.map(({ passes }) => passes.length)) - 1
@@ -180,6 +189,7 @@ export class KernelLoop extends Prepared {
       return { passes, ...(failed === undefined ? {} : { failed }) }
     } finally {
       signal?.removeEventListener('abort', onAbort)
+      clearTimeout(timer)
       for (const part of results.flatMap(({ passes }) => passes.flatMap(({ accumulators }) => accumulators)))
         freePart(part, this.#resources.arena)
     }
@@ -245,15 +255,16 @@ export class KernelLoop extends Prepared {
       : { ...task, text: '', wasm: wasm.plan }
   }
 
-  async #run(turn: Omit<PassTurn, 'share' | 'shares'>, workers: number): Promise<readonly ShareResult[]> {
-    if (workers === 1) return await this.#runHere(turn)
-    return isWarm(this.#resources.pool) || this.#resources.worthThreadsMs === 0
-      ? await this.#workerPasses.run(this.#task(), turn, workers)
-      : await this.#runWhileStarting(turn, workers)
+  async #run(turn: Omit<PassTurn, 'share' | 'shares'>, workers: number, late: AbortSignal): Promise<readonly ShareResult[]> {
+    const mayNotEnd = endlessLoop(this.#ir) !== undefined
+    if (this.execution.where === 'caller' || (workers === 1 && !mayNotEnd)) return await this.#runHere(turn)
+    return isWarm(this.#resources.pool) || this.#resources.worthThreadsMs === 0 || mayNotEnd
+      ? await this.#workerPasses.run(this.#task(), turn, workers, late)
+      : await this.#runWhileStarting(turn, workers, late)
   }
 
   /** The first pass of a session does not wait for its threads: the caller works on the blocks until they are there. */
-  async #runWhileStarting(turn: Omit<PassTurn, 'share' | 'shares'>, workers: number): Promise<readonly ShareResult[]> {
+  async #runWhileStarting(turn: Omit<PassTurn, 'share' | 'shares'>, workers: number, late: AbortSignal): Promise<readonly ShareResult[]> {
     let isStarted = false
     const started = warmUp(this.#resources.pool).then(() => {
       isStarted = true
@@ -262,7 +273,7 @@ export class KernelLoop extends Prepared {
     const here = await this.#runHere(turn, () => isStarted)
     if (!isStarted) return here
     await started
-    return [...here, ...(await this.#workerPasses.run(this.#task(), turn, workers))]
+    return [...here, ...(await this.#workerPasses.run(this.#task(), turn, workers, late))]
   }
 
   async #runHere(turn: Omit<PassTurn, 'share' | 'shares'>, isEnough?: () => boolean): Promise<readonly ShareResult[]> {

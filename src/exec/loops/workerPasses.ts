@@ -2,6 +2,7 @@
 import type { WorkerPool } from '../workers/worker.ts'
 import type { LoopMessage, LoopTask, LoopTaskResult, PassTurn } from './loopTask.ts'
 
+/** `late` ends the threads of workers that do not end by themselves. */
 export class WorkerPasses {
   readonly #pool: WorkerPool
   /** Shares whose worker was sent the loop; the pool may give a share to another worker the next time, which then asks for it. */
@@ -11,13 +12,18 @@ export class WorkerPasses {
     this.#pool = pool
   }
 
-  async run(task: LoopTask, turn: Omit<PassTurn, 'share' | 'shares'>, workers: number): Promise<readonly LoopTaskResult[]> {
+  async run(
+    task: LoopTask,
+    turn: Omit<PassTurn, 'share' | 'shares'>,
+    workers: number,
+    late: AbortSignal,
+  ): Promise<readonly LoopTaskResult[]> {
     // in a run of several passes the workers wait for each other: nobody may ask in between
-    const first = await this.#send(task, turn, workers, { tells: turn.passes > 1 || this.#told < workers })
+    const first = await this.#send(task, turn, workers, { late, tells: turn.passes > 1 || this.#told < workers })
     const known = first.filter((result) => result !== undefined)
     if (known.length === workers) return known
     // others have run their blocks; those who ask run what is left
-    const second = await this.#send(task, turn, workers, { tells: true })
+    const second = await this.#send(task, turn, workers, { late, tells: true })
     return [...known, ...second.filter((result) => result !== undefined)]
   }
 
@@ -25,14 +31,14 @@ export class WorkerPasses {
     task: LoopTask,
     turn: Omit<PassTurn, 'share' | 'shares'>,
     workers: number,
-    { tells }: { readonly tells: boolean },
+    { tells, late }: { readonly tells: boolean; readonly late: AbortSignal },
   ): Promise<readonly (LoopTaskResult | undefined)[]> {
     const messages = Array.from(
       { length: workers },
       (_, share): LoopMessage => ({ id: task.id, turn: { ...turn, share, shares: workers }, ...(tells ? { loop: task } : {}) }),
     )
     this.#told = 0 // should it fail
-    const results = (await this.#pool.runTogether('loop', messages)) as (LoopTaskResult | undefined)[] // what runLoopTask gives
+    const results = (await this.#pool.runTogether('loop', messages, { signal: late })) as (LoopTaskResult | undefined)[] // what runLoopTask gives
     this.#told = workers
     return results
   }

@@ -1,4 +1,5 @@
 import { execFileSync } from 'node:child_process'
+import { existsSync, readdirSync } from 'node:fs'
 import { afterEach, expect, test } from 'vitest'
 import { Bug, MemoryError, PlanError, SourceError, TaskError } from '../../core/errors.ts'
 import { createArena, type SharedArena } from '../memory/arena.ts'
@@ -273,3 +274,31 @@ test('a number of workers that is none', async () => {
   expect(() => createPool({ arena, workers: 0 })).toThrow('workers is 0. It is an integer from 1.')
   expect(new SourceError('x', 'y').source).toBe('y')
 })
+
+test('tasks that are aborted before their thread is up leave it as it is, and no descriptor open', async () => {
+  const before = descriptors()
+  await start(2)
+  const reasons = await Promise.all(
+    Array.from({ length: 200 }, async (_, i) => {
+      const aborted = new AbortController()
+      const task = pool.run('polite', undefined, { signal: aborted.signal, onAbort: i % 2 === 0 ? 'finish' : 'terminate' })
+      setImmediate(() => aborted.abort(i))
+      return await task.catch((reason: unknown) => reason)
+    }),
+  )
+  expect(reasons).toEqual(Array.from({ length: 200 }, (_, i) => i))
+  expect(await pool.runTogether('count', [0, 0])).toEqual([1, 1])
+  await pool.stop()
+  expect(descriptors()).toBeLessThanOrEqual(before)
+  expect(seen).toEqual(['started 0', 'started 1'])
+  await start(2)
+  const left = errorOf(pool.run('echo', 1))
+  await pool.stop()
+  expect((await left).message).toMatch(/^The session was stopped/)
+  expect(descriptors()).toBeLessThanOrEqual(before)
+})
+
+/** Of this process; 0 where that is not told. */
+function descriptors(): number {
+  return existsSync('/proc/self/fd') ? readdirSync('/proc/self/fd').length : 0
+}

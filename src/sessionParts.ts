@@ -1,0 +1,42 @@
+/**
+ * What a session is made of that outlives it for a moment: memory and workers. Nothing here holds the session, so that one that
+ * a program drops without `stop()` is garbage, and its threads end with it.
+ */
+import type { Subject } from 'rxjs'
+import { createArena, type SharedArena } from './exec/memory/arena.ts'
+import { reclaim } from './exec/memory/lease.ts'
+import { createPool } from './exec/workers/pool.ts'
+import type { WorkerPool } from './exec/workers/worker.ts'
+import { letGo } from './planner/function/inspected.ts'
+import { bytesOf, type SessionEvent } from './runtime.ts'
+import { HANDLERS } from './taskHandlers.ts'
+
+export function sessionArena(memory: number | string | undefined): SharedArena {
+  const arena = createArena(memory === undefined ? {} : { budgetBytes: bytesOf(memory) })
+  arena.onPressure = () => {
+    letGo() // functions that were looked at hold arrays
+    return reclaim(arena)
+  }
+  return arena
+}
+
+/** The workers; threads are told of in `events` as long as somebody holds that. */
+export function sessionPool(workers: number, arena: SharedArena, events: Subject<SessionEvent>): WorkerPool {
+  const listening = new WeakRef(events)
+  return createPool({
+    workers,
+    arena,
+    events: (event) => listening.deref()?.next({ kind: 'worker', ...event }),
+    handlers: {
+      url: new URL(`./taskHandlers${import.meta.url.slice(import.meta.url.lastIndexOf('.'))}`, import.meta.url).href,
+      table: HANDLERS,
+    },
+  })
+}
+
+const dropped = new FinalizationRegistry<WorkerPool>((pool) => void pool.stop())
+
+/** Ends the pool's threads once `owner`, which all that can use them holds, is garbage. */
+export function endWith(owner: object, pool: WorkerPool): void {
+  dropped.register(owner, pool)
+}
