@@ -17,7 +17,9 @@ import { groupedColumns } from './columns/groupedColumns.ts'
 import { overColumns } from './columns/overColumns.ts'
 import type { ExecutorOptions } from './executor.ts'
 import { asRowFailure, taskErrorOf } from './kernels/rowFailure.ts'
+import { Charge } from './memory/charge.ts'
 import { asDeclared, batchAs, type ExecBatch, emptyBatch, sliceBatch, unifyElements } from './operators/batches.ts'
+import { FoldedGroups } from './operators/foldedGroups.ts'
 import { isFree } from './operators/freeSteps.ts'
 import { withWholeNulls } from './operators/nullKeys.ts'
 import { withoutKeys } from './operators/operator.ts'
@@ -34,6 +36,7 @@ import { checkUnion } from './unionCheck.ts'
 type Scan = Extract<PhysicalPlan, { kind: 'ScanExec' }>
 type Pipeline = Extract<PhysicalPlan, { kind: 'PipelineExec' }>
 type Wide = Extract<PhysicalPlan, { kind: 'WideExec' }>
+type Aggregation = Extract<WideOperator, { kind: 'HashAggregateExec' }>
 
 type Partition =
   | { readonly kind: 'split'; readonly scan: Scan; readonly split: Scan['source']['splits'][number] }
@@ -352,6 +355,9 @@ export class Run {
   }
 
   private async wide(plan: Wide): Promise<Dataset> {
+    const [only] = plan.inputs
+    if (plan.operator.kind === 'HashAggregateExec' && only?.edge?.kind === 'streamed')
+      return await this.foldedGroups(plan.operator, plan, only)
     const grouped = await this.groupedAtOnce(plan)
     if (grouped !== undefined) return this.cut([grouped])
     const distinct = elementGroups(plan)
@@ -382,6 +388,26 @@ export class Run {
     const blocks = [...result.blocks, ...used]
     if (!keepsPieces(plan.operator)) return this.cut(out, blocks)
     return { kind: 'stored', partitions: agreed(out.map((batch) => ({ kind: 'batches', batches: [batch] }))), blocks }
+  }
+
+  /** The groups of partitions that are taken as they come. What is kept of them counts as used memory. */
+  private async foldedGroups(operator: Aggregation, { keys }: Wide, input: PhysicalPlan): Promise<Dataset> {
+    const started = performance.now()
+    this.emit({ kind: 'stage', phase: 'started', stage: operator.kind })
+    const groups = new FoldedGroups(operator.aggregates)
+    const charge = new Charge(this.options.arena, operator.kind)
+    try {
+      for await (const { batches, blocks } of this.results(input)) {
+        for (const batch of batches) if (batch.length > 0) groups.add(batch)
+        this.blocks.free(blocks)
+        charge.raiseTo(groups.bytes)
+      }
+      const result = groups.finish(operator)
+      this.emit({ kind: 'stage', phase: 'finished', stage: operator.kind, rows: result.length, milliseconds: performance.now() - started })
+      return this.cut([keys.kind === 'rowNumber' ? withoutKeys(result) : result])
+    } finally {
+      charge.end()
+    }
   }
 
   private cut(batches: readonly ExecBatch[], blocks: readonly Block[] = []): Dataset {

@@ -51,6 +51,7 @@ function sendableStep(step: Step): Step {
     case 'LimitExec':
     case 'TopKExec':
     case 'PartialAggregateExec':
+    case 'PartialGroupsExec':
     case 'PartialDistinctExec':
       return step
   }

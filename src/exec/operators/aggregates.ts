@@ -93,7 +93,8 @@ function gatherer(call: Aggregate, column: Column): (rows: Int32Array, from: num
   }
 }
 
-function numberReader(call: Aggregate, column: Column): (row: number) => number {
+/** A function from the row to its number; PlanError for what is no number. */
+export function numberReader(call: Aggregate, column: Column): (row: number) => number {
   const values = column.values
   switch (valueClassOf(column.type)) {
     case 'number':
@@ -138,13 +139,21 @@ const LARGEST_I64 = 2n ** 63n - 1n
 function bigintSums(name: string, column: Column, groups: RowsById): Column {
   const values = column.values as BigInt64Array // bigint types are stored as 64-bit integers
   const present = presence(column)
-  const sums = new BigInt64Array(sizeOf(groups))
-  for (let g = 0; g < sums.length; g++) {
+  return bigintSumColumn(name, sizeOf(groups), (g) => {
     let sum = 0n
     for (let i = groups.starts[g] as number; i < (groups.starts[g + 1] as number); i++) {
       const row = groups.rows[i] as number
       if (present(row)) sum += values[row] as bigint
     }
+    return sum
+  })
+}
+
+/** A sum of bigints per group; PlanError for one that 64 bits do not hold. */
+export function bigintSumColumn(name: string, groups: number, sumOf: (group: number) => bigint): Column {
+  const sums = new BigInt64Array(groups)
+  for (let g = 0; g < groups; g++) {
+    const sum = sumOf(g)
     if (sum < SMALLEST_I64 || sum > LARGEST_I64) {
       throw new PlanError(`The sum "${name}" is ${sum}n, which does not fit 64 bits. Sum numbers instead, for example with Number(…).`)
     }

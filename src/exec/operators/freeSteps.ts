@@ -21,6 +21,7 @@ export function isFree(step: Step): boolean {
     case 'LimitExec':
     case 'KeysExec':
     case 'PartialAggregateExec':
+    case 'PartialGroupsExec':
     case 'TopKExec':
     case 'PartialDistinctExec':
       return false

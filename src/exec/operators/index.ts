@@ -15,6 +15,7 @@ import { limitExec } from './limit.ts'
 import { mapExec } from './map.ts'
 import { mapPartitionsExec } from './mapPartitions.ts'
 import type { Narrow, OpenNarrow, PartitionContext, RunWide } from './operator.ts'
+import { partialGroupsExec } from './partialGroups.ts'
 import { projectExec } from './project.ts'
 import { repartitionExec } from './repartition.ts'
 import { sampleExec } from './sample.ts'
@@ -37,6 +38,7 @@ export const NARROW: { readonly [K in Step['kind']]: OpenNarrow<K> } = {
   EvaluateExec: evaluateExec,
   TopKExec: topKExec,
   PartialAggregateExec: partialAggregateExec,
+  PartialGroupsExec: partialGroupsExec,
   PartialDistinctExec: partialDistinctExec,
 }
 

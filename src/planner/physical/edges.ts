@@ -7,7 +7,7 @@
  * The plan carries this, the executor obeys it, and `explain()` prints it.
  */
 import { isKnown } from '../../core/elements.ts'
-import type { Edge, PhysicalPlan } from './physicalPlan.ts'
+import type { Edge, PhysicalPlan, WideOperator } from './physicalPlan.ts'
 
 const STREAMED: Edge = { kind: 'streamed' }
 
@@ -26,10 +26,8 @@ function under(edge: Edge, plan: PhysicalPlan): PhysicalPlan {
       return { ...plan, input: under(edgeToStep(plan.input), plan.input), edge }
     case 'UnionExec':
       return { ...plan, inputs: plan.inputs.map((input) => under(edgeOf(input), input)), edge }
-    case 'WideExec': {
-      const stored: Edge = { kind: 'stored', because: `${plan.operator.kind} needs all of them` }
-      return { ...plan, inputs: plan.inputs.map((input) => under(stored, input)), edge }
-    }
+    case 'WideExec':
+      return { ...plan, inputs: plan.inputs.map((input) => under(edgeToWide(plan.operator, input), input)), edge }
     case 'IndexLookupExec':
       return { ...plan, input: under({ kind: 'stored', because: 'IndexLookupExec needs all of them' }, plan.input), edge }
   }
@@ -45,6 +43,12 @@ function edgeToAction(plan: PhysicalPlan): Edge {
 /** To a pipeline or a limit. What comes from memory is not worth it. */
 function edgeToStep(plan: PhysicalPlan): Edge {
   return readsFiles(plan) ? edgeOf(plan) : { kind: 'stored', because: 'they come from memory' }
+}
+
+/** Groups are folded as the partitions come where those leave what that takes. */
+function edgeToWide({ kind }: WideOperator, input: PhysicalPlan): Edge {
+  const isFolded = input.kind === 'PipelineExec' && input.steps.at(-1)?.kind === 'PartialGroupsExec'
+  return isFolded ? STREAMED : { kind: 'stored', because: `${kind} needs all of them` }
 }
 
 function edgeOf(plan: PhysicalPlan): Edge {
@@ -68,7 +72,7 @@ function readsStorage(plan: PhysicalPlan): boolean {
 }
 
 /** Whether partitions are read when they are needed. */
-function readsFiles(plan: PhysicalPlan): boolean {
+export function readsFiles(plan: PhysicalPlan): boolean {
   switch (plan.kind) {
     case 'ScanExec':
       return plan.source.kind !== 'memory'

@@ -47,8 +47,8 @@ test('narrow steps share the stage of their scan; groups are cut off by an excha
     keys: TABLE,
   }
   expect(stagesText(lower(plan))).toMatchInlineSnapshot(`
-    "stage 0: ScanExec orders.parquet [shop, price] where price > 0 -> FilterExec r => r.price > 0 -> EvaluateExec [r => r.shop, r => r.price]
-    stage 1: stage 0 -> ExchangeExec by group -> HashAggregateExec total = sum"
+    "stage 0: ScanExec orders.parquet [shop, price] where price > 0 -> FilterExec r => r.price > 0 -> EvaluateExec [r => r.shop, r => r.price] -> PartialGroupsExec total = sum -> streamed to stage 1
+    stage 1: stage 0 -> ExchangeExec in order -> HashAggregateExec total = sum"
   `)
 })
 
@@ -62,8 +62,8 @@ test('counts are formed within each partition first when the optimizer says so',
     keys: TABLE,
   }
   expect(stagesText(lower(plan))).toMatchInlineSnapshot(`
-    "stage 0: ScanExec orders.parquet [shop, price] where price > 0 -> EvaluateExec [r => r.shop] -> PartialAggregateExec n = count
-    stage 1: stage 0 -> ExchangeExec by group -> HashAggregateExec n = sum"
+    "stage 0: ScanExec orders.parquet [shop, price] where price > 0 -> EvaluateExec [r => r.shop] -> PartialGroupsExec n = count -> streamed to stage 1
+    stage 1: stage 0 -> ExchangeExec in order -> HashAggregateExec n = count"
   `)
 })
 

@@ -12,7 +12,7 @@ import type { UserFunction } from '../../core/functionIr.ts'
 import { needsCaller, readsKey } from '../../core/functionUse.ts'
 import type { GroupHow, JoinKey, LogicalPlan } from '../../core/logicalPlan.ts'
 import { labelOf } from '../../core/tree.ts'
-import { withEdges } from './edges.ts'
+import { readsFiles, withEdges } from './edges.ts'
 import type { Aggregate, ExecFunction, HiddenColumn, PhysicalPlan, Step, WideOperator } from './physicalPlan.ts'
 
 type Pipeline = Extract<PhysicalPlan, { kind: 'PipelineExec' }>
@@ -118,6 +118,10 @@ function lowerGroupBy(plan: Extract<LogicalPlan, { kind: 'GroupBy' }>, how: Grou
       })
       const input = evaluated(plan.input, [...key, ...args], { ...axis, payload: false })
       const method = how.method === undefined ? {} : { method: how.method }
+      if (readsFiles(input) && aggregates.every(({ kind }) => FOLDED.includes(kind))) {
+        const groups = piped(input, { kind: 'PartialGroupsExec', aggregates }, input)
+        return wide([groups], { kind: 'HashAggregateExec', aggregates, element, ...method }, plan)
+      }
       if (how.partial !== true) return wide([input], { kind: 'HashAggregateExec', aggregates, element, ...method }, plan)
       const parts = piped(input, { kind: 'PartialAggregateExec', aggregates }, input)
       return wide([parts], { kind: 'HashAggregateExec', aggregates: aggregates.map(combining), element, ...method }, plan)
@@ -128,6 +132,9 @@ function lowerGroupBy(plan: Extract<LogicalPlan, { kind: 'GroupBy' }>, how: Grou
       return wide([evaluated(plan.input, key, { ...axis, payload: true })], { kind: 'GroupMapExec', f: how.f, element }, plan, how.f)
   }
 }
+
+/** Aggregates of which a group need not keep its rows. */
+const FOLDED: readonly Aggregate['kind'][] = ['count', 'sum', 'mean', 'min', 'max', 'first', 'last']
 
 /** How the aggregate of the whole comes from those of the partitions, in their order. */
 function combining({ name, kind }: Aggregate, column: number): Aggregate {
@@ -213,6 +220,7 @@ function keepsCount(step: Step): boolean {
     case 'LimitExec':
     case 'TopKExec':
     case 'PartialAggregateExec':
+    case 'PartialGroupsExec':
     case 'PartialDistinctExec':
       return false
   }
@@ -237,6 +245,7 @@ function readsRowNumbers(step: Step, input: PhysicalPlan): boolean {
     case 'LimitExec':
     case 'TopKExec':
     case 'PartialAggregateExec':
+    case 'PartialGroupsExec':
     case 'PartialDistinctExec':
       return false
   }
@@ -260,6 +269,7 @@ export function functionsOfStep(step: Step): readonly ExecFunction[] {
     case 'LimitExec':
     case 'TopKExec':
     case 'PartialAggregateExec':
+    case 'PartialGroupsExec':
     case 'PartialDistinctExec':
       return []
   }

@@ -49,6 +49,8 @@ export type Step =
   | { readonly kind: 'EvaluateExec'; readonly columns: readonly HiddenColumn[]; readonly axis?: number; readonly payload: boolean }
   /** Groups the partition by the first hidden column; the results are the hidden columns that `HashAggregateExec` then combines. */
   | { readonly kind: 'PartialAggregateExec'; readonly aggregates: readonly Aggregate[] }
+  /** Groups the partition by the first hidden column; `HashAggregateExec` takes what comes of each partition in their order. */
+  | { readonly kind: 'PartialGroupsExec'; readonly aggregates: readonly Aggregate[] }
   /** Keeps the first `count` elements of the partition in the order of the hidden key column. */
   | { readonly kind: 'TopKExec'; readonly descending: boolean; readonly count: number }
   /** Keeps the first of equal elements of the partition. */

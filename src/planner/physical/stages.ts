@@ -57,7 +57,8 @@ function addStage(plan: PhysicalPlan, stages: Stage[]): number {
     case 'WideExec': {
       const inputs = plan.inputs.map((input) => addStage(input, stages))
       const place = { streamed, where: plan.where, ...(plan.because === undefined ? {} : { because: plan.because }) }
-      return push(stages, { operators: [exchangeText(plan.operator), wideText(plan.operator)], inputs, ...place })
+      const exchange = plan.inputs[0]?.edge?.kind === 'streamed' ? 'ExchangeExec in order' : exchangeText(plan.operator)
+      return push(stages, { operators: [exchange, wideText(plan.operator)], inputs, ...place })
     }
     case 'LimitExec':
       return push(stages, { operators: [`LimitExec ${plan.count}`], inputs: [addStage(plan.input, stages)], where: 'workers', streamed })
@@ -116,7 +117,8 @@ export function stepText(step: Step): string {
     case 'TopKExec':
       return `TopKExec ${step.count}${step.descending ? ' descending' : ''}`
     case 'PartialAggregateExec':
-      return `PartialAggregateExec ${step.aggregates.map((call) => `${call.name} = ${call.kind}`).join(', ')}`
+    case 'PartialGroupsExec':
+      return `${step.kind} ${step.aggregates.map((call) => `${call.name} = ${call.kind}`).join(', ')}`
     case 'PartialDistinctExec':
       return 'PartialDistinctExec'
   }
