@@ -299,12 +299,12 @@ export class DistArray<T, K extends Key = readonly [number]> implements AsyncIte
 
   /** The first `n` elements; reads no more than it needs. */
   async take(n: number): Promise<T[]> {
-    return this.#values(limitPlan(this.#plan, n, 'take'))
+    return this.#first(limitPlan(this.#plan, n, 'take'))
   }
 
   /** The first element, undefined of nothing. */
   async first(): Promise<T | undefined> {
-    return (await this.#values(limitPlan(this.#plan, 1, 'first')))[0]
+    return (await this.#first(limitPlan(this.#plan, 1, 'first')))[0]
   }
 
   /** How many elements there are. */
@@ -482,6 +482,13 @@ export class DistArray<T, K extends Key = readonly [number]> implements AsyncIte
   async #values(plan: LogicalPlan, signal?: AbortSignal): Promise<T[]> {
     const batches = await this.#engine.execute(plan, signal === undefined ? {} : { signal })
     return valuesOf(batches) as T[] // elements of this plan
+  }
+
+  /** The same one partition after another: the session's memory need not hold them. */
+  async #first(plan: LogicalPlan): Promise<T[]> {
+    const values: T[] = []
+    for await (const batch of this.#engine.stream(plan)) for (const value of valuesOf([batch])) values.push(value as T) // elements of this plan
+    return values
   }
 
   async *#entries(): AsyncGenerator<{ readonly value: T; readonly key: Key }, void, undefined> {

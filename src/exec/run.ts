@@ -212,7 +212,8 @@ export class Run {
     const blocks: Block[] = []
     const together = input.kind === 'stored' && runsTogether(plan, input.partitions)
     let rows = 0
-    for await (const result of this.pipeline(plan, input, { limited: limit < Number.POSITIVE_INFINITY })) {
+    const limited = limit < Number.POSITIVE_INFINITY
+    for await (const result of this.pipeline(plan, input, { streamed: limited, limited })) {
       const batches = result.batches.map((batch) => {
         const taken = sliceBatch(batch, 0, Math.min(batch.length, limit - rows))
         rows += taken.length
@@ -302,6 +303,7 @@ export class Run {
       },
       window: inline ? 1 : streamed === true ? this.partitionsAhead(partitions) : this.options.pool.size * 2,
       ...(limited === true ? { firstWindow: 1 } : {}),
+      isRoom: () => streamed !== true || this.isRoom(1 / 2),
       mayGoAlone: (error) => streamed === true && error instanceof MemoryError,
       giveUp: () => unwanted.abort(),
       drop: (result) => this.blocks.free(result.blocks),
@@ -333,6 +335,7 @@ export class Run {
           return async () => ({ result: await this.task(task, inline, unwanted.signal), read: next.value })
         },
         window: inline ? 1 : this.options.pool.size,
+        isRoom: () => this.isRoom(1 / 8), // beside what the stage below computes ahead
         mayGoAlone: (error) => error instanceof MemoryError,
         giveUp: () => unwanted.abort(),
         drop: ({ result }) => this.blocks.free(result.blocks),
@@ -344,6 +347,12 @@ export class Run {
     } finally {
       await input.return(undefined)
     }
+  }
+
+  /** Whether what is used leaves enough to compute another partition ahead of its turn: no more than this share of the budget. */
+  private isRoom(share: number): boolean {
+    const { arena } = this.options
+    return arena.usedBytes < arena.budgetBytes * share
   }
 
   /** Partitions that may be computed or wait at a time: enough for all workers, fewer where memory is short. */

@@ -14,6 +14,8 @@ export interface OrderedTasks<T> {
   readonly window: number
   /** Tasks at the beginning, when perhaps only the first results are wanted: as many more after each result that is taken. */
   readonly firstWindow?: number
+  /** Whether another may be started beside those that are under way or wait. Default: always. */
+  isRoom?(): boolean
   /** Whether a task that failed so may succeed alone, without the results of others beside it. Fewer are under way from then on. */
   mayGoAlone?(error: unknown): boolean
   /** Called when no more results are wanted, before what is under way is waited for. */
@@ -48,7 +50,7 @@ export async function* inOrder<T>(tasks: OrderedTasks<T>): AsyncGenerator<T, voi
   }
   try {
     for (let isLast = false; ; ) {
-      while (!isLast && running.length < window) {
+      while (!isLast && running.length < window && (running.length === 0 || (tasks.isRoom?.() ?? true))) {
         const start = await nextTask()
         if (start === undefined) isLast = true
         else running = [...running, { start, outcome: outcomeOf(start()) }]

@@ -61,17 +61,20 @@ export interface StageServices {
   readonly arena: Arena
   /** Ends the reading of a split. */
   readonly signal?: AbortSignal | undefined
+  /** From how many bytes on a buffer of a result is put into the arena. */
+  readonly sharedFromBytes?: number
 }
 
 /** Results below this many bytes travel as ordinary buffers: a block and its return cost more than the copy. */
 const SHARED_FROM_BYTES = 65_536
 
 /** The handler of tasks of kind 'stage'. */
-export function stageHandler(readSplit: ReadSplit): TaskHandler {
+export function stageHandler(readSplit: ReadSplit, options: Pick<StageServices, 'sharedFromBytes'> = {}): TaskHandler {
   return async (payload, { arena, abortFlag }) => {
     const task = payload as StageTask // the executor sends nothing else
-    if (task.kind !== 'narrow' || task.input.kind !== 'split') return await runStageTask(task, { readSplit, arena })
-    return await withAbortSignal(abortFlag, (signal) => runStageTask(task, { readSplit, arena, signal }))
+    const services: StageServices = { ...options, readSplit, arena }
+    if (task.kind !== 'narrow' || task.input.kind !== 'split') return await runStageTask(task, services)
+    return await withAbortSignal(abortFlag, (signal) => runStageTask(task, { ...services, signal }))
   }
 }
 
@@ -81,23 +84,23 @@ export async function runStageTask(task: StageTask, services: StageServices): Pr
       const batches = await readInput(task.input, services)
       const rowsIn = new Array<number>(task.steps.length).fill(0)
       const out = runSteps(task, batches, rowsIn)
-      return { rowsIn, ...share(out, services.arena, task.steps.at(-1)?.kind ?? 'ScanExec') }
+      return { rowsIn, ...share(out, services, task.steps.at(-1)?.kind ?? 'ScanExec') }
     }
     case 'wide': {
       const out = runWide(
         task.operator,
         task.inputs.map((batches) => concatBatches(batches)),
       )
-      return { rowsIn: [], ...share(out, services.arena, task.operator.kind) }
+      return { rowsIn: [], ...share(out, services, task.operator.kind) }
     }
     case 'groupCodes':
     case 'groupFold':
     case 'groupValues':
-      return { rowsIn: [], ...share(runGroupTask(task, services.arena), services.arena, 'HashAggregateExec') }
+      return { rowsIn: [], ...share(runGroupTask(task, services.arena), services, 'HashAggregateExec') }
     case 'sortPart':
-      return { rowsIn: [], ...share([runSortTask(task)], services.arena, 'SortExec') }
+      return { rowsIn: [], ...share([runSortTask(task)], services, 'SortExec') }
     case 'join':
-      return { rowsIn: [], ...share(runJoinTask(task), services.arena, task.join.kind) }
+      return { rowsIn: [], ...share(runJoinTask(task), services, task.join.kind) }
   }
 }
 
@@ -143,7 +146,7 @@ function inStep<T>(step: number, run: () => T): T {
 /** Copies large ordinary buffers of a result into the arena. */
 function share(
   batches: readonly ExecBatch[],
-  arena: Arena,
+  { arena, sharedFromBytes = SHARED_FROM_BYTES }: StageServices,
   operator: string,
 ): { readonly batches: readonly ExecBatch[]; readonly blocks: readonly Block[] } {
   const blocks: Block[] = []
@@ -151,7 +154,7 @@ function share(
   try {
     const shared = batches.map((batch) =>
       mapBatch(batch, (buffer) => {
-        if (buffer.byteLength < SHARED_FROM_BYTES || buffer.buffer instanceof SharedArrayBuffer) return buffer
+        if (buffer.byteLength < sharedFromBytes || buffer.buffer instanceof SharedArrayBuffer) return buffer
         const known = copies.get(buffer) as typeof buffer | undefined // copies keep the class
         if (known !== undefined) return known
         const copy = copyInto(arena, buffer, operator)
