@@ -38,8 +38,10 @@ import { openParquet } from '../src/io/parquet.ts'
 import { readSplit } from '../src/io/readSplit.ts'
 import { writeCsv } from '../src/io/writeCsv.ts'
 import { writeParquet } from '../src/io/writeParquet.ts'
+import { RowFunctions } from '../src/planner/function/rowFunctions.ts'
 import { lower } from '../src/planner/physical/lower.ts'
 import type { Aggregate } from '../src/planner/physical/physicalPlan.ts'
+import { retyped } from '../src/planner/retype.ts'
 import type { SessionEvent } from '../src/runtime.ts'
 import { announcedRun } from './lawRuns.ts'
 import { treeSum } from './reference.ts'
@@ -69,7 +71,14 @@ function machineOf(workers: number, budgetBytes: number): Machine {
   const url = new URL('./streamHandlers.ts', import.meta.url).href
   const pool = createPool({ workers, arena, handlers: { url, table: HANDLERS } })
   const executor = new Executor({ pool, arena, readSplit, lower })
-  const store = new ArrayStore({ arena, execute: (plan) => executor.execute(plan), table: (plan) => executor.table(plan) })
+  const functions = new RowFunctions()
+  const store = new ArrayStore({
+    arena,
+    moment: () => functions.moment(),
+    execute: (plan) => executor.execute(plan),
+    retype: retyped,
+    table: (plan) => executor.table(plan),
+  })
   const runtime = {
     arena,
     pool,
@@ -78,9 +87,10 @@ function machineOf(workers: number, budgetBytes: number): Machine {
     events: new Subject<SessionEvent>(),
     checkRaces: false,
     worthThreadsMs: undefined,
+    stopped: new AbortController().signal,
     checkOpen: () => undefined,
   }
-  return { workers, arena, pool, executor, engine: new SessionEngine(runtime, 1) }
+  return { workers, arena, pool, executor, engine: new SessionEngine(runtime, { seed: 1, functions }) }
 }
 
 const BUDGET_BYTES = 20 * 2 ** 10

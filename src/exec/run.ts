@@ -1,5 +1,5 @@
 /** One run of a physical plan: its datasets, its memory, its tasks. */
-
+import { setMaxListeners } from 'node:events'
 import type { Batch } from '../core/column.ts'
 import { isKnown } from '../core/elements.ts'
 import { MemoryError, TaskError } from '../core/errors.ts'
@@ -289,7 +289,7 @@ export class Run {
     const together = runsTogether(plan, input.partitions)
     const partitions: readonly Partition[] = together ? [{ kind: 'batches', batches: batchesOf(input.partitions) }] : input.partitions
     const inline = plan.where === 'caller' || ((together || this.isSmall(partitions)) && !plan.steps.some(stepMayNotEnd))
-    const unwanted = new AbortController()
+    const unwanted = givenUp()
     let index = 0
     let firstRow = 0
     let taken = 0
@@ -321,7 +321,7 @@ export class Run {
   /** The same over partitions that come one after another; each is kept until what came of it is taken. */
   private async *overResults(plan: Pipeline, input: AsyncGenerator<Result, void, undefined>): AsyncGenerator<StageResult, void, undefined> {
     const inline = plan.where === 'caller'
-    const unwanted = new AbortController()
+    const unwanted = givenUp()
     let index = 0
     let firstRow = 0
     try {
@@ -537,6 +537,13 @@ function withComparedKeys(batch: ExecBatch, kind: WideOperator['kind']): ExecBat
 function limitedPipeline(plan: Extract<PhysicalPlan, { kind: 'LimitExec' }>): Pipeline {
   if (plan.input.kind === 'PipelineExec') return plan.input
   return { ...stepless(plan.input), steps: [{ kind: 'LimitExec', count: plan.count }] }
+}
+
+/** What tells queued tasks that nobody waits for them; all of them listen, which is no leak. */
+function givenUp(): AbortController {
+  const controller = new AbortController()
+  setMaxListeners(0, controller.signal)
+  return controller
 }
 
 function stepless(input: PhysicalPlan): Pipeline {

@@ -54,11 +54,11 @@ export class FoldedGroups {
   }
 
   /** The groups in order of first appearance. */
-  finish({ element, method = 'agg' }: Pick<Aggregation, 'element' | 'method'>): ExecBatch {
+  finish({ element, method }: Pick<Aggregation, 'element' | 'method'>): ExecBatch {
     const { size } = this.keys
     if (size === 0) return emptyBatch(element)
     const columns = this.folds.map((fold) => fold.finish(size))
-    return groupRows(this.keys.finish(), { method, named: this.aggregates, columns })
+    return groupRows(this.keys.finish(), { method: method ?? 'agg', named: this.aggregates, columns })
   }
 }
 
