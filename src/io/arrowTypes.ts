@@ -19,7 +19,7 @@ import {
   Int64,
   List,
   Null,
-  Schema,
+  type Schema,
   Struct,
   TimeMicrosecond,
   TimeMillisecond,
@@ -34,6 +34,7 @@ import {
 } from 'apache-arrow'
 import { PlanError, SourceError } from '../core/errors.ts'
 import { type ColumnType, type ElementType, type Field, fieldsOf, type TimeUnit } from '../core/schema.ts'
+import { LinearSchema } from './linearSchema.ts'
 
 /** Where a type or value was met, for messages: a file (or `fromArrow`) and a column, nested ones as `a.b[]`. */
 export interface Place {
@@ -232,5 +233,5 @@ export function arrowTypeOf(type: ColumnType, column: string): DataType {
 
 /** The Arrow schema of an element: its fields, or one field `value`. */
 export function arrowSchemaOf(element: ElementType): Schema {
-  return new Schema(fieldsOf(element).map((field) => new ArrowField(field.name, arrowTypeOf(field.type, field.name), field.nullable)))
+  return new LinearSchema(fieldsOf(element).map((field) => new ArrowField(field.name, arrowTypeOf(field.type, field.name), field.nullable)))
 }

@@ -39,7 +39,7 @@ interface CsvFile {
 }
 
 /** More are a file that was not meant to be read so: another delimiter, or no line ends. */
-const MOST_COLUMNS = 250_000
+const MOST_COLUMNS = 100_000
 
 /** The records of one or more CSV files with the same columns. Reads a sample of each, and files above 8 MiB once, to find where records end. */
 export async function openCsv(source: string | URL | readonly string[], options: CsvOptions = {}): Promise<ArraySource> {
