@@ -154,6 +154,7 @@ export class Session implements AsyncDisposable {
     const { pool, passes } = this.#runtime
     this.#stopping ??= pool.stop().finally(async () => {
       await Promise.all(passes)
+      await new Promise<void>((resolve) => setImmediate(resolve)) // their callers hear of it first
       this.#hideProgress()
       this.#runtime.events.complete()
     })

@@ -19,7 +19,7 @@ async function outcome(promise: Promise<unknown>): Promise<string> {
 /** A body that takes some hundred turns of its inner loop, and one that never ends. */
 const dear = ([i]: readonly [number], { a }: { readonly a: { set(i: number, x: number): void } }): void => {
   let x = 0
-  for (let k = 0; k < 500; k++) x += Math.sin(k + i)
+  for (let k = 0; k < 20_000; k++) x += Math.sin(k + i)
   a.set(i, x)
 }
 const endless = ([i]: readonly [number], { a }: { readonly a: { set(i: number, x: number): void } }): void => {
@@ -28,17 +28,17 @@ const endless = ([i]: readonly [number], { a }: { readonly a: { set(i: number, x
   a.set(i, x)
 }
 
-test('stop() ends loops on the caller: compiled, as they stand, and in passes', async () => {
+test('loops on the caller end with their session: compiled, as they stand, and in passes', async () => {
   const session = await Session.start({ workers: 1, progress: false })
   const ends: string[] = []
   session.events.subscribe({ complete: () => ends.push('events') })
-  const [a, b, c] = [session.zeros([100_000]), session.zeros([100_000]), session.zeros([100_000])]
-  const options = { passes: 1_000, checkRaces: false }
+  const [a, b, c] = [session.zeros([100_000]), session.zeros([3_000_000]), session.zeros([100_000])]
+  const options = { passes: 1, checkRaces: false }
   const log: number[] = []
   const runs = [
     session.parallelFor(session.range(100_000), { a }, dear, options),
     session.parallelFor(
-      session.range(100_000),
+      session.range(3_000_000),
       { a: b },
       ([i], env) => {
         log[i % 7] = i
@@ -47,23 +47,33 @@ test('stop() ends loops on the caller: compiled, as they stand, and in passes', 
       options,
     ),
     (async () => {
-      for await (const _ of session.loop(session.range(100_000), { a: c }, dear, { checkRaces: false }).passes(1_000));
+      for await (const _ of session.loop(session.range(100_000), { a: c }, dear, { checkRaces: false }).passes(1));
     })(),
   ].map(outcome)
   for (const run of runs) void run.then((end) => ends.push(end))
   for (let i = 0; i < 3; i++) await setImmediate()
   await session.stop()
-  await setImmediate()
   expect([...ends].sort()).toEqual([STOPPED, STOPPED, STOPPED, 'events'])
 })
 
-test('a body or a row function that never ends runs on a worker, where a signal and stop() end it', async () => {
+test('a body or a row function that never ends runs on a worker, where a signal and the end of the session end it', async () => {
   const session = await Session.start({ workers: 2, progress: false, memory: '16MB' })
   const [a, b] = [session.zeros([10]), session.zeros([10])]
-  const loop = session.loop(session.range(10), { a }, endless, { checkRaces: false })
+  const few = (): Promise<readonly number[]> =>
+    session
+      .fromColumns({ v: [7, 2] })
+      .map((row) => {
+        let x = row.v
+        while (x > 3) x -= 3
+        return x
+      })
+      .collect()
+  expect(await few()).toEqual([1, 2])
+  const loop = session.loop(session.range(1), { a }, endless, { checkRaces: false })
   const aborted = new AbortController()
   const first = outcome(loop.run({ signal: aborted.signal }))
   await setImmediate()
+  await few() // on the other worker; the loop has begun by now
   aborted.abort(new Error('enough'))
   expect(await first).toBe('Error: enough')
   expect(loop.plan.execution).toEqual({

@@ -16,6 +16,7 @@ export function callSite(): string | undefined {
 /** The scripts of the user's that are on the stack, by the names they were loaded under, innermost first. */
 export function callingScripts(): readonly string[] {
   const { prepareStackTrace, stackTraceLimit } = Error
+  if (Object.isFrozen(Error)) return scriptsOf(new Error().stack)
   try {
     Error.stackTraceLimit = 100 // the library's own frames come first
     Error.prepareStackTrace = (_, sites) => sites.map((site) => site.getFileName())
@@ -26,6 +27,12 @@ export function callingScripts(): readonly string[] {
     Error.prepareStackTrace = prepareStackTrace
     Error.stackTraceLimit = stackTraceLimit
   }
+}
+
+/** From the text of a stack, where the engine may not be asked for its frames: `at f (file:///a/b.js:1:2)`. */
+function scriptsOf(stack: string | undefined): readonly string[] {
+  const names = (stack ?? '').split('\n').flatMap((line) => /(?:\(|at )([^()]+?):\d+:\d+\)?$/.exec(line)?.[1]?.replace(/^async /, '') ?? [])
+  return [...new Set(names.filter(isUserFile))]
 }
 
 /** A script's path from its name or URL, relative to the working directory where it is below it. */

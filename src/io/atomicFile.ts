@@ -90,6 +90,11 @@ async function keepOwner(handle: FileHandle, { mode, uid, gid }: Stats): Promise
 
 function writeError(path: string, error: unknown): unknown {
   if (error instanceof SourceError) return error
+  if ((error as { readonly code?: unknown } | undefined)?.code === 'ERR_ACCESS_DENIED') {
+    const folder = dirname(path)
+    const message = `${path} cannot be written: the permission model of this process does not allow it. Start Node with --allow-fs-write=${folder} and --allow-fs-read=${folder}: what is written lies beside the file until it is whole.`
+    return new SourceError(message, path, { cause: error })
+  }
   const code = error instanceof Error && 'code' in error && 'syscall' in error ? String(error.code) : undefined
   if (code === undefined) return error
   const why = REASONS[code]

@@ -86,6 +86,10 @@ export function fileError(path: string, error: unknown): unknown {
   const code = error instanceof Error && 'code' in error ? String(error.code) : undefined
   if (code === 'ENOENT') return new SourceError(`There is no file ${path}.`, path, { cause: error })
   if (code === 'EACCES' || code === 'EPERM') return new SourceError(`${path} may not be read: permission denied.`, path, { cause: error })
+  if (code === 'ERR_ACCESS_DENIED') {
+    const message = `${path} may not be read: the permission model of this process does not allow it. Start Node with --allow-fs-read=${path}.`
+    return new SourceError(message, path, { cause: error })
+  }
   if (code === 'ENOTDIR') return new SourceError(`There is no file ${path}: a part of the path is not a directory.`, path, { cause: error })
   if (code === 'ENAMETOOLONG') return new SourceError(`There is no file ${path}: the name is too long.`, path, { cause: error })
   if (code === 'ELOOP') return new SourceError(`There is no file ${path}: its links go in circles.`, path, { cause: error })

@@ -10,7 +10,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { valueText } from '../core/columnBuilder.ts'
 import { PlanError, SourceError } from '../core/errors.ts'
-import { isUrl } from './byteSource.ts'
+import { fileError, isUrl } from './byteSource.ts'
 
 /** The files (or addresses) a source names, at least one; a SourceError for a glob without a match. */
 export async function pathsOf(source: string | URL | readonly string[]): Promise<string[]> {
@@ -26,10 +26,18 @@ export async function pathsOf(source: string | URL | readonly string[]): Promise
 /** A scheme of two letters or more; one letter is a disk of Windows. */
 const ADDRESS = /^[a-z][a-z0-9+.-]+:/i
 
+function exists(path: string): boolean {
+  try {
+    return existsSync(path)
+  } catch (error) {
+    throw fileError(path, error) // the permission model does not even tell
+  }
+}
+
 async function expand(path: string): Promise<string[]> {
   if (path === '') throw new PlanError('The path of a file is empty. Name the file, a glob or an address.')
   if (path.includes('\0')) throw new PlanError(`The path ${valueText(path)} has a character of code 0, which no file's name has.`)
-  if (existsSync(path)) return [path]
+  if (exists(path)) return [path]
   if (ADDRESS.test(path)) return [placeOfUrl(path)]
   if (!/[*?[{]/.test(path)) return [path]
   const matches = (await glob(path)).sort((a, b) => (a < b ? -1 : 1))
@@ -75,7 +83,7 @@ async function walk(folder: string, parts: readonly string[]): Promise<string[]>
   if (part !== '**' && !/[*?[{]/.test(part)) {
     const path = folder === '' ? part : join(folder, part)
     if (rest.length > 0) return walk(path, rest)
-    return existsSync(path) ? [path] : []
+    return exists(path) ? [path] : []
   }
   const matches = patternOf(part)
   let entries: Awaited<ReturnType<typeof entriesOf>>

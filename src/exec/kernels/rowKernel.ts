@@ -5,12 +5,14 @@
  * no row is ever made. One that was refused runs as it stands on row objects. Either way the values and the
  * exceptions are those of calling the function row after row.
  */
+
 import type { Batch, Column } from '../../core/column.ts'
 import { createBuilder } from '../../core/columnBuilder.ts'
 import { rowReader, valueReader } from '../../core/columnReaders.ts'
 import { Bug } from '../../core/errors.ts'
 import type { Expr, FunctionIr } from '../../core/functionIr.ts'
 import { rowIrOf } from '../../core/functionUse.ts'
+import { madeFromText } from '../../core/madeFromText.ts'
 import type { ColumnType, ElementType, Field } from '../../core/schema.ts'
 import type { ExecFunction } from '../../planner/physical/physicalPlan.ts'
 import { elementColumn, scalarBatch, structBatch } from '../operators/batches.ts'
@@ -148,7 +150,9 @@ export function callable(f: ExecFunction): (...args: readonly unknown[]) => unkn
 function asItStands(f: ExecFunction): (...args: readonly unknown[]) => unknown {
   if (f.portable !== undefined) {
     // the printed form of a function of the user's: its factory returns that function
-    return new Function('captures', f.portable.source)(f.portable.captures) as (...args: readonly unknown[]) => unknown
+    return (madeFromText(['captures'], f.portable.source) as (captures: unknown) => unknown)(f.portable.captures) as (
+      ...args: readonly unknown[]
+    ) => unknown
   }
   if (f.original === undefined) throw new Bug(`The function ${f.text} was sent to a thread it cannot run in.`)
   return f.original as (...args: readonly unknown[]) => unknown
@@ -220,7 +224,7 @@ function compile(source: string, bindings: Readonly<Record<string, unknown>>): (
   if (factory === undefined) {
     if (factories.size >= MOST_FACTORIES) factories.clear()
     // the source was printed from the IR, which has no way to say anything but pure expressions and loops
-    factory = new Function('$A', `'use strict';\n${source}`) as NonNullable<typeof factory>
+    factory = madeFromText(['$A'], `'use strict';\n${source}`) as NonNullable<typeof factory>
     factories.set(source, factory)
   }
   return factory(bindings)

@@ -5,7 +5,9 @@
  * What a call notes about accumulators lies in a scratch block of the worker's own: a word each, then the values of
  * sums, in the order in which they were added. Behind it are rows that are kept (`wasmKept.ts`).
  */
+
 import type { Primitive } from '../../core/functionIr.ts'
+import { madeFromText } from '../../core/madeFromText.ts'
 import type { Arena } from '../memory/arena.ts'
 import type { KernelBinding, LoopKernel, SumLog } from './loopKernelShape.ts'
 import type { ThrownError } from './wasmCode.ts'
@@ -105,7 +107,7 @@ function callerOf(count: number): Caller {
   const known = callers.get(count)
   if (known !== undefined) return known
   const list = Array.from({ length: count }, (_, i) => `args[${i}]`).join(', ')
-  const caller = new Function('run', 'args', `run(${list})`) as Caller // of the text above
+  const caller = madeFromText(['run', 'args'], `run(${list})`) as Caller // of the text above
   callers.set(count, caller)
   return caller
 }

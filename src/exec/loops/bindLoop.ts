@@ -3,6 +3,7 @@
 import { valueReader } from '../../core/columnReaders.ts'
 import { PlanError } from '../../core/errors.ts'
 import { outsideMessage } from '../../core/indexSpace.ts'
+import { madeFromText } from '../../core/madeFromText.ts'
 import { IterationRng } from '../../core/random.ts'
 import { fieldsOf } from '../../core/schema.ts'
 import type { ArrayBinding, ElementBinding, KernelBinding, LoopKernel } from '../kernels/loopKernelShape.ts'
@@ -51,7 +52,7 @@ export function bindLoop(
 }
 
 function bindText(text: string, binding: KernelBinding): KernelOfShare {
-  const factory = new Function('bind', `${text}\n// ${bound++}`) as (bind: KernelBinding) => LoopKernel // text of loopKernel.ts
+  const factory = madeFromText(['bind'], `${text}\n// ${bound++}`) as (bind: KernelBinding) => LoopKernel // text of loopKernel.ts
   return { kernel: factory(binding) }
 }
 
@@ -91,7 +92,9 @@ function bindArray(
   switch (array.kind) {
     case 'dense': {
       const { combine, ...rest } = array
-      const joined = own ?? (combine === undefined ? undefined : new Function('captures', combine.source)(combine.captures))
+      const joined =
+        own ??
+        (combine === undefined ? undefined : (madeFromText(['captures'], combine.source) as (captures: unknown) => never)(combine.captures))
       return joined === undefined ? rest : { ...rest, combine: joined }
     }
     case 'keyed': {

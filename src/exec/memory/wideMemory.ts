@@ -3,6 +3,7 @@
  * Those are there since Node 24; an engine that has none refuses the description. Kernels of 32-bit addresses need not
  * check them, so a memory has 64 bits only where its budget asks for more than 4 GiB.
  */
+import { addressSpaceError, checkEnvironment } from '../../core/environment.ts'
 import { once } from '../../core/once.ts'
 import { type AddressType, MOST_PAGES, moduleBytes } from '../kernels/wasmEncoder.ts'
 
@@ -35,7 +36,13 @@ export function mostBytes(): number {
 
 /** A shared memory of one page that grows as far as its addresses reach. */
 export function createMemory(addresses: AddressType): WebAssembly.Memory {
-  return describedMemory(addresses, MOST_PAGES[addresses])
+  checkEnvironment()
+  try {
+    return describedMemory(addresses, MOST_PAGES[addresses])
+  } catch (error) {
+    if (error instanceof RangeError) throw addressSpaceError(error)
+    throw error
+  }
 }
 
 /** Lengthens a memory by so many pages; what it was before, as the engine counts. Throws a RangeError where there is no room. */

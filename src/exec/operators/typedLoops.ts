@@ -4,6 +4,7 @@
  * A loop that meets five classes of arrays makes V8 give up on knowing any; one compiled for each knows its own. The
  * text is put together from fixed pieces, so that equal texts are one function.
  */
+import { madeFromText } from '../../core/madeFromText.ts'
 import type { ColumnType } from '../../core/schema.ts'
 
 const loops = new Map<string, unknown>()
@@ -13,7 +14,7 @@ export function typedLoop<F>(parameters: readonly string[], body: string): F {
   const key = `${parameters.join()}\n${body}`
   let loop = loops.get(key) as F | undefined
   if (loop === undefined) {
-    loop = new Function(...parameters, `'use strict';\n${body}`) as F // put together from the pieces in this folder
+    loop = madeFromText(parameters, `'use strict';\n${body}`) as F // put together from the pieces in this folder
     loops.set(key, loop)
   }
   return loop

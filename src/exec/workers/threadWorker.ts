@@ -9,6 +9,7 @@
 import { createRequire } from 'node:module'
 import { pathToFileURL } from 'node:url'
 import { Worker } from 'node:worker_threads'
+import { refusedThread } from '../../core/environment.ts'
 import { PlanError, TaskError } from '../../core/errors.ts'
 import type { SharedArena } from '../memory/arena.ts'
 import { fromMessage, type Message, toMessage } from './arenaViews.ts'
@@ -55,7 +56,7 @@ export class ThreadWorker implements Runner {
       } catch (error) {
         // what cannot be cloned, or no thread to be had
         this.settle()
-        reject(error)
+        reject(refusedThread(error) ?? error)
       }
     })
   }

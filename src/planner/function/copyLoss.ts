@@ -38,7 +38,17 @@ const COPIED: readonly Copied[] = [
   { prototype: Map.prototype, is: types.isMap, loses: (value) => anyOwn(value, []), inside: entriesOf },
   { prototype: Set.prototype, is: types.isSet, loses: (value) => anyOwn(value, []), inside: entriesOf },
   { prototype: ArrayBuffer.prototype, is: types.isArrayBuffer, loses: (value) => anyOwn(value, []), inside: NOTHING_INSIDE },
-  { prototype: SharedArrayBuffer.prototype, is: types.isSharedArrayBuffer, loses: (value) => anyOwn(value, []), inside: NOTHING_INSIDE },
+  // a process without them is told so when a session starts
+  ...(typeof SharedArrayBuffer === 'undefined'
+    ? []
+    : [
+        {
+          prototype: SharedArrayBuffer.prototype,
+          is: types.isSharedArrayBuffer,
+          loses: (value: object) => anyOwn(value, []),
+          inside: NOTHING_INSIDE,
+        },
+      ]),
   { prototype: DataView.prototype, is: types.isDataView, loses: (value) => anyOwn(value, []), inside: NOTHING_INSIDE },
   ...[
     Float64Array,

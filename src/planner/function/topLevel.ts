@@ -2,6 +2,7 @@
  * What a name means where no function is: a property of the global object, or a `let`, `const` or `class` of a script,
  * which hides it. A function made at the top level sees what any other function sees that declares no such name.
  */
+import { madeFromText } from '../../core/madeFromText.ts'
 
 /** Readers by name; undefined where code must not be made from text. */
 const readers = new Map<string, (() => unknown) | undefined>()
@@ -20,7 +21,7 @@ export function isTopLevel(name: string): boolean {
 
 function readerOf(name: string): (() => unknown) | undefined {
   try {
-    return new Function(`return ${name}`) as () => unknown // an expression
+    return madeFromText([], `return ${name}`) as () => unknown // an expression
   } catch {
     return undefined
   }

@@ -7,10 +7,12 @@
  * written. A subscript outside its array gives another element, or none: the iteration itself throws there, and what it
  * touches afterwards does not matter.
  */
+
 import { Bug } from '../../../core/errors.ts'
 import type { Expr, FunctionIr, Stmt } from '../../../core/functionIr.ts'
 import { sizeOfShape } from '../../../core/indexSpace.ts'
 import type { SubscriptSlice } from '../../../core/loopSpec.ts'
+import { madeFromText } from '../../../core/madeFromText.ts'
 import type { Span } from '../../../core/span.ts'
 import type { Storage } from '../../../core/storage.ts'
 import { loopKernelText } from '../../kernels/loopKernel.ts'
@@ -81,7 +83,7 @@ export function touchKernel(slice: SubscriptSlice, inputs: LoopInputs, space: It
   const text = loopKernelText(ir, shape)
   const log = new TouchLog()
   const { binding } = kernelBinding(plan, [log], [], new Map())
-  const factory = new Function('bind', text) as (bind: typeof binding) => LoopKernel // text of loopKernel.ts
+  const factory = madeFromText(['bind'], text) as (bind: typeof binding) => LoopKernel // text of loopKernel.ts
   const kernel = factory(binding)
   const box = extentsOf(space).flatMap((extent) => [0, extent])
   const parameters = ir.parameters.map((parameter) => parameter.value)
