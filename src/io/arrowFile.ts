@@ -176,7 +176,7 @@ async function messageAt(bytes: ByteSource, at: number, path: string, first: boo
   let bodyLength: number
   const header = await bytes.read(start, start + length)
   const fault = messageFault(header)
-  if (fault !== undefined) throw damaged(fault)
+  if (fault !== undefined) throw marked ? new SourceError(`${path} is damaged: ${fault} at byte ${at}.`, path) : damaged(fault)
   try {
     message = Message.decode(header)
     bodyLength = Number(message.bodyLength)

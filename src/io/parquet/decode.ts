@@ -22,8 +22,8 @@ export interface ReadyColumn {
   readonly name: string
   readonly detail: ColumnDetail
   readonly part: GroupPart
-  /** By what its pages declare. */
-  readonly decodedBytes: number
+  /** What it becomes, by what its pages declare. */
+  readonly likelyBytes: number
 }
 
 /** What the decoder needs at most for a byte of values it hands over whole: the file, the values, three forms of the message. */
@@ -33,19 +33,21 @@ const BATCH_BYTES = 8 * 2 ** 20
 const LEAST_BATCHES = 64
 
 /** Whether columns of this many bytes, by what their pages declare, are decoded together. */
-export function fitTogether(file: FileDetail, decodedBytes: number): boolean {
-  return decodedBytes * BYTES_A_BYTE <= file.limits.quickBytes
+export function fitTogether(file: FileDetail, likelyBytes: number): boolean {
+  return likelyBytes * BYTES_A_BYTE <= file.limits.quickBytes
 }
 
-/** The columns, in their order. A SourceError names the one that cannot be decoded. */
-export function decodeColumns(file: FileDetail, columns: readonly ReadyColumn[], rows: number): Column[] {
-  const declared = columns.reduce((sum, column) => sum + column.decodedBytes, 0)
-  if (columns.length > 1 && columns.every(({ detail }) => detail.int96 === undefined) && fitTogether(file, declared)) {
+/** The columns, one after another, in their order. A SourceError names the one that cannot be decoded. */
+export function* decodeColumns(file: FileDetail, columns: readonly ReadyColumn[], rows: number): Generator<Column> {
+  const likely = columns.reduce((sum, column) => sum + column.likelyBytes, 0)
+  if (columns.length > 1 && columns.every(({ detail }) => detail.int96 === undefined) && fitTogether(file, likely)) {
     const together = tablesOf(file, columns, { rows, hint: undefined })
-    if (!(together instanceof WasmFailure))
-      return columns.map((column, i) => converted(file, column, columnOfTables(together, i, rows, placeOf(file, column))))
+    if (!(together instanceof WasmFailure)) {
+      for (const [i, column] of columns.entries()) yield converted(file, column, columnOfTables(together, i, rows, placeOf(file, column)))
+      return
+    }
   }
-  return columns.map((column) => decodeAlone(file, column, rows))
+  for (const column of columns) yield decodeAlone(file, column, rows)
 }
 
 function placeOf(file: FileDetail, column: ReadyColumn): Place {
@@ -67,9 +69,9 @@ function decodeAlone(file: FileDetail, column: ReadyColumn, rows: number): Colum
 
 function decoded(file: FileDetail, column: ReadyColumn, rows: number, hint: string | undefined): readonly Table[] {
   let tables: readonly Table[] | WasmFailure | undefined
-  if (fitTogether(file, column.decodedBytes)) tables = tablesOf(file, [column], { rows, hint })
+  if (fitTogether(file, column.likelyBytes)) tables = tablesOf(file, [column], { rows, hint })
   if (tables === undefined || (tables instanceof WasmFailure && tables.full && rows > 1)) {
-    const batches = Math.max(LEAST_BATCHES, Math.ceil(column.decodedBytes / BATCH_BYTES))
+    const batches = Math.max(LEAST_BATCHES, Math.ceil(column.likelyBytes / BATCH_BYTES))
     tables = tablesOf(file, [column], { rows, batchRows: Math.ceil(rows / batches), hint })
   }
   if (!(tables instanceof WasmFailure)) return tables

@@ -11,6 +11,8 @@ import { intOf, structOf, ThriftError, ThriftReader, type ThriftStruct } from '.
 
 /** What one compressed byte can become at most; for zstd and brotli a byte has no useful bound. */
 const LARGEST_RATIO: readonly number[] = [1, 64, 1100, 300, Infinity, 300, Infinity, 300]
+/** Pages that name entries of the dictionary. */
+const DICTIONARY_ENCODINGS: readonly number[] = [2, 8]
 const DATA_PAGE = 0
 const INDEX_PAGE = 1
 const DICTIONARY_PAGE = 2
@@ -20,6 +22,8 @@ export interface PageTotals {
   /** Bytes of the chunk that its pages take; what follows is padding. */
   readonly usedBytes: number
   readonly uncompressedBytes: number
+  /** What they become where the entries of a dictionary are about equally long: a guess, by which nothing is refused. */
+  readonly likelyBytes: number
   readonly encodings: ReadonlySet<number>
 }
 
@@ -30,6 +34,8 @@ export function checkPages(chunk: Uint8Array, codec: number, values: number, pla
   let seen = 0
   let offset = 0
   let uncompressedBytes = 0
+  let likelyBytes = 0
+  let entryBytes = 0
   while (seen < values) {
     if (offset >= chunk.length) throw damaged(`they hold ${seen} values instead of ${values}`)
     const reader = new ThriftReader(chunk, offset)
@@ -57,10 +63,13 @@ export function checkPages(chunk: Uint8Array, codec: number, values: number, pla
     if (counted.encoding !== undefined) encodings.add(counted.encoding)
     if (counted.kind === 'dictionary' && seen > 0) throw damaged('a dictionary comes after data')
     uncompressedBytes += uncompressed
+    if (counted.kind === 'dictionary') entryBytes = uncompressed / Math.max(1, counted.values)
+    const named = counted.encoding !== undefined && DICTIONARY_ENCODINGS.includes(counted.encoding)
+    likelyBytes += counted.kind === 'data' && named ? Math.max(uncompressed, counted.values * entryBytes) : uncompressed
     offset = reader.offset + compressed
   }
   if (seen !== values) throw damaged(`they hold ${seen} values instead of ${values}`)
-  return { usedBytes: offset, uncompressedBytes, encodings }
+  return { usedBytes: offset, uncompressedBytes, likelyBytes, encodings }
 }
 
 function countsOf(

@@ -43,17 +43,17 @@ export const readParquetSplit: ReadSplit = async (_source, split, columns, _pred
     const flush = (): void => {
       for (const column of decodeColumns(file, waiting, rows)) {
         decodedBytes += bytesOfColumn(column)
+        if (decodedBytes > file.limits.groupBytes) throw tooMuch(file, group.group, decodedBytes)
         decoded.push(column)
       }
       waiting = []
       waitingBytes = 0
-      if (decodedBytes > file.limits.groupBytes) throw tooMuch(file, group.group, decodedBytes)
     }
     for (const [i, name] of columns.entries()) {
       const ready = await readyColumn(bytes, name, details[i] as ColumnDetail, group)
-      if (!fitTogether(file, waitingBytes + ready.decodedBytes)) flush()
+      if (!fitTogether(file, waitingBytes + ready.likelyBytes)) flush()
       waiting.push(ready)
-      waitingBytes += ready.decodedBytes
+      waitingBytes += ready.likelyBytes
     }
     flush()
     return [{ element, length: rows, columns: decoded }]
@@ -64,7 +64,7 @@ export const readParquetSplit: ReadSplit = async (_source, split, columns, _pred
 
 function tooMuch({ path, limits }: FileDetail, group: number, bytes: number): SourceError {
   return new SourceError(
-    `${path}: the columns asked for of row group ${group} take more than ${bytes} bytes, and at most ${limits.groupBytes} are read at once. Ask for fewer columns, give the session more memory, or write the file with smaller row groups.`,
+    `${path}: the columns asked for of row group ${group} take ${bytes} bytes or more, and at most ${limits.groupBytes} are read at once. Ask for fewer columns, give the session more memory, or write the file with smaller row groups.`,
     path,
   )
 }
@@ -80,6 +80,7 @@ async function readyColumn(bytes: ByteSource, name: string, detail: ColumnDetail
   const { path, limits } = group.file
   const place = { source: path, column: name }
   let decodedBytes = 0
+  let likelyBytes = 0
   const chunks: GroupPart['chunks'][number][] = []
   for (const chunk of group.chunks.get(name) ?? []) {
     const least = Math.max(chunk.bytes, chunk.values * 8)
@@ -87,10 +88,11 @@ async function readyColumn(bytes: ByteSource, name: string, detail: ColumnDetail
     const read = await readChunk(bytes, chunk, place)
     const pages = checkPages(read, chunk.codec, chunk.values, place)
     decodedBytes += Math.max(pages.uncompressedBytes, chunk.values * 8)
+    likelyBytes += Math.max(pages.likelyBytes, chunk.values * 8)
     if (decodedBytes > limits.columnBytes) throw tooLarge(place, group, decodedBytes)
     chunks.push({ meta: decodeThrift(chunk.meta), bytes: read.subarray(0, pages.usedBytes) })
   }
-  return { name, detail, part: { elements: detail.elements.map(decodeThrift), chunks }, decodedBytes }
+  return { name, detail, part: { elements: detail.elements.map(decodeThrift), chunks }, likelyBytes }
 }
 
 async function readChunk(bytes: ByteSource, chunk: ChunkDetail, place: Place): Promise<Uint8Array> {
