@@ -18,6 +18,9 @@ const NEWER_TYPES: ReadonlyMap<number, string> = new Map([
   [26, 'large list view'],
 ])
 const LAST_TYPE = 24
+/** Types with any number of columns below them, and with one. */
+const RECORDS: readonly number[] = [13, 14]
+const LISTS: readonly number[] = [12, 16, 17, 21]
 const TIMESTAMP = 10
 const SCHEMA = 1
 const DICTIONARY_BATCH = 2
@@ -119,7 +122,10 @@ function checkSchema(buffer: FlatBuffer, schema: number): void {
       const parameters = buffer.table(field, 3)
       if (type === TIMESTAMP && parameters !== undefined) count(buffer.vector(parameters, 1, 1)?.count ?? 0)
       pairs(buffer.vector(field, 6, 4))
-      visit(buffer.vector(field, 5, 4), depth + 1)
+      const children = buffer.vector(field, 5, 4)
+      if (!RECORDS.includes(type) && (children?.count ?? 0) !== (LISTS.includes(type) ? 1 : 0))
+        throw new Fault(`a column of the Arrow type number ${type} has ${children?.count ?? 0} columns below it`)
+      visit(children, depth + 1)
     }
   }
   visit(buffer.vector(schema, 1, 4), 0)
