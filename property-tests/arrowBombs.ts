@@ -193,6 +193,16 @@ export const ARROW_BOMBS: readonly Bomb[] = [
     ends: { refused: 'its offsets go backwards' },
   },
   {
+    name: 'offsets of a dictionary that point behind its bytes',
+    bytes: () =>
+      stream(
+        schemaMessage([{ ...UTF8, dictionary: dictionaryOf(8) }]),
+        dictionaryMessage(0, { rows: 2, nodes: [[2, 0]], buffers: [NONE, ints(0, 3, 60), zeros(9)] }),
+        batchMessage({ rows: 1, nodes: [[1, 0]], buffers: [NONE, Uint8Array.of(1)] }),
+      ),
+    ends: { refused: 'its offsets point outside' },
+  },
+  {
     name: 'types in types, a thousand deep',
     bytes: () => {
       let field: HandField = INT32

@@ -356,7 +356,7 @@ export const PARQUET_BOMBS: readonly Bomb[] = [
             structs([
               struct(
                 [1, text('distarray.schema')],
-                [2, text(`[{"name":"a","type":${'{"kind":"list","item":'.repeat(5000)}null${'}'.repeat(5000)}}]`)],
+                [2, text(`[{"name":"a","type":${'{"kind":"list","item":'.repeat(100_000)}null${'}'.repeat(100_000)}}]`)],
               ),
             ]),
           ],
