@@ -10,6 +10,8 @@ export const ENCODING = { plain: 0, rle: 3, deltaPacked: 5, deltaLengths: 6, del
 export interface HandColumn {
   readonly name: string
   readonly type: number
+  /** The number of its annotation, as older writers have it. */
+  readonly converted?: number
   /** 0 required, 1 optional, 2 repeated. */
   readonly repetition?: number
   readonly codec?: number
@@ -76,7 +78,9 @@ export function handFile(columns: readonly HandColumn[], { rows, groups = 1, ext
   const group = struct([1, structs(chunks)], [2, i64(at)], [3, i64(rows)])
   const schema = [
     struct([4, text('schema')], [5, i32(columns.length)]),
-    ...columns.map(({ name, type, repetition = 0 }) => struct([1, i32(type)], [3, i32(repetition)], [4, text(name)])),
+    ...columns.map(({ name, type, repetition = 0, converted }) =>
+      struct([1, i32(type)], [3, i32(repetition)], [4, text(name)], ...(converted === undefined ? [] : ([[6, i32(converted)]] as const))),
+    ),
   ]
   const footer = encodeThrift(
     struct([1, i32(1)], [2, structs(schema)], [3, i64(rows * groups)], [4, structs(Array.from({ length: groups }, () => group))], ...extra),

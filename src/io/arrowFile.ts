@@ -13,9 +13,8 @@ import type { ArraySource, ReadSplit, SourceSplit } from '../core/ports.ts'
 import { type Field, sameType, typeText } from '../core/schema.ts'
 import { checkColumn, type Room } from './arrowChecks.ts'
 import { batchOfRecordBatch } from './arrowColumns.ts'
-import { footerFault, messageFault, namelessFields } from './arrowHeader.ts'
+import { footerFault, messageFault } from './arrowHeader.ts'
 import { type ArrowDetail, type Found, Messages, type RowElement } from './arrowMessages.ts'
-import { namedSchema } from './arrowTypes.ts'
 import { type ByteSource, nameOfPath, openBytes } from './byteSource.ts'
 import { pathsOf } from './paths.ts'
 import { checkReading, type ReadOptions } from './reading.ts'
@@ -91,7 +90,7 @@ async function openFile(bytes: ByteSource, path: string, roomBytes: number): Pro
   if (fault !== undefined) throw damaged(fault)
   try {
     const footer = Footer.decode(index)
-    schema = namedSchema(footer.schema, namelessFields(index, 'index'))
+    schema = footer.schema
     blocks.dictionaries.push(...footer.dictionaryBatches())
     blocks.batches.push(...footer.recordBatches())
   } catch (error) {
@@ -132,22 +131,13 @@ async function openStream(bytes: ByteSource, path: string, roomBytes: number): P
       if (messages !== undefined) throw new SourceError(`${path} has a second schema at byte ${found.start}: it is damaged.`, path)
       const message = await bytes.read(found.start, found.end)
       // the header of a schema message is the schema
-      const header = found.message.header() as Schema
-      const schema = namedSchema(header, namelessFields(headerOf(message), 'message'))
+      const schema = found.message.header() as Schema
       messages = new Messages({ path, stamp: bytes.stamp, size: bytes.size, schema, message, roomBytes })
     } else if (messages === undefined) throw none()
     else messages.add(found)
   }
   if (messages === undefined) throw none()
   return messages
-}
-
-/** The header in the bytes of a message. */
-function headerOf(message: Uint8Array): Uint8Array {
-  const view = new DataView(message.buffer, message.byteOffset, message.byteLength)
-  const marked = view.getUint32(0, true) === CONTINUATION
-  const start = marked ? 8 : 4
-  return message.subarray(start, start + view.getUint32(start - 4, true))
 }
 
 function schemaMessage(schema: Schema): Uint8Array {

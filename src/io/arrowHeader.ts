@@ -56,24 +56,6 @@ export function footerFault(bytes: Uint8Array): string | undefined {
   })
 }
 
-/** Which fields of a schema have no name, counted in depth-first order. For headers that were found sound. */
-export function namelessFields(bytes: Uint8Array, of: 'message' | 'index'): ReadonlySet<number> {
-  const buffer = new FlatBuffer(bytes)
-  const schema = buffer.table(buffer.root(), of === 'message' ? 2 : 1)
-  const nameless = new Set<number>()
-  let next = 0
-  const visit = (tables: { readonly start: number; readonly count: number } | undefined): void => {
-    for (let i = 0; i < (tables?.count ?? 0); i++) {
-      const field = buffer.follow((tables?.start ?? 0) + 4 * i)
-      if (buffer.table(field, 0) === undefined) nameless.add(next)
-      next++
-      visit(buffer.vector(field, 5, 4))
-    }
-  }
-  if (schema !== undefined) visit(buffer.vector(schema, 1, 4))
-  return nameless
-}
-
 class Fault extends Error {}
 
 function faultOf(bytes: Uint8Array, check: (buffer: FlatBuffer) => void): string | undefined {

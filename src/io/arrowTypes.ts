@@ -141,24 +141,6 @@ export function nameOfField(field: ArrowField): string {
   return (field.name as string | null) ?? ''
 }
 
-/**
- * The schema, whose fields without a name are called `''`: the decoder calls them "null", as others may be called.
- * `nameless` counts fields in depth-first order. The schema's own fields are changed.
- */
-export function namedSchema(schema: Schema, nameless: ReadonlySet<number>): Schema {
-  if (nameless.size === 0) return schema
-  let next = 0
-  const visit = (fields: readonly ArrowField[]): void => {
-    for (const field of fields) {
-      if (nameless.has(next++)) (field as { name: string }).name = ''
-      const type = field.type as DataType
-      visit(((DataType.isDictionary(type) ? type.dictionary : type) as DataType).children ?? [])
-    }
-  }
-  visit(schema.fields)
-  return schema
-}
-
 function nameGivenTwice(fields: readonly Field[]): string | undefined {
   const names = new Set<string>()
   for (const { name } of fields) {
