@@ -14,6 +14,7 @@ import { chainNs, moves, type Turning, turningOf } from './chains.ts'
 import { type CostedArray, type For, type Means, meansOf, turnsOf } from './means.ts'
 import { turnMemory } from './memory.ts'
 import { costOf } from './operations.ts'
+import { finiteNs } from './turns.ts'
 
 /** How a body was compiled, as far as it changes what an iteration costs. */
 export interface CostedKernel {
@@ -148,7 +149,7 @@ function loopNs(stmt: For, level: Level): number {
   const turn = turnNs(stmts, deeper)
   const test = counted === undefined && stmt.test !== undefined ? exprNs(stmt.test, deeper) + BRANCH_NS : 0
   const around = (level.nested ? 1 / level.lanes : 1) * LOOP_START_NS
-  return stmtsNs(stmt.init, level) + around + turn.startNs + turns * (turn.ns + test + TURN_WORK * workNs(deeper))
+  return stmtsNs(stmt.init, level) + around + turn.startNs + finiteNs(turns * (turn.ns + test + TURN_WORK * workNs(deeper)))
 }
 
 /** The local that a loop without a known end counts with. */

@@ -2,6 +2,7 @@
 import type { Expr, FunctionIr, Stmt } from '../functionIr.ts'
 import type { DType } from '../schema.ts'
 import { ARRAY_OF_DTYPE } from '../storage.ts'
+import { turnsBetween, UNKNOWN_TURNS } from './turns.ts'
 
 export type For = Extract<Stmt, { kind: 'For' }>
 
@@ -27,9 +28,6 @@ export interface Means {
   readonly locals: ReadonlyMap<string, number>
 }
 
-/** Turns of a loop that ends where only the data tells. */
-const UNKNOWN_TURNS = 16
-
 export function meansOf(ir: FunctionIr, extents: readonly number[], arrayOf: Means['arrayOf']): Means {
   return { parameters: new Map(ir.parameters.map(({ name, value }) => [name, value])), extents, arrayOf, locals: new Map() }
 }
@@ -41,7 +39,7 @@ export function turnsOf(stmt: For, means: Means): { readonly turns: number; read
   const [from, to] = [meanOf(counted.from, means), meanOf(counted.to, means)]
   if (from === undefined || to === undefined) return { turns: turnsByElements(stmt, means) ?? UNKNOWN_TURNS, inside: means }
   const inside = { ...means, locals: new Map([...means.locals, [counted.local, (from + to) / 2]]) }
-  return { turns: Math.max(0, (to - from) / counted.step), inside }
+  return { turns: turnsBetween(from, to, counted.step), inside }
 }
 
 /** A loop up to an element, `e < first.get(i + 1)`, that walks along an array takes all of it in all iterations together. */

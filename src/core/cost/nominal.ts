@@ -4,9 +4,8 @@
  */
 import { type Expr, expressionsOf, type FunctionIr, nestedOf, type Primitive, type Stmt, visitExpr } from '../functionIr.ts'
 import type { Schedule } from '../loopSpec.ts'
+import { finiteNs, turnsBetween, UNKNOWN_TURNS } from './turns.ts'
 
-/** Turns of a loop whose count is not known. */
-const UNKNOWN_TURNS = 16
 const NS_PER_NODE = 0.5
 const NS_PER_CALL = 8
 
@@ -37,7 +36,7 @@ function blockNs(stmts: readonly Stmt[], known: Known): number {
 function stmtNs(stmt: Stmt, known: Known): number {
   const own = expressionsOf(stmt).reduce((sum, expr) => sum + exprNs(expr), 1)
   return stmt.kind === 'For'
-    ? own + turns(stmt, known) * blockNs([...stmt.body, ...stmt.update], known)
+    ? own + finiteNs(turns(stmt, known) * blockNs([...stmt.body, ...stmt.update], known))
     : own + blockNs(nestedOf(stmt), known)
 }
 
@@ -53,7 +52,7 @@ function turns(stmt: Extract<Stmt, { kind: 'For' }>, known: Known): number {
   const { counted } = stmt
   if (counted === undefined) return UNKNOWN_TURNS
   const [from, to] = [numberOf(counted.from, known), numberOf(counted.to, known)]
-  return from === undefined || to === undefined ? UNKNOWN_TURNS : Math.max(0, (to - from) / counted.step)
+  return from === undefined || to === undefined ? UNKNOWN_TURNS : turnsBetween(from, to, counted.step)
 }
 
 function numberOf(expr: Expr, known: Known): number | undefined {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { IterationSpace } from './blockSchedule.ts'
+import { checkCovered, type IterationSpace } from './blockSchedule.ts'
 import { cutBlocks } from './cutBlocks.ts'
 import { serialOrderOf } from './space.ts'
 
@@ -38,4 +38,13 @@ test('independent blocks are whole chunks where there are enough', () => {
   ])
   expect(cutBlocks({ kind: 'independent' }, box(2, 3), { order: 'any', partitions: 2 }).cuts).toEqual([[0, 3, 6]])
   expect(cutBlocks({ kind: 'independent' }, box(0), { order: 'any' }).iterations).toBe(0)
+})
+
+test('blocks that leave iterations out, or have one twice, are our fault', () => {
+  const blocks = cutBlocks({ kind: 'wavefront', axes: [0, 1] }, box(4, 4), { order: 'serial', partitions: 2 })
+  expect(() => checkCovered({ ...blocks, iterations: 17 })).toThrow(
+    'The blocks of a wavefront loop of 17 iterations have 16 of them.\nThis is a fault in the library, not in your program. Please report it with the text above.',
+  )
+  expect(() => checkCovered({ ...blocks, to: Float64Array.of(20, 0, 0, -4) })).toThrow('have 16 of them')
+  expect(() => checkCovered({ ...blocks, from: new Float64Array(0), to: new Float64Array(0) })).toThrow('have 0 of them')
 })

@@ -16,6 +16,7 @@
  * 'serial'`, plan order for 'any'. Schedules that run in steps are cut by `cutBlocks.ts`.
  */
 
+import { Bug } from '../../core/errors.ts'
 import { CHUNK } from '../../core/fixedTree.ts'
 import type { Form, Schedule } from '../../core/loopSpec.ts'
 import { blockCounts, cutAtMultiples, cutByHistogram, cutEqual, rangeAlong } from '../../core/partitioning.ts'
@@ -406,6 +407,21 @@ export function byBlock(blockOf: Int32Array, count: number): Required<Pick<Block
   const order = new Int32Array(blockOf.length)
   for (let position = 0; position < blockOf.length; position++) order[next[blockOf[position]!]!++] = position
   return { order, from: base, to: Float64Array.from(next.subarray(0, count)), base }
+}
+
+/** Every iteration lies in a block, whatever the cut was made of: an iteration that is left out would not be missed by anyone else. */
+export function checkCovered({ kind, iterations, from, to, steps, order }: BlockSchedule): void {
+  let covered = 0
+  let isForward = true
+  for (let block = 0; block < from.length; block++) {
+    const size = to[block]! - from[block]!
+    isForward &&= size >= 0
+    covered += size
+  }
+  // in a box the blocks of one step stand for those of all
+  const times = steps === undefined || order !== undefined ? 1 : steps.extents.reduce((product, extent) => product * extent, 1)
+  if (isForward && covered * times === iterations) return
+  throw new Bug(`The blocks of a ${kind} loop of ${iterations} iterations have ${covered * times} of them.`)
 }
 
 /** The part of each value from the first bound on, times `stride`. */

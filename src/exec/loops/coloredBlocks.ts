@@ -16,7 +16,7 @@
  */
 import { NOMINAL_WORKERS } from '../../core/cost/scheduleCost.ts'
 import { cutByHistogram, cutEqual } from '../../core/partitioning.ts'
-import { type BlockSchedule, byBlock, type CutOptions, releases } from './blockSchedule.ts'
+import { type BlockSchedule, byBlock, type CutOptions, checkCovered, releases } from './blockSchedule.ts'
 import type { Finding } from './inspector/finding.ts'
 
 type Parallel = Exclude<Finding, { kind: 'nothing' }>
@@ -63,6 +63,7 @@ export function cutColored(finding: Parallel, options: ColoredOptions): Cut {
     ...best.released,
     ...byBlock(blockOf(), sizes.length),
   }
+  checkCovered(blocks)
   return { blocks, share: best.ns / Math.max(1, iterations * iterationNs) }
 }
 

@@ -14,6 +14,7 @@ import {
   type BlockSchedule,
   byBlock,
   type CutOptions,
+  checkCovered,
   cutUnstepped,
   extentsOf,
   type IterationSpace,
@@ -26,7 +27,9 @@ type Stepped = Extract<Schedule, { readonly kind: 'stepped' }>
 type Sparse = Extract<IterationSpace, { readonly kind: 'sparse' }>
 
 export function cutBlocks(schedule: StaticSchedule, space: IterationSpace, options: CutOptions): BlockSchedule {
-  return schedule.kind === 'stepped' ? cutStepped(schedule, space, options) : cutUnstepped(schedule, space, options)
+  const blocks = schedule.kind === 'stepped' ? cutStepped(schedule, space, options) : cutUnstepped(schedule, space, options)
+  checkCovered(blocks)
+  return blocks
 }
 
 /** Blocks along each axis that is cut, those that run in order first. */
