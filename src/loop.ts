@@ -12,6 +12,7 @@ import { joinedSignal } from './core/joinedSignal.ts'
 import type { LoopPlan, MeasuredPass } from './core/loopPlan.ts'
 import type { LoopReport, PassReport, VerifyReport } from './core/loopReport.ts'
 import type { AnalyzedLoop } from './core/loopSpec.ts'
+import { checkOptionNames } from './core/optionNames.ts'
 import type { Storage } from './core/storage.ts'
 import { copyStorage } from './exec/arrays/storageBlocks.ts'
 import { blocksAlong } from './exec/loops/cutBlocks.ts'
@@ -126,11 +127,32 @@ export class LoopHandle implements Loop {
 
   async run(options: RunOptions = {}): Promise<LoopReport> {
     checkOptions('run()', options)
+    checkOptionNames('run()', options, ['passes', 'signal'])
     const started = performance.now()
     const passes: PassReport[] = []
-    this.#analysis.refresh()
+    const analysis = this.#analysis.read()
     const asked = options.passes ?? 1
-    for await (const pass of this.#eachPass(asked, options.signal, { atOnce: asked, refresh: () => {} })) passes.push(pass)
+    const signal = this.#startRun(asked, options.signal)
+    // every pass under one lock: who asks for the arrays after this call gets them after its last pass
+    if (asked > 0) {
+      this.#passEvent(1)
+      await this.#preparation.use(
+        analysis,
+        async (prepared, again) => {
+          for (let next = prepared; ; next = await again()) {
+            if (passes.length > 0) {
+              this.#runtime.checkOpen()
+              this.#passEvent(passes.length + 1)
+            }
+            const { reports, failed } = await this.#runPasses(next, passes.length + 1, asked - passes.length, signal)
+            for (const pass of this.#reported(reports, asked)) passes.push(pass)
+            if (failed !== undefined) throw failed.reason
+            if (passes.length >= asked) return
+          }
+        },
+        signal,
+      )
+    }
     const predictions = passes.flatMap(({ predictedMilliseconds }) => predictedMilliseconds ?? [])
     return {
       passes,
@@ -142,53 +164,59 @@ export class LoopHandle implements Loop {
   }
 
   async *passes(count: number, options: { readonly signal?: AbortSignal } = {}): AsyncGenerator<PassReport, void, undefined> {
-    this.#analysis.refresh()
-    const captures = this.#analysis.analyzed.plan.variables.some(({ origin }) => origin === 'capture')
-    // between two passes the program may change what the closure sees
-    yield* this.#eachPass(count, options.signal, { atOnce: 1, refresh: captures ? () => this.#analysis.refresh() : () => {} })
+    let analysis = this.#analysis.read()
+    const captures = analysis.analyzed.plan.variables.some(({ origin }) => origin === 'capture')
+    const signal = this.#startRun(count, options.signal)
+    for (let number = 1; number <= count; number++) {
+      this.#runtime.checkOpen()
+      // between two passes the program may change what the closure sees
+      if (number > 1 && captures) analysis = this.#analysis.read()
+      this.#passEvent(number)
+      const { reports, failed } = await this.#preparation.use(analysis, (prepared) => this.#runPasses(prepared, number, 1, signal), signal)
+      yield* this.#reported(reports, count)
+      if (failed !== undefined) throw failed.reason
+    }
   }
 
-  /** `atOnce`: how many passes may run before the first of them is reported. */
-  async *#eachPass(
-    count: number,
-    given: AbortSignal | undefined,
-    { atOnce, refresh }: { readonly atOnce: number; readonly refresh: () => void },
-  ): AsyncGenerator<PassReport, void, undefined> {
+  /** Gives what ends the run: its own signal, and that of the session. */
+  #startRun(count: number, given: AbortSignal | undefined): AbortSignal {
     checkCount('The number of passes', count, 0)
     if (given !== undefined) checkSignal('The signal of a run', given)
+    this.#runtime.checkOpen()
     if (this.#asksForRaces() === true) this.#checkedRaces = undefined
-    const signal = given === undefined ? this.#runtime.stopped : joinedSignal([given, this.#runtime.stopped])
-    const name = this.#request.options.name ?? `loop over ${this.#analysis.over.label}`
+    return given === undefined ? this.#runtime.stopped : joinedSignal([given, this.#runtime.stopped])
+  }
+
+  get #name(): string {
+    return this.#request.options.name ?? `loop over ${this.#analysis.over.label}`
+  }
+
+  #passEvent(number: number): void {
+    this.#runtime.events.next({ kind: 'pass', phase: 'started', loop: this.#name, pass: { number } })
+  }
+
+  /** The passes of a batch, each when its events were told; the first was said to have started. */
+  *#reported(reports: readonly PassReport[], total: number): Generator<PassReport, void, undefined> {
     const { events } = this.#runtime
-    for (let number = 1; number <= count; ) {
-      this.#runtime.checkOpen()
-      if (number > 1) refresh()
-      events.next({ kind: 'pass', phase: 'started', loop: name, pass: { number } })
-      const first = number
-      const { reports, failed } = await this.#preparation.use(
-        (prepared) => this.#runPasses(prepared, first, Math.min(atOnce, count - first + 1), signal),
-        signal,
-      )
-      for (const pass of reports) {
-        if (number > first) events.next({ kind: 'pass', phase: 'started', loop: name, pass: { number } })
-        events.next({ kind: 'pass', phase: 'finished', loop: name, pass })
-        events.next({ kind: 'progress', job: name, done: number++, total: count })
-        yield pass
-      }
-      if (failed !== undefined) throw failed.reason
+    for (const [at, pass] of reports.entries()) {
+      if (at > 0) this.#passEvent(pass.number)
+      events.next({ kind: 'pass', phase: 'finished', loop: this.#name, pass })
+      events.next({ kind: 'progress', job: this.#name, done: pass.number, total })
+      yield pass
     }
   }
 
   async serialOrder(): Promise<Int32Array> {
     this.#runtime.checkOpen()
-    this.#analysis.refresh()
-    return await this.#preparation.use(async ({ loop }) => loop.serialOrder())
+    return await this.#preparation.use(this.#analysis.read(), async ({ loop }) => loop.serialOrder())
   }
 
   async verify(): Promise<VerifyReport> {
     this.#runtime.checkOpen()
-    this.#analysis.refresh()
-    return await this.#preparation.use(async ({ loop }) => await loop.verify(this.#passes, { signal: this.#runtime.stopped }))
+    return await this.#preparation.use(
+      this.#analysis.read(),
+      async ({ loop }) => await loop.verify(this.#passes, { signal: this.#runtime.stopped }),
+    )
   }
 
   /** Whether to check for races: undefined leaves it to where the program runs. */

@@ -10,8 +10,9 @@ import type { LogicalPlan } from './core/logicalPlan.ts'
 import type { AnalyzedLoop, LoopOver } from './core/loopSpec.ts'
 import { sameItems } from './core/sameItems.ts'
 import type { ArrayStore } from './exec/arrayStore.ts'
-import { type Bindings, bindNames, envValueOf, isHandle, overOfPlan, overOfSpace, ownPlanOf, sameBindings } from './loopBindings.ts'
+import { type Bindings, bindNames, envValueOf, isHandle, isOf, overOfPlan, overOfSpace, ownPlanOf, sameBindings } from './loopBindings.ts'
 import { checkPromises, isIndexSpace, type LoopRequest } from './loopRequest.ts'
+import { capturedHandles } from './planner/function/capturedHandles.ts'
 import { type CapturedState, capturedNow, sameCaptures } from './planner/function/capturedNow.ts'
 import { irText } from './planner/function/irText.ts'
 import { lowerFunction } from './planner/function/userFunction.ts'
@@ -25,13 +26,16 @@ export interface LoopContext {
   readonly store: ArrayStore
 }
 
-interface Analysis {
+/** What was read and found at the call of a run, which computes with it whatever is read later. */
+export interface Analysis {
   readonly study: Study
   /** As studied, or as the data of the last run decided. */
   readonly analyzed: AnalyzedLoop
   readonly bindings: Bindings
   /** Of the captured tables, as they were read. */
   readonly lengths: readonly number[]
+  /** What the body captured when it was analysed; undefined where that cannot be compared. */
+  readonly captured: CapturedState | undefined
 }
 
 export class LoopAnalysis {
@@ -41,9 +45,10 @@ export class LoopAnalysis {
   readonly over: LoopOver
   /** The array iterated over; undefined for a range. */
   readonly overPlan: LogicalPlan | undefined
+  /** Of the pass under way, or the last one. */
   #now: Analysis
-  /** What the body captured when it was analysed; undefined where that cannot be compared. */
-  #captured: CapturedState | undefined
+  /** As the captures were read last. */
+  #latest: Analysis
 
   constructor(request: LoopRequest, context: LoopContext, site: string | undefined) {
     this.#request = request
@@ -51,10 +56,10 @@ export class LoopAnalysis {
     this.#site = site
     this.overPlan = isIndexSpace(request.over) ? undefined : ownPlanOf(request.over, 'the array iterated over', context.engine)
     this.over = this.overPlan === undefined ? overOfSpace(request.over as IndexSpace) : overOfPlan(this.overPlan, context.store)
-    this.#captured = this.#capturedNow()
-    this.#now = this.#analyze()
+    this.#now = this.#analyze(this.#capturedNow())
+    this.#latest = this.#now
     checkPromises(request.options, this.bindings.arrays)
-    this.#checkParallel()
+    this.#checkParallel(this.#now)
   }
 
   get analyzed(): AnalyzedLoop {
@@ -67,29 +72,45 @@ export class LoopAnalysis {
 
   /** The arrays that the loop reads or writes, those behind buffers not among them. */
   get nodes(): ReadonlySet<LogicalPlan> {
-    return new Set([...(this.overPlan === undefined ? [] : [this.overPlan]), ...this.bindings.arrays.values()])
+    return this.nodesOf(this.#now)
   }
 
-  /** Reads the captured values again; a loop whose captures are what they were stays as it is. */
-  refresh(): void {
+  nodesOf({ bindings }: Analysis): ReadonlySet<LogicalPlan> {
+    return new Set([...(this.overPlan === undefined ? [] : [this.overPlan]), ...bindings.arrays.values()])
+  }
+
+  /** Reads the captured values again, for a run that begins; a loop whose captures are what they were stays as it is. */
+  read(): Analysis {
     const captured = this.#capturedNow()
-    if (captured !== undefined && this.#captured !== undefined && sameCaptures(captured, this.#captured)) return
-    const next = this.#analyze()
-    this.#captured = captured
-    if (sameInputs(this.#now, next) && sameBindings(this.bindings, next.bindings)) return
-    this.#now = next
-    this.#checkParallel()
+    const { captured: before } = this.#latest
+    if (captured !== undefined && before !== undefined && sameCaptures(captured, before)) return this.#latest
+    const next = this.#analyze(captured)
+    if (sameInputs(this.#latest, next) && sameBindings(this.#latest.bindings, next.bindings)) {
+      const same = { ...this.#latest, captured }
+      if (this.#now === this.#latest) this.#now = same
+      this.#latest = same
+      return same
+    }
+    this.#checkParallel(next)
+    this.#latest = next
+    return next
+  }
+
+  /** A pass computes with what its run has read. */
+  adopt(analysis: Analysis): void {
+    if (analysis.study !== this.#now.study) this.#now = analysis // otherwise it is settled by the data
   }
 
   /** Chooses among the legal schedules by the data of a run: the same data, the same schedule. */
   settle(data: LoopData): void {
-    const { study } = this.#now
-    this.#now = { ...this.#now, analyzed: loopWithData(study, data) }
+    const settled = { ...this.#now, analyzed: loopWithData(this.#now.study, data) }
+    if (this.#latest === this.#now) this.#latest = settled
+    this.#now = settled
   }
 
-  #checkParallel(): void {
+  #checkParallel({ analyzed }: Analysis): void {
     if (this.#request.options.require !== 'parallel') return
-    const error = notParallelError(this.analyzed)
+    const error = notParallelError(analyzed)
     if (error !== undefined) throw error
   }
 
@@ -98,7 +119,22 @@ export class LoopAnalysis {
     return capturedNow(body, env, isHandle)
   }
 
-  #analyze(): Analysis {
+  /** What a body that runs as it stands may touch by its own captures. */
+  #withAllHandles(captured: ReadonlyMap<string, unknown>): ReadonlyMap<string, unknown> {
+    const { env, body } = this.#request
+    const { engine } = this.#context
+    const all = new Map(captured)
+    const known = new Set([...Object.values(env), ...captured.values()])
+    for (const [handle, wanted] of capturedHandles(body, (value) => isHandle(value) && isOf(value, engine))) {
+      if (known.has(handle)) continue
+      let name = wanted
+      for (let n = 1; Object.hasOwn(env, name) || all.has(name); n++) name = `${wanted}$${n}`
+      all.set(name, handle)
+    }
+    return all
+  }
+
+  #analyze(captured: CapturedState | undefined): Analysis {
     const { env, body, options } = this.#request
     const { engine } = this.#context
     const element = this.over.element
@@ -116,7 +152,8 @@ export class LoopAnalysis {
         lowered.fn.refusals,
       )
     }
-    const bindings = bindNames(env, lowered.captured, this.#context)
+    const known = lowered.fn.ir === undefined ? this.#withAllHandles(lowered.captured) : lowered.captured
+    const bindings = bindNames(env, known, this.#context)
     const tables = lowered.fn.ir?.tables ?? []
     const study = studyLoop({ body: lowered.fn, over: this.over, env: bindings.env, options, ...defined({ site: this.#site }) })
     return {
@@ -124,6 +161,7 @@ export class LoopAnalysis {
       analyzed: study.loop,
       bindings,
       lengths: tables.map(({ value }) => value.length),
+      captured,
     }
   }
 }

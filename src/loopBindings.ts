@@ -13,7 +13,7 @@ import type { IndexSpace } from './core/indexSpace.ts'
 import type { LogicalPlan } from './core/logicalPlan.ts'
 import type { EnvBinding, LoopOver } from './core/loopSpec.ts'
 import type { Rng } from './core/loopViews.ts'
-import type { DType } from './core/schema.ts'
+import type { DType, ElementType } from './core/schema.ts'
 import { ARRAY_OF_DTYPE } from './core/storage.ts'
 import { UpdateBuffer } from './core/updateBuffer.ts'
 import type { ArrayStore } from './exec/arrayStore.ts'
@@ -26,21 +26,33 @@ export interface Bindings {
   readonly buffers: ReadonlyMap<string, UpdateBuffer>
   readonly accumulators: ReadonlyMap<string, Accumulator<unknown>>
   readonly rngs: ReadonlyMap<string, number>
+  /** The first name of each handle: arrays by their plans, all else by itself. */
+  readonly handles: ReadonlyMap<object, string>
 }
 
 /** What a value is to a loop body; undefined when it is no handle. */
 export function envValueOf(value: unknown, engine: Engine): EnvValue | undefined {
   if (!isHandle(value)) return undefined
-  if (isDistArray(value)) return { kind: 'array', dtype: dtypeOf(ownPlanOf(value, 'an array in env', engine)) }
-  if (value instanceof UpdateBuffer) return { kind: 'buffer', dtype: dtypeOf(ownPlanOf(value.target, 'a buffer in env', engine)) }
-  if (value instanceof Accumulator) return { kind: 'accumulator' }
-  return { kind: 'rng' }
+  if (isDistArray(value)) {
+    const plan = ownPlanOf(value, 'an array in env', engine)
+    return { kind: 'array', handle: value, dtype: dtypeOf(plan), isBoolean: isBoolean(plan.element) }
+  }
+  if (value instanceof UpdateBuffer)
+    return { kind: 'buffer', handle: value, dtype: dtypeOf(ownPlanOf(value.target, 'a buffer in env', engine)) }
+  if (value instanceof Accumulator) return { kind: 'accumulator', handle: value }
+  return { kind: 'rng', handle: value as object } // the only kind left
 }
 
 /** Whether a value is compared by identity: what it stands for is the session's. A Proxy of a handle is the user's own. */
 export function isHandle(value: unknown): boolean {
   if (types.isProxy(value)) return false
   return isDistArray(value) || value instanceof UpdateBuffer || value instanceof Accumulator || isRng(value)
+}
+
+/** Whether a handle is the session's; accumulators and generators are anybody's. */
+export function isOf(handle: unknown, engine: Engine): boolean {
+  const array = handle instanceof UpdateBuffer ? handle.target : handle
+  return !isDistArray(array) || engineOf(array) === engine
 }
 
 export function bindNames(
@@ -53,8 +65,13 @@ export function bindNames(
   const buffers = new Map<string, UpdateBuffer>()
   const accumulators = new Map<string, Accumulator<unknown>>()
   const rngs = new Map<string, number>()
+  const handles = new Map<object, string>()
   for (const [name, value] of [...Object.entries(env), ...captured]) {
     if (!isHandle(value)) continue
+    const handle = isDistArray(value) ? planOf(value) : (value as object) // handles are objects
+    const known = handles.get(handle)
+    if (value instanceof Accumulator && known !== undefined) throw twiceError(known, name)
+    if (known === undefined) handles.set(handle, name)
     if (isDistArray(value)) {
       const plan = ownPlanOf(value, name, engine)
       arrays.set(name, plan)
@@ -80,7 +97,13 @@ export function bindNames(
       bound[name] = { kind: 'rng', seed: value.seed }
     }
   }
-  return { env: bound, arrays, buffers, accumulators, rngs }
+  return { env: bound, arrays, buffers, accumulators, rngs, handles }
+}
+
+function twiceError(first: string, second: string): PlanError {
+  return new PlanError(
+    `The env of loop() has one accumulator under two names, ${first} and ${second}, and what is added counts by name. Pass it once.`,
+  )
 }
 
 function arrayBinding(plan: LogicalPlan, store: ArrayStore): EnvBinding & { readonly kind: 'array' } {
@@ -127,6 +150,11 @@ export function ownPlanOf(array: object, what: string, engine: Engine): LogicalP
 
 function isRng(value: unknown): value is Rng {
   return typeof value === 'object' && value !== null && (value as { readonly kind?: unknown }).kind === 'Rng'
+}
+
+/** Whether elements are true or false: those of arrays of zeros with the dtype bool are numbers, 0 and 1. */
+export function isBoolean(element: ElementType): boolean {
+  return element.kind === 'scalar' && element.type.kind === 'bool' && !element.nullable
 }
 
 /** What elements the array has, for the kernel. */

@@ -16,8 +16,8 @@ import { Inspector } from './exec/loops/inspector/inspector.ts'
 import type { LoopInputs } from './exec/loops/loopInputs.ts'
 import { type PreparedLoop, prepareLoop } from './exec/loops/loopRun.ts'
 import { otherTurn, TURN_MS } from './exec/loops/preparedLoop.ts'
-import type { LoopAnalysis } from './loopAnalysis.ts'
-import { accumulatorInputs, bufferFunctions, ownPlanOf } from './loopBindings.ts'
+import type { Analysis, LoopAnalysis } from './loopAnalysis.ts'
+import { accumulatorInputs, bufferFunctions, isBoolean, ownPlanOf } from './loopBindings.ts'
 import type { LoopRequest } from './loopRequest.ts'
 import type { LoopData } from './planner/loop/costedLoop.ts'
 import { nothingFoundError } from './planner/loop/requireParallel.ts'
@@ -59,8 +59,27 @@ export class LoopPreparation {
     this.#prepared = undefined
   }
 
-  async use<T>(run: (prepared: Prepared) => Promise<T>, signal?: AbortSignal): Promise<T> {
-    const turn = this.#turn.then(() => this.#withArrays(run, signal))
+  /**
+   * Runs something in its turn, with the arrays of `analysis` locked. They are asked for now: whoever asks for them after this call gets
+   * them after it. `again` prepares for the next pass under the same locks, since a pass may have given arrays other storage.
+   */
+  async use<T>(
+    analysis: Analysis,
+    run: (prepared: Prepared, again: () => Promise<Prepared>) => Promise<T>,
+    signal?: AbortSignal,
+  ): Promise<T> {
+    const before = this.#turn
+    const accesses = this.#accesses(analysis)
+    // turns are taken in the order in which arrays are asked for: no pass has what the one before it waits for
+    const turn = this.#runtime.store.withArrays(accesses, async (found) => {
+      await before
+      this.#analysis.adopt(analysis)
+      const again = (): Promise<Prepared> => {
+        const left = this.#runtime.store.betweenPasses(accesses, found)
+        return this.#prepare(accesses, asDenseWhereSo(accesses, left), signal)
+      }
+      return await run(await this.#prepare(accesses, asDenseWhereSo(accesses, found), signal), again)
+    })
     const over = turn.catch(() => undefined) // the next pass does not fail of this one
     const { passes } = this.#runtime
     this.#turn = over
@@ -72,22 +91,14 @@ export class LoopPreparation {
     }
   }
 
-  async #withArrays<T>(run: (prepared: Prepared) => Promise<T>, signal: AbortSignal | undefined): Promise<T> {
-    const accesses = this.#accesses()
-    return await this.#runtime.store.withArrays(accesses, async (found) => {
-      return await run(await this.#prepare(accesses, found.map(asDense), signal))
-    })
-  }
-
   /** The arrays to lock; the same list for the same analysis. */
-  #accesses(): readonly Access[] {
-    const { analyzed } = this.#analysis
+  #accesses(analysis: Analysis): readonly Access[] {
+    const { analyzed, bindings } = analysis
     if (this.#locked?.analyzed === analyzed) return this.#locked.accesses
-    const { bindings, nodes } = this.#analysis
     const { store } = this.#runtime
     const written = new Set(analyzed.writtenArrays)
     const buffered = [...bindings.buffers.values()].map((buffer) => ownPlanOf(buffer.target, 'a buffer in env', this.#engine))
-    const accesses = [...new Set([...nodes, ...buffered])].map((node): Access => {
+    const accesses = [...new Set([...this.#analysis.nodesOf(analysis), ...buffered])].map((node): Access => {
       return { node, mode: written.has(store.identity(node)) || buffered.includes(node) ? 'write' : 'read' }
     })
     this.#locked = { analyzed, accesses }
@@ -149,7 +160,7 @@ export class LoopPreparation {
       if (storage === undefined) throw new Bug(`${store.label(node)} was not locked for the loop.`)
       return storage
     }
-    const { arrays, buffers, accumulators, rngs } = this.#analysis.bindings
+    const { arrays, buffers, accumulators, rngs, handles } = this.#analysis.bindings
     const over = this.#analysis.overPlan
     return {
       analyzed: this.#analysis.analyzed,
@@ -157,7 +168,12 @@ export class LoopPreparation {
         over === undefined
           ? { kind: 'range', extents: (this.#request.over as IndexSpace).extents }
           : { kind: 'storage', storage: storageOf(over), array: store.identity(over), version: () => store.version(over) },
-      arrays: new Map([...arrays].map(([name, node]) => [name, { storage: storageOf(node), array: store.identity(node), label: name }])),
+      arrays: new Map(
+        [...arrays].map(([name, node]) => {
+          const input = { storage: storageOf(node), array: store.identity(node), label: name }
+          return [name, isBoolean(node.element) ? { ...input, isBoolean: true } : input]
+        }),
+      ),
       buffers: new Map(
         [...buffers].map(([name, buffer]) => {
           const node = ownPlanOf(buffer.target, name, this.#engine)
@@ -169,6 +185,7 @@ export class LoopPreparation {
       accumulators: accumulatorInputs(accumulators),
       rngs,
       envObject: this.#request.env,
+      handles,
     }
   }
 }
@@ -179,6 +196,14 @@ function shapeOf(storage: Storage): readonly number[] {
 
 /** Dense views of tables, by the table's storage: the same view for the same storage. */
 const denseViews = new WeakMap<Storage, DenseStorage>()
+
+/** Booleans that may be null by their plan are read as true, false or null, whatever the data has: bodies are lowered by the plan. */
+function asDenseWhereSo(accesses: readonly Access[], storages: readonly Storage[]): readonly Storage[] {
+  return storages.map((storage, i) => {
+    const element = accesses[i]?.node.element
+    return element?.kind === 'scalar' && element.type.kind === 'bool' && element.nullable ? storage : asDense(storage)
+  })
+}
 
 /** A table of plain numbers is a dense array of one axis over the same buffer; everything else is what it is. */
 function asDense(storage: Storage): Storage {

@@ -6,6 +6,7 @@ import { LoopError, PlanError } from './core/errors.ts'
 import type { IndexSpace } from './core/indexSpace.ts'
 import type { LoopOptions } from './core/loopSpec.ts'
 import { nearestNames } from './core/nearestNames.ts'
+import { checkOptionNames } from './core/optionNames.ts'
 
 export interface LoopRequest {
   readonly over: object
@@ -13,6 +14,10 @@ export interface LoopRequest {
   readonly body: (...args: never[]) => unknown
   readonly options: LoopOptions
 }
+
+const LOOP_OPTIONS: readonly (keyof LoopOptions)[] = [
+  ...(['order', 'precision', 'require', 'partitions', 'balance', 'assume', 'checkRaces', 'atomic', 'name'] as const),
+]
 
 export function checkRequest({ over, env, body, options }: LoopRequest): void {
   if (typeof over !== 'object' || over === null || !(isIndexSpace(over) || isDistArray(over))) {
@@ -28,10 +33,14 @@ export function checkRequest({ over, env, body, options }: LoopRequest): void {
     )
   }
   checkOptions('loop()', options)
+  checkOptionNames('loop()', options, LOOP_OPTIONS)
   const { name, assume } = options
   if (name !== undefined && typeof name !== 'string')
     throw new PlanError(`The name of loop() is a string; it was given ${valueText(name)}.`)
-  if (assume !== undefined) checkOptions('assume of loop()', assume)
+  if (assume !== undefined) {
+    checkOptions('assume of loop()', assume)
+    checkOptionNames('assume of loop()', assume, ['distinct'])
+  }
   if (assume?.distinct !== undefined) checkList('assume.distinct of loop()', assume.distinct)
   for (const promised of assume?.distinct ?? []) {
     if (typeof promised !== 'string')
@@ -41,6 +50,7 @@ export function checkRequest({ over, env, body, options }: LoopRequest): void {
   if (options.precision !== undefined) checkOneOf('The precision of loop()', options.precision, ['exact', 'fast', 'relaxed'])
   if (options.balance !== undefined) checkOneOf('The balance of loop()', options.balance, ['histogram', 'equal'])
   if (options.checkRaces !== undefined) checkBoolean('The checkRaces of loop()', options.checkRaces)
+  if (options.atomic !== undefined) checkBoolean('The atomic of loop()', options.atomic)
   if (options.require !== undefined) checkOneOf('The require of loop()', options.require, ['parallel'])
   const parts = options.partitions === undefined ? [] : [options.partitions].flat()
   for (const part of parts) checkCount('The partitions of loop()', part, 1)

@@ -29,6 +29,7 @@ import type { LoopOptions } from './core/loopSpec.ts'
 import type { LoopEnv, LoopViews, Rng } from './core/loopViews.ts'
 import { checkOptionNames } from './core/optionNames.ts'
 import type { ArraySource, TableMemory } from './core/ports.ts'
+import { RngHandle } from './core/rng.ts'
 import type { DType, ElementType } from './core/schema.ts'
 import { ARRAY_OF_DTYPE } from './core/storage.ts'
 import { SessionEngine } from './engine.ts'
@@ -293,7 +294,7 @@ export class Session implements AsyncDisposable {
   rng(seed?: number): Rng {
     this.#checkOpen()
     if (seed !== undefined) checkSeed('The seed of rng()', seed)
-    return { kind: 'Rng', seed: seed ?? this.#engine.seed }
+    return new RngHandle(seed ?? this.#engine.seed)
   }
 
   /**

@@ -9,6 +9,7 @@
  * chunk hands over their fold.
  */
 import { CHUNK, combinePairwise } from './fixedTree.ts'
+import { viewInBody } from './runningLoop.ts'
 
 export type AccumulatorKind = 'sum' | 'min' | 'max' | 'count'
 /** `init` is counted once; `combine` must be associative but need not commute. */
@@ -31,6 +32,12 @@ export class Accumulator<V> {
 
   get value(): V {
     return this.#value
+  }
+
+  /** Adds, in the body of a loop. */
+  add(value: V): void {
+    const view = viewInBody(this, 'an accumulator', 'add', 'Its value is that of the last pass.') as { add(value: V): void } // an accumulator's view
+    view.add(value)
   }
 
   /** Called by the loop at the end of a pass. */

@@ -17,6 +17,7 @@ import { PlanError } from './errors.ts'
 import { checkedSum, extremeOf, NumberSum, requireNumbers, TreeFold } from './folds.ts'
 import { type Grouped, groupedOf } from './grouped.ts'
 import { groupingOf } from './groupPlan.ts'
+import { actInBodies } from './handlesInBodies.ts'
 import type { Key, Selector, Shape } from './indexSpace.ts'
 import type { LogicalPlan } from './logicalPlan.ts'
 import type { Moment } from './moment.ts'
@@ -541,3 +542,5 @@ export class DistArray<T, K extends Key = readonly [number]> implements AsyncIte
     return this.#engine.write(this.#plan, path, form, signal === undefined ? {} : { signal })
   }
 }
+
+actInBodies(DistArray.prototype, (array) => inside(array)?.plan)

@@ -49,7 +49,7 @@ export function isInside(key: Key, shape: Shape): boolean {
 
 /** The message for a key outside a shape; the same words in queries and in loop bodies. */
 export function outsideMessage(array: string, key: Key, shape: Shape): string {
-  const keyText = `[${key.map((k) => (Object.is(k, -0) ? '0' : valueText(k))).join(', ')}]`
+  const keyText = `[${Array.from(key, (k) => (Object.is(k, -0) ? '0' : valueText(k))).join(', ')}]`
   return `The key ${keyText} is outside ${array}, whose shape is [${shape.join(', ')}]. ${ruleBroken(key, shape)}.`
 }
 

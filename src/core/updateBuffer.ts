@@ -6,6 +6,8 @@
  * serial order.
  */
 import type { Key } from './indexSpace.ts'
+import type { ArrayView, RowView } from './loopViews.ts'
+import { viewInBody } from './runningLoop.ts'
 
 export interface BufferOptions {
   /** Joins two updates of one element; associative. Default: the sum. */
@@ -28,5 +30,24 @@ export class UpdateBuffer<K extends Key = Key> {
   constructor(target: object, options: BufferOptions = {}) {
     this.target = target
     this.options = options
+  }
+
+  /** In the body of a loop: the element as it was at the last flush. */
+  get(...key: K): number {
+    return this.#view('get').get(...key)
+  }
+
+  /** In the body of a loop: collects an update. */
+  add(...args: [...K, delta: number]): void {
+    this.#view('add').add(...args)
+  }
+
+  /** In the body of a loop: a row, with get and add. */
+  row(...prefix: readonly number[]): Pick<RowView, 'get' | 'add' | 'length'> {
+    return this.#view('row').row(...prefix)
+  }
+
+  #view(method: string): ArrayView<number, K> {
+    return viewInBody(this, 'an update buffer', method, 'Put it in env.') as ArrayView<number, K> // a buffer's view
   }
 }

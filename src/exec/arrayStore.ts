@@ -269,6 +269,17 @@ export class ArrayStore {
     }
   }
 
+  /** The storages that a pass was given, as it has left them: what is written has another version from now on, and may lie elsewhere. */
+  betweenPasses(accesses: readonly Access[], given: readonly Storage[]): readonly Storage[] {
+    return accesses.map(({ node, mode }, i) => {
+      if (mode === 'read') return given[i] as Storage // one access, one storage
+      const cell = this.cellOf(node)
+      cell.wrote()
+      if (cell.storage === undefined) throw new Bug(`${cell.label} has lost its storage between two passes of a run.`)
+      return cell.storage
+    })
+  }
+
   /** Puts other storage in place of an array's that is locked for writing, as after inserts; the old one is freed. */
   replaceStorage(node: LogicalPlan, storage: Storage): void {
     this.replace(this.cellOf(node), storage)

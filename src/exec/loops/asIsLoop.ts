@@ -1,11 +1,13 @@
 /** Bodies that run as they stand: the user's own closure over view objects, serially in key order, on the caller's thread. */
 import { CHUNK } from '../../core/fixedTree.ts'
 import type { LoopPlan } from '../../core/loopPlan.ts'
+import { type RunningLoop, whileRunning } from '../../core/runningLoop.ts'
 import type { Arena } from '../memory/arena.ts'
 import { closeFragment } from './accumulatorLog.ts'
 import type { BlockSchedule, IterationSpace } from './blockSchedule.ts'
 import { cutBlocks } from './cutBlocks.ts'
 import { bodyError } from './failure.ts'
+import { Lifetime } from './lifetime.ts'
 import type { LoopInputs } from './loopInputs.ts'
 import { PlainLoop } from './plainRun.ts'
 import { otherTurn, type PassesResult, type PassResult, Prepared, replacedBy, TURN_MS, type VerifyResult } from './preparedLoop.ts'
@@ -33,16 +35,32 @@ export class AsIsLoop extends Prepared {
     }
   }
 
-  async runPass(pass: number, { signal }: { readonly signal?: AbortSignal } = {}): Promise<PassResult> {
+  async runPass(pass: number, options: { readonly signal?: AbortSignal } = {}): Promise<PassResult> {
+    const life = new Lifetime()
+    try {
+      return await this.#iterateAll(pass, life, options)
+    } finally {
+      life.end()
+    }
+  }
+
+  async #iterateAll(pass: number, life: Lifetime, { signal }: { readonly signal?: AbortSignal }): Promise<PassResult> {
     signal?.throwIfAborted()
     const started = performance.now()
-    const loop = new PlainLoop(this.inputs, { storageOf: (_, storage) => storage, laneCount: 1, body: 'original' })
+    const loop = new PlainLoop(this.inputs, { storageOf: (_, storage) => storage, laneCount: 1, body: 'original', life })
     loop.startPass(pass)
+    const { handles } = this.inputs
+    const running: RunningLoop = {
+      viewOf: (handle) => {
+        const name = handles?.get(handle)
+        return name === undefined ? undefined : (loop.view(name) as object) // views are objects
+      },
+    }
     let turn = started
     for (let position = 0; position < this.blocks.iterations; position++) {
       const key = keyAtPosition(this.space, position)
       try {
-        loop.iterate(position, [...key], 0)
+        whileRunning(running, () => loop.iterate(position, [...key], 0))
       } catch (error) {
         throw bodyError(this.name, key, error)
       }

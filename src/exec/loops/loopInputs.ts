@@ -17,6 +17,8 @@ export interface ArrayInput {
   readonly array: number
   /** For messages, as `W`. */
   readonly label: string
+  /** Elements are true and false to the body; memory has 1 and 0. */
+  readonly isBoolean?: boolean
 }
 
 export interface BufferInput {
@@ -49,6 +51,8 @@ export interface LoopInputs {
   readonly rngs: ReadonlyMap<string, number>
   /** Everything else in `env`, as the user gave it, for bodies that run as they stand. */
   readonly envObject: Readonly<Record<string, unknown>>
+  /** The names of handles, as the body's own closure knows them: arrays by their plans, all else by itself. */
+  readonly handles?: ReadonlyMap<object, string>
   /** What the inspector found, for colored schedules. Without it they run serially. */
   readonly finding?: Finding
 }

@@ -132,7 +132,7 @@ describe('bodies that run as they stand', () => {
     expect([...loop.serialOrder()]).toEqual([0, 0, 0, 1, 1, 0, 1, 1])
   })
 
-  test('rows are typed arrays over the array with get, set and add; bounds are checked', async () => {
+  test('rows are lists over the array with get, set and add; bounds are checked', async () => {
     const m = dense([2, 3], [1, 2, 3, 4, 5, 6], 'f32')
     type View = {
       row(i: number): Float32Array & { get(k: number): number; set(k: number, v: number): void; add(k: number, d: number): void }
@@ -146,7 +146,7 @@ describe('bodies that run as they stand', () => {
         row[0]! += 10
         row.set(1, 0.1)
         row.add(2, 1)
-        expect(row).toBeInstanceOf(Float32Array)
+        expect(ArrayBuffer.isView(row)).toBe(false)
         expect(row.length).toBe(3)
         expect(row.get(0)).toBe(env.m.get(i, 0))
       },

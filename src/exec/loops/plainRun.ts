@@ -12,7 +12,8 @@ import { interpretBody, type Onlooker } from './interpreter.ts'
 import { formOf, storagesOf } from './kernelPlan.ts'
 import { KeyedView } from './keyedArray.ts'
 import { allocatePlain, createLanes, dtypeOfUpdates, flushDue, flushLanes, type Lanes, resetLanes } from './lanes.ts'
-import type { BufferInput, LoopInputs } from './loopInputs.ts'
+import { type Lifetime, mortal } from './lifetime.ts'
+import type { ArrayInput, BufferInput, LoopInputs } from './loopInputs.ts'
 import { type ArrayViewObject, denseView, keyedArrayView } from './views.ts'
 
 export interface PlainOptions {
@@ -24,6 +25,8 @@ export interface PlainOptions {
   readonly body: 'original' | 'ir'
   /** Sees every access of an interpreted body. */
   readonly watch?: Watch
+  /** Of the views, where the user's own closure gets them and may keep them. */
+  readonly life?: Lifetime
 }
 
 export interface Watch extends Onlooker {
@@ -39,6 +42,9 @@ export class PlainLoop {
   readonly #rngs: IterationRng[] = []
   readonly #lanes: Lanes[] = []
   readonly #views: Record<string, unknown>
+  readonly #life: Lifetime | undefined
+  /** What the body gets: of its own closure's captures it knows by itself. */
+  readonly #env: Readonly<Record<string, unknown>>
   readonly #body: (value: unknown, key: readonly number[], views: Readonly<Record<string, unknown>>) => unknown
   readonly #element: {
     readonly read: (position: number, key: readonly number[]) => unknown
@@ -55,22 +61,29 @@ export class PlainLoop {
     }
     this.accumulators = new Map([...inputs.accumulators].map(([name, input]) => [name, createLog(formOf(input))]))
     this.#views = { ...inputs.envObject }
-    for (const [name, log] of this.accumulators) this.#views[name] = { add: adderOf(log) }
+    this.#life = options.life
+    for (const [name, log] of this.accumulators) this.#views[name] = mortal({ add: adderOf(log) }, name, options.life)
     for (const [name, seed] of inputs.rngs) {
       const rng = new IterationRng(seed)
       this.#rngs.push(rng)
-      this.#views[name] = rng
+      this.#views[name] = options.life === undefined ? rng : mortal(drawsOf(rng), name, options.life)
     }
     const reduced = new Map<number, Lanes>()
     const { watch } = options
     const watched = (view: ArrayViewObject, name: string, array: number, buffered: boolean): ArrayViewObject =>
       watch === undefined ? view : watch.view(view, { name, array, buffered })
-    for (const [name, { array, label }] of inputs.arrays)
-      this.#views[name] = watched(this.#arrayView(inputs, array, label, reduced, options.laneCount), name, array, false)
+    for (const [name, input] of inputs.arrays)
+      this.#views[name] = watched(this.#arrayView(inputs, input, reduced, options.laneCount), name, input.array, false)
     for (const [name, buffer] of inputs.buffers)
       this.#views[name] = watched(this.#bufferView(buffer, options.laneCount), name, buffer.array, true)
+    this.#env = options.body === 'ir' ? this.#views : ofEnv(this.#views, inputs)
     this.#body = bodyOf(inputs, options.body, watch)
-    this.#element = this.#elementOf(inputs.over)
+    this.#element = this.#elementOf(inputs)
+  }
+
+  /** What the body knows under a name, captured ones included. */
+  view(name: string): unknown {
+    return this.#views[name]
   }
 
   startPass(pass: number): void {
@@ -83,7 +96,7 @@ export class PlainLoop {
   iterate(position: number, key: number[], lane: number): boolean {
     this.#lane = lane
     for (const rng of this.#rngs) rng.begin(...key)
-    const value = this.#body(this.#element.read(position, key), key, this.#views)
+    const value = this.#body(this.#element.read(position, key), key, this.#env)
     const replaces = value !== undefined && value !== null
     if (replaces) this.#element.write(key, value)
     return replaces
@@ -106,24 +119,27 @@ export class PlainLoop {
     return new Map([...this.accumulators].map(([name, log]) => [name, partOf(log)] as const))
   }
 
-  #arrayView(inputs: LoopInputs, array: number, label: string, reduced: Map<number, Lanes>, laneCount: number): ArrayViewObject {
+  #arrayView(inputs: LoopInputs, { array, label, isBoolean }: ArrayInput, reduced: Map<number, Lanes>, laneCount: number): ArrayViewObject {
     const storage = this.#storage(array)
-    if (storage.kind !== 'dense') return keyedArrayView(this.#keyedView(array), storage.kind === 'table' ? [storage.length] : storage.shape)
-    if (laneCount < 2 || !inputs.analyzed.reducedArrays.includes(array) || storage.dtype === 'object') return denseView(storage, label)
+    if (storage.kind !== 'dense')
+      return keyedArrayView(this.#keyedView(array), storage.kind === 'table' ? [storage.length] : storage.shape, label, this.#life)
+    if (laneCount < 2 || !inputs.analyzed.reducedArrays.includes(array) || storage.dtype === 'object')
+      return denseView(storage, label, { isBoolean, life: this.#life })
     let lanes = reduced.get(array)
     if (lanes === undefined) {
       lanes = createLanes(storage, laneCount, { dtype: storage.dtype, touched: false, allocate: allocatePlain })
       reduced.set(array, lanes)
       this.#lanes.push(lanes)
     }
-    return denseView(storage, label, { lanes, offset: this.#offsetOf(lanes) })
+    return denseView(storage, label, { target: { lanes, offset: this.#offsetOf(lanes) }, life: this.#life })
   }
 
   #bufferView(buffer: BufferInput, laneCount: number): ArrayViewObject {
     const storage = this.#storage(buffer.array) as DenseStorage // buffers are of dense arrays
     const lanes = createLanes(storage, laneCount, { ...updateOptions(buffer), allocate: allocatePlain })
     this.#lanes.push(lanes)
-    return denseView(storage, buffer.label, { lanes, offset: this.#offsetOf(lanes) }, true)
+    const target = { lanes, offset: this.#offsetOf(lanes) }
+    return denseView(storage, buffer.label, { target, buffered: true, life: this.#life })
   }
 
   #offsetOf(lanes: Lanes): () => number {
@@ -142,14 +158,16 @@ export class PlainLoop {
     return view
   }
 
-  #elementOf(over: LoopInputs['over']): {
+  #elementOf({ over, analyzed }: LoopInputs): {
     readonly read: (position: number, key: readonly number[]) => unknown
     readonly write: (key: readonly number[], value: unknown) => void
   } {
     if (over.kind === 'range') return { read: () => undefined, write: () => {} }
     const storage = this.#storage(over.array)
     if (storage.kind === 'dense') {
-      const view = denseView(storage, 'the array iterated over')
+      const { element } = analyzed.spec.over
+      const isBoolean = element?.kind === 'scalar' && element.type.kind === 'bool'
+      const view = denseView(storage, 'the array iterated over', { isBoolean })
       return { read: (_, key) => view.get(...key), write: (key, value) => view.set(...key, value) }
     }
     const keyed = this.#keyedView(over.array)
@@ -159,6 +177,20 @@ export class PlainLoop {
       write: (key, value) => keyed.set(...key, value),
     }
   }
+}
+
+/** The views as the user's closure gets them: without what it knows by its own captures, and with what env inherits. */
+function ofEnv(views: Readonly<Record<string, unknown>>, { envObject, handles }: LoopInputs): Readonly<Record<string, unknown>> {
+  const captured = new Set([...(handles?.values() ?? [])].filter((name) => !Object.hasOwn(envObject, name)))
+  const own = Object.create(Object.getPrototypeOf(envObject)) as Record<string, unknown>
+  for (const [name, value] of Object.entries(views)) {
+    if (!captured.has(name)) Object.defineProperty(own, name, { value, enumerable: true, writable: true, configurable: true })
+  }
+  return own
+}
+
+function drawsOf(rng: IterationRng): Pick<IterationRng, 'uniform' | 'normal' | 'int'> {
+  return { uniform: () => rng.uniform(), normal: () => rng.normal(), int: (below) => rng.int(below) }
 }
 
 /** How a buffer's private copies are made. */

@@ -30,6 +30,12 @@ export function unary(operator: UnaryOperator, operand: Expr, span: Span): Expr 
 /** Operators whose operands may change places when one of them is a literal. */
 const COMMUTATIVE: ReadonlySet<BinaryOperator> = new Set<BinaryOperator>(['*', '&', '|', '^', '===', '!==', '==', '!='])
 
+/** True or false of what memory has as 1 or 0. */
+export function truth(expr: Expr): Expr {
+  const { span } = expr
+  return { kind: 'Unary', operator: '!', operand: { kind: 'Unary', operator: '!', operand: expr, span }, span }
+}
+
 export function binary(operator: BinaryOperator, left: Expr, right: Expr, span: Span): Expr {
   if (left.kind === 'Literal' && right.kind === 'Literal') {
     const folded = fold(operator, left.value, right.value)

@@ -4,7 +4,7 @@
  */
 import type { AnyNode, CallExpression, Expression } from 'acorn'
 import { type Expr, METHODS, type Method } from '../../core/functionIr.ts'
-import { binary, literal, logical } from './build.ts'
+import { binary, literal, logical, truth } from './build.ts'
 import { lowerExpression } from './expressions.ts'
 import { elements } from './literals.ts'
 import type { Lowering } from './lowering.ts'
@@ -138,7 +138,11 @@ function handleMethod(l: Lowering, object: Value & { kind: 'handle' }, name: str
     return exprValue({ kind: 'Draw', rng: array, method: name, args, span })
   }
   const isArray = of === 'array'
-  if (name === 'get') return args.length === 0 ? wrong() : exprValue({ kind: 'Read', array, subscripts: args, span })
+  if (name === 'get') {
+    if (args.length === 0) return wrong()
+    const element: Expr = { kind: 'Read', array, subscripts: args, span }
+    return exprValue(l.booleans.has(array) ? truth(element) : element)
+  }
   if (name === 'has' && isArray) return args.length === 0 ? wrong() : exprValue({ kind: 'Has', array, subscripts: args, span })
   if (name === 'row') return { kind: 'view', array, prefix: args.map((arg) => l.stabilized(arg, 'row')) }
   if ((name === 'set' && isArray) || name === 'add') {

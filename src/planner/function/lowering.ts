@@ -74,6 +74,8 @@ export class Lowering {
   readonly uses: { name: string; kind: HandleKind; origin: Origin }[] = []
   /** Element types of arrays in use, where they are known. */
   readonly dtypes: Map<string, string> = new Map()
+  /** Arrays whose elements are true and false. */
+  readonly booleans: Set<string> = new Set()
   readonly captured: Map<string, unknown> = new Map()
   readonly units: Map<unknown, Unit> = new Map()
   keyRank = 0

@@ -44,7 +44,10 @@ export function fromOutside(l: Lowering, value: unknown, name: string, origin: O
   if (hasTraps(value)) return l.refuse('captured-proxy', node, name)
   if (origin === 'capture' && l.context.kind === 'loop' && typeof value === 'object' && value !== null) {
     const known = l.context.classify?.(value)
-    if (known !== undefined && known.kind !== 'constant') return handleOf(l, known, capturedHandleName(l, value, name), 'capture')
+    if (known !== undefined && known.kind !== 'constant') {
+      const inEnv = Object.entries(l.context.env).find(([, one]) => one.kind !== 'constant' && one.handle === value)
+      return inEnv === undefined ? handleOf(l, known, capturedHandleName(l, value, name), 'capture') : handleOf(l, known, inEnv[0], 'env')
+    }
   }
   if (typeof value === 'function') return functionValue(l, value as AnyFunction, name, node) // callable, and only its text is looked at
   if (typeof value === 'object' && value !== null) return { kind: 'data', value, name, origin }
@@ -73,6 +76,7 @@ export function envValue(l: Lowering, name: string, node: AnyNode): Value {
 function handleOf(l: Lowering, value: EnvValue & { kind: Exclude<EnvValue['kind'], 'constant'> }, name: string, origin: Origin): Value {
   if (!l.uses.some((use) => use.name === name)) l.uses.push({ name, kind: value.kind, origin })
   if (value.dtype !== undefined) l.dtypes.set(name, value.dtype)
+  if (value.isBoolean === true) l.booleans.add(name)
   return { kind: 'handle', of: value.kind, name }
 }
 

@@ -3,9 +3,10 @@
  */
 import type { AnyNode, Pattern } from 'acorn'
 import type { Expr } from '../../core/functionIr.ts'
+import type { Span } from '../../core/span.ts'
 import { assignTo } from './assignments.ts'
-import { binary, conditional, literal } from './build.ts'
-import { argumentAt } from './context.ts'
+import { binary, conditional, literal, truth } from './build.ts'
+import { type Argument, argumentAt } from './context.ts'
 import { evaluate, lowerExpression } from './expressions.ts'
 import { fieldsOfValue } from './literals.ts'
 import type { Lowering } from './lowering.ts'
@@ -140,6 +141,13 @@ function bindObject(l: Lowering, pattern: Pattern & { type: 'ObjectPattern' }, v
   }
 }
 
+/** The element of an array that a loop iterates over may lie in memory as 1 or 0. */
+function inputOf(l: Lowering, { argument, element }: Argument & { kind: 'input' }, span: Span): Expr {
+  const input: Expr = { kind: 'Input', argument, span }
+  const isBoolean = l.context.kind === 'loop' && element.kind === 'scalar' && element.type.kind === 'bool' && !element.nullable
+  return isBoolean ? truth(input) : input
+}
+
 /** Parameters of the outermost function. */
 export function bindArguments(l: Lowering, params: readonly Pattern[]): void {
   for (const [position, param] of params.entries()) {
@@ -147,7 +155,7 @@ export function bindArguments(l: Lowering, params: readonly Pattern[]): void {
     const span = l.span(param)
     switch (argument.kind) {
       case 'input':
-        bindPattern(l, param, exprValue({ kind: 'Input', argument: argument.argument, span }), 'declare')
+        bindPattern(l, param, exprValue(inputOf(l, argument, span)), 'declare')
         break
       case 'key':
         bindPattern(l, param, { kind: 'key' }, 'declare')
