@@ -213,7 +213,7 @@ export class Run {
     const together = input.kind === 'stored' && runsTogether(plan, input.partitions)
     let rows = 0
     const limited = limit < Number.POSITIVE_INFINITY
-    for await (const result of this.pipeline(plan, input, { streamed: limited, limited })) {
+    for await (const result of this.kept(plan, input, { streamed: limited, limited })) {
       const batches = result.batches.map((batch) => {
         const taken = sliceBatch(batch, 0, Math.min(batch.length, limit - rows))
         rows += taken.length
@@ -226,6 +226,15 @@ export class Run {
     }
     const used = input.kind === 'stored' ? this.blocks.keep(input.blocks, batchesOf(partitions)) : []
     return { kind: 'stored', partitions: agreed(partitions), blocks: [...blocks, ...used] }
+  }
+
+  /** The results of a pipeline for who keeps them all: where memory is short for that, the error says why they are kept. */
+  private async *kept(plan: Pipeline, input: Input, how: How): AsyncGenerator<Result, void, undefined> {
+    try {
+      yield* this.pipeline(plan, input, how)
+    } catch (error) {
+      throw error instanceof MemoryError && how.limited !== true ? keptError(error, plan) : error
+    }
   }
 
   /** The input of a wide operator as what a column program leaves in the arena; undefined where steps are no program, or only hand columns on to what needs them in partitions. */
@@ -569,6 +578,18 @@ function tooLargeError(error: MemoryError, partition: Partition | undefined): Me
     error,
   )
 }
+
+/** Memory was short for results that are kept at once: why they are. */
+function keptError(error: MemoryError, plan: Pipeline): MemoryError {
+  const [first = '', ...cures] = error.message.split('\n')
+  if (cures.some((line) => line.startsWith(KEPT))) return error // the stage below said so
+  const because =
+    plan.edge?.kind === 'stored'
+      ? plan.edge.because
+      : 'the action takes them so; iteration, folds and writers take partition after partition'
+  return new MemoryError([first, `${KEPT} ${stageName(plan)} are kept at once, because ${because}.`, ...cures].join('\n'), error)
+}
+const KEPT = 'All results of'
 
 /** About how many bytes the partition's columns take; 0 for those that are there. */
 function bytesToRead(partition: Partition): number {

@@ -1,0 +1,71 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { quantile, Session, sum } from './index.ts'
+
+const folder = mkdtempSync(join(tmpdir(), 'streams-'))
+const rows = 200_000
+let session: Session
+
+beforeAll(async () => {
+  await using writer = await Session.start({ workers: 1, progress: false })
+  const table = writer.fromColumns({
+    g: Int32Array.from({ length: rows }, (_, i) => i % 5),
+    a: Float64Array.from({ length: rows }, (_, i) => i),
+  })
+  await table.writeParquet(join(folder, 'small groups.parquet'), { rowGroupRows: 10_000 })
+  await table.writeParquet(join(folder, 'one group.parquet'), { rowGroupRows: rows })
+  session = await Session.start({ workers: 1, memory: '1MB', progress: false })
+})
+afterAll(async () => {
+  await session.stop()
+  rmSync(folder, { recursive: true })
+})
+
+interface Row {
+  readonly g: number
+  readonly a: number
+}
+
+test('a table larger than the memory is iterated, folded, written and grouped', async () => {
+  const table = await session.readParquet<Row>(join(folder, 'small groups.parquet'))
+  let seen = 0
+  for await (const row of table) if (row.a === seen) seen++
+  expect(seen).toBe(rows)
+  expect(await table.map((r) => r.a).sum()).toBe((rows * (rows - 1)) / 2)
+  expect(await table.writeParquet(join(folder, 'copy.parquet'))).toMatchObject({ rows })
+  const groups = table.groupBy((r) => r.g).agg({ total: sum((r) => r.a) })
+  expect(await groups.take(2)).toEqual([
+    { key: 0, total: 3_999_900_000 },
+    { key: 1, total: 3_999_940_000 },
+  ])
+  expect(groups.explain()).toContain('-> PartialGroupsExec total = sum -> streamed to stage 1')
+})
+
+test('what needs all rows says why they are kept', async () => {
+  const table = await session.readParquet<Row>(join(folder, 'small groups.parquet'))
+  const middle = table.groupBy((r) => r.g).agg({ middle: quantile((r) => r.a, 0.5) })
+  const error = (await middle.collect().catch((one: unknown) => one)) as Error
+  expect(error.name).toBe('MemoryError')
+  expect(error.message.split('\n').slice(1)).toEqual([
+    'All results of ScanExec small groups.parquet -> EvaluateExec are kept at once, because HashAggregateExec needs all of them.',
+    expect.stringMatching(/^Raise \{ memory \} in Session\.start, at most to .*, or free arrays with release\(\)\.$/),
+  ])
+})
+
+test('a row group larger than the memory is named, with the cure', async () => {
+  const path = join(folder, 'one group.parquet')
+  const table = await session.readParquet<Row>(path)
+  const error = (await table
+    .count()
+    .then(
+      () => table.forEach(() => undefined),
+      (one: unknown) => one,
+    )
+    .catch((one: unknown) => one)) as Error
+  expect(error.name).toBe('MemoryError')
+  expect(error.message.split('\n')[1]).toBe(
+    `It computes row group 0 of ${path}, one piece that is read at once. Write the file with smaller row groups, as with writeParquet(path, { rowGroupRows: 65_536 }), or raise { memory } in Session.start.`,
+  )
+})
