@@ -127,6 +127,22 @@ test('Parquet columns of any name reach other threads', async () => {
   expect(await valuesThere(source)).toStrictEqual([[5], [5], [5], [5]])
 })
 
+test('what the decoder reports goes to no console, which may be frozen', async () => {
+  const path = file(
+    'broken.parquet',
+    handFile([{ ...intColumn('a'), pages: page('data', ints(5), { values: 9, encoding: 5 }) }], { rows: 9 }),
+  )
+  const before = Object.getOwnPropertyDescriptor(console, 'error') as PropertyDescriptor
+  const printed: unknown[] = []
+  Object.defineProperty(console, 'error', { ...before, writable: false, value: (...parts: unknown[]) => printed.push(parts) })
+  try {
+    await expect(openParquet(path).then(valuesThere)).rejects.toThrow(SourceError)
+  } finally {
+    Object.defineProperty(console, 'error', before)
+  }
+  expect(printed).toStrictEqual([])
+})
+
 const TIMESTAMP_MICROS = 10
 
 test.each([

@@ -16,12 +16,12 @@ const require = createRequire(import.meta.url)
 const PAGE_BYTES = 65_536
 const MEMORY_SECTION = 5
 
-type Glue = (exports: object, require: (id: string) => unknown, directory: string, wasm: object) => void
+type Glue = (exports: object, require: (id: string) => unknown, directory: string, wasm: object, console: object) => void
 let glue: { readonly run: Glue; readonly directory: string; readonly code: Uint8Array } | undefined
 const compiled = new Map<number, WebAssembly.Module>()
 
-/** A new instance whose memory ends at about `mostBytes`. */
-export function newDecoder(mostBytes: number): typeof ParquetWasm {
+/** A new instance whose memory ends at about `mostBytes`. It reports panics to `print`. */
+export function newDecoder(mostBytes: number, print: (text: string) => void = () => undefined): typeof ParquetWasm {
   glue ??= loadGlue()
   const { run, directory, code } = glue
   const module = compiled.get(mostBytes) ?? new WebAssembly.Module(withLargestMemory(code, mostBytes))
@@ -34,7 +34,8 @@ export function newDecoder(mostBytes: number): typeof ParquetWasm {
       return module
     },
   }
-  run(exports, require, directory, wasm)
+  // a console of its own: the process's may be frozen, and is others' as well
+  run(exports, require, directory, wasm, { ...console, error: (...parts: unknown[]) => print(parts.map(String).join(' ')) })
   return exports as typeof ParquetWasm // what the package's main file exports
 }
 
@@ -42,7 +43,9 @@ function loadGlue(): NonNullable<typeof glue> {
   const file = require.resolve('parquet-wasm')
   const directory = dirname(file)
   const code = readFileSync(join(directory, 'parquet_wasm_bg.wasm'))
-  const run = compileFunction(readFileSync(file, 'utf8'), ['exports', 'require', '__dirname', 'WebAssembly'], { filename: file }) as Glue
+  const run = compileFunction(readFileSync(file, 'utf8'), ['exports', 'require', '__dirname', 'WebAssembly', 'console'], {
+    filename: file,
+  }) as Glue
   return { run, directory, code }
 }
 

@@ -17,7 +17,7 @@ const FULL_BYTES = 2 ** 30
 
 let encoder: typeof ParquetWasm | undefined
 /** By the largest size of their memory, of which a session has two. */
-const decoders = new Map<number, typeof ParquetWasm>()
+const decoders = new Map<number, { readonly wasm: typeof ParquetWasm; readonly printed: string[] }>()
 
 /** A decoder's or encoder's failure: an error it reported, or a panic. `full` when its memory came to an end. */
 export class WasmFailure extends Error {
@@ -45,40 +45,51 @@ export function withParquetWasm<R>(use: (wasm: typeof ParquetWasm) => R): R {
     encoder = undefined
     delete require.cache[require.resolve('parquet-wasm')]
   }
-  return called(wasm, use, { replace, isFull: () => memoryBytes(wasm) > FULL_BYTES })
+  const printError = console.error
+  const printed: string[] = []
+  try {
+    console.error = (...parts: unknown[]) => printed.push(parts.map(String).join(' ')) // where panics are reported
+    return called(wasm, use, { printed, replace, isFull: () => memoryBytes(wasm) > FULL_BYTES })
+  } finally {
+    console.error = printError
+  }
 }
 
 /** Calls into an instance that decodes in `mostBytes` of memory; throws WasmFailure. */
 export function withParquetDecoder<R>(mostBytes: number, use: (wasm: typeof ParquetWasm) => R): R {
-  const wasm = decoders.get(mostBytes) ?? newDecoder(mostBytes)
-  decoders.set(mostBytes, wasm)
+  let decoder = decoders.get(mostBytes)
+  if (decoder === undefined) {
+    const printed: string[] = []
+    decoder = { wasm: newDecoder(mostBytes, (text) => printed.push(text)), printed }
+    decoders.set(mostBytes, decoder)
+  }
+  const { wasm, printed } = decoder
+  printed.length = 0
   const replace = (): void => {
     decoders.delete(mostBytes)
   }
   // Memory that cannot be had ends in a trap that says nothing; all other panics are reported.
-  return called(wasm, use, { replace, isFull: (printed) => printed === '' })
+  return called(wasm, use, { printed, replace, isFull: () => printed.length === 0 })
 }
 
 interface Keeping {
+  /** What panics said. */
+  readonly printed: readonly string[]
   readonly replace: () => void
-  readonly isFull: (printed: string) => boolean
+  readonly isFull: () => boolean
 }
 
-function called<R>(wasm: typeof ParquetWasm, use: (wasm: typeof ParquetWasm) => R, { replace, isFull }: Keeping): R {
-  const printError = console.error
-  const printed: string[] = []
+function called<R>(wasm: typeof ParquetWasm, use: (wasm: typeof ParquetWasm) => R, { printed, replace, isFull }: Keeping): R {
   let panicked = false
   try {
-    console.error = (...parts: unknown[]) => printed.push(parts.map(String).join(' ')) // where panics are reported
     return use(wasm)
   } catch (error) {
     panicked = error instanceof WebAssembly.RuntimeError || error instanceof RangeError
-    const full = panicked && isFull(printed.join('\n'))
+    const full = panicked && isFull()
     if (full) throw fullFailure(error)
     const message = (panicked ? panicText(printed.join('\n')) : undefined) ?? (error instanceof Error ? error.message : String(error))
     throw new WasmFailure(message, { panic: panicked, full: false }, error)
   } finally {
-    console.error = printError
     if (panicked || memoryBytes(wasm) > KEPT_BYTES) replace()
   }
 }
