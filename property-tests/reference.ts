@@ -70,7 +70,7 @@ export function interpret(plan: LogicalPlan, tables: Tables): readonly Entry[] {
     case 'Distinct':
       return table(grouped(below(plan.input), (e) => e.value).map((group) => group.members[0]?.value))
     case 'Union':
-      return table(united(plan.inputs.map((input) => below(input).map((e) => e.value))))
+      return table(united(plan.inputs.map((input) => ({ input, values: below(input).map((e) => e.value) }))))
     case 'Sample':
       return numbered(below(plan.input).filter((_, i) => uniformAt(plan.seed, i) < plan.fraction))
     case 'Limit':
@@ -146,14 +146,19 @@ export function unified(values: readonly unknown[]): readonly unknown[] {
   return values.map((value) => value ?? null)
 }
 
-/** The elements of all arrays, which must have the same columns as far as there are elements to tell; null is an element of any. */
-function united(arrays: readonly (readonly unknown[])[]): readonly unknown[] {
-  const columns = arrays.flatMap((values) => {
+/** The elements of all arrays, which must have the same columns as far as the plan or elements tell; null is an element of any. */
+function united(arrays: readonly { readonly input: LogicalPlan; readonly values: readonly unknown[] }[]): readonly unknown[] {
+  const columns = arrays.flatMap(({ input, values }) => {
+    if (input.element.kind === 'row') return [columnsText(input.element.fields.map(({ name }) => name))]
     const first = unified(values).find((value) => value !== null)
-    return first === undefined ? [] : [isRow(first) ? Object.keys(first).sort().join() : 'values']
+    return first === undefined ? [] : [isRow(first) ? columnsText(Object.keys(first)) : 'values']
   })
   if (new Set(columns).size > 1) throw new Refused(`other columns: ${columns.join(' and ')}`)
-  return unified(arrays.flat())
+  return unified(arrays.flatMap(({ values }) => values))
+}
+
+function columnsText(names: readonly string[]): string {
+  return `columns ${[...names].sort().join()}`
 }
 
 /** What the library answers with a PlanError. */

@@ -6,6 +6,7 @@
  *     set()        storage that the array owns from then on -> write
  */
 import type { Batch, Column, TypedArray } from './core/column.ts'
+import { isKnown } from './core/elements.ts'
 import type { Engine, ExecuteOptions, Folded, FoldKind, RowLambdaContext, WriteForm } from './core/engine.ts'
 import type { UserFunction } from './core/functionIr.ts'
 import type { Key, Selector, Shape } from './core/indexSpace.ts'
@@ -99,7 +100,7 @@ export class SessionEngine implements Engine {
   }
 
   toArrowTable(element: ElementType, batches: readonly Batch[]): ReturnType<Engine['toArrowTable']> {
-    return toArrowTable(batches, element.kind === 'unknown' ? (batches[0]?.element ?? element) : element)
+    return toArrowTable(batches, isKnown(element) ? element : (batches[0]?.element ?? element))
   }
 
   toRecordBatch(batch: Batch): ReturnType<Engine['toRecordBatch']> {
@@ -153,7 +154,7 @@ export class SessionEngine implements Engine {
     const signal = options.signal === undefined ? stopped : joinedSignal([options.signal, stopped])
     // what the rows are is in the file's header: it must be known before the first of them is written
     const moment = this.#open().store.moment(plan)
-    const known = plan.element.kind === 'unknown' ? await this.execute(plan, { signal, moment }) : undefined
+    const known = isKnown(plan.element) ? undefined : await this.execute(plan, { signal, moment })
     const request = { batches: known ?? this.stream(plan, { signal, moment }), element: known?.[0]?.element ?? plan.element, path, signal }
     switch (form.kind) {
       case 'parquet': {

@@ -45,6 +45,12 @@ interface Row {
   readonly l: readonly (number | null)[] | null
 }
 
+/** Columns that no row has: refused at the call where columns are known, undefined where only running tells them. */
+interface Lacking {
+  readonly absent?: number
+  readonly missing?: number
+}
+
 /** What is at hand: known columns of rows, or a single value. */
 type Elements = { readonly kind: 'row'; readonly columns: readonly ColumnName[] } | { readonly kind: 'value'; readonly of: ColumnName }
 
@@ -119,6 +125,8 @@ const PREDICATES: readonly Lambda[] = [
   { needs: ['u', 'n'], f: (r: Row) => r.u > 2 && (r.n ?? 1) < 4 },
   { needs: [], f: (_: Row, [i]: readonly number[]) => (i ?? 0) % 2 === 0 },
   { needs: [], f: (r: Row) => Object.keys(r).length > 0 },
+  { needs: [], f: (r: Lacking) => r.absent === undefined },
+  { needs: ['k'], f: (r: Row & Lacking) => r.absent !== r.k && (r.missing ?? 1) > 0 },
 ]
 
 const MAPS: readonly Lambda[] = [
@@ -149,6 +157,7 @@ const MAPS: readonly Lambda[] = [
     },
     gives: rows('n', 's'),
   },
+  { needs: ['k'], f: (r: Row & Lacking) => ({ x: r.absent ?? null, k: r.k, y: r.missing === undefined }), gives: rows('k') },
   // not to be lowered: the row escapes, or has fields that only running tells
   { needs: ['k'], f: (r: Row) => ({ ...r, k: r.k }), gives: rows('k') },
   { needs: ['k', 'n'], f: (r: Row) => (r.k === 1 ? { k: r.k } : { k: r.k, n: r.n }), gives: rows('k', 'n') },
@@ -344,6 +353,13 @@ const OPERATIONS: readonly Operation[] = [
   (_, { plan, elements }, { a }) => ({ plan: limitPlan(plan, a * 3), elements }),
   ({ engine }, { plan, elements }, { a, b }) => ({ plan: samplePlan(engine, plan, a / 7, { seed: b }), elements }),
   (_, { plan, elements }) => ({ plan: unionPlan([plan, plan]), elements }),
+  // refused where the columns are others: here, or where only running tells them by the action
+  ({ other, otherColumns }, { plan, elements }, { a }) => {
+    if (elements.kind !== 'row' || !isTable(plan)) return undefined
+    const shared = elements.columns.filter((name) => otherColumns.includes(name))
+    const others = a > 4 || shared.length === 0 ? other : selectPlan(other, shared)
+    return { plan: unionPlan(a % 2 === 0 ? [plan, others] : [others, plan]), elements: rows(...shared) }
+  },
   ({ engine }, { plan, elements }, { a, b }) => {
     const name = (['k', 'l', 'm', 'n'] as const).find((one) => has(elements, one)) ?? 'k'
     const by: Callback = { k: (r: Row) => r.k, l: (r: Row) => r.l, m: (r: Row) => r.m, n: (r: Row) => (r.n === 1 ? [r.n] : [r.n, null]) }[

@@ -117,6 +117,23 @@ describe.each([1, 2, 3])('%i workers', (workers) => {
     ).toBe(0)
   })
 
+  test('semi-joins over columns by timestamps that are small numbers', async () => {
+    const counts = [100n, 900n, 1_000_500n, -1n, -999_999n, 2_000_000n]
+    const t = (picked: readonly bigint[], rows: number): DistArray<{ readonly t: Date; readonly n: number }> => {
+      const data = BigInt64Array.from({ length: rows }, (_, i) => picked[i % picked.length] as bigint)
+      const column = new Vector([makeData({ type: TYPES.ns, length: rows, nullCount: 0, data }) as Data<TimestampNanosecond>])
+      return session.fromArrow(new Table({ t: column, n: vectorFromArray(Int32Array.from(data, (_, i) => i)) })) as never
+    }
+    const [table, other] = [t(counts, 60_000), t([0n, -5n], 2)]
+    expect(await table.join(other, 't', { how: 'semi' }).count()).toBe(40_000)
+    expect(
+      await table
+        .join(other, 't', { how: 'anti' })
+        .map((r) => r.n)
+        .count(),
+    ).toBe(20_000)
+  })
+
   test('what is only handed on keeps its unit and all digits', async () => {
     const digits = async (array: DistArray<unknown>): Promise<readonly bigint[]> => {
       const arrow = await array.toArrow()
@@ -130,6 +147,7 @@ describe.each([1, 2, 3])('%i workers', (workers) => {
     expect(await digits(table.select('t').distinct())).toEqual(first)
     expect(await digits(table.join(table.map((r) => ({ t: r.t, m: r.n })).limit(1), 't'))).toEqual(ROUND.slice(0, 3))
     expect(await digits(table.groupBy(() => 1).agg({ t: max((r) => r.t) }))).toEqual([ROUND[3]])
+    expect(await digits(events('ns', 40_000).select('t').distinct())).toEqual(first)
     // the key of a group is what was compared
     expect(await digits(table.groupBy((r) => ({ t: r.t })).count())).toEqual(
       first.map((ns) => ns - (((ns % 1_000_000n) + 1_000_000n) % 1_000_000n)),
@@ -234,6 +252,11 @@ describe.each([1, 2, 3])('%i workers', (workers) => {
         .agg({ g: max((r) => r.p) })
         .collect(),
     ).toEqual([])
+    const nothing = session
+      .fromRows<{ a: number }>([])
+      .map((r) => unseen(r))
+      .select('a')
+    expect((await nothing.toArrow()).numRows).toBe(0)
     // a column that no row has is undefined, as it is to JavaScript
     expect(await stored.filter((r) => (r as { readonly no?: number }).no === undefined).count()).toBe(4)
   })

@@ -83,13 +83,18 @@ function joinKey(engine: Lowering, left: LogicalPlan, right: LogicalPlan, on: Jo
   const theirs = lowerFunction(engine, 'join', on.right, { inputs: [right.element], takes: '(row)' })
   if (ours.returned.kind === 'scalar' && theirs.returned.kind === 'scalar') {
     checkComparable(left, right, { leftType: ours.returned.type, rightType: theirs.returned.type })
-  } else if (ours.returned.kind !== 'unknown' && theirs.returned.kind !== 'unknown' && ours.returned.kind !== theirs.returned.kind) {
+  } else if (ours.returned.kind !== theirs.returned.kind && !isAnything(ours.returned) && !isAnything(theirs.returned)) {
     throw new PlanError(
       `${cannotJoin(left, right)}: the functions return ${elementText(ours.returned)} on the left, ${elementText(theirs.returned)} on the right.\n` +
         'Return values of one kind from both.',
     )
   }
   return { kind: 'functions', left: ours.f, right: theirs.f }
+}
+
+/** Whether values of an element may be of any kind: not known, or nothing but nulls. */
+function isAnything(element: ElementType): boolean {
+  return element.kind === 'unknown' || (element.kind === 'scalar' && valueClassOf(element.type) === 'unknown')
 }
 
 /** The key column of one side; undefined when its columns are not known before it runs. */

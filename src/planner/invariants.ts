@@ -37,15 +37,12 @@ export class Invariants {
   #problemsOf(plan: LogicalPlan): ReadonlySet<string> {
     const known = this.#problems.get(plan)
     if (known !== undefined) return known
-    const own = nodeProblem(plan) ?? keysProblem(plan)
+    const own = [...nodeProblems(plan), ...keysProblems(plan)]
     const below = inputsOf(plan)
       .map((input) => this.#problemsOf(input))
       .filter((problems) => problems.size > 0)
     const [first] = below
-    const all =
-      own === undefined && below.length < 2
-        ? (first ?? NONE)
-        : new Set([...(own === undefined ? [] : [own]), ...below.flatMap((one) => [...one])])
+    const all = own.length === 0 && below.length < 2 ? (first ?? NONE) : new Set([...own, ...below.flatMap((one) => [...one])])
     this.#problems.set(plan, all)
     return all
   }
@@ -161,47 +158,45 @@ class Orders {
 
 // ------------------------------------------------------------------ form
 
-function nodeProblem(plan: LogicalPlan): string | undefined {
+function nodeProblems(plan: LogicalPlan): readonly string[] {
   switch (plan.kind) {
     case 'Scan':
       return sameNames(plan, plan.columns)
     case 'Project':
-      return missing(plan.input, plan.columns) ?? sameNames(plan, plan.columns)
+      return [...missing(plan.input, plan.columns), ...sameNames(plan, plan.columns)]
     case 'Map':
     case 'FlatMap':
       return missing(plan.input, columnsRead(plan.f))
     case 'WithColumns':
-      return missing(plan.input, columnsRead(plan.f)) ?? startsWithInput(plan, plan.input)
+      return [...missing(plan.input, columnsRead(plan.f)), ...startsWithInput(plan, plan.input)]
     case 'Filter':
-      return missing(plan.input, columnsRead(plan.f)) ?? sameAsInput(plan, plan.input)
+      return [...missing(plan.input, columnsRead(plan.f)), ...sameAsInput(plan, plan.input)]
     case 'Sort':
-      return missing(plan.input, columnsRead(plan.by)) ?? sameAsInput(plan, plan.input)
+      return [...missing(plan.input, columnsRead(plan.by)), ...sameAsInput(plan, plan.input)]
     case 'Index':
-      return missing(plan.input, columnsRead(plan.f)) ?? sameAsInput(plan, plan.input)
+      return [...missing(plan.input, columnsRead(plan.f)), ...sameAsInput(plan, plan.input)]
     case 'Repartition':
-      return (plan.by === undefined ? undefined : missing(plan.input, columnsRead(plan.by))) ?? sameAsInput(plan, plan.input)
+      return [...(plan.by === undefined ? [] : missing(plan.input, columnsRead(plan.by))), ...sameAsInput(plan, plan.input)]
     case 'GroupBy': {
       const by = plan.by.kind === 'function' ? [plan.by.f] : []
       const of = plan.how.kind === 'agg' ? plan.how.aggregates.flatMap((call) => (call.of === undefined ? [] : [call.of])) : []
-      return [...by, ...of].map((f) => missing(plan.input, columnsRead(f))).find((one) => one !== undefined)
+      return [...by, ...of].flatMap((f) => missing(plan.input, columnsRead(f)))
     }
     case 'Join': {
       const element = joinElement(plan.left, plan.right, plan)
-      if (!sameElement(plan.element, element)) return `Join says ${elementText(plan.element)} of ${elementText(element)}`
-      if (plan.on.kind === 'column') return missing(plan.left, [plan.on.column]) ?? missing(plan.right, [plan.on.column])
+      if (!sameElement(plan.element, element)) return [`Join says ${elementText(plan.element)} of ${elementText(element)}`]
+      if (plan.on.kind === 'column') return [...missing(plan.left, [plan.on.column]), ...missing(plan.right, [plan.on.column])]
       return plan.on.kind === 'none'
-        ? undefined
-        : (missing(plan.left, columnsRead(plan.on.left)) ?? missing(plan.right, columnsRead(plan.on.right)))
+        ? []
+        : [...missing(plan.left, columnsRead(plan.on.left)), ...missing(plan.right, columnsRead(plan.on.right))]
     }
     case 'Union':
-      return plan.inputs
-        .map((input) =>
-          sameNames(
-            input,
-            fieldsOf(plan.element).map((field) => field.name),
-          ),
-        )
-        .find((one) => one !== undefined)
+      return plan.inputs.flatMap((input) =>
+        sameNames(
+          input,
+          fieldsOf(plan.element).map((field) => field.name),
+        ),
+      )
     case 'Distinct':
     case 'Sample':
     case 'Limit':
@@ -214,12 +209,12 @@ function nodeProblem(plan: LogicalPlan): string | undefined {
     case 'MapPartitions':
     case 'Cast':
     case 'IndexLookup':
-      return undefined
+      return []
   }
 }
 
 /** Keys are handed on, thinned where elements may go missing. */
-function keysProblem(plan: LogicalPlan): string | undefined {
+function keysProblems(plan: LogicalPlan): readonly string[] {
   switch (plan.kind) {
     case 'Map':
     case 'WithColumns':
@@ -247,39 +242,34 @@ function keysProblem(plan: LogicalPlan): string | undefined {
     case 'Stored':
     case 'Index':
     case 'IndexLookup':
-      return undefined
+      return []
   }
 }
 
-function sameKeys(plan: LogicalPlan, wanted: Keys): string | undefined {
+function sameKeys(plan: LogicalPlan, wanted: Keys): readonly string[] {
   const [own, right] = [keysText(plan.keys), keysText(wanted)]
-  return own === right ? undefined : `${plan.kind} says keys ${own} of ${right}`
+  return own === right ? [] : [`${plan.kind} says keys ${own} of ${right}`]
 }
 
-function missing(input: LogicalPlan, columns: Iterable<string> | 'all'): string | undefined {
-  if (columns === 'all' || input.element.kind !== 'row') return undefined
+function missing(input: LogicalPlan, columns: Iterable<string> | 'all'): readonly string[] {
+  if (columns === 'all' || input.element.kind !== 'row') return []
   const names = new Set(input.element.fields.map((field) => field.name))
-  for (const column of columns) if (!names.has(column)) return `column "${column}" is read and not there`
-  return undefined
+  return [...columns].filter((column) => !names.has(column)).map((column) => `column "${column}" is read and not there`)
 }
 
-function sameAsInput(plan: LogicalPlan, input: LogicalPlan): string | undefined {
-  return sameElement(plan.element, input.element)
-    ? undefined
-    : `${plan.kind} says ${elementText(plan.element)} of ${elementText(input.element)}`
+function sameAsInput(plan: LogicalPlan, input: LogicalPlan): readonly string[] {
+  return sameElement(plan.element, input.element) ? [] : [`${plan.kind} says ${elementText(plan.element)} of ${elementText(input.element)}`]
 }
 
-function startsWithInput(plan: LogicalPlan, input: LogicalPlan): string | undefined {
-  if (plan.element.kind !== 'row' || input.element.kind !== 'row') return undefined
+function startsWithInput(plan: LogicalPlan, input: LogicalPlan): readonly string[] {
+  if (plan.element.kind !== 'row' || input.element.kind !== 'row') return []
   const own = plan.element.fields.slice(0, input.element.fields.length).map((field) => field.name)
   const wanted = input.element.fields.map((field) => field.name)
-  return own.join('\0') === wanted.join('\0')
-    ? undefined
-    : `${plan.kind} says ${elementText(plan.element)} over ${elementText(input.element)}`
+  return own.join('\0') === wanted.join('\0') ? [] : [`${plan.kind} says ${elementText(plan.element)} over ${elementText(input.element)}`]
 }
 
-function sameNames(plan: LogicalPlan, names: readonly string[]): string | undefined {
-  if (plan.element.kind !== 'row') return undefined
+function sameNames(plan: LogicalPlan, names: readonly string[]): readonly string[] {
+  if (plan.element.kind !== 'row') return []
   const own = plan.element.fields.map((field) => field.name)
-  return own.join('\0') === names.join('\0') ? undefined : `the columns [${names.join(', ')}] are called [${own.join(', ')}]`
+  return own.join('\0') === names.join('\0') ? [] : [`the columns [${names.join(', ')}] are called [${own.join(', ')}]`]
 }

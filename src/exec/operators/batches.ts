@@ -7,6 +7,7 @@ import { columnFromValues } from '../../core/columnBuilder.ts'
 import { concatColumns } from '../../core/columnConcat.ts'
 import { convertColumn, unifyFields, unifyTypes } from '../../core/columnConversions.ts'
 import { nullColumn, sliceColumn, takeColumn } from '../../core/columnSlices.ts'
+import { isKnown } from '../../core/elements.ts'
 import { PlanError } from '../../core/errors.ts'
 import { positionsOf } from '../../core/fieldPositions.ts'
 import { type ColumnType, type ElementType, type Field, fieldsOf, sameType, VALUE_COLUMN } from '../../core/schema.ts'
@@ -124,9 +125,15 @@ function concatKeys(parts: readonly Int32Array[], length: number): Int32Array {
   return out
 }
 
-/** A batch of no elements. */
+/** A batch of no elements. A column that only running could tell, and of which there is nothing, has no type but null. */
 export function emptyBatch(element: ElementType): Batch {
-  return { element, length: 0, columns: fieldsOf(element).map((field) => nullColumn(field.type, 0)) }
+  const told: ElementType =
+    isKnown(element) || element.kind !== 'row' ? element : { kind: 'row', fields: element.fields.map(nullIfUnknown) }
+  return { element: told, length: 0, columns: fieldsOf(told).map((field) => nullColumn(field.type, 0)) }
+}
+
+function nullIfUnknown(field: Field): Field {
+  return isKnown({ kind: 'row', fields: [field] }) ? field : { ...field, type: { kind: 'null' } }
 }
 
 /** The element that holds the elements of all. */
