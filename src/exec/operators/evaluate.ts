@@ -22,7 +22,7 @@ export const evaluateExec: OpenNarrow<'EvaluateExec'> = ({ columns, axis, payloa
 const ARRAYS: { readonly [U in HiddenColumn['use']]: ArrayForm } = {
   argument: 'list',
   group: 'list',
-  order: 'items',
+  order: 'order',
   match: 'match',
   piece: 'counted',
 }

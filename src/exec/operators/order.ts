@@ -5,8 +5,9 @@
 import { type Column, isValid } from '../../core/column.ts'
 import { valueReader } from '../../core/columnReaders.ts'
 import { PlanError } from '../../core/errors.ts'
-import { typeText } from '../../core/schema.ts'
+import { type ColumnType, typeText } from '../../core/schema.ts'
 import { radixRows } from './radixSort.ts'
+import { isTuple } from './tupleKeys.ts'
 
 export type Compare = (a: number, b: number) => number
 
@@ -35,6 +36,7 @@ function presentComparator(key: Column, descending: boolean): Compare {
   const { type } = key
   switch (type.kind) {
     case 'struct': {
+      if (!isTuple(type)) return orderless(type)
       const parts = (key.children ?? []).map((child) => comparatorOf(child, descending))
       return (a, b) => {
         for (const part of parts) {
@@ -51,9 +53,7 @@ function presentComparator(key: Column, descending: boolean): Compare {
       return listComparator(key, descending)
     case 'binary':
     case 'object':
-      throw new PlanError(
-        `sortBy cannot order values of type ${typeText(type)}. Sort by numbers, bigints, strings, booleans, dates, or an array of these.`,
-      )
+      return orderless(type)
     case 'utf8': {
       const read = valueReader(key)
       const texts = Array.from({ length: key.length }, (_, i) => read(i) as string | null)
@@ -80,6 +80,12 @@ function presentComparator(key: Column, descending: boolean): Compare {
       return directed((a, b) => compareValues(values[a] as bigint, values[b] as bigint), descending)
     }
   }
+}
+
+function orderless(type: ColumnType): never {
+  throw new PlanError(
+    `sortBy cannot order values of type ${typeText(type)}. Sort by numbers, bigints, strings, booleans, dates, or an array of these.`,
+  )
 }
 
 /** Item by item; what a shorter list has not is null, and comes last. */

@@ -14,8 +14,10 @@ import { holdsNull } from './nullKeys.ts'
 export type ArrayForm =
   /** A list. */
   | 'list'
-  /** A field for each item; null for items that a shorter array has not. For orders, and keys of axes. */
+  /** A field for each item; null for items that a shorter array has not. For keys of axes. */
   | 'items'
+  /** The same for orders. Of a list that is handed on: a list. */
+  | 'order'
   /** The same, but nothing where it holds a null, as no key that does matches another. Of a list that is handed on: a list. */
   | 'match'
   /** The same as `items`, and how many there are. Of a list that is handed on: a list. */
@@ -28,7 +30,8 @@ export function inForm(value: unknown, form: ArrayForm): unknown {
   return Object.fromEntries(form === 'counted' ? [...value.entries(), ['length', value.length]] : value.entries())
 }
 
-function isTuple(type: ColumnType): type is Extract<ColumnType, { kind: 'struct' }> {
+/** Whether objects of a type are arrays. */
+export function isTuple(type: ColumnType): type is Extract<ColumnType, { kind: 'struct' }> {
   return type.kind === 'struct' && type.fields.every((field, i) => field.name === String(i))
 }
 
