@@ -76,11 +76,21 @@ async function outcome(statements: readonly string[], captured: readonly string[
   return { arrays, values: [total.value, least.value], sums: captured.length === 0 ? sums : 'under other names' }
 }
 
+const known = new Map<string, Promise<unknown>>()
+
+/** Of the body with everything in env, found once. */
+function compiled(statements: readonly string[]): Promise<unknown> {
+  const id = statements.join()
+  const found = known.get(id) ?? outcome(statements, [], false)
+  known.set(id, found)
+  return found
+}
+
 test('handles that are captured mean what those in env mean, in bodies that are compiled and in bodies that run as they stand', async () => {
-  const statements = fc.uniqueArray(fc.constantFrom(...STATEMENTS), { minLength: 1, maxLength: 4 })
+  const statements = fc.uniqueArray(fc.constantFrom(...STATEMENTS), { minLength: 1, maxLength: 2 })
   await fc.assert(
     fc.asyncProperty(statements, fc.subarray([...NAMES]), fc.boolean(), async (body, captured, isAsItStands) => {
-      const expected = (await outcome(body, [], false)) as { readonly arrays: unknown; readonly values: unknown }
+      const expected = (await compiled(body)) as { readonly arrays: unknown; readonly values: unknown }
       const got = (await outcome(body, captured, isAsItStands)) as typeof expected
       expect([got.arrays, got.values]).toEqual([expected.arrays, expected.values])
     }),
