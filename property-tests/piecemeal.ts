@@ -31,7 +31,7 @@ export function piecemealEngines(sizes: readonly number[]): { readonly engines: 
     const functions = new RowFunctions()
     const store = new ArrayStore({
       arena,
-      moment: () => functions.moment(),
+      moment: (used) => functions.moment(used),
       execute: async (plan) => await executor.execute(optimize(plan).plan),
       retype: retyped,
       table: async (plan) => await executor.table(optimize(plan).plan),

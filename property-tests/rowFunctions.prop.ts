@@ -170,16 +170,28 @@ function replaced(object: object, name: string, by: unknown): () => void {
   }
 }
 
+/** What another step of the chain does, which shares the variables. */
+const SECONDS = [
+  '(r) => r.a * k',
+  '(r) => c + r.a',
+  '(r) => [c, last].join()',
+  '(r) => ids.size + seen.length',
+  '(r) => tally.deep.n + tally.n',
+  '(r) => c++ + last',
+  '(r) => (last = r.a) + c',
+]
+
 interface Program {
   readonly f: (r: Row) => unknown
+  readonly second: (r: Row) => unknown
   readonly look: () => string
 }
 
-function programOf(helper: string, value: string): Program {
+function programOf(helper: string, value: string, second: string): Program {
   return new Function(`${STATE}
   const g = (v) => v + 1, h = ${helper}
   const f = (r) => { const x = r.a; return ${value} }
-  return { f, look }`)() as Program // the text is that of a program
+  return { f, second: ${second}, look }`)() as Program // the text is that of a program
 }
 
 const value = fc.oneof(
@@ -191,14 +203,30 @@ const value = fc.oneof(
 
 /** What can be asked of the function, of arrays and of tables. */
 const METHODS = {
-  map: [(rows: readonly Row[], f: Program['f']) => rows.map(f), (t: DistArray<Row>, f: Program['f']) => t.map(f).collect()],
+  map: [(rows: readonly Row[], { f }: Program) => rows.map(f), (t: DistArray<Row>, { f }: Program) => t.map(f).collect()],
   filter: [
-    (rows: readonly Row[], f: Program['f']) => rows.filter(f),
-    (t: DistArray<Row>, f: Program['f']) => t.filter(f as (r: Row) => boolean).collect(),
+    (rows: readonly Row[], { f }: Program) => rows.filter(f),
+    (t: DistArray<Row>, { f }: Program) => t.filter(f as (r: Row) => boolean).collect(),
   ],
   flatMap: [
-    (rows: readonly Row[], f: Program['f']) => rows.flatMap((r) => [String(f(r))]),
-    (t: DistArray<Row>, f: Program['f']) => t.flatMap((r) => [String(f(r))]).collect(),
+    (rows: readonly Row[], { f }: Program) => rows.flatMap((r) => [String(f(r))]),
+    (t: DistArray<Row>, { f }: Program) => t.flatMap((r) => [String(f(r))]).collect(),
+  ],
+  before: [
+    (rows: readonly Row[], { f, second }: Program) => rows.filter(f).map(second),
+    (t: DistArray<Row>, { f, second }: Program) =>
+      t
+        .filter(f as (r: Row) => boolean)
+        .map(second)
+        .collect(),
+  ],
+  after: [
+    (rows: readonly Row[], { f, second }: Program) => rows.filter(second).map(f),
+    (t: DistArray<Row>, { f, second }: Program) =>
+      t
+        .filter(second as (r: Row) => boolean)
+        .map(f)
+        .collect(),
   ],
 } as const
 type Method = keyof typeof METHODS
@@ -222,20 +250,21 @@ test('a row function has the values and the effects that it has over a plain arr
     which,
     helper: fc.constantFrom(...HELPERS),
     value,
+    second: fc.constantFrom(...SECONDS),
     change: fc.oneof({ arbitrary: fc.constant('nothing'), weight: 3 }, fc.constantFrom(...Object.keys(CHANGES))),
     method: fc.constantFrom(...(Object.keys(METHODS) as Method[])),
   })
   await fc.assert(
-    fc.asyncProperty(made, async ({ which, helper, value, change, method }) => {
+    fc.asyncProperty(made, async ({ which, helper, value, second, change, method }) => {
       const [plain, ours] = METHODS[method]
-      const here = programOf(helper, value)
-      const there = programOf(helper, value)
+      const here = programOf(helper, value, second)
+      const there = programOf(helper, value, second)
       const changed = CHANGES[change] as () => () => void // one of its keys
       fc.pre((change === 'random' || !value.includes('Math.random')) && (change === 'clock' || !value.includes('Date.now'))) // no two runs are the same
       let undo = changed()
-      const expected = await outcome(() => plain(ROWS, here.f)).finally(() => undo())
+      const expected = await outcome(() => plain(ROWS, here)).finally(() => undo())
       undo = changed()
-      const got = await outcome(() => ours(tables[which] as DistArray<Row>, there.f)).finally(() => undo())
+      const got = await outcome(() => ours(tables[which] as DistArray<Row>, there)).finally(() => undo())
       expect(got).toEqual(expected)
       if (Array.isArray(got)) expect(there.look()).toBe(here.look())
     }),

@@ -117,7 +117,7 @@ export class Session implements AsyncDisposable {
     const functions = new RowFunctions()
     const store = new ArrayStore({
       arena,
-      moment: () => functions.moment(),
+      moment: (used) => functions.moment(used),
       execute: async (plan) => await executor.execute(optimize(plan).plan),
       table: async (plan) => await executor.table(optimize(plan).plan),
       retype: retyped,

@@ -274,6 +274,8 @@ export interface UserFunction {
   readonly portable?: PortableFunction
   /** Why `portable` is absent. */
   readonly unportable?: Refusal
+  /** Runs as it stands, and may see what another such function of its plan does: one has all rows before the other has any. */
+  readonly sharesState?: boolean
 }
 /**
  * A function printed from its normalized tree. `source` is the body of a factory: `new Function('captures', source)`

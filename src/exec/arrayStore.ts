@@ -12,6 +12,7 @@
 import type { Batch } from '../core/column.ts'
 import { isKnown, keysText, sameElement } from '../core/elements.ts'
 import { Bug, PlanError, TaskError } from '../core/errors.ts'
+import type { UserFunction } from '../core/functionIr.ts'
 import { inputsOf, type LogicalPlan, withFunctions, withInputs } from '../core/logicalPlan.ts'
 import { type Moment, SAME_FUNCTIONS } from '../core/moment.ts'
 import { elementOfStorage, type Storage } from '../core/storage.ts'
@@ -33,7 +34,7 @@ export interface ArrayStoreOptions {
   /** A node over inputs that are known better than they were when it was made; as it was unless given. */
   readonly retype?: (plan: LogicalPlan, inputs: readonly LogicalPlan[]) => LogicalPlan
   /** A reading of what functions capture; where there is none, they stay what they were when the plan was made. */
-  readonly moment?: () => Moment
+  readonly moment?: (functions: readonly UserFunction[]) => Moment
 }
 
 /** One array of a loop or a query. */
@@ -57,7 +58,7 @@ export class ArrayStore {
   private readonly execute: ArrayStoreOptions['execute']
   private readonly table: ArrayStoreOptions['table']
   private readonly retype: NonNullable<ArrayStoreOptions['retype']>
-  private readonly moments: () => Moment
+  private readonly moments: NonNullable<ArrayStoreOptions['moment']>
   private readonly cells = new WeakMap<LogicalPlan, Cell>()
   private lastId = 0
   /** What runs hold on to: neither it nor the storage below it is garbage. */
@@ -76,16 +77,18 @@ export class ArrayStore {
    * what is done by one call is done by one moment.
    */
   moment(...plans: readonly LogicalPlan[]): Moment {
-    const moment = this.moments()
+    const functions: UserFunction[] = []
     const seen = new Set<LogicalPlan>()
     const walk = (node: LogicalPlan): void => {
       const cell = this.cells.get(node)
       if (seen.has(node) || (cell?.owned === true && cell.storage !== undefined)) return
       seen.add(node)
-      for (const f of functionsOf(node)) moment.now(f)
+      functions.push(...functionsOf(node))
       for (const input of inputsOf(node)) walk(input)
     }
     for (const plan of plans) walk(plan)
+    const moment = this.moments(functions)
+    for (const f of functions) moment.now(f)
     return moment
   }
 

@@ -35,6 +35,9 @@ const READING_GLOBALS: ReadonlySet<string> = new Set(
   ),
 )
 
+/** Functions of the platform that change their first argument, which may be a function. */
+const CHANGING_GLOBALS = /^(Object\.(assign|define|setPrototypeOf)|Reflect\.(set|define|delete))/
+
 /**
  * The first effect on what the function captures, or undefined when there is none. All functions that it names are looked
  * into, whatever it does with them: one that is handed on may be called by whoever has it.
@@ -248,6 +251,7 @@ class Effects {
       if (reach !== undefined) this.#refuse(unit, node, 'mutates-captured-object', reach.name)
       let root: AnyNode = node
       while (root.type === 'MemberExpression') root = root.object
+      if (isOwnName(unit, root)) this.#refuse(unit, node, 'mutates-captured-object', (root as Identifier).name) // by its kind
       if (root.type === 'Identifier' && unit.isFree(root))
         this.#refuse(unit, node, unit.freeOf(root).kind === 'global' ? 'changes-global' : 'mutates-captured-object', root.name)
       return
@@ -269,6 +273,9 @@ class Effects {
         if (object.kind === 'deep' && name !== undefined && CALLING_METHODS.has(name)) this.#calledBack(unit, node.arguments[0], object)
       }
       const global = globalName(unit, callee)
+      const [first] = node.arguments
+      if (global !== undefined && CHANGING_GLOBALS.test(global) && first !== undefined && isCapturedFunction(unit, first))
+        this.#refuse(unit, node, 'may-change-captured', unit.spanOf(first).text)
       if (global !== undefined && (READING_GLOBALS.has(global) || /^(Math|console)\./.test(global))) return
       // a reading method of an object of the function's own may keep nothing; any other might
       if (name !== undefined && READING_METHODS.has(name) && name !== 'concat') return
@@ -349,6 +356,19 @@ function globalName(unit: Unit, callee: AnyNode & { type: 'MemberExpression' }):
   const { object, property } = callee
   if (object.type !== 'Identifier' || property.type !== 'Identifier' || callee.computed) return undefined
   return unit.isFree(object) && unit.freeOf(object).kind === 'global' ? `${object.name}.${property.name}` : undefined
+}
+
+/** The name that a function has for itself. */
+export function isOwnName(unit: Unit, node: AnyNode): boolean {
+  if (node.type !== 'Identifier') return false
+  const binding = unit.names.bindingOf.get(node)
+  return binding?.kind === 'self' && binding.owner === unit.source.node
+}
+
+function isCapturedFunction(unit: Unit, node: AnyNode): boolean {
+  if (node.type !== 'Identifier' || !unit.isFree(node)) return isOwnName(unit, node)
+  const free = unit.freeOf(node)
+  return free.kind === 'captured' && typeof free.value === 'function'
 }
 
 /** `Math`, `Array.prototype`: an object that the whole thread shares. */

@@ -15,14 +15,16 @@ import type { PortableFunction } from '../../core/functionIr.ts'
 import type { Refusal } from '../../core/span.ts'
 import { childNodes, isFunctionNode } from './ast.ts'
 import { copyLoss, functionLoss, type Loss } from './copyLoss.ts'
-import { captureEffect } from './effects.ts'
+import { captureEffect, isOwnName } from './effects.ts'
 import { SHARED_GLOBALS } from './platform.ts'
 import { printNode } from './print.ts'
 import { refusalOf } from './refusals.ts'
-import { type AnyFunction, type Unit, unitOf } from './unit.ts'
+import { type AnyFunction, type Unit, unitOf, wholeSpan } from './unit.ts'
 
 /** The printed function, or why it cannot leave its thread. `units` has functions that were looked into, and gets the others. */
 export function portableOf(root: Unit, units: Map<unknown, Unit> = new Map()): PortableFunction | Refusal {
+  const loss = functionLoss(root.f)
+  if (loss?.kind === 'part') return refusalOf('copy-loses', wholeSpan(root), root.f.name, loss.what)
   const writer = new Writer(units)
   const name = writer.write(root)
   if (typeof name !== 'string') return name
@@ -166,7 +168,7 @@ function findTelling(unit: Unit, node: AnyNode): { readonly node: AnyNode; reado
     const { object, property } = node
     const name =
       property.type === 'Identifier' && !node.computed ? property.name : property.type === 'Literal' ? String(property.value) : ''
-    if (TELLING.test(name) || (isCapturedFunction(unit, object) && !CALLS.has(name)))
+    if (TELLING.test(name) || ((isCapturedFunction(unit, object) || isOwnName(unit, object)) && !CALLS.has(name)))
       return { node, name: name === '' ? 'a property' : name }
   }
   for (const child of childNodes(node)) {

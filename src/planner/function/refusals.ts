@@ -183,6 +183,10 @@ const REASONS = {
     message: 'A copy of the captured {name} in another thread would not have {what}.',
     cure: 'Capture numbers, strings, arrays and plain objects, or compute it inside.',
   },
+  'shares-state': {
+    message: 'It reads {name}, which another function of the chain may change.',
+    cure: 'Let one function do both, or materialize() what is before it.',
+  },
   'tells-copy': {
     message: 'It asks for {name}, which a copy in another thread answers in its own way.',
     cure: 'Compute it before the call and capture the result.',

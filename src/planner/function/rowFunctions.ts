@@ -18,11 +18,13 @@ import type { UserFunction } from '../../core/functionIr.ts'
 import { needsCaller } from '../../core/functionUse.ts'
 import type { Moment } from '../../core/moment.ts'
 import type { ElementType } from '../../core/schema.ts'
-import { placeText } from '../../core/span.ts'
+import { placeText, type Refusal } from '../../core/span.ts'
 import { type Changed, changedPlatform } from './platform.ts'
 import { changedReason } from './platformUse.ts'
+import { refusalOf } from './refusals.ts'
 import { changedCapture, type Difference, type RowCaptures, rowCaptures } from './rowCaptures.ts'
 import { type LoweredFunction, lowerFunction, returnedElement } from './userFunction.ts'
+import { variablesBehind } from './variablesBehind.ts'
 
 /** A function as it was read last. */
 interface Known {
@@ -40,6 +42,8 @@ const KEEPING_COLUMNS: ReadonlySet<string> = new Set(['filter', 'sortBy', 'join'
 export class RowFunctions {
   readonly #known = new WeakMap<UserFunction, Known>()
   readonly #names = new WeakMap<UserFunction, string>()
+  /** Of functions that run as they stand: what they may change, `variablesBehind`. */
+  readonly #touched = new WeakMap<UserFunction, Touched>()
   #last = 0
 
   /** The function as it is when the plan is made. */
@@ -50,8 +54,9 @@ export class RowFunctions {
     return fn
   }
 
-  /** The call of an action: all functions of its plan are to be asked for before anything else can run. */
-  moment(): Moment {
+  /** The call of an action with these functions, which all are to be asked for before anything else can run. */
+  moment(functions: readonly UserFunction[]): Moment {
+    const touched = this.#touchedBy(functions)
     const found = new Map<UserFunction, UserFunction>()
     let changed: { readonly platform: Changed | undefined } | undefined
     const now = (f: UserFunction): UserFunction => {
@@ -59,7 +64,8 @@ export class RowFunctions {
       if (other === undefined) {
         const known = this.#known.get(f)
         if (known !== undefined) changed ??= { platform: changedPlatform() } // once for all functions
-        other = known === undefined ? f : this.#now(f, known, changed?.platform)
+        other =
+          known === undefined ? sharing(f, touched) : this.#now(f, known, { touched: [...touched.values()], platform: changed?.platform })
         found.set(f, other)
       }
       return other
@@ -73,14 +79,31 @@ export class RowFunctions {
     return { now, nameOf }
   }
 
+  /** What functions that run as they stand may change, of a plan that has other functions. */
+  #touchedBy(functions: readonly UserFunction[]): ReadonlyMap<UserFunction, Touched> {
+    if (functions.length < 2) return new Map()
+    return new Map(
+      functions.filter(needsCaller).map((f) => {
+        if (!this.#touched.has(f)) this.#touched.set(f, variablesBehind(f.original))
+        return [f, this.#touched.get(f)]
+      }),
+    )
+  }
+
   #nameOf(f: UserFunction): string {
     let name = this.#names.get(f)
     if (name === undefined) this.#names.set(f, (name = `f${++this.#last}`))
     return name
   }
 
-  #now(f: UserFunction, known: Known, changed: Changed | undefined): UserFunction {
-    const reason = changedReason(known.lowered.named, known.context.inputs, f.span, changed)
+  #now(
+    f: UserFunction,
+    known: Known,
+    { touched, platform }: { readonly touched: readonly Touched[]; readonly platform: Changed | undefined },
+  ): UserFunction {
+    const shared = sharedReason(known.lowered, touched)
+    if (shared !== undefined) return { ...asItStands(f, shared), sharesState: true }
+    const reason = changedReason(known.lowered.named, known.context.inputs, f.span, platform)
     if (reason !== undefined) return asItStands(f, reason)
     const difference = changedCapture(f.original, known.captures)
     if (difference === undefined && !known.captures.isOpaque) return known.now
@@ -90,6 +113,39 @@ export class RowFunctions {
     this.#known.set(f, next)
     return next.now
   }
+}
+
+/** The captured variables of a function and its helpers, but for functions. */
+function variablesOf({ units }: LoweredFunction): (readonly [string, unknown])[] {
+  const found = new Map<string, unknown>()
+  for (const unit of units.values()) {
+    for (const node of unit.names.free) {
+      const free = unit.freeOf(node)
+      if (free.kind === 'captured' && typeof free.value !== 'function') found.set(free.name, free.value)
+    }
+  }
+  return [...found]
+}
+
+/** Variables by name, and objects; undefined where it may be anything. */
+type Touched = ReadonlySet<unknown> | undefined
+
+/** A function that runs as it stands, and whether it may see what another such function does. */
+function sharing(f: UserFunction, touched: ReadonlyMap<UserFunction, Touched>): UserFunction {
+  const own = touched.get(f)
+  const shares = [...touched].some(
+    ([other, theirs]) => other !== f && (own === undefined || theirs === undefined || [...own].some((one) => theirs.has(one))),
+  )
+  return shares ? { ...f, sharesState: true } : f
+}
+
+/** Why a function must run as it stands: it reads what another one of the chain, row by row, may change. */
+function sharedReason(lowered: LoweredFunction, touched: readonly Touched[]): Refusal | undefined {
+  if (touched.length === 0) return undefined
+  const shared = variablesOf(lowered).find(([name, value]) =>
+    touched.some((one) => one === undefined || one.has(name) || (typeof value === 'object' && value !== null && one.has(value))),
+  )
+  return shared === undefined ? undefined : refusalOf('shares-state', lowered.fn.span, shared[0])
 }
 
 function returned(fn: UserFunction, context: RowLambdaContext): ElementType {

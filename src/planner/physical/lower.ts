@@ -188,7 +188,7 @@ function placeOf(functions: readonly ExecFunction[]): { readonly where: 'workers
 function piped(input: PhysicalPlan, step: Step, { element, keys }: Shape): PhysicalPlan {
   const place = placeOf(functionsOfStep(step))
   const numbered = readsRowNumbers(step, input)
-  if (input.kind === 'PipelineExec' && input.where === place.where && !mustWait(input, numbered)) {
+  if (input.kind === 'PipelineExec' && input.where === place.where && !mustWait(input, numbered) && !sharesState(input, step)) {
     return { ...input, steps: [...input.steps, step], numbered: input.numbered || numbered, element, keys }
   }
   return { kind: 'PipelineExec', input, steps: [step], ...place, numbered, element, keys }
@@ -197,6 +197,13 @@ function piped(input: PhysicalPlan, step: Step, { element, keys }: Shape): Physi
 function mustWait(input: Pipeline, numbered: boolean): boolean {
   if (numbered && input.steps.some((step) => !keepsCount(step))) return true
   return input.steps.some(runsOpaquely) && !isKnown(input.element)
+}
+
+/** Whether one step may see what the other does. */
+function sharesState({ steps, where }: Pipeline, step: Step): boolean {
+  const [before, after] = [steps.flatMap(functionsOfStep), functionsOfStep(step)].map((functions) => functions.filter(needsCaller))
+  if (where !== 'caller' || before === undefined || after === undefined) return false
+  return before.length > 0 && after.length > 0 && [...before, ...after].some((f) => f.sharesState === true)
 }
 
 /** Steps whose result's types may come from the values alone. */
