@@ -184,6 +184,8 @@ const SECONDS = [
 interface Program {
   readonly f: (r: Row) => unknown
   readonly second: (r: Row) => unknown
+  /** A row with a number that other steps may change. */
+  readonly third: (r: Row) => Row
   readonly look: () => string
 }
 
@@ -191,7 +193,7 @@ function programOf(helper: string, value: string, second: string): Program {
   return new Function(`${STATE}
   const g = (v) => v + 1, h = ${helper}
   const f = (r) => { const x = r.a; return ${value} }
-  return { f, second: ${second}, look }`)() as Program // the text is that of a program
+  return { f, second: ${second}, third: (r) => ({ a: r.a + c, s: r.s, d: r.d }), look }`)() as Program // the text is that of a program
 }
 
 const value = fc.oneof(
@@ -218,6 +220,14 @@ const METHODS = {
       t
         .filter(f as (r: Row) => boolean)
         .map(second)
+        .collect(),
+  ],
+  above: [
+    (rows: readonly Row[], { f, third }: Program) => rows.map(third).filter(f),
+    (t: DistArray<Row>, { f, third }: Program) =>
+      t
+        .map(third)
+        .filter(f as (r: Row) => boolean)
         .collect(),
   ],
   after: [
