@@ -74,7 +74,7 @@ function machineOf(workers: number, budgetBytes: number): Machine {
   const functions = new RowFunctions()
   const store = new ArrayStore({
     arena,
-    moment: () => functions.moment(),
+    moment: (used) => functions.moment(used),
     execute: (plan) => executor.execute(plan),
     retype: retyped,
     table: (plan) => executor.table(plan),
