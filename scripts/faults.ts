@@ -37,7 +37,7 @@ interface Verdict {
 /** A law that hangs under its fault is red: the fault was noticed. The longest law takes well under a minute. */
 const SEARCH_LIMIT_MS = 240_000
 /** One case takes a second; what hung once has this long to end. */
-const REPLAY_LIMIT_MS = 30_000
+const REPLAY_LIMIT_MS = 20_000
 /** A thousand random cases may miss a rare mistake: the law is given this many seeds to find it. */
 const SEEDS = 6
 /** So many of the faults that cannot have changed are tried with --changed. */
