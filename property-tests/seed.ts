@@ -14,7 +14,7 @@ if (LAW_FAULT !== undefined) {
   fc.configureGlobal({ ...fc.readConfigureGlobal(), endOnFailure: true, reporter: failInBrief, ...(LAW_PATH ? { path: LAW_PATH } : {}) })
 }
 if (expect.getState().testPath?.endsWith('.prop.ts')) vi.setConfig({ testTimeout: 60_000 + 300 * lawRuns() })
-else if (LAW_FAULT !== undefined) vi.setConfig({ testTimeout: 20_000 })
+else if (LAW_FAULT !== undefined) vi.setConfig({ testTimeout: 12_000 })
 
 function failInBrief(details: fc.RunDetails<unknown>): void {
   const { failed, counterexamplePath, numRuns, seed, errorInstance } = details

@@ -81,7 +81,10 @@ function commitId(): string {
 
 async function tryAll(list: readonly Fault[]): Promise<void> {
   // laws of one file follow one another, so that what they import is compiled once
-  const queue = [...list].sort((a, b) => (a.law === b.law ? 0 : a.law < b.law ? -1 : 1))
+  const byLaw = [...list].sort((a, b) => (a.law === b.law ? 0 : a.law < b.law ? -1 : 1))
+  // what takes longest begins first, so that no lane waits for it at the end
+  const hung = byLaw.filter((fault) => replays[fault.name]?.hangs === true)
+  const queue = [...hung, ...byLaw.filter((fault) => !hung.includes(fault))]
   const verdicts: Verdict[] = []
   const lanes = Math.min(Number(values.lanes ?? availableParallelism()), queue.length)
   await Promise.all(
@@ -119,7 +122,9 @@ async function verdictOf(lane: Lane, fault: Fault): Promise<Verdict> {
   if (known !== undefined) {
     const { test, seed, path, hangs } = known
     const limitMs = hangs === true || path !== undefined ? REPLAY_LIMIT_MS : SEARCH_LIMIT_MS
-    const outcome = await lane.run({ fault, test, seed, ...(path === undefined ? {} : { path }) }, limitMs)
+    // of a law that hung nobody knows which test it was
+    const which = hangs === true ? {} : { test, ...(path === undefined ? {} : { path }) }
+    const outcome = await lane.run({ fault, seed, ...which }, limitMs)
     if (outcome.kind === 'red' || (outcome.kind === 'hung' && hangs === true)) return done(false, undefined, { ...known, key })
   }
   for (const seed of seeds()) {
