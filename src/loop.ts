@@ -4,7 +4,7 @@
  *     loop()   body -> IR -> plan                         nothing runs
  *     run()    lock the arrays -> cut blocks -> passes
  */
-import { checkCount, checkOptions, checkSignal } from './core/arguments.ts'
+import { checkBoolean, checkCount, checkOneOf, checkSignal } from './core/arguments.ts'
 import { callSite } from './core/callSite.ts'
 import { defined } from './core/defined.ts'
 import type { Engine } from './core/engine.ts'
@@ -12,7 +12,7 @@ import { joinedSignal } from './core/joinedSignal.ts'
 import type { LoopPlan, MeasuredPass } from './core/loopPlan.ts'
 import type { LoopReport, PassReport, VerifyReport } from './core/loopReport.ts'
 import type { AnalyzedLoop } from './core/loopSpec.ts'
-import { checkOptionNames } from './core/optionNames.ts'
+import { checkOptions } from './core/options.ts'
 import type { Storage } from './core/storage.ts'
 import { copyStorage } from './exec/arrays/storageBlocks.ts'
 import { blocksAlong } from './exec/loops/cutBlocks.ts'
@@ -37,6 +37,8 @@ export interface RunOptions {
   /** Ends the run between slices of blocks; the promise rejects with the signal's reason. */
   readonly signal?: AbortSignal
 }
+
+export const RUN_OPTIONS: readonly (keyof RunOptions)[] = ['passes', 'signal']
 
 /** A loop that was analysed and can be run, any number of times. */
 export interface Loop {
@@ -92,7 +94,9 @@ export class LoopHandle implements Loop {
   }
 
   explain(options: { readonly format?: 'text' | 'json'; readonly kernel?: boolean } = {}): string {
-    checkOptions('explain()', options)
+    checkOptions('explain()', options, ['format', 'kernel'])
+    if (options.format !== undefined) checkOneOf('The format of explain()', options.format, ['text', 'json'])
+    if (options.kernel !== undefined) checkBoolean('The kernel of explain()', options.kernel)
     const analyzed = { ...this.#analysis.analyzed, plan: this.plan }
     const format = options.format === undefined ? {} : { format: options.format }
     return explainLoop(analyzed, { ...format, ...(options.kernel === true ? { kernel: this.#explainedKernel() } : {}) })
@@ -126,8 +130,7 @@ export class LoopHandle implements Loop {
   }
 
   async run(options: RunOptions = {}): Promise<LoopReport> {
-    checkOptions('run()', options)
-    checkOptionNames('run()', options, ['passes', 'signal'])
+    checkOptions('run()', options, RUN_OPTIONS)
     const started = performance.now()
     const passes: PassReport[] = []
     const analysis = this.#analysis.read()
@@ -164,6 +167,7 @@ export class LoopHandle implements Loop {
   }
 
   async *passes(count: number, options: { readonly signal?: AbortSignal } = {}): AsyncGenerator<PassReport, void, undefined> {
+    checkOptions('passes()', options, ['signal'])
     let analysis = this.#analysis.read()
     const captures = analysis.analyzed.plan.variables.some(({ origin }) => origin === 'capture')
     const signal = this.#startRun(count, options.signal)

@@ -1,12 +1,12 @@
 /** What `session.loop` was called with, and what is wrong with it. */
-import { checkBoolean, checkCount, checkFunction, checkList, checkOneOf, checkOptions } from './core/arguments.ts'
+import { checkBoolean, checkCount, checkFunction, checkList, checkOneOf } from './core/arguments.ts'
 import { valueText } from './core/columnBuilder.ts'
 import { isDistArray } from './core/distArray.ts'
 import { LoopError, PlanError } from './core/errors.ts'
 import type { IndexSpace } from './core/indexSpace.ts'
 import type { LoopOptions } from './core/loopSpec.ts'
 import { nearestNames } from './core/nearestNames.ts'
-import { checkOptionNames } from './core/optionNames.ts'
+import { checkOptions } from './core/options.ts'
 
 export interface LoopRequest {
   readonly over: object
@@ -15,7 +15,7 @@ export interface LoopRequest {
   readonly options: LoopOptions
 }
 
-const LOOP_OPTIONS: readonly (keyof LoopOptions)[] = [
+export const LOOP_OPTIONS: readonly (keyof LoopOptions)[] = [
   ...(['order', 'precision', 'require', 'partitions', 'balance', 'assume', 'checkRaces', 'atomic', 'name'] as const),
 ]
 
@@ -32,14 +32,12 @@ export function checkRequest({ over, env, body, options }: LoopRequest): void {
       [],
     )
   }
-  checkOptions('loop()', options)
-  checkOptionNames('loop()', options, LOOP_OPTIONS)
+  checkOptions('loop()', options, LOOP_OPTIONS)
   const { name, assume } = options
   if (name !== undefined && typeof name !== 'string')
     throw new PlanError(`The name of loop() is a string; it was given ${valueText(name)}.`)
   if (assume !== undefined) {
-    checkOptions('assume of loop()', assume)
-    checkOptionNames('assume of loop()', assume, ['distinct'])
+    checkOptions('assume of loop()', assume, ['distinct'])
   }
   if (assume?.distinct !== undefined) checkList('assume.distinct of loop()', assume.distinct)
   for (const promised of assume?.distinct ?? []) {

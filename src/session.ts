@@ -6,17 +6,7 @@ import { availableParallelism } from 'node:os'
 import type { Schema as ArrowSchema, RecordBatch, Table } from 'apache-arrow'
 import { type Observable, Subject } from 'rxjs'
 import { Accumulator, type AccumulatorKind } from './core/accumulator.ts'
-import {
-  checkBoolean,
-  checkCloneable,
-  checkFunction,
-  checkKnown,
-  checkList,
-  checkOneOf,
-  checkOptions,
-  checkSeed,
-  isSignal,
-} from './core/arguments.ts'
+import { checkBoolean, checkCloneable, checkFunction, checkList, checkOneOf, checkSeed, isSignal } from './core/arguments.ts'
 import type { TypedArray } from './core/column.ts'
 import { valueText } from './core/columnBuilder.ts'
 import { DistArray } from './core/distArray.ts'
@@ -27,7 +17,7 @@ import type { ArrayInit, LogicalPlan } from './core/logicalPlan.ts'
 import type { LoopReport } from './core/loopReport.ts'
 import type { LoopOptions } from './core/loopSpec.ts'
 import type { LoopEnv, LoopViews, Rng } from './core/loopViews.ts'
-import { checkOptionNames } from './core/optionNames.ts'
+import { checkOptions } from './core/options.ts'
 import type { ArraySource, TableMemory } from './core/ports.ts'
 import { RngHandle } from './core/rng.ts'
 import type { DType, ElementType } from './core/schema.ts'
@@ -45,7 +35,8 @@ import { openParquet } from './io/parquet.ts'
 import type { ReadOptions } from './io/reading.ts'
 import { readSplit } from './io/readSplit.ts'
 import { openText } from './io/text.ts'
-import { type Loop, LoopHandle, type RunOptions } from './loop.ts'
+import { type Loop, LoopHandle, RUN_OPTIONS, type RunOptions } from './loop.ts'
+import { LOOP_OPTIONS } from './loopRequest.ts'
 import { RowFunctions } from './planner/function/rowFunctions.ts'
 import { optimize } from './planner/optimize.ts'
 import { lower } from './planner/physical/lower.ts'
@@ -98,8 +89,7 @@ export class Session implements AsyncDisposable {
   #stopping: Promise<void> | undefined
 
   private constructor(options: SessionOptions) {
-    checkOptions('Session.start()', options)
-    checkKnown('Session.start()', options, ['workers', 'memory', 'seed', 'progress', 'checkRaces'])
+    checkOptions('Session.start()', options, ['workers', 'memory', 'seed', 'progress', 'checkRaces'])
     const { workers = Math.min(MOST_WORKERS, availableParallelism()), progress = 'auto' } = options
     if (!Number.isInteger(workers) || workers < 1 || workers > MOST_WORKERS) {
       throw new PlanError(
@@ -208,8 +198,7 @@ export class Session implements AsyncDisposable {
   /** A table of objects, or of values: number → f64, bigint → i64, boolean, string → utf8, Date → timestamp(ms), Uint8Array → binary. */
   fromRows<Row>(rows: Iterable<Row>, options: { readonly schema?: ArrowSchema } = {}): DistArray<Row> {
     this.#checkOpen()
-    checkOptions('fromRows()', options)
-    checkOptionNames('fromRows()', options, ['schema'])
+    checkOptions('fromRows()', options, ['schema'])
     return this.#scan(sourceFromRows(rows, { ...options, memory: this.#tables }))
   }
 
@@ -229,6 +218,7 @@ export class Session implements AsyncDisposable {
 
   /** Zeros at every key of the shape. Default dtype: f64. */
   zeros<const S extends Shape>(shape: S, options: { readonly dtype?: DType } = {}): DistArray<number, KeyOf<S>> {
+    checkOptions('zeros()', options, ['dtype'])
     return this.#array('zeros', shape, { dtype: options.dtype ?? 'f64', init: { kind: 'zeros' } })
   }
 
@@ -238,6 +228,7 @@ export class Session implements AsyncDisposable {
     value: V,
     options: { readonly dtype?: DType | 'object' } = {},
   ): DistArray<V extends number ? number : V, KeyOf<S>> {
+    checkOptions('fill()', options, ['dtype'])
     const dtype = options.dtype ?? dtypeOfValue(value)
     if (dtype === 'object') storedObject(value, 'fill')
     else storedValue(value, dtype, 'fill')
@@ -254,6 +245,7 @@ export class Session implements AsyncDisposable {
       readonly seed?: number
     } = {},
   ): DistArray<number, KeyOf<S>> {
+    checkOptions('random()', options, ['dtype', 'distribution', 'scale', 'seed'])
     const { dtype = 'f64', distribution = 'uniform', scale = 1, seed = this.#engine.seed } = options
     checkOneOf('The dtype of random()', dtype, ['f64', 'f32'])
     checkOneOf('The distribution of random()', distribution, ['uniform', 'normal'])
@@ -264,6 +256,7 @@ export class Session implements AsyncDisposable {
 
   /** An array without elements yet; reading an absent key gives 0 (undefined for objects). Default dtype: f64. */
   sparse<const S extends Shape>(shape: S, options: { readonly dtype?: DType | 'object' } = {}): DistArray<number, KeyOf<S>> {
+    checkOptions('sparse()', options, ['dtype'])
     return this.#array('sparse', shape, { dtype: options.dtype ?? 'f64', init: { kind: 'sparse' } })
   }
 
@@ -282,6 +275,9 @@ export class Session implements AsyncDisposable {
   accumulator<V>(spec: AccumulatorKind | { readonly init: V; readonly combine: (a: V, b: V) => V }): Accumulator<V> | Accumulator<number> {
     this.#checkOpen()
     if (typeof spec === 'object' && spec !== null) {
+      checkOptions('accumulator()', spec, ['init', 'combine'])
+      if (!('init' in spec))
+        throw new PlanError('accumulator() needs an init, which counts once, as in accumulator({ init: 1, combine: (a, b) => a * b }).')
       checkFunction('The combine of accumulator()', spec.combine, '(a, b)')
       checkCloneable('The init of accumulator()', spec.init)
       return new Accumulator<V>(spec)
@@ -338,7 +334,7 @@ export class Session implements AsyncDisposable {
     options: LoopOptions & RunOptions = {},
   ): Promise<LoopReport> {
     this.#checkOpen()
-    checkOptions('parallelFor()', options)
+    checkOptions('parallelFor()', options, [...LOOP_OPTIONS, ...RUN_OPTIONS])
     const { passes, signal, ...loopOptions } = options
     const loop = new LoopHandle(this.#runtime, this.#engine, { over, env, body, options: loopOptions })
     return await loop.run({ ...(passes === undefined ? {} : { passes }), ...(signal === undefined ? {} : { signal }) })

@@ -3,32 +3,51 @@
  */
 import { valueText } from './columnBuilder.ts'
 import { PlanError } from './errors.ts'
-import { nearestNames } from './nearestNames.ts'
 
 /** Throws PlanError unless `f` is a function. `takes` is its parameter list, as `(value, key)`. */
 export function checkFunction(method: string, f: unknown, takes: string): void {
-  if (typeof f !== 'function') throw new PlanError(`${method} takes a function of ${takes}; it was given ${valueText(f)}.`)
+  if (typeof f === 'function') return
+  const instead = callInstead(method, f)
+  throw new PlanError(
+    `${method} takes a function of ${takes}; it was given ${valueText(f)}.${instead === undefined ? '' : `\nWrite ${instead}.`}`,
+  )
+}
+
+/** The call with a function, where names of columns were given, as in other libraries; undefined where they do not tell it. */
+function callInstead(method: string, given: unknown): string | undefined {
+  const name = method.replace('()', '')
+  const columns: readonly unknown[] = Array.isArray(given) ? given : [given]
+  const isName = (column: unknown): column is string => typeof column === 'string' && /^[A-Za-z_$][\w$]*$/.test(column)
+  if (columns.length === 0 || columns.length > 4 || !columns.every(isName)) return undefined
+  const fields = columns.map((column) => `row.${column}`)
+  const isList = Array.isArray(given)
+  switch (name) {
+    case 'map':
+      return isList ? `select(${columns.map((column) => `'${column}'`).join(', ')})` : `map((row) => ${fields[0]})`
+    case 'filter':
+      return isList ? undefined : `filter((row) => ${fields[0]})`
+    case 'sortBy':
+      return isList ? `sortBy((row) => [${fields.join(', ')}])` : `sortBy((row) => ${fields[0]})`
+    case 'groupBy':
+      return isList
+        ? `groupBy((row) => ({ ${columns.map((column) => `${column}: row.${column}`).join(', ')} }))`
+        : `groupBy((row) => ${fields[0]})`
+    case 'index':
+      return `index((row) => [${fields.join(', ')}])`
+    default:
+      return undefined
+  }
+}
+
+/** Throws PlanError for arguments beyond those that `method` takes, which would be ignored; `instead` says what does it. */
+export function checkNoMore(method: string, more: readonly unknown[], instead: string): void {
+  if (more.length === 0 || more.every((one) => one === undefined)) return
+  throw new PlanError(`${method}, and was given ${valueText(more.find((one) => one !== undefined))}. ${instead}`)
 }
 
 /** Throws PlanError unless `value` is true or false. */
 export function checkBoolean(what: string, value: unknown): void {
   if (typeof value !== 'boolean') throw new PlanError(`${what} is true or false; it was given ${valueText(value)}.`)
-}
-
-/** Throws PlanError unless `options` is an object, as `{ passes: 2 }`. */
-export function checkOptions(method: string, options: unknown): void {
-  if (typeof options !== 'object' || options === null) {
-    throw new PlanError(`The options of ${method} are an object; it was given ${valueText(options)}.`)
-  }
-}
-
-/** Throws PlanError unless all names of `options` are known: what is misspelt would be left out without a word. */
-export function checkKnown(method: string, options: object, known: readonly string[]): void {
-  const wrong = Object.keys(options).find((name) => !known.includes(name))
-  if (wrong === undefined) return
-  const near = nearestNames(wrong, known)
-  const guess = near.length === 0 ? '' : ` Did you mean ${near.map((one) => `"${one}"`).join(' or ')}?`
-  throw new PlanError(`${method} has no option "${wrong}".${guess} There are ${known.join(', ')}.`)
 }
 
 /** Throws PlanError unless a copy can be made of `value`. */

@@ -2,7 +2,8 @@
  * The nodes behind `union` and `join`: two arrays must go together, which is checked at the call.
  */
 
-import { checkOneOf, checkOptions } from './arguments.ts'
+import { checkOneOf } from './arguments.ts'
+import { valueText } from './columnBuilder.ts'
 import { unifyTypes } from './columnConversions.ts'
 import { elementText, ROW_NUMBERS, UNKNOWN_ELEMENT, unifyElements, valueClassOf } from './elements.ts'
 import type { Lowering } from './engine.ts'
@@ -10,6 +11,7 @@ import { PlanError } from './errors.ts'
 import { fieldsByName } from './fieldPositions.ts'
 import type { JoinHow, JoinKey, LogicalPlan } from './logicalPlan.ts'
 import { missingColumnMessage } from './nearestNames.ts'
+import { checkOptions } from './options.ts'
 import { type ColumnType, type ElementType, type Field, fieldsOf, typeText } from './schema.ts'
 import { type Callback, lowerFunction } from './transformations.ts'
 import { labelOf } from './tree.ts'
@@ -59,9 +61,10 @@ export interface JoinOptions {
 export type JoinOnAny = string | { readonly left: Callback; readonly right: Callback }
 
 export function joinPlan(engine: Lowering, left: LogicalPlan, right: LogicalPlan, on: JoinOnAny, options: JoinOptions): LogicalPlan {
-  checkOptions('join()', options)
+  checkOptions('join()', options, ['how', 'suffix'])
   const { how = 'inner', suffix = '_right' } = options
   checkOneOf('The how of join()', how, HOWS)
+  if (typeof suffix !== 'string') throw new PlanError(`The suffix of join() is a string; it was given ${valueText(suffix)}.`)
   const key = how === 'cross' ? ({ kind: 'none' } as const) : joinKey(engine, left, right, on)
   return { kind: 'Join', left, right, on: key, how, suffix, element: joinElement(left, right, { on: key, how, suffix }), keys: ROW_NUMBERS }
 }

@@ -112,7 +112,7 @@ test('joins of sides that cannot be compared', () => {
   expect(messageOf(looseCall('join', shops, { left: 1 }))).toBe(
     "join() takes the name of a column of both sides or two functions, as in join(other, 'id') or join(other, { left: (row) => row.id, right: (row) => row.userId }).",
   )
-  expect(messageOf(looseCall('join', [], 'id'))).toBe('join() takes another DistArray.')
+  expect(messageOf(looseCall('join', [], 'id'))).toBe('join() takes another DistArray; it was given an array.')
 })
 
 test('unions of different columns', () => {
@@ -124,7 +124,9 @@ test('unions of different columns', () => {
 
 test('arguments that make no sense', () => {
   expect(messageOf(looseCall('map', 3))).toBe('map() takes a function of (value, key); it was given 3.')
-  expect(messageOf(looseCall('sortBy', 'id'))).toBe('sortBy() takes a function of (value); it was given "id".')
+  expect(messageOf(looseCall('sortBy', 'id'))).toBe(
+    'sortBy() takes a function of (value); it was given "id".\nWrite sortBy((row) => row.id).',
+  )
   expect(messageOf(() => orders.limit(-1))).toBe('The number of elements of limit() is an integer of at least 0; it was given -1.')
   expect(messageOf(() => orders.limit(1.5))).toBe('The number of elements of limit() is an integer of at least 0; it was given 1.5.')
   expect(messageOf(() => orders.sample(2))).toBe('The fraction of sample() is a number from 0 to 1; it was given 2.')

@@ -6,7 +6,7 @@
  * `transformations`, `combinations`, `groupPlan`, `folds` and `reading`.
  */
 import type { Schema as ArrowSchema, DataType, RecordBatch, Table } from 'apache-arrow'
-import { checkCount, checkFunction, checkList, checkOneOf, checkOptions, checkSignal } from './arguments.ts'
+import { checkBoolean, checkCount, checkFunction, checkList, checkNoMore, checkOneOf, checkSignal } from './arguments.ts'
 import type { Batch, TypedArray } from './column.ts'
 import { valueText } from './columnBuilder.ts'
 import { rowReader } from './columnReaders.ts'
@@ -21,7 +21,7 @@ import { actInBodies } from './handlesInBodies.ts'
 import type { Key, Selector, Shape } from './indexSpace.ts'
 import type { LogicalPlan } from './logicalPlan.ts'
 import type { Moment } from './moment.ts'
-import { checkOptionNames } from './optionNames.ts'
+import { checkOptions } from './options.ts'
 import { callAt, KeyReader, valuesOf } from './reading.ts'
 import type { DType, ElementType } from './schema.ts'
 import {
@@ -75,8 +75,7 @@ export function engineOf<T, K extends Key>(array: DistArray<T, K>): Engine {
 }
 
 function signalOnly<O extends object>(method: string, options: O): O {
-  checkOptions(method, options)
-  checkOptionNames(method, options, ['signal'])
+  checkOptions(method, options, ['signal'])
   return options
 }
 
@@ -176,7 +175,9 @@ export class DistArray<T, K extends Key = readonly [number]> implements AsyncIte
   }
 
   /** The first of equal elements, by content. */
-  distinct(): DistArray<T> {
+  distinct(): DistArray<T>
+  distinct(...more: readonly unknown[]): DistArray<T> {
+    checkNoMore('distinct() takes no arguments', more, 'For different values of some columns write select(…).distinct().')
     return this.#over(distinctPlan(this.#plan))
   }
 
@@ -191,7 +192,9 @@ export class DistArray<T, K extends Key = readonly [number]> implements AsyncIte
   }
 
   /** The first `n` elements. */
-  limit(n: number): DistArray<T, K> {
+  limit(n: number): DistArray<T, K>
+  limit(n: number, ...more: readonly unknown[]): DistArray<T, K> {
+    checkNoMore('limit() takes a number of elements', more, 'It begins with the first.')
     return this.#over(limitPlan(this.#plan, n))
   }
 
@@ -211,7 +214,9 @@ export class DistArray<T, K extends Key = readonly [number]> implements AsyncIte
   }
 
   /** Computes at first use and keeps the result, so that later actions and in-place writes share it. */
-  materialize(): DistArray<T, K> {
+  materialize(): DistArray<T, K>
+  materialize(...more: readonly unknown[]): DistArray<T, K> {
+    checkNoMore('materialize() takes no arguments', more, 'It keeps all elements.')
     return this.#over(materializePlan(this.#plan))
   }
 
@@ -281,6 +286,7 @@ export class DistArray<T, K extends Key = readonly [number]> implements AsyncIte
     if (element.kind === 'row' || (element.kind === 'scalar' && !['number', 'unknown'].includes(valueClassOf(element.type)))) {
       throw new PlanError(`buffer() works on arrays of numbers; the elements of this array are ${elementText(element)}.`)
     }
+    checkOptions('buffer()', options, ['combine', 'apply', 'maxDelay'])
     const { combine, apply, maxDelay } = options
     if (combine !== undefined && combine !== 'sum') checkFunction('The combine of buffer()', combine, '(a, b)')
     if (apply !== undefined) checkFunction('The apply of buffer()', apply, '(current, update)')
@@ -292,24 +298,29 @@ export class DistArray<T, K extends Key = readonly [number]> implements AsyncIte
 
   /** All elements in order. */
   async collect(options: { readonly signal?: AbortSignal } = {}): Promise<T[]> {
-    checkOptions('collect()', options)
-    checkOptionNames('collect()', options, ['signal'])
+    checkOptions('collect()', options, ['signal'])
     if (options.signal !== undefined) checkSignal('The signal of collect()', options.signal)
     return this.#values(this.#plan, options.signal)
   }
 
   /** The first `n` elements; reads no more than it needs. */
-  async take(n: number): Promise<T[]> {
+  async take(n: number): Promise<T[]>
+  async take(n: number, ...more: readonly unknown[]): Promise<T[]> {
+    checkNoMore('take() takes a number of elements', more, 'It begins with the first.')
     return this.#first(limitPlan(this.#plan, n, 'take'))
   }
 
   /** The first element, undefined of nothing. */
-  async first(): Promise<T | undefined> {
+  async first(): Promise<T | undefined>
+  async first(...more: readonly unknown[]): Promise<T | undefined> {
+    checkNoMore('first() takes no arguments', more, 'Write filter((row) => …).first(), or take(n).')
     return (await this.#first(limitPlan(this.#plan, 1, 'first')))[0]
   }
 
   /** How many elements there are. */
-  async count(): Promise<number> {
+  async count(): Promise<number>
+  async count(...more: readonly unknown[]): Promise<number> {
+    checkNoMore('count() takes no arguments', more, 'Write filter((row) => …).count().')
     const plan = countPlan(this.#plan)
     const moment = this.#engine.moment(plan)
     const folded = await this.#engine.fold(plan, 'count', moment)
@@ -339,22 +350,30 @@ export class DistArray<T, K extends Key = readonly [number]> implements AsyncIte
   }
 
   /** The sum by the fixed tree of reductions: the same bits for any number of workers. 0 of nothing; nulls are skipped. */
-  async sum(this: DistArray<number, K>): Promise<number> {
+  async sum(this: DistArray<number, K>): Promise<number>
+  async sum(...more: readonly unknown[]): Promise<number> {
+    this.#noFunction('sum', more)
     return (await this.#summed('sum')).total as number // i64 elements are bigints, and so is their sum
   }
 
   /** `Math.min` of all elements: NaN wins, -0 < 0; undefined of nothing, nulls are skipped. */
-  async min(this: DistArray<number, K>): Promise<number | undefined> {
+  async min(this: DistArray<number, K>): Promise<number | undefined>
+  async min(...more: readonly unknown[]): Promise<number | undefined> {
+    this.#noFunction('min', more)
     return this.#extreme('min')
   }
 
   /** `Math.max` of all elements: NaN wins, -0 < 0; undefined of nothing, nulls are skipped. */
-  async max(this: DistArray<number, K>): Promise<number | undefined> {
+  async max(this: DistArray<number, K>): Promise<number | undefined>
+  async max(...more: readonly unknown[]): Promise<number | undefined> {
+    this.#noFunction('max', more)
     return this.#extreme('max')
   }
 
   /** The sum divided by the number of elements that are not null; undefined of nothing. */
-  async mean(this: DistArray<number, K>): Promise<number | undefined> {
+  async mean(this: DistArray<number, K>): Promise<number | undefined>
+  async mean(...more: readonly unknown[]): Promise<number | undefined> {
+    this.#noFunction('mean', more)
     const { total, count } = await this.#summed('mean')
     return count === 0 ? undefined : Number(total) / count
   }
@@ -401,8 +420,7 @@ export class DistArray<T, K extends Key = readonly [number]> implements AsyncIte
       readonly signal?: AbortSignal
     } = {},
   ): Promise<Written> {
-    checkOptions('writeParquet()', options)
-    checkOptionNames('writeParquet()', options, ['compression', 'rowGroupRows', 'compatibility', 'signal'])
+    checkOptions('writeParquet()', options, ['compression', 'rowGroupRows', 'compatibility', 'signal'])
     const { compression = 'snappy', rowGroupRows, compatibility } = options
     checkOneOf('The compression of writeParquet()', compression, ['snappy', 'zstd', 'none'])
     if (rowGroupRows !== undefined) checkCount('The rowGroupRows of writeParquet()', rowGroupRows, 1)
@@ -445,8 +463,9 @@ export class DistArray<T, K extends Key = readonly [number]> implements AsyncIte
 
   /** The plan as written, the rules that changed it, and the stages that run; lambdas that were refused, with the reason. */
   explain(options: { readonly verbose?: boolean; readonly format?: 'text' | 'json' } = {}): string {
-    checkOptions('explain()', options)
+    checkOptions('explain()', options, ['verbose', 'format'])
     const { verbose = false, format = 'text' } = options
+    checkBoolean('The verbose of explain()', verbose)
     checkOneOf('The format of explain()', format, ['text', 'json'])
     return this.#engine.explain(this.#plan, { verbose, format })
   }
@@ -455,10 +474,17 @@ export class DistArray<T, K extends Key = readonly [number]> implements AsyncIte
 
   #planOfOther(other: unknown, method: string): LogicalPlan {
     const isArray = typeof other === 'object' && other !== null && #plan in other
-    if (!isArray) throw new PlanError(`${method}() takes another DistArray.`)
+    if (!isArray) {
+      const cure = method === 'union' && Array.isArray(other) ? ' Write union(a, b), without a list.' : ''
+      throw new PlanError(`${method}() takes another DistArray; it was given ${valueText(other)}.${cure}`)
+    }
     if (other.#engine !== this.#engine)
       throw new PlanError(`${method}() takes a DistArray of the same session; the other array belongs to another one.`)
     return other.#plan
+  }
+
+  #noFunction(method: string, more: readonly unknown[]): void {
+    checkNoMore(`${method}() takes no arguments`, more, `Write map((row) => row.price).${method}().`)
   }
 
   #checkRank(method: string, given: number): void {

@@ -22,6 +22,7 @@ import type { Lowering } from './engine.ts'
 import { PlanError } from './errors.ts'
 import type { Expr, UserFunction } from './functionIr.ts'
 import type { AggregateCall, AggregateKind, GroupHow, GroupKey, LogicalPlan } from './logicalPlan.ts'
+import { checkOptions } from './options.ts'
 import { type ColumnType, type ElementType, type Field, fieldsOf, namesText } from './schema.ts'
 import { type Callback, lowerFunction, lowerRowFunction } from './transformations.ts'
 
@@ -41,6 +42,7 @@ export type GroupByAny = Callback | { readonly axis: number }
 
 export function groupingOf(engine: Lowering, input: LogicalPlan, by: GroupByAny): Grouping {
   if (typeof by === 'object' && by !== null && 'axis' in by) {
+    checkOptions('groupBy()', by, ['axis'])
     checkAxis('groupBy()', by.axis, rankOf(input.keys))
     return { engine, input, by: { kind: 'axis', axis: by.axis }, key: { kind: 'scalar', type: F64, nullable: false } }
   }

@@ -3,6 +3,7 @@
  * is a group of its own.
  */
 import type { Aggregate } from './aggregates.ts'
+import { checkNoMore } from './arguments.ts'
 import type { DistArray } from './distArray.ts'
 import { aggPlan, type Grouping, groupCountPlan, groupMapPlan, groupReducePlan } from './groupPlan.ts'
 import type { LogicalPlan } from './logicalPlan.ts'
@@ -30,6 +31,9 @@ export function groupedOf<T, G>(grouping: Grouping, make: <U>(plan: LogicalPlan)
     agg: (aggregates) => make(aggPlan(grouping, aggregates)),
     reduce: (f) => make(groupReducePlan(grouping, f)),
     map: (f) => make(groupMapPlan(grouping, f)),
-    count: () => make(groupCountPlan(grouping)),
+    count: (...more: readonly unknown[]) => {
+      checkNoMore('count() of groups takes no arguments', more, 'Write agg({ count: count((row) => row.price) }).')
+      return make(groupCountPlan(grouping))
+    },
   }
 }

@@ -3,7 +3,8 @@
  * of the result are derived, at the call.
  */
 
-import { checkAxis, checkCount, checkFraction, checkFunction, checkList, checkOneOf, checkOptions, checkSeed } from './arguments.ts'
+import { checkAxis, checkBoolean, checkCount, checkFraction, checkFunction, checkList, checkOneOf, checkSeed } from './arguments.ts'
+import { valueText } from './columnBuilder.ts'
 import { elementOfType, elementText, ROW_NUMBERS, rankOf, thinned, UNKNOWN_ELEMENT, valueClassOf, withFields } from './elements.ts'
 import type { Lowering, RowLambdaContext } from './engine.ts'
 import { PlanError } from './errors.ts'
@@ -13,6 +14,7 @@ import { checkShape, type Shape } from './indexSpace.ts'
 import { keyRankOf } from './keyRank.ts'
 import type { Keys, LogicalPlan } from './logicalPlan.ts'
 import { missingColumnMessage } from './nearestNames.ts'
+import { checkOptions } from './options.ts'
 import { type DType, type ElementType, type Field, fieldsOf } from './schema.ts'
 import { labelOf } from './tree.ts'
 
@@ -96,6 +98,7 @@ export function mapPartitionsPlan(engine: Lowering, input: LogicalPlan, callback
 export function selectPlan(input: LogicalPlan, columns: readonly string[]): LogicalPlan {
   requireRows(input, 'select')
   if (columns.length === 0) throw new PlanError("select() needs at least one column, as in select('id').")
+  for (const given of columns) if (typeof given !== 'string') throw new PlanError(notNames(given))
   const given = new Set<string>()
   for (const name of columns) {
     if (given.has(name)) throw new PlanError(`select() was given the column "${name}" twice.`)
@@ -110,6 +113,17 @@ export function selectPlan(input: LogicalPlan, columns: readonly string[]): Logi
     return field
   })
   return { kind: 'Project', input, columns: [...columns], element: { kind: 'row', fields }, keys: input.keys }
+}
+
+/** Names in a list, or a function, as other libraries take them. */
+function notNames(given: unknown): string {
+  const names: readonly unknown[] =
+    Array.isArray(given) && given.length > 0 && given.every((one) => typeof one === 'string') ? given : ['id', 'price']
+  const cure =
+    typeof given === 'function'
+      ? 'For what a function returns use map().'
+      : `Write select(${names.map((name) => `'${String(name)}'`).join(', ')}).`
+  return `select() takes names of columns, one after another; it was given ${valueText(given)}. ${cure}`
 }
 
 function requireRows(input: LogicalPlan, method: string): void {
@@ -128,6 +142,7 @@ export interface IndexOptions {
 
 export function indexPlan(engine: Lowering, input: LogicalPlan, callback: Callback, options: IndexOptions): LogicalPlan {
   const { f, returned } = lowerRowFunction(engine, input, 'index', callback)
+  checkOptions('index()', options, ['combine', 'shape', 'storage'])
   const isArray =
     returned.kind === 'unknown' ||
     (returned.kind === 'scalar' && (returned.type.kind === 'list' || valueClassOf(returned.type) === 'unknown'))
@@ -139,7 +154,10 @@ export function indexPlan(engine: Lowering, input: LogicalPlan, callback: Callba
     )
   }
   const { shape, storage } = options
-  if (shape !== undefined) checkShape('index() with a shape', shape)
+  if (shape !== undefined) {
+    checkList('The shape of index()', shape)
+    checkShape('index() with a shape', shape)
+  }
   if (storage !== undefined) checkOneOf('The storage of index()', storage, ['dense', 'sparse'])
   const rank = keyRankOf(f) ?? shape?.length
   if (rank === undefined) {
@@ -185,6 +203,15 @@ export function sortPlan(
   options: { readonly descending?: boolean },
 ): LogicalPlan {
   const { f, returned } = lowerFunction(engine, 'sortBy', callback, { inputs: [input.element], takes: '(value)' })
+  checkOptions('sortBy()', options, ['descending'])
+  const { descending = false } = options
+  if (Array.isArray(descending)) {
+    throw new PlanError(
+      'The descending of sortBy() is true or false, for all values of the key; it was given an array.\n' +
+        'Negate the numbers that go down, as in sortBy((row) => [row.name, -row.price]), or sort twice, by the less important value first: equal rows keep their order.',
+    )
+  }
+  checkBoolean('The descending of sortBy()', descending)
   const orderless =
     returned.kind === 'row' || (returned.kind === 'scalar' && (returned.type.kind === 'struct' || returned.type.kind === 'binary'))
   if (orderless) {
@@ -194,7 +221,7 @@ export function sortPlan(
       { span: f.span },
     )
   }
-  return { kind: 'Sort', input, by: f, descending: options.descending === true, element: input.element, keys: ROW_NUMBERS }
+  return { kind: 'Sort', input, by: f, descending, element: input.element, keys: ROW_NUMBERS }
 }
 
 export function distinctPlan(input: LogicalPlan): LogicalPlan {
@@ -203,6 +230,7 @@ export function distinctPlan(input: LogicalPlan): LogicalPlan {
 
 export function samplePlan(engine: Lowering, input: LogicalPlan, fraction: number, options: { readonly seed?: number }): LogicalPlan {
   checkFraction('The fraction of sample()', fraction)
+  checkOptions('sample()', options, ['seed'])
   const seed = options.seed ?? engine.seed
   checkSeed('The seed of sample()', seed)
   return { kind: 'Sample', input, fraction, seed, element: input.element, keys: thinned(input.keys) }
@@ -218,7 +246,7 @@ export function repartitionPlan(
   input: LogicalPlan,
   options: { readonly partitions?: number; readonly by?: Callback },
 ): LogicalPlan {
-  checkOptions('repartition()', options)
+  checkOptions('repartition()', options, ['partitions', 'by'])
   const { partitions } = options
   if (partitions !== undefined) checkCount('The number of partitions of repartition()', partitions, 1)
   const by = options.by === undefined ? undefined : lowerRowFunction(engine, input, 'repartition', options.by).f
@@ -238,7 +266,7 @@ export function repartitionPlan(
 }
 
 export function shuffleKeysPlan(input: LogicalPlan, options: { readonly axes: readonly number[]; readonly seed: number }): LogicalPlan {
-  checkOptions('shuffleKeys()', options)
+  checkOptions('shuffleKeys()', options, ['axes', 'seed'])
   const { axes, seed } = options
   checkList('The axes of shuffleKeys()', axes)
   checkSeed('The seed of shuffleKeys()', seed)

@@ -1,8 +1,8 @@
 /**
  * What all readers of files take: a signal that ends the reading, and how long a server may say nothing.
  */
-import { checkCount, checkOptions, checkSignal } from '../core/arguments.ts'
-import { checkOptionNames } from '../core/optionNames.ts'
+import { checkCount, checkSignal } from '../core/arguments.ts'
+import { checkOptions } from '../core/options.ts'
 
 /** Options of every reader. */
 export interface ReadOptions {
@@ -17,8 +17,7 @@ const LONGEST_MS = 2 ** 31 - 1
 
 /** Throws PlanError for options that `method` does not know, or whose signal or time-out makes no sense. */
 export function checkReading(method: string, options: ReadOptions, others: readonly string[]): void {
-  checkOptions(`${method}()`, options)
-  checkOptionNames(`${method}()`, options, [...others, 'signal', 'timeoutMs'])
+  checkOptions(`${method}()`, options, [...others, 'signal', 'timeoutMs'])
   if (options.signal !== undefined) checkSignal(`The signal of ${method}()`, options.signal)
   if (options.timeoutMs !== undefined) checkCount(`The timeoutMs of ${method}()`, options.timeoutMs, 1, LONGEST_MS)
 }

@@ -7,6 +7,7 @@
 import { Bool, type DataType, Field, Float64, Int64, Schema, TimestampMillisecond, Utf8 } from 'apache-arrow'
 import fc from 'fast-check'
 import type { DistArray } from '../core/distArray.ts'
+import { checkOptions } from '../core/options.ts'
 import type { DType } from '../core/schema.ts'
 import type { Session } from '../session.ts'
 
@@ -39,6 +40,7 @@ const COLUMN_KINDS: readonly ColumnKind[] = ['f64', 'i64', 'bool', 'utf8', 'time
 
 /** Between one and `maxColumns` (default 4) columns with names of their own: c0, c1, … */
 export function schemas(options: { readonly maxColumns?: number; readonly kinds?: readonly ColumnKind[] } = {}): fc.Arbitrary<TableSchema> {
+  checkOptions('schemas()', options, ['maxColumns', 'kinds'])
   const column = fc.record({ kind: fc.constantFrom(...(options.kinds ?? COLUMN_KINDS)), nullable: fc.boolean() })
   return fc
     .array(column, { minLength: 1, maxLength: options.maxColumns ?? 4 })
@@ -47,6 +49,7 @@ export function schemas(options: { readonly maxColumns?: number; readonly kinds?
 
 /** Tables of a given or any schema, from no rows to `maxRows` (default 40). Values repeat, so that groups and joins meet. */
 export function tables(options: { readonly schema?: TableSchema; readonly maxRows?: number } = {}): fc.Arbitrary<GeneratedTable> {
+  checkOptions('tables()', options, ['schema', 'maxRows'])
   const schema = options.schema === undefined ? schemas() : fc.constant(options.schema)
   return schema.chain((columns) =>
     fc
@@ -65,6 +68,7 @@ export function tables(options: { readonly schema?: TableSchema; readonly maxRow
 export function arrays(
   options: { readonly maxRank?: number; readonly maxExtent?: number; readonly dtypes?: readonly DType[] } = {},
 ): fc.Arbitrary<GeneratedArray> {
+  checkOptions('arrays()', options, ['maxRank', 'maxExtent', 'dtypes'])
   const { maxRank = 2, maxExtent = 8, dtypes = ['f64', 'f32', 'i32', 'u8'] } = options
   const shape = fc.array(fc.integer({ min: 1, max: maxExtent }), { minLength: 1, maxLength: maxRank })
   return fc.tuple(shape, fc.constantFrom(...dtypes)).chain(([extents, dtype]) => {

@@ -2,8 +2,10 @@
  * Equality of arrays and tables in tests: in memory or behind a handle, exact or within a tolerance, in order or not.
  */
 import { Table } from 'apache-arrow'
+import { checkOneOf } from '../core/arguments.ts'
 import type { TypedArray } from '../core/column.ts'
 import { DistArray } from '../core/distArray.ts'
+import { checkOptions } from '../core/options.ts'
 import { differenceBetween, valueText } from './difference.ts'
 
 /** What `arrayEquals` compares. */
@@ -30,8 +32,10 @@ export function arrayEquals(a: ArrayValues | AnyDistArray, b: ArrayValues | AnyD
 export function arrayEquals(
   a: ArrayValues | AnyDistArray,
   b: ArrayValues | AnyDistArray,
-  { tolerance = 0 }: ArrayEqualsOptions = {},
+  options: ArrayEqualsOptions = {},
 ): boolean | Promise<boolean> {
+  checkOptions('arrayEquals()', options, ['tolerance'])
+  const { tolerance = 0 } = options
   const same = (left: unknown, right: unknown): boolean => differenceBetween(left, right, tolerance) === undefined
   if (a instanceof DistArray && b instanceof DistArray) return Promise.all([entriesOf(a), entriesOf(b)]).then(([x, y]) => same(x, y))
   if (a instanceof DistArray) return a.collect().then((x) => same(x, [...plain(b)]))
@@ -41,7 +45,9 @@ export function arrayEquals(
 
 /** Whether two tables have the same columns and rows. Accepts DistArrays, Arrow tables and arrays of row objects. */
 export async function tableEquals(a: TableRows, b: TableRows, options: TableEqualsOptions = {}): Promise<boolean> {
+  checkOptions('tableEquals()', options, ['tolerance', 'order'])
   const { order = 'same', tolerance = 0 } = options
+  checkOneOf('The order of tableEquals()', order, ['same', 'any'])
   const [left, right] = await Promise.all([rowsOf(a), rowsOf(b)])
   if (left.length !== right.length) return false
   if (order === 'same') return differenceBetween(left, right, tolerance) === undefined

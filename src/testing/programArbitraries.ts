@@ -5,6 +5,7 @@
 import fc from 'fast-check'
 import { sum } from '../core/aggregates.ts'
 import type { DistArray } from '../core/distArray.ts'
+import { checkOptions } from '../core/options.ts'
 import type { Loop } from '../loop.ts'
 import type { Session } from '../session.ts'
 
@@ -69,6 +70,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
 
 /** Chains of up to `maxSteps` (default 4) transformations over a small table. */
 export function plans(options: { readonly maxSteps?: number } = {}): fc.Arbitrary<GeneratedPlan> {
+  checkOptions('plans()', options, ['maxSteps'])
   const row = fc.record({ group: fc.nat(3), amount: fc.integer({ min: -5, max: 5 }) })
   return fc
     .tuple(fc.array(row, { minLength: 1, maxLength: 30 }), fc.array(step, { maxLength: options.maxSteps ?? 4 }))
@@ -99,6 +101,7 @@ export interface GeneratedLoopBody {
 export function loopBodies(
   options: { readonly maxExtent?: number; readonly order?: 'serial' | 'any' } = {},
 ): fc.Arbitrary<GeneratedLoopBody> {
+  checkOptions('loopBodies()', options, ['maxExtent', 'order'])
   const extent = fc.integer({ min: 1, max: options.maxExtent ?? 9 })
   const offset = fc.integer({ min: -2, max: 2 })
   const order = options.order === undefined ? fc.constantFrom('serial' as const, 'any' as const) : fc.constant(options.order)

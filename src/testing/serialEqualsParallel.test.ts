@@ -26,6 +26,17 @@ test('a program without inputs runs once for each number of workers and partitio
   expect(seen).toEqual(['1 1 1', '2 2 1', '1 1 3', '2 2 3'])
 })
 
+test('options of a loop and of its run stay apart', async () => {
+  await expectSerialEqualsParallel(
+    async (session) => {
+      const A = session.zeros([4])
+      await session.parallelFor(session.range(4), { A }, ([i], { A }) => A.add(i, 1), { order: 'any', passes: 2 })
+      return A
+    },
+    { workers: 2 },
+  )
+})
+
 test('a difference names the workers, the place and both values', async () => {
   const program = (session: Session) => ({ rows: [{ total: 10 / session.workers }] })
   expect(await messageOf(expectSerialEqualsParallel(program, { workers: 2, partitions: 4 }))).toBe(

@@ -2,8 +2,10 @@
  * The promise of the library as a test of your own program: one worker, several workers and plain JavaScript agree.
  */
 import fc from 'fast-check'
+import { defined } from '../core/defined.ts'
 import { DistArray } from '../core/distArray.ts'
 import { LoopError } from '../core/errors.ts'
+import { checkOptions } from '../core/options.ts'
 import type { Loop } from '../loop.ts'
 import { shortPassesOnWorkers } from '../runtime.ts'
 import { Session } from '../session.ts'
@@ -41,6 +43,7 @@ export async function expectSerialEqualsParallel<Inputs extends readonly unknown
   program: NoInfer<Program<Inputs>>,
   options: SerialEqualsParallelOptions<Inputs> = {},
 ): Promise<void> {
+  checkOptions('expectSerialEqualsParallel()', options, ['arbitraries', 'workers', 'partitions', 'runs', 'seed'])
   const workers = [...new Set([1, ...listOf(options.workers ?? [2, 3])])]
   const partitions = options.partitions === undefined ? [undefined] : listOf(options.partitions)
   const arbitraries = (options.arbitraries ?? []) as readonly fc.Arbitrary<unknown>[]
@@ -102,8 +105,10 @@ function watch(session: Session, partitions: number | undefined): { readonly wat
     loops.push(made)
     return made
   }
-  const parallelFor = async (over: unknown, env: unknown, body: unknown, options?: object): Promise<unknown> =>
-    loop(over, env, body, options).run(options)
+  const parallelFor = async (over: unknown, env: unknown, body: unknown, options?: object): Promise<unknown> => {
+    const { passes, signal, ...loopOptions } = (options ?? {}) as { readonly passes?: number; readonly signal?: AbortSignal }
+    return loop(over, env, body, loopOptions).run({ ...defined({ passes, signal }) })
+  }
   const watched = new Proxy(session, {
     get(target, name) {
       if (name === 'loop') return loop

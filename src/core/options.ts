@@ -1,0 +1,79 @@
+/**
+ * Options objects at the call: a misspelt option would be ignored, and the program would run without what it asks for.
+ */
+import { valueText } from './columnBuilder.ts'
+import { PlanError } from './errors.ts'
+import { nearestNames } from './nearestNames.ts'
+
+/** What other libraries call an option, after which no likeness of letters leads to its name here. Lower case, without `_` and `-`. */
+const SYNONYMS: Readonly<Record<string, readonly string[]>> = {
+  descending: ['desc', 'asc', 'ascending', 'reverse', 'reversed', 'order', 'direction', 'dir'],
+  delimiter: ['sep', 'separator', 'fieldseparator'],
+  header: ['firstline', 'columnnames'],
+  types: ['dtype', 'dtypes', 'schema', 'converters', 'columntypes'],
+  columns: ['select', 'usecols', 'fields', 'project'],
+  int64: ['bigint', 'bigints', 'integers'],
+  timeoutMs: ['requesttimeout', 'deadline'],
+  signal: ['abortsignal', 'abort', 'abortcontroller', 'cancel'],
+  by: ['partitionby', 'on', 'key', 'keys', 'column', 'hash'],
+  partitions: ['numpartitions', 'n', 'count', 'num', 'chunks', 'blocks', 'npartitions'],
+  how: ['type', 'kind', 'jointype', 'mode'],
+  suffix: ['rsuffix', 'lsuffix', 'postfix', 'prefix'],
+  combine: ['aggregate', 'agg', 'merge', 'reduce', 'reducer', 'onduplicate', 'fn', 'op'],
+  init: ['initial', 'initialvalue', 'zero', 'start', 'value', 'identity'],
+  shape: ['dims', 'dimensions', 'size', 'extents'],
+  storage: ['layout', 'format', 'dense', 'sparse'],
+  axes: ['dims', 'dimensions'],
+  seed: ['randomstate', 'random', 'rng'],
+  scale: ['std', 'stddev', 'sigma', 'deviation', 'max', 'high'],
+  distribution: ['kind', 'type'],
+  dtype: ['type', 'kind'],
+  compression: ['codec'],
+  rowGroupRows: ['rowgroupsize', 'rowgrouplength', 'batchsize'],
+  workers: ['threads', 'numthreads', 'nthreads', 'cores', 'concurrency', 'parallelism', 'numworkers', 'maxworkers'],
+  memory: ['memorylimit', 'maxmemory', 'budget', 'limit', 'heap'],
+  passes: ['epochs', 'iterations', 'iters', 'repeat', 'times'],
+  maxDelay: ['flushevery', 'every', 'interval', 'delay'],
+  verbose: ['analyze', 'analyse', 'full', 'details'],
+  atomic: ['transaction', 'transactional', 'rollback'],
+  checkRaces: ['races', 'detectraces'],
+  tolerance: ['epsilon', 'eps', 'rtol', 'atol'],
+  runs: ['numruns', 'cases', 'times'],
+}
+
+/** What is said otherwise than by an option. */
+const ELSEWHERE: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  'join()': {
+    ...Object.fromEntries(
+      ['on', 'by', 'key', 'keys'].map((name) => [name, "What to join on is the second argument, as in join(other, 'id')."]),
+    ),
+    ...Object.fromEntries(
+      ['leftOn', 'rightOn', 'left_on', 'right_on'].map((name) => [
+        name,
+        'What to join on is the second argument, as in join(other, { left: (row) => row.id, right: (row) => row.userId }).',
+      ]),
+    ),
+  },
+  'sortBy()': Object.fromEntries(['nulls', 'nullsFirst', 'nullsLast'].map((name) => [name, 'Nulls come last in either order.'])),
+}
+
+/** Throws PlanError unless `options` is an object, as `{ passes: 2 }`, all of whose names are `known`. */
+export function checkOptions(method: string, options: unknown, known: readonly string[]): asserts options is object {
+  if (typeof options !== 'object' || options === null || Array.isArray(options)) {
+    throw new PlanError(`The options of ${method} are an object; it was given ${valueText(options)}.`)
+  }
+  const name = Object.keys(options).find((one) => !known.includes(one))
+  if (name === undefined) return
+  const all = known.length === 0 ? 'It takes none.' : `Its options are ${known.join(', ')}.`
+  throw new PlanError(`${method} has no option "${name}".${hintFor(method, name, known)} ${all}`)
+}
+
+function hintFor(method: string, name: string, known: readonly string[]): string {
+  const elsewhere = ELSEWHERE[method]
+  if (elsewhere !== undefined && Object.hasOwn(elsewhere, name)) return ` ${elsewhere[name]}`
+  const plain = name.toLowerCase().replace(/[_-]/g, '')
+  // a whole foreign name says more than a likeness: partitionBy is by, and not partitions
+  const foreign = known.filter((one) => Object.hasOwn(SYNONYMS, one) && SYNONYMS[one]?.includes(plain))
+  const meant = foreign.length > 0 ? foreign : nearestNames(name, known)
+  return meant.length === 0 ? '' : ` Did you mean ${meant.map((one) => `"${one}"`).join(' or ')}?`
+}
