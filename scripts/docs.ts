@@ -3,7 +3,7 @@
  *
  * Two words after the fence change that: `no-run` leaves a block out (its reason stands in the text around it), and
  * `append` adds it to the program of the block before it. A block followed by a fence ```text output (or ```console
- * output) must print that text, where `…` stands for anything within a line.
+ * output) must print that text, where `…` stands for anything within a line; so must a block that is appended after one.
  *
  * The programs see the package as built. They are compiled together by tsc, types checked, and run by plain Node, each
  * in a folder of its own. `tsx scripts/docs.ts types` runs the documents whose names contain a word;
@@ -27,10 +27,13 @@ interface Program {
   readonly document: string
   readonly place: string
   readonly source: string
-  readonly output?: string
+  /** What it promises to print, piece by piece: each output ends one. */
+  readonly outputs: readonly string[]
 }
 
 const TIME_LIMIT_MS = 120_000
+/** What a program prints between two pieces of its output. */
+const NEXT_PIECE = '==== the next output ===='
 /** `w[k] += x` on a row view is fine in a document, so indexed access is not checked for undefined. */
 const COMPILER_OPTIONS = {
   target: 'ES2022',
@@ -97,18 +100,23 @@ async function compile(): Promise<ReadonlyMap<string, string>> {
   return complaints
 }
 
-async function complaintAboutRun({ name, document, output }: Program): Promise<string | undefined> {
+async function complaintAboutRun({ name, document, outputs }: Program): Promise<string | undefined> {
   const args = ['--enable-source-maps', join(folder, 'out', name, 'program.js')]
   const { code, stdout, stderr, timedOut } = await run(process.execPath, args, { cwd: join(folder, name), timeoutMs: TIME_LIMIT_MS })
   if (timedOut) return `did not end within ${TIME_LIMIT_MS / 1000} s`
   if (code !== 0) return `ended with code ${code}:\n${stderr}${stdout}`
-  const difference = output === undefined ? undefined : differenceOf(output, stdout)
-  if (difference === undefined || output === undefined || process.env.UPDATE_DOCS !== '1') return difference
-  const path = join(ROOT, document)
-  writeFileSync(
-    path,
-    readFileSync(path, 'utf8').replace(output, () => stdout),
-  )
+  const printed = stdout.split(`${NEXT_PIECE}\n`)
+  for (const [i, output] of outputs.entries()) {
+    const text = printed[i] ?? ''
+    const difference = differenceOf(output, text)
+    if (difference === undefined) continue
+    if (process.env.UPDATE_DOCS !== '1') return difference
+    const path = join(ROOT, document)
+    writeFileSync(
+      path,
+      readFileSync(path, 'utf8').replace(output, () => text),
+    )
+  }
   return undefined
 }
 
@@ -133,13 +141,17 @@ function programsOf(all: readonly Block[]): readonly Program[] {
   return all.flatMap((block, index) => {
     if (!isProgram(block) || hasWord(block, 'no-run')) return []
     const parts = [block.text]
-    let next = index + 1
-    for (; all[next]?.document === block.document && hasWord(all[next] as Block, 'append'); next++) parts.push(all[next]?.text ?? '')
-    const after = all[next]
-    const promises = after !== undefined && after.document === block.document && hasWord(after, 'output')
-    const place = `${block.document}:${block.line}`
+    const outputs: string[] = []
+    for (let next = index + 1; next < all.length; next++) {
+      const piece = all[next] as Block
+      const afterOutput = hasWord(all[next - 1] as Block, 'output')
+      if (piece.document !== block.document) break
+      if (hasWord(piece, 'append')) parts.push(...(afterOutput ? [`console.log('${NEXT_PIECE}')`] : []), piece.text)
+      else if (hasWord(piece, 'output') && !afterOutput) outputs.push(piece.text)
+      else break
+    }
     return [
-      { name: `program${index}`, document: block.document, place, source: parts.join('\n'), ...(promises ? { output: after.text } : {}) },
+      { name: `program${index}`, document: block.document, place: `${block.document}:${block.line}`, source: parts.join('\n'), outputs },
     ]
   })
 }

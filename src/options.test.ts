@@ -1,8 +1,9 @@
 /**
  * No option is swallowed: every public method that takes options refuses one that it does not know. Methods are listed
- * from the classes themselves, so that a new one without an entry here fails.
+ * from the classes themselves, so that a new one without an entry here fails; so does one, or an option, that the
+ * documents do not show.
  */
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, test } from 'vitest'
@@ -134,6 +135,8 @@ const TESTING: Readonly<Record<string, Entry>> = {
 }
 const AGGREGATES = ['collect', 'count', 'countDistinct', 'first', 'last', 'max', 'mean', 'min', 'quantile', 'stddev', 'sum', 'variance']
 const CLASSES = ['DistArray', 'Session', 'Bug', 'LoopError', 'MemoryError', 'PlanError', 'SourceError', 'TaskError']
+
+const EVERY = { ...ARRAY, ...SESSION, ...LOOP, ...GROUPED, ...STATIC }
 
 const namesOf = (holder: object): string[] => Object.getOwnPropertyNames(holder).filter((name) => name !== 'constructor')
 const methodsOf = (holder: object): string[] => namesOf(holder).filter((name) => !['length', 'name', 'prototype'].includes(name))
@@ -341,4 +344,25 @@ test('what is passed on and undefined is not there', async () => {
   expect(await (loose(table, 'limit', 1, undefined) as DistArray<Row>).collect()).toEqual([{ a: 1, name: 'x' }])
   const total: Accumulator<number> = session.accumulator('sum')
   expect(total.value).toBe(0)
+})
+
+describe('docs/tables.md, docs/loops.md and docs/testing.md', () => {
+  const text = ['tables', 'loops', 'testing'].map((name) => readFileSync(new URL(`../docs/${name}.md`, import.meta.url), 'utf8')).join()
+  const missing = (names: Iterable<string>, shown: (name: string) => RegExp): string[] =>
+    [...new Set(names)].filter((name) => !shown(name).test(text))
+
+  test('show every public method and function', () => {
+    expect(missing(Object.keys(EVERY), (name) => new RegExp(`\\.${name}\\b`))).toEqual([])
+    expect(missing([...AGGREGATES, ...Object.keys(TESTING)], (name) => new RegExp(`\\b${name}\\(`))).toEqual([])
+  })
+  test('name every option', async () => {
+    const names: string[] = []
+    for (const entry of Object.values({ ...EVERY, ...TESTING })) {
+      if (entry === 'none') continue
+      const [, list = ''] = /Its options are (.*)\.$/.exec(((await errorOf(entry)) as Error).message) ?? []
+      names.push(...list.split(', '))
+    }
+    expect(names.length).toBeGreaterThan(40)
+    expect(missing(names, (name) => new RegExp(`\\b${name}:|\`${name}\`|[{,] ${name}[ ,]`))).toEqual([])
+  })
 })
