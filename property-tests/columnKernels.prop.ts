@@ -33,7 +33,7 @@ const run = announcedRun('columnKernels.prop.ts')
 /** Fewer say nothing of how often something occurs. */
 const FEW_RUNS = 500
 const arena = lawArena(2 ** 28)
-const handlers = { url: new URL('../src/taskHandlers.ts', import.meta.url).href, table: HANDLERS }
+const handlers = { url: new URL('../src/threadHandlers.ts', import.meta.url).href, table: HANDLERS }
 const pools = [1, 2, 3, 4].map((workers) => createPool({ workers, arena, handlers }))
 afterAll(async () => {
   for (const pool of pools) await pool.stop()

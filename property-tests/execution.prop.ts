@@ -29,7 +29,7 @@ import { type Entry, interpret, type Tables } from './reference.ts'
 const RUNS = lawRuns()
 
 const arena = createArena({ budgetBytes: 2 ** 28 })
-const handlers = { url: new URL('../src/taskHandlers.ts', import.meta.url).href, table: HANDLERS }
+const handlers = { url: new URL('../src/threadHandlers.ts', import.meta.url).href, table: HANDLERS }
 const pools = { inline: createPool({ workers: 1, arena, handlers }), threads: createPool({ workers: 2, arena, handlers }) }
 afterAll(async () => {
   await pools.inline.stop()

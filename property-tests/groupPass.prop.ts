@@ -30,7 +30,7 @@ import { announcedRun } from './lawRuns.ts'
 
 const LAW = announcedRun('groupPass.prop.ts')
 const arena = lawArena(2 ** 29)
-const handlers = { url: new URL('../src/taskHandlers.ts', import.meta.url).href, table: HANDLERS }
+const handlers = { url: new URL('../src/threadHandlers.ts', import.meta.url).href, table: HANDLERS }
 const pools = [1, 2, 3, 4].map((workers) => createPool({ workers, arena, handlers }))
 afterAll(async () => {
   for (const pool of pools) await pool.stop()

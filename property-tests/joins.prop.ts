@@ -117,7 +117,7 @@ test('joins, however many workers share them', async () => {
 
 const arena = lawArena(2 ** 28)
 const held = arena.usedBytes
-const handlers = { url: new URL('../src/taskHandlers.ts', import.meta.url).href, table: HANDLERS }
+const handlers = { url: new URL('../src/threadHandlers.ts', import.meta.url).href, table: HANDLERS }
 const pools = [1, 2, 3].map((workers) => createPool({ workers, arena, handlers }))
 afterAll(async () => {
   for (const pool of pools) await pool.stop()

@@ -24,7 +24,7 @@ const ROWS_IN_A_PIECE = 4
 /** One engine for each number of workers, over one arena. */
 export function piecemealEngines(sizes: readonly number[]): { readonly engines: readonly SessionEngine[]; stop(): Promise<void> } {
   const arena = lawArena(2 ** 27)
-  const handlers = { url: new URL('../src/taskHandlers.ts', import.meta.url).href, table: HANDLERS }
+  const handlers = { url: new URL('../src/threadHandlers.ts', import.meta.url).href, table: HANDLERS }
   const pools = sizes.map((workers) => createPool({ workers, arena, handlers }))
   const engines = pools.map((pool) => {
     const executor = new Executor({ pool, arena, readSplit, lower, smallRows: 0, partitionRows: ROWS_IN_A_PIECE })

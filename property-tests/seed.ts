@@ -6,7 +6,12 @@
  */
 import fc from 'fast-check'
 import { expect, vi } from 'vitest'
+import { loadArrow } from '../src/io/arrowLibrary.ts'
+import { loadParquet } from '../src/io/parquet/parquetLibrary.ts'
 import { lawRuns } from './lawRuns.ts'
+
+// what sessions and openings of files do before code that tests call by itself
+await Promise.all([loadArrow(), loadParquet()])
 
 const { SEED, LAW_PATH, LAW_FAULT } = process.env
 if (SEED !== undefined) fc.configureGlobal({ ...fc.readConfigureGlobal(), seed: Number(SEED) })

@@ -30,7 +30,7 @@ import { treeSum } from './reference.ts'
 
 const LAW = announcedRun('storedCodes.prop.ts')
 const arena = lawArena(2 ** 27)
-const handlers = { url: new URL('../src/taskHandlers.ts', import.meta.url).href, table: HANDLERS }
+const handlers = { url: new URL('../src/threadHandlers.ts', import.meta.url).href, table: HANDLERS }
 const pools = [1, 2].map((workers) => createPool({ workers, arena, handlers }))
 const engines = pools.map((pool) => {
   const executor = new Executor({ pool, arena, readSplit, lower, smallRows: 0 })

@@ -68,7 +68,7 @@ interface Machine {
 /** A session without its sources: with a budget below what a session takes, and the handlers of this law. */
 function machineOf(workers: number, budgetBytes: number): Machine {
   const arena = createArena({ budgetBytes })
-  const url = new URL('./streamHandlers.ts', import.meta.url).href
+  const url = new URL('./streamThreadHandlers.ts', import.meta.url).href
   const pool = createPool({ workers, arena, handlers: { url, table: HANDLERS } })
   const executor = new Executor({ pool, arena, readSplit, lower })
   const functions = new RowFunctions()

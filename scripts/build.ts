@@ -1,45 +1,44 @@
 /**
- * src -> dist by tsc, and a look at what came out: every relative import ends in `.js`, and no module awaits at its
- * top level, so that `require('distarray')` works. tsc rewrites `.ts` to `.js` in code but not in declarations; that is
- * done here.
+ * src -> dist, and a look at what came out: the two forms of the package export the same, no module awaits at its top level, so
+ * that `require('distarray')` works, and none says where its file is, which a bundler of an application would have to know.
  */
-import { execFileSync } from 'node:child_process'
-import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
 import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
 import { parse } from 'acorn'
-import { BIN, ROOT } from './repository.ts'
+import { type PackageFile, packageFiles } from './bundles.ts'
+import { licensesText } from './licenses.ts'
+import { ROOT } from './repository.ts'
 
 const dist = join(ROOT, 'dist')
+const { version } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as { readonly version: string }
+const { files, foreign } = await packageFiles(version)
 rmSync(dist, { recursive: true, force: true })
-try {
-  execFileSync(join(BIN, 'tsc'), ['-p', 'tsconfig.build.json', '--sourceMap', 'false'], { cwd: ROOT, stdio: 'inherit' })
-} catch {
-  process.exit(1)
-}
+mkdirSync(dist)
+for (const { name, text } of files) writeFileSync(join(dist, name), text)
+writeFileSync(join(dist, 'THIRD-PARTY-LICENSES'), licensesText(foreign))
 
-const emitted = readdirSync(dist, { recursive: true, encoding: 'utf8' }).filter((file) => /\.(js|d\.ts)$/.test(file))
-for (const file of emitted.filter((name) => name.endsWith('.d.ts'))) {
-  const text = readFileSync(join(dist, file), 'utf8')
-  writeFileSync(join(dist, file), text.replace(/((?:from|import)\s*\(?\s*'\.[^']+)\.ts'/g, "$1.js'"))
-}
-
-const complaints = emitted.flatMap((file) => complaintsAbout(file, readFileSync(join(dist, file), 'utf8')))
+const complaints = [...files.flatMap(complaintsAbout), ...(await differences('index')), ...(await differences('implementation'))]
 for (const complaint of complaints) console.error(complaint)
 if (complaints.length > 0) process.exitCode = 1
 
-function complaintsAbout(file: string, text: string): readonly string[] {
-  const imports = [...text.matchAll(/(?:from|import)\s*\(?\s*['"](\.[^'"]+)['"]/g)].map((match) => match[1] ?? '')
-  const wrong = imports
-    .filter((target) => !target.endsWith('.js'))
-    .map((target) => `dist/${file} imports ${target}, which is not a .js file.`)
-  return file.endsWith('.js') ? [...wrong, ...topLevelAwait(file, text)] : wrong
+function complaintsAbout({ name, text }: PackageFile): readonly string[] {
+  if (!/\.c?js$/.test(name)) return []
+  const found = /\bimport\.meta\.(?:url|dirname|filename|resolve)\b/.test(text) ? [`dist/${name} uses import.meta.`] : []
+  try {
+    parse(text, { ecmaVersion: 'latest', sourceType: name.endsWith('.cjs') ? 'script' : 'module', allowAwaitOutsideFunction: false })
+    return found
+  } catch (error) {
+    return [...found, `dist/${name} cannot be loaded by require(): ${String(error)}`]
+  }
 }
 
-function topLevelAwait(file: string, text: string): readonly string[] {
-  try {
-    parse(text, { ecmaVersion: 'latest', sourceType: 'module', allowAwaitOutsideFunction: false })
-    return []
-  } catch (error) {
-    return [`dist/${file} cannot be loaded by require(): ${String(error)}`]
-  }
+async function differences(name: string): Promise<readonly string[]> {
+  const file = join(dist, name)
+  const esm = Object.keys((await import(pathToFileURL(`${file}.js`).href)) as object)
+  const cjs = Object.keys(createRequire(import.meta.url)(`${file}.cjs`) as object)
+  const one = (here: readonly string[], there: readonly string[], form: string) =>
+    here.filter((key) => !there.includes(key)).map((key) => `dist/${name}: ${key} is exported by the ${form} form only.`)
+  return [...one(esm, cjs, 'ESM'), ...one(cjs, esm, 'CommonJS')]
 }

@@ -19,6 +19,7 @@ const MAY_IMPORT: Readonly<Record<string, RegExp>> = {
   planner: /^(core|planner)\//,
   io: /^(core|io)\//,
   exec: /^(core|exec)\/|^planner\/physical\//,
+  packaged: /./,
   testing: /^(core|testing)\/|^[^/]+$/,
   '': /./,
 }

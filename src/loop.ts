@@ -69,12 +69,13 @@ export class LoopHandle implements Loop {
   /** The versions of what the loop only reads when it was last checked for races. */
   #checkedRaces: string | undefined
 
-  constructor(runtime: Runtime, engine: Engine, request: LoopRequest) {
+  /** `entry` is the function that the program called. */
+  constructor(runtime: Runtime, engine: Engine, request: LoopRequest, entry: (...args: never[]) => unknown) {
     this.#runtime = runtime
     this.#engine = engine
     this.#request = request
     checkRequest(request)
-    this.#analysis = new LoopAnalysis(request, { engine, store: runtime.store }, callSite())
+    this.#analysis = new LoopAnalysis(request, { engine, store: runtime.store }, callSite(entry))
     this.#preparation = new LoopPreparation(runtime, engine, request, this.#analysis)
   }
 

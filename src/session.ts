@@ -28,7 +28,9 @@ import { storedObject, storedValue } from './exec/arrays/fit.ts'
 import { Executor } from './exec/executor.ts'
 import { tableMemory } from './exec/memory/tableMemory.ts'
 import { stoppedError } from './exec/workers/pool.ts'
+import { loadThreadProgram } from './exec/workers/threadProgram.ts'
 import { openArrow } from './io/arrowFile.ts'
+import { loadArrow } from './io/arrowLibrary.ts'
 import { type CsvOptions, openCsv } from './io/csv.ts'
 import { sourceFromArrow, sourceFromColumns, sourceFromRows } from './io/memory.ts'
 import { openParquet } from './io/parquet.ts'
@@ -134,8 +136,9 @@ export class Session implements AsyncDisposable {
     this.#hideProgress = progressBar(this.events, { mode: progress })
   }
 
-  /** Starts a session. PlanError for options that make no sense. */
+  /** Starts a session. PlanError for options that make no sense. The first one of a process loads Arrow, which takes a tenth of a second. */
   static async start(options: SessionOptions = {}): Promise<Session> {
+    await Promise.all([loadArrow(), loadThreadProgram()])
     return new Session(options)
   }
 
@@ -311,7 +314,7 @@ export class Session implements AsyncDisposable {
   ): Loop
   loop(over: object, env: LoopEnv, body: (...args: never[]) => unknown, options: LoopOptions = {}): Loop {
     this.#checkOpen()
-    return new LoopHandle(this.#runtime, this.#engine, { over, env, body, options })
+    return new LoopHandle(this.#runtime, this.#engine, { over, env, body, options }, this.loop)
   }
 
   /** Analyses and runs a loop. */
@@ -336,7 +339,7 @@ export class Session implements AsyncDisposable {
     this.#checkOpen()
     checkOptions('parallelFor()', options, [...LOOP_OPTIONS, ...RUN_OPTIONS])
     const { passes, signal, ...loopOptions } = options
-    const loop = new LoopHandle(this.#runtime, this.#engine, { over, env, body, options: loopOptions })
+    const loop = new LoopHandle(this.#runtime, this.#engine, { over, env, body, options: loopOptions }, this.parallelFor)
     return await loop.run({ ...(passes === undefined ? {} : { passes }), ...(signal === undefined ? {} : { signal }) })
   }
 

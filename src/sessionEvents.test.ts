@@ -1,3 +1,4 @@
+import { createRequire } from 'node:module'
 import { Subject } from 'rxjs'
 import { filter, map } from 'rxjs/operators'
 import { afterEach, expect, test, vi } from 'vitest'
@@ -57,4 +58,30 @@ test('subscribers get values, errors and the end, and can leave', () => {
   SessionEvents.of(failing).subscribe(null, (reason) => seen.push(reason))
   failing.error('why')
   expect(seen.at(-1)).toBe('why')
+})
+
+test('operators of another copy of rxjs work, and leave when they have enough', () => {
+  const require = createRequire(import.meta.url)
+  for (const path of Object.keys(require.cache)) if (path.includes('/rxjs/')) delete require.cache[path]
+  const other = require('rxjs') as typeof import('rxjs')
+  expect(other.Subject).not.toBe(Subject)
+  const warn = vi.spyOn(process, 'emitWarning').mockImplementation(() => undefined)
+  const source = new Subject<number>()
+  const events = SessionEvents.of(source)
+  const seen: unknown[] = []
+  events
+    .pipe(
+      other.filter((n) => n > 1),
+      other.map((n) => n * 10),
+      other.take(2),
+    )
+    .subscribe({ next: (n) => seen.push(n), complete: () => seen.push('end') })
+  other.merge(other.from(events), other.of(0)).subscribe((n) => seen.push(`merged ${n}`))
+  events.pipe(other.map((n) => n / 2)).subscribe(() => {
+    throw new Error('no')
+  })
+  for (const n of [1, 2, 3, 4]) source.next(n)
+  expect(seen).toEqual(['merged 0', 'merged 1', 20, 'merged 2', 30, 'end', 'merged 3', 'merged 4'])
+  expect(warn).toHaveBeenCalledTimes(1)
+  expect(source.observers).toHaveLength(2) // not the one that took two
 })

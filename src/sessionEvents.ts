@@ -3,9 +3,9 @@
  *
  * What a subscriber throws, at once or in a promise, is no concern of the run that told it something, and rxjs would end the
  * process with it. So it becomes a warning of the process, one for each subscriber. Observables made of this one by
- * operators are of the same kind.
+ * operators are of the same kind. The package has a copy of rxjs in it: operators are those of a program's own.
  */
-import { Observable, type Observer, type Operator, Subscriber, type Subscription } from 'rxjs'
+import { Observable, type Observer, type Operator, type Subscriber, type Subscription } from 'rxjs'
 
 type Listener<T> = Partial<Observer<T>> | ((value: T) => void) | null
 
@@ -25,7 +25,7 @@ export class SessionEvents<T> extends Observable<T> {
   }
 
   override subscribe(listener?: Listener<T>, error?: ((reason: unknown) => void) | null, complete?: (() => void) | null): Subscription {
-    if (listener instanceof Subscriber) return super.subscribe(listener) // of an operator: who subscribes at its end is listened to here
+    if (isSubscriber(listener)) return super.subscribe(listener) // of an operator: who subscribes at its end is listened to here
     const given: Partial<Observer<T>> =
       typeof listener === 'object' && listener !== null
         ? listener
@@ -53,6 +53,13 @@ export class SessionEvents<T> extends Observable<T> {
       complete: () => guarded(() => given.complete?.()),
     })
   }
+}
+
+/** Of any copy of rxjs, which itself tells subscribers of other copies so. */
+function isSubscriber<T>(listener: Listener<T> | undefined): listener is Subscriber<T> {
+  if (typeof listener !== 'object' || listener === null || !('closed' in listener)) return false
+  const { next, error, complete, add, remove, unsubscribe } = listener as Partial<Subscriber<T>>
+  return [next, error, complete, add, remove, unsubscribe].every((method) => typeof method === 'function')
 }
 
 function warningOf(reason: unknown): string {

@@ -28,7 +28,7 @@ export function sessionPool(workers: number, arena: SharedArena, events: Subject
     arena,
     events: (event) => listening.deref()?.next({ kind: 'worker', ...event }),
     handlers: {
-      url: new URL(`./taskHandlers${import.meta.url.slice(import.meta.url.lastIndexOf('.'))}`, import.meta.url).href,
+      url: '../../threadHandlers.ts', // as `threadMain.ts` imports it; the package's threads have theirs with them
       table: HANDLERS,
     },
   })

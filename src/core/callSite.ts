@@ -1,14 +1,20 @@
-/** Where a user's program called the library: the frames of the stack that are not the library's own. */
+/** Where a user's program called the library: the frames of the stack above the library's function, and the scripts on it. */
 import { fileURLToPath } from 'node:url'
 
-const OWN_FOLDER = fileURLToPath(new URL('..', import.meta.url))
+/** The folder of the sources; undefined in the package, whose code may lie in one file with the program's. */
+const OWN_FOLDER = import.meta.url.endsWith('.ts') ? fileURLToPath(new URL('..', import.meta.url)) : undefined
 
-/** `train.ts:12` with the file's path as the stack has it, relative to the working directory; undefined where none is to be seen. */
-export function callSite(): string | undefined {
-  const lines = new Error().stack?.split('\n').slice(1) ?? []
-  for (const line of lines) {
+/**
+ * `train.ts:12`: who called `entry`, the library's function that a program called. The file's path is as the stack has it,
+ * relative to the working directory; undefined where none is to be seen.
+ */
+export function callSite(entry: (...args: never[]) => unknown): string | undefined {
+  const holder: { stack?: unknown } = {}
+  Error.captureStackTrace(holder, entry)
+  const { stack } = holder // a tool may have made something else of it
+  for (const line of typeof stack === 'string' ? stack.split('\n') : []) {
     const [, place, number] = /\(?((?:file:\/\/)?[^\s()]+):(\d+):\d+\)?$/.exec(line) ?? []
-    if (place !== undefined && isUserFile(place)) return `${relativePath(place)}:${number}`
+    if (place !== undefined && !place.startsWith('node:')) return `${relativePath(place)}:${number}`
   }
   return undefined
 }
@@ -49,5 +55,5 @@ export function pathOf(script: string): string {
 function isUserFile(script: string): boolean {
   if (script.startsWith('node:')) return false
   const path = pathOf(script)
-  return !path.startsWith(OWN_FOLDER) || /\.test\.ts$/.test(path)
+  return OWN_FOLDER === undefined || !path.startsWith(OWN_FOLDER) || /\.test\.ts$/.test(path)
 }

@@ -14,7 +14,7 @@ import { createArena } from './memory/arena.ts'
 import { createPool } from './workers/pool.ts'
 
 const arena = createArena({ budgetBytes: 2 ** 28 })
-const handlers = { url: new URL('../taskHandlers.ts', import.meta.url).href, table: HANDLERS }
+const handlers = { url: new URL('../threadHandlers.ts', import.meta.url).href, table: HANDLERS }
 const pool = createPool({ workers: 2, arena, handlers })
 const inline = createPool({ workers: 1, arena, handlers })
 afterAll(async () => {

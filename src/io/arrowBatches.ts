@@ -2,12 +2,13 @@
  * Batches as Arrow tables, in ordinary buffers of their own: what a user is handed stays valid when the session's
  * memory is used again.
  */
-import { type Field as ArrowField, type Data, type DataType, makeData, RecordBatch, type Schema, Struct, Table } from 'apache-arrow'
+import type { Field as ArrowField, Data, DataType, Schema } from 'apache-arrow'
 import type { Batch, Column } from '../core/column.ts'
 import { sliceColumn } from '../core/columnSlices.ts'
 import { Bug } from '../core/errors.ts'
 import type { ElementType } from '../core/schema.ts'
 import { bitsFrom } from './arrowColumns.ts'
+import { makeData, RecordBatch, Struct, Table } from './arrowLibrary.ts'
 import { arrowSchemaOf } from './arrowTypes.ts'
 
 /** The table of batches of one element, one record batch each. PlanError for columns of JavaScript objects. */

@@ -4,13 +4,14 @@
  * Arrow keeps bools and validity as bits at any bit offset, and has several forms for one thing; columns have one form
  * for each type (see `core/column.ts`). Fixed-width values, strings, binaries and lists are taken over as views.
  */
-import { type Data, DataType, type RecordBatch, type Table, type Vector } from 'apache-arrow'
+import type { Data, RecordBatch, Table, Vector } from 'apache-arrow'
 import type { Batch, Column } from '../core/column.ts'
 import { concatColumns } from '../core/columnConcat.ts'
 import { emptyColumn, sliceColumn, takeColumn } from '../core/columnSlices.ts'
 import type { ColumnType, ElementType } from '../core/schema.ts'
 import { fromIndices } from '../core/textIndices.ts'
 import { bytesBefore, checkColumn, ENDLESS, evenOffsets, LARGEST_OFFSET, narrowedOffsets, type Room, takeRoom } from './arrowChecks.ts'
+import { DataType } from './arrowLibrary.ts'
 import { columnError, columnTypeOfArrow, inside, nameOfField, type Place } from './arrowTypes.ts'
 import { float64OfDecimals } from './decimals.ts'
 

@@ -5,8 +5,8 @@
  * split has the schema and remembers where its dictionaries and its record batch are. Reading it puts those messages
  * together as a stream of one record batch.
  */
-import { Message, MessageHeader, RecordBatchReader, RecordBatchStreamWriter, type Schema } from 'apache-arrow'
-import { type FileBlock, Footer } from 'apache-arrow/ipc/metadata/file'
+import type { Schema } from 'apache-arrow'
+import type { FileBlock } from 'apache-arrow/ipc/metadata/file'
 import type { Batch } from '../core/column.ts'
 import { SourceError } from '../core/errors.ts'
 import type { ArraySource, ReadSplit, SourceSplit } from '../core/ports.ts'
@@ -14,6 +14,7 @@ import { type Field, sameType, typeText } from '../core/schema.ts'
 import { checkColumn, type Room } from './arrowChecks.ts'
 import { batchOfRecordBatch } from './arrowColumns.ts'
 import { footerFault, messageFault } from './arrowHeader.ts'
+import { Footer, Message, MessageHeader, RecordBatchReader, RecordBatchStreamWriter } from './arrowLibrary.ts'
 import { type ArrowDetail, type Found, Messages, type RowElement } from './arrowMessages.ts'
 import { type ByteSource, nameOfPath, openBytes } from './byteSource.ts'
 import { pathsOf } from './paths.ts'

@@ -5,7 +5,8 @@
  * are: lengths without bytes become arrays of any size, and a missing buffer another column's values. Here the schema is
  * walked with both lists, and every buffer is compared with what the length of its column needs.
  */
-import { DataType, type Field } from 'apache-arrow'
+import type { Field } from 'apache-arrow'
+import { DataType } from './arrowLibrary.ts'
 
 /** What a decoded header says: of a record batch, or of the values of a dictionary. */
 export interface BatchHeader {

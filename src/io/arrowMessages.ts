@@ -2,11 +2,12 @@
  * The messages of an Arrow file or stream as splits: each is checked by what its header says, and each record batch
  * becomes a split that knows the dictionaries before it.
  */
-import { Field as ArrowField, type Message, MessageHeader, type Schema } from 'apache-arrow'
+import type { Message, Schema } from 'apache-arrow'
 import { SourceError } from '../core/errors.ts'
 import type { SourceSplit } from '../core/ports.ts'
 import type { ElementType } from '../core/schema.ts'
 import { type BatchHeader, layoutOf } from './arrowLayout.ts'
+import { Field as ArrowField, MessageHeader } from './arrowLibrary.ts'
 import { elementOfArrowSchema } from './arrowTypes.ts'
 
 export type Range = readonly [start: number, end: number]

@@ -5,6 +5,9 @@
  * plain ones, maps lists of { key, value }, decimals f64, f16 f32. What has no counterpart (intervals, durations,
  * unions) is a SourceError that names the column.
  */
+import type { Schema } from 'apache-arrow'
+import { PlanError, SourceError } from '../core/errors.ts'
+import { type ColumnType, type ElementType, type Field, fieldsOf, type TimeUnit } from '../core/schema.ts'
 import {
   Field as ArrowField,
   Binary,
@@ -19,7 +22,6 @@ import {
   Int64,
   List,
   Null,
-  type Schema,
   Struct,
   TimeMicrosecond,
   TimeMillisecond,
@@ -31,10 +33,8 @@ import {
   Uint32,
   Uint64,
   Utf8,
-} from 'apache-arrow'
-import { PlanError, SourceError } from '../core/errors.ts'
-import { type ColumnType, type ElementType, type Field, fieldsOf, type TimeUnit } from '../core/schema.ts'
-import { LinearSchema } from './linearSchema.ts'
+} from './arrowLibrary.ts'
+import { linearSchema } from './linearSchema.ts'
 
 /** Where a type or value was met, for messages: a file (or `fromArrow`) and a column, nested ones as `a.b[]`. */
 export interface Place {
@@ -215,5 +215,5 @@ export function arrowTypeOf(type: ColumnType, column: string): DataType {
 
 /** The Arrow schema of an element: its fields, or one field `value`. */
 export function arrowSchemaOf(element: ElementType): Schema {
-  return new LinearSchema(fieldsOf(element).map((field) => new ArrowField(field.name, arrowTypeOf(field.type, field.name), field.nullable)))
+  return linearSchema(fieldsOf(element).map((field) => new ArrowField(field.name, arrowTypeOf(field.type, field.name), field.nullable)))
 }

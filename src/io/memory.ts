@@ -4,7 +4,7 @@
  * What the user hands over is copied once into shared buffers, so that later edits do not show and worker threads see
  * the columns without another copy.
  */
-import { type Field as ArrowField, type DataType, type RecordBatch, type Schema, Table } from 'apache-arrow'
+import type { Field as ArrowField, DataType, RecordBatch, Schema } from 'apache-arrow'
 import type { Batch, Column, TypedArray } from '../core/column.ts'
 import { columnFromValues, createBuilder, kindOfValue, valueText } from '../core/columnBuilder.ts'
 import { concatColumns } from '../core/columnConcat.ts'
@@ -16,6 +16,7 @@ import type { ArraySource, ReadSplit, SourceSplit, TableMemory } from '../core/p
 import { type ColumnType, type ElementType, type Field, fieldsOf, VALUE_COLUMN } from '../core/schema.ts'
 import { fromIndices, joinedIndices } from '../core/textIndices.ts'
 import { batchesOfTable } from './arrowColumns.ts'
+import { Table } from './arrowLibrary.ts'
 import { columnTypeOfArrow, elementOfArrowSchema } from './arrowTypes.ts'
 
 /** Rows of a split: enough work for a task, and a whole number of reduction chunks. */

@@ -13,6 +13,7 @@ import { nameOfPath, openBytes } from './byteSource.ts'
 import { describeFile, type FileColumns, splitsOf } from './parquet/describe.ts'
 import { readFooter } from './parquet/footer.ts'
 import { type DecodeLimits, decodeLimits, mostRows } from './parquet/limits.ts'
+import { loadParquet } from './parquet/parquetLibrary.ts'
 import { pathsOf } from './paths.ts'
 import { checkReading, type ReadOptions } from './reading.ts'
 
@@ -39,6 +40,7 @@ export async function openParquet(
   if (options.columns !== undefined) checkList('The columns of readParquet()', options.columns)
   if (options.int64 !== undefined) checkOneOf('The int64 of readParquet()', options.int64, ['bigint', 'number'])
   const paths = await pathsOf(source)
+  await loadParquet()
   const files: FileColumns[] = []
   for (const path of paths) files.push(await openOne(path, options, limits))
   const [first, ...others] = files

@@ -1,6 +1,7 @@
 /** Writes batches as an uncompressed Arrow IPC file, a record batch for about every 64 K rows. */
-import { RecordBatchFileWriter } from 'apache-arrow'
+
 import { recordBatchWith } from './arrowBatches.ts'
+import { RecordBatchFileWriter } from './arrowLibrary.ts'
 import { arrowSchemaOf } from './arrowTypes.ts'
 import { writeAtomically } from './atomicFile.ts'
 import { regroup } from './regroup.ts'

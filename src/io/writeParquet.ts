@@ -8,15 +8,16 @@
  * has no word for (`parquet/ownSchema.ts`).
  */
 import { crc32 } from 'node:zlib'
-import { tableToIPC } from 'apache-arrow'
 import { type Batch, type Column, isValid } from '../core/column.ts'
 import { emptyColumn } from '../core/columnSlices.ts'
 import { Bug, PlanError } from '../core/errors.ts'
 import { type ColumnType, type ElementType, type Field, fieldsOf, typeText } from '../core/schema.ts'
 import { toArrowTable } from './arrowBatches.ts'
+import { tableToIPC } from './arrowLibrary.ts'
 import { type Append, writeAtomically } from './atomicFile.ts'
 import { CHECKSUM_KEY, checksumValue, sealFooter } from './parquet/checksums.ts'
 import { SCHEMA_KEY, schemaValue, unitRatio } from './parquet/ownSchema.ts'
+import { loadParquet } from './parquet/parquetLibrary.ts'
 import { MAGIC } from './parquet/singleGroup.ts'
 import {
   decodeThrift,
@@ -66,6 +67,7 @@ export async function writeParquet({ batches, element, path, options = {}, signa
   const fields = fieldsOf(element)
   if (fields.length === 0) throw new PlanError('A Parquet file needs at least one column.')
   for (const field of fields) checkType(field.type, field.name, compatibility)
+  await loadParquet()
   const stored: ElementType = { kind: 'row', fields: fields.map((field) => ({ ...field, type: storedType(field.type, compatibility) })) }
   let rows = 0
   const bytes = await writeAtomically(

@@ -6,14 +6,14 @@
  * A thread that is ended while it reads its modules leaves the descriptors of their files open. So one that is loading is
  * left to load: a task that it has not begun is taken back, and `stop` waits until it is up.
  */
-import { createRequire } from 'node:module'
-import { pathToFileURL } from 'node:url'
 import { Worker } from 'node:worker_threads'
 import { refusedThread } from '../../core/environment.ts'
-import { PlanError, TaskError } from '../../core/errors.ts'
+import { TaskError } from '../../core/errors.ts'
+import { allSharedBytes } from '../../core/sharedBytes.ts'
 import type { SharedArena } from '../memory/arena.ts'
 import { fromMessage, type Message, toMessage } from './arenaViews.ts'
-import type { Answer, Sent, ThreadData } from './threadMain.ts'
+import type { Answer, Sent, ThreadData } from './runThread.ts'
+import { threadProgram } from './threadProgram.ts'
 import { wireToError } from './wire.ts'
 import type { Runner, Task, WorkerEvents } from './worker.ts'
 
@@ -35,6 +35,8 @@ export class ThreadWorker implements Runner {
   private running: Running | undefined
   private readonly pending = new Int32Array(new SharedArrayBuffer(4))
   private lastNumber = 0
+  /** How much of what the process shares the thread has been sent. */
+  private bytesSent = 0
 
   constructor(worker: number, arena: SharedArena, options: { readonly handlers?: string; readonly events?: WorkerEvents }) {
     this.worker = worker
@@ -50,7 +52,9 @@ export class ThreadWorker implements Runner {
         this.running = { task, resolve, reject }
         this.thread.ref()
         this.lastNumber = (this.lastNumber % (2 ** 31 - 1)) + 1
-        const sent: Sent = { number: this.lastNumber, task }
+        const bytes = allSharedBytes()
+        const sent: Sent = { number: this.lastNumber, task, ...(bytes.size > this.bytesSent && { bytes }) }
+        this.bytesSent = bytes.size
         Atomics.store(this.pending, 0, sent.number)
         this.thread.postMessage(toMessage(sent, this.arena))
       } catch (error) {
@@ -92,7 +96,10 @@ export class ThreadWorker implements Runner {
       ...(this.handlers === undefined ? {} : { handlers: this.handlers }),
     }
     // no execArgv of the caller's: loaders and --input-type are for its files, not for ours
-    const thread = new Worker(threadMain(), { workerData: data, execArgv: [], name: `distarray worker ${this.worker}` })
+    const options = { workerData: data, execArgv: [], name: `distarray worker ${this.worker}` }
+    const program = threadProgram()
+    const thread = new Worker(program, { ...options, eval: typeof program === 'string' })
+    this.bytesSent = 0
     const { threadId } = thread // -1 once it has ended
     let failure: unknown
     const { promise, resolve: isUp } = signalOfUp()
@@ -131,7 +138,7 @@ export class ThreadWorker implements Runner {
   }
 }
 
-/** What `threadMain.ts` says; that module runs in threads only. */
+/** What `runThread.ts` says; that module runs in threads only. */
 const UP = 'up'
 
 function signalOfUp(): { readonly promise: Promise<void>; readonly resolve: () => void } {
@@ -160,29 +167,4 @@ function lostError(worker: number, kind: string, code: number, failure: unknown)
   return new TaskError(`${lost}: an error was thrown outside of the task, in a callback or an unawaited promise: ${message}`, {
     cause: failure,
   })
-}
-
-/** The main file of a thread; where Node cannot read TypeScript by itself, a line that has tsx load it. */
-function threadMain(): URL {
-  const typescript = import.meta.url.endsWith('.ts')
-  const url = new URL(typescript ? './threadMain.ts' : './threadMain.js', import.meta.url)
-  const stripsTypes = Boolean((process.features as { readonly typescript?: unknown }).typescript) // since Node 22.10
-  if (!typescript || stripsTypes) return url
-  const code = `import { register } from ${JSON.stringify(tsxApi())}; register(); await import(${JSON.stringify(url.href)})`
-  return new URL(`data:text/javascript,${encodeURIComponent(code)}`)
-}
-
-function tsxApi(): string {
-  try {
-    // require() finds the CommonJS twin of the file, which does not work in a thread
-    return pathToFileURL(
-      createRequire(import.meta.url)
-        .resolve('tsx/esm/api')
-        .replace(/\.cjs$/, '.mjs'),
-    ).href
-  } catch (cause) {
-    throw new PlanError('Worker threads run from TypeScript sources need tsx on this version of Node: install it, or use Node 24.', {
-      cause,
-    })
-  }
 }

@@ -5,11 +5,12 @@
  * pages said, and what is large by itself, is decoded alone and taken over a batch of rows at a time, so that the
  * decoder need not hold it twice.
  */
-import { Field as ArrowField, RecordBatchStreamWriter, Schema, type Table, tableFromIPC } from 'apache-arrow'
+import type { Table } from 'apache-arrow'
 import type { Column } from '../../core/column.ts'
 import { concatColumns } from '../../core/columnConcat.ts'
 import type { ColumnType } from '../../core/schema.ts'
 import { columnOfVector } from '../arrowColumns.ts'
+import { Field as ArrowField, RecordBatchStreamWriter, Schema, tableFromIPC } from '../arrowLibrary.ts'
 import { arrowTypeOf, columnError, type Place } from '../arrowTypes.ts'
 import { changedColumn } from './annotations.ts'
 import type { ColumnDetail, FileDetail } from './describe.ts'

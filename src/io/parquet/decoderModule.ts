@@ -5,29 +5,27 @@
  * bytes becomes gigabytes. So the decoder's memory is given a largest size, which the WebAssembly engine itself keeps:
  * the package's module declares a memory without one, and gets it here, in the section that declares it.
  */
-import { readFileSync } from 'node:fs'
-import { createRequire } from 'node:module'
-import { dirname, join } from 'node:path'
 import { compileFunction } from 'node:vm'
 import type * as ParquetWasm from 'parquet-wasm'
 import { Bug } from '../../core/errors.ts'
+import { parquetLibrary } from './parquetLibrary.ts'
 
-const require = createRequire(import.meta.url)
 const PAGE_BYTES = 65_536
 const MEMORY_SECTION = 5
 
 type Glue = (exports: object, require: (id: string) => unknown, directory: string, wasm: object, console: object) => void
-let glue: { readonly run: Glue; readonly directory: string; readonly code: Uint8Array } | undefined
+let glue: { readonly run: Glue; readonly code: Uint8Array } | undefined
 const compiled = new Map<number, WebAssembly.Module>()
 
 /** A new instance whose memory ends at about `mostBytes`. It reports panics to `print`. */
 export function newDecoder(mostBytes: number, print: (text: string) => void = () => undefined): typeof ParquetWasm {
   glue ??= loadGlue()
-  const { run, directory, code } = glue
+  const { run, code } = glue
   const module = compiled.get(mostBytes) ?? new WebAssembly.Module(withLargestMemory(code, mostBytes))
   compiled.set(mostBytes, module)
   const exports = {}
-  // The package's glue reads its module from a file; it is handed this one, compiled once for all instances.
+  // The package's glue reads its module from a file, and gets none; it is handed this one, compiled once for all instances.
+  const noFiles = () => ({ readFileSync: () => undefined })
   const wasm = {
     Instance: WebAssembly.Instance,
     Module: function Module() {
@@ -35,18 +33,16 @@ export function newDecoder(mostBytes: number, print: (text: string) => void = ()
     },
   }
   // a console of its own: the process's may be frozen, and is others' as well
-  run(exports, require, directory, wasm, { ...console, error: (...parts: unknown[]) => print(parts.map(String).join(' ')) })
+  run(exports, noFiles, '', wasm, { ...console, error: (...parts: unknown[]) => print(parts.map(String).join(' ')) })
   return exports as typeof ParquetWasm // what the package's main file exports
 }
 
 function loadGlue(): NonNullable<typeof glue> {
-  const file = require.resolve('parquet-wasm')
-  const directory = dirname(file)
-  const code = readFileSync(join(directory, 'parquet_wasm_bg.wasm'))
-  const run = compileFunction(readFileSync(file, 'utf8'), ['exports', 'require', '__dirname', 'WebAssembly', 'console'], {
-    filename: file,
+  const library = parquetLibrary()
+  const run = compileFunction(library.glue, ['exports', 'require', '__dirname', 'WebAssembly', 'console'], {
+    filename: 'parquet_wasm.js',
   }) as Glue
-  return { run, directory, code }
+  return { run, code: library.wasm }
 }
 
 /** The module with `mostBytes` as the largest size of its memory. */

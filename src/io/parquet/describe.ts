@@ -1,10 +1,11 @@
 /**
  * What a worker has to know to read row groups of a file, as plain data, worked out once from the footer.
  */
-import { tableFromIPC } from 'apache-arrow'
+
 import { SourceError } from '../../core/errors.ts'
 import type { SourceSplit } from '../../core/ports.ts'
 import { type ColumnType, type Field, fieldsOf } from '../../core/schema.ts'
+import { tableFromIPC } from '../arrowLibrary.ts'
 import { columnError, elementOfArrowSchema, type Place } from '../arrowTypes.ts'
 import { changedType, type LeafChange, type LeafChanges, leafTypes, plainElement } from './annotations.ts'
 import type { ParquetColumn, ParquetFooter } from './footer.ts'

@@ -4,20 +4,19 @@
  * Only synchronous functions are used: a panic in them is an exception here, where a panic in an asynchronous one
  * ends the process. After a panic, and when its memory has grown large (it never shrinks), an instance is replaced.
  */
-import { createRequire } from 'node:module'
 import type * as ParquetWasm from 'parquet-wasm'
 import { newDecoder } from './decoderModule.ts'
 
-const require = createRequire(import.meta.url)
 /** Memory an instance may keep between calls. */
 const KEPT_BYTES = 512 * 2 ** 20
 
+/** The encoder's memory ends where that of 32-bit addresses does. */
+const ENCODER_BYTES = 2 ** 32
 /** A panic above this is taken for the end of memory, which says nothing about itself. */
 const FULL_BYTES = 2 ** 30
 
-let encoder: typeof ParquetWasm | undefined
-/** By the largest size of their memory, of which a session has two. */
-const decoders = new Map<number, { readonly wasm: typeof ParquetWasm; readonly printed: string[] }>()
+/** By the largest size of their memory, of which a session has two for decoding. */
+const instances = new Map<number, Instance>()
 
 /** A decoder's or encoder's failure: an error it reported, or a panic. `full` when its memory came to an end. */
 export class WasmFailure extends Error {
@@ -38,38 +37,34 @@ export function fullFailure(cause?: unknown): WasmFailure {
 
 /** Calls into parquet-wasm; throws WasmFailure. */
 export function withParquetWasm<R>(use: (wasm: typeof ParquetWasm) => R): R {
-  // require of the package's own CommonJS build: the require cache is what makes an instance replaceable
-  encoder ??= require('parquet-wasm') as typeof ParquetWasm
-  const wasm = encoder
-  const replace = (): void => {
-    encoder = undefined
-    delete require.cache[require.resolve('parquet-wasm')]
-  }
-  const printError = console.error
-  const printed: string[] = []
-  try {
-    console.error = (...parts: unknown[]) => printed.push(parts.map(String).join(' ')) // where panics are reported
-    return called(wasm, use, { printed, replace, isFull: () => memoryBytes(wasm) > FULL_BYTES })
-  } finally {
-    console.error = printError
-  }
+  return inInstance(ENCODER_BYTES, use, ({ wasm }) => memoryBytes(wasm) > FULL_BYTES)
 }
 
 /** Calls into an instance that decodes in `mostBytes` of memory; throws WasmFailure. */
 export function withParquetDecoder<R>(mostBytes: number, use: (wasm: typeof ParquetWasm) => R): R {
-  let decoder = decoders.get(mostBytes)
-  if (decoder === undefined) {
+  // Memory that cannot be had ends in a trap that says nothing; all other panics are reported.
+  return inInstance(mostBytes, use, ({ printed }) => printed.length === 0)
+}
+
+interface Instance {
+  readonly wasm: typeof ParquetWasm
+  /** What panics said. */
+  readonly printed: string[]
+}
+
+function inInstance<R>(mostBytes: number, use: (wasm: typeof ParquetWasm) => R, isFull: (instance: Instance) => boolean): R {
+  let instance = instances.get(mostBytes)
+  if (instance === undefined) {
     const printed: string[] = []
-    decoder = { wasm: newDecoder(mostBytes, (text) => printed.push(text)), printed }
-    decoders.set(mostBytes, decoder)
+    instance = { wasm: newDecoder(mostBytes, (text) => printed.push(text)), printed }
+    instances.set(mostBytes, instance)
   }
-  const { wasm, printed } = decoder
+  const { wasm, printed } = instance
   printed.length = 0
   const replace = (): void => {
-    decoders.delete(mostBytes)
+    instances.delete(mostBytes)
   }
-  // Memory that cannot be had ends in a trap that says nothing; all other panics are reported.
-  return called(wasm, use, { printed, replace, isFull: () => printed.length === 0 })
+  return called(wasm, use, { printed, replace, isFull: () => isFull({ wasm, printed }) })
 }
 
 interface Keeping {
