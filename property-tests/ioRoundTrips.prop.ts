@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import fc from 'fast-check'
 import { afterAll, expect, test } from 'vitest'
+import { valueReader } from '../src/core/columnReaders.ts'
 import type { ArraySource } from '../src/core/ports.ts'
 import { type ColumnType, fieldsOf, typeText } from '../src/core/schema.ts'
 import { toArrowTable } from '../src/io/arrowBatches.ts'
@@ -64,7 +65,10 @@ test(
   'Parquet: no value of a row group lies outside its smallest and largest',
   async () => {
     const path = join(folder, 'bounds.parquet')
-    const orders = (['f64', 'f32', 'i64', 'u64', 'i32', 'u32', 'i16', 'u8', 'bool', 'utf8'] as const).map((kind) => ({ kind }))
+    const orders: readonly ColumnType[] = [
+      ...(['f64', 'f32', 'i64', 'u64', 'i32', 'u32', 'i16', 'u8', 'bool', 'utf8', 'date'] as const).map((kind) => ({ kind })),
+      ...(['ms', 'us', 'ns'] as const).map((unit) => ({ kind: 'timestamp', unit }) as const),
+    ]
     await fc.assert(
       fc.asyncProperty(tableOf(fc.constantFrom(...orders)), fc.integer({ min: 1, max: 5 }), async (table, rowGroupRows) => {
         const batch = batchOf(table)
@@ -76,9 +80,11 @@ test(
             const bounds = split.statistics?.get(field.name)
             const column = table.columns[i]
             if (bounds === undefined || column === undefined) return
+            const isDate = field.type.kind === 'date' || field.type.kind === 'timestamp'
             for (let row = from; row < to; row++) {
               const stored = plainOf(column, row)
-              const value = field.type.kind === 'bool' && stored !== null ? stored === 1 : stored
+              const seen = isDate ? Number(valueReader(column)(row) ?? Number.NaN) : stored
+              const value = field.type.kind === 'bool' && stored !== null ? stored === 1 : seen
               // NaN matches no comparison, null neither
               if (value === null || Number.isNaN(value)) continue
               expect(

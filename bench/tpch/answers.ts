@@ -6,8 +6,8 @@ export function differenceOfRows(ours: readonly object[], theirs: readonly objec
   for (const [i, row] of ours.entries()) {
     const other: object = theirs[i] ?? {}
     for (const name of Object.keys(other)) {
-      const a = plain(valueOf(row, name))
-      const b = plain(valueOf(other, name))
+      const a = plain(valueAt(row, name))
+      const b = plain(valueAt(other, name))
       if (!same(a, b)) return `row ${i}, ${name}: ${String(a)}, not ${String(b)}`
     }
   }
@@ -21,7 +21,7 @@ function same(a: unknown, b: unknown): boolean {
   return a === b
 }
 
-function valueOf(row: object, name: string): unknown {
+function valueAt(row: object, name: string): unknown {
   return (row as Readonly<Record<string, unknown>>)[name]
 }
 

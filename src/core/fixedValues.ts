@@ -95,10 +95,15 @@ export const FIXED_FORMS: { readonly [K in FixedKind]: FixedForm } = {
   timestamp: { array: BigInt64Array, range: 'dates', store: storeTimestamp },
 }
 
-/** The Date of a stored timestamp; digits below a millisecond are dropped towards the past. */
+/** The Date of a stored timestamp. */
 export function dateOfTimestamp(stored: bigint, unit: TimeUnit): Date {
+  return new Date(msOfTimestamp(stored, unit))
+}
+
+/** The milliseconds of a stored timestamp; digits below one are dropped towards the past. */
+export function msOfTimestamp(stored: bigint, unit: TimeUnit): number {
   const { perMs, ms } = UNITS[unit]
   const scaled = stored * ms
   const quotient = scaled / perMs
-  return new Date(Number(scaled < 0n && quotient * perMs !== scaled ? quotient - 1n : quotient))
+  return Number(scaled < 0n && quotient * perMs !== scaled ? quotient - 1n : quotient)
 }

@@ -9,6 +9,7 @@ export type ComparisonOperator = '<' | '<=' | '>' | '>=' | '==='
 export interface ColumnComparison {
   readonly column: string
   readonly operator: ComparisonOperator
+  /** Of a column of dates and timestamps in milliseconds since 1970. */
   readonly value: number | bigint | string | boolean
 }
 

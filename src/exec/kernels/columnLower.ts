@@ -10,6 +10,7 @@
 import type { Expr, FunctionIr, Stmt } from '../../core/functionIr.ts'
 import type { Span } from '../../core/span.ts'
 import { bigintNegated, isBigint } from './columnBigints.ts'
+import { dateMethod } from './columnCalendar.ts'
 import { calledColumn } from './columnCalls.ts'
 import { binary } from './columnCompare.ts'
 import { both, choose, doubles, not, numeric, truth, validOf } from './columnValues.ts'
@@ -132,8 +133,11 @@ class Lowering {
       }
       case 'Key':
         throw new NotCompiled('it reads the key', expr.span)
-      case 'MethodCall':
-        throw new NotCompiled(`it calls ${expr.method}`, expr.span)
+      case 'MethodCall': {
+        const called = dateMethod(w, expr.method, this.expr(expr.object, locals))
+        if (called === undefined) throw new NotCompiled(`it calls ${expr.method}`, expr.span)
+        return called
+      }
       case 'Lookup':
       case 'LookupLength':
         throw new NotCompiled(`it reads the captured ${expr.table}`, expr.span)

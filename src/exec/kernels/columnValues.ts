@@ -5,6 +5,7 @@
  * compiled.
  */
 import type { BinaryOperator } from '../../core/functionIr.ts'
+import { dateNumbers, dateType } from './columnDates.ts'
 import type { ColumnValue, ColumnWriter } from './columnWriter.ts'
 import { lanesConst, SCALAR, shuffle32, simd, V } from './simd.ts'
 import { type Code, I, OP } from './wasmEncoder.ts'
@@ -30,8 +31,11 @@ export function numeric(w: ColumnWriter, value: ColumnValue): Doubles | Integers
       throw new NotCompiled(`it computes with a ${typeof value.value}`)
     case 'i64':
       throw new NotCompiled('it computes with bigints')
-    case 'other':
-      throw new NotCompiled(`it computes with a column of ${w.typeOf(value.column)}`)
+    case 'other': {
+      const type = dateType(w, value)
+      if (type === undefined) throw new NotCompiled(`it computes with a column of ${w.typeOf(value.column)}`)
+      return dateNumbers(w, value.column, type)
+    }
     case 'row':
       throw new NotCompiled('it computes with a row')
   }
@@ -166,6 +170,7 @@ export function arithmetic(
   left: ColumnValue,
   right: ColumnValue,
 ): ColumnValue {
+  if (operator === '+' && (dateType(w, left) ?? dateType(w, right)) !== undefined) throw new NotCompiled('it makes a text of a date')
   switch (operator) {
     case '+':
     case '-':

@@ -276,6 +276,10 @@ export class ColumnWriter {
     return this.columns[index]?.type.kind ?? 'unknown'
   }
 
+  columnType(index: number): ColumnType | undefined {
+    return this.columns[index]?.type
+  }
+
   /** The codes of a column of text; undefined where it has none. */
   codes(index: number): number | undefined {
     const loads = LOADS.get(this.columns[index]?.codes ?? 'unknown')

@@ -4,6 +4,7 @@
  * A bound that is absent, inexact, NaN or of an order that JavaScript's `<` does not have is left out: skipping by a
  * wrong bound would lose rows.
  */
+import { MS_PER_DAY, msOfTimestamp } from '../../core/fixedValues.ts'
 import type { ColumnType } from '../../core/schema.ts'
 import { boolOf, bytesOf, intOf, structOf, type ThriftStruct } from './thrift.ts'
 
@@ -19,7 +20,7 @@ const INT64 = 2
 const FLOAT = 4
 const DOUBLE = 5
 
-/** Bounds of a flat column of `type` whose chunk has this metadata. `element` is its schema element. */
+/** Bounds of a flat column of `type` whose chunk has this metadata, dates as milliseconds. `element` is its schema element. */
 export function boundsOf(meta: ThriftStruct, element: ThriftStruct, type: ColumnType): Bounds | undefined {
   const statistics = structOf(meta, 12)
   if (statistics === undefined) return undefined
@@ -60,10 +61,13 @@ function boundOf(bytes: Uint8Array, physical: number, type: ColumnType): Bounds[
     case 'utf8':
       // UTF-8 and UTF-16 order the same where both bounds are ASCII.
       return bytes.every((byte) => byte < 128) ? Buffer.from(bytes).toString('latin1') : undefined
+    case 'date':
+      return physical === INT32 && bytes.length === 4 ? view.getInt32(0, true) * MS_PER_DAY : undefined
+    case 'timestamp':
+      // of Dates that are invalid no comparison holds
+      return physical === INT64 && bytes.length === 8 ? msOfTimestamp(view.getBigInt64(0, true), type.unit) : undefined
     case 'binary':
     case 'null':
-    case 'date':
-    case 'timestamp':
     case 'time':
     case 'list':
     case 'struct':

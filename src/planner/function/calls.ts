@@ -5,6 +5,7 @@
 import type { AnyNode, CallExpression, Expression } from 'acorn'
 import { type Expr, METHODS, type Method } from '../../core/functionIr.ts'
 import { binary, literal, logical, truth } from './build.ts'
+import { dateMethod } from './dates.ts'
 import { lowerExpression } from './expressions.ts'
 import { elements } from './literals.ts'
 import type { Lowering } from './lowering.ts'
@@ -77,6 +78,8 @@ export function methodCall(l: Lowering, object: Value, name: string, node: CallE
     case 'data':
       if (name === 'includes') return includes(l, object, node)
       return callMember(l, object, name, node)
+    case 'date':
+      return dateMethod(l, object, name, node)
     case 'global':
     case 'builtin':
     case 'env':

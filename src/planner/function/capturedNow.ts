@@ -9,6 +9,7 @@
  *
  * How many items follow an item is told by those before it, so that lists with the same items say the same.
  */
+import { types } from 'node:util'
 import { LONGEST_INCLUDES } from './calls.ts'
 import { isPlatformFunction } from './portable.ts'
 import { hasTraps } from './traps.ts'
@@ -81,7 +82,8 @@ function readElements(reading: Reading, array: readonly unknown[]): boolean {
 
 function readProperties(reading: Reading, object: object): boolean {
   const prototype: unknown = Object.getPrototypeOf(object)
-  if (prototype !== Object.prototype && prototype !== null) return false
+  if (types.isDate(object) && prototype === Date.prototype) reading.items.push(Date.prototype.getTime.call(object))
+  else if (prototype !== Object.prototype && prototype !== null) return false
   const names = Reflect.ownKeys(object)
   reading.properties += names.length
   if (reading.properties > MOST_PROPERTIES) return false

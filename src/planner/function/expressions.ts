@@ -5,6 +5,7 @@ import type { AnyNode, Expression, Identifier } from 'acorn'
 import type { BinaryOperator, Expr } from '../../core/functionIr.ts'
 import { asTest, binary, conditional, isPlain, literal, logical, makeIf, negated, unary } from './build.ts'
 import { rankOf } from './context.ts'
+import { writtenDate } from './dates.ts'
 import { arrayLiteral, memberOf, objectLiteral } from './literals.ts'
 import type { Lowering } from './lowering.ts'
 import { keyComponent } from './members.ts'
@@ -35,13 +36,13 @@ export function lowerExpression(l: Lowering, node: Expression): Value {
         return exprValue(literal(undefined, span))
       }
       const value = lowerExpression(l, node.argument)
-      const operand = l.scalarOrNothing(value, node.argument)
+      const operand = NUMERIC.has(node.operator) ? l.numberOrNothing(value, node.argument) : l.scalarOrNothing(value, node.argument)
       return operand === undefined ? REFUSED : exprValue(unary(node.operator, node.operator === '!' ? asTest(operand) : operand, span))
     }
     case 'BinaryExpression': {
       const { left, operator } = node
       if (operator === 'in' || operator === 'instanceof' || left.type === 'PrivateIdentifier') return l.refuse('operator', node, operator)
-      const [a, b] = scalars(l, [left, node.right])
+      const [a, b] = scalars(l, [left, node.right], { numeric: operator !== '+' && NUMERIC.has(operator) })
       return a === undefined || b === undefined ? REFUSED : exprValue(binary(operator, a, b, span))
     }
     case 'LogicalExpression':
@@ -74,7 +75,7 @@ export function lowerExpression(l: Lowering, node: Expression): Value {
       return objectLiteral(l, node)
     case 'NewExpression':
       if (node.callee.type === 'Identifier' && node.callee.name === 'Date' && node.arguments.length === 0) return l.refuseCall('Date', node)
-      return forbidden(l, node)
+      return writtenDate(l, node) ?? forbidden(l, node)
     case 'ThisExpression':
     case 'YieldExpression':
     case 'TaggedTemplateExpression':
@@ -92,12 +93,20 @@ export function forbidden(l: Lowering, node: AnyNode): Value {
 }
 
 /** Scalars in the order of their nodes; undefined for those refused. */
-export function scalars(l: Lowering, nodes: readonly Expression[]): (Expr | undefined)[] {
+export function scalars(
+  l: Lowering,
+  nodes: readonly Expression[],
+  { numeric = false }: { readonly numeric?: boolean } = {},
+): (Expr | undefined)[] {
   return l.inOrder(nodes.map((node) => () => lowerExpression(l, node))).map((value, i) => {
     const node = nodes[i]
-    return node === undefined ? undefined : l.scalarOrNothing(value, node)
+    if (node === undefined) return undefined
+    return numeric ? l.numberOrNothing(value, node) : l.scalarOrNothing(value, node)
   })
 }
+
+/** Unary operators that make a number of a Date, and binary ones, but for `+`, which makes a text of it. */
+const NUMERIC: ReadonlySet<string> = new Set('- + ~ < <= > >= * / % ** & | ^ << >> >>>'.split(' '))
 
 function identifier(l: Lowering, node: Identifier): Value {
   const binding = l.unit.names.bindingOf.get(node)

@@ -595,3 +595,46 @@ test('what a function returns, where it is certain', () => {
     }),
   ).toEqual({ kind: 'unknown' })
 })
+
+test('captured Dates and those written out are numbers to what makes numbers of them', () => {
+  const from = new Date('1994-01-01')
+  const range = { to: new Date('1995-01-01T12:00:00Z') }
+  expect(row((r) => r.at >= from && range.to > r.at)).toMatchInlineSnapshot(`"return ((#0.at >= $from) && ($range.to > #0.at))"`)
+  expect(row((r) => r.at - (from as never) > +range.to - Number.parseInt('1', 10))).toMatchInlineSnapshot(
+    `"return ((#0.at - $from) > (+$range.to - parseInt("1", 10)))"`,
+  )
+  expect(row((r) => r.stars + from.getUTCFullYear() + from.getTime())).toMatchInlineSnapshot(
+    `"return ((#0.stars + $from.getUTCFullYear()) + $from)"`,
+  )
+  expect(row((r) => r.at < new Date('1994-01-01') || r.at > new Date(5))).toMatchInlineSnapshot(
+    `"return ((#0.at < 757382400000) || (#0.at > 5))"`,
+  )
+  const inHelper = (at: Date, start: Date) => at >= start
+  expect(row((r) => inHelper(r.at, from))).toMatchInlineSnapshot(`"return (#0.at >= $from)"`)
+})
+
+test('a Date that is used as an object is refused, and so is one whose text depends on the time zone', () => {
+  const from = new Date('1994-01-01')
+  const marked = Object.assign(new Date(0), { rate: 1 })
+  expect(row((r) => r.at === from)).toBe(
+    'from is used as an object, not as a point in time. Compare it with < or >, subtract it, or take its getTime().',
+  )
+  expect(row((r) => `${r.name}${String(from)}`)).toMatchInlineSnapshot(
+    `"from is used as an object, not as a point in time. Compare it with < or >, subtract it, or take its getTime()."`,
+  )
+  expect(row((r) => r.stars + (from as never))).toMatchInlineSnapshot(
+    `"from is used as an object, not as a point in time. Compare it with < or >, subtract it, or take its getTime()."`,
+  )
+  expect(row((r) => r.stars > from.getFullYear())).toMatchInlineSnapshot(
+    `"It calls the method from.getFullYear. Use index reads and writes, get, set, add, and methods of strings, numbers and dates."`,
+  )
+  expect(row((r) => r.at > marked)).toMatchInlineSnapshot(
+    `"The captured object marked is not a constant that the plan can read. Capture its numbers, a typed array, or a plain object of numbers."`,
+  )
+  expect(row((r) => r.at > new Date('1994-01-01T00:00'))).toMatchInlineSnapshot(
+    `"It makes an object with new. Use plain numbers and strings, or make the object outside and capture its numbers."`,
+  )
+  expect(row((r) => r.at > new Date(r.stars))).toMatchInlineSnapshot(
+    `"It makes an object with new. Use plain numbers and strings, or make the object outside and capture its numbers."`,
+  )
+})

@@ -226,6 +226,7 @@ export class Lowering {
       case 'view':
       case 'shape':
       case 'data':
+      case 'date':
       case 'closure':
       case 'builtin':
       case 'global':
@@ -256,6 +257,11 @@ export class Lowering {
     return expr ?? literal(undefined, this.span(node))
   }
 
+  /** The same for an operator that makes a number of a Date. */
+  numberOrNothing(value: Value, node: AnyNode): Expr | undefined {
+    return value.kind === 'date' ? value.milliseconds : this.scalarOrNothing(value, node)
+  }
+
   scalarOrNothing(value: Value, node: AnyNode): Expr | undefined {
     switch (value.kind) {
       case 'expr':
@@ -281,6 +287,9 @@ export class Lowering {
         return undefined
       case 'data':
         this.refuse('captured-object', node, value.name)
+        return undefined
+      case 'date':
+        this.refuse('date-as-value', node, value.name)
         return undefined
       case 'closure':
       case 'builtin':

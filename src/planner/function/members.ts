@@ -36,6 +36,8 @@ export function memberValue(l: Lowering, object: Value, property: Value | string
       return l.refuse('handle-as-value', node, `${object.array}.shape`)
     case 'data':
       return dataMember(l, object, name, node)
+    case 'date':
+      return l.refuse('unknown-method', node, name)
     case 'global':
       return globalMember(l, object, name, node)
     case 'tuple':

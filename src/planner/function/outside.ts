@@ -2,6 +2,7 @@
  * Values from outside the function, captured or in env, as the IR has them: primitives become parameters, arrays of
  * primitives tables, handles of the session uses, functions of the user closures to write out.
  */
+import { types } from 'node:util'
 import type { AnyNode, Identifier } from 'acorn'
 import { BUILTINS, type Builtin, type Primitive } from '../../core/functionIr.ts'
 import { literal } from './build.ts'
@@ -50,9 +51,19 @@ export function fromOutside(l: Lowering, value: unknown, name: string, origin: O
     }
   }
   if (typeof value === 'function') return functionValue(l, value as AnyFunction, name, node) // callable, and only its text is looked at
-  if (typeof value === 'object' && value !== null) return { kind: 'data', value, name, origin }
+  if (typeof value === 'object' && value !== null) {
+    const time = timeOf(value)
+    if (time === undefined) return { kind: 'data', value, name, origin }
+    return { kind: 'date', milliseconds: { kind: 'Parameter', name: parameterName(l, name, time, origin), span: l.span(node) }, name }
+  }
   if (typeof value === 'symbol') return l.refuse('captured-object', node, name)
   return exprValue({ kind: 'Parameter', name: parameterName(l, name, value as Primitive, origin), span: l.span(node) }) // all other types are gone
+}
+
+/** What a Date is as a number: of those without properties of their own. */
+function timeOf(value: object): number | undefined {
+  if (!types.isDate(value) || Object.getPrototypeOf(value) !== Date.prototype || Reflect.ownKeys(value).length > 0) return undefined
+  return Date.prototype.getTime.call(value)
 }
 
 function functionValue(l: Lowering, value: AnyFunction, name: string, node: AnyNode): Value {
@@ -88,7 +99,7 @@ function capturedHandleName(l: Lowering, value: object, wanted: string): string 
 }
 
 /** One parameter for each name and value; a helper from another module may capture another value under the same name. */
-function parameterName(l: Lowering, wanted: string, value: Primitive, origin: Origin): string {
+export function parameterName(l: Lowering, wanted: string, value: Primitive, origin: Origin): string {
   const same = l.parameters.find(
     (one) => (one.name === wanted || one.name.startsWith(`${wanted}$`)) && one.origin === origin && Object.is(one.value, value),
   )

@@ -105,6 +105,10 @@ const REASONS = {
     message: 'The captured object {name} is not a constant that the plan can read.',
     cure: 'Capture its numbers, a typed array, or a plain object of numbers.',
   },
+  'date-as-value': {
+    message: '{name} is used as an object, not as a point in time.',
+    cure: 'Compare it with < or >, subtract it, or take its getTime().',
+  },
   'captured-proxy': {
     message: '{name} is a Proxy or inherits from one: what it holds is known only to its own code.',
     cure: 'Capture what it gives in a variable, or a copy of it, as { ...object }.',

@@ -19,6 +19,8 @@ export type Value =
   | { readonly kind: 'shape'; readonly array: string }
   /** A captured (or env) array or object, read at the time of lowering. */
   | { readonly kind: 'data'; readonly value: object; readonly name: string; readonly origin: Origin }
+  /** A Date, captured or written out, by the number that operators make of it; it can be nothing else. */
+  | { readonly kind: 'date'; readonly milliseconds: Expr; readonly name: string }
   | { readonly kind: 'closure'; readonly unit: Unit; readonly node: FunctionNode; readonly name: string }
   | { readonly kind: 'builtin'; readonly name: Builtin }
   /** Math, Number and other globals that hold functions, and global functions the IR does not know. */

@@ -13,6 +13,7 @@ interface Row {
   ok: boolean
 }
 const table = tableOf<Row>('ratings', { stars: 'f64', maybe: 'f64?', name: 'utf8?', big: 'i64', ok: 'bool' })
+const days = tableOf<{ day: Date; at: Date | null }>('days', { day: 'date', at: 'timestamp?' })
 
 function pushed(predicate: (row: Row, key: readonly [number]) => boolean): string {
   const { plan } = optimize(planOf(table.filter(predicate)), [pushPredicateIntoScan])
@@ -55,4 +56,19 @@ test('not under or, not after what may fail, not with NaN, not when row numbers 
   expect(pushed((r) => r.stars > 1 && (r.name as string).startsWith('a'))).toBe('stars > 1')
   expect(pushed((r) => r.stars > nan)).toBe('')
   expect(pushed((r, [i]) => r.stars > 1 && i > 3)).toBe('')
+})
+
+test('dates compare with captured and written Dates, as milliseconds', () => {
+  const from = new Date('1994-01-01')
+  const invalid = new Date(Number.NaN)
+  const of = (predicate: (row: { day: Date; at: Date | null }) => boolean): string => {
+    const { plan } = optimize(planOf(days.filter(predicate)), [pushPredicateIntoScan])
+    return plan.kind === 'Filter' && plan.input.kind === 'Scan' ? predicateText(plan.input.predicate ?? []) : '?'
+  }
+  expect(of((r) => r.day >= from && r.day < new Date('1995-01-01'))).toBe('day >= 757382400000 and day < 788918400000')
+  expect(of((r) => from < r.day)).toBe('day > 757382400000')
+  expect(of((r) => (r.at as Date) >= from)).toBe('at >= 757382400000')
+  expect(of((r) => (r.at as Date) < from)).toBe('') // null is
+  expect(of((r) => r.day > invalid)).toBe('')
+  expect(of((r) => (r.day as unknown) === from.getTime())).toBe('')
 })

@@ -99,13 +99,17 @@ function checked(
   element: ElementType,
 ): ColumnComparison | undefined {
   const column = columnOf(field, { inputs: [element] })
-  if (column === undefined || operator === undefined || !isComparable(valueClassOf(column.type), value)) return undefined
+  if (column === undefined || operator === undefined || !isComparable(valueClassOf(column.type), operator, value)) return undefined
   if (column.nullable && holds(null, operator, value)) return undefined
   return { column: field.name, operator, value }
 }
 
 /** Whether the source's statistics order the column's values as JavaScript orders them against this constant. */
-function isComparable(is: ReturnType<typeof valueClassOf>, value: unknown): value is ColumnComparison['value'] {
+function isComparable(
+  is: ReturnType<typeof valueClassOf>,
+  operator: ComparisonOperator,
+  value: unknown,
+): value is ColumnComparison['value'] {
   switch (is) {
     case 'number':
     case 'bigint':
@@ -116,6 +120,8 @@ function isComparable(is: ReturnType<typeof valueClassOf>, value: unknown): valu
     case 'boolean':
       return typeof value === 'boolean'
     case 'Date':
+      // what a captured Date is to `<`; no Date is equal to a number
+      return typeof value === 'number' && !Number.isNaN(value) && operator !== '==='
     case 'other':
     case 'unknown':
       return false

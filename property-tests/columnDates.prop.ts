@@ -1,0 +1,222 @@
+/**
+ * Columns of dates and timestamps in column kernels: what a function makes of them, compared, subtracted, taken apart in UTC, is
+ * what it makes of the Dates that JavaScript sees, by Object.is: before 1970, at the ends of days, years and eras, where a
+ * Date would be invalid, with digits finer than a millisecond, and null.
+ */
+import {
+  DateDay,
+  makeData,
+  makeVector,
+  Table,
+  TimestampMicrosecond,
+  TimestampMillisecond,
+  TimestampNanosecond,
+  TimestampSecond,
+} from 'apache-arrow'
+import fc from 'fast-check'
+import { afterAll, expect, test } from 'vitest'
+import { rowReader } from '../src/core/columnReaders.ts'
+import { type Expr, type FunctionIr, METHODS } from '../src/core/functionIr.ts'
+import type { LogicalPlan } from '../src/core/logicalPlan.ts'
+import type { ElementType } from '../src/core/schema.ts'
+import { Executor } from '../src/exec/executor.ts'
+import { freeColumn } from '../src/exec/memory/shareColumns.ts'
+import { tableMemory } from '../src/exec/memory/tableMemory.ts'
+import { createPool } from '../src/exec/workers/pool.ts'
+import { sourceFromArrow } from '../src/io/memory.ts'
+import { readSplit } from '../src/io/readSplit.ts'
+import { irListing } from '../src/planner/function/irText.ts'
+import { returnedElement } from '../src/planner/function/userFunction.ts'
+import { lower } from '../src/planner/physical/lower.ts'
+import { HANDLERS } from '../src/taskHandlers.ts'
+import { binary, literal, span } from './arbitraries/irNodes.ts'
+import { interpretIr } from './functions/interpretIr.ts'
+import { lawArena } from './lawArena.ts'
+import { announcedRun } from './lawRuns.ts'
+
+const run = announcedRun('columnDates.prop.ts')
+const arena = lawArena(2 ** 26)
+const pool = createPool({ workers: 1, arena, handlers: { url: new URL('../src/taskHandlers.ts', import.meta.url).href, table: HANDLERS } })
+afterAll(() => pool.stop())
+
+const DAY = 86_400_000n
+const NS_IN = { s: 10n ** 9n, ms: 10n ** 6n, us: 10n ** 3n, ns: 1n } as const
+const ARROW = {
+  s: new TimestampSecond(),
+  ms: new TimestampMillisecond(),
+  us: new TimestampMicrosecond(),
+  ns: new TimestampNanosecond(),
+} as const
+type Unit = keyof typeof NS_IN
+
+/** Milliseconds around which something changes. */
+const EDGES = [
+  ...[0n, -1n, 1n, DAY, -DAY, DAY - 1n, -DAY - 1n, 8_640_000_000_000_000n, -8_640_000_000_000_000n],
+  ...['1600-02-29', '1900-02-28', '1900-03-01', '1999-12-31', '2000-02-29', '2000-03-01', '2024-12-31', '0000-01-01', '-000001-12-31'].map(
+    (text) => BigInt(Date.parse(`${text}T00:00:00Z`)),
+  ),
+]
+const milliseconds = fc.oneof(
+  fc.bigInt({ min: -(10n ** 13n), max: 10n ** 13n }),
+  fc.tuple(fc.constantFrom(...EDGES), fc.bigInt({ min: -3n, max: 3n })).map(([at, off]) => at + off),
+  fc.bigInt({ min: -8_640_000_000_000_001n, max: 8_640_000_000_000_001n }),
+)
+const finer = fc.bigInt({ min: 0n, max: 999_999n })
+
+const counts: Readonly<Record<Unit, fc.Arbitrary<bigint>>> = {
+  s: fc.oneof(
+    milliseconds.map((ms) => ms / 1000n),
+    fc.constantFrom(2n ** 62n, -(2n ** 63n)),
+  ),
+  ms: fc.oneof(milliseconds, fc.constantFrom(2n ** 62n, -(2n ** 63n), 2n ** 53n + 1n)),
+  us: fc.oneof(
+    fc.tuple(milliseconds, finer).map(([ms, rest]) => ms * 1000n + rest / 1000n),
+    fc.constantFrom(2n ** 63n - 1n, -(2n ** 63n), -1n),
+  ),
+  ns: fc.oneof(
+    fc.tuple(fc.bigInt({ min: -(10n ** 12n), max: 10n ** 12n }), finer).map(([ms, rest]) => ms * 1_000_000n + rest),
+    fc.constantFrom(2n ** 63n - 1n, -(2n ** 63n), -1n, 999_999n, -999_999n),
+  ),
+}
+const days = fc.oneof(
+  fc.integer({ min: -1_000_000, max: 1_000_000 }),
+  fc.constantFrom(...EDGES.map((ms) => Number(ms / DAY))),
+  fc.constantFrom(100_000_000, 100_000_001, -100_000_000, -100_000_001, 2 ** 31 - 1, -(2 ** 31)),
+)
+
+interface Drawn {
+  readonly days: readonly number[]
+  readonly counts: Readonly<Record<Unit, readonly bigint[]>>
+  readonly nulls: readonly boolean[]
+}
+const ROWS = 37
+const listOf = <T>(of: fc.Arbitrary<T>) => fc.array(of, { minLength: ROWS, maxLength: ROWS })
+const drawnRows: fc.Arbitrary<Drawn> = fc.record({
+  days: listOf(days),
+  counts: fc.record({ s: listOf(counts.s), ms: listOf(counts.ms), us: listOf(counts.us), ns: listOf(counts.ns) }),
+  nulls: listOf(fc.boolean()),
+})
+
+/** The columns day, s, ms, us, ns, and the same with nulls. */
+function tableOf({ days, counts, nulls }: Drawn): Table {
+  const bitmap = new Uint8Array(64)
+  for (const [i, isNull] of nulls.entries()) if (!isNull) bitmap[i >> 3] = (bitmap[i >> 3] ?? 0) | (1 << (i & 7))
+  const both = (name: string, of: (nullBitmap: Uint8Array | undefined) => ReturnType<typeof makeVector>) => [
+    [name, of(undefined)],
+    [`${name}0`, of(bitmap)],
+  ]
+  const columns = [
+    ...both(
+      'day',
+      (nullBitmap) =>
+        makeVector(makeData({ type: new DateDay(), data: Int32Array.from(days), ...(nullBitmap && { nullBitmap }) })) as never,
+    ),
+    ...(Object.keys(NS_IN) as Unit[]).flatMap((unit) =>
+      both(
+        unit,
+        (nullBitmap) =>
+          makeVector(makeData({ type: ARROW[unit], data: BigInt64Array.from(counts[unit]), ...(nullBitmap && { nullBitmap }) })) as never,
+      ),
+    ),
+  ]
+  return new Table(Object.fromEntries(columns))
+}
+
+const field = (name: string): Expr => ({ kind: 'Field', of: { kind: 'Input', argument: 0, span }, name, optional: false, span })
+const plain = fc.constantFrom('day', 's', 'ms', 'us', 'ns').map(field)
+const anyDate = fc.constantFrom('day', 's', 'ms', 'us', 'ns', 'day0', 's0', 'ms0', 'us0', 'ns0').map(field)
+const UTC = METHODS.filter((method) => method.startsWith('getUTC') || method === 'getTime' || method === 'valueOf')
+const number: fc.Arbitrary<Expr> = fc.oneof(
+  {
+    weight: 4,
+    arbitrary: fc
+      .tuple(fc.constantFrom(...UTC), plain)
+      .map(([method, object]): Expr => ({ kind: 'MethodCall', method, object, args: [], optional: false, span })),
+  },
+  {
+    weight: 2,
+    arbitrary: fc
+      .tuple(fc.constantFrom('-', '*', '/', '%', '+'), anyDate, fc.oneof(anyDate, fc.constant(literal(1000))))
+      .map(([o, a, b]) => binary(o as '-', a, b)),
+  },
+  fc
+    .tuple(fc.constantFrom('-', '+'), anyDate)
+    .map(([operator, operand]): Expr => ({ kind: 'Unary', operator: operator as '-', operand, span })),
+  fc
+    .tuple(fc.constantFrom('Math.abs', 'Math.floor', 'Number'), anyDate)
+    .map(([callee, of]): Expr => ({ kind: 'Call', callee: callee as 'Number', args: [of], span })),
+)
+const truth: fc.Arbitrary<Expr> = fc.oneof(
+  {
+    weight: 4,
+    arbitrary: fc
+      .tuple(fc.constantFrom('<', '<=', '>', '>='), anyDate, fc.oneof(anyDate, fc.constant<Expr>({ kind: 'Parameter', name: 'p', span })))
+      .map(([o, a, b]) => binary(o as '<', a, b)),
+  },
+  fc.tuple(fc.constantFrom('===', '!==', '=='), anyDate).map(([o, a]) => binary(o as '===', a, literal(null))),
+  fc.tuple(fc.constantFrom('<', '>='), number, fc.constantFrom(0, 12, 2000).map(literal)).map(([o, a, b]) => binary(o as '<', a, b)),
+  fc
+    .tuple(fc.constantFrom('isNaN', 'Number.isNaN', 'isFinite', 'Number.isFinite'), anyDate)
+    .map(([callee, of]): Expr => ({ kind: 'Call', callee: callee as 'isNaN', args: [of], span })),
+)
+
+function functionOf(value: Expr, p: number): FunctionIr {
+  const parameters = [{ name: 'p', value: p, origin: 'capture' as const }]
+  return { name: 'f', span, keyRank: 0, body: [{ kind: 'Return', value, span }], parameters, tables: [], uses: [] }
+}
+
+const cases = fc.record({
+  rows: drawnRows,
+  filter: fc.option(truth, { nil: undefined }),
+  of: fc.oneof({ weight: 2, arbitrary: number }, truth),
+  p: milliseconds.map(Number),
+})
+
+test('what column kernels make of dates is what JavaScript makes of them', async () => {
+  const seen = { compiled: 0, filtered: 0 }
+  const executor = new Executor({ pool, arena, readSplit, lower, smallRows: 0 })
+  await fc.assert(
+    fc.asyncProperty(cases, async ({ rows, filter, of, p }) => {
+      const source = sourceFromArrow(tableOf(rows), { memory: tableMemory(arena, { fewestRows: 0, coded: false }) })
+      const scan: LogicalPlan = {
+        kind: 'Scan',
+        source,
+        columns: [...columnNames(source.element)],
+        element: source.element,
+        keys: { kind: 'rowNumber' },
+      }
+      const [batch] = await executor.execute(scan)
+      const read = rowReader(batch as NonNullable<typeof batch>) // a table has a batch
+      const all = Array.from({ length: ROWS }, (_, i) => read(i))
+      const isKept = filter === undefined ? undefined : functionOf(filter, p)
+      const made = functionOf(of, p)
+      const kept = isKept === undefined ? all : all.filter((row) => interpretIr(isKept, { inputs: [row], key: [0] }))
+      const expected = kept.map((row) => interpretIr(made, { inputs: [row], key: [0] }) ?? null)
+      const input: LogicalPlan = isKept === undefined ? scan : { ...scan, kind: 'Filter', input: scan, f: userFunction(isKept) }
+      const element = returnedElement(userFunction(made), { kind: 'row', method: 'map', inputs: [scan.element] })
+      const result = await executor.table({ kind: 'Map', input, f: userFunction(made), element, keys: { kind: 'rowNumber' } })
+      if (result === undefined) return
+      seen.compiled++
+      if (isKept !== undefined && kept.length > 0) seen.filtered++
+      const value = rowReader(result)
+      const actual = Array.from({ length: result.length }, (_, i) => value(i))
+      for (const column of result.columns) freeColumn(column, arena)
+      const at = expected.findIndex((one, i) => !Object.is(one, actual[i]))
+      const text = `${isKept === undefined ? '' : irListing(isKept)}\n${irListing(made)}`
+      expect(actual.length, text).toBe(expected.length)
+      if (at >= 0) throw new Error(`row ${at} is ${String(actual[at])}, not ${String(expected[at])}\n${JSON.stringify(kept[at])}\n${text}`)
+    }),
+    run,
+  )
+  console.log(`dates in column kernels: ${JSON.stringify(seen)}`)
+  expect(seen.compiled).toBeGreaterThan(run.numRuns * 0.6)
+  expect(seen.filtered).toBeGreaterThan(run.numRuns * 0.2)
+})
+
+function columnNames(element: ElementType): readonly string[] {
+  return element.kind === 'row' ? element.fields.map(({ name }) => name) : []
+}
+
+function userFunction(ir: FunctionIr) {
+  return { original: () => undefined, text: 'f', span: ir.span, ir, refusals: [] }
+}
