@@ -85,6 +85,30 @@ test('delimiter, no header, \\r\\n, byte order mark, no last line end, empty lin
   expect((await load('a,b\n"",\n')).rows).toStrictEqual([{ a: '', b: null }])
 })
 
+test('a decimal comma is no number, and the message says what to do', async () => {
+  await expect(load('a;b\n-1.234,50;1\n', { delimiter: ';', types: { a: 'f64' } })).rejects.toThrow(
+    new SourceError(
+      `${path}, line 2, column "a": "-1.234,50" is not f64, which { types } asks for. Numbers are read with a decimal point: take the column as 'utf8', and convert it in map().`,
+      path,
+    ),
+  )
+})
+
+test('a header without a comma that has another delimiter is asked about, unless the delimiter is given or the name in quotes', async () => {
+  const asked = (what: string, name: string, delimiter: string) =>
+    new SourceError(
+      `${path} has no comma in its first line, and ${what}: ${name}. If that is what stands between fields, read it with { delimiter: '${delimiter}' }; if it is part of the only column's name, with { delimiter: ',' }.`,
+      path,
+    )
+  await expect(load('a;b\n1;2\n')).rejects.toThrow(asked('a semicolon', '"a;b"', ';'))
+  await expect(load('a\tb\n1\t2\n')).rejects.toThrow(asked('a tab', '"a\\tb"', '\\t'))
+  await expect(load('a|b\n1|2\n')).rejects.toThrow(asked('a bar', '"a|b"', '|'))
+  expect(await load('a;b\n1;2\n', { delimiter: ';' })).toStrictEqual({ types: 'a f64, b f64', rows: [{ a: 1, b: 2 }], splits: 1 })
+  expect((await load('a;b\n1;2\n', { delimiter: ',' })).rows).toStrictEqual([{ 'a;b': '1;2' }])
+  expect((await load('"a;b"\n1;2\n')).rows).toStrictEqual([{ 'a;b': '1;2' }])
+  expect((await load('a;b\n1;2\n', { header: false })).rows).toStrictEqual([{ column1: 'a;b' }, { column1: '1;2' }])
+})
+
 test('a header of two quotes is none, a name in quotes stands as it is, and no text is taken for a mark', async () => {
   expect((await load('"","x"," y ", z \n"1",5.1,"\0""""",""\n')).rows).toStrictEqual([{ column1: 1, x: 5.1, ' y ': '\0""', z: '' }])
   expect((await load('a\n"\0"""""\n"\0"\n\0\n')).rows).toStrictEqual([{ a: '\0""' }, { a: '\0' }, { a: '\0' }])

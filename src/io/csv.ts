@@ -22,7 +22,7 @@ import { checkReading, type ReadOptions } from './reading.ts'
 export { readCsvSplit } from './csvSplit.ts'
 
 export interface CsvOptions extends ReadOptions {
-  /** One character. Default ','. */
+  /** One character. Default ',', unless the first line has another delimiter and no comma: that is an error. */
   readonly delimiter?: string
   /** Whether the first record names the columns. Default true; without, they are column1, column2, … */
   readonly header?: boolean
@@ -107,7 +107,7 @@ function checkTypes(types: unknown): void {
 async function openOne(
   path: string,
   { delimiter, header }: { readonly delimiter: string; readonly header: boolean },
-  access: Access,
+  access: Access & Pick<CsvOptions, 'delimiter'>,
 ): Promise<CsvFile> {
   const bytes = await openBytes(path, access)
   try {
@@ -115,6 +115,7 @@ async function openOne(
     const records = new CsvRecords(text, { path, firstLine: 1, delimiter })
     if (!records.next()) throw new SourceError(`${path} is empty.`, path)
     const names = namesOf(path, records, header)
+    if (header && access.delimiter === undefined) checkOneName(path, records)
     const guesses = names.map(newGuess)
     if (!header) observeRecord(records, guesses)
     while (records.next()) observeRecord(records, guesses)
@@ -148,6 +149,22 @@ function namesOf(path: string, first: CsvRecords, header: boolean): string[] {
     seen.add(name)
     return name
   })
+}
+
+/** What may stand between fields where nobody said what does. */
+const OTHER_DELIMITERS = { ';': 'a semicolon', '\t': 'a tab', '|': 'a bar' } as const
+
+/** A header without a comma that has another delimiter is not taken for the name of one column. In quotes it is one. */
+function checkOneName(path: string, first: CsvRecords): void {
+  const name = first.field(0)
+  if (first.width !== 1 || first.isQuoted(0) || name === QUOTED_EMPTY) return
+  const found = (Object.keys(OTHER_DELIMITERS) as (keyof typeof OTHER_DELIMITERS)[]).find((one) => name.includes(one))
+  if (found === undefined) return
+  const delimiter = found === '\t' ? "'\\t'" : `'${found}'`
+  throw new SourceError(
+    `${path} has no comma in its first line, and ${OTHER_DELIMITERS[found]}: ${valueText(name)}. If that is what stands between fields, read it with { delimiter: ${delimiter} }; if it is part of the only column's name, with { delimiter: ',' }.`,
+    path,
+  )
 }
 
 function observeRecord(record: CsvRecords, guesses: readonly Guess[]): void {

@@ -7,12 +7,14 @@
 import { type Column, isValid } from '../core/column.ts'
 import { valueReader } from '../core/columnReaders.ts'
 import { PlanError } from '../core/errors.ts'
-import { type ColumnType, fieldsOf, type TimeUnit, typeText } from '../core/schema.ts'
+import { type ColumnType, type Field, fieldsOf, type TimeUnit, typeText } from '../core/schema.ts'
 import { writeAtomically } from './atomicFile.ts'
 import type { WriteRequest, Written } from './writeParquet.ts'
 
 const FLUSH_CHARACTERS = 2 ** 20
 const NEEDS_QUOTES = /[",\r\n]|^\s|\s$/
+/** What an only column's name, without quotes, is asked about when it is read. */
+const OTHER_DELIMITERS = /[;\t|]/
 
 export async function writeCsv({ batches, element, path, signal }: WriteRequest<object>): Promise<Written> {
   const fields = fieldsOf(element)
@@ -23,7 +25,7 @@ export async function writeCsv({ batches, element, path, signal }: WriteRequest<
   const bytes = await writeAtomically(
     path,
     async (append) => {
-      let text = `${fields.map((field) => quoted(field.name)).join(',')}\n`
+      let text = `${header(fields)}\n`
       for await (const batch of batches) {
         const writers = batch.columns.map(fieldWriter)
         for (let row = 0; row < batch.length; row++) {
@@ -87,8 +89,17 @@ function fieldWriter(column: Column): (row: number) => string {
   }
 }
 
+function header(fields: readonly Field[]): string {
+  const [{ name } = { name: '' }] = fields
+  return fields.length === 1 && OTHER_DELIMITERS.test(name) ? inQuotes(name) : fields.map((field) => quoted(field.name)).join(',')
+}
+
 function quoted(text: string): string {
-  return text === '' || NEEDS_QUOTES.test(text) ? `"${text.replaceAll('"', '""')}"` : text
+  return text === '' || NEEDS_QUOTES.test(text) ? inQuotes(text) : text
+}
+
+function inQuotes(text: string): string {
+  return `"${text.replaceAll('"', '""')}"`
 }
 
 const DIGITS = { s: 0, ms: 3, us: 6, ns: 9 } as const
