@@ -100,10 +100,10 @@ function rangeText(type: ColumnType): string {
 }
 
 /**
- * Every value as `type`, or a PlanError naming the first value that does not fit and its row (`firstRow` + index).
+ * Every value as `type`, or a PlanError naming the first value that does not fit and its place.
  * Digits are never lost but for f64 to f32, which rounds.
  */
-export function castColumn(column: Column, type: ColumnType, firstRow = 0): Column {
+export function castColumn(column: Column, type: ColumnType, placeOf = (i: number): string => `row ${i}`): Column {
   if (sameType(column.type, type)) return column
   if (column.type.kind === 'null') return nullColumn(type, column.length)
   const convert = castOf(column.type, type)
@@ -120,7 +120,7 @@ export function castColumn(column: Column, type: ColumnType, firstRow = 0): Colu
     if (value === null) continue
     const converted = convert(value)
     if (converted === undefined || (store !== undefined && store(converted, type) === undefined)) {
-      throw new PlanError(`Cannot cast ${valueText(value)} at row ${firstRow + i} to ${typeText(type)}. ${rangeText(type)}`)
+      throw new PlanError(`Cannot cast ${valueText(value)} at ${placeOf(i)} to ${typeText(type)}. ${rangeText(type)}`)
     }
     values[i] = converted
   }

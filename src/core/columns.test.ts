@@ -79,7 +79,7 @@ test('casts keep every digit or name the value and its row', () => {
   expect(valuesOf(castColumn(columnFromValues([1, 0]), { kind: 'bool' }))).toEqual([true, false])
   expect(valuesOf(castColumn(columnFromValues([5, -1]), { kind: 'i64' }))).toEqual([5n, -1n])
   expect(valuesOf(castColumn(columnFromValues([5n]), { kind: 'f64' }))).toEqual([5])
-  expect(() => castColumn(columnFromValues([1, 300]), { kind: 'u8' }, 10)).toThrow(
+  expect(() => castColumn(columnFromValues([1, 300]), { kind: 'u8' }, (i) => `row ${10 + i}`)).toThrow(
     'Cannot cast 300 at row 11 to u8. Values of u8 are integers from 0 to 255.',
   )
   expect(() => castColumn(columnFromValues([2n ** 53n + 1n]), { kind: 'f64' })).toThrow(

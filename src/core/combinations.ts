@@ -134,7 +134,8 @@ function cure(left: LogicalPlan, rightType: ColumnType, column: string | undefin
   }[valueClassOf(rightType)]
   if (column === undefined || convert === undefined) return 'Convert one side, so that both are of one kind.'
   const name = nameOf(left, 'left').replace(/\.[^.]*$/, '')
-  const array = /^[A-Za-z_$][\w$]*$/.test(name) ? name : 'left'
+  // of a file's name a variable is made, of a method's not
+  const array = /^(?!from(?:Rows|Columns|Arrow)$)[A-Za-z_$][\w$]*$/.test(name) ? name : 'left'
   const field = /^[A-Za-z_$][\w$]*$/.test(column) ? `row.${column}` : `row[${JSON.stringify(column)}]`
   const property = /^[A-Za-z_$][\w$]*$/.test(column) ? column : JSON.stringify(column)
   return `Convert one side, for example ${array}.withColumns((row) => ({ ${property}: ${convert}(${field}) })).`

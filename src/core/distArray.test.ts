@@ -98,6 +98,12 @@ test('joins of sides that cannot be compared', () => {
     'Cannot join orders.parquet and shops.parquet on "shop": utf8 on the left, f64 on the right.\n' +
       'Convert one side, for example orders.withColumns((row) => ({ shop: Number(row.shop) })).',
   )
+  // of a file's name a variable is made, of a method's not
+  const rows = tableOf<{ shop: string }>('fromRows', { shop: 'utf8' })
+  expect(messageOf(() => rows.join(shops as never, 'shop' as never))).toBe(
+    'Cannot join fromRows and shops.parquet on "shop": utf8 on the left, f64 on the right.\n' +
+      'Convert one side, for example left.withColumns((row) => ({ shop: Number(row.shop) })).',
+  )
   expect(messageOf(() => orders.join(shops, { left: (o) => o.big, right: (s) => s.shop }))).toBe(
     'Cannot join orders.parquet and shops.parquet by the given functions: i64 on the left, f64 on the right.\nConvert one side, so that both are of one kind.',
   )

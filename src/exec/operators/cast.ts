@@ -1,4 +1,4 @@
-/** Converts single values to a dtype; a value that does not fit is an error naming it and its row. */
+/** Converts single values to a dtype; a value that does not fit is an error naming it and its key. */
 import { castColumn } from '../../core/columnConversions.ts'
 import { PlanError } from '../../core/errors.ts'
 import { isNullable } from './batches.ts'
@@ -11,6 +11,8 @@ export const castExec: OpenNarrow<'CastExec'> = ({ dtype }, context) =>
     if (batch.element.kind !== 'scalar' || column === undefined) {
       throw new PlanError('cast converts single values, and the elements are rows. Take a column first, as in map((r) => r.price).')
     }
-    const cast = castColumn(column, { kind: dtype }, row.firstRow)
+    const { keys } = batch
+    const placeOf = (i: number) => (keys === undefined ? `row ${row.firstRow + i}` : `key [${keys.map((axis) => axis[i]).join(', ')}]`)
+    const cast = castColumn(column, { kind: dtype }, placeOf)
     return { ...batch, element: { kind: 'scalar', type: cast.type, nullable: isNullable(cast) }, columns: [cast] }
   })
