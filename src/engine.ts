@@ -19,6 +19,7 @@ import { atKey, shapeOfStorage, sliceStorage, toTypedArray } from './exec/arrays
 import { mapBuffers } from './exec/memory/shareColumns.ts'
 import { toArrowTable, toRecordBatch } from './io/arrowBatches.ts'
 import { arrowSchemaOf, arrowTypeOf } from './io/arrowTypes.ts'
+import { checkFolder } from './io/atomicFile.ts'
 import { writeArrow } from './io/writeArrow.ts'
 import { writeCsv } from './io/writeCsv.ts'
 import { writeParquet } from './io/writeParquet.ts'
@@ -154,6 +155,7 @@ export class SessionEngine implements Engine {
     const signal = options.signal === undefined ? stopped : joinedSignal([options.signal, stopped])
     // what the rows are is in the file's header: it must be known before the first of them is written
     const moment = this.#open().store.moment(plan)
+    if (!isKnown(plan.element)) await checkFolder(path)
     const known = isKnown(plan.element) ? undefined : await this.execute(plan, { signal, moment })
     const request = { batches: known ?? this.stream(plan, { signal, moment }), element: known?.[0]?.element ?? plan.element, path, signal }
     switch (form.kind) {

@@ -15,8 +15,9 @@ import { checkColumn, type Room } from './arrowChecks.ts'
 import { batchOfRecordBatch } from './arrowColumns.ts'
 import { footerFault, messageFault } from './arrowHeader.ts'
 import { Footer, Message, MessageHeader, RecordBatchReader, RecordBatchStreamWriter } from './arrowLibrary.ts'
-import { type ArrowDetail, type Found, Messages, type RowElement } from './arrowMessages.ts'
+import { type ArrowDetail, COMPRESSED, type Found, Messages, type RowElement } from './arrowMessages.ts'
 import { type ByteSource, nameOfPath, openBytes } from './byteSource.ts'
+import { checkForm } from './fileForms.ts'
 import { pathsOf } from './paths.ts'
 import { checkReading, type ReadOptions } from './reading.ts'
 
@@ -70,7 +71,9 @@ interface Opened {
 async function openOne(bytes: ByteSource, path: string, roomBytes: number): Promise<Opened> {
   if (bytes.size === 0) throw new SourceError(`${path} is empty. An Arrow file has at least a schema.`, path)
   const head = await bytes.read(0, Math.min(8, bytes.size))
-  return Buffer.from(head).toString('latin1').startsWith(MAGIC) ? openFile(bytes, path, roomBytes) : openStream(bytes, path, roomBytes)
+  if (Buffer.from(head).toString('latin1').startsWith(MAGIC)) return await openFile(bytes, path, roomBytes)
+  await checkForm(bytes, path, 'readArrow')
+  return await openStream(bytes, path, roomBytes)
 }
 
 /** A file: magic, messages, index, length of the index, magic. */
@@ -249,7 +252,7 @@ function decode(stream: Uint8Array, { element, rows, path, indices, room }: Deco
     if (error instanceof SourceError) throw error
     const reason = error instanceof Error ? error.message : String(error)
     if (/codec|compress/i.test(reason)) {
-      throw new SourceError(`${path} has compressed record batches, which are not read. Write it without compression.`, path, {
+      throw new SourceError(`${path} ${COMPRESSED}`, path, {
         cause: error,
       })
     }

@@ -10,6 +10,10 @@ import { type BatchHeader, layoutOf } from './arrowLayout.ts'
 import { Field as ArrowField, MessageHeader } from './arrowLibrary.ts'
 import { elementOfArrowSchema } from './arrowTypes.ts'
 
+/** Ends the sentence of a SourceError that begins with the path. */
+export const COMPRESSED: string =
+  'has compressed record batches, which are not read. Write it without compression, as pyarrow does with feather.write_feather(table, path, compression="uncompressed").'
+
 export type Range = readonly [start: number, end: number]
 export type RowElement = ElementType & { readonly kind: 'row' }
 
@@ -92,8 +96,7 @@ export class Messages {
   /** Whether the header is sound; values that no bytes stand behind. */
   #checked(header: BatchHeader & { readonly compression?: unknown }, fields: readonly ArrowField[], bodyBytes: number): number {
     const { path } = this.#opened
-    if (header.compression !== null && header.compression !== undefined)
-      throw new SourceError(`${path} has compressed record batches, which are not read. Write it without compression.`, path)
+    if (header.compression !== null && header.compression !== undefined) throw new SourceError(`${path} ${COMPRESSED}`, path)
     const layout = layoutOf(header, fields, bodyBytes)
     if (layout.kind === 'fault') throw this.#damaged(layout.what)
     return layout.unbacked

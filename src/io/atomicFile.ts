@@ -10,6 +10,7 @@ import { type FileHandle, open, readlink, realpath, rename, stat, unlink } from 
 import { basename, dirname, join, resolve } from 'node:path'
 import { SourceError } from '../core/errors.ts'
 import { fileError } from './byteSource.ts'
+import { objectStoreError } from './objectStores.ts'
 import { type Output, openStream } from './outputStream.ts'
 
 /** Appends bytes; resolves when the operating system has them. */
@@ -18,8 +19,8 @@ export type Append = (bytes: Uint8Array) => Promise<void>
 /** Runs `write` and gives the number of bytes written. When anything fails the file at `path` is as it was. */
 export async function writeAtomically(path: string, write: (append: Append) => Promise<void>, signal?: AbortSignal): Promise<number> {
   signal?.throwIfAborted()
-  const output = await openOutput(path, signal).catch((error: unknown) => {
-    throw writeError(path, error)
+  const output = await openOutput(path, signal).catch(async (error: unknown) => {
+    throw writeError(path, error, isMissing(error) ? await folderOf(path) : undefined)
   })
   let bytes = 0
   try {
@@ -35,6 +36,23 @@ export async function writeAtomically(path: string, write: (append: Append) => P
     await output.discard()
     throw writeError(path, error)
   }
+}
+
+/** Throws what writing to this place would throw where its folder is missing: before anything is computed for it. */
+export async function checkFolder(path: string): Promise<void> {
+  let folder: string | undefined
+  try {
+    if ((await statOf(path)) !== undefined) return
+    folder = await folderOf(path)
+    await stat(folder)
+  } catch (error) {
+    throw writeError(path, error, folder)
+  }
+}
+
+/** Where the file is to lie, once it is known that there is none. */
+async function folderOf(path: string): Promise<string> {
+  return dirname(await endOfLinks(path))
 }
 
 async function openOutput(path: string, signal: AbortSignal | undefined): Promise<Output> {
@@ -65,9 +83,13 @@ async function statOf(path: string): Promise<Stats | undefined> {
   try {
     return await stat(path)
   } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined
+    if (isMissing(error)) return undefined
     throw error
   }
+}
+
+function isMissing(error: unknown): boolean {
+  return (error as { readonly code?: unknown } | undefined)?.code === 'ENOENT'
 }
 
 /** Where a path leads that is no file yet: it may be a link to where one is to be. */
@@ -88,8 +110,9 @@ async function keepOwner(handle: FileHandle, { mode, uid, gid }: Stats): Promise
   await handle.chmod(mode & 0o7777)
 }
 
-function writeError(path: string, error: unknown): unknown {
+function writeError(path: string, error: unknown, folder: string = dirname(path)): unknown {
   if (error instanceof SourceError) return error
+  if (isMissing(error)) return folderError(path, folder, error)
   if ((error as { readonly code?: unknown } | undefined)?.code === 'ERR_ACCESS_DENIED') {
     const folder = dirname(path)
     const message = `${path} cannot be written: the permission model of this process does not allow it. Start Node with --allow-fs-write=${folder} and --allow-fs-read=${folder}: what is written lies beside the file until it is whole.`
@@ -101,8 +124,17 @@ function writeError(path: string, error: unknown): unknown {
   return why === undefined ? fileError(path, error) : new SourceError(`${path} cannot be written: ${why}.`, path, { cause: error })
 }
 
+function folderError(path: string, folder: string, cause: unknown): SourceError {
+  const store = objectStoreError(path, 'written')
+  if (store !== undefined) return store
+  const isAddress = /^[a-z][a-z0-9+.-]+:\/\//i.test(path)
+  const why = isAddress
+    ? 'writers take paths, and this is an address. Write a file, and send it there.'
+    : `there is no folder ${folder}. Make it first, for example with mkdirSync(${JSON.stringify(folder)}, { recursive: true }).`
+  return new SourceError(`${path} cannot be written: ${why}`, path, { cause })
+}
+
 const REASONS: Readonly<Record<string, string>> = {
-  ENOENT: 'there is no such folder',
   ENOTDIR: 'a part of the path is not a directory',
   EACCES: 'permission denied',
   EPERM: 'permission denied',

@@ -5,6 +5,7 @@
  */
 import { SourceError } from '../core/errors.ts'
 import type { ByteSource } from './byteSource.ts'
+import { checkForm } from './fileForms.ts'
 import { decodeUtf8, LARGEST_PIECE_BYTES } from './text.ts'
 
 const SAMPLE_BYTES = 2 ** 20
@@ -24,6 +25,7 @@ export async function sampleOf(bytes: ByteSource, path: string, least: number): 
   for (let size = SAMPLE_BYTES; ; size *= 2) {
     const from = sample.length
     sample = Buffer.concat([sample, await bytes.read(from, Math.min(bytes.size, size))])
+    if (from === 0) await checkForm(bytes, path, 'readCsv', sample)
     if (sample.length === bytes.size) return decodeUtf8(sample, path, true)
     for (let i = from; i < sample.length; i++) {
       if (sample[i] === QUOTE) quoted = !quoted

@@ -1,4 +1,4 @@
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import {
@@ -41,7 +41,7 @@ import { type ColumnType, fieldsOf, typeText } from '../core/schema.ts'
 import { columnOfVector } from './arrowColumns.ts'
 import { openArrow } from './arrowFile.ts'
 import { elementOfArrowSchema } from './arrowTypes.ts'
-import { writeAtomically } from './atomicFile.ts'
+import { checkFolder, writeAtomically } from './atomicFile.ts'
 import { fileError } from './byteSource.ts'
 import { sourceFromArrow } from './memory.ts'
 import { readSplit } from './readSplit.ts'
@@ -162,8 +162,17 @@ test('what is not Arrow is refused by name', async () => {
   const stream = tableToIPC(sample, 'stream')
   const cases: [string, Uint8Array, string][] = [
     ['empty', new Uint8Array(0), 'PATH is empty. An Arrow file has at least a schema.'],
-    ['text', Buffer.from('user,movie,stars\n'), 'PATH is not an Arrow file or stream: it does not begin with a schema.'],
-    ['parquet', Buffer.from('PAR1aaaaaaaaaaaaaaaaPAR1'), 'PATH is not an Arrow file or stream: it does not begin with a schema.'],
+    [
+      'text',
+      Buffer.from('user,movie,stars\n'),
+      'PATH looks like text, and readArrow() reads Arrow IPC. Read CSV with readCsv(), lines with readText().',
+    ],
+    ['noise', Buffer.from([1, 2, 3, 4, 5, 6, 7, 8]), 'PATH is not an Arrow file or stream: it does not begin with a schema.'],
+    [
+      'parquet',
+      Buffer.from('PAR1aaaaaaaaaaaaaaaaPAR1'),
+      'PATH is a Parquet file, and readArrow() reads Arrow IPC. Read it with readParquet().',
+    ],
     ['cut-file', whole.slice(0, -3), 'PATH does not end with ARROW1: it was cut, or is still being written.'],
     ['magic', whole.slice(0, 6), 'PATH does not end with ARROW1: it was cut, or is still being written.'],
   ]
@@ -193,7 +202,10 @@ test('compressed Arrow is refused by name', async () => {
   const path = join(folder, 'compressed.arrows')
   writeFileSync(path, await writer.toUint8Array())
   await expect(openArrow(path)).rejects.toThrow(
-    new SourceError(`${path} has compressed record batches, which are not read. Write it without compression.`, path),
+    new SourceError(
+      `${path} has compressed record batches, which are not read. Write it without compression, as pyarrow does with feather.write_feather(table, path, compression="uncompressed").`,
+      path,
+    ),
   )
 })
 
@@ -264,8 +276,28 @@ test('a file appears whole or not at all', async () => {
   expect(readdirSync(folder).filter((name) => name.endsWith('.tmp'))).toStrictEqual([])
   const nowhere = join(folder, 'none', 'x.txt')
   await expect(writeAtomically(nowhere, () => Promise.resolve())).rejects.toThrow(
-    new SourceError(`${nowhere} cannot be written: there is no such folder.`, nowhere),
+    new SourceError(
+      `${nowhere} cannot be written: there is no folder ${join(folder, 'none')}. Make it first, for example with mkdirSync(${JSON.stringify(join(folder, 'none'))}, { recursive: true }).`,
+      nowhere,
+    ),
   )
+  const link = join(folder, 'dangling')
+  symlinkSync(nowhere, link)
+  await expect(checkFolder(link)).rejects.toThrow(
+    new SourceError(
+      `${link} cannot be written: there is no folder ${join(folder, 'none')}. Make it first, for example with mkdirSync(${JSON.stringify(join(folder, 'none'))}, { recursive: true }).`,
+      link,
+    ),
+  )
+  for (const [address, why] of [
+    ['s3://b/x', 'object stores are not written to by their own addresses. Write a file, and copy it there with aws s3 cp.'],
+    ['gs://b/x', 'object stores are not written to by their own addresses. Write a file, and copy it there with gcloud storage cp.'],
+    ['az://b/x', 'object stores are not written to by their own addresses. Write a file, and copy it there with azcopy copy.'],
+    ['https://h/x', 'writers take paths, and this is an address. Write a file, and send it there.'],
+  ] as const)
+    await expect(writeAtomically(address, () => Promise.resolve())).rejects.toThrow(
+      new SourceError(`${address} cannot be written: ${why}`, address),
+    )
   await expect(writeAtomically(folder, () => Promise.resolve())).rejects.toThrow(
     new SourceError(`${folder} is a directory, and a file is to be written. Name a file in it.`, folder),
   )

@@ -60,7 +60,27 @@ const PLACES: readonly (readonly [unknown, PlanError | SourceError])[] = [
   ['http://[', new PlanError('The address "http://[" makes no sense: Invalid URL.')],
   ['http://localhost:99999/', new PlanError('The address "http://localhost:99999/" makes no sense: Invalid URL.')],
   ['http:x', new PlanError('The address "http:x" makes no sense. It begins with http://.')],
-  ['s3://bucket/x', new PlanError('The address "s3://bucket/x" is not read. Name a file, or an address of http, https or file.')],
+  [
+    's3://bucket/x',
+    new SourceError(
+      's3://bucket/x cannot be read: object stores are not read by their own addresses. Give a signed address of https, as aws s3 presign makes, or copy the file here first with aws s3 cp.',
+      's3://bucket/x',
+    ),
+  ],
+  [
+    'gs://bucket/*.parquet',
+    new SourceError(
+      'gs://bucket/*.parquet cannot be read: object stores are not read by their own addresses. Give a signed address of https, as gcloud storage sign-url makes, or copy the file here first with gcloud storage cp.',
+      'gs://bucket/*.parquet',
+    ),
+  ],
+  [
+    new URL('az://container/x'),
+    new SourceError(
+      'az://container/x cannot be read: object stores are not read by their own addresses. Give a signed address of https, as az storage blob generate-sas --full-uri --blob-url makes, or copy the file here first with azcopy copy.',
+      'az://container/x',
+    ),
+  ],
   [new URL('ftp://x/y'), new PlanError('The address "ftp://x/y" is not read. Name a file, or an address of http, https or file.')],
   [
     'https://me:secret@localhost/x',

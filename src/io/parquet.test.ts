@@ -142,7 +142,12 @@ test('what is not a Parquet file is refused at once, by name', async () => {
     ...[
       ['empty', new Uint8Array(0), 'PATH is empty. A Parquet file has at least 12 bytes.'],
       ['short', 'PAR1', 'PATH has 4 bytes. A Parquet file has at least 12: it was cut, or is something else.'],
-      ['text', 'user,movie,stars\n1,2,3\n', 'PATH is not a Parquet file: it does not begin with PAR1.'],
+      [
+        'text',
+        'user,movie,stars\n1,2,3\n',
+        'PATH looks like text, and readParquet() reads Parquet. Read CSV with readCsv(), lines with readText().',
+      ],
+      ['noise', '\x01\x02aaaaaaaaaaaaaaaa', 'PATH is not a Parquet file: it does not begin with PAR1.'],
       ['cut', whole.slice(0, whole.length - 9), 'PATH does not end with PAR1: it was cut, or is still being written.'],
       [
         'encrypted',

@@ -11,6 +11,7 @@ import { fileURLToPath } from 'node:url'
 import { valueText } from '../core/columnBuilder.ts'
 import { PlanError, SourceError } from '../core/errors.ts'
 import { fileError, isUrl } from './byteSource.ts'
+import { objectStoreError } from './objectStores.ts'
 
 /** The files (or addresses) a source names, at least one; a SourceError for a glob without a match. */
 export async function pathsOf(source: string | URL | readonly string[]): Promise<string[]> {
@@ -48,6 +49,8 @@ async function expand(path: string): Promise<string[]> {
 /** The path that a file URL says, or the address of something behind http or https. */
 function placeOfUrl(text: string): string {
   const refuse = (why: string, cause?: unknown) => new PlanError(`The address ${valueText(text)} ${why}`, { cause })
+  const store = objectStoreError(text, 'read')
+  if (store !== undefined) throw store
   if (!/^(file|https?):/i.test(text)) throw refuse('is not read. Name a file, or an address of http, https or file.')
   let url: URL
   try {

@@ -6,6 +6,7 @@ import { createBuilder } from '../core/columnBuilder.ts'
 import { SourceError } from '../core/errors.ts'
 import type { Access, ArraySource, ReadSplit, SourceSplit } from '../core/ports.ts'
 import { type ByteSource, nameOfPath, openBytes } from './byteSource.ts'
+import { checkForm } from './fileForms.ts'
 import { pathsOf } from './paths.ts'
 import { checkReading, type ReadOptions } from './reading.ts'
 
@@ -29,6 +30,7 @@ export async function openText(source: string | URL | readonly string[], options
   for (const path of paths) {
     const bytes = await openBytes(path, options)
     try {
+      await checkForm(bytes, path, 'readText')
       let start = 0
       while (start < bytes.size) {
         const end = await lineEndAfter(bytes, start + SPLIT_BYTES)

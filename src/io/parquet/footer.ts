@@ -6,6 +6,7 @@
  */
 import { SourceError } from '../../core/errors.ts'
 import type { ByteSource } from '../byteSource.ts'
+import { checkForm } from '../fileForms.ts'
 import { verifyFooter } from './checksums.ts'
 import type { DecodeLimits } from './limits.ts'
 import {
@@ -99,6 +100,7 @@ export async function readFooter(bytes: ByteSource, path: string, { footerBytes 
   const magic = end.getUint32(tail.length - 4, true)
   if (magic === ENCRYPTED_MAGIC)
     throw new SourceError(`${path} has an encrypted footer. Encrypted Parquet files are not read: write it without encryption.`, path)
+  if (headMagic !== MAGIC) await checkForm(bytes, path, 'readParquet')
   if (headMagic !== MAGIC) throw new SourceError(`${path} is not a Parquet file: it does not begin with PAR1.`, path)
   if (magic !== MAGIC) throw new SourceError(`${path} does not end with PAR1: it was cut, or is still being written.`, path)
   const length = end.getUint32(tail.length - 8, true)
