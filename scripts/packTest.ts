@@ -55,7 +55,7 @@ async function program(name: string, type: 'module' | 'commonjs'): Promise<void>
   writeFileSync(join(folder, 'program.ts'), source)
   const compilerOptions = {
     target: 'ES2022',
-    lib: ['ES2023', 'ESNext.Disposable', 'DOM'],
+    lib: ['ES2023', 'ESNext.Disposable'],
     module: 'NodeNext',
     strict: true,
     noUncheckedIndexedAccess: type === 'commonjs',

@@ -2,32 +2,12 @@
 import type { Subject } from 'rxjs'
 import { valueText } from './core/columnBuilder.ts'
 import { PlanError } from './core/errors.ts'
-import type { PassReport } from './core/loopReport.ts'
+import type { SessionEvent } from './core/sessionEvent.ts'
 import type { ArrayStore } from './exec/arrayStore.ts'
 import type { Executor } from './exec/executor.ts'
 import type { SharedArena } from './exec/memory/arena.ts'
 import { hasWideMemory, mostBytes } from './exec/memory/wideMemory.ts'
 import type { WorkerPool } from './exec/workers/worker.ts'
-
-/** Everything a run has to tell; the progress bar, logs and pages are built from these. */
-export type SessionEvent =
-  | {
-      readonly kind: 'stage'
-      readonly phase: 'started' | 'finished'
-      readonly stage: string
-      readonly rows?: number
-      readonly milliseconds?: number
-    }
-  | {
-      readonly kind: 'pass'
-      readonly phase: 'started' | 'finished'
-      readonly loop: string
-      readonly pass: PassReport | { readonly number: number }
-    }
-  | { readonly kind: 'progress'; readonly job: string; readonly done: number; readonly total: number }
-  | { readonly kind: 'fallback'; readonly what: string; readonly because: string }
-  | { readonly kind: 'spill'; readonly operator: string; readonly bytes: number }
-  | { readonly kind: 'worker'; readonly phase: 'started' | 'lost'; readonly worker: number }
 
 export interface Runtime {
   readonly arena: SharedArena

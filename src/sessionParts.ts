@@ -3,12 +3,13 @@
  * a program drops without `stop()` is garbage, and its threads end with it.
  */
 import type { Subject } from 'rxjs'
+import type { SessionEvent } from './core/sessionEvent.ts'
 import { createArena, type SharedArena } from './exec/memory/arena.ts'
 import { reclaim } from './exec/memory/lease.ts'
 import { createPool } from './exec/workers/pool.ts'
 import type { WorkerPool } from './exec/workers/worker.ts'
 import { letGo } from './planner/function/inspected.ts'
-import { bytesOf, type SessionEvent } from './runtime.ts'
+import { bytesOf } from './runtime.ts'
 import { HANDLERS } from './taskHandlers.ts'
 
 export function sessionArena(memory: number | string | undefined): SharedArena {

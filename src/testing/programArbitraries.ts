@@ -5,8 +5,8 @@
 import fc from 'fast-check'
 import { sum } from '../core/aggregates.ts'
 import type { DistArray } from '../core/distArray.ts'
+import type { Loop } from '../core/loop.ts'
 import { checkOptions } from '../core/options.ts'
-import type { Loop } from '../loop.ts'
 import type { Session } from '../session.ts'
 
 /** The rows that generated plans work on: `group` a small integer, `amount` any number. */

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { LoopError, MemoryError, PlanError } from '../../core/errors.ts'
 import type { LoopOptions } from '../../core/loopSpec.ts'
-import type { SessionEvent } from '../../runtime.ts'
+import type { SessionEvent } from '../../core/sessionEvent.ts'
 import { Session } from '../../session.ts'
 import { DistinctPromise } from './raceCheckPromise.ts'
 import { brokenPromiseError, type Race, raceError } from './raceCheckText.ts'
