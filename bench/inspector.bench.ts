@@ -71,7 +71,11 @@ function passOf(loop: Loop): Pass {
   return async () => (await loop.run()).passes[0]?.milliseconds ?? Number.NaN
 }
 
-async function arrayOf(session: Session, data: Float64Array | Int32Array, dtype: DType): Promise<DistArray<number, readonly [number]>> {
+async function arrayOf(
+  session: Session,
+  data: Float64Array | Int32Array,
+  dtype: Exclude<DType, 'i64'>,
+): Promise<DistArray<number, readonly [number]>> {
   const array = session.zeros([data.length], { dtype })
   await array.assign([null], data)
   return array

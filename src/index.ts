@@ -17,7 +17,7 @@ export {
   variance,
 } from './core/aggregates.ts'
 export type { TypedArray } from './core/column.ts'
-export { DistArray, type JoinOn, type SortKey } from './core/distArray.ts'
+export { DistArray, type SortKey } from './core/distArray.ts'
 export { Bug, LoopError, MemoryError, PlanError, SourceError, TaskError } from './core/errors.ts'
 export type { Grouped } from './core/grouped.ts'
 export type { IndexSpace, Key, KeyOf, Selector, Shape } from './core/indexSpace.ts'
@@ -26,6 +26,7 @@ export type { Dependence, Distance, LoopPlan, ScheduleKind } from './core/loopPl
 export type { LoopReport, PassReport, VerifyReport } from './core/loopReport.ts'
 export type { LoopOptions } from './core/loopSpec.ts'
 export type { ArrayView, LoopEnv, LoopViews, Rng, RowView } from './core/loopViews.ts'
+export type { Joined, JoinOn } from './core/rowTypes.ts'
 export type { DType } from './core/schema.ts'
 export type { SessionEvent } from './core/sessionEvent.ts'
 export type { Refusal, Span } from './core/span.ts'

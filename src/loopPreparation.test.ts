@@ -16,6 +16,22 @@ test('a run locks the arrays that env holds now', async () => {
   expect(await second.collect()).toEqual([0, 2, 4, 6])
 })
 
+test('arrays of env have names of their own', async () => {
+  await using session = await Session.start({ workers: 1, progress: false })
+  const A = session.zeros([2])
+  const loop = (env: object) => () => session.loop(session.range(2), env as never, () => undefined)
+  const what = 'The env of loop() holds arrays, buffers, accumulators and generators by names of their own; its entry'
+  const besides = 'Besides these, env holds numbers, booleans, strings, typed arrays, functions, and constant objects.'
+  expect(loop({ model: { rate: 2, A } })).toThrow(
+    `${what} "model" is an object with one inside, at model.A.\nName it in env, as { A: model.A }. ${besides}`,
+  )
+  expect(loop({ all: [{ 'a b': A }] })).toThrow(
+    `${what} "all" is an array with one inside, at all[0]["a b"].\nName it in env, as { a: all[0]["a b"] }. ${besides}`,
+  )
+  expect(loop({ model: { A }, A })).not.toThrow()
+  expect(loop({ model: { rate: 2, list: [1, 2] } })).not.toThrow()
+})
+
 test('options that do not exist are named, with the nearest that do', async () => {
   await using session = await Session.start({ workers: 1, progress: false })
   const loop = (options: object) => session.loop(session.range(2), {}, () => undefined, options)

@@ -1,4 +1,5 @@
 /** What `session.loop` was called with, and what is wrong with it. */
+import { types } from 'node:util'
 import { checkBoolean, checkCount, checkFunction, checkList, checkOneOf } from './core/arguments.ts'
 import { valueText } from './core/columnBuilder.ts'
 import { isDistArray } from './core/distArray.ts'
@@ -7,6 +8,7 @@ import type { IndexSpace } from './core/indexSpace.ts'
 import type { LoopOptions } from './core/loopSpec.ts'
 import { nearestNames } from './core/nearestNames.ts'
 import { checkOptions } from './core/options.ts'
+import { isHandle } from './loopBindings.ts'
 
 export interface LoopRequest {
   readonly over: object
@@ -25,6 +27,7 @@ export function checkRequest({ over, env, body, options }: LoopRequest): void {
   }
   if (typeof env !== 'object' || env === null)
     throw new PlanError('The env of loop() is an object of arrays and constants, as { W, H }; {} for none.')
+  checkEnvEntries(env)
   checkFunction('loop()', body, isIndexSpace(over) ? '(key, env)' : '(value, key, env)')
   if (Object.prototype.toString.call(body) === '[object GeneratorFunction]') {
     throw new LoopError(
@@ -52,6 +55,45 @@ export function checkRequest({ over, env, body, options }: LoopRequest): void {
   if (options.require !== undefined) checkOneOf('The require of loop()', options.require, ['parallel'])
   const parts = options.partitions === undefined ? [] : [options.partitions].flat()
   for (const part of parts) checkCount('The partitions of loop()', part, 1)
+}
+
+/** Objects inside of objects are looked through so far. */
+const DEEPEST_ENTRY = 3
+/** Longer lists are data. */
+const LONGEST_LIST = 1000
+
+/** An array inside of an object is not locked, and no body could use it; one that has a name in `env` as well is known. */
+function checkEnvEntries(env: Readonly<Record<string, unknown>>): void {
+  const named = new Set(Object.values(env))
+  for (const [name, value] of Object.entries(env)) {
+    const place = isHandle(value) ? undefined : handleInside(value, { at: name, named, depth: 0 })
+    if (place === undefined) continue
+    throw new PlanError(
+      `The env of loop() holds arrays, buffers, accumulators and generators by names of their own; its entry "${name}" is ${valueText(value)} with one inside, at ${place}.\n` +
+        `Name it in env, as { ${/\w*$/.exec(place)?.[0].replace(/^\d*$/, '') || 'a'}: ${place} }. Besides these, env holds numbers, booleans, strings, typed arrays, functions, and constant objects.`,
+    )
+  }
+}
+
+/** Where in a plain object or list there is a handle that has no name. Getters are not called. */
+function handleInside(
+  value: unknown,
+  { at, named, depth }: { readonly at: string; readonly named: ReadonlySet<unknown>; readonly depth: number },
+): string | undefined {
+  if (typeof value !== 'object' || value === null || types.isProxy(value)) return undefined
+  if (Array.isArray(value) && value.length > LONGEST_LIST) return undefined
+  const prototype: unknown = Object.getPrototypeOf(value)
+  if (prototype !== Object.prototype && prototype !== null && !Array.isArray(value)) return undefined
+  for (const [key, { value: item }] of Object.entries(Object.getOwnPropertyDescriptors(value))) {
+    const place = Array.isArray(value) ? `${at}[${key}]` : /^[A-Za-z_$][\w$]*$/.test(key) ? `${at}.${key}` : `${at}[${JSON.stringify(key)}]`
+    if (isHandle(item)) {
+      if (!named.has(item)) return place
+      continue
+    }
+    const deeper = depth < DEEPEST_ENTRY ? handleInside(item, { at: place, named, depth: depth + 1 }) : undefined
+    if (deeper !== undefined) return deeper
+  }
+  return undefined
 }
 
 /** A promise about a name that is no array of the loop would promise nothing. */

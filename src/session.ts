@@ -17,7 +17,7 @@ import type { ArrayInit, LogicalPlan } from './core/logicalPlan.ts'
 import { type Loop, RUN_OPTIONS, type RunOptions } from './core/loop.ts'
 import type { LoopReport } from './core/loopReport.ts'
 import type { LoopOptions } from './core/loopSpec.ts'
-import type { LoopEnv, LoopViews, Rng } from './core/loopViews.ts'
+import type { CheckedEnv, LoopBody, LoopSource, Rng } from './core/loopViews.ts'
 import { checkOptions } from './core/options.ts'
 import type { ArraySource, TableMemory } from './core/ports.ts'
 import { RngHandle } from './core/rng.ts'
@@ -40,7 +40,7 @@ import type { ReadOptions } from './io/reading.ts'
 import { readSplit } from './io/readSplit.ts'
 import { openText } from './io/text.ts'
 import { LoopHandle } from './loop.ts'
-import { LOOP_OPTIONS } from './loopRequest.ts'
+import { LOOP_OPTIONS, type LoopRequest } from './loopRequest.ts'
 import { RowFunctions } from './planner/function/rowFunctions.ts'
 import { optimize } from './planner/optimize.ts'
 import { lower } from './planner/physical/lower.ts'
@@ -222,7 +222,10 @@ export class Session implements AsyncDisposable {
   // ------------------------------------------------------------------ arrays
 
   /** Zeros at every key of the shape. Default dtype: f64. */
-  zeros<const S extends Shape>(shape: S, options: { readonly dtype?: DType } = {}): DistArray<number, KeyOf<S>> {
+  zeros<const S extends Shape, D extends DType = 'f64'>(
+    shape: S,
+    options: { readonly dtype?: D } = {},
+  ): DistArray<D extends 'i64' ? bigint : number, KeyOf<S>> {
     checkOptions('zeros()', options, ['dtype'])
     return this.#array('zeros', shape, { dtype: options.dtype ?? 'f64', init: { kind: 'zeros' } })
   }
@@ -260,7 +263,10 @@ export class Session implements AsyncDisposable {
   }
 
   /** An array without elements yet; reading an absent key gives 0 (undefined for objects). Default dtype: f64. */
-  sparse<const S extends Shape>(shape: S, options: { readonly dtype?: DType | 'object' } = {}): DistArray<number, KeyOf<S>> {
+  sparse<const S extends Shape, D extends DType | 'object' = 'f64'>(
+    shape: S,
+    options: { readonly dtype?: D } = {},
+  ): DistArray<D extends 'object' ? unknown : D extends 'i64' ? bigint : number, KeyOf<S>> {
     checkOptions('sparse()', options, ['dtype'])
     return this.#array('sparse', shape, { dtype: options.dtype ?? 'f64', init: { kind: 'sparse' } })
   }
@@ -302,46 +308,22 @@ export class Session implements AsyncDisposable {
    * Analyses a loop over an array or an index space; nothing runs yet. LoopError for an async body, and with
    * `require: 'parallel'` for a loop that must run serially; PlanError for a column that does not exist.
    */
-  loop<T, K extends Key, E extends LoopEnv>(
-    over: DistArray<T, K>,
-    env: E,
-    body: (value: T, key: K, env: LoopViews<E>) => T | void,
-    options?: LoopOptions,
-  ): Loop
-  loop<K extends Key, E extends LoopEnv>(
-    over: IndexSpace<K>,
-    env: E,
-    body: (key: K, env: LoopViews<E>) => void,
-    options?: LoopOptions,
-  ): Loop
-  loop(over: object, env: LoopEnv, body: (...args: never[]) => unknown, options: LoopOptions = {}): Loop {
+  loop<O extends LoopSource, E extends object>(over: O, env: E & CheckedEnv<E>, body: LoopBody<O, E>, options: LoopOptions = {}): Loop {
     this.#checkOpen()
-    return new LoopHandle(this.#runtime, this.#engine, { over, env, body, options }, this.loop)
+    return new LoopHandle(this.#runtime, this.#engine, requestOf(over, env, body, options), this.loop)
   }
 
   /** Analyses and runs a loop. */
-  async parallelFor<T, K extends Key, E extends LoopEnv>(
-    over: DistArray<T, K>,
-    env: E,
-    body: (value: T, key: K, env: LoopViews<E>) => T | void,
-    options?: LoopOptions & RunOptions,
-  ): Promise<LoopReport>
-  async parallelFor<K extends Key, E extends LoopEnv>(
-    over: IndexSpace<K>,
-    env: E,
-    body: (key: K, env: LoopViews<E>) => void,
-    options?: LoopOptions & RunOptions,
-  ): Promise<LoopReport>
-  async parallelFor(
-    over: object,
-    env: LoopEnv,
-    body: (...args: never[]) => unknown,
+  async parallelFor<O extends LoopSource, E extends object>(
+    over: O,
+    env: E & CheckedEnv<E>,
+    body: LoopBody<O, E>,
     options: LoopOptions & RunOptions = {},
   ): Promise<LoopReport> {
     this.#checkOpen()
     checkOptions('parallelFor()', options, [...LOOP_OPTIONS, ...RUN_OPTIONS])
     const { passes, signal, ...loopOptions } = options
-    const loop = new LoopHandle(this.#runtime, this.#engine, { over, env, body, options: loopOptions }, this.parallelFor)
+    const loop = new LoopHandle(this.#runtime, this.#engine, requestOf(over, env, body, loopOptions), this.parallelFor)
     return await loop.run({ ...(passes === undefined ? {} : { passes }), ...(signal === undefined ? {} : { signal }) })
   }
 
@@ -379,6 +361,11 @@ export class Session implements AsyncDisposable {
     const keys = { kind: 'explicit', rank: shape.length, shape: [...shape], dense: init.kind !== 'sparse' } as const
     return new DistArray<T, K>(this.#engine, { kind: 'Array', name, shape: [...shape], dtype, init, element, keys })
   }
+}
+
+/** The types of a loop's parts were for the caller; from here on each is checked as it comes. */
+function requestOf(over: object, env: object, body: unknown, options: LoopOptions): LoopRequest {
+  return { over, env: env as LoopRequest['env'], body: body as LoopRequest['body'], options }
 }
 
 function checkProgress(progress: unknown): void {

@@ -55,7 +55,7 @@ export async function runEntry(session: Session, entry: Entry): Promise<Ran> {
 }
 
 async function arrayOf(session: Session, { shape, data }: Given): Promise<DistArray<number, readonly number[]>> {
-  const array = session.zeros(shape, { dtype: dtypeOf(data) })
+  const array = session.zeros(shape, { dtype: dtypeOf(data) }) as DistArray<number, readonly number[]> // no entry has i64
   await array.assign(
     shape.map(() => null),
     data,

@@ -6,6 +6,7 @@
  */
 import { PlanError } from './errors.ts'
 import type { AggregateKind } from './logicalPlan.ts'
+import type { Stored, SumOf } from './rowTypes.ts'
 
 /** A table column: an aggregate to be computed for each group. */
 export interface Aggregate<Row, Out> {
@@ -34,22 +35,26 @@ export function isAggregate(value: unknown): value is Aggregate<never, unknown> 
 }
 
 /** The sum of numbers (a number) or bigints (a bigint; an error beyond 64 bits); 0 of nothing. */
-export function sum<Row>(of: (row: Row) => number): Aggregate<Row, number> {
+export function sum<Row, V extends number | bigint | null | undefined>(of: (row: Row) => V): Aggregate<Row, SumOf<V>> {
   return aggregate('sum', of)
 }
 
 /** The arithmetic mean; null of nothing. */
-export function mean<Row>(of: (row: Row) => number): Aggregate<Row, number | null> {
+export function mean<Row>(of: (row: Row) => number | null | undefined): Aggregate<Row, number | null> {
   return aggregate('mean', of)
 }
 
 /** The smallest value: numbers as `Math.min` (NaN wins, -0 < 0), others by `<`; null of nothing. */
-export function min<Row, V extends number | bigint | string | Date>(of: (row: Row) => V): Aggregate<Row, V | null> {
+export function min<Row, V extends number | bigint | string | Date | null | undefined>(
+  of: (row: Row) => V,
+): Aggregate<Row, NonNullable<V> | null> {
   return aggregate('min', of)
 }
 
 /** The largest value: numbers as `Math.max` (NaN wins, -0 < 0), others by `<`; null of nothing. */
-export function max<Row, V extends number | bigint | string | Date>(of: (row: Row) => V): Aggregate<Row, V | null> {
+export function max<Row, V extends number | bigint | string | Date | null | undefined>(
+  of: (row: Row) => V,
+): Aggregate<Row, NonNullable<V> | null> {
   return aggregate('max', of)
 }
 
@@ -64,33 +69,33 @@ export function countDistinct<Row>(of: (row: Row) => unknown): Aggregate<Row, nu
 }
 
 /** The value of the group's first row, null if it is that. */
-export function first<Row, V>(of: (row: Row) => V): Aggregate<Row, V> {
+export function first<Row, V>(of: (row: Row) => V): Aggregate<Row, Stored<V>> {
   return aggregate('first', of)
 }
 
 /** The value of the group's last row, null if it is that. */
-export function last<Row, V>(of: (row: Row) => V): Aggregate<Row, V> {
+export function last<Row, V>(of: (row: Row) => V): Aggregate<Row, Stored<V>> {
   return aggregate('last', of)
 }
 
 /** The sample variance (divided by n - 1), in two passes; null of fewer than two values. */
-export function variance<Row>(of: (row: Row) => number): Aggregate<Row, number | null> {
+export function variance<Row>(of: (row: Row) => number | null | undefined): Aggregate<Row, number | null> {
   return aggregate('variance', of)
 }
 
 /** The sample standard deviation: the square root of `variance`. */
-export function stddev<Row>(of: (row: Row) => number): Aggregate<Row, number | null> {
+export function stddev<Row>(of: (row: Row) => number | null | undefined): Aggregate<Row, number | null> {
   return aggregate('stddev', of)
 }
 
 /** The value at the fraction `q` of the sorted values, interpolated linearly: 0.5 is the median. Keeps the group in memory. */
-export function quantile<Row>(of: (row: Row) => number, q: number): Aggregate<Row, number | null> {
+export function quantile<Row>(of: (row: Row) => number | null | undefined, q: number): Aggregate<Row, number | null> {
   if (typeof q !== 'number' || !(q >= 0 && q <= 1))
     throw new PlanError(`The q of quantile() is a number from 0 to 1; it was given ${String(q)}.`)
   return aggregate('quantile', of, q)
 }
 
 /** All values of the group in row order, as an array, nulls included. */
-export function collect<Row, V>(of: (row: Row) => V): Aggregate<Row, V[]> {
+export function collect<Row, V>(of: (row: Row) => V): Aggregate<Row, Stored<V>[]> {
   return aggregate('collect', of)
 }

@@ -4,10 +4,13 @@
  */
 import type { RecordBatch, Table } from 'apache-arrow'
 import { expectTypeOf } from 'vitest'
-import { collect, count, countDistinct, first, max, mean, min, quantile, sum } from './aggregates.ts'
+import type { Session } from '../session.ts'
+import { collect, count, countDistinct, first, last, max, mean, min, quantile, stddev, sum } from './aggregates.ts'
 import type { TypedArray } from './column.ts'
 import type { DistArray } from './distArray.ts'
 import type { Grouped } from './grouped.ts'
+import type { ArrayView } from './loopViews.ts'
+import type { Flat } from './rowTypes.ts'
 import type { UpdateBuffer } from './updateBuffer.ts'
 
 interface Rating {
@@ -60,19 +63,172 @@ export async function elementsFollowTheChain(): Promise<void> {
   table.filter((r) => r.stars)
 }
 
-export function joins(other: DistArray<{ movie: number; title: string }>): void {
-  expectTypeOf(table.join(other, 'movie')).toEqualTypeOf<DistArray<Rating & { movie: number; title: string }>>()
-  const named = table.join(other, { left: (r) => r.movie, right: (m) => m.movie }, { how: 'left', suffix: '_m' })
-  expectTypeOf(named.map((r) => r.title)).toEqualTypeOf<DistArray<string>>()
-  const told = table.join<{ movie: number; title: string }, { title: string | null }>(other, 'movie', { how: 'left' })
+interface Movie {
+  movie: number
+  title: string
+  note: number
+}
+type Left = { readonly user: number; readonly movie: number; readonly stars: number; readonly at: Date; readonly note: string | null }
+type MaybeLeft = {
+  readonly user: number | null
+  readonly stars: number | null
+  readonly at: Date | null
+  readonly note: string | null
+}
+declare const movies: DistArray<Movie>
+
+export function joins(how: 'inner' | 'semi'): void {
+  expectTypeOf(table.join(movies, 'movie')).toEqualTypeOf<DistArray<Flat<Left & { title: string; note_right: number }>>>()
+  expectTypeOf(table.join(movies, 'movie', {})).toEqualTypeOf<DistArray<Flat<Left & { title: string; note_right: number }>>>()
+  expectTypeOf(table.join(movies, 'movie', { how: 'inner', suffix: '_m' })).toEqualTypeOf<
+    DistArray<Flat<Left & { title: string; note_m: number }>>
+  >()
+  expectTypeOf(table.join(movies, 'movie', { how: 'left' })).toEqualTypeOf<
+    DistArray<Flat<Left & { title: string | null; note_right: number | null }>>
+  >()
+  expectTypeOf(table.join(movies, 'movie', { how: 'right' })).toEqualTypeOf<
+    DistArray<Flat<MaybeLeft & { readonly movie: number; title: string; note_right: number }>>
+  >()
+  expectTypeOf(table.join(movies, 'movie', { how: 'full' })).toEqualTypeOf<
+    DistArray<Flat<MaybeLeft & { readonly movie: number; title: string | null; note_right: number | null }>>
+  >()
+  expectTypeOf(table.join(movies, 'movie', { how: 'semi' })).toEqualTypeOf<DistArray<Rating>>()
+  expectTypeOf(table.join(movies, 'movie', { how: 'anti' })).toEqualTypeOf<DistArray<Rating>>()
+  expectTypeOf(table.join(movies, 'movie', { how: 'cross' })).toEqualTypeOf<
+    DistArray<Flat<Left & { movie_right: number; title: string; note_right: number }>>
+  >()
+  const byFunctions = table.join(movies, { left: (r) => r.movie, right: (m) => m.movie }, { how: 'left', suffix: '_m' })
+  expectTypeOf(byFunctions).toEqualTypeOf<DistArray<Flat<Left & { movie_m: number | null; title: string | null; note_m: number | null }>>>()
+  // which kind it is only the run can tell
+  const either = table.join(movies, 'movie', { how })
+  expectTypeOf(either).toEqualTypeOf<DistArray<Rating | Flat<Left & { title: string; note_right: number }>>>()
+  // the row may be said
+  const told = table.join<Movie, { title: string | null }>(movies, 'movie', { how: 'left', suffix: '_m' })
   expectTypeOf(told).toEqualTypeOf<DistArray<{ title: string | null }>>()
+  // keys of two types: a row without a match has the right one's
+  const keys = table.join({} as DistArray<{ stars: number | null }>, 'stars', { how: 'full' })
+  expectTypeOf(keys.map((r) => r.stars)).toEqualTypeOf<DistArray<number | null>>()
+  expectTypeOf(table.join({} as DistArray<{ stars: number | null }>, 'stars').map((r) => r.stars)).toEqualTypeOf<DistArray<number>>()
+  // columns that only the file tells
+  const unknown = {} as DistArray<Record<string, unknown>>
+  expectTypeOf(unknown.join(movies, 'movie').map((r) => r.whatever)).toEqualTypeOf<DistArray<unknown>>()
+  expectTypeOf(table.join(unknown, 'movie').map((r) => [r.user, r.whatever] as const)).toEqualTypeOf<
+    DistArray<readonly [number, unknown]>
+  >()
+  // numbers are a column value
+  expectTypeOf(table.map((r) => r.user).join(movies, { left: (user) => user, right: (m) => m.movie })).toEqualTypeOf<
+    DistArray<{ value: number; movie: number; title: string; note: number }>
+  >()
   // @ts-expect-error the right side has no such column
-  table.join(other, 'user')
+  table.join(movies, 'user')
+  // @ts-expect-error there is no such column
+  table.join(movies, 'nope')
+  // @ts-expect-error there is no such kind
+  table.join(movies, 'movie', { how: 'outer' })
+  // @ts-expect-error there is no such option
+  table.join(movies, 'movie', { on: 'movie' })
+}
+
+type Shape = { kind: 'circle'; id: number; r: number } | { kind: 'square'; id: number; side: number }
+declare const shapes: DistArray<Shape>
+
+export function unionsOfRows(other: DistArray<{ movie: number | null; title: string; note: number }>): void {
+  expectTypeOf(shapes.filter((s): s is Extract<Shape, { kind: 'circle' }> => s.kind === 'circle').map((s) => s.r)).toEqualTypeOf<
+    DistArray<number>
+  >()
+  expectTypeOf(shapes.filter((s) => s.id > 1)).toEqualTypeOf<DistArray<Shape>>()
+  const named = shapes.withColumns((s) => ({ name: s.kind.length }))
+  expectTypeOf(named.filter((s) => s.kind === 'circle' && s.r > 0).map((s) => s.name)).toEqualTypeOf<DistArray<number>>()
+  expectTypeOf(shapes.select('id', 'kind').map((s) => s.kind)).toEqualTypeOf<DistArray<'circle' | 'square'>>()
+  const joined = shapes.join({} as DistArray<{ id: number; color: string }>, 'id', { how: 'left' })
+  expectTypeOf(joined.map((s) => (s.kind === 'circle' ? s.r : s.side))).toEqualTypeOf<DistArray<number>>()
+  expectTypeOf(joined.map((s) => s.color)).toEqualTypeOf<DistArray<string | null>>()
+  expectTypeOf(movies.union(other).map((m) => m.movie)).toEqualTypeOf<DistArray<number | null>>()
+  expectTypeOf(movies.union()).toEqualTypeOf<DistArray<Movie>>()
+  // @ts-expect-error another row
+  movies.union(table)
+}
+
+interface Trade {
+  id: bigint
+  price: number | null
+  venue?: string
+  when: Date | null
+}
+
+export async function nullsAndBigints(trades: DistArray<Trade>): Promise<void> {
+  const rows = trades
+    .groupBy((t) => t.venue)
+    .agg({
+      ids: sum((t) => t.id),
+      total: sum((t) => t.price),
+      average: mean((t) => t.price),
+      spread: stddev((t) => t.price),
+      median: quantile((t) => t.price, 0.5),
+      least: min((t) => t.id),
+      newest: max((t) => t.when),
+      cheapest: min((t) => t.price),
+      head: first((t) => t.price),
+      tail: last((t) => t.venue),
+      all: collect((t) => t.venue),
+      n: count((t) => t.price),
+    })
+  expectTypeOf(rows).toEqualTypeOf<
+    DistArray<{
+      key: string | undefined
+      ids: bigint
+      total: number
+      average: number | null
+      spread: number | null
+      median: number | null
+      least: bigint | null
+      newest: Date | null
+      cheapest: number | null
+      head: number | null
+      tail: string | null
+      all: (string | null)[]
+      n: number
+    }>
+  >()
+  const prices = trades.map((t) => t.price)
+  expectTypeOf(await prices.sum()).toEqualTypeOf<number>()
+  expectTypeOf(await prices.min()).toEqualTypeOf<number | undefined>()
+  expectTypeOf(await trades.map((t) => t.id).sum()).toEqualTypeOf<bigint>()
+  expectTypeOf(await trades.map((t) => t.id).max()).toEqualTypeOf<bigint | undefined>()
+  expectTypeOf(await trades.map((t) => t.id).mean()).toEqualTypeOf<number | undefined>()
+  expectTypeOf(prices.cast('f32')).toEqualTypeOf<DistArray<number | null>>()
+  expectTypeOf(matrix.cast('i64')).toEqualTypeOf<DistArray<bigint, readonly [number, number]>>()
+  // @ts-expect-error a mean of bigints is refused: convert them
+  trades.groupBy(() => 1).agg({ mean: mean((t) => t.id) })
+  // @ts-expect-error strings have no sum
+  await trades.map((t) => t.venue ?? '').sum()
+}
+
+export function loopsAndTheirEnv(session: Session, options: { W: DistArray<number, readonly [number, number]>; rate?: number }): void {
+  const total = session.accumulator('sum')
+  session.loop(session.range(2, 3), { matrix, total, rate: 2, f: Math.abs }, ([i, j], { matrix, total, rate, f }) => {
+    expectTypeOf(matrix).toEqualTypeOf<ArrayView<number, readonly [number, number]>>()
+    expectTypeOf(rate).toEqualTypeOf<number>()
+    matrix.set(i, j, f(rate))
+    total.add(1)
+  })
+  session.loop(matrix, options, (value, [i, j], { W, rate }) => W.get(i, j) + value + (rate ?? 1))
+  session.loop(table, { matrix }, (row, [at], { matrix }) => {
+    expectTypeOf(row).toEqualTypeOf<Rating>()
+    matrix.add(at, row.movie, row.stars)
+  })
+  // @ts-expect-error an element of a matrix of numbers is a number
+  session.loop(matrix, {}, () => 'x')
+  // @ts-expect-error an object in env
+  session.loop(session.range(2), { p: { rate: 2 } }, ([i], { p }) => void (i + p.rate))
+  // @ts-expect-error neither an array nor a range
+  session.loop([1, 2], {}, () => {})
 }
 
 export function groups(): void {
   const perMovie = table.groupBy((r) => r.movie)
   expectTypeOf(perMovie).toEqualTypeOf<Grouped<Rating, number>>()
+  expectTypeOf(perMovie.agg({ total: sum((r) => r.stars) })).toEqualTypeOf<DistArray<{ key: number; total: number }>>()
   const rows = perMovie.agg({
     n: count(),
     total: sum((r) => r.stars),

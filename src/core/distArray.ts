@@ -19,10 +19,11 @@ import { type Grouped, groupedOf } from './grouped.ts'
 import { groupingOf } from './groupPlan.ts'
 import { actInBodies } from './handlesInBodies.ts'
 import type { Key, Selector, Shape } from './indexSpace.ts'
-import type { LogicalPlan } from './logicalPlan.ts'
+import type { JoinHow, LogicalPlan } from './logicalPlan.ts'
 import type { Moment } from './moment.ts'
 import { checkOptions } from './options.ts'
 import { callAt, KeyReader, valuesOf } from './reading.ts'
+import type { CastTo, ExtremeOf, IfTold, InferredRow, Joined, JoinFunctions, SameColumns, SumOf } from './rowTypes.ts'
 import type { DType, ElementType } from './schema.ts'
 import {
   castPlan,
@@ -48,8 +49,6 @@ import { UpdateBuffer } from './updateBuffer.ts'
 
 /** What elements can be sorted by. Nulls come last. */
 export type SortKey = number | bigint | string | boolean | Date | null
-/** A column that both sides have, or a function of each side's row. */
-export type JoinOn<T, U> = (keyof T & keyof U & string) | { readonly left: (row: T) => unknown; readonly right: (row: U) => unknown }
 /** What was written. */
 export interface Written {
   readonly rows: number
@@ -130,7 +129,7 @@ export class DistArray<T, K extends Key = readonly [number]> implements AsyncIte
   }
 
   /** Rows with the returned object's fields as columns, added or replaced. */
-  withColumns<N>(f: (value: T, key: K) => N): DistArray<Omit<T, keyof N> & N, K> {
+  withColumns<N>(f: (value: T, key: K) => N): DistArray<T extends unknown ? Omit<T, keyof N> & N : never, K> {
     return this.#over(withColumnsPlan(this.#engine, this.#plan, f))
   }
 
@@ -159,13 +158,21 @@ export class DistArray<T, K extends Key = readonly [number]> implements AsyncIte
 
   /**
    * Rows of both sides whose keys are equal, in the order of the left side. Null matches nothing. A right column whose
-   * name is taken gets the suffix, `_right` unless said otherwise.
+   * name is taken gets the suffix, `_right` unless said otherwise. Columns of a side that may have no match may be null: see
+   * `Joined`. `join<U, R>` says the row instead.
    */
-  join<U, R = T & U, K2 extends Key = Key>(
+  join<
+    U,
+    R = InferredRow,
+    K2 extends Key = Key,
+    On extends (keyof T & keyof U & string) | JoinFunctions<T, U> = (keyof T & keyof U & string) | JoinFunctions<T, U>,
+    How extends JoinHow = 'inner',
+    Suffix extends string = '_right',
+  >(
     other: DistArray<U, K2>,
-    on: JoinOn<T, U>,
-    options: { readonly how?: 'inner' | 'left' | 'right' | 'full' | 'semi' | 'anti' | 'cross'; readonly suffix?: string } = {},
-  ): DistArray<R> {
+    on: On,
+    options: { readonly how?: How | IfTold<R, JoinHow>; readonly suffix?: Suffix | IfTold<R, string> } = {},
+  ): DistArray<[R] extends [InferredRow] ? Joined<T, U, Extract<On, string>, How, Suffix> : R> {
     return this.#over(joinPlan(this.#engine, this.#plan, this.#planOfOther(other, 'join'), on, options))
   }
 
@@ -182,7 +189,7 @@ export class DistArray<T, K extends Key = readonly [number]> implements AsyncIte
   }
 
   /** This array's elements, then the others': a table. PlanError when the columns differ. */
-  union(...others: readonly DistArray<T, K>[]): DistArray<T> {
+  union<U extends SameColumns<T> = never>(...others: readonly DistArray<U, K>[]): DistArray<T | U> {
     return this.#over(unionPlan([this.#plan, ...others.map((other) => this.#planOfOther(other, 'union'))]))
   }
 
@@ -209,7 +216,7 @@ export class DistArray<T, K extends Key = readonly [number]> implements AsyncIte
   }
 
   /** Numbers of another type; a value that does not fit is an error when it is computed. */
-  cast(dtype: DType): DistArray<number, K> {
+  cast<D extends DType>(dtype: D): DistArray<CastTo<D> | Extract<T, null>, K> {
     return this.#over(castPlan(this.#plan, dtype))
   }
 
@@ -350,28 +357,28 @@ export class DistArray<T, K extends Key = readonly [number]> implements AsyncIte
   }
 
   /** The sum by the fixed tree of reductions: the same bits for any number of workers. 0 of nothing; nulls are skipped. */
-  async sum(this: DistArray<number, K>): Promise<number>
-  async sum(...more: readonly unknown[]): Promise<number> {
+  async sum<V extends number | bigint | null>(this: DistArray<V, K>): Promise<SumOf<V>>
+  async sum(...more: readonly unknown[]): Promise<number | bigint> {
     this.#noFunction('sum', more)
-    return (await this.#summed('sum')).total as number // i64 elements are bigints, and so is their sum
+    return (await this.#summed('sum')).total
   }
 
   /** `Math.min` of all elements: NaN wins, -0 < 0; undefined of nothing, nulls are skipped. */
-  async min(this: DistArray<number, K>): Promise<number | undefined>
-  async min(...more: readonly unknown[]): Promise<number | undefined> {
+  async min<V extends number | bigint | null>(this: DistArray<V, K>): Promise<ExtremeOf<V> | undefined>
+  async min(...more: readonly unknown[]): Promise<number | bigint | undefined> {
     this.#noFunction('min', more)
     return this.#extreme('min')
   }
 
   /** `Math.max` of all elements: NaN wins, -0 < 0; undefined of nothing, nulls are skipped. */
-  async max(this: DistArray<number, K>): Promise<number | undefined>
-  async max(...more: readonly unknown[]): Promise<number | undefined> {
+  async max<V extends number | bigint | null>(this: DistArray<V, K>): Promise<ExtremeOf<V> | undefined>
+  async max(...more: readonly unknown[]): Promise<number | bigint | undefined> {
     this.#noFunction('max', more)
     return this.#extreme('max')
   }
 
   /** The sum divided by the number of elements that are not null; undefined of nothing. */
-  async mean(this: DistArray<number, K>): Promise<number | undefined>
+  async mean<V extends number | bigint | null>(this: DistArray<V, K>): Promise<number | undefined>
   async mean(...more: readonly unknown[]): Promise<number | undefined> {
     this.#noFunction('mean', more)
     const { total, count } = await this.#summed('mean')
@@ -397,7 +404,7 @@ export class DistArray<T, K extends Key = readonly [number]> implements AsyncIte
   }
 
   /** All numbers in key order, row-major; absent keys of a sparse array are 0. A copy. */
-  async toTypedArray(this: DistArray<number, K>): Promise<TypedArray> {
+  async toTypedArray<V extends number | bigint>(this: DistArray<V, K>): Promise<TypedArray> {
     requireNumbers('toTypedArray', this.#plan.element)
     return this.#engine.toTypedArray(this.#plan)
   }
@@ -549,15 +556,15 @@ export class DistArray<T, K extends Key = readonly [number]> implements AsyncIte
     return await this.#engine.fold(this.#plan, kind, moment)
   }
 
-  async #extreme(which: 'min' | 'max'): Promise<number | undefined> {
+  async #extreme(which: 'min' | 'max'): Promise<number | bigint | undefined> {
     const moment = this.#engine.moment(this.#plan)
     const folded = await this.#folded(which, which, moment)
-    if (folded !== undefined) return folded.value as number | undefined // i64 elements are bigints
+    if (folded !== undefined) return folded.value
     let result: number | bigint | undefined
     await this.#numberBatches(which, moment, (batch) => {
       if (batch.columns[0] !== undefined) result = extremeOf(batch.columns[0], which, result)
     })
-    return result as number | undefined // i64 elements are bigints
+    return result
   }
 
   async #write(method: string, path: string, form: WriteForm, { signal }: { readonly signal?: AbortSignal }): Promise<Written> {

@@ -7,22 +7,20 @@ import { checkNoMore } from './arguments.ts'
 import type { DistArray } from './distArray.ts'
 import { aggPlan, type Grouping, groupCountPlan, groupMapPlan, groupReducePlan } from './groupPlan.ts'
 import type { LogicalPlan } from './logicalPlan.ts'
-
-/** The columns of a group's key: the fields of an object key, otherwise `key`. */
-export type KeyColumns<G> = G extends object ? (G extends Date | readonly unknown[] ? { key: G } : G) : { key: G }
+import type { Flat, KeyColumns } from './rowTypes.ts'
 
 /** Elements put into groups, in order of first appearance: what `groupBy` gives. */
 export interface Grouped<T, G> {
   /** One row a group: the key's columns and the aggregates. PlanError when an aggregate is named like a key column. */
   agg<A extends Readonly<Record<string, Aggregate<T, unknown>>>>(
     aggregates: A,
-  ): DistArray<KeyColumns<G> & { [N in keyof A]: A[N] extends Aggregate<T, infer V> ? V : never }>
+  ): DistArray<Flat<KeyColumns<G> & { -readonly [N in keyof A]: A[N] extends Aggregate<T, infer V> ? V : never }>>
   /** Folds the elements of each group by the fixed tree of reductions: `f` must be associative. */
-  reduce(f: (a: T, b: T) => T): DistArray<KeyColumns<G> & { value: T }>
+  reduce(f: (a: T, b: T) => T): DistArray<Flat<KeyColumns<G> & { value: T }>>
   /** One element a group, from all its elements in row order. Keeps a whole group in memory. */
   map<U>(f: (key: G, values: readonly T[]) => U): DistArray<U>
   /** How many elements each group has. */
-  count(): DistArray<KeyColumns<G> & { count: number }>
+  count(): DistArray<Flat<KeyColumns<G> & { count: number }>>
 }
 
 /** `make` gives a handle on a plan of the same session. */

@@ -6,7 +6,7 @@
 import type { Accumulator } from './accumulator.ts'
 import type { TypedArray } from './column.ts'
 import type { DistArray } from './distArray.ts'
-import type { Key } from './indexSpace.ts'
+import type { IndexSpace, Key } from './indexSpace.ts'
 import type { UpdateBuffer } from './updateBuffer.ts'
 
 /** A counter-based generator for loop bodies: any schedule draws the same numbers. */
@@ -23,9 +23,33 @@ type AnyBuffer = UpdateBuffer<any>
 type AnyAccumulator = Accumulator<any>
 
 /** What a loop's `env` may hold: arrays, buffers, accumulators, generators, constants and pure helper functions. */
-export type LoopEnv = Readonly<
-  Record<string, AnyArray | AnyBuffer | AnyAccumulator | Rng | number | boolean | string | TypedArray | ((...args: never[]) => unknown)>
->
+export type LoopEnv = Readonly<Record<string, EnvEntry>>
+type EnvEntry =
+  | AnyArray
+  | AnyBuffer
+  | AnyAccumulator
+  | Rng
+  | number
+  | bigint
+  | boolean
+  | string
+  | TypedArray
+  | ((...args: never[]) => unknown)
+
+/** `E`, whose entries that no env may hold want a sentence, so that the compiler complains about each once, and says what may be there. */
+export type CheckedEnv<E> = { readonly [N in keyof E]: Exclude<E[N], undefined> extends EnvEntry ? E[N] : EnvComplaint }
+type EnvComplaint =
+  'env holds arrays, buffers, accumulators, generators, numbers, booleans, strings, typed arrays and functions, each by its name'
+
+/** What a loop goes over. */
+export type LoopSource = AnyArray | IndexSpace<Key>
+/** The body of a loop over `O`; what it returns replaces the element of an array. */
+export type LoopBody<O, E> =
+  O extends IndexSpace<infer K>
+    ? (key: K, env: LoopViews<E>) => void
+    : O extends DistArray<infer T, infer K>
+      ? (value: T, key: K, env: LoopViews<E>) => T | void
+      : never
 
 /** A row of a DistArray inside a loop body: reads and writes go to the array. */
 export interface RowView {
@@ -57,7 +81,7 @@ export interface ArrayView<T, K extends Key> {
 }
 
 /** What each entry of `env` is inside the body: arrays, buffers, accumulators and generators as views, all else itself. */
-export type LoopViews<E extends LoopEnv> = {
+export type LoopViews<E> = {
   readonly [N in keyof E]: E[N] extends DistArray<infer T, infer K>
     ? ArrayView<T, K>
     : E[N] extends UpdateBuffer<infer K>

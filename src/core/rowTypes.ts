@@ -1,0 +1,85 @@
+/**
+ * The row types of joins and groups: which columns a result has, and which of them may be null.
+ *
+ *     how             left columns     right columns
+ *     inner, cross    as they are      as they are
+ *     left            as they are      or null
+ *     right           or null          as they are
+ *     full            or null          or null
+ *     semi, anti      as they are      none
+ *
+ * A right column whose name is taken has the suffix; a key column that both have by name is there once.
+ */
+
+import type { JoinHow } from './logicalPlan.ts'
+import type { DType } from './schema.ts'
+
+/** The key of a join as two functions, one of each side's row; rows match where the values are equal. */
+export interface JoinFunctions<T, U> {
+  readonly left: (row: T) => unknown
+  readonly right: (row: U) => unknown
+}
+/** A column that both sides have, or a function of each side's row. */
+export type JoinOn<T, U> = (keyof T & keyof U & string) | JoinFunctions<T, U>
+
+declare const INFERRED: unique symbol
+/** Stands where `join<U, R>` was not told the row. */
+export interface InferredRow {
+  readonly [INFERRED]: true
+}
+/** `Said` where the row of `join<U, R>` was told; then nothing but it is inferred. */
+export type IfTold<R, Said> = [R] extends [InferredRow] ? never : Said
+
+/** One object type out of an intersection, for those who read it. */
+export type Flat<Row> = { [Column in keyof Row]: Row[Column] }
+
+/** Elements that are no rows are a column `value`. */
+type RowOf<T> = T extends object ? (T extends Date | readonly unknown[] | ArrayBufferView ? { value: T } : T) : { value: T }
+
+/** The row of `left.join(right, on, { how, suffix })`, where both share the key column `Key`, which is never for functions. */
+export type Joined<T, U, Key, How extends JoinHow, Suffix extends string> = How extends 'semi' | 'anti'
+  ? T
+  : How extends 'cross'
+    ? Sides<RowOf<T>, RowOf<U>, never, How, Suffix>
+    : Sides<RowOf<T>, RowOf<U>, Key, How, Suffix>
+
+type Sides<T, U, Key, How extends JoinHow, Suffix extends string> = T extends unknown
+  ? U extends unknown
+    ? string extends keyof T // columns that only the data tell may take any name
+      ? { [Column in string]: T[keyof T] | U[keyof U] | NullIn<How, 'left' | 'right' | 'full'> }
+      : Flat<
+          {
+            [Column in keyof T]: Column extends Key ? T[Column] | KeyOfRight<U, Column, How> : T[Column] | NullIn<How, 'right' | 'full'>
+          } & {
+            [Column in keyof U as Column extends Key ? never : NameOf<Column, T, Suffix>]: U[Column] | NullIn<How, 'left' | 'full'>
+          }
+        >
+    : never
+  : never
+
+type NullIn<How extends JoinHow, Unmatched extends JoinHow> = How extends Unmatched ? null : never
+type NameOf<Column, T, Suffix extends string> = Column extends keyof T & string ? `${Column}${Suffix}` : Column
+/** The key column of a right row without a match holds the right key. */
+type KeyOfRight<U, Column, How extends JoinHow> = How extends 'right' | 'full' ? (Column extends keyof U ? U[Column] : never) : never
+
+/** The columns of a group's key: the fields of an object key, otherwise `key`. */
+export type KeyColumns<G> = [G] extends [object] ? ([G] extends [Date | readonly unknown[] | ArrayBufferView] ? { key: G } : G) : { key: G }
+
+/** As a column holds it: undefined is null. */
+export type Stored<V> = V extends undefined ? null : V
+
+/** The sum of numbers is a number, that of bigints a bigint; nulls are skipped. */
+export type SumOf<V> = [V] extends [number | null | undefined] ? number : [V] extends [bigint | null | undefined] ? bigint : number | bigint
+
+/** The least or largest of such values, apart from there being none. */
+export type ExtremeOf<V> = [V] extends [number | null | undefined]
+  ? number
+  : [V] extends [bigint | null | undefined]
+    ? bigint
+    : NonNullable<V>
+
+/** What a number is as another type. */
+export type CastTo<D extends DType> = D extends 'i64' ? bigint : D extends 'bool' ? boolean : number
+
+/** Rows with columns of the same names, of any type. */
+export type SameColumns<T> = T extends object ? { readonly [Column in keyof T]: unknown } : unknown
