@@ -156,8 +156,9 @@ class InferringBuilder implements ColumnBuilder {
 
 /** The error of a column whose values are of two kinds. */
 export function mixedKinds(name: string, a: string, b: string): PlanError {
+  const lists = name.endsWith('[]')
   return new PlanError(
-    `Column "${name}" mixes ${a} and ${b}. A column holds values of one kind: convert one of them, for example with String(…).`,
+    `Column "${name}" mixes ${a} and ${b}. A column holds values of one kind${lists ? ', and so does an array in it' : ''}: convert one of them, for example with String(…)${lists ? ', or return an object, whose fields may differ, as ({ name: r.name, size: r.size })' : ''}.`,
   )
 }
 

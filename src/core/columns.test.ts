@@ -62,6 +62,9 @@ test('mixed kinds, misfits and half surrogates are named', () => {
   expect(message(() => columnFromValues([{ a: 1 }, { a: 1n }], undefined, 'row'))).toBe(
     'Column "row.a" mixes number and bigint. A column holds values of one kind: convert one of them, for example with String(…).',
   )
+  expect(message(() => columnFromValues([['x', 1]], undefined, 'key'))).toBe(
+    'Column "key[]" mixes string and number. A column holds values of one kind, and so does an array in it: convert one of them, for example with String(…), or return an object, whose fields may differ, as ({ name: r.name, size: r.size }).',
+  )
   expect(message(() => columnFromValues([300], { kind: 'u8' }, 'n'))).toBe('Column "n" is u8, and the value 300 at row 0 does not fit it.')
   expect(message(() => columnFromValues(['a\ud800'], undefined, 't'))).toBe(
     'Column "t" cannot hold the string "a\\ud800" at row 0: it has half a surrogate pair, which UTF-8 cannot write.',

@@ -253,6 +253,17 @@ test('actions on elements that have none', async () => {
       'sum() works on numbers; the elements of this array are { a: f64, s: utf8 }.\nTake a column first, as in map((row) => row.price).sum().',
     ),
   )
+  const texts = table.map((r) => r.s) as unknown as DistArray<number>
+  await expect(texts.mean()).rejects.toThrow(
+    new PlanError(
+      'mean() works on numbers; the elements of this array are utf8.\nConvert them first, as in map((value) => Number(value)).mean().',
+    ),
+  )
+  await expect(texts.max()).rejects.toThrow(
+    new PlanError(
+      'max() works on numbers; the elements of this array are utf8.\nSort them, as in sortBy((value) => value, { descending: true }).first().',
+    ),
+  )
   const opaque = table.map((r) => (/x/.test(r.s) ? 1 : 2))
   expect(() => opaque.schema).toThrow(
     new PlanError(

@@ -110,9 +110,13 @@ export function requireNumbers(method: string, element: ElementType): void {
     element.type.kind !== 'object'
   )
     return
-  const cure =
-    element.kind === 'row'
-      ? `Take a column first, as in map((row) => row.price).${method}().`
-      : `Convert them first, as in map((value) => Number(value)).${method}().`
+  const cure = element.kind === 'row' ? `Take a column first, as in map((row) => row.price).${method}().` : cureOfValues(method, element)
   throw new PlanError(`${method}() works on numbers; the elements of this array are ${elementText(element)}.\n${cure}`)
+}
+
+function cureOfValues(method: string, element: ElementType): string {
+  const ordered = element.kind === 'scalar' && ['string', 'Date'].includes(valueClassOf(element.type))
+  if (ordered && method === 'min') return 'Sort them, as in sortBy((value) => value).first().'
+  if (ordered && method === 'max') return 'Sort them, as in sortBy((value) => value, { descending: true }).first().'
+  return `Convert them first, as in map((value) => Number(value)).${method}().`
 }
