@@ -1,9 +1,10 @@
 /** What the laws about plans compare: elements and their keys, as the reference and as the library gives them. */
-import type { Batch } from '../src/core/column.ts'
+import { type Batch, type Column, isValid } from '../src/core/column.ts'
 import { rowReader } from '../src/core/columnReaders.ts'
 import type { Engine } from '../src/core/engine.ts'
 import type { UserFunction } from '../src/core/functionIr.ts'
 import type { LogicalPlan } from '../src/core/logicalPlan.ts'
+import { type ColumnType, fieldsOf, typeText } from '../src/core/schema.ts'
 import { lowerFunction, returnedElement } from '../src/planner/function/userFunction.ts'
 import { type Entry, interpret, Refused, type Tables } from './reference.ts'
 
@@ -29,9 +30,18 @@ function refused({ ir: _, portable, ...f }: UserFunction, functions: 'portable' 
 export function entriesIn(batches: readonly Batch[]): readonly Entry[] {
   let row = 0
   return batches.flatMap((batch) => {
+    for (const [i, { name, type }] of fieldsOf(batch.element).entries()) checkWhole(batch.columns[i], type, `${batch.element.kind} ${name}`)
     const read = rowReader(batch)
     return Array.from({ length: batch.length }, (_, i) => ({ key: batch.keys?.map((axis) => axis[i] ?? -1) ?? [row++], value: read(i) }))
   })
+}
+
+/** What is said to be 64-bit integers of a file holds such, and is a column of rows: a single value is any number. */
+function checkWhole(column: Column | undefined, type: ColumnType, name: string): void {
+  if (column === undefined || type.kind !== 'f64' || type.integers === undefined) return
+  const wrong = Array.from({ length: column.length }, (_, i) => i).find((i) => isValid(column, i) && !Number.isInteger(column.values?.[i]))
+  if (wrong !== undefined || name.startsWith('scalar'))
+    throw new Error(`${name} is ${typeText(type)}, and holds ${column.values?.[wrong ?? 0]}`)
 }
 
 /** Bit for bit; rows with the same columns in the same order. */

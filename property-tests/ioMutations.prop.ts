@@ -128,7 +128,7 @@ async function read(
 ): Promise<{ readonly columns: unknown } | { readonly refused: string }> {
   const started = performance.now()
   try {
-    const source = await open(path, {}, BUDGET_BYTES)
+    const source = await open(path, { int64: 'bigint' }, BUDGET_BYTES)
     return { columns: [fieldsOf(source.element), await valuesOf(source)] }
   } catch (error) {
     if (!(error instanceof SourceError)) throw error

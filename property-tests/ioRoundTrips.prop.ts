@@ -12,12 +12,13 @@ import { type ColumnType, fieldsOf, typeText } from '../src/core/schema.ts'
 import { toArrowTable } from '../src/io/arrowBatches.ts'
 import { openArrow } from '../src/io/arrowFile.ts'
 import { openCsv } from '../src/io/csv.ts'
+import { fileType } from '../src/io/int64.ts'
 import { sourceFromArrow } from '../src/io/memory.ts'
 import { openParquet } from '../src/io/parquet.ts'
 import { writeArrow } from '../src/io/writeArrow.ts'
 import { writeCsv } from '../src/io/writeCsv.ts'
 import { writeParquet } from '../src/io/writeParquet.ts'
-import { batchOf, columnsOf, plainOf, type SmallTable, tableOf } from './ioTables.ts'
+import { batchOf, columnsOf, expectNumbers, plainOf, type SmallTable, tableOf } from './ioTables.ts'
 import { lawRuns } from './lawRuns.ts'
 
 const RUNS = lawRuns()
@@ -30,12 +31,22 @@ const settings = { numRuns: RUNS }
 async function expectSame(
   source: ArraySource,
   table: SmallTable,
-  wanted = table.fields.map((field) => typeText(field.type)),
+  /** As columns are read: integers that were numbers when they were written are bigints again. */
+  asRead = (type: ColumnType): ColumnType => fileType(type),
 ): Promise<void> {
+  const wanted = table.fields.map((field) => typeText(asRead(field.type)))
   expect(fieldsOf(source.element).map((field) => field.name)).toStrictEqual(table.fields.map((field) => field.name))
   expect(fieldsOf(source.element).map((field) => typeText(field.type))).toStrictEqual(wanted)
-  const expected = table.columns.map((column) => Array.from({ length: table.rows }, (_, row) => plainOf(column, row)))
+  const expected = table.columns.map((column) => Array.from({ length: table.rows }, (_, row) => inFile(plainOf(column, row), column.type)))
   expect(await columnsOf(source)).toStrictEqual(expected)
+}
+
+function inFile(value: unknown, type: ColumnType): unknown {
+  if (value === null) return null
+  if (type.kind === 'f64' && type.integers !== undefined) return BigInt(value as number)
+  if (type.kind === 'list') return (value as unknown[]).map((item) => inFile(item, type.item))
+  if (type.kind !== 'struct') return value
+  return Object.fromEntries(type.fields.map(({ name, type: of }) => [name, inFile((value as Record<string, unknown>)[name], of)]))
 }
 
 test(
@@ -51,7 +62,8 @@ test(
           const batch = batchOf(table)
           const written = await writeParquet({ batches: [batch], element: batch.element, path, options: { compression, rowGroupRows } })
           expect(written.rows).toBe(table.rows)
-          await expectSame(await openParquet(path), table)
+          await expectSame(await openParquet(path, { int64: 'bigint' }), table)
+          await expectNumbers((options) => openParquet(path, options))
         },
       ),
       settings,
@@ -110,8 +122,12 @@ test(
       fc.asyncProperty(tableOf(), async (table) => {
         const batch = batchOf(table)
         await writeArrow({ batches: [batch], element: batch.element, path })
-        await expectSame(await openArrow(path), table)
-        await expectSame(sourceFromArrow(toArrowTable([batch], batch.element)), table)
+        await expectSame(await openArrow(path, { int64: 'bigint' }), table)
+        await expectNumbers((options) => openArrow(path, options))
+        const arrow = toArrowTable([batch], batch.element)
+        await expectSame(sourceFromArrow(arrow, { int64: 'bigint' }), table)
+        // all columns of a table in memory are read at once
+        for (const { name } of table.fields) await expectNumbers(async (options) => sourceFromArrow(arrow.select([name]), options))
       }),
       settings,
     )

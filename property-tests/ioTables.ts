@@ -1,5 +1,6 @@
 /** Small random tables of every column type, and equality bit for bit, for the laws of sources and sinks. */
 import fc from 'fast-check'
+import { expect } from 'vitest'
 import type { Batch, Column } from '../src/core/column.ts'
 import { isValid } from '../src/core/column.ts'
 import { columnFromValues } from '../src/core/columnBuilder.ts'
@@ -15,6 +16,8 @@ export interface SmallTable {
 
 const UNITS = ['s', 'ms', 'us', 'ns'] as const
 const LEAVES: readonly ColumnType[] = [
+  { kind: 'f64', integers: 'i64' },
+  { kind: 'f64', integers: 'u64' },
   ...(['f64', 'f32', 'i64', 'u64', 'i32', 'u32', 'i16', 'u16', 'i8', 'u8', 'bool', 'utf8', 'binary', 'date', 'null'] as const).map(
     (kind) => ({ kind }),
   ),
@@ -44,18 +47,34 @@ const NUMBERS = [Number.NaN, -0, 0, Infinity, -Infinity, 5e-324, Number.MAX_VALU
 const integer = (min: number, max: number) => fc.oneof(fc.constantFrom(min, max, 0), fc.integer({ min, max }))
 const bigint = (min: bigint, max: bigint) => fc.oneof(fc.constantFrom(min, max, 0n), fc.bigInt({ min, max }))
 const I64 = [-(2n ** 63n), 2n ** 63n - 1n] as const
+/** About where numbers stop being exact. */
+const EDGES = [2n ** 53n - 1n, 2n ** 53n, 2n ** 53n + 1n, 2n ** 54n] as const
+const wholes = fc.oneof(
+  fc.constantFrom(...EDGES),
+  fc.bigInt({ min: 0n, max: 2n ** 53n }),
+  fc.constantFrom(0n, 1n, 2n ** 32n - 1n, 2n ** 32n),
+)
 
 /** What is stored for a value of a type: bigints for timestamps, day numbers for dates. */
 function stored(type: ColumnType): fc.Arbitrary<unknown> {
   switch (type.kind) {
     case 'f64':
+      if (type.integers !== undefined)
+        return wholes.map((value) => {
+          const whole = Number(value < 2n ** 53n ? value : 2n ** 53n)
+          return type.integers === 'i64' && value % 3n === 1n ? -whole : whole
+        })
       return fc.oneof(fc.constantFrom(...NUMBERS), fc.double())
     case 'f32':
       return fc.oneof(fc.constantFrom(...NUMBERS.map(Math.fround)), fc.float())
     case 'i64':
-      return bigint(...I64)
+      return fc.oneof(
+        wholes,
+        wholes.map((value) => -value),
+        bigint(...I64),
+      )
     case 'u64':
-      return bigint(0n, 2n ** 64n - 1n)
+      return fc.oneof(wholes, bigint(0n, 2n ** 64n - 1n))
     case 'timestamp':
       return type.unit === 's' ? bigint(-(2n ** 63n) / 1000n, (2n ** 63n - 1n) / 1000n) : bigint(...I64)
     case 'time':
@@ -147,21 +166,83 @@ export function batchOf({ fields, rows, columns }: SmallTable): Batch {
 }
 
 /** All rows of a source as plain stored values, column by column. */
-export async function columnsOf(source: ArraySource): Promise<unknown[][]> {
-  const fields = fieldsOf(source.element)
-  const values: unknown[][] = fields.map(() => [])
+export async function columnsOf(
+  source: ArraySource,
+  names: readonly string[] = fieldsOf(source.element).map((field) => field.name),
+): Promise<unknown[][]> {
+  const values: unknown[][] = names.map(() => [])
   for (const split of source.splits) {
-    for (const batch of await readSplit(
-      source,
-      split,
-      fields.map((field) => field.name),
-    )) {
+    for (const batch of await readSplit(source, split, names)) {
       batch.columns.forEach((column, i) => {
         for (let row = 0; row < column.length; row++) values[i]?.push(plainOf(column, row))
       })
     }
   }
   return values
+}
+
+/**
+ * Reading 64-bit integers as numbers gives what reading them as bigints gives, converted; of a column that has one beyond
+ * ±2^53, the error that names the first, and of the other columns their values. The types say what they were.
+ */
+export async function expectNumbers(open: (options: { readonly int64?: 'bigint' }) => Promise<ArraySource>): Promise<void> {
+  const bigints = await open({ int64: 'bigint' })
+  for (const field of fieldsOf(bigints.element)) {
+    const wanted: unknown[] = []
+    let wide: string | undefined
+    for (const split of bigints.splits) {
+      const rows = (await columnsOf({ ...bigints, splits: [split] }, [field.name]))[0] ?? []
+      wide ??= firstWide(rows, field, wanted.length)
+      wanted.push(...rows)
+    }
+    const reading = open({}).then((numbers) => {
+      expect(fieldsOf(numbers.element)).toContainEqual({ ...field, type: asRead(field.type) })
+      return columnsOf(numbers, [field.name])
+    })
+    if (wide === undefined) expect((await reading)[0]).toStrictEqual(wanted.map((value) => asNumber(value, field.type)))
+    else await expect(reading).rejects.toThrow(wide)
+  }
+}
+
+function asRead(type: ColumnType): ColumnType {
+  if (type.kind === 'i64' || type.kind === 'u64') return { kind: 'f64', integers: type.kind }
+  if (type.kind === 'list') return { kind: 'list', item: asRead(type.item) }
+  if (type.kind === 'struct') return { kind: 'struct', fields: type.fields.map((field) => ({ ...field, type: asRead(field.type) })) }
+  return type
+}
+
+function asNumber(value: unknown, type: ColumnType): unknown {
+  if (value === null) return null
+  if (type.kind === 'i64' || type.kind === 'u64') return Number(value)
+  if (type.kind === 'list') return (value as unknown[]).map((item) => asNumber(item, type.item))
+  if (type.kind !== 'struct') return value
+  return Object.fromEntries(type.fields.map(({ name, type: of }) => [name, asNumber((value as Record<string, unknown>)[name], of)]))
+}
+
+/** What is said of the first integer beyond ±2^53 among values of a column, part after part of what is nested. */
+function firstWide(values: readonly unknown[], { name, type }: Field, firstRow: number): string | undefined {
+  const found: { readonly path: string; readonly row: number; readonly integer: bigint }[] = []
+  const visit = (value: unknown, at: ColumnType, path: string, row: number): void => {
+    if (at.kind === 'i64' || at.kind === 'u64') {
+      const integer = value as bigint | null
+      if (integer !== null && (integer > 2n ** 53n || integer < -(2n ** 53n))) found.push({ path, row, integer })
+    } else if (at.kind === 'list') {
+      for (const item of (value as unknown[] | null) ?? []) visit(item, at.item, `${path}[]`, row)
+    } else if (at.kind === 'struct') {
+      for (const field of at.fields)
+        visit((value as Record<string, unknown> | null)?.[field.name] ?? null, field.type, `${path}.${field.name}`, row)
+    }
+  }
+  for (const [i, value] of values.entries()) visit(value, type, name, firstRow + i)
+  const order = leafPaths(type, name)
+  const [first] = found.sort((a, b) => order.indexOf(a.path) - order.indexOf(b.path) || a.row - b.row)
+  return first && `column "${first.path}": the integer ${first.integer} at row ${first.row} is beyond`
+}
+
+function leafPaths(type: ColumnType, path: string): readonly string[] {
+  if (type.kind === 'list') return leafPaths(type.item, `${path}[]`)
+  if (type.kind === 'struct') return type.fields.flatMap((field) => leafPaths(field.type, `${path}.${field.name}`))
+  return [path]
 }
 
 /** A stored value as plain data; floats keep -0 and NaN under `toStrictEqual`. */

@@ -29,6 +29,7 @@ import { SourceError } from '../src/core/errors.ts'
 import { fieldsOf, typeText } from '../src/core/schema.ts'
 import { openParquet } from '../src/io/parquet.ts'
 import { readSplit } from '../src/io/readSplit.ts'
+import { expectNumbers } from './ioTables.ts'
 
 const CORPUS = fileURLToPath(new URL('../../shared/corpora/parquet-testing/data', import.meta.url))
 const DOCS = fileURLToPath(new URL('../docs/types.md', import.meta.url))
@@ -88,11 +89,12 @@ async function outcomeOf(file: string, duckdb: DuckDBConnection): Promise<Outcom
     return { kind: 'refused', because: error.message.replaceAll(`${CORPUS}/`, '') }
   }
   const as = await compare(file, ours.columns, duckdb)
+  await expectNumbers((options) => openParquet(path, options))
   return { kind: 'loads', rows: ours.rows, types: ours.types, as }
 }
 
 async function load(path: string): Promise<{ columns: Map<string, unknown[]>; rows: number; types: string }> {
-  const source = await openParquet(path)
+  const source = await openParquet(path, { int64: 'bigint' })
   const fields = fieldsOf(source.element)
   const columns = new Map(fields.map((field): [string, unknown[]] => [field.name, []]))
   for (const split of source.splits) {

@@ -165,21 +165,22 @@ export class Session implements AsyncDisposable {
 
   /**
    * Rows of Parquet files: a path, a glob, a URL, or several. Reads the footers now and the data when an action runs.
-   * `int64: 'number'` gives 64-bit integers as numbers, with an error where one is not exact. All readers take a signal
-   * that ends the opening, and `timeoutMs`: how long a server may send nothing, 30,000 unless given.
+   * 64-bit integers are numbers, with a SourceError when a column is read that has one beyond ±2^53; with `int64: 'bigint'`
+   * they are bigints. All readers take a signal that ends the opening, and `timeoutMs`: how long a server may send nothing,
+   * 30,000 unless given.
    */
   async readParquet<Row = Record<string, unknown>>(
     source: string | URL | readonly string[],
-    options: ReadOptions & { readonly columns?: readonly (keyof Row & string)[]; readonly int64?: 'bigint' | 'number' } = {},
+    options: ReadOptions & { readonly columns?: readonly (keyof Row & string)[]; readonly int64?: 'number' | 'bigint' } = {},
   ): Promise<DistArray<Row>> {
     this.#checkOpen()
     return this.#scan(await openParquet(source, this.#reading(options), this.#runtime.arena.budgetBytes))
   }
 
-  /** Rows of Arrow IPC files or streams. */
+  /** Rows of Arrow IPC files or streams. 64-bit integers as `readParquet` gives them. */
   async readArrow<Row = Record<string, unknown>>(
     source: string | URL | readonly string[],
-    options: ReadOptions = {},
+    options: ReadOptions & { readonly int64?: 'number' | 'bigint' } = {},
   ): Promise<DistArray<Row>> {
     this.#checkOpen()
     return this.#scan(await openArrow(source, this.#reading(options), this.#runtime.arena.budgetBytes))
@@ -213,10 +214,14 @@ export class Session implements AsyncDisposable {
     return this.#scan(sourceFromColumns(columns, { memory: this.#tables }))
   }
 
-  /** The rows of an Arrow table. */
-  fromArrow<Row = Record<string, unknown>>(table: Table | RecordBatch): DistArray<Row> {
+  /** The rows of an Arrow table. 64-bit integers as `readParquet` gives them, but all columns are read now. */
+  fromArrow<Row = Record<string, unknown>>(
+    table: Table | RecordBatch,
+    options: { readonly int64?: 'number' | 'bigint' } = {},
+  ): DistArray<Row> {
     this.#checkOpen()
-    return this.#scan(sourceFromArrow(table, { memory: this.#tables }))
+    checkOptions('fromArrow()', options, ['int64'])
+    return this.#scan(sourceFromArrow(table, { ...options, memory: this.#tables }))
   }
 
   // ------------------------------------------------------------------ arrays

@@ -8,14 +8,14 @@ export interface Rating {
   readonly stars: number
 }
 
-/** Any of the names that ratings files use; ids may be bigint where a file stores 64-bit integers. */
+/** Any of the names that ratings files use. */
 interface AnyRating {
-  readonly user: number | bigint
-  readonly userid: number | bigint
-  readonly userId: number | bigint
-  readonly movie: number | bigint
-  readonly movieid: number | bigint
-  readonly movieId: number | bigint
+  readonly user: number
+  readonly userid: number
+  readonly userId: number
+  readonly movie: number
+  readonly movieid: number
+  readonly movieId: number
   readonly rating: number
   readonly stars: number
 }
@@ -38,23 +38,16 @@ export async function readRatings(session: Session, path: string): Promise<DistA
   ) {
     throw new Error(`${path} has the columns ${names.join(', ')}. Needed: user (userid, userId), movie (movieid, movieId), rating (stars).`)
   }
-  const bigints = fields.some((field) => ['Int64', 'Uint64'].includes(String(field.type)))
-  // As they should be: no column is a 64-bit integer, so none holds a bigint.
-  if (has('user') && has('movie') && has('stars') && !bigints) {
-    return table.select('user', 'movie', 'stars') as unknown as DistArray<Rating>
-  }
   const users = has('user')
-    ? table.withColumns((r) => ({ user: Number(r.user) }))
+    ? table
     : has('userid')
-      ? table.withColumns((r) => ({ user: Number(r.userid) }))
-      : table.withColumns((r) => ({ user: Number(r.userId) }))
+      ? table.withColumns((r) => ({ user: r.userid }))
+      : table.withColumns((r) => ({ user: r.userId }))
   const movies = has('movie')
-    ? users.withColumns((r) => ({ movie: Number(r.movie) }))
+    ? users
     : has('movieid')
-      ? users.withColumns((r) => ({ movie: Number(r.movieid) }))
-      : users.withColumns((r) => ({ movie: Number(r.movieId) }))
-  const stars = has('stars')
-    ? movies.withColumns((r) => ({ stars: Number(r.stars) }))
-    : movies.withColumns((r) => ({ stars: Number(r.rating) }))
+      ? users.withColumns((r) => ({ movie: r.movieid }))
+      : users.withColumns((r) => ({ movie: r.movieId }))
+  const stars = has('stars') ? movies : movies.withColumns((r) => ({ stars: r.rating }))
   return stars.select('user', 'movie', 'stars')
 }

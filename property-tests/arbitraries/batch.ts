@@ -30,20 +30,27 @@ function sourceOf(columns: readonly ColumnName[], rows: readonly Readonly<Record
       columns.map((name) => [name, name === 'u' ? Int32Array.from(rows, (row) => row.u as number) : rows.map((row) => row[name])]),
     ),
   )
-  return columns.includes('m') ? withNanoseconds(source, columns.indexOf('m')) : source
+  const finer = columns.includes('m') ? withTypes(source, columns.indexOf('m'), NS, inNanoseconds) : source
+  // of every second table k is a column of 64-bit integers in a file
+  return columns.includes('k') && rows.length % 2 === 1 ? withTypes(finer, columns.indexOf('k'), WHOLE, asWhole) : finer
 }
 
-/** The source with a column of Dates counted in nanoseconds, with digits that no Date shows. */
-function withNanoseconds(source: ArraySource, at: number): ArraySource {
-  const type: ColumnType = { kind: 'timestamp', unit: 'ns' }
-  const finer = (columns: readonly Column[]): readonly Column[] =>
-    columns.map((column, i) => (i === at ? inNanoseconds(column, type) : column))
+const NS: ColumnType = { kind: 'timestamp', unit: 'ns' }
+const WHOLE: ColumnType = { kind: 'f64', integers: 'i64' }
+
+function asWhole(column: Column, type: ColumnType): Column {
+  return column.type.kind === 'f64' ? { ...column, type } : nullColumn(type, column.length)
+}
+
+/** The source with another type for one of its columns: Dates counted in nanoseconds, with digits that no Date shows; whole numbers. */
+function withTypes(source: ArraySource, at: number, type: ColumnType, change: (column: Column, type: ColumnType) => Column): ArraySource {
+  const changed = (columns: readonly Column[]): readonly Column[] => columns.map((column, i) => (i === at ? change(column, type) : column))
   const fields = fieldsOf(source.element).map((field, i): Field => (i === at ? { ...field, type } : field))
   return {
     ...source,
     element: { kind: 'row', fields },
-    ...(source.columns === undefined ? {} : { columns: finer(source.columns) }),
-    splits: source.splits.map((split) => ({ ...split, detail: finer(split.detail as readonly Column[]) })), // a table in memory
+    ...(source.columns === undefined ? {} : { columns: changed(source.columns) }),
+    splits: source.splits.map((split) => ({ ...split, detail: changed(split.detail as readonly Column[]) })), // a table in memory
   }
 }
 

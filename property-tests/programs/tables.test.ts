@@ -58,7 +58,7 @@ describe.each([1, 2, 3])('%i workers', (workers) => {
   afterAll(() => session.stop())
 
   test('a parquet file comes back as the rows it was written from', async () => {
-    const table = await session.readParquet<Order>(file)
+    const table = await session.readParquet<Order>(file, { int64: 'bigint' })
     expect(await table.collect()).toEqual(orders)
     expect(await table.count()).toBe(5000)
     expect(await table.first()).toEqual(orders[0])
@@ -67,7 +67,7 @@ describe.each([1, 2, 3])('%i workers', (workers) => {
   })
 
   test('filter, map and key', async () => {
-    const table = await session.readParquet<Order>(file)
+    const table = await session.readParquet<Order>(file, { int64: 'bigint' })
     const limit = 12.5
     const result = table
       .filter((o) => o.price > limit && o.shop !== '')
@@ -78,7 +78,7 @@ describe.each([1, 2, 3])('%i workers', (workers) => {
   })
 
   test('a map to numbers has sums and typed arrays', async () => {
-    const prices = (await session.readParquet<Order>(file)).map((o) => o.price)
+    const prices = (await session.readParquet<Order>(file, { int64: 'bigint' })).map((o) => o.price)
     const plain = orders.map((o) => o.price)
     expect(await prices.sum()).toBe(plain.reduce((a, b) => a + b, 0))
     expect(await prices.min()).toBe(Math.min(...plain))
@@ -96,7 +96,7 @@ describe.each([1, 2, 3])('%i workers', (workers) => {
   })
 
   test('filters that mention nulls behave as JavaScript does', async () => {
-    const table = await session.readParquet<Order>(file)
+    const table = await session.readParquet<Order>(file, { int64: 'bigint' })
     for (const [ours, plain] of [
       [table.filter((o) => o.quantity === null), orders.filter((o) => o.quantity === null)],
       [table.filter((o) => (o.quantity as number) < 3), orders.filter((o) => (o.quantity as number) < 3)],
@@ -108,7 +108,7 @@ describe.each([1, 2, 3])('%i workers', (workers) => {
   })
 
   test('groupBy a scalar key: groups in order of first appearance, every aggregate', async () => {
-    const table = await session.readParquet<Order>(file)
+    const table = await session.readParquet<Order>(file, { int64: 'bigint' })
     const result = await table
       .groupBy((o) => o.shop)
       .agg({
@@ -154,7 +154,7 @@ describe.each([1, 2, 3])('%i workers', (workers) => {
   })
 
   test('groupBy an object key gives its fields as columns; count, reduce and map', async () => {
-    const table = await session.readParquet<Order>(file)
+    const table = await session.readParquet<Order>(file, { int64: 'bigint' })
     const byShopYear = table.groupBy((o) => ({ shop: o.shop, year: o.year }))
     const expected = new Map<string, { shop: string; year: number; count: number }>()
     for (const { shop, year } of orders) {
@@ -184,7 +184,7 @@ describe.each([1, 2, 3])('%i workers', (workers) => {
   })
 
   test('joins of every kind keep the order of the left side', async () => {
-    const left = (await session.readParquet<Order>(file)).select('id', 'shop').limit(10)
+    const left = (await session.readParquet<Order>(file, { int64: 'bigint' })).select('id', 'shop').limit(10)
     const right = session.fromRows(shops)
     const leftRows = orders.slice(0, 10).map(({ id, shop }) => ({ id, shop }))
     const city = new Map(shops.map((s) => [s.shop, s.city]))
@@ -214,7 +214,7 @@ describe.each([1, 2, 3])('%i workers', (workers) => {
   })
 
   test('sortBy is stable, top-k, distinct, union, sample, limit', async () => {
-    const table = await session.readParquet<Order>(file)
+    const table = await session.readParquet<Order>(file, { int64: 'bigint' })
     expect(
       await table
         .sortBy((o) => [o.shop, -o.price])
@@ -264,7 +264,7 @@ describe.each([1, 2, 3])('%i workers', (workers) => {
   })
 
   test('withColumns, select, flatMap, mapPartitions, repartition, cast', async () => {
-    const table = await session.readParquet<Order>(file)
+    const table = await session.readParquet<Order>(file, { int64: 'bigint' })
     expect(
       await table
         .withColumns((o) => ({ double: o.price * 2 }))
@@ -371,7 +371,7 @@ describe.each([1, 2, 3])('%i workers', (workers) => {
   })
 
   test('refused lambdas still run, with the same result', async () => {
-    const table = (await session.readParquet<Order>(file)).limit(50)
+    const table = (await session.readParquet<Order>(file, { int64: 'bigint' })).limit(50)
     const lookup = new Map([['Nord', 1]])
     const seen: number[] = []
     expect(await table.map((o) => lookup.get(o.shop) ?? 0).collect()).toEqual(orders.slice(0, 50).map((o) => lookup.get(o.shop) ?? 0))
@@ -399,7 +399,7 @@ describe.each([1, 2, 3])('%i workers', (workers) => {
   })
 
   test('a function that throws names the row', async () => {
-    const table = await session.readParquet<Order>(file)
+    const table = await session.readParquet<Order>(file, { int64: 'bigint' })
     const failing = table.map((o) => {
       if (o.id === 1234) throw new RangeError('bad row')
       return o.id
@@ -408,7 +408,7 @@ describe.each([1, 2, 3])('%i workers', (workers) => {
     await expect(failing.collect()).rejects.toHaveProperty('cause.message', 'bad row')
   })
 
-  test('int64, booleans, timestamps and special numbers survive', async () => {
+  test('bigints, booleans, timestamps and special numbers survive', async () => {
     const rows = [
       { n: Number.NaN, z: -0, i: 9007199254740993n, b: true, t: new Date(0) },
       { n: Number.POSITIVE_INFINITY, z: 0, i: -9223372036854775808n, b: false, t: null },
@@ -416,14 +416,16 @@ describe.each([1, 2, 3])('%i workers', (workers) => {
     ]
     const path = join(folder, `special${workers}.parquet`)
     await session.fromRows(rows).writeParquet(path)
-    const back = await (await session.readParquet<(typeof rows)[0]>(path)).collect()
+    const back = await (await session.readParquet<(typeof rows)[0]>(path, { int64: 'bigint' })).collect()
     expect(back).toEqual(rows)
     expect(Object.is(back[0]?.z, -0)).toBe(true)
-    expect(await (await session.readParquet<(typeof rows)[0]>(path)).map((r) => r.i).collect()).toEqual(rows.map((r) => r.i))
+    expect(await (await session.readParquet<(typeof rows)[0]>(path, { int64: 'bigint' })).map((r) => r.i).collect()).toEqual(
+      rows.map((r) => r.i),
+    )
   })
 
   test('empty tables work everywhere', async () => {
-    const table = (await session.readParquet<Order>(file)).filter((o) => o.price < 0)
+    const table = (await session.readParquet<Order>(file, { int64: 'bigint' })).filter((o) => o.price < 0)
     expect(await table.collect()).toEqual([])
     expect(await table.count()).toBe(0)
     expect(await table.map((o) => o.price).sum()).toBe(0)

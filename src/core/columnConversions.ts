@@ -83,6 +83,7 @@ export function convertColumn(column: Column, type: ColumnType): Column {
     const child = column.children?.[0] ?? emptyColumn(column.type.item)
     return { ...column, type, children: [convertColumn(child, type.item)] }
   }
+  if (type.kind === 'f64' && column.type.kind === 'f64') return { ...column, type }
   if (type.kind === 'f64' && column.values !== undefined) {
     // NUMBERS: every array class here holds numbers
     return { ...column, type, values: Float64Array.from(column.values as Float64Array) }
@@ -106,6 +107,7 @@ function rangeText(type: ColumnType): string {
 export function castColumn(column: Column, type: ColumnType, placeOf = (i: number): string => `row ${i}`): Column {
   if (sameType(column.type, type)) return column
   if (column.type.kind === 'null') return nullColumn(type, column.length)
+  if (column.type.kind === 'f64' && type.kind === 'f64') return { ...column, type }
   const convert = castOf(column.type, type)
   if (convert === undefined) {
     throw new PlanError(

@@ -73,7 +73,13 @@ export function asColumnType(element: ElementType): { readonly type: ColumnType;
 export function elementOfType(type: ColumnType, nullable: boolean): ElementType {
   if (type.kind === 'unknown') return UNKNOWN_ELEMENT
   if (type.kind === 'struct' && !nullable) return { kind: 'row', fields: type.fields }
-  return { kind: 'scalar', type, nullable }
+  return arrayElement({ kind: 'scalar', type, nullable })
+}
+
+/** What elements of an array are when each is this: numbers are plain, since loops may write any into them. */
+export function arrayElement(element: ElementType): ElementType {
+  if (element.kind !== 'scalar' || element.type.kind !== 'f64' || element.type.integers === undefined) return element
+  return { ...element, type: F64 }
 }
 
 export function sameElement(a: ElementType, b: ElementType): boolean {

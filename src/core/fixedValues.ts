@@ -5,7 +5,7 @@
  * 64-bit counts of their unit in the column.
  */
 import type { TypedArray } from './column.ts'
-import type { ColumnType, TimeUnit } from './schema.ts'
+import type { ColumnType, IntegerKind, TimeUnit } from './schema.ts'
 
 export type FixedKind = 'f64' | 'f32' | 'i64' | 'i32' | 'u32' | 'i16' | 'u16' | 'i8' | 'u8' | 'bool' | 'u64' | 'date' | 'timestamp' | 'time'
 
@@ -50,6 +50,14 @@ function bigIntegers(array: FixedForm['array'], min: bigint, max: bigint): Fixed
   }
 }
 
+/** Numbers hold every integer up to this one. */
+export const LARGEST_WHOLE: number = 2 ** 53
+
+function whole(value: number, integers: IntegerKind): number | undefined {
+  const fits = Number.isInteger(value) && value <= LARGEST_WHOLE && value >= (integers === 'u64' ? 0 : -LARGEST_WHOLE)
+  return fits ? value + 0 : undefined // an integer has no -0
+}
+
 const MIN_I64 = -(2n ** 63n)
 const MAX_I64 = 2n ** 63n - 1n
 
@@ -63,7 +71,12 @@ function storeTimestamp(value: unknown, type: ColumnType): bigint | undefined {
 }
 
 export const FIXED_FORMS: { readonly [K in FixedKind]: FixedForm } = {
-  f64: { array: Float64Array, range: 'numbers', store: (value) => (typeof value === 'number' ? value : undefined) },
+  f64: {
+    array: Float64Array,
+    range: 'numbers',
+    store: (value, type) =>
+      typeof value !== 'number' ? undefined : type.kind === 'f64' && type.integers !== undefined ? whole(value, type.integers) : value,
+  },
   f32: {
     array: Float32Array,
     range: 'numbers up to about 3.4e38',

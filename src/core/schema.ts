@@ -7,6 +7,8 @@
 
 /** Element types of arrays that loops can write. */
 export type DType = 'f64' | 'f32' | 'i64' | 'i32' | 'u32' | 'i16' | 'u16' | 'i8' | 'u8' | 'bool'
+/** The integers of 64 bits. */
+export type IntegerKind = 'i64' | 'u64'
 export type TimeUnit = 's' | 'ms' | 'us' | 'ns'
 
 /**
@@ -15,7 +17,12 @@ export type TimeUnit = 's' | 'ms' | 'us' | 'ns'
  * bigint for time (in its unit); arrays for list; plain objects for struct; null for null.
  */
 export type ColumnType =
-  | { readonly kind: DType }
+  | { readonly kind: Exclude<DType, 'f64'> }
+  /**
+   * `integers`: whole numbers within ±2^53 (from 0 on for u64), which a file has as 64-bit integers. They are kept and
+   * computed with as f64, and written as what they were. What is computed of them is plain f64, and so are scalar elements.
+   */
+  | { readonly kind: 'f64'; readonly integers?: IntegerKind }
   | { readonly kind: 'u64' | 'utf8' | 'binary' | 'null' }
   /** Days since the epoch, i32. */
   | { readonly kind: 'date' }
@@ -76,6 +83,7 @@ export function typeText(type: ColumnType): string {
     case 'struct':
       return `struct<${type.fields.map((field) => `${field.name}: ${typeText(field.type)}`).join(', ')}>`
     case 'f64':
+      return type.integers === undefined ? 'f64' : `${type.integers} as number`
     case 'f32':
     case 'i64':
     case 'i32':
@@ -98,4 +106,12 @@ export function typeText(type: ColumnType): string {
 
 export function sameType(a: ColumnType, b: ColumnType): boolean {
   return typeText(a) === typeText(b)
+}
+
+/** The type without what its numbers are in files: values of both are kept and computed with in one way. */
+export function plainType(type: ColumnType): ColumnType {
+  if (type.kind === 'f64') return type.integers === undefined ? type : { kind: 'f64' }
+  if (type.kind === 'list') return { kind: 'list', item: plainType(type.item) }
+  if (type.kind === 'struct') return { kind: 'struct', fields: type.fields.map((field) => ({ ...field, type: plainType(field.type) })) }
+  return type
 }

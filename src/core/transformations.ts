@@ -5,7 +5,17 @@
 
 import { checkAxis, checkBoolean, checkCount, checkFraction, checkFunction, checkList, checkOneOf, checkSeed } from './arguments.ts'
 import { valueText } from './columnBuilder.ts'
-import { elementOfType, elementText, ROW_NUMBERS, rankOf, thinned, UNKNOWN_ELEMENT, valueClassOf, withFields } from './elements.ts'
+import {
+  arrayElement,
+  elementOfType,
+  elementText,
+  ROW_NUMBERS,
+  rankOf,
+  thinned,
+  UNKNOWN_ELEMENT,
+  valueClassOf,
+  withFields,
+} from './elements.ts'
 import type { Lowering, RowLambdaContext } from './engine.ts'
 import { PlanError } from './errors.ts'
 import { fieldsByName } from './fieldPositions.ts'
@@ -50,7 +60,7 @@ function lower(engine: Lowering, f: Callback, context: RowLambdaContext): { f: U
 
 export function mapPlan(engine: Lowering, input: LogicalPlan, callback: Callback): LogicalPlan {
   const { f, returned } = lowerRowFunction(engine, input, 'map', callback)
-  return { kind: 'Map', input, f, element: returned, keys: input.keys }
+  return { kind: 'Map', input, f, element: arrayElement(returned), keys: input.keys }
 }
 
 export function filterPlan(engine: Lowering, input: LogicalPlan, callback: Callback): LogicalPlan {

@@ -2,14 +2,15 @@
  * Batches as Arrow tables, in ordinary buffers of their own: what a user is handed stays valid when the session's
  * memory is used again.
  */
-import type { Field as ArrowField, Data, DataType, Schema } from 'apache-arrow'
+import type { Field as ArrowField, Data, Schema } from 'apache-arrow'
 import type { Batch, Column } from '../core/column.ts'
 import { sliceColumn } from '../core/columnSlices.ts'
 import { Bug } from '../core/errors.ts'
 import type { ElementType } from '../core/schema.ts'
 import { bitsFrom } from './arrowColumns.ts'
-import { makeData, RecordBatch, Struct, Table } from './arrowLibrary.ts'
+import { DataType, makeData, RecordBatch, Struct, Table } from './arrowLibrary.ts'
 import { arrowSchemaOf } from './arrowTypes.ts'
+import { integersOf } from './int64.ts'
 
 /** The table of batches of one element, one record batch each. PlanError for columns of JavaScript objects. */
 export function toArrowTable(batches: readonly Batch[], element: ElementType): Table {
@@ -61,6 +62,8 @@ function dataOf(column: Column, type: DataType): Data {
   if (column.type.kind === 'time' && (column.type.unit === 's' || column.type.unit === 'ms')) {
     return makeData({ ...base, data: Int32Array.from(values as BigInt64Array, Number) } as never)
   }
+  if (DataType.isInt(type) && values instanceof Float64Array)
+    return makeData({ ...base, data: integersOf(column, type.isSigned ? 'i64' : 'u64') } as never)
   return makeData({ ...base, data: copied(values) } as never)
 }
 

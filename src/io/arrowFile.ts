@@ -7,7 +7,8 @@
  */
 import type { Schema } from 'apache-arrow'
 import type { FileBlock } from 'apache-arrow/ipc/metadata/file'
-import type { Batch } from '../core/column.ts'
+import { checkOneOf } from '../core/arguments.ts'
+import type { Batch, Column } from '../core/column.ts'
 import { SourceError } from '../core/errors.ts'
 import type { ArraySource, ReadSplit, SourceSplit } from '../core/ports.ts'
 import { type Field, sameType, typeText } from '../core/schema.ts'
@@ -18,6 +19,7 @@ import { Footer, Message, MessageHeader, RecordBatchReader, RecordBatchStreamWri
 import { type ArrowDetail, COMPRESSED, type Found, Messages, type RowElement } from './arrowMessages.ts'
 import { type ByteSource, nameOfPath, openBytes } from './byteSource.ts'
 import { checkForm } from './fileForms.ts'
+import { fileType, INT64_OPTIONS, type Int64, readColumn, readElement } from './int64.ts'
 import { pathsOf } from './paths.ts'
 import { checkReading, type ReadOptions } from './reading.ts'
 
@@ -29,16 +31,23 @@ const LARGEST_HEADER_BYTES = 64 * 2 ** 20
 const ROOM_BYTES = 64 * 2 ** 20
 const END_OF_STREAM = new Uint8Array([255, 255, 255, 255, 0, 0, 0, 0])
 
+export interface ArrowOptions extends ReadOptions {
+  /** 64-bit integers are read as numbers, and one beyond ±2^53 is refused, unless this is 'bigint'. */
+  readonly int64?: Int64
+}
+
 /**
  * The rows of one or more Arrow IPC files or streams with the same columns. Reads message headers. What views and
  * dictionaries may take when each value is written out follows from the budget of the session that reads.
  */
 export async function openArrow(
   source: string | URL | readonly string[],
-  options: ReadOptions = {},
+  options: ArrowOptions = {},
   budgetBytes: number = Number.POSITIVE_INFINITY,
 ): Promise<ArraySource> {
-  checkReading('readArrow', options, [])
+  checkReading('readArrow', options, ['int64'])
+  const { int64 = 'number' } = options
+  checkOneOf('The int64 of readArrow()', int64, INT64_OPTIONS)
   const paths = await pathsOf(source)
   let element: RowElement | undefined
   const splits: SourceSplit[] = []
@@ -56,7 +65,7 @@ export async function openArrow(
   return {
     kind: 'arrow',
     name: paths.length === 1 ? nameOfPath(first) : `${nameOfPath(first)} and ${paths.length - 1} more`,
-    element: element ?? { kind: 'row', fields: [] },
+    element: readElement(element ?? { kind: 'row', fields: [] }, int64),
     rows: splits.reduce((sum, split) => sum + (split.rows ?? 0), 0),
     splits,
     ...(options.timeoutMs === undefined ? {} : { timeoutMs: options.timeoutMs }),
@@ -211,19 +220,23 @@ function agreed(known: RowElement, firstPath: string, other: RowElement, path: s
 }
 
 export const readArrowSplit: ReadSplit = async (source, split, columns, _predicate, access) => {
-  const { path, stamp, schema, dictionaries, batch, roomBytes } = split.detail as ArrowDetail // made by `Messages`
+  const { path, stamp, schema, dictionaries, batch, firstRow, roomBytes } = split.detail as ArrowDetail // made by `Messages`
   const all = source.element.kind === 'row' ? source.element.fields : []
   const positions = new Map(all.map((field, i) => [field.name, i]))
   // by position: the name that a message has for a column without one is not what it is called
   const indices = columns.map((name) => positions.get(name) ?? -1)
   const fields = columns.map((name, i) => all[indices[i] ?? -1] ?? { name, type: { kind: 'null' as const }, nullable: true })
   const element: RowElement = { kind: 'row', fields }
+  const inFile: RowElement = { kind: 'row', fields: fields.map((field) => ({ ...field, type: fileType(field.type) })) }
   const bytes = await openBytes(path, access)
   try {
     if (bytes.stamp !== stamp) throw new SourceError(`${path} changed since it was opened. Open it again.`, path)
     const parts = await Promise.all([...dictionaries, batch].map(([start, end]) => bytes.read(start, end)))
     const room: Room = { left: roomBytes }
-    return [decode(Buffer.concat([schema, ...parts, END_OF_STREAM]), { element, rows: split.rows ?? 0, path, indices, room })]
+    const decoding = { element: inFile, rows: split.rows ?? 0, path, indices, room }
+    const { length, columns: found } = decode(Buffer.concat([schema, ...parts, END_OF_STREAM]), decoding)
+    const read = fields.map(({ name, type }, i) => readColumn(found[i] as Column, type, { source: path, column: name }, firstRow)) // a column for each field
+    return [{ element, length, columns: read }]
   } finally {
     await bytes.close()
   }

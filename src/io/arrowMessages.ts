@@ -25,6 +25,8 @@ export interface ArrowDetail {
   /** The messages of dictionaries that the record batch can refer to; one list for all batches that have the same. */
   readonly dictionaries: readonly Range[]
   readonly batch: Range
+  /** The file's rows before it. */
+  readonly firstRow: number
   /** What values may take beyond their bytes in the file. */
   readonly roomBytes: number
 }
@@ -64,6 +66,7 @@ export class Messages {
   #dictionaries: readonly { readonly id: number; readonly range: Range }[] = []
   #ranges: readonly Range[] = []
   #rows = 0
+  #firstRow = 0
   #references = 0
   constructor(opened: OpenedSchema) {
     this.#opened = opened
@@ -87,9 +90,18 @@ export class Messages {
       if (header.length === 0) return
       this.#count(this.#ranges.length)
       const { path, stamp, message: schema, roomBytes } = this.#opened
-      const detail: ArrowDetail = { path, stamp, schema, dictionaries: this.#ranges, batch: [start, end], roomBytes }
+      const detail: ArrowDetail = {
+        path,
+        stamp,
+        schema,
+        dictionaries: this.#ranges,
+        batch: [start, end],
+        firstRow: this.#firstRow,
+        roomBytes,
+      }
       const bytes = [...this.#ranges, detail.batch].reduce((sum, [from, to]) => sum + to - from, 0)
       this.splits.push({ rows: header.length, bytes, detail })
+      this.#firstRow += header.length
     }
   }
 

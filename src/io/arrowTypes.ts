@@ -166,7 +166,7 @@ export function elementOfArrowSchema(schema: Schema, source: string): ElementTyp
 export function arrowTypeOf(type: ColumnType, column: string): DataType {
   switch (type.kind) {
     case 'f64':
-      return new Float64()
+      return type.integers === undefined ? new Float64() : arrowTypeOf({ kind: type.integers }, column)
     case 'f32':
       return new Float32()
     case 'i64':

@@ -5,6 +5,7 @@
  * the columns without another copy.
  */
 import type { Field as ArrowField, DataType, RecordBatch, Schema } from 'apache-arrow'
+import { checkOneOf } from '../core/arguments.ts'
 import type { Batch, Column, TypedArray } from '../core/column.ts'
 import { columnFromValues, createBuilder, kindOfValue, valueText } from '../core/columnBuilder.ts'
 import { concatColumns } from '../core/columnConcat.ts'
@@ -18,6 +19,7 @@ import { fromIndices, joinedIndices } from '../core/textIndices.ts'
 import { batchesOfTable } from './arrowColumns.ts'
 import { Table } from './arrowLibrary.ts'
 import { columnTypeOfArrow, elementOfArrowSchema } from './arrowTypes.ts'
+import { INT64_OPTIONS, type Int64, readColumn, readElement, readType } from './int64.ts'
 
 /** Rows of a split: enough work for a task, and a whole number of reduction chunks. */
 export const MEMORY_SPLIT_ROWS = 65_536
@@ -179,7 +181,12 @@ function kindOfArray(values: ColumnValues): 'f64' | 'f32' | 'i64' | 'u64' | 'i32
 }
 
 /** A table of an Arrow table or record batch. */
-export function sourceFromArrow(table: Table | RecordBatch, options: Pick<MemoryOptions, 'memory'> = {}): ArraySource {
+export function sourceFromArrow(
+  table: Table | RecordBatch,
+  options: Pick<MemoryOptions, 'memory'> & { readonly int64?: Int64 } = {},
+): ArraySource {
+  const { int64 = 'number' } = options
+  checkOneOf('The int64 of fromArrow()', int64, INT64_OPTIONS)
   if (!isTable(table) && !isRecordBatch(table)) {
     throw new PlanError(`fromArrow() takes an Arrow table or record batch; it was given ${valueText(table)}.`)
   }
@@ -189,10 +196,15 @@ export function sourceFromArrow(table: Table | RecordBatch, options: Pick<Memory
   const columns = element.fields.map((field, i) => {
     const parts = batches.flatMap((batch) => batch.columns[i] ?? [])
     const [first] = parts
-    if (first === undefined) return emptyColumn(field.type)
-    return parts.length === 1 ? first : fromIndices(concatColumns(parts, field.name), joinedIndices(parts))
+    const column =
+      first === undefined
+        ? emptyColumn(field.type)
+        : parts.length === 1
+          ? first
+          : fromIndices(concatColumns(parts, field.name), joinedIndices(parts))
+    return readColumn(column, readType(field.type, int64), { source: 'fromArrow', column: field.name })
   })
-  return sourceOf('fromArrow', element, columns, whole.numRows, options)
+  return sourceOf('fromArrow', readElement(element, int64), columns, whole.numRows, options)
 }
 
 /** Of any copy of Arrow's package, as programs may have several. */

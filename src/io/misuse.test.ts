@@ -155,8 +155,9 @@ test.each<[(typeof READERS)[number], unknown, string]>([
     'readParquet() has no option "colums". Did you mean "columns"? Its options are columns, int64, signal, timeoutMs.',
   ],
   ['readParquet', { columns: 'a' }, 'The columns of readParquet() is an array; it was given "a".'],
-  ['readParquet', { int64: 'x' }, "The int64 of readParquet() is one of 'bigint', 'number'; it was given \"x\"."],
-  ['readArrow', { columns: [] }, 'readArrow() has no option "columns". Its options are signal, timeoutMs.'],
+  ['readParquet', { int64: 'x' }, "The int64 of readParquet() is one of 'number', 'bigint'; it was given \"x\"."],
+  ['readArrow', { columns: [] }, 'readArrow() has no option "columns". Its options are int64, signal, timeoutMs.'],
+  ['readArrow', { int64: null }, "The int64 of readArrow() is one of 'number', 'bigint'; it was given null."],
   ['readText', { timeout: 5 }, 'readText() has no option "timeout". Did you mean "timeoutMs"? Its options are signal, timeoutMs.'],
 ])('%s with the options %j', async (reader, options, message) => {
   await expect(session[reader](at('a.csv'), options as never)).rejects.toThrow(new PlanError(message))

@@ -77,7 +77,7 @@ test('no columns: the rows are counted', async () => {
 test('columns are chosen and ordered by { columns }', async () => {
   const source = await openParquet(good, { columns: ['big', 'id'] })
   expect(fieldsOf(source.element).map((field) => field.name)).toStrictEqual(['big', 'id'])
-  expect((await rowsOf(source))[7]).toStrictEqual({ big: 7n, id: 7 })
+  expect((await rowsOf(source))[7]).toStrictEqual({ big: 7, id: 7 })
   await expect(openParquet(good, { columns: ['idd'] })).rejects.toThrow(
     new PlanError(`There is no column "idd" in ${good}. Did you mean "id"? The columns are id, name, big.`),
   )
@@ -86,19 +86,27 @@ test('columns are chosen and ordered by { columns }', async () => {
   )
 })
 
-test("{ int64: 'number' } gives numbers, and refuses what is none", async () => {
-  const source = await openParquet(good, { int64: 'number' })
-  expect(fieldsOf(source.element).map((field) => typeText(field.type))).toStrictEqual(['f64', 'utf8', 'f64'])
+test('64-bit integers are numbers, and refused where they are none', async () => {
+  const source = await openParquet(good)
+  expect(fieldsOf(source.element).map((field) => typeText(field.type))).toStrictEqual(['f64', 'utf8', 'i64 as number'])
   expect(source.splits[1]?.statistics?.get('big')).toStrictEqual({ min: 4n, max: 7n })
   expect((await rowsOf(source))[7]).toStrictEqual({ id: 7, name: 'n7', big: 7 })
   const wide = join(folder, 'wide.parquet')
-  await write(wide, sourceFromRows([{ a: [2n ** 53n] }, { a: [2n ** 53n + 1n] }]))
-  await expect(rowsOf(await openParquet(wide, { int64: 'number' }))).rejects.toThrow(
+  const values = [
+    { b: 1, a: [2n ** 53n], s: null },
+    { b: 2, a: null, s: null },
+    { b: 3, a: [-(2n ** 53n), 2n ** 53n + 1n], s: { x: 2n ** 60n } },
+  ]
+  await write(wide, sourceFromRows(values), { rowGroupRows: 2 })
+  const refused = (column: string, integer: bigint) =>
     new SourceError(
-      `${wide}, column "a[]": the integer 9007199254740993 at row 1 of its row group is not a number exactly. Read it without { int64: 'number' }.`,
+      `${wide}, column "${column}": the integer ${integer} at row 2 is beyond ±2^53, up to where numbers are exact. Read 64-bit integers as bigints with { int64: 'bigint' }.`,
       wide,
-    ),
-  )
+    )
+  await expect(rowsOf(await openParquet(wide))).rejects.toThrow(refused('a[]', 2n ** 53n + 1n))
+  await expect(rowsOf(await openParquet(wide), ['s'])).rejects.toThrow(refused('s.x', 2n ** 60n))
+  expect(await rowsOf(await openParquet(wide), ['b'])).toStrictEqual([{ b: 1 }, { b: 2 }, { b: 3 }])
+  expect(await rowsOf(await openParquet(wide, { int64: 'bigint' }))).toStrictEqual(values)
 })
 
 test('paths: URL, glob, several files', async () => {

@@ -10,6 +10,7 @@ import { missingColumnMessage } from '../core/nearestNames.ts'
 import type { ArraySource, SourceSplit } from '../core/ports.ts'
 import { type Field, sameType, typeText } from '../core/schema.ts'
 import { nameOfPath, openBytes } from './byteSource.ts'
+import { INT64_OPTIONS, type Int64 } from './int64.ts'
 import { describeFile, type FileColumns, splitsOf } from './parquet/describe.ts'
 import { readFooter } from './parquet/footer.ts'
 import { type DecodeLimits, decodeLimits, mostRows } from './parquet/limits.ts'
@@ -22,8 +23,8 @@ export { readParquetSplit } from './parquet/readGroup.ts'
 export interface ParquetOptions extends ReadOptions {
   /** The columns to have, in this order; all of them when absent. */
   readonly columns?: readonly string[]
-  /** 'number' reads 64-bit integers as f64 and refuses values that are not exactly a number. Default 'bigint'. */
-  readonly int64?: 'bigint' | 'number'
+  /** 64-bit integers are read as numbers, and one beyond ±2^53 is refused, unless this is 'bigint'. */
+  readonly int64?: Int64
 }
 
 /**
@@ -38,7 +39,7 @@ export async function openParquet(
   const limits = decodeLimits(budgetBytes)
   checkReading('readParquet', options, ['columns', 'int64'])
   if (options.columns !== undefined) checkList('The columns of readParquet()', options.columns)
-  if (options.int64 !== undefined) checkOneOf('The int64 of readParquet()', options.int64, ['bigint', 'number'])
+  if (options.int64 !== undefined) checkOneOf('The int64 of readParquet()', options.int64, INT64_OPTIONS)
   const paths = await pathsOf(source)
   await loadParquet()
   const files: FileColumns[] = []
@@ -79,7 +80,7 @@ async function openOne(path: string, options: ParquetOptions, limits: DecodeLimi
     })
     if (new Set(names).size !== names.length)
       throw new PlanError(`A column is named twice in { columns: [${names.map((name) => JSON.stringify(name)).join(', ')}] }.`)
-    return describeFile({ path, stamp: bytes.stamp, footer, columns, int64: options.int64 ?? 'bigint', limits })
+    return describeFile({ path, stamp: bytes.stamp, footer, columns, int64: options.int64 ?? 'number', limits })
   } finally {
     await bytes.close()
   }

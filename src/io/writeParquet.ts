@@ -15,6 +15,7 @@ import { type ColumnType, type ElementType, type Field, fieldsOf, typeText } fro
 import { toArrowTable } from './arrowBatches.ts'
 import { tableToIPC } from './arrowLibrary.ts'
 import { type Append, writeAtomically } from './atomicFile.ts'
+import { fileType } from './int64.ts'
 import { CHECKSUM_KEY, checksumValue, sealFooter } from './parquet/checksums.ts'
 import { SCHEMA_KEY, schemaValue, unitRatio } from './parquet/ownSchema.ts'
 import { loadParquet } from './parquet/parquetLibrary.ts'
@@ -64,7 +65,7 @@ export async function writeParquet({ batches, element, path, options = {}, signa
     throw new PlanError(`rowGroupRows is ${rowGroupRows}. It is a whole number from 1 on.`)
   if (compatibility === 'v1' && compression === 'zstd')
     throw new PlanError(`{ compatibility: 'v1' } has no zstd compression. Use 'snappy' or 'none'.`)
-  const fields = fieldsOf(element)
+  const fields = fieldsOf(element).map((field): Field => ({ ...field, type: fileType(field.type) }))
   if (fields.length === 0) throw new PlanError('A Parquet file needs at least one column.')
   for (const field of fields) checkType(field.type, field.name, compatibility)
   await loadParquet()

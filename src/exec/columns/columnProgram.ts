@@ -6,7 +6,7 @@
 
 import type { Column } from '../../core/column.ts'
 import { positionsOf } from '../../core/fieldPositions.ts'
-import { type ColumnType, type ElementType, fieldsOf, sameType, typeText } from '../../core/schema.ts'
+import { type ColumnType, type ElementType, fieldsOf, plainType, sameType, typeText } from '../../core/schema.ts'
 import type { Storage } from '../../core/storage.ts'
 import type { PhysicalPlan, Step } from '../../planner/physical/physicalPlan.ts'
 import type { KernelColumn } from '../kernels/columnWriter.ts'
@@ -104,7 +104,7 @@ function programOver(table: Table, steps: readonly Step[], declared: ElementType
   for (const [i, output] of outputs.entries()) {
     const planned = wanted[i]?.type ?? UNKNOWN
     const actual = output.kind === 'computed' ? { kind: output.type } : (columns[output.column]?.type ?? UNKNOWN)
-    if (planned.kind !== 'unknown' && !sameType(planned, actual))
+    if (planned.kind !== 'unknown' && !sameType(plainType(planned), plainType(actual)))
       return no(`the plan has ${typeText(planned)} where it has ${typeText(actual)}`)
   }
   return { ...program, shape: { ...shape, outputs } }

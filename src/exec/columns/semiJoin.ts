@@ -9,7 +9,7 @@
  */
 import type { Batch, Column } from '../../core/column.ts'
 import { takeColumn } from '../../core/columnSlices.ts'
-import { fieldsOf, sameType } from '../../core/schema.ts'
+import { fieldsOf, plainType, sameType } from '../../core/schema.ts'
 import type { PhysicalPlan, Step } from '../../planner/physical/physicalPlan.ts'
 import { SEMI_FRAME, type SemiShape, semiKernel } from '../kernels/semiKernel.ts'
 import { putAddress } from '../memory/addressWords.ts'
@@ -81,7 +81,7 @@ export function keySetOf({ on, anti }: SemiJoin, right: readonly Batch[], left: 
   const keys: Column[] = []
   for (const batch of right) {
     const column = batch.columns[fieldsOf(batch.element).findIndex((field) => field.name === on)]
-    if (column === undefined || !sameType(column.type, type)) return undefined
+    if (column === undefined || !sameType(plainType(column.type), plainType(type))) return undefined
     if (column.length > 0) keys.push(column)
   }
   const codes = codesOf(left)

@@ -20,7 +20,7 @@ export interface Output {
 
 /** An output named by `id` in the generated code; `capacity` rows at most. */
 export function createOutput(id: number, type: ColumnType | undefined, capacity: number, name: string): Output {
-  if (type?.kind === 'f64') return new NumberOutput(id, capacity, name)
+  if (type?.kind === 'f64') return new NumberOutput(id, capacity, name, type)
   if (type?.kind === 'bool') return new BooleanOutput(id, capacity, name)
   return new BuilderOutput(id, createBuilder(type, name))
 }
@@ -70,8 +70,10 @@ class NumberOutput implements Output {
   private readonly values: Float64Array
   private readonly exceptions: Exceptions
   private readonly id: number
-  constructor(id: number, capacity: number, name: string) {
+  private readonly type: ColumnType
+  constructor(id: number, capacity: number, name: string, type: ColumnType) {
     this.id = id
+    this.type = type
     this.values = new Float64Array(capacity)
     this.exceptions = new Exceptions(capacity, name, 'f64')
     this.bindings = { [`$o${id}`]: this.values, [`$x${id}`]: this.exceptions.store }
@@ -81,7 +83,7 @@ class NumberOutput implements Output {
     return `{ const $t = ${value}; if (typeof $t === 'number') $o${id}[$i] = $t; else $x${id}($i, $t); }`
   }
   finish(length: number): Column {
-    return { type: { kind: 'f64' }, length, values: this.values, ...this.exceptions.finish() }
+    return { type: this.type, length, values: this.values, ...this.exceptions.finish() }
   }
 }
 

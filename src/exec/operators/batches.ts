@@ -7,10 +7,10 @@ import { columnFromValues } from '../../core/columnBuilder.ts'
 import { concatColumns } from '../../core/columnConcat.ts'
 import { convertColumn, unifyFields, unifyTypes } from '../../core/columnConversions.ts'
 import { nullColumn, sliceColumn, takeColumn } from '../../core/columnSlices.ts'
-import { isKnown } from '../../core/elements.ts'
+import { F64, isKnown } from '../../core/elements.ts'
 import { PlanError } from '../../core/errors.ts'
 import { positionsOf } from '../../core/fieldPositions.ts'
-import { type ColumnType, type ElementType, type Field, fieldsOf, sameType, VALUE_COLUMN } from '../../core/schema.ts'
+import { type ColumnType, type ElementType, type Field, fieldsOf, plainType, sameType, VALUE_COLUMN } from '../../core/schema.ts'
 
 /** A batch with columns that are no part of its elements: keys to sort, group or join by, arguments of aggregates. */
 export interface ExecBatch extends Batch {
@@ -23,7 +23,9 @@ export function isNullable(column: Column): boolean {
 
 /** A batch of scalar elements. */
 export function scalarBatch(column: Column): Batch {
-  return { element: { kind: 'scalar', type: column.type, nullable: isNullable(column) }, length: column.length, columns: [column] }
+  const { type } = column
+  const plain = type.kind === 'f64' && type.integers !== undefined ? { ...column, type: F64 } : column
+  return { element: { kind: 'scalar', type: plain.type, nullable: isNullable(plain) }, length: plain.length, columns: [plain] }
 }
 
 /** Rows when the column is a struct without nulls, scalars otherwise; of nothing, an element not yet known. */
@@ -229,6 +231,7 @@ export function asDeclared(batch: ExecBatch, declared: ElementType): ExecBatch {
 
 function widerType(actual: ColumnType, declared: ColumnType): ColumnType {
   if (declared.kind === 'unknown' || sameType(actual, declared)) return actual
+  if (sameType(plainType(actual), plainType(declared))) return declared // the plan knows which numbers are integers of a file
   try {
     const both = unifyTypes(actual, declared, VALUE_COLUMN)
     return sameType(both, declared) ? declared : actual

@@ -2,8 +2,7 @@
  * What the decoder is told about the types of a file, and what is done here instead.
  *
  * A schema element keeps its structure; annotations are reduced to those the decoder knows. What it cannot say comes
- * back as a *leaf change*, applied to types and columns alike: uuids become text, INT96 becomes microseconds, and
- * `int64: 'number'` becomes f64.
+ * back as a *leaf change*, applied to types and columns alike: uuids become text, INT96 becomes microseconds.
  */
 import type { Column } from '../../core/column.ts'
 import { columnFromValues } from '../../core/columnBuilder.ts'
@@ -15,7 +14,6 @@ import { i32, intOf, structOf, type ThriftField, type ThriftStruct } from './thr
 
 export type LeafChange =
   | { readonly kind: 'uuid' }
-  | { readonly kind: 'number' }
   /** A timestamp or time in another unit or time zone than Parquet can say. */
   | { readonly kind: 'time'; readonly unit: TimeUnit; readonly timezone?: string }
 
@@ -75,8 +73,6 @@ function changedLeafType(type: ColumnType, change: LeafChange): ColumnType {
   switch (change.kind) {
     case 'uuid':
       return { kind: 'utf8' }
-    case 'number':
-      return { kind: 'f64' }
     case 'time':
       if (type.kind === 'time') return { kind: 'time', unit: change.unit }
       return { kind: 'timestamp', unit: change.unit, ...(change.timezone === undefined ? {} : { timezone: change.timezone }) }
@@ -106,8 +102,6 @@ export function changedColumn(column: Column, changes: LeafChanges, place: Place
   return visit(column, place)
 }
 
-const LARGEST_EXACT = BigInt(Number.MAX_SAFE_INTEGER)
-
 function changedLeaf(column: Column, change: LeafChange, place: Place): Column {
   const type = changedLeafType(column.type, change)
   const read = valueReader(column)
@@ -117,21 +111,6 @@ function changedLeaf(column: Column, change: LeafChange, place: Place): Column {
         Array.from({ length: column.length }, (_, i) => uuidText(read(i))),
         type,
       )
-    case 'number': {
-      const integers = column.values as BigInt64Array | BigUint64Array // i64 and u64 leaves only
-      const values = new Float64Array(column.length)
-      for (let i = 0; i < values.length; i++) {
-        const integer = integers[i] ?? 0n
-        if ((integer > LARGEST_EXACT || integer < -LARGEST_EXACT) && read(i) !== null && BigInt(Number(integer)) !== integer) {
-          throw columnError(
-            place,
-            `the integer ${integer} at row ${i} of its row group is not a number exactly. Read it without { int64: 'number' }.`,
-          )
-        }
-        values[i] = Number(integer)
-      }
-      return { ...column, type, values }
-    }
     case 'time': {
       const ratio = unitRatio(type, column.type)
       if (ratio === 1n) return { ...column, type }

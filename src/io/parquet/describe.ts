@@ -7,6 +7,7 @@ import type { SourceSplit } from '../../core/ports.ts'
 import { type ColumnType, type Field, fieldsOf } from '../../core/schema.ts'
 import { tableFromIPC } from '../arrowLibrary.ts'
 import { columnError, elementOfArrowSchema, type Place } from '../arrowTypes.ts'
+import { fileType, type Int64, readType } from '../int64.ts'
 import { changedType, type LeafChange, type LeafChanges, leafTypes, plainElement } from './annotations.ts'
 import type { ParquetColumn, ParquetFooter } from './footer.ts'
 import type { DecodeLimits } from './limits.ts'
@@ -36,6 +37,8 @@ export interface ColumnDetail {
 export interface GroupDetail {
   readonly file: FileDetail
   readonly group: number
+  /** The file's rows before it. */
+  readonly firstRow: number
   readonly rows: number
   readonly chunks: ReadonlyMap<string, readonly ChunkDetail[]>
 }
@@ -62,7 +65,7 @@ export interface OpenedFile {
   readonly stamp: string
   readonly footer: ParquetFooter
   readonly columns: readonly ParquetColumn[]
-  readonly int64: 'bigint' | 'number'
+  readonly int64: Int64
   readonly limits: DecodeLimits
 }
 
@@ -82,8 +85,8 @@ export function describeFile({ path, stamp, footer, columns, int64, limits }: Op
     const own = declared.get(column.name)
     const ownLeaves = own === undefined ? [] : leafTypes(own)
     const hints = plain.filter((_, i) => isLeaf(column.elements[i])).map((element) => element.change)
-    const changes = leaves.map((leaf, i) => hints[i] ?? ownChange(leaf, ownLeaves[i]) ?? numberChange(leaf, int64))
-    const type = changedType(read, changes)
+    const changes = leaves.map((leaf, i) => hints[i] ?? ownChange(leaf, ownLeaves[i]))
+    const type = readType(changedType(read, changes), int64)
     fields.push({ name: column.name, type, nullable: field.nullable })
     details.set(column.name, {
       type,
@@ -99,8 +102,11 @@ export function describeFile({ path, stamp, footer, columns, int64, limits }: Op
 /** One split for each row group that has rows. */
 export function splitsOf({ path: _, fields, footer, columns, detail }: FileColumns): SourceSplit[] {
   const types = new Map(fields.map((field) => [field.name, field.type]))
+  let rowsBefore = 0
   return footer.groups.flatMap((group, index) => {
     if (group.rows === 0) return []
+    const firstRow = rowsBefore
+    rowsBefore += group.rows
     const columnBytes = new Map<string, number>()
     const statistics = new Map<string, Bounds>()
     const chunks = new Map<string, readonly ChunkDetail[]>()
@@ -128,13 +134,12 @@ export function splitsOf({ path: _, fields, footer, columns, detail }: FileColum
       const [leaf] = column.leaves
       const [chunk] = own
       const type = types.get(column.name)
-      const changed = detail.columns.get(column.name)?.changes.some((change) => change !== undefined && change.kind !== 'number') ?? true
+      const changed = detail.columns.get(column.name)?.changes.some((change) => change !== undefined) ?? true
       if (leaf === undefined || chunk === undefined || type === undefined || !leaf.flat || leaf.path.length > 1 || changed) continue
-      const stored = detail.columns.get(column.name)?.changes[0]?.kind === 'number' ? ({ kind: 'i64' } as const) : type
-      const bounds = boundsOf(chunk.meta, leaf.element, stored)
+      const bounds = boundsOf(chunk.meta, leaf.element, fileType(type))
       if (bounds !== undefined) statistics.set(column.name, bounds)
     }
-    const group_: GroupDetail = { file: detail, group: index, rows: group.rows, chunks }
+    const group_: GroupDetail = { file: detail, group: index, firstRow, rows: group.rows, chunks }
     const place = {
       what: `row group ${index} of ${detail.path}`,
       cure: 'Write the file with smaller row groups, as with writeParquet(path, { rowGroupRows: 65_536 })',
@@ -180,8 +185,4 @@ function ownChange(read: ColumnType, own: ColumnType | undefined): LeafChange | 
   if (own.kind !== 'timestamp' || read.kind !== 'timestamp') return undefined
   if (!coarser && (own.unit !== read.unit || own.timezone === read.timezone)) return undefined
   return { kind: 'time', unit: own.unit, ...(own.timezone === undefined ? {} : { timezone: own.timezone }) }
-}
-
-function numberChange(type: ColumnType, int64: 'bigint' | 'number'): LeafChange | undefined {
-  return int64 === 'number' && (type.kind === 'i64' || type.kind === 'u64') ? { kind: 'number' } : undefined
 }

@@ -8,6 +8,7 @@ import type { ReadSplit } from '../../core/ports.ts'
 import type { Field } from '../../core/schema.ts'
 import { columnError, type Place } from '../arrowTypes.ts'
 import { type ByteSource, openBytes } from '../byteSource.ts'
+import { readColumn } from '../int64.ts'
 import { bytesOfColumn } from '../regroup.ts'
 import { decodeColumns, fitTogether, type ReadyColumn } from './decode.ts'
 import type { ChunkDetail, ColumnDetail, FileDetail, GroupDetail } from './describe.ts'
@@ -44,7 +45,8 @@ export const readParquetSplit: ReadSplit = async (_source, split, columns, _pred
       for (const column of decodeColumns(file, waiting, rows)) {
         decodedBytes += bytesOfColumn(column)
         if (decodedBytes > file.limits.groupBytes) throw tooMuch(file, group.group, decodedBytes)
-        decoded.push(column)
+        const { name: of, type } = fields[decoded.length] as Field // columns come in the order of the fields
+        decoded.push(readColumn(column, type, { source: file.path, column: of }, group.firstRow))
       }
       waiting = []
       waitingBytes = 0
