@@ -41,7 +41,7 @@ import { announcedRun } from './lawRuns.ts'
 const RUN = announcedRun('fileTypes.prop.ts')
 const folder = mkdtempSync(join(tmpdir(), 'distarray-file-types-'))
 const arena = createArena({ budgetBytes: 2 ** 27 })
-const handlers = { url: new URL('../src/taskHandlers.ts', import.meta.url).href, table: HANDLERS }
+const handlers = { url: new URL('../src/threadHandlers.ts', import.meta.url).href, table: HANDLERS }
 const pools = { inline: createPool({ workers: 1, arena, handlers }), threads: createPool({ workers: 2, arena, handlers }) }
 afterAll(async () => {
   await pools.inline.stop()

@@ -99,7 +99,7 @@ export const NAMES: readonly (keyof Rows)[] = ['customer', 'lineitem', 'nation',
 /** The tables of a folder of Parquet files. */
 export async function readTables(session: Session, folder: string): Promise<Tables> {
   const entries: [string, DistArray<unknown>][] = []
-  for (const name of NAMES) entries.push([name, await session.readParquet(join(folder, `${name}.parquet`), { int64: 'number' })])
+  for (const name of NAMES) entries.push([name, await session.readParquet(join(folder, `${name}.parquet`))])
   return Object.fromEntries(entries) as unknown as Tables // the columns are those that TPC-H names
 }
 
