@@ -2,14 +2,14 @@
  * The errors a user can meet, told apart by whose move it is next.
  *
  * Each says what failed, where in the user's code, why, and the cure; what a program may want to look at is in
- * fields, not only in the text.
+ * fields, not only in the text. Fields that say nothing are not there, so that consoles do not print them.
  */
 import type { Key } from './indexSpace.ts'
 import type { Refusal, Span } from './span.ts'
 
 /** The program cannot make sense: a missing column, types that do not match, a value that does not fit. Thrown at the call. */
 export class PlanError extends Error {
-  readonly span?: Span
+  declare readonly span?: Span
   constructor(message: string, options: { readonly span?: Span; readonly cause?: unknown } = {}) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause })
     this.name = 'PlanError'
@@ -39,8 +39,8 @@ export class SourceError extends Error {
 
 /** A user's function threw. `cause` is its error; `key` or `partition` say where. */
 export class TaskError extends Error {
-  readonly key?: Key
-  readonly partition?: number
+  declare readonly key?: Key
+  declare readonly partition?: number
   constructor(message: string, options: { readonly cause?: unknown; readonly key?: Key; readonly partition?: number } = {}) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause })
     this.name = 'TaskError'
