@@ -10,6 +10,8 @@ interface Row {
   maybe: string | null
   s: string
   big: bigint
+  /** Only running tells what. */
+  some: number
   at: Date
 }
 const element: ElementType = {
@@ -19,6 +21,7 @@ const element: ElementType = {
     { name: 'maybe', type: { kind: 'utf8' }, nullable: true },
     { name: 's', type: { kind: 'utf8' }, nullable: false },
     { name: 'big', type: { kind: 'i64' }, nullable: false },
+    { name: 'some', type: { kind: 'unknown' }, nullable: false },
     { name: 'at', type: { kind: 'timestamp', unit: 'ms' }, nullable: false },
   ],
 }
@@ -61,8 +64,9 @@ test('what cannot fail', () => {
 test('what may fail: null has no methods, bigints do not mix, loops may not end, exceptions', () => {
   for (const f of [
     lowered((r) => (r.maybe as string).length),
-    lowered((r) => (r.big as unknown as number) + 1),
-    lowered((r) => Math.sqrt(r.big as unknown as number)),
+    lowered((r) => r.big + 1n),
+    lowered((r) => r.some + 1),
+    lowered((r) => Math.sqrt(r.some)),
     lowered((r) => BigInt(r.n)),
     lowered((r) => r.s.repeat(r.n)),
     lowered((r) => r.at.toISOString()),

@@ -32,6 +32,7 @@ import {
   withColumnsPlan,
 } from '../core/transformations.ts'
 import { functionsOf } from '../core/tree.ts'
+import { checkBigints } from './function/bigintMixes.ts'
 import { returnedElement } from './function/userFunction.ts'
 
 /** The node over these inputs, typed by them; PlanError where they are none for it. */
@@ -127,9 +128,10 @@ function loweredBefore(functions: readonly UserFunction[]): Lowering {
   const rest = [...functions]
   return {
     seed: 0,
-    lowerRowLambda: () => {
+    lowerRowLambda: (_, context) => {
       const next = rest.shift()
       if (next === undefined) throw new Bug('A node asks for more functions than it has.')
+      if (next.ir !== undefined) checkBigints(next.ir, { kind: 'row', ...context })
       return next
     },
     returnedElement: (f, context) => returnedElement(f, { kind: 'row', ...context }),

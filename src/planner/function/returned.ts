@@ -5,10 +5,11 @@ import type { FunctionIr, Stmt } from '../../core/functionIr.ts'
 import { visitStmts } from '../../core/functionIr.ts'
 import type { ElementType } from '../../core/schema.ts'
 import { inputElement, type LowerContext } from './context.ts'
-import { holdsUnknown, inferTypes, join, type ValueType } from './types.ts'
+import { holdsUnknown, inferTypes, join, type TypeOf, type ValueType } from './types.ts'
 
-export function elementReturnedBy(ir: FunctionIr, context: LowerContext): ElementType {
-  const typeOf = inferTypes(ir.body, {
+/** The types of a function's expressions. */
+export function typesIn(ir: FunctionIr, context: LowerContext): TypeOf {
+  return inferTypes(ir.body, {
     input: (argument) => inputElement(context, argument),
     parameter: (name) => ir.parameters.find((one) => one.name === name)?.value,
     table: (name) => ir.tables.find((one) => one.name === name)?.value,
@@ -17,6 +18,10 @@ export function elementReturnedBy(ir: FunctionIr, context: LowerContext): Elemen
       return known === undefined || known.kind === 'constant' ? undefined : known.dtype
     },
   })
+}
+
+export function elementReturnedBy(ir: FunctionIr, context: LowerContext): ElementType {
+  const typeOf = typesIn(ir, context)
   let result: ValueType | undefined = alwaysReturns(ir.body) ? undefined : { type: { kind: 'null' }, nullable: true }
   visitStmts(ir.body, (stmt) => {
     if (stmt.kind !== 'Return') return

@@ -8,6 +8,7 @@ import type { UserFunction } from '../../core/functionIr.ts'
 import { missingColumnMessage } from '../../core/nearestNames.ts'
 import type { ElementType } from '../../core/schema.ts'
 import { placeText, type Refusal, type Span } from '../../core/span.ts'
+import { checkBigints } from './bigintMixes.ts'
 import type { LowerContext } from './context.ts'
 import { lowerUnit } from './lower.ts'
 import type { Missing } from './lowering.ts'
@@ -31,8 +32,8 @@ export interface LoweredFunction {
 }
 
 /**
- * Source, captures, IR or refusals of a function. Throws PlanError for a column that does not exist, and for an async
- * row lambda; whether a loop body is async is reported.
+ * Source, captures, IR or refusals of a function. Throws PlanError for a column that does not exist, for an async row lambda,
+ * and for one that mixes bigint columns with numbers; whether a loop body is async is reported.
  */
 export function lowerFunction(f: AnyFunction, context: LowerContext): LoweredFunction {
   const unit = unitOf(f)
@@ -49,6 +50,7 @@ export function lowerFunction(f: AnyFunction, context: LowerContext): LoweredFun
   const lowered = lowerUnit(unit, context)
   const [missing] = lowered.missing
   if (missing !== undefined) throw missingColumn(missing, context)
+  if (context.kind === 'row' && lowered.ir !== undefined) checkBigints(lowered.ir, context)
   const { captured } = lowered
   const units = new Map(lowered.units)
   const common = { original: f, text: textOfUnit(unit), span }

@@ -1,0 +1,168 @@
+/**
+ * Row functions that mix a bigint column with numbers, refused at the call.
+ *
+ *     r.big === 5      false for every row, whatever it holds
+ *     r.big + 1        throws at the first row
+ *
+ * What has a meaning in JavaScript keeps it: `r.big > 5`, `r.big == 5`. Branches that a constant leaves out are not looked
+ * at, and no function that asks for a `typeof`, as it may tell bigints from numbers itself.
+ */
+import { PlanError } from '../../core/errors.ts'
+import { type BinaryOperator, childrenOf, type Expr, type FunctionIr, type Stmt } from '../../core/functionIr.ts'
+import type { ColumnType } from '../../core/schema.ts'
+import { fieldsOf } from '../../core/schema.ts'
+import { placeText } from '../../core/span.ts'
+import type { LowerContext } from './context.ts'
+import { typesIn } from './returned.ts'
+import { BIGINTS, isNumberType } from './types.ts'
+
+type RowContext = LowerContext & { readonly kind: 'row' }
+
+/** Operators that throw, or know no equality, where one side is a bigint and the other a number. */
+const MIXED: Readonly<Partial<Record<BinaryOperator, 'equal' | 'throws'>>> = {
+  '===': 'equal',
+  '!==': 'equal',
+  '+': 'throws',
+  '-': 'throws',
+  '*': 'throws',
+  '/': 'throws',
+  '%': 'throws',
+  '**': 'throws',
+  '&': 'throws',
+  '|': 'throws',
+  '^': 'throws',
+  '<<': 'throws',
+  '>>': 'throws',
+  '>>>': 'throws',
+}
+
+/** PlanError for the first place where a bigint meets a number and nothing useful can come of it. */
+export function checkBigints(ir: FunctionIr, context: RowContext): void {
+  if (!context.inputs.some((input) => fieldsOf(input).some(({ type }) => holdsBigints(type)))) return
+  const reached = reachedExprs(ir)
+  if (reached.some((expr) => expr.kind === 'Unary' && expr.operator === 'typeof')) return
+  const typeOf = typesIn(ir, context)
+  const mayBeNull = (expr: Expr): boolean => typeOf(expr)?.nullable !== false
+  const isBigint = (expr: Expr): boolean => BIGINTS.has(typeOf(expr)?.type.kind ?? 'unknown')
+  const isNumber = (expr: Expr): boolean => isNumberType(typeOf(expr)?.type ?? { kind: 'unknown' })
+  for (const expr of reached) {
+    if (expr.kind === 'Binary') {
+      const [big, number] = isBigint(expr.left) ? [expr.left, expr.right] : [expr.right, expr.left]
+      const mixed = MIXED[expr.operator]
+      if (mixed === undefined || !isBigint(big) || !isNumber(number)) continue
+      if (mixed === 'equal' && mayBeNull(big) && mayBeNull(number)) continue // null is null
+      const text = `${sideText(expr.left)} ${expr.operator} ${sideText(expr.right)}`
+      const what = `${text} ${mixed === 'equal' ? 'compares' : 'computes with'} a bigint and a number, which`
+      const outcome = mixed === 'throws' ? 'throws in JavaScript' : expr.operator === '===' ? 'are never equal' : 'always differ'
+      throw mix(context, expr, `${what} ${outcome}`, [
+        ...literalCure(number),
+        `convert with Number(${big.span.text})`,
+        ...fileCure(typeOf(big)?.type),
+      ])
+    }
+    const taken =
+      expr.kind === 'Unary' && expr.operator === '+'
+        ? [expr.operand]
+        : expr.kind === 'Call' && expr.callee.startsWith('Math.')
+          ? expr.args
+          : []
+    const big = taken.find(isBigint)
+    if (big === undefined) continue
+    const what = `${expr.span.text} takes numbers, and ${big.span.text} is a bigint, which throws in JavaScript`
+    throw mix(context, expr, what, [`convert with Number(${big.span.text})`, ...fileCure(typeOf(big)?.type)])
+  }
+}
+
+/** One side of an operator. The operator's own place may be another: the case of a switch, a line of a helper. */
+function sideText({ kind, span }: Expr): string {
+  return kind === 'Binary' || kind === 'Logical' || kind === 'Conditional' ? `(${span.text})` : span.text
+}
+
+function mix({ method }: RowContext, { span }: Expr, what: string, cures: readonly string[]): PlanError {
+  const [first = '', ...others] = cures
+  const all = [first.charAt(0).toUpperCase() + first.slice(1), ...others]
+  const cure = all.length < 3 ? all.join(', or ') : `${all.slice(0, -1).join(', ')}, or ${all.at(-1)}`
+  return new PlanError(`${method}: ${what}.\n  ${placeText(span)}  ${span.text}\n${cure}.`, { span })
+}
+
+function literalCure(number: Expr): readonly string[] {
+  return number.kind === 'Literal' && Number.isSafeInteger(number.value) ? [`write ${String(number.value)}n`] : []
+}
+
+function fileCure(type: ColumnType | undefined): readonly string[] {
+  return type?.kind === 'time' ? [] : ["if it is of a file, read it without { int64: 'bigint' }"]
+}
+
+function holdsBigints(type: ColumnType): boolean {
+  if (type.kind === 'list') return holdsBigints(type.item)
+  if (type.kind === 'struct') return type.fields.some((field) => holdsBigints(field.type))
+  return BIGINTS.has(type.kind)
+}
+
+/** The expressions of a function in their order, without those behind a test that a literal or a captured value decides. */
+function reachedExprs(ir: FunctionIr): readonly Expr[] {
+  const found: Expr[] = []
+  const known = (expr: Expr): { readonly value: unknown } | undefined => {
+    if (expr.kind === 'Literal') return { value: expr.value }
+    if (expr.kind === 'Parameter') return ir.parameters.find((one) => one.name === expr.name)
+    const operand = expr.kind === 'Unary' && expr.operator === '!' ? known(expr.operand) : undefined
+    return operand === undefined ? undefined : { value: !operand.value }
+  }
+  const exprs = (expr: Expr): void => {
+    found.push(expr)
+    if (expr.kind === 'Conditional') {
+      exprs(expr.test)
+      const test = known(expr.test)
+      if (test === undefined || test.value) exprs(expr.then)
+      if (test === undefined || !test.value) exprs(expr.else)
+    } else if (expr.kind === 'Logical') {
+      exprs(expr.left)
+      const left = expr.operator === '??' ? undefined : known(expr.left)
+      if (left === undefined || Boolean(left.value) === (expr.operator === '&&')) exprs(expr.right)
+    } else for (const child of childrenOf(expr)) exprs(child)
+  }
+  const stmts = (list: readonly Stmt[]): void => list.forEach(stmt)
+  const stmt = (one: Stmt): void => {
+    switch (one.kind) {
+      case 'Let':
+        if (one.init !== undefined) exprs(one.init)
+        return
+      case 'Assign':
+      case 'Accumulate':
+      case 'Evaluate':
+        exprs(one.value)
+        return
+      case 'Write':
+      case 'Add':
+        one.subscripts.forEach(exprs)
+        exprs(one.value)
+        return
+      case 'If': {
+        exprs(one.test)
+        const test = known(one.test)
+        if (test === undefined || test.value) stmts(one.then)
+        if (test === undefined || !test.value) stmts(one.else)
+        return
+      }
+      case 'For':
+        stmts(one.init)
+        if (one.test !== undefined) exprs(one.test)
+        stmts(one.body)
+        stmts(one.update)
+        return
+      case 'Labeled':
+        stmts(one.body)
+        return
+      case 'Return':
+        if (one.value !== undefined) exprs(one.value)
+        return
+      case 'Throw':
+        if (one.message !== undefined) exprs(one.message)
+        return
+      case 'Break':
+      case 'Continue':
+    }
+  }
+  stmts(ir.body)
+  return found
+}
