@@ -29,6 +29,8 @@ export const UNITS: { readonly [U in TimeUnit]: { readonly perMs: bigint; readon
 }
 
 export const MS_PER_DAY = 86_400_000
+/** Beyond these milliseconds since 1970 a Date is invalid. */
+export const MOST_MS = 8.64e15
 
 function integers(array: FixedForm['array'], min: number, max: number): FixedForm {
   return {

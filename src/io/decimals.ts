@@ -8,37 +8,45 @@ import type { Data, Decimal } from 'apache-arrow'
 import { columnError, type Place } from './arrowTypes.ts'
 
 /** Significant digits that every f64 keeps. */
-const DIGITS_KEPT = 10n ** 15n
-const POWERS_OF_TEN = Array.from({ length: 23 }, (_, i) => 10 ** i)
+const DIGITS_KEPT = 10 ** 15
+/** Those that an f64 is exactly. */
+const POWERS_OF_TEN: readonly number[] = Array.from({ length: 23 }, (_, i) => 10 ** i)
 
 export function float64OfDecimals(data: Data<Decimal>, place: Place): Float64Array {
   const { length, type } = data
   const { scale, bitWidth } = type
   const words = data.values as unknown as Uint32Array | Int32Array | BigInt64Array // by width: 32-bit words, or i64 for Decimal64
-  const view = new DataView(words.buffer, words.byteOffset, words.byteLength)
-  const bytes = bitWidth / 8
+  const halves = new Int32Array(words.buffer, words.byteOffset, words.byteLength / 4)
   const values = new Float64Array(length)
+  const divisor = scale >= 0 ? POWERS_OF_TEN[scale] : undefined
+  const width = bitWidth / 32
+  const hasNulls = data.nullCount > 0
   for (let i = 0; i < length; i++) {
-    if (!data.getValid(i)) continue
-    if (bytes === 4) values[i] = scaled(BigInt(view.getInt32(i * bytes, true)), scale, place, i)
-    else {
-      const low = view.getBigInt64(i * bytes, true)
-      let unscaled = bytes === 8 ? low : BigInt.asUintN(64, low)
-      for (let word = 1; word < bytes / 8; word++) {
-        const part = view.getBigInt64(i * bytes + word * 8, true)
-        unscaled += (word === bytes / 8 - 1 ? part : BigInt.asUintN(64, part)) << BigInt(64 * word)
-      }
-      values[i] = scaled(unscaled, scale, place, i)
-    }
+    if (hasNulls && !data.getValid(i)) continue
+    const small = divisor === undefined ? undefined : smallUnscaled(halves, i * width, width)
+    // both operands are exact, so the quotient is the f64 nearest to the decimal
+    values[i] = small === undefined ? scaled(unscaledOf(halves, i * width, width), scale, place, i) : small / (divisor as number)
   }
   return values
 }
 
+/** The number without its scale, where it has at most 15 digits: what nearly all have, and no bigint is needed for. */
+function smallUnscaled(words: Int32Array, at: number, width: number): number | undefined {
+  const low = words[at] as number // as all that are read here
+  if (width === 1) return low
+  const high = words[at + 1] as number
+  for (let word = 2; word < width; word++) if (words[at + word] !== high >> 31) return undefined
+  const unscaled = high * 2 ** 32 + (low >>> 0)
+  return Math.abs(unscaled) < DIGITS_KEPT ? unscaled : undefined
+}
+
+function unscaledOf(words: Int32Array, at: number, width: number): bigint {
+  let unscaled = BigInt(words[at + width - 1] as number) // the last word has the sign
+  for (let word = width - 2; word >= 0; word--) unscaled = (unscaled << 32n) | BigInt((words[at + word] as number) >>> 0)
+  return unscaled
+}
+
 function scaled(unscaled: bigint, scale: number, place: Place, row: number): number {
-  if (unscaled > -DIGITS_KEPT && unscaled < DIGITS_KEPT && scale >= 0 && scale <= 22) {
-    // both operands are exact, so the quotient is the f64 nearest to the decimal
-    return Number(unscaled) / (POWERS_OF_TEN[scale] ?? 1)
-  }
   let digits = unscaled
   let exponent = -scale
   while (digits !== 0n && digits % 10n === 0n) {

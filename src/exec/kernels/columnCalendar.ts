@@ -5,10 +5,12 @@
  * 400 years. It is computed in doubles: quotients of integers below 2 ** 53 have the floor of the exact ones, and what is
  * NaN stays so, as in JavaScript.
  */
+
+import { MS_PER_DAY } from '../../core/fixedValues.ts'
 import type { Method } from '../../core/functionIr.ts'
 import { typeText } from '../../core/schema.ts'
 import { binary } from './columnCompare.ts'
-import { dateNumbers, dateType, MS_PER_DAY } from './columnDates.ts'
+import { dateNumbers, dateType } from './columnDates.ts'
 import { both, type Doubles, doubles, truth } from './columnValues.ts'
 import type { ColumnValue, ColumnWriter } from './columnWriter.ts'
 import { simd, V } from './simd.ts'

@@ -5,14 +5,11 @@
  *     day >= from        i32 days, times 86,400,000
  *     at - start         i64 counts of the unit, divided towards the past where it is finer than a millisecond
  */
+import { MOST_MS, MS_PER_DAY } from '../../core/fixedValues.ts'
 import type { ColumnType } from '../../core/schema.ts'
 import type { ColumnValue, ColumnWriter } from './columnWriter.ts'
 import { SCALAR, shuffle32, simd, V } from './simd.ts'
 import { type Code, I, OP } from './wasmEncoder.ts'
-
-export const MS_PER_DAY = 86_400_000
-/** Beyond these milliseconds a Date is invalid. */
-const MOST_MS = 8.64e15
 
 type DateType = Extract<ColumnType, { kind: 'date' | 'timestamp' }>
 type Doubles = Extract<ColumnValue, { kind: 'f64' | 'i64' }>

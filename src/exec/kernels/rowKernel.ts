@@ -21,6 +21,7 @@ import { type ArrayForm, inForm } from '../operators/tupleKeys.ts'
 import { type RowContext, rowFailure } from './rowFailure.ts'
 import { createOutput, type Output, partsOf, returnShapeOf } from './rowKernelOutput.ts'
 import { constantsOf, printRow } from './rowKernelSource.ts'
+import { timesOf } from './timesOf.ts'
 
 /** Positions of the elements for which the function is truthy. */
 export function selectRows(f: ExecFunction, batch: Batch, context: RowContext): Int32Array {
@@ -190,6 +191,7 @@ function runKernel(
   const { locals, body } = printRow(ir, {
     input: (argument) => inputs.input(argument),
     field: (argument, name) => inputs.field(argument, name),
+    time: (argument, name) => inputs.time(argument, name),
     key: (axis) => inputs.key(axis),
     returned: (value, print) => `${store(value, print)}\nbreak $row;`,
   })
@@ -259,6 +261,15 @@ class KernelInputs {
     // an inherited property, as `toString`, is read off the row itself
     if (column === undefined) return name in Object.prototype ? undefined : 'undefined'
     return this.column(position, column)
+  }
+
+  time(argument: number, name: string | undefined): string | undefined {
+    if (argument !== 0 || (name === undefined) !== (this.batch.element.kind === 'scalar')) return undefined
+    const position = name === undefined ? 0 : this.names.indexOf(name)
+    const column = this.batch.columns[position]
+    if (column?.type.kind !== 'date' && column?.type.kind !== 'timestamp') return undefined
+    this.bindings[`$t${position}`] ??= timesOf(column)
+    return `$t${position}[$i]`
   }
 
   key(axis: number): string {

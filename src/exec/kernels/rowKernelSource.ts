@@ -6,13 +6,15 @@
  * else in a kernel starts with `$`.
  */
 import { Bug } from '../../core/errors.ts'
-import { type Expr, type FunctionIr, type Stmt, visitStmts } from '../../core/functionIr.ts'
+import { type BinaryOperator, type Expr, type FunctionIr, type Stmt, type UnaryOperator, visitStmts } from '../../core/functionIr.ts'
 
 export interface KernelWords {
   /** The element at the function's `argument`, as a value. */
   input(argument: number): string
   /** Column `name` of the element, or undefined to read the property of `input(argument)`. */
   field(argument: number, name: string): string | undefined
+  /** What operators make of a column of Dates, `name` of the element or the element itself; undefined for any other. */
+  time?(argument: number, name: string | undefined): string | undefined
   key(axis: number): string
   /** Statements that take the returned value and leave the row; undefined: returned nothing. */
   returned(value: Expr | undefined, print: (expr: Expr) => string): string
@@ -35,6 +37,26 @@ export function constantsOf(ir: FunctionIr): Record<string, unknown> {
     ...ir.tables.map((table, i) => [`t_${i}`, table.value] as const),
   ])
 }
+
+/** Operators that make a number of a Date; `+` of two makes a text, and does not count. */
+const NUMERIC: ReadonlySet<UnaryOperator | BinaryOperator> = new Set([
+  '-',
+  '~',
+  '<',
+  '<=',
+  '>',
+  '>=',
+  '*',
+  '/',
+  '%',
+  '**',
+  '&',
+  '|',
+  '^',
+  '<<',
+  '>>',
+  '>>>',
+])
 
 class Printer {
   private readonly words: KernelWords
@@ -112,8 +134,9 @@ class Printer {
       case 'Key':
         return this.words.key(expr.axis)
       case 'Unary':
-        return `(${expr.operator} (${this.expr(expr.operand)}))`
+        return `(${expr.operator} (${this.operand(expr.operator, expr.operand)}))`
       case 'Binary':
+        return `((${this.operand(expr.operator, expr.left)}) ${expr.operator} (${this.operand(expr.operator, expr.right)}))`
       case 'Logical':
         return `((${this.expr(expr.left)}) ${expr.operator} (${this.expr(expr.right)}))`
       case 'Conditional':
@@ -138,6 +161,17 @@ class Printer {
       case 'Draw':
         throw new Bug(`A row function contains ${expr.kind}.`)
     }
+  }
+
+  /** A Date is not made where all that is wanted of it is its number. */
+  private operand(operator: UnaryOperator | BinaryOperator, expr: Expr): string {
+    const time = NUMERIC.has(operator) ? this.time(expr) : undefined
+    return time ?? this.expr(expr)
+  }
+
+  private time(expr: Expr): string | undefined {
+    if (expr.kind === 'Input') return this.words.time?.(expr.argument, undefined)
+    return expr.kind === 'Field' && expr.of.kind === 'Input' ? this.words.time?.(expr.of.argument, expr.name) : undefined
   }
 
   private list(exprs: readonly Expr[]): string {
