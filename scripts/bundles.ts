@@ -160,7 +160,7 @@ async function declarations(): Promise<readonly PackageFile[]> {
   const build = await rolldown({
     cwd: ROOT,
     input: ENTRIES,
-    external: [EXTERNAL, /^node:/],
+    external: [EXTERNAL, /^rxjs$/, /^node:/],
     plugins: dts({ tsconfig: 'tsconfig.build.json', oxc: true, emitDtsOnly: true }),
   })
   const { output } = await build.generate({ format: 'es', entryFileNames: '[name].ts', chunkFileNames: 'library.d.ts' })
@@ -168,9 +168,7 @@ async function declarations(): Promise<readonly PackageFile[]> {
   const made = output.filter((file) => file.type === 'chunk')
   return made.flatMap((chunk) => {
     const name = chunk.fileName.replace(/(\.d)?\.ts$/, '')
-    const text = chunk.code
-      .replaceAll(/^\/\/\/ <reference .*\n/gm, '') // rxjs's, to files that are not here
-      .replaceAll(/(from ["']\.\/[^"']+?)(\.d)?(\.[cm]?[jt]s)?(["'])/g, '$1.cjs$4')
+    const text = chunk.code.replaceAll(/(from ["']\.\/[^"']+?)(\.d)?(\.[cm]?[jt]s)?(["'])/g, '$1.cjs$4')
     return [{ name: `${name}.d.cts`, text }, ...(chunk.isEntry ? [{ name: `${name}.d.ts`, text }] : [])]
   })
 }

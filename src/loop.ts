@@ -4,10 +4,12 @@
  *     loop()   body -> IR -> plan                         nothing runs
  *     run()    lock the arrays -> cut blocks -> passes
  */
+
 import { checkBoolean, checkCount, checkOneOf, checkSignal } from './core/arguments.ts'
 import { callSite } from './core/callSite.ts'
 import { defined } from './core/defined.ts'
 import type { Engine } from './core/engine.ts'
+import { isError } from './core/isError.ts'
 import { joinedSignal } from './core/joinedSignal.ts'
 import { type Loop, RUN_OPTIONS, type RunOptions } from './core/loop.ts'
 import type { LoopPlan, MeasuredPass } from './core/loopPlan.ts'
@@ -273,7 +275,7 @@ export class LoopHandle implements Loop {
 
   /** A pass that failed has written a part of what it writes; a buffer's array is as it was when nothing was flushed. */
   #markLost(error: unknown): void {
-    const why = error instanceof Error ? (error.message.split('\n')[0] ?? '') : String(error)
+    const why = isError(error) ? (error.message.split('\n')[0] ?? '') : String(error)
     const { store } = this.#runtime
     const written = new Set(this.#analysis.analyzed.writtenArrays)
     const flushed = [...this.#analysis.bindings.buffers.values()]

@@ -5,7 +5,9 @@
  * process with it. So it becomes a warning of the process, one for each subscriber. Observables made of this one by
  * operators are of the same kind. The package has a copy of rxjs in it: operators are those of a program's own.
  */
+
 import { Observable, type Observer, type Operator, type Subscriber, type Subscription } from 'rxjs'
+import { isError } from './core/isError.ts'
 
 type Listener<T> = Partial<Observer<T>> | ((value: T) => void) | null
 
@@ -36,7 +38,7 @@ export class SessionEvents<T> extends Observable<T> {
       isWarned = true
       process.emitWarning(warningOf(reason), {
         type: 'DistarrayWarning',
-        ...(reason instanceof Error && reason.stack ? { detail: reason.stack } : {}),
+        ...(isError(reason) && reason.stack ? { detail: reason.stack } : {}),
       })
     }
     const guarded = (call: () => unknown): void => {
@@ -63,6 +65,6 @@ function isSubscriber<T>(listener: Listener<T> | undefined): listener is Subscri
 }
 
 function warningOf(reason: unknown): string {
-  const what = reason instanceof Error ? `${reason.name}: ${reason.message}` : String(reason)
+  const what = isError(reason) ? `${reason.name}: ${reason.message}` : String(reason)
   return `A subscriber of session.events threw, which the run does not heed: ${what}`
 }

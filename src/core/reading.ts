@@ -1,10 +1,12 @@
 /**
  * Elements out of batches, as JavaScript values with their keys.
  */
+
 import type { Batch } from './column.ts'
 import { rowReader } from './columnReaders.ts'
 import { TaskError } from './errors.ts'
 import type { Key } from './indexSpace.ts'
+import { isError } from './isError.ts'
 
 /** Gives the keys of elements in order: the batch's own, or row numbers counted over all batches. */
 export class KeyReader {
@@ -35,7 +37,7 @@ export function callAt<R>(method: string, key: Key, call: () => R): R {
   try {
     return call()
   } catch (cause) {
-    const message = cause instanceof Error ? cause.message : String(cause)
+    const message = isError(cause) ? cause.message : String(cause)
     throw new TaskError(`The function of ${method}() threw at key [${key.join(', ')}]: ${message}`, { cause, key })
   }
 }

@@ -5,11 +5,13 @@
  * split has the schema and remembers where its dictionaries and its record batch are. Reading it puts those messages
  * together as a stream of one record batch.
  */
+
 import type { Schema } from 'apache-arrow'
 import type { FileBlock } from 'apache-arrow/ipc/metadata/file'
 import { checkOneOf } from '../core/arguments.ts'
 import type { Batch, Column } from '../core/column.ts'
 import { SourceError } from '../core/errors.ts'
+import { isError } from '../core/isError.ts'
 import type { ArraySource, ReadSplit, SourceSplit } from '../core/ports.ts'
 import { type Field, sameType, typeText } from '../core/schema.ts'
 import { checkColumn, type Room } from './arrowChecks.ts'
@@ -263,7 +265,7 @@ function decode(stream: Uint8Array, { element, rows, path, indices, room }: Deco
     return read
   } catch (error) {
     if (error instanceof SourceError) throw error
-    const reason = error instanceof Error ? error.message : String(error)
+    const reason = isError(error) ? error.message : String(error)
     if (/codec|compress/i.test(reason)) {
       throw new SourceError(`${path} ${COMPRESSED}`, path, {
         cause: error,

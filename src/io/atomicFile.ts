@@ -4,11 +4,13 @@
  * A symbolic link stays and what it points to is replaced; the file keeps its mode. What is no regular file (a pipe, a
  * device, standard output) cannot be replaced: bytes go into it as they come (`outputStream.ts`).
  */
+
 import { randomBytes } from 'node:crypto'
 import type { Stats } from 'node:fs'
 import { type FileHandle, open, readlink, realpath, rename, stat, unlink } from 'node:fs/promises'
 import { basename, dirname, join, resolve } from 'node:path'
 import { SourceError } from '../core/errors.ts'
+import { isError } from '../core/isError.ts'
 import { fileError } from './byteSource.ts'
 import { objectStoreError } from './objectStores.ts'
 import { type Output, openStream } from './outputStream.ts'
@@ -118,7 +120,7 @@ function writeError(path: string, error: unknown, folder: string = dirname(path)
     const message = `${path} cannot be written: the permission model of this process does not allow it. Start Node with --allow-fs-write=${folder} and --allow-fs-read=${folder}: what is written lies beside the file until it is whole.`
     return new SourceError(message, path, { cause: error })
   }
-  const code = error instanceof Error && 'code' in error && 'syscall' in error ? String(error.code) : undefined
+  const code = isError(error) && 'code' in error && 'syscall' in error ? String(error.code) : undefined
   if (code === undefined) return error
   const why = REASONS[code]
   return why === undefined ? fileError(path, error) : new SourceError(`${path} cannot be written: ${why}.`, path, { cause: error })

@@ -4,9 +4,11 @@
  * A handle is opened for one read or one footer and closed after it; `stamp` tells whether a file changed between
  * the two.
  */
+
 import { type FileHandle, open, stat } from 'node:fs/promises'
 import { basename } from 'node:path'
 import { SourceError } from '../core/errors.ts'
+import { isError } from '../core/isError.ts'
 import type { Access } from '../core/ports.ts'
 import { openHttp } from './httpSource.ts'
 
@@ -83,7 +85,7 @@ async function checkEmpty(handle: FileHandle, path: string): Promise<void> {
 /** The SourceError for what the file system says about a path. */
 export function fileError(path: string, error: unknown): unknown {
   if (error instanceof SourceError) return error
-  const code = error instanceof Error && 'code' in error ? String(error.code) : undefined
+  const code = isError(error) && 'code' in error ? String(error.code) : undefined
   if (code === 'ENOENT') return new SourceError(`There is no file ${path}.`, path, { cause: error })
   if (code === 'EACCES' || code === 'EPERM') return new SourceError(`${path} may not be read: permission denied.`, path, { cause: error })
   if (code === 'ERR_ACCESS_DENIED') {

@@ -4,7 +4,9 @@
  * A read ends with exactly the bytes asked for, with a SourceError, or with the reason of the signal: a server may send
  * nothing for so long, and no more than was asked for. A server that knows no ranges sends all of a small file once.
  */
+
 import { SourceError } from '../core/errors.ts'
+import { isError } from '../core/isError.ts'
 import type { Access } from '../core/ports.ts'
 import type { ByteSource } from './byteSource.ts'
 
@@ -153,7 +155,7 @@ function whenSilent(timeoutMs: number, then: () => void): { heard(): void; end()
 /** `fetch` says "fetch failed", and why in a cause. */
 function failed(url: string, error: unknown): SourceError {
   if (error instanceof SourceError) return error
-  const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error
+  const cause = isError(error) && isError(error.cause) ? error.cause : error
   const { message, code } = cause as { readonly message?: unknown; readonly code?: unknown }
   const reason = message === 'redirect count exceeded' ? 'it redirects more than 20 times' : String(message || code || cause)
   return new SourceError(`${url} cannot be read: ${reason}.`, url, { cause: error })

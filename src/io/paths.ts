@@ -4,12 +4,14 @@
  * Globs know `*`, `?`, `[a-z]`, `{a,b}` and `**`; matches come sorted by path, so that row order does not depend on
  * the file system. A path that exists as it stands is never taken for a glob.
  */
+
 import { existsSync } from 'node:fs'
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { valueText } from '../core/columnBuilder.ts'
 import { PlanError, SourceError } from '../core/errors.ts'
+import { isError } from '../core/isError.ts'
 import { fileError, isUrl } from './byteSource.ts'
 import { objectStoreError } from './objectStores.ts'
 
@@ -61,7 +63,7 @@ function placeOfUrl(text: string): string {
       return path
     }
   } catch (cause) {
-    throw refuse(`makes no sense: ${cause instanceof Error ? cause.message : String(cause)}.`, cause)
+    throw refuse(`makes no sense: ${isError(cause) ? cause.message : String(cause)}.`, cause)
   }
   if (!isUrl(text)) throw refuse(`makes no sense. It begins with ${url.protocol}//.`)
   if (url.username !== '' || url.password !== '') {

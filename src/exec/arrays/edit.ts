@@ -5,6 +5,7 @@
  * into a sparse array, or a change of a column of another form (strings, rows, nulls), makes new storage, which is
  * returned; the old one is then the caller's to free.
  */
+
 import { checkList } from '../../core/arguments.ts'
 import type { Column, TypedArray } from '../../core/column.ts'
 import { columnFromValues } from '../../core/columnBuilder.ts'
@@ -12,6 +13,7 @@ import { concatColumns } from '../../core/columnConcat.ts'
 import { sliceColumn, takeColumn } from '../../core/columnSlices.ts'
 import { PlanError, TaskError } from '../../core/errors.ts'
 import { type Key, positionOf, type Selector } from '../../core/indexSpace.ts'
+import { isError } from '../../core/isError.ts'
 import { type DType, fieldsOf } from '../../core/schema.ts'
 import { ARRAY_OF_DTYPE, type SparseStorage, type Storage, type TableStorage } from '../../core/storage.ts'
 import type { Arena } from '../memory/arena.ts'
@@ -66,7 +68,7 @@ function updated(f: (value: never) => unknown, value: unknown, key: Key): unknow
   try {
     return f(value as never)
   } catch (cause) {
-    const message = cause instanceof Error ? cause.message : String(cause)
+    const message = isError(cause) ? cause.message : String(cause)
     throw new TaskError(`The function of update() threw at key [${key.join(', ')}]: ${message}`, { key, cause })
   }
 }

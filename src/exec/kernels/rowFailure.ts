@@ -4,8 +4,10 @@
  * A task knows the position of the element within its partition; the row number in the whole table is known only to
  * the executor, which makes the `TaskError` out of it.
  */
+
 import type { Batch } from '../../core/column.ts'
 import { Bug, PlanError, TaskError } from '../../core/errors.ts'
+import { isError } from '../../core/isError.ts'
 
 export interface RowContext {
   /** For messages, as `filter`. */
@@ -23,7 +25,7 @@ export class RowFailure extends Error {
   /** Which step of the pipeline. */
   step = 0
   constructor(method: string, at: { readonly position: number; readonly key?: readonly number[] }, cause: unknown) {
-    super(cause instanceof Error ? cause.message : String(cause), { cause })
+    super(isError(cause) ? cause.message : String(cause), { cause })
     this.name = 'RowFailure'
     this.method = method
     this.position = at.position
@@ -52,5 +54,5 @@ export function taskErrorOf(failure: RowFailure, rowsBefore: number): TaskError 
 /** The failure in what a task was rejected with: its class may have been lost between threads. */
 export function asRowFailure(error: unknown): RowFailure | undefined {
   if (error instanceof RowFailure) return error
-  return error instanceof Error && error.name === 'RowFailure' && 'position' in error ? (error as RowFailure) : undefined
+  return isError(error) && error.name === 'RowFailure' && 'position' in error ? (error as RowFailure) : undefined
 }

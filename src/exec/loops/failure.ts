@@ -1,8 +1,10 @@
 /**
  * Errors of loop bodies on their way to the caller: only their class, message and stack travel between threads.
  */
+
 import { PlanError, TaskError } from '../../core/errors.ts'
 import type { Key } from '../../core/indexSpace.ts'
+import { isError } from '../../core/isError.ts'
 
 export interface WireError {
   readonly name: string
@@ -11,7 +13,7 @@ export interface WireError {
 }
 
 export function errorToWire(error: unknown): WireError {
-  if (!(error instanceof Error)) return { name: 'Error', message: String(error) }
+  if (!isError(error)) return { name: 'Error', message: String(error) }
   return { name: error.name, message: error.message, ...(error.stack === undefined ? {} : { stack: error.stack }) }
 }
 
@@ -34,11 +36,11 @@ export function wireToError(wire: WireError): Error {
 
 /** The error a failed pass is rejected with. */
 export function bodyError(loop: string, key: Key, cause: unknown): TaskError {
-  const message = cause instanceof Error ? cause.message : String(cause)
+  const message = isError(cause) ? cause.message : String(cause)
   return new TaskError(`The body of ${loop} threw at key [${key.join(', ')}]: ${message}`, { key, cause })
 }
 
 /** What the user's function between passes and bodies throws: `combine` of an accumulator, `combine` and `apply` of a buffer. */
 export function helperError(what: string, cause: unknown): TaskError {
-  return new TaskError(`${what} threw: ${cause instanceof Error ? cause.message : String(cause)}`, { cause })
+  return new TaskError(`${what} threw: ${isError(cause) ? cause.message : String(cause)}`, { cause })
 }

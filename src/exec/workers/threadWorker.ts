@@ -6,9 +6,11 @@
  * A thread that is ended while it reads its modules leaves the descriptors of their files open. So one that is loading is
  * left to load: a task that it has not begun is taken back, and `stop` waits until it is up.
  */
+
 import { Worker } from 'node:worker_threads'
 import { refusedThread } from '../../core/environment.ts'
 import { TaskError } from '../../core/errors.ts'
+import { isError } from '../../core/isError.ts'
 import { allSharedBytes } from '../../core/sharedBytes.ts'
 import type { SharedArena } from '../memory/arena.ts'
 import { fromMessage, type Message, toMessage } from './arenaViews.ts'
@@ -163,7 +165,7 @@ function lostError(worker: number, kind: string, code: number, failure: unknown)
       },
     )
   }
-  const message = failure instanceof Error ? failure.message : String(failure)
+  const message = isError(failure) ? failure.message : String(failure)
   return new TaskError(`${lost}: an error was thrown outside of the task, in a callback or an unawaited promise: ${message}`, {
     cause: failure,
   })

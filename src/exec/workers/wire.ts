@@ -5,7 +5,9 @@
  * themselves; a user's own class comes back as an Error with its name and fields. What cannot be cloned is left out,
  * and a thrown value that is no error and cannot be cloned becomes its text.
  */
+
 import { Bug, LoopError, MemoryError, PlanError, SourceError, TaskError } from '../../core/errors.ts'
+import { isError } from '../../core/isError.ts'
 
 export type WireError =
   | {
@@ -45,7 +47,7 @@ const KNOWN: Readonly<Record<string, ErrorClass>> = {
 const DEEPEST_CAUSE = 8
 
 export function errorToWire(thrown: unknown, depth = 0): WireError {
-  if (!(thrown instanceof Error)) return { kind: 'value', value: isCloneable(thrown) ? thrown : textOf(thrown) }
+  if (!isError(thrown)) return { kind: 'value', value: isCloneable(thrown) ? thrown : textOf(thrown) }
   const of = Object.keys(KNOWN).find((name) => thrown instanceof (KNOWN[name] as ErrorClass)) ?? 'Error'
   const fields: { name?: unknown; [field: string]: unknown } = {}
   // a name set on the class's prototype counts as well

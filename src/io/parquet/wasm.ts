@@ -4,7 +4,9 @@
  * Only synchronous functions are used: a panic in them is an exception here, where a panic in an asynchronous one
  * ends the process. After a panic, and when its memory has grown large (it never shrinks), an instance is replaced.
  */
+
 import type * as ParquetWasm from 'parquet-wasm'
+import { isError } from '../../core/isError.ts'
 import { newDecoder } from './decoderModule.ts'
 
 /** Memory an instance may keep between calls. */
@@ -82,7 +84,7 @@ function called<R>(wasm: typeof ParquetWasm, use: (wasm: typeof ParquetWasm) => 
     panicked = error instanceof WebAssembly.RuntimeError || error instanceof RangeError
     const full = panicked && isFull()
     if (full) throw fullFailure(error)
-    const message = (panicked ? panicText(printed.join('\n')) : undefined) ?? (error instanceof Error ? error.message : String(error))
+    const message = (panicked ? panicText(printed.join('\n')) : undefined) ?? (isError(error) ? error.message : String(error))
     throw new WasmFailure(message, { panic: panicked, full: false }, error)
   } finally {
     if (panicked || memoryBytes(wasm) > KEPT_BYTES) replace()

@@ -98,7 +98,7 @@ test('nothing is left behind', async () => {
     return new WeakRef(x)
   }
   const seen = look()
-  expect(Reflect.get(globalThis, Symbol.for('distarray.captureProbe'))).toBe(undefined)
+  expect(Reflect.get(Session, Symbol.for('distarray.captureProbe'))).toBe(undefined)
   await setImmediate()
   await setImmediate()
   collect()

@@ -2,6 +2,7 @@
  * The values that a function's free variables have now, read from its scopes by the in-process inspector: its `[[Scopes]]`
  * are looked through innermost first.
  */
+import { isError } from '../../core/isError.ts'
 import { inspect, internalsOf, propertiesOf, valueBehind } from './inspected.ts'
 import { lastingNames } from './lastingNames.ts'
 import { isTopLevel } from './topLevel.ts'
@@ -38,7 +39,7 @@ export function readCaptures(
     if (areScopesFixed) settle(f, names, values)
     return { values }
   } catch (error) {
-    return { unreadable: error instanceof Error ? error.message : String(error) }
+    return { unreadable: isError(error) ? error.message : String(error) }
   }
 }
 

@@ -25,6 +25,7 @@ interface Connection {
 }
 
 const PROBE = Symbol.for('distarray.captureProbe')
+const PROBE_EXPRESSION = `process.getBuiltinModule('node:inspector').Session[Symbol.for('distarray.captureProbe')]`
 /** So often functions are looked at before the inspector lets go of what it has shown, if the event loop does not turn before. */
 const MOST_LOOKS = 64
 
@@ -128,13 +129,15 @@ function connect(): Connection {
     if (answer.error !== null) throw new Error(answer.error.message)
     return answer.result
   }) as Post // the methods answer with the types that the protocol gives them
-  const global = globalThis as unknown as Record<symbol, unknown> // the probe is removed again below
-  Object.defineProperty(globalThis, PROBE, { value: probe, configurable: true, enumerable: false, writable: true })
+  // Expressions are evaluated in the context of the process. This code may run in another one, as Jest has for each file of
+  // tests, and Node's own classes are in all of them.
+  const shared = Session as unknown as Record<symbol, unknown> // the probe is removed again below
+  Object.defineProperty(shared, PROBE, { value: probe, configurable: true, enumerable: false, writable: true })
   try {
-    const { result } = post('Runtime.evaluate', { expression: `globalThis[Symbol.for('distarray.captureProbe')]`, silent: true })
-    if (result.objectId === undefined) throw new Error('The inspector does not show objects.')
+    const { result, exceptionDetails } = post('Runtime.evaluate', { expression: PROBE_EXPRESSION, silent: true })
+    if (result.objectId === undefined || exceptionDetails !== undefined) throw new Error('The inspector does not show objects.')
     return { session, post, probeId: result.objectId }
   } finally {
-    delete global[PROBE]
+    delete shared[PROBE]
   }
 }

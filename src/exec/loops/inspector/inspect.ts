@@ -8,7 +8,9 @@
  * for each iteration and each element of the touched arrays; its work is bounded. Where a bound is reached the loop runs
  * serially, and the finding says so.
  */
+
 import { Bug } from '../../../core/errors.ts'
+import { isError } from '../../../core/isError.ts'
 import { iterationsOf } from '../blockSchedule.ts'
 import { whyCallerOnly, whyNoKernel } from '../kernelPlan.ts'
 import type { LoopInputs } from '../loopInputs.ts'
@@ -65,7 +67,7 @@ export async function inspect(inputs: LoopInputs, turns: Turns): Promise<Finding
     if (error instanceof TooManyTouches) {
       return nothing(`Listing what the iterations touch would take more than ${grouped(MOST_TOUCHES)} touches, the inspector's limit.`)
     }
-    if (turns.signal?.aborted === true || error instanceof Bug || !(error instanceof Error)) throw error
+    if (turns.signal?.aborted === true || error instanceof Bug || !isError(error)) throw error
     // The body will throw as well, and then nothing is gained by running it in parallel.
     return nothing(`The subscripts cannot be listed: ${error.message.split('\n')[0]}`)
   }
