@@ -24,6 +24,7 @@ import { writeArrow } from './io/writeArrow.ts'
 import { writeCsv } from './io/writeCsv.ts'
 import { writeParquet } from './io/writeParquet.ts'
 import { explainPlan } from './planner/explain.ts'
+import { requireCompiled } from './planner/function/requireCompiled.ts'
 import type { RowFunctions } from './planner/function/rowFunctions.ts'
 import { returnedElement } from './planner/function/userFunction.ts'
 import { optimize } from './planner/optimize.ts'
@@ -42,7 +43,9 @@ export class SessionEngine implements Engine {
   }
 
   lowerRowLambda(f: (...args: never[]) => unknown, context: RowLambdaContext): UserFunction {
-    return this.#functions.lower(f, context)
+    const lowered = this.#functions.lower(f, context)
+    if (this.#runtime.require === 'compiled' && context.isAction !== true) requireCompiled(lowered, context.method)
+    return lowered
   }
 
   returnedElement(f: UserFunction, context: RowLambdaContext): ElementType {

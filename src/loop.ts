@@ -29,6 +29,7 @@ import { accumulatorInputs, bufferFunctions, ownPlanOf } from './loopBindings.ts
 import { LoopPreparation, type Prepared } from './loopPreparation.ts'
 import { checkRequest, type LoopRequest } from './loopRequest.ts'
 import { type ExplainedKernel, explainLoop } from './planner/loop/explain.ts'
+import { notCompiledError } from './planner/loop/requireCompiled.ts'
 import type { Runtime } from './runtime.ts'
 
 export class LoopHandle implements Loop {
@@ -52,6 +53,7 @@ export class LoopHandle implements Loop {
     checkRequest(request)
     this.#analysis = new LoopAnalysis(request, { engine, store: runtime.store }, callSite(entry))
     this.#preparation = new LoopPreparation(runtime, engine, request, this.#analysis)
+    if (this.#mustBeCompiled) this.#checkCompiled(this.plan.kernel)
   }
 
   get plan(): LoopPlan {
@@ -171,6 +173,26 @@ export class LoopHandle implements Loop {
     return this.#request.options.name ?? `loop over ${this.#analysis.over.label}`
   }
 
+  get #mustBeCompiled(): boolean {
+    return this.#runtime.require === 'compiled' || this.#request.options.require === 'compiled'
+  }
+
+  #checkCompiled(kernel: LoopPlan['kernel']): void {
+    const error = notCompiledError(this.#analysis.analyzed, kernel)
+    if (error !== undefined) throw error
+  }
+
+  /** What the first pass of a run tells of a body that is not compiled, where that is allowed. */
+  #tellFallback({ kernel }: PreparedLoop, pass: number): void {
+    if (kernel?.target !== 'as-is') return
+    if (this.#mustBeCompiled) this.#checkCompiled(kernel)
+    if (pass > 1) return
+    const [reason] = kernel.because ?? []
+    const { span: place } = this.#analysis.analyzed.spec.body
+    const { message = 'The body runs as it stands.', cure = '', span = place } = reason ?? {}
+    this.#runtime.events.next({ kind: 'fallback', what: this.#name, because: message, span, cure, runs: 'caller' })
+  }
+
   #passEvent(number: number): void {
     this.#runtime.events.next({ kind: 'pass', phase: 'started', loop: this.#name, pass: { number } })
   }
@@ -229,6 +251,7 @@ export class LoopHandle implements Loop {
     most: number,
     signal: AbortSignal | undefined,
   ): Promise<{ readonly reports: readonly PassReport[]; readonly failed?: { readonly reason: unknown } }> {
+    this.#tellFallback(loop, number)
     await this.#checkRaces(loop, signal)
     signal?.throwIfAborted() // nothing was written yet
     const atomic = this.#request.options.atomic === true

@@ -52,7 +52,7 @@ export function checkRequest({ over, env, body, options }: LoopRequest): void {
   if (options.balance !== undefined) checkOneOf('The balance of loop()', options.balance, ['histogram', 'equal'])
   if (options.checkRaces !== undefined) checkBoolean('The checkRaces of loop()', options.checkRaces)
   if (options.atomic !== undefined) checkBoolean('The atomic of loop()', options.atomic)
-  if (options.require !== undefined) checkOneOf('The require of loop()', options.require, ['parallel'])
+  if (options.require !== undefined) checkOneOf('The require of loop()', options.require, ['parallel', 'compiled'])
   const parts = options.partitions === undefined ? [] : [options.partitions].flat()
   for (const part of parts) checkCount('The partitions of loop()', part, 1)
 }

@@ -222,7 +222,7 @@ test.each<[string, () => unknown, string]>([
   [
     'workers',
     () => Session.start({ threads: 2 } as never),
-    'Session.start() has no option "threads". Did you mean "workers"? Its options are workers, memory, seed, progress, checkRaces.',
+    'Session.start() has no option "threads". Did you mean "workers"? Its options are workers, memory, seed, progress, checkRaces, require.',
   ],
   [
     'what to join on',

@@ -17,6 +17,8 @@ export interface Runtime {
   readonly events: Subject<SessionEvent>
   /** What loops do that do not say: true checks every run for races, undefined small loops under test only. */
   readonly checkRaces: boolean | undefined
+  /** 'compiled': functions and bodies that would run as JavaScript are errors. */
+  readonly require?: 'compiled' | undefined
   /** Estimated milliseconds from which a first pass runs on workers, where it is not the usual. */
   readonly worthThreadsMs: number | undefined
   /** Aborted when the session stops: ends what waits for files and servers. */

@@ -41,6 +41,7 @@ import { readSplit } from './io/readSplit.ts'
 import { openText } from './io/text.ts'
 import { LoopHandle } from './loop.ts'
 import { LOOP_OPTIONS, type LoopRequest } from './loopRequest.ts'
+import { requireCompiled } from './planner/function/requireCompiled.ts'
 import { RowFunctions } from './planner/function/rowFunctions.ts'
 import { optimize } from './planner/optimize.ts'
 import { lower } from './planner/physical/lower.ts'
@@ -72,6 +73,12 @@ export interface SessionOptions {
    * checked once where NODE_ENV is 'test'. Loops may say otherwise.
    */
   readonly checkRaces?: boolean
+  /**
+   * 'compiled': a row function or a loop body that would run as JavaScript, as a copy or as it stands, is an error, with the
+   * place, the reason and the cure: PlanError or LoopError at the call where it can be known, else when the action is called.
+   * Functions of actions (`forEach`, `reduce`) are called on the caller's thread as ever.
+   */
+  readonly require?: 'compiled'
 }
 
 type ColumnValues = TypedArray | readonly (string | number | bigint | boolean | Date | null)[]
@@ -93,7 +100,7 @@ export class Session implements AsyncDisposable {
   #stopping: Promise<void> | undefined
 
   private constructor(options: SessionOptions) {
-    checkOptions('Session.start()', options, ['workers', 'memory', 'seed', 'progress', 'checkRaces'])
+    checkOptions('Session.start()', options, ['workers', 'memory', 'seed', 'progress', 'checkRaces', 'require'])
     const { workers = Math.min(MOST_WORKERS, availableParallelism()), progress = 'auto' } = options
     if (!Number.isInteger(workers) || workers < 1 || workers > MOST_WORKERS) {
       throw new PlanError(
@@ -103,6 +110,7 @@ export class Session implements AsyncDisposable {
     if (typeof progress !== 'boolean') checkProgress(progress)
     if (options.seed !== undefined) checkSeed('seed', options.seed)
     if (options.checkRaces !== undefined) checkBoolean('checkRaces', options.checkRaces)
+    if (options.require !== undefined) checkOneOf('The require of Session.start()', options.require, ['compiled'])
     const seed = options.seed ?? 0
     const events = new Subject<SessionEvent>()
     const arena = sessionArena(options.memory)
@@ -111,7 +119,11 @@ export class Session implements AsyncDisposable {
     const functions = new RowFunctions()
     const store = new ArrayStore({
       arena,
-      moment: (used) => functions.moment(used),
+      moment: (used) => {
+        const moment = functions.moment(used)
+        if (options.require === 'compiled') for (const f of used) requireCompiled(moment.now(f))
+        return moment
+      },
       execute: async (plan) => await executor.execute(optimize(plan).plan),
       table: async (plan) => await executor.table(optimize(plan).plan),
       retype: retyped,
@@ -120,6 +132,7 @@ export class Session implements AsyncDisposable {
     const { checkRaces } = options
     const worthThreadsMs = worthThreadsMsOf(options)
     this.#runtime = {
+      require: options.require,
       arena,
       pool,
       store,
@@ -311,7 +324,7 @@ export class Session implements AsyncDisposable {
 
   /**
    * Analyses a loop over an array or an index space; nothing runs yet. LoopError for an async body, and with
-   * `require: 'parallel'` for a loop that must run serially; PlanError for a column that does not exist.
+   * `require: 'parallel'` for a loop that must run serially, with 'compiled' for a body that runs as it stands; PlanError for a column that does not exist.
    */
   loop<O extends LoopSource, E extends object>(over: O, env: E & CheckedEnv<E>, body: LoopBody<O, E>, options: LoopOptions = {}): Loop {
     this.#checkOpen()

@@ -388,7 +388,7 @@ export class DistArray<T, K extends Key = readonly [number]> implements AsyncIte
   /** Calls `f` on the caller's thread for every element in order. What it throws comes as a TaskError with the key. */
   async forEach(f: (value: T, key: K) => void): Promise<void> {
     checkFunction('forEach()', f, '(value, key)')
-    lowerRowFunction(this.#engine, this.#plan, 'forEach', f)
+    lowerRowFunction(this.#engine, this.#plan, 'forEach', f, { isAction: true })
     for await (const { value, key } of this.#entries()) callAt('forEach', key, () => f(value, key as K)) // keys of this plan
   }
 
@@ -505,7 +505,7 @@ export class DistArray<T, K extends Key = readonly [number]> implements AsyncIte
 
   /** Columns and async functions are checked as for lambdas of the plan; the function itself runs on this thread. */
   #check(method: string, f: (...args: never[]) => unknown, takes: string, inputs: readonly ElementType[]): void {
-    lowerFunction(this.#engine, method, f, { inputs, takes })
+    lowerFunction(this.#engine, method, f, { inputs, takes, isAction: true })
   }
 
   async #fold<A>(fold: TreeFold<A, T>, combine: (a: A, b: A) => A): Promise<{ readonly value: A } | undefined> {

@@ -17,6 +17,8 @@ export interface RowLambdaContext {
   readonly inputs: readonly ElementType[]
   /** Position of the key argument, if the callback takes one, and the rank of the keys. */
   readonly key?: { readonly argument: number; readonly rank: number }
+  /** Of an action, which calls the function itself on the caller's thread. */
+  readonly isAction?: boolean
 }
 
 export type FoldKind = 'sum' | 'min' | 'max' | 'count'

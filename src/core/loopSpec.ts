@@ -19,8 +19,8 @@ export interface LoopOptions {
    * of workers and every run, but not on every CPU.
    */
   readonly precision?: Precision
-  /** Throw LoopError instead of running serially. */
-  readonly require?: 'parallel'
+  /** 'parallel': a LoopError instead of a serial run. 'compiled': a LoopError instead of a body that runs as it stands. */
+  readonly require?: 'parallel' | 'compiled'
   /** Blocks per partitioned axis. Default: from the data and cache sizes; never from the worker count. */
   readonly partitions?: number | readonly number[]
   /** 'histogram' (default): blocks with about equally many elements. 'equal': blocks with equally many indices. */

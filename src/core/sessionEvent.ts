@@ -1,5 +1,7 @@
 /** What a session tells about its work. */
+
 import type { PassReport } from './loopReport.ts'
+import type { Span } from './span.ts'
 
 /** Everything a run has to tell; the progress bar, logs and pages are built from these. */
 export type SessionEvent =
@@ -17,6 +19,19 @@ export type SessionEvent =
       readonly pass: PassReport | { readonly number: number }
     }
   | { readonly kind: 'progress'; readonly job: string; readonly done: number; readonly total: number }
-  | { readonly kind: 'fallback'; readonly what: string; readonly because: string }
+  | FallbackEvent
   | { readonly kind: 'spill'; readonly operator: string; readonly bytes: number }
   | { readonly kind: 'worker'; readonly phase: 'started' | 'lost'; readonly worker: number }
+
+/** Something that runs in another way than it might. */
+export interface FallbackEvent {
+  readonly kind: 'fallback'
+  /** The operator or loop, and its function. */
+  readonly what: string
+  readonly because: string
+  /** Where the reason lies, and the edit that takes it away. */
+  readonly span?: Span
+  readonly cure?: string
+  /** As a copy on workers, or as it stands on the caller's thread. */
+  readonly runs?: 'workers' | 'caller'
+}

@@ -37,9 +37,10 @@ export function lowerRowFunction(
   input: LogicalPlan,
   method: string,
   f: Callback,
+  action: Pick<RowLambdaContext, 'isAction'> = {},
 ): { f: UserFunction; returned: ElementType } {
   checkFunction(`${method}()`, f, '(value, key)')
-  return lower(engine, f, { method, inputs: [input.element], key: { argument: 1, rank: rankOf(input.keys) } })
+  return lower(engine, f, { method, inputs: [input.element], key: { argument: 1, rank: rankOf(input.keys) }, ...action })
 }
 
 /** A callback that takes elements and no key. */
@@ -47,10 +48,10 @@ export function lowerFunction(
   engine: Lowering,
   method: string,
   f: Callback,
-  { inputs, takes }: { readonly inputs: readonly ElementType[]; readonly takes: string },
+  { takes, ...context }: Pick<RowLambdaContext, 'inputs' | 'isAction'> & { readonly takes: string },
 ): { f: UserFunction; returned: ElementType } {
   checkFunction(`${method}()`, f, takes)
-  return lower(engine, f, { method, inputs })
+  return lower(engine, f, { method, ...context })
 }
 
 function lower(engine: Lowering, f: Callback, context: RowLambdaContext): { f: UserFunction; returned: ElementType } {

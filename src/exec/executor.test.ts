@@ -165,7 +165,7 @@ test('a function that cannot be sent runs on the caller, in row order, and says 
   const executor = executors[1] as Executor
   expect(valuesOf(await executor.execute(plan))).toEqual(Array.from({ length: 30 }, (_, i) => i))
   expect(events.filter((event) => event.kind === 'fallback')).toEqual([
-    { kind: 'fallback', what: 'ScanExec fromRows -> MapExec', because: '() => seen++: it assigns seen' },
+    { kind: 'fallback', what: 'MapExec () => seen++', because: 'it assigns seen', span, cure: 'use an accumulator', runs: 'caller' },
   ])
 })
 

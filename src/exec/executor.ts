@@ -16,6 +16,7 @@ import type { ExplainedColumns, ExplainedGroups } from '../core/kernelCode.ts'
 import { inputsOf, type LogicalPlan } from '../core/logicalPlan.ts'
 import type { ReadSplit } from '../core/ports.ts'
 import { fieldsOf } from '../core/schema.ts'
+import type { FallbackEvent } from '../core/sessionEvent.ts'
 import { mapInputs } from '../core/tree.ts'
 import type { PhysicalPlan } from '../planner/physical/physicalPlan.ts'
 import { textsJoined } from './columns/codesOnDemand.ts'
@@ -41,7 +42,7 @@ export type ExecutorEvent =
       readonly milliseconds?: number
     }
   | { readonly kind: 'progress'; readonly job: string; readonly done: number; readonly total: number }
-  | { readonly kind: 'fallback'; readonly what: string; readonly because: string }
+  | FallbackEvent
 
 export interface ExecutorOptions {
   /** Its handlers must include 'stage': see `stageHandler`. */

@@ -16,6 +16,7 @@ import { elementGroups } from './columns/elementGroups.ts'
 import { groupedColumns } from './columns/groupedColumns.ts'
 import { overColumns } from './columns/overColumns.ts'
 import type { ExecutorOptions } from './executor.ts'
+import { addCost, fallbackEvent, fallbacksOf } from './fallbacks.ts'
 import { asRowFailure, taskErrorOf } from './kernels/rowFailure.ts'
 import { Charge } from './memory/charge.ts'
 import { asDeclared, batchAs, type ExecBatch, emptyBatch, sliceBatch, unifyElements } from './operators/batches.ts'
@@ -267,7 +268,7 @@ export class Run {
     const name = stageName(plan)
     const started = performance.now()
     this.emit({ kind: 'stage', phase: 'started', stage: name })
-    if (plan.where === 'caller') this.emit({ kind: 'fallback', what: name, because: plan.because ?? '' })
+    for (const step of plan.steps) this.emitFallbacks(step)
     let rows = 0
     let done = 0
     const total = input.kind === 'stored' ? { total: input.partitions.length } : {}
@@ -387,7 +388,7 @@ export class Run {
     const name = plan.operator.kind
     const started = performance.now()
     this.emit({ kind: 'stage', phase: 'started', stage: name })
-    if (plan.where === 'caller') this.emit({ kind: 'fallback', what: name, because: plan.because ?? '' })
+    this.emitFallbacks(plan.operator)
     const batches = inputs.map(({ partitions }, i) => {
       const all = batchesOf(partitions)
       // of no elements the plan may know more than batches that saw none
@@ -480,6 +481,7 @@ export class Run {
     if (inline) {
       const result = await runStageTask(task, { readSplit, arena, signal: this.readingEnds() })
       this.blocks.add(result.blocks)
+      addCosts(task, result)
       // the event loop gets a turn between tasks, in which an abort may arrive
       await new Promise((resolve) => setImmediate(resolve))
       return result
@@ -492,6 +494,7 @@ export class Run {
     }
     const result = (await pool.run('stage', sendable(task), options)) as StageResult // what `stageHandler` returns
     this.blocks.add(result.blocks)
+    addCosts(task, result)
     return result
   }
 
@@ -510,8 +513,22 @@ export class Run {
     return rows < (this.options.smallRows ?? SMALL_ROWS)
   }
 
+  private emitFallbacks(operator: Step | WideOperator): void {
+    for (const fallback of fallbacksOf(operator)) this.emit(fallbackEvent(operator.kind, fallback))
+  }
+
   private emit(event: Parameters<NonNullable<ExecutorOptions['onEvent']>>[0]): void {
     this.options.onEvent?.(event)
+  }
+}
+
+/** What the task's functions took that are not compiled; of several in one step, the first is told of. */
+function addCosts(task: StageTask, { spentMs = [] }: StageResult): void {
+  const operators = task.kind === 'narrow' ? task.steps : task.kind === 'wide' ? [task.operator] : []
+  for (const [at, milliseconds] of spentMs.entries()) {
+    const operator = operators[at]
+    const [fallback] = operator === undefined ? [] : fallbacksOf(operator)
+    if (fallback !== undefined) addCost(fallback, milliseconds)
   }
 }
 

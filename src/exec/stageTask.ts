@@ -8,6 +8,7 @@ import type { Column } from '../core/column.ts'
 import type { ArraySource, ReadSplit, SourceSplit } from '../core/ports.ts'
 import type { ColumnPredicate } from '../core/predicate.ts'
 import type { Step, WideOperator } from '../planner/physical/physicalPlan.ts'
+import { fallbacksOf } from './fallbacks.ts'
 import { RowFailure } from './kernels/rowFailure.ts'
 import type { Arena } from './memory/arena.ts'
 import { copyInto, mapBuffers } from './memory/shareColumns.ts'
@@ -53,6 +54,8 @@ export interface StageResult {
   readonly batches: readonly ExecBatch[]
   /** Elements that went into each step. */
   readonly rowsIn: readonly number[]
+  /** Milliseconds in each step, or in the wide operator, that has functions which are not compiled; 0 in others. */
+  readonly spentMs?: readonly number[]
   readonly blocks: readonly Block[]
 }
 
@@ -83,15 +86,18 @@ export async function runStageTask(task: StageTask, services: StageServices): Pr
     case 'narrow': {
       const batches = await readInput(task.input, services)
       const rowsIn = new Array<number>(task.steps.length).fill(0)
-      const out = runSteps(task, batches, rowsIn)
-      return { rowsIn, ...share(out, services, task.steps.at(-1)?.kind ?? 'ScanExec') }
+      const spentMs = new Array<number>(task.steps.length).fill(0)
+      const out = runSteps(task, batches, { rowsIn, spentMs })
+      return { rowsIn, spentMs, ...share(out, services, task.steps.at(-1)?.kind ?? 'ScanExec') }
     }
     case 'wide': {
+      const started = performance.now()
       const out = runWide(
         task.operator,
         task.inputs.map((batches) => concatBatches(batches)),
       )
-      return { rowsIn: [], ...share(out, services, task.operator.kind) }
+      const spentMs = fallbacksOf(task.operator).length === 0 ? {} : { spentMs: [performance.now() - started] }
+      return { rowsIn: [], ...spentMs, ...share(out, services, task.operator.kind) }
     }
     case 'groupCodes':
     case 'groupFold':
@@ -109,7 +115,25 @@ async function readInput(input: TaskInput, { readSplit, signal }: StageServices)
   return await readSplit(input.source, input.split, input.columns, input.predicate, { signal })
 }
 
-function runSteps(task: Extract<StageTask, { kind: 'narrow' }>, batches: readonly ExecBatch[], rowsIn: number[]): readonly ExecBatch[] {
+/** What is counted of each step. */
+interface Counts {
+  readonly rowsIn: number[]
+  readonly spentMs: number[]
+}
+
+function runSteps(
+  task: Extract<StageTask, { kind: 'narrow' }>,
+  batches: readonly ExecBatch[],
+  { rowsIn, spentMs }: Counts,
+): readonly ExecBatch[] {
+  const isTimed = task.steps.map((step) => fallbacksOf(step).length > 0)
+  const timed = <T>(s: number, run: () => T): T => {
+    if (isTimed[s] !== true) return inStep(s, run)
+    const started = performance.now()
+    const result = inStep(s, run)
+    spentMs[s] = (spentMs[s] ?? 0) + performance.now() - started
+    return result
+  }
   const running = task.steps.map((step) => openNarrow(step, task))
   const out: ExecBatch[] = []
   const push = (batch: ExecBatch, from: number): void => {
@@ -118,7 +142,7 @@ function runSteps(task: Extract<StageTask, { kind: 'narrow' }>, batches: readonl
       rowsIn[s] = (rowsIn[s] ?? 0) + current.length
       const narrow = running[s] as Narrow // s < length
       const now: ExecBatch = current
-      current = inStep(s, () => narrow.next(now))
+      current = timed(s, () => narrow.next(now))
     }
     if (current !== undefined) out.push(current)
   }
@@ -127,7 +151,7 @@ function runSteps(task: Extract<StageTask, { kind: 'narrow' }>, batches: readonl
     push(batch, 0)
   }
   for (const [s, narrow] of running.entries()) {
-    const last = inStep(s, () => narrow.end?.())
+    const last = timed(s, () => narrow.end?.())
     if (last !== undefined) push(last, s + 1)
   }
   const filled = out.filter((batch) => batch.length > 0)

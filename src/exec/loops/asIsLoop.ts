@@ -1,7 +1,10 @@
 /** Bodies that run as they stand: the user's own closure over view objects, serially in key order, on the caller's thread. */
 import { CHUNK } from '../../core/fixedTree.ts'
+import type { Fallback } from '../../core/functionUse.ts'
 import type { LoopPlan } from '../../core/loopPlan.ts'
 import { type RunningLoop, whileRunning } from '../../core/runningLoop.ts'
+import type { Refusal } from '../../core/span.ts'
+import { addCost } from '../fallbacks.ts'
 import type { Arena } from '../memory/arena.ts'
 import { closeFragment } from './accumulatorLog.ts'
 import type { BlockSchedule, IterationSpace } from './blockSchedule.ts'
@@ -18,13 +21,19 @@ export class AsIsLoop extends Prepared {
   readonly execution: LoopPlan['execution']
   readonly width = 1
 
+  readonly kernel: LoopPlan['kernel']
   readonly #arena: Arena
+  readonly #fallback: Fallback
 
-  constructor(inputs: LoopInputs, space: IterationSpace, arena: Arena, because: string) {
+  constructor(inputs: LoopInputs, space: IterationSpace, arena: Arena, reason: Refusal) {
     super(inputs, space)
     this.#arena = arena
     this.blocks = cutBlocks({ kind: 'serial' }, space, { order: 'serial' })
-    this.execution = { where: 'caller', because: `${because[0]?.toUpperCase()}${because.slice(1)}.` }
+    const { plan, spec } = inputs.analyzed
+    const isAsIs = plan.kernel.target === 'as-is'
+    this.kernel = isAsIs ? plan.kernel : { target: 'as-is', because: [reason] }
+    this.execution = { where: 'caller', because: isAsIs ? 'The body runs as it stands.' : reason.message }
+    this.#fallback = { text: spec.body.text, span: spec.body.span, runs: 'caller', reason }
   }
 
   async runPasses(pass: number, _most: number, options: { readonly signal?: AbortSignal } = {}): Promise<PassesResult> {
@@ -67,11 +76,13 @@ export class AsIsLoop extends Prepared {
       loop.flushDue(position + 1)
       if ((position + 1) % CHUNK === 0) closeChunk(loop, position + 1 - CHUNK)
       if ((position & 63) === 63 && performance.now() - turn > TURN_MS) {
+        addCost(this.#fallback, performance.now() - turn)
         await otherTurn()
         signal?.throwIfAborted()
         turn = performance.now()
       }
     }
+    addCost(this.#fallback, performance.now() - turn)
     closeChunk(loop, Math.floor(this.blocks.iterations / CHUNK) * CHUNK)
     loop.flush()
     const accumulators = this.combine([loop.parts()], this.#arena)

@@ -64,7 +64,9 @@ function forecastOfParts(all: readonly (KernelForecast | undefined)[]): KernelFo
 function forecastOf(loop: UnpreparedLoop): KernelForecast | undefined {
   const { ir } = loop.analyzed
   const inputs = standIns(loop)
-  if (ir === undefined || inputs === undefined || whyNoKernel(inputs) !== undefined) return undefined
+  if (ir === undefined || inputs === undefined) return undefined
+  const because = whyNoKernel(inputs)
+  if (because !== undefined) return { kernel: { target: 'as-is', because: [because] }, innerLoops: [], plans: [] }
   try {
     const plan = planOver(inputs, ir, loop.addresses ?? 'i32')
     const { wasm } = plan

@@ -26,17 +26,27 @@ import type { ArrayPlan, BindingPlan, ElementPlan } from './loopTask.ts'
 import type { PlacedElements } from './placedElements.ts'
 
 /** Why no kernel can run the body over these storages; undefined when one can. */
-export function whyNoKernel(inputs: LoopInputs): string | undefined {
+export function whyNoKernel(inputs: LoopInputs): Refusal | undefined {
   const { ir } = inputs.analyzed
-  if (ir === undefined || inputs.analyzed.plan.kernel.target === 'as-is') return 'the body runs as it stands'
+  const { kernel } = inputs.analyzed.plan
+  if (ir === undefined || kernel.target === 'as-is') return kernel.because?.[0] ?? refusal('The body runs as it stands.', '')
   for (const { storage, label } of inputs.arrays.values()) {
-    if (storage.kind === 'dense' && storage.dtype === 'object') return `${label} holds objects`
+    if (storage.kind === 'dense' && storage.dtype === 'object') return refusal(`${label} holds objects.`, NUMBERS_CURE)
   }
   const { over } = inputs
   if (over.kind === 'range') return undefined
-  if (over.storage.kind === 'dense') return over.storage.dtype === 'object' ? 'the elements are objects' : undefined
-  if (over.storage.element.kind === 'unknown') return 'what the elements are is not known'
-  return returnsValue(ir) && !isWrittenInPlace(over.storage) ? 'the value returned replaces elements that are no plain numbers' : undefined
+  if (over.storage.kind === 'dense') return over.storage.dtype === 'object' ? refusal('The elements are objects.', NUMBERS_CURE) : undefined
+  if (over.storage.element.kind === 'unknown')
+    return refusal('What the elements are is not known.', 'Iterate over numbers, or rows of numbers and strings.')
+  return returnsValue(ir) && !isWrittenInPlace(over.storage)
+    ? refusal('The value returned replaces elements that are no plain numbers.', 'Write it to an array in env, or use map().')
+    : undefined
+}
+
+const NUMBERS_CURE = 'Keep numbers in an array with a numeric dtype.'
+
+function refusal(message: string, cure: string): Refusal {
+  return { code: 'no-kernel', message, cure }
 }
 
 function returnsValue(ir: FunctionIr): boolean {

@@ -9,6 +9,7 @@
  * A prepared loop holds on to the storages it was given: prepare again after an array got another storage (as those a
  * pass reports as `replaced`). Values may change in between.
  */
+import { Bug } from '../../core/errors.ts'
 import { AsIsLoop } from './asIsLoop.ts'
 import { DistributedLoop, prepareParts } from './distributedLoop.ts'
 import { KernelLoop } from './kernelLoop.ts'
@@ -32,8 +33,8 @@ export function prepareLoop(inputs: LoopInputs, resources: LoopResources, previo
   if (because === undefined && ir !== undefined && previous instanceof KernelLoop && previous.takeOver(inputs, ir, resources))
     return previous
   previous?.dispose()
-  if (because !== undefined || ir === undefined)
-    return new AsIsLoop(inputs, space, resources.arena, because ?? 'the body runs as it stands')
+  if (because !== undefined) return new AsIsLoop(inputs, space, resources.arena, because)
+  if (ir === undefined) throw new Bug('A body without IR was to be compiled.')
   return new KernelLoop(inputs, ir, space, resources)
 }
 
