@@ -36,7 +36,7 @@ import { loadArrow } from './io/arrowLibrary.ts'
 import { type CsvOptions, openCsv } from './io/csv.ts'
 import { sourceFromArrow, sourceFromColumns, sourceFromRows } from './io/memory.ts'
 import { openParquet } from './io/parquet.ts'
-import type { ReadOptions } from './io/reading.ts'
+import type { FileSource, ReadOptions } from './io/reading.ts'
 import { readSplit } from './io/readSplit.ts'
 import { openText } from './io/text.ts'
 import { LoopHandle } from './loop.ts'
@@ -183,7 +183,7 @@ export class Session implements AsyncDisposable {
    * 30,000 unless given.
    */
   async readParquet<Row = Record<string, unknown>>(
-    source: string | URL | readonly string[],
+    source: FileSource,
     options: ReadOptions & { readonly columns?: readonly (keyof Row & string)[]; readonly int64?: 'number' | 'bigint' } = {},
   ): Promise<DistArray<Row>> {
     this.#checkOpen()
@@ -192,7 +192,7 @@ export class Session implements AsyncDisposable {
 
   /** Rows of Arrow IPC files or streams. 64-bit integers as `readParquet` gives them. */
   async readArrow<Row = Record<string, unknown>>(
-    source: string | URL | readonly string[],
+    source: FileSource,
     options: ReadOptions & { readonly int64?: 'number' | 'bigint' } = {},
   ): Promise<DistArray<Row>> {
     this.#checkOpen()
@@ -200,16 +200,13 @@ export class Session implements AsyncDisposable {
   }
 
   /** Rows of CSV files. Types are read off the data unless given; an empty field is null. */
-  async readCsv<Row = Record<string, unknown>>(
-    source: string | URL | readonly string[],
-    options: CsvOptions = {},
-  ): Promise<DistArray<Row>> {
+  async readCsv<Row = Record<string, unknown>>(source: FileSource, options: CsvOptions = {}): Promise<DistArray<Row>> {
     this.#checkOpen()
     return this.#scan(await openCsv(source, this.#reading(options)))
   }
 
   /** The lines of text files, without their ends. */
-  async readText(source: string | URL | readonly string[], options: ReadOptions = {}): Promise<DistArray<string>> {
+  async readText(source: FileSource, options: ReadOptions = {}): Promise<DistArray<string>> {
     this.#checkOpen()
     return this.#scan(await openText(source, this.#reading(options)))
   }

@@ -23,7 +23,7 @@ import { type ByteSource, nameOfPath, openBytes } from './byteSource.ts'
 import { checkForm } from './fileForms.ts'
 import { fileType, INT64_OPTIONS, type Int64, readColumn, readElement } from './int64.ts'
 import { pathsOf } from './paths.ts'
-import { checkReading, type ReadOptions } from './reading.ts'
+import { checkReading, type FileSource, type ReadOptions } from './reading.ts'
 
 const MAGIC = 'ARROW1'
 const CONTINUATION = 0xffffffff
@@ -43,7 +43,7 @@ export interface ArrowOptions extends ReadOptions {
  * dictionaries may take when each value is written out follows from the budget of the session that reads.
  */
 export async function openArrow(
-  source: string | URL | readonly string[],
+  source: FileSource,
   options: ArrowOptions = {},
   budgetBytes: number = Number.POSITIVE_INFINITY,
 ): Promise<ArraySource> {

@@ -17,7 +17,7 @@ import { CsvRecords, QUOTED_EMPTY } from './csvRecords.ts'
 import type { CsvColumn, CsvDetail } from './csvSplit.ts'
 import { type CsvType, checkCsvType, type Guess, guessedType, mergedGuess, newGuess, observe, typeOfCsv } from './csvValues.ts'
 import { pathsOf } from './paths.ts'
-import { checkReading, type ReadOptions } from './reading.ts'
+import { checkReading, type FileSource, type ReadOptions } from './reading.ts'
 
 export { readCsvSplit } from './csvSplit.ts'
 
@@ -42,7 +42,7 @@ interface CsvFile {
 const MOST_COLUMNS = 100_000
 
 /** The records of one or more CSV files with the same columns. Reads a sample of each, and files above 8 MiB once, to find where records end. */
-export async function openCsv(source: string | URL | readonly string[], options: CsvOptions = {}): Promise<ArraySource> {
+export async function openCsv(source: FileSource, options: CsvOptions = {}): Promise<ArraySource> {
   checkReading('readCsv', options, ['delimiter', 'header', 'types'])
   const { delimiter = ',', header = true, types = {} } = options
   checkDelimiter(delimiter)

@@ -97,16 +97,21 @@ function appended({ column, builder }: Picked, field: CsvField): boolean {
   }
 }
 
-/** A number as it is written where a point stands between thousands, if anything does. */
-const DECIMAL_COMMA = /^\s*[+-]?[\d.]*,\d+\s*$/
+/** Numbers with commas, for decimals or between thousands. */
+const COMMAS = /^\s*[+-]?[\d.]*(?:,[\d.]+)+\s*$/
+const ISO = /^\s*[+-]?\d{4,6}-/
+
+/** Other forms than are read: what to do with them. */
+function otherForm(type: ColumnType, text: string): string {
+  const cure = "take the column as 'utf8', and convert it in map()."
+  if (type.kind === 'timestamp' || type.kind === 'date') return ISO.test(text) ? '' : ` Dates are ISO 8601, as 2024-03-01: ${cure}`
+  return COMMAS.test(text) ? ` Numbers are read without commas, with a decimal point: ${cure}` : ''
+}
 
 function misfit(detail: CsvDetail, { name, type, guessed }: CsvColumn, field: CsvField, line: number): SourceError {
   const text = field === QUOTED_EMPTY ? '' : field
   const what = `${detail.path}, line ${line}, column "${name}": ${valueText(text)} is not ${typeText(type)}`
-  const comma = DECIMAL_COMMA.test(text)
-    ? " Numbers are read with a decimal point: take the column as 'utf8', and convert it in map()."
-    : ''
-  if (!guessed) return new SourceError(`${what}, which { types } asks for.${comma}`, detail.path)
+  if (!guessed) return new SourceError(`${what}, which { types } asks for.${otherForm(type, text)}`, detail.path)
   const other = type.kind === 'f64' && /^[+-]?\d+$/.test(text.trim()) && !/^[+-]?0\d/.test(text.trim()) ? 'i64' : 'utf8'
   return new SourceError(
     `${what}, which the first MiB of the file suggests. Say what it is: { types: { ${/^\w+$/.test(name) ? name : JSON.stringify(name)}: '${other}' } }.`,

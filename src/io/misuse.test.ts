@@ -29,14 +29,14 @@ async function refusal(ask: () => unknown): Promise<unknown> {
 }
 
 const READERS = ['readParquet', 'readArrow', 'readCsv', 'readText'] as const
-const NAMED = 'Files are named by a path, a URL or an array of paths; they were given as'
+const NAMED = 'Files are named by a path, a URL or an array of them; they were given as'
 
 const PLACES: readonly (readonly [unknown, PlanError | SourceError])[] = [
   ...([5, undefined, null, {}, true, [5]] as const).map(
     (given) =>
       [
         given,
-        new PlanError(`${NAMED} ${Array.isArray(given) ? 'an array' : typeof given === 'object' && given ? 'an object' : given}.`),
+        new PlanError(`${NAMED} ${Array.isArray(given) ? 'an array with 5' : typeof given === 'object' && given ? 'an object' : given}.`),
       ] as const,
   ),
   [Symbol('x'), new PlanError(`${NAMED} a symbol.`)],

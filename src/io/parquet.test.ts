@@ -119,6 +119,7 @@ test('paths: URL, glob, several files', async () => {
   expect([two.rows, two.name]).toStrictEqual([20, 'a.parquet and 1 more'])
   expect((await openParquet(join(folder, 'parts', '**', '*.{parquet,pq}'))).rows).toBe(20)
   expect((await openParquet([good, join(sub, '?.parquet')])).rows).toBe(30)
+  expect((await openParquet([pathToFileURL(good), good])).rows).toBe(20)
   await expect(openParquet(join(folder, '*.nothing'))).rejects.toThrow(
     new SourceError(`No file matches ${join(folder, '*.nothing')}.`, join(folder, '*.nothing')),
   )

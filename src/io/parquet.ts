@@ -16,7 +16,7 @@ import { readFooter } from './parquet/footer.ts'
 import { type DecodeLimits, decodeLimits, mostRows } from './parquet/limits.ts'
 import { loadParquet } from './parquet/parquetLibrary.ts'
 import { pathsOf } from './paths.ts'
-import { checkReading, type ReadOptions } from './reading.ts'
+import { checkReading, type FileSource, type ReadOptions } from './reading.ts'
 
 export { readParquetSplit } from './parquet/readGroup.ts'
 
@@ -32,7 +32,7 @@ export interface ParquetOptions extends ReadOptions {
  * row group is decoded at once follows from the budget of the session that reads.
  */
 export async function openParquet(
-  source: string | URL | readonly string[],
+  source: FileSource,
   options: ParquetOptions = {},
   budgetBytes: number = Number.POSITIVE_INFINITY,
 ): Promise<ArraySource> {

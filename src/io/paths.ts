@@ -14,16 +14,23 @@ import { PlanError, SourceError } from '../core/errors.ts'
 import { isError } from '../core/isError.ts'
 import { fileError, isUrl } from './byteSource.ts'
 import { objectStoreError } from './objectStores.ts'
+import type { FileSource } from './reading.ts'
 
 /** The files (or addresses) a source names, at least one; a SourceError for a glob without a match. */
-export async function pathsOf(source: string | URL | readonly string[]): Promise<string[]> {
-  if (source instanceof URL) return [placeOfUrl(source.href)]
-  if (typeof source === 'string') return expand(source)
-  if (!Array.isArray(source) || !source.every((path) => typeof path === 'string')) {
-    throw new PlanError(`Files are named by a path, a URL or an array of paths; they were given as ${valueText(source)}.`)
-  }
-  if (source.length === 0) throw new SourceError('No file was named: the list of paths is empty.', '')
-  return (await Promise.all(source.map(expand))).flat()
+export async function pathsOf(source: FileSource): Promise<string[]> {
+  const names: readonly (string | URL)[] = isName(source) ? [source] : source
+  if (!Array.isArray(names)) throw wrongName(valueText(source))
+  for (const name of names) if (!isName(name)) throw wrongName(`an array with ${valueText(name)}`)
+  if (names.length === 0) throw new SourceError('No file was named: the list of paths is empty.', '')
+  return (await Promise.all(names.map((name) => (name instanceof URL ? [placeOfUrl(name.href)] : expand(name))))).flat()
+}
+
+function wrongName(given: string): PlanError {
+  return new PlanError(`Files are named by a path, a URL or an array of them; they were given as ${given}.`)
+}
+
+function isName(value: unknown): value is string | URL {
+  return typeof value === 'string' || value instanceof URL
 }
 
 /** A scheme of two letters or more; one letter is a disk of Windows. */

@@ -4,6 +4,9 @@
 import { checkCount, checkSignal } from '../core/arguments.ts'
 import { checkOptions } from '../core/options.ts'
 
+/** What to read: a path, a glob, an address, or several of them. */
+export type FileSource = string | URL | readonly (string | URL)[]
+
 /** Options of every reader. */
 export interface ReadOptions {
   /** Ends the opening: its promise is rejected with the signal's reason. Actions take signals of their own. */

@@ -8,7 +8,7 @@ import type { Access, ArraySource, ReadSplit, SourceSplit } from '../core/ports.
 import { type ByteSource, nameOfPath, openBytes } from './byteSource.ts'
 import { checkForm } from './fileForms.ts'
 import { pathsOf } from './paths.ts'
-import { checkReading, type ReadOptions } from './reading.ts'
+import { checkReading, type FileSource, type ReadOptions } from './reading.ts'
 
 const SPLIT_BYTES = 8 * 2 ** 20
 /** What one line of text, or one record of CSV, may take: it is read whole, and lies in memory some times over. */
@@ -23,7 +23,7 @@ interface TextDetail {
 }
 
 /** The lines of one or more text files in UTF-8, cut into splits after line ends. */
-export async function openText(source: string | URL | readonly string[], options: ReadOptions = {}): Promise<ArraySource> {
+export async function openText(source: FileSource, options: ReadOptions = {}): Promise<ArraySource> {
   checkReading('readText', options, [])
   const paths = await pathsOf(source)
   const splits: SourceSplit[] = []
