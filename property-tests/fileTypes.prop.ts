@@ -207,6 +207,25 @@ const STEPS: readonly {
     take: (a) =>
       a
         .groupBy((r) => r.u)
+        .reduce((p, q) => (p.u > q.u ? p : q))
+        .map((g) => ({ u: g.key, i: g.value.i })),
+    types: ({ u, i }) => ({ u, i }) as Types,
+  },
+  {
+    needs: ['u', 'x'],
+    take: (a) =>
+      a
+        .select('u', 'x')
+        .groupBy((r) => r.x)
+        .reduce((p, q) => ({ u: p.u, x: p.x + q.x }))
+        .map((g) => ({ u: g.value.u, x: g.value.x })),
+    types: ({ u }) => ({ u, x: F64 }) as Types,
+  },
+  {
+    needs: ['u', 'i'],
+    take: (a) =>
+      a
+        .groupBy((r) => r.u)
         .agg({
           i: first((r) => r.i),
           u: max((r) => r.u),
@@ -290,7 +309,7 @@ async function writtenAs(
   }
 }
 
-const form = fc.constantFrom<Form>('parquet', 'arrow', 'memory')
+const form = fc.constantFrom<Form>('memory', 'memory', 'memory', 'parquet', 'arrow')
 
 test('64-bit integers of a file that are only handed on are written as such', async () => {
   await fc.assert(
