@@ -19,6 +19,7 @@ export const planEngine: Engine = {
   seed: 1,
   lowerRowLambda: (f, context) => lowerFunction(f, { kind: 'row', ...context }).fn,
   returnedElement: (f, context) => returnedElement(f, { kind: 'row', ...context }),
+  holdings: () => ({ isOpen: true, of: () => undefined }),
   moment: never,
   execute: never,
   fold: never,

@@ -7,7 +7,7 @@
  */
 import type { Batch, Column, TypedArray } from './core/column.ts'
 import { isKnown } from './core/elements.ts'
-import type { Engine, ExecuteOptions, Folded, FoldKind, RowLambdaContext, WriteForm } from './core/engine.ts'
+import type { Engine, ExecuteOptions, Folded, FoldKind, Holdings, RowLambdaContext, WriteForm } from './core/engine.ts'
 import type { UserFunction } from './core/functionIr.ts'
 import type { Key, Selector, Shape } from './core/indexSpace.ts'
 import { joinedSignal } from './core/joinedSignal.ts'
@@ -54,6 +54,11 @@ export class SessionEngine implements Engine {
 
   moment(plan: LogicalPlan): Moment {
     return this.#runtime.store.moment(plan)
+  }
+
+  holdings(): Holdings {
+    const { store, stopped } = this.#runtime
+    return { isOpen: !stopped.aborted, of: (node) => store.held(node) }
   }
 
   async execute(plan: LogicalPlan, options: ExecuteOptions = {}): Promise<readonly Batch[]> {

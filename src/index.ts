@@ -29,6 +29,8 @@ export type { ArrayView, LoopEnv, LoopViews, Rng, RowView } from './core/loopVie
 export type { Joined, JoinOn } from './core/rowTypes.ts'
 export type { DType } from './core/schema.ts'
 export type { SessionEvent } from './core/sessionEvent.ts'
+export type { ColumnSummary, Description } from './core/show/describe.ts'
+export type { Preview } from './core/show/preview.ts'
 export type { Refusal, Span } from './core/span.ts'
 export type { UpdateBuffer } from './core/updateBuffer.ts'
 export { Session, type SessionOptions } from './session.ts'

@@ -16,6 +16,8 @@ import type { LoopPlan, MeasuredPass } from './core/loopPlan.ts'
 import type { LoopReport, PassReport, VerifyReport } from './core/loopReport.ts'
 import type { AnalyzedLoop } from './core/loopSpec.ts'
 import { checkOptions } from './core/options.ts'
+import { type Shown, showAs } from './core/show/shown.ts'
+import { counted, countText } from './core/show/width.ts'
 import type { Storage } from './core/storage.ts'
 import { copyStorage } from './exec/arrays/storageBlocks.ts'
 import { blocksAlong } from './exec/loops/cutBlocks.ts'
@@ -31,6 +33,9 @@ import { checkRequest, type LoopRequest } from './loopRequest.ts'
 import { type ExplainedKernel, explainLoop } from './planner/loop/explain.ts'
 import { notCompiledError } from './planner/loop/requireCompiled.ts'
 import type { Runtime } from './runtime.ts'
+
+/** Of variables that are shown. */
+const MOST_VARIABLES = 20
 
 export class LoopHandle implements Loop {
   readonly #runtime: Runtime
@@ -54,6 +59,41 @@ export class LoopHandle implements Loop {
     this.#analysis = new LoopAnalysis(request, { engine, store: runtime.store }, callSite(entry))
     this.#preparation = new LoopPreparation(runtime, engine, request, this.#analysis)
     if (this.#mustBeCompiled) this.#checkCompiled(this.plan.kernel)
+  }
+
+  static {
+    showAs<LoopHandle>(LoopHandle.prototype, (loop) => loop.#shown())
+  }
+
+  /** The plan as it was found, and where the last pass ran; nothing is estimated or compiled for it. */
+  #shown(): Shown {
+    const { plan } = this.#analysis.analyzed
+    const prepared = this.#preparation.last?.loop
+    const { kind, axes } = plan.schedule
+    const order = kind === 'serial' || axes.length === 0 ? kind : `${kind} on ${axes.length === 1 ? 'axis' : 'axes'} ${axes.join(', ')}`
+    const forecast = this.#forecasted?.analyzed === this.#analysis.analyzed ? this.#forecasted.forecast : undefined
+    const { target } = prepared?.kernel ?? forecast?.kernel ?? plan.kernel
+    // before a kernel was tried, only that there is none is sure
+    const isSure = prepared !== undefined || forecast !== undefined || target === 'as-is'
+    const { where, because } = prepared?.execution ?? plan.execution
+    const place = prepared === undefined ? '' : `, on ${where === 'workers' ? 'the workers' : "the caller's thread"}`
+    const variables = plan.variables.map(({ name, class: kind, origin }) => [name, kind, origin])
+    return {
+      what: 'Loop',
+      title: `${this.#name}: ${order}${isSure ? `, kernel ${target}` : ''}${place}`,
+      grid: {
+        columns: ['variable', 'is', 'from'].map((name) => ({ name, type: '', side: 'left' })),
+        rows: variables.slice(0, MOST_VARIABLES),
+      },
+      notes: [
+        ...(variables.length > MOST_VARIABLES ? [`and ${counted(variables.length - MOST_VARIABLES, 'more variable')}`] : []),
+        `schedule: ${plan.schedule.reason}`,
+        `execution: ${because}`,
+        this.#passes === 0
+          ? 'It has not run; explain() says more.'
+          : `${countText(this.#passes)} ${this.#passes === 1 ? 'pass' : 'passes'} ran; explain() says more.`,
+      ],
+    }
   }
 
   get plan(): LoopPlan {

@@ -85,6 +85,8 @@ const ARRAY: Readonly<Record<string, Entry>> = {
   writeCsv: () => table.writeCsv(join(folder, 'x'), wrong),
   schema: 'none',
   explain: () => table.explain(wrong),
+  preview: 'none',
+  describe: 'none',
   // of views in bodies
   get: 'none',
   add: 'none',

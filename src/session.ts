@@ -23,6 +23,8 @@ import type { ArraySource, TableMemory } from './core/ports.ts'
 import { RngHandle } from './core/rng.ts'
 import type { DType, ElementType } from './core/schema.ts'
 import type { SessionEvent } from './core/sessionEvent.ts'
+import { type Shown, showAs } from './core/show/shown.ts'
+import { countText } from './core/show/width.ts'
 import { ARRAY_OF_DTYPE } from './core/storage.ts'
 import { SessionEngine } from './engine.ts'
 import { ArrayStore } from './exec/arrayStore.ts'
@@ -149,6 +151,10 @@ export class Session implements AsyncDisposable {
     this.workers = workers
     this.events = SessionEvents.of(events)
     this.#hideProgress = progressBar(this.events, { mode: progress })
+  }
+
+  static {
+    showAs<Session>(Session.prototype, (session) => shownSession(session, session.#runtime))
   }
 
   /** Starts a session. PlanError for options that make no sense. The first one of a process loads Arrow, which takes a tenth of a second. */
@@ -376,6 +382,17 @@ export class Session implements AsyncDisposable {
     const keys = { kind: 'explicit', rank: shape.length, shape: [...shape], dense: init.kind !== 'sparse' } as const
     return new DistArray<T, K>(this.#engine, { kind: 'Array', name, shape: [...shape], dtype, init, element, keys })
   }
+}
+
+/** The session's workers, and how much of its memory is used. */
+function shownSession({ workers }: Session, { arena, stopped }: Runtime): Shown {
+  const threads = workers === 1 ? "1 worker, the caller's thread" : `${workers} workers`
+  const memory = stopped.aborted ? 'stopped' : `${megabytes(arena.usedBytes)} of ${megabytes(arena.budgetBytes)} of memory used`
+  return { what: 'Session', title: `${threads}, ${memory}` }
+}
+
+function megabytes(bytes: number): string {
+  return `${countText(Math.ceil(bytes / 2 ** 20))} MB`
 }
 
 /** The types of a loop's parts were for the caller; from here on each is checked as it comes. */

@@ -10,6 +10,8 @@
  */
 import { CHUNK, combinePairwise } from './fixedTree.ts'
 import { viewInBody } from './runningLoop.ts'
+import { cellText } from './show/cells.ts'
+import { showAs } from './show/shown.ts'
 
 export type AccumulatorKind = 'sum' | 'min' | 'max' | 'count'
 /** `init` is counted once; `combine` must be associative but need not commute. */
@@ -45,6 +47,11 @@ export class Accumulator<V> {
     this.#value = value
   }
 }
+
+showAs<Accumulator<unknown>>(Accumulator.prototype, ({ spec, value }) => ({
+  what: 'Accumulator',
+  title: `${typeof spec === 'string' ? spec : 'custom'} ${cellText(value, { kind: 'unknown' })}`,
+}))
 
 /** What an accumulator holds when nothing was added. */
 export function emptyResult(spec: AccumulatorSpec): unknown {

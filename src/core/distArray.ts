@@ -25,6 +25,10 @@ import { checkOptions } from './options.ts'
 import { callAt, KeyReader, valuesOf } from './reading.ts'
 import type { CastTo, ExtremeOf, IfTold, InferredRow, Joined, JoinFunctions, SameColumns, SumOf } from './rowTypes.ts'
 import type { DType, ElementType } from './schema.ts'
+import { Describer, type Description } from './show/describe.ts'
+import { type Preview, previewOf } from './show/preview.ts'
+import { showAs } from './show/shown.ts'
+import { knownRows, shownArray } from './show/shownArray.ts'
 import {
   castPlan,
   countPlan,
@@ -458,6 +462,26 @@ export class DistArray<T, K extends Key = readonly [number]> implements AsyncIte
 
   // ------------------------------------------------------------------ introspection
 
+  /** The first `n` elements as a table to print: values, text and HTML. Reads no more than `take(n)` does. */
+  async preview(n: number = 10): Promise<Preview<T>> {
+    const plan = limitPlan(this.#plan, n, 'preview')
+    const total = knownRows(this.#plan, this.#engine.holdings())
+    const batches: Batch[] = []
+    for await (const batch of this.#engine.stream(plan)) batches.push(batch)
+    return previewOf<T>(batches, { element: this.#plan.element, total })
+  }
+
+  /**
+   * Of each column its type, nulls, extremes, mean and number of different values, in one pass over batches, so that the table
+   * may be larger than the memory. Different values are counted exactly up to 100,000 a column, or 16 million characters of
+   * texts; beyond that `isDistinctExact` is false. Values are read on the caller's thread.
+   */
+  async describe(): Promise<Description> {
+    const describer = new Describer(this.#plan.element)
+    for await (const batch of this.#engine.stream(this.#plan)) describer.add(batch)
+    return describer.finish()
+  }
+
   /** The columns of a row, or the type of a single value. PlanError while only running the plan can tell. */
   get schema(): ArrowSchema | DataType {
     const { element } = this.#plan
@@ -577,3 +601,7 @@ export class DistArray<T, K extends Key = readonly [number]> implements AsyncIte
 }
 
 actInBodies(DistArray.prototype, (array) => inside(array)?.plan)
+showAs(DistArray.prototype, (array) => {
+  const { plan, engine } = insideOf(array)
+  return shownArray(plan, engine.holdings())
+})

@@ -8,6 +8,7 @@ import type { Key, Selector, Shape } from './indexSpace.ts'
 import type { LogicalPlan } from './logicalPlan.ts'
 import type { Moment } from './moment.ts'
 import type { ElementType } from './schema.ts'
+import type { Storage } from './storage.ts'
 
 /** What a row lambda's arguments are. */
 export interface RowLambdaContext {
@@ -43,7 +44,17 @@ export interface Lowering {
   returnedElement(f: UserFunction, context: RowLambdaContext): ElementType
 }
 
+/** What lies in memory, to be looked at: nothing is computed, waited for or locked. */
+export interface Holdings {
+  /** Not after the session was stopped. */
+  readonly isOpen: boolean
+  /** What a node holds of its own; undefined where it is still to be computed, or made. */
+  of(node: LogicalPlan): Storage | 'gone' | 'being written' | undefined
+}
+
 export interface Engine extends Lowering {
+  /** What the arrays of the session hold at the moment. */
+  holdings(): Holdings
   /** Reads what the plan's functions capture: for an action that asks several of the following, which else read it themselves at the call. */
   moment(plan: LogicalPlan): Moment
   /** Runs the plan; batches come in element order. */

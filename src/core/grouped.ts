@@ -5,9 +5,13 @@
 import type { Aggregate } from './aggregates.ts'
 import { checkNoMore } from './arguments.ts'
 import type { DistArray } from './distArray.ts'
-import { aggPlan, type Grouping, groupCountPlan, groupMapPlan, groupReducePlan } from './groupPlan.ts'
+import { asColumnType, isKnown } from './elements.ts'
+import { aggPlan, type Grouping, groupCountPlan, groupMapPlan, groupReducePlan, KEY_COLUMN } from './groupPlan.ts'
 import type { LogicalPlan } from './logicalPlan.ts'
 import type { Flat, KeyColumns } from './rowTypes.ts'
+import { gridOfFields } from './show/rows.ts'
+import { showAs } from './show/shown.ts'
+import { labelOf } from './tree.ts'
 
 /** Elements put into groups, in order of first appearance: what `groupBy` gives. */
 export interface Grouped<T, G> {
@@ -25,7 +29,7 @@ export interface Grouped<T, G> {
 
 /** `make` gives a handle on a plan of the same session. */
 export function groupedOf<T, G>(grouping: Grouping, make: <U>(plan: LogicalPlan) => DistArray<U>): Grouped<T, G> {
-  return {
+  const grouped: Grouped<T, G> = {
     agg: (aggregates) => make(aggPlan(grouping, aggregates)),
     reduce: (f) => make(groupReducePlan(grouping, f)),
     map: (f) => make(groupMapPlan(grouping, f)),
@@ -34,4 +38,14 @@ export function groupedOf<T, G>(grouping: Grouping, make: <U>(plan: LogicalPlan)
       return make(groupCountPlan(grouping))
     },
   }
+  const { by, key, input } = grouping
+  const what = by.kind === 'axis' ? `axis ${by.axis}` : by.f.text
+  const label = labelOf(input)
+  showAs(grouped, () => ({
+    what: 'Grouped',
+    title: `${label === undefined ? 'elements' : `elements of ${label}`} by ${what}`,
+    ...(isKnown(key) ? { grid: gridOfFields(key.kind === 'row' ? key.fields : [{ name: KEY_COLUMN, ...asColumnType(key) }]) } : {}),
+    notes: ['Nothing has run; agg({ … }), count(), reduce(f) and map(f) give an array.'],
+  }))
+  return grouped
 }

@@ -1,6 +1,7 @@
 /** Generators for loop bodies: a handle is a seed, and draws in the bodies of loops. */
 import type { Rng } from './loopViews.ts'
 import { viewInBody } from './runningLoop.ts'
+import { showAs } from './show/shown.ts'
 
 type Draws = { uniform(): number; normal(): number; int(below: number): number }
 
@@ -29,3 +30,5 @@ export class RngHandle implements Rng {
     return viewInBody(this, 'a generator', method, 'Elsewhere use session.random().') as Draws // a generator's view
   }
 }
+
+showAs<RngHandle>(RngHandle.prototype, ({ seed }) => ({ what: 'Rng', title: `seed ${seed}` }))

@@ -8,6 +8,8 @@
 import type { Key } from './indexSpace.ts'
 import type { ArrayView, RowView } from './loopViews.ts'
 import { viewInBody } from './runningLoop.ts'
+import { showAs } from './show/shown.ts'
+import { counted } from './show/width.ts'
 
 export interface BufferOptions {
   /** Joins two updates of one element; associative. Default: the sum. */
@@ -51,3 +53,10 @@ export class UpdateBuffer<K extends Key = Key> {
     return viewInBody(this, 'an update buffer', method, 'Put it in env.') as ArrayView<number, K> // a buffer's view
   }
 }
+
+showAs<UpdateBuffer>(UpdateBuffer.prototype, ({ options }) => {
+  const combine = options.combine === undefined || options.combine === 'sum' ? 'sums updates' : 'combines updates by a function'
+  const apply = options.apply === undefined ? '' : ', applies them by a function'
+  const flush = options.maxDelay === undefined ? 'at the end of a pass' : `after ${counted(options.maxDelay, 'iteration')}`
+  return { what: 'UpdateBuffer', title: `${combine}${apply}, flushed ${flush}` }
+})

@@ -126,6 +126,15 @@ export class ArrayStore {
     return await this.use(plan, (resolved) => resolved)
   }
 
+  /** What a node holds of its own, to look at: undefined where it is to be computed. Kept storage is left out, since whether it is valid is read off what functions capture. */
+  held(node: LogicalPlan): Storage | 'gone' | 'being written' | undefined {
+    if (node.kind === 'Stored') return node.storage
+    const cell = this.cells.get(node)
+    if (cell?.gone !== undefined) return 'gone'
+    if (cell?.owned !== true || cell.storage === undefined) return undefined
+    return cell.lock.isFree('read') ? cell.storage : 'being written'
+  }
+
   /** The plan with a `Stored` leaf in place of every node that has storage by now, to look at: writers are not kept away. */
   asStored(plan: LogicalPlan): LogicalPlan {
     const moment = this.moment(plan)

@@ -1,0 +1,65 @@
+/**
+ * Values of columns as cells of a table: one line each, short, in the notation that JavaScript has for them.
+ */
+import { valueText } from '../columnBuilder.ts'
+import type { ColumnType } from '../schema.ts'
+import { clipped, printable } from './width.ts'
+
+const MOST_CELLS = 40
+/** Items of a list, fields of a struct. */
+const MOST_ITEMS = 5
+
+/** A value of a column of the type. */
+export function cellText(value: unknown, type: ColumnType): string {
+  return clipped(textOf(value, type, false), MOST_CELLS)
+}
+
+function textOf(value: unknown, type: ColumnType | undefined, isInside: boolean): string {
+  if (value === null || value === undefined) return 'null'
+  switch (typeof value) {
+    case 'string':
+      return stringText(value, isInside)
+    case 'number':
+      return Object.is(value, -0) ? '-0' : String(value)
+    case 'bigint':
+    case 'boolean':
+      return String(value)
+    case 'object':
+      return objectText(value, type)
+  }
+  return valueText(value)
+}
+
+/** Bare, but for texts that would not be seen, or be taken for null. */
+function stringText(text: string, isInside: boolean): string {
+  const head = text.length > MOST_CELLS * 16 ? `${text.slice(0, MOST_CELLS * 16)}…` : text
+  return isInside || head === 'null' || /^\s|\s$|^$/u.test(head) ? printable(JSON.stringify(head)) : printable(head)
+}
+
+function objectText(value: object, type: ColumnType | undefined): string {
+  if (value instanceof Date) {
+    if (Number.isNaN(value.getTime())) return 'invalid date'
+    return type?.kind === 'date' ? value.toISOString().slice(0, 10) : value.toISOString()
+  }
+  if (value instanceof Uint8Array) {
+    const hex = Array.from(value.subarray(0, 8), (byte) => byte.toString(16).padStart(2, '0')).join(' ')
+    return `<${hex}${value.length > 8 ? ' …' : ''}>`
+  }
+  if (Array.isArray(value)) {
+    const item = type?.kind === 'list' ? type.item : undefined
+    return `[${listed(
+      value.slice(0, MOST_ITEMS).map((one) => textOf(one, item, true)),
+      value.length,
+    )}]`
+  }
+  if (type?.kind === 'object') return valueText(value) // a value of the user's own, whose fields may be getters
+  const fields = Object.entries(value)
+  const typeOf = (name: string): ColumnType | undefined =>
+    type?.kind === 'struct' ? type.fields.find((field) => field.name === name)?.type : undefined
+  const texts = fields.slice(0, MOST_ITEMS).map(([name, one]) => `${printable(name)}: ${textOf(one, typeOf(name), true)}`)
+  return `{${listed(texts, fields.length)}}`
+}
+
+function listed(texts: readonly string[], all: number): string {
+  return texts.length < all ? `${texts.join(', ')}, … (${all})` : texts.join(', ')
+}

@@ -1,0 +1,60 @@
+/** Columns and rows as a grid: of a table that is looked at, and of a preview. */
+import type { Column } from '../column.ts'
+import { valueReader } from '../columnReaders.ts'
+import { asColumnType, valueClassOf } from '../elements.ts'
+import { type ElementType, type Field, typeText, VALUE_COLUMN } from '../schema.ts'
+import { cellText } from './cells.ts'
+import type { Grid, GridColumn } from './grid.ts'
+import { printable } from './width.ts'
+
+/** More have no room on any page. */
+const MOST_COLUMNS = 50
+
+/** The columns of an element: of what is no row, one. */
+export function columnsOf(element: ElementType): readonly Field[] {
+  return element.kind === 'row' ? element.fields : [{ name: VALUE_COLUMN, ...asColumnType(element) }]
+}
+
+/** The type of a column, with ? where it may be null. */
+export function columnTypeText({ type, nullable }: Field): string {
+  const text = typeText(type)
+  return nullable && type.kind !== 'null' && type.kind !== 'unknown' ? `${text}?` : text
+}
+
+function gridColumn(field: Field): GridColumn {
+  const valueClass = valueClassOf(field.type)
+  return {
+    name: printable(field.name),
+    type: columnTypeText(field),
+    side: valueClass === 'number' || valueClass === 'bigint' ? 'right' : 'left',
+  }
+}
+
+/** The first `rows` rows of columns. */
+export function gridOfColumns(fields: readonly Field[], columns: readonly Column[], rows: number): Grid {
+  const shown = fields.slice(0, MOST_COLUMNS)
+  const readers = shown.map((_, i) => {
+    const column = columns[i]
+    return column === undefined ? () => null : valueReader(column)
+  })
+  return {
+    columns: shown.map(gridColumn),
+    rows: Array.from({ length: rows }, (_, row) => shown.map(({ type }, i) => cellText(readers[i]?.(row), type))),
+  }
+}
+
+/** The columns alone, one a line. */
+export function gridOfFields(fields: readonly Field[]): Grid {
+  return {
+    columns: [
+      { name: 'column', type: '', side: 'left' },
+      { name: 'type', type: '', side: 'left' },
+    ],
+    rows: fields.slice(0, MOST_COLUMNS).map((field) => [printable(field.name), columnTypeText(field)]),
+  }
+}
+
+/** Said where there are more columns than a grid has. */
+export function columnsLeftOut(fields: readonly Field[]): readonly string[] {
+  return fields.length > MOST_COLUMNS ? [`and ${fields.length - MOST_COLUMNS} more of ${fields.length} columns`] : []
+}
