@@ -99,6 +99,7 @@ const USES: Readonly<Record<string, Use>> = {
   select: (z) => table().select(z),
   map: (z) => table().map(z),
   limit: (z) => table().limit(z),
+  preview: (z) => table().preview(z),
   join: (z) => table().join(z, 'a' as never),
   'join on': (z) => table().join(table(), z),
   'join with options': (z) => table().join(table(), 'a', z),

@@ -206,6 +206,11 @@ test('it has an end, whatever the array holds', () => {
   expect(text.split('\n').length).toBe(16)
   expect(Math.max(...text.split('\n').map((line) => line.length))).toBeLessThan(130)
   expect(text).toMatch(/\n48 more columns: column2, column3, column4, column5, column6, …\nand 40 more rows\nand 250 more of 300 columns$/)
+  let doubled = session.fromRows([1])
+  for (let i = 0; i < 40; i++) doubled = doubled.union(doubled)
+  expect(inspect(doubled).split('\n')[0]).toBe(
+    'DistArray: table of 1,099,511,627,776 rows, 40 lazy steps over fromRows (…, union, union, union, union, union, union)',
+  )
   let chain: DistArray<number> = session.fromRows([1])
   for (let i = 0; i < 100; i++) chain = chain.filter((x) => x > 0)
   expect(inspect(chain).split('\n')[0]).toBe(

@@ -98,12 +98,21 @@ function picked({ element, columns, rows }: Rows, names: readonly string[]): Row
   return { element: { kind: 'row', fields }, columns: kept, rows }
 }
 
-/** How many rows there are, where that follows from what is known. */
-export function knownRows(plan: LogicalPlan, holdings: Holdings): number | undefined {
+/** How many rows there are, where that follows from what is known. An input that many nodes share is looked at once. */
+export function knownRows(
+  plan: LogicalPlan,
+  holdings: Holdings,
+  known: Map<LogicalPlan, number | undefined> = new Map(),
+): number | undefined {
+  if (!known.has(plan)) known.set(plan, rowsOf(plan, holdings, known))
+  return known.get(plan)
+}
+
+function rowsOf(plan: LogicalPlan, holdings: Holdings, known: Map<LogicalPlan, number | undefined>): number | undefined {
   const storage = holdings.of(plan)
   if (typeof storage === 'object') return storage.kind === 'dense' ? undefined : storage.length
   const [input] = inputsOf(plan)
-  const below = input?.keys.kind === 'rowNumber' ? knownRows(input, holdings) : undefined
+  const below = input?.keys.kind === 'rowNumber' ? knownRows(input, holdings, known) : undefined
   switch (plan.kind) {
     case 'Scan':
       return plan.predicate === undefined || plan.predicate.length === 0 ? plan.source.rows : undefined
@@ -119,7 +128,7 @@ export function knownRows(plan: LogicalPlan, holdings: Holdings): number | undef
     case 'Limit':
       return below === undefined ? undefined : Math.min(below, plan.count)
     case 'Union': {
-      const parts = plan.inputs.map((one) => (one.keys.kind === 'rowNumber' ? knownRows(one, holdings) : undefined))
+      const parts = plan.inputs.map((one) => (one.keys.kind === 'rowNumber' ? knownRows(one, holdings, known) : undefined))
       return parts.every((rows) => rows !== undefined) ? parts.reduce((sum, rows) => sum + rows, 0) : undefined
     }
     default:
@@ -133,7 +142,10 @@ function stepsText(plan: LogicalPlan, holdings: Holdings): string {
   let steps = 0
   let label: string | undefined
   let isRead = true
+  const seen = new Set<LogicalPlan>()
   const walk = (node: LogicalPlan, isMain: boolean): void => {
+    if (seen.has(node)) return
+    seen.add(node)
     const storage = holdings.of(node)
     const inputs = storage === undefined ? inputsOf(node) : []
     for (const [i, input] of inputs.entries()) walk(input, isMain && i === 0)
