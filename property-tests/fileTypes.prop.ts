@@ -179,6 +179,11 @@ const STEPS: readonly {
   { needs: ['u'], take: (a) => a.map((r) => r.u).map((u) => ({ u, x: u })), types: () => ({ u: F64, x: F64 }) },
   { needs: ['l', 'u'], take: (a) => a.flatMap((r) => [{ l: r.l, y: r.u }]), types: ({ l, u }) => ({ l, y: u }) as Types },
   { needs: [], take: (a) => a.limit(7), types: (t) => t },
+  {
+    needs: ['u', 'x'],
+    take: (a) => a.select('u', 'x').index((r) => [Math.floor(Math.abs(r.x)) % 50], { combine: (p, q) => ({ u: (p.u + q.u) / 2, x: q.x }) }),
+    types: () => ({ u: F64, x: F64 }),
+  },
   { needs: [], take: (a) => a.distinct(), types: (t) => t },
   { needs: [], take: (a) => a.materialize(), types: (t) => t },
   { needs: [], take: (a) => a.repartition({ partitions: 3 }), types: (t) => t },

@@ -66,6 +66,17 @@ test('a row that is stored takes integers alone, a single value any number', asy
   expect(String((await values.toArrow()).schema.fields[0]?.type)).toBe('Float64')
 })
 
+test('elements under keys of their own are combined and written as any numbers', async () => {
+  const half = (await session.readParquet<Row>(file))
+    .map((r) => ({ at: r.id % 2, n: r.n ?? 0, id: r.id }))
+    .index((r) => [r.at], { combine: (p, q) => ({ ...q, id: (p.id % 100) / 2 }) })
+  expect(typesOf(half.schema)).toStrictEqual({ at: 'Float64', n: 'Float64', id: 'Float64' })
+  const stored = half.materialize()
+  await stored.set([1], { at: 1, n: 0.5, id: 0.25 })
+  expect((await stored.collect())[1]).toStrictEqual({ at: 1, n: 0.5, id: 0.25 })
+  await stored.writeParquet(join(folder, 'half.parquet'))
+})
+
 test('numbers and bigints of files do not go together unseen', async () => {
   const numbers = await session.readParquet<Row>(file)
   const bigints = await session.readParquet<Row>(file, { int64: 'bigint' })

@@ -7,7 +7,7 @@
 import { unifyTypes } from './columnConversions.ts'
 import { fieldsByName, positionsOf } from './fieldPositions.ts'
 import type { Keys } from './logicalPlan.ts'
-import { type ColumnType, type ElementType, type Field, fieldsOf, sameType, typeText } from './schema.ts'
+import { type ColumnType, type ElementType, type Field, fieldsOf, plainType, sameType, typeText } from './schema.ts'
 
 export const UNKNOWN_ELEMENT: ElementType = { kind: 'unknown' }
 export const F64: ColumnType = { kind: 'f64' }
@@ -80,6 +80,12 @@ export function elementOfType(type: ColumnType, nullable: boolean): ElementType 
 export function arrayElement(element: ElementType): ElementType {
   if (element.kind !== 'scalar' || element.type.kind !== 'f64' || element.type.integers === undefined) return element
   return { ...element, type: F64 }
+}
+
+/** The element without what its numbers are in files: of arrays with keys of their own, whose elements are combined and written. */
+export function plainElement(element: ElementType): ElementType {
+  if (element.kind !== 'row') return arrayElement(element)
+  return { kind: 'row', fields: element.fields.map((field) => ({ ...field, type: plainType(field.type) })) }
 }
 
 export function sameElement(a: ElementType, b: ElementType): boolean {

@@ -5,9 +5,9 @@
  * the order that was promised. Every new node is well-formed: it reads only columns that its inputs have.
  */
 import { joinElement } from '../core/combinations.ts'
-import { elementText, keysText, ROW_NUMBERS, sameElement, thinned } from '../core/elements.ts'
+import { elementText, keysText, plainElement, ROW_NUMBERS, sameElement, thinned } from '../core/elements.ts'
 import { inputsOf, type Keys, type LogicalPlan } from '../core/logicalPlan.ts'
-import { fieldsOf } from '../core/schema.ts'
+import { type ElementType, fieldsOf } from '../core/schema.ts'
 import { columnsRead } from './lambdaFacts.ts'
 
 /** Compares plans before and after rewrites; remembers what it found out about nodes, for as long as it is held. */
@@ -174,7 +174,7 @@ function nodeProblems(plan: LogicalPlan): readonly string[] {
     case 'Sort':
       return [...missing(plan.input, columnsRead(plan.by)), ...sameAsInput(plan, plan.input)]
     case 'Index':
-      return [...missing(plan.input, columnsRead(plan.f)), ...sameAsInput(plan, plan.input)]
+      return [...missing(plan.input, columnsRead(plan.f)), ...sameAs(plan, plainElement(plan.input.element))]
     case 'Repartition':
       return [...(plan.by === undefined ? [] : missing(plan.input, columnsRead(plan.by))), ...sameAsInput(plan, plan.input)]
     case 'GroupBy': {
@@ -257,8 +257,12 @@ function missing(input: LogicalPlan, columns: Iterable<string> | 'all'): readonl
   return [...columns].filter((column) => !names.has(column)).map((column) => `column "${column}" is read and not there`)
 }
 
-function sameAsInput(plan: LogicalPlan, input: LogicalPlan): readonly string[] {
-  return sameElement(plan.element, input.element) ? [] : [`${plan.kind} says ${elementText(plan.element)} of ${elementText(input.element)}`]
+function sameAsInput(plan: LogicalPlan, { element }: LogicalPlan): readonly string[] {
+  return sameAs(plan, element)
+}
+
+function sameAs(plan: LogicalPlan, element: ElementType): readonly string[] {
+  return sameElement(plan.element, element) ? [] : [`${plan.kind} says ${elementText(plan.element)} of ${elementText(element)}`]
 }
 
 function startsWithInput(plan: LogicalPlan, input: LogicalPlan): readonly string[] {

@@ -11,6 +11,7 @@
  */
 
 import { joinElement } from '../../core/combinations.ts'
+import { plainElement } from '../../core/elements.ts'
 import { fieldsByName, positionsOf } from '../../core/fieldPositions.ts'
 import type { Expr, FunctionIr, UserFunction } from '../../core/functionIr.ts'
 import type { LogicalPlan } from '../../core/logicalPlan.ts'
@@ -120,7 +121,8 @@ function over(
   rebuilt: (input: LogicalPlan) => LogicalPlan = (narrower) => withInputs(plan, [narrower]),
 ): LogicalPlan {
   const narrower = narrowTo(input, needed)
-  return narrower === input ? plan : { ...rebuilt(narrower), element: narrower.element }
+  if (narrower === input) return plan
+  return { ...rebuilt(narrower), element: plan.kind === 'Index' ? plainElement(narrower.element) : narrower.element }
 }
 
 function kept(element: ElementType, needed: Columns): readonly Field[] {
