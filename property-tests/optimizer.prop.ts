@@ -108,7 +108,7 @@ function withSkipping(plan: LogicalPlan, tables: Map<object, readonly unknown[]>
       const values = split.map((row) => row[comparison.column]).filter((value) => value !== null && !Number.isNaN(value)) as number[]
       if (values.length === 0) return false
       const [least, most] = [values.reduce((a, b) => (b < a ? b : a)), values.reduce((a, b) => (b > a ? b : a))]
-      return mayMatch(comparison, least, most)
+      return mayMatch(comparison, { min: least, max: most })
     })
     if (may) kept.push(...split)
   }

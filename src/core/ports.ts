@@ -2,7 +2,7 @@
  * What the layers ask of each other: interfaces that `core` names and `io` or `exec` implement.
  */
 import type { Batch, Column } from './column.ts'
-import type { ColumnPredicate } from './predicate.ts'
+import type { Bounds, ColumnPredicate } from './predicate.ts'
 import type { ElementType } from './schema.ts'
 
 /**
@@ -47,10 +47,7 @@ export interface SourceSplit {
   /** About how many bytes of memory each column takes once it is read, where that is known. */
   readonly columnBytes?: ReadonlyMap<string, number>
   /** Smallest and largest value per column where the source knows them, for skipping. Nulls are not counted. */
-  readonly statistics?: ReadonlyMap<
-    string,
-    { readonly min: number | bigint | string | boolean; readonly max: number | bigint | string | boolean }
-  >
+  readonly statistics?: ReadonlyMap<string, Bounds>
   readonly detail: unknown
 }
 

@@ -22,13 +22,22 @@ export function predicateText(predicate: ColumnPredicate): string {
     .join(' and ')
 }
 
-/** Whether values between `min` and `max` (both inclusive, of the comparison's own type) can satisfy the comparison. */
-export function mayMatch(
-  comparison: ColumnComparison,
-  min: number | bigint | string | boolean,
-  max: number | bigint | string | boolean,
-): boolean {
-  const { operator, value } = comparison
+/** The smallest and the largest value of a column in a piece of a source, nulls not counted. */
+export interface Bounds {
+  readonly min: number | bigint | string | boolean
+  readonly max: number | bigint | string | boolean
+}
+
+/** Whether a piece whose columns have these bounds may hold a row for which all comparisons hold. */
+export function mayHold(predicate: ColumnPredicate, bounds: ReadonlyMap<string, Bounds> | undefined): boolean {
+  return predicate.every((comparison) => {
+    const column = bounds?.get(comparison.column)
+    return column === undefined || mayMatch(comparison, column)
+  })
+}
+
+/** Whether values between the bounds can satisfy the comparison. */
+export function mayMatch({ operator, value }: ColumnComparison, { min, max }: Bounds): boolean {
   if (typeof min !== typeof value && !(isNumeric(min) && isNumeric(value))) return true
   switch (operator) {
     case '<':

@@ -5,6 +5,7 @@ import { isKnown } from '../core/elements.ts'
 import { MemoryError, TaskError } from '../core/errors.ts'
 import { joinedSignal } from '../core/joinedSignal.ts'
 import { mayNotEnd } from '../core/mayNotEnd.ts'
+import { mayHold } from '../core/predicate.ts'
 import type { PhysicalPlan, Step, WideOperator } from '../planner/physical/physicalPlan.ts'
 import { Blocks } from './blocks.ts'
 import { withKeys } from './columns/codedKeys.ts'
@@ -189,8 +190,10 @@ export class Run {
 
   private async scan(plan: Scan): Promise<Dataset> {
     const { source, columns, predicate } = plan
-    if (source.kind !== 'memory')
-      return { kind: 'stored', partitions: source.splits.map((split) => ({ kind: 'split', scan: plan, split })), blocks: [] }
+    if (source.kind !== 'memory') {
+      const splits = predicate === undefined ? source.splits : source.splits.filter(({ statistics }) => mayHold(predicate, statistics))
+      return { kind: 'stored', partitions: splits.map((split) => ({ kind: 'split', scan: plan, split })), blocks: [] }
+    }
     const batches: Batch[] = []
     for (const split of source.splits) batches.push(...(await this.options.readSplit(source, split, columns, predicate)))
     return this.inMemory(batches)
@@ -298,7 +301,8 @@ export class Run {
   private async *overPartitions(plan: Pipeline, input: Dataset, { streamed, limited }: How): AsyncGenerator<StageResult, void, undefined> {
     const together = runsTogether(plan, input.partitions)
     const partitions: readonly Partition[] = together ? [{ kind: 'batches', batches: batchesOf(input.partitions) }] : input.partitions
-    const inline = plan.where === 'caller' || ((together || this.isSmall(partitions)) && !plan.steps.some(stepMayNotEnd))
+    const isLittle = together || this.isSmall(partitions) || readsNothing(plan, partitions)
+    const inline = plan.where === 'caller' || (isLittle && !plan.steps.some(stepMayNotEnd))
     const unwanted = givenUp()
     let index = 0
     let firstRow = 0
@@ -541,6 +545,13 @@ function runsTogether(plan: Pipeline, partitions: readonly Partition[]): boolean
     plan.steps.length > 0 &&
     plan.steps.every(isFree) &&
     partitions.every((one) => one.kind === 'batches' && one.batches.length === 1 && (one.batches[0]?.length ?? 0) > 0)
+  )
+}
+
+/** Whether all that is wanted of the splits is how many rows they have, which the file says: nothing is decoded. */
+function readsNothing({ steps }: Pipeline, partitions: readonly Partition[]): boolean {
+  return (
+    steps.every(isFree) && partitions.every((one) => one.kind === 'split' && one.scan.columns.length === 0 && one.split.rows !== undefined)
   )
 }
 

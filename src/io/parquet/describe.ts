@@ -4,6 +4,7 @@
 
 import { SourceError } from '../../core/errors.ts'
 import type { SourceSplit } from '../../core/ports.ts'
+import type { Bounds } from '../../core/predicate.ts'
 import { type ColumnType, type Field, fieldsOf } from '../../core/schema.ts'
 import { tableFromIPC } from '../arrowLibrary.ts'
 import { columnError, elementOfArrowSchema, type Place } from '../arrowTypes.ts'
@@ -13,7 +14,7 @@ import type { ParquetColumn, ParquetFooter } from './footer.ts'
 import type { DecodeLimits } from './limits.ts'
 import { declaredTypes, unitRatio } from './ownSchema.ts'
 import { singleGroupFile } from './singleGroup.ts'
-import { type Bounds, boundsOf } from './statistics.ts'
+import { boundsOf } from './statistics.ts'
 import { encodeThrift, type ThriftStruct } from './thrift.ts'
 import { WasmFailure, withParquetDecoder } from './wasm.ts'
 

@@ -5,13 +5,9 @@
  * wrong bound would lose rows.
  */
 import { MS_PER_DAY, msOfTimestamp } from '../../core/fixedValues.ts'
+import type { Bounds } from '../../core/predicate.ts'
 import type { ColumnType } from '../../core/schema.ts'
 import { boolOf, bytesOf, intOf, structOf, type ThriftStruct } from './thrift.ts'
-
-export interface Bounds {
-  readonly min: number | bigint | string | boolean
-  readonly max: number | bigint | string | boolean
-}
 
 /** Parquet's physical types, by number. */
 const BOOLEAN = 0

@@ -16,6 +16,7 @@ import { fieldsByName, positionsOf } from '../../core/fieldPositions.ts'
 import type { Expr, FunctionIr, UserFunction } from '../../core/functionIr.ts'
 import type { LogicalPlan } from '../../core/logicalPlan.ts'
 import { withInputs } from '../../core/logicalPlan.ts'
+import type { ArraySource } from '../../core/ports.ts'
 import { type ElementType, type Field, fieldsOf } from '../../core/schema.ts'
 import { columnsRead, runsUnnoticed } from '../lambdaFacts.ts'
 import type { Rule } from '../rule.ts'
@@ -133,12 +134,17 @@ function rowOf(fields: readonly Field[]): ElementType {
   return { kind: 'row', fields }
 }
 
-/** A source reads at least one column, from which it knows how many rows there are: the cheapest. */
+/** A source that does not say how many rows it has reads a column to know it: the cheapest. */
 function narrowScan(plan: Node<'Scan'>, needed: Columns): LogicalPlan {
   const wanted = kept(plan.element, needed)
-  const fields = wanted.length > 0 ? wanted : cheapest(plan.element)
+  const fields = wanted.length > 0 || saysRows(plan.source) ? wanted : cheapest(plan.element)
   if (fields.length === plan.columns.length) return plan
   return { ...plan, columns: fields.map((field) => field.name), element: rowOf(fields) }
+}
+
+/** Whether the footers of its files say how many rows each piece has. */
+function saysRows({ kind, splits }: ArraySource): boolean {
+  return kind === 'parquet' && splits.every(({ rows }) => rows !== undefined)
 }
 
 const CHEAP: readonly string[] = [
