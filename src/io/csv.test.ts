@@ -100,19 +100,22 @@ test('decimal commas are no numbers, other dates no dates, and the messages say 
   )
 })
 
-test('a header without a comma that has another delimiter is asked about, unless the delimiter is given or the name in quotes', async () => {
+test('a name with another delimiter in it is asked about, unless the delimiter is given or the name in quotes', async () => {
   const asked = (what: string, name: string, delimiter: string) =>
     new SourceError(
-      `${path} has no comma in its first line, and ${what}: ${name}. If that is what stands between fields, read it with { delimiter: '${delimiter}' }; if it is part of the only column's name, with { delimiter: ',' }.`,
+      `${path} has ${what} in its first line: ${name}. If that is what stands between fields, read it with { delimiter: '${delimiter}' }; if it is part of a column's name, with { delimiter: ',' }.`,
       path,
     )
   await expect(load('a;b\n1;2\n')).rejects.toThrow(asked('a semicolon', '"a;b"', ';'))
   await expect(load('a\tb\n1\t2\n')).rejects.toThrow(asked('a tab', '"a\\tb"', '\\t'))
   await expect(load('a|b\n1|2\n')).rejects.toThrow(asked('a bar', '"a|b"', '|'))
+  // a comma in the name and one in the number: as many fields in both lines
+  await expect(load('price, net;amount\n1,20;3\n')).rejects.toThrow(asked('a semicolon', '"net;amount"', ';'))
   expect(await load('a;b\n1;2\n', { delimiter: ';' })).toStrictEqual({ types: 'a f64, b f64', rows: [{ a: 1, b: 2 }], splits: 1 })
   expect((await load('a;b\n1;2\n', { delimiter: ',' })).rows).toStrictEqual([{ 'a;b': '1;2' }])
   expect((await load('"a;b"\n1;2\n')).rows).toStrictEqual([{ 'a;b': '1;2' }])
   expect((await load('a;b\n1;2\n', { header: false })).rows).toStrictEqual([{ column1: 'a;b' }, { column1: '1;2' }])
+  expect((await load('price|net,\tamount\t\n1,2\n')).rows).toStrictEqual([{ 'price|net': 1, amount: 2 }])
 })
 
 test('a header of two quotes is none, a name in quotes stands as it is, and no text is taken for a mark', async () => {

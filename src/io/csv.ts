@@ -22,7 +22,7 @@ import { checkReading, type FileSource, type ReadOptions } from './reading.ts'
 export { readCsvSplit } from './csvSplit.ts'
 
 export interface CsvOptions extends ReadOptions {
-  /** One character. Default ',', unless the first line has another delimiter and no comma: that is an error. */
+  /** One character. Default ','; then a name in the first line that has a semicolon or a tab in it is an error, unless it is quoted. */
   readonly delimiter?: string
   /** Whether the first record names the columns. Default true; without, they are column1, column2, … */
   readonly header?: boolean
@@ -115,7 +115,7 @@ async function openOne(
     const records = new CsvRecords(text, { path, firstLine: 1, delimiter })
     if (!records.next()) throw new SourceError(`${path} is empty.`, path)
     const names = namesOf(path, records, header)
-    if (header && access.delimiter === undefined) checkOneName(path, records)
+    if (header && access.delimiter === undefined) checkNames(path, records)
     const guesses = names.map(newGuess)
     if (!header) observeRecord(records, guesses)
     while (records.next()) observeRecord(records, guesses)
@@ -153,18 +153,22 @@ function namesOf(path: string, first: CsvRecords, header: boolean): string[] {
 
 /** What may stand between fields where nobody said what does. */
 const OTHER_DELIMITERS = { ';': 'a semicolon', '\t': 'a tab', '|': 'a bar' } as const
+const OTHERS = [';', '\t', '|'] as const
 
-/** A header without a comma that has another delimiter is not taken for the name of one column. In quotes it is one. */
-function checkOneName(path: string, first: CsvRecords): void {
-  const name = first.field(0)
-  if (first.width !== 1 || first.isQuoted(0) || name === QUOTED_EMPTY) return
-  const found = (Object.keys(OTHER_DELIMITERS) as (keyof typeof OTHER_DELIMITERS)[]).find((one) => name.includes(one))
-  if (found === undefined) return
-  const delimiter = found === '\t' ? "'\\t'" : `'${found}'`
-  throw new SourceError(
-    `${path} has no comma in its first line, and ${OTHER_DELIMITERS[found]}: ${valueText(name)}. If that is what stands between fields, read it with { delimiter: ${delimiter} }; if it is part of the only column's name, with { delimiter: ',' }.`,
-    path,
-  )
+/** A name that has another delimiter in it is asked about, unless it stands in quotes. A bar may be in one of several names. */
+function checkNames(path: string, first: CsvRecords): void {
+  for (let i = 0; i < first.width; i++) {
+    const field = first.field(i)
+    if (first.isQuoted(i) || field === QUOTED_EMPTY) continue
+    const name = field.trim()
+    const found = OTHERS.find((one) => name.includes(one) && (one !== '|' || first.width === 1))
+    if (found === undefined) continue
+    const delimiter = found === '\t' ? "'\\t'" : `'${found}'`
+    throw new SourceError(
+      `${path} has ${OTHER_DELIMITERS[found]} in its first line: ${valueText(name)}. If that is what stands between fields, read it with { delimiter: ${delimiter} }; if it is part of a column's name, with { delimiter: ',' }.`,
+      path,
+    )
+  }
 }
 
 function observeRecord(record: CsvRecords, guesses: readonly Guess[]): void {

@@ -7,13 +7,13 @@
 import { type Column, isValid } from '../core/column.ts'
 import { valueReader } from '../core/columnReaders.ts'
 import { PlanError } from '../core/errors.ts'
-import { type ColumnType, type Field, fieldsOf, type TimeUnit, typeText } from '../core/schema.ts'
+import { type ColumnType, fieldsOf, type TimeUnit, typeText } from '../core/schema.ts'
 import { writeAtomically } from './atomicFile.ts'
 import type { WriteRequest, Written } from './writeParquet.ts'
 
 const FLUSH_CHARACTERS = 2 ** 20
 const NEEDS_QUOTES = /[",\r\n]|^\s|\s$/
-/** What an only column's name, without quotes, is asked about when it is read. */
+/** What a name without quotes is asked about when it is read. */
 const OTHER_DELIMITERS = /[;\t|]/
 
 export async function writeCsv({ batches, element, path, signal }: WriteRequest<object>): Promise<Written> {
@@ -25,7 +25,7 @@ export async function writeCsv({ batches, element, path, signal }: WriteRequest<
   const bytes = await writeAtomically(
     path,
     async (append) => {
-      let text = `${header(fields)}\n`
+      let text = `${fields.map(({ name }) => (OTHER_DELIMITERS.test(name) ? inQuotes(name) : quoted(name))).join(',')}\n`
       for await (const batch of batches) {
         const writers = batch.columns.map(fieldWriter)
         for (let row = 0; row < batch.length; row++) {
@@ -87,11 +87,6 @@ function fieldWriter(column: Column): (row: number) => string {
         return value === null ? '' : Object.is(value, -0) ? '-0' : String(value)
       }
   }
-}
-
-function header(fields: readonly Field[]): string {
-  const [{ name } = { name: '' }] = fields
-  return fields.length === 1 && OTHER_DELIMITERS.test(name) ? inQuotes(name) : fields.map((field) => quoted(field.name)).join(',')
 }
 
 function quoted(text: string): string {
