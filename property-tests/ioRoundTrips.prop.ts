@@ -6,8 +6,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import fc from 'fast-check'
 import { afterAll, expect, test } from 'vitest'
+import { columnFromValues } from '../src/core/columnBuilder.ts'
 import { valueReader } from '../src/core/columnReaders.ts'
 import type { ArraySource } from '../src/core/ports.ts'
+import { mayMatch } from '../src/core/predicate.ts'
 import { type ColumnType, fieldsOf, typeText } from '../src/core/schema.ts'
 import { toArrowTable } from '../src/io/arrowBatches.ts'
 import { openArrow } from '../src/io/arrowFile.ts'
@@ -110,6 +112,52 @@ test(
       }),
       settings,
     )
+  },
+  LIMIT_MS,
+)
+
+/** About the last integers that numbers are exact for, as a file has them. */
+const WHOLE_EDGES = [2n ** 53n, 2n ** 53n - 1n, 2n ** 53n - 2n, 2n ** 52n, 3n, 1n, 0n] as const
+const LITERALS = [...WHOLE_EDGES.map(Number), 2 ** 53 + 2, 2 ** 64, 2.5, 0.5, -0, Number.POSITIVE_INFINITY]
+
+test(
+  'Parquet: a row group that a comparison of 64-bit integers leaves out has no row for which it holds',
+  async () => {
+    const path = join(folder, 'edges.parquet')
+    const found = { left: 0, all: 0 }
+    await fc.assert(
+      fc.asyncProperty(
+        fc.record({
+          kind: fc.constantFrom('i64' as const, 'u64' as const),
+          values: fc.array(fc.tuple(fc.constantFrom(...WHOLE_EDGES), fc.boolean()), { minLength: 1, maxLength: 8 }),
+          operator: fc.constantFrom(...(['<', '<=', '>', '>=', '==='] as const)),
+          value: fc.tuple(fc.constantFrom(...LITERALS), fc.boolean()).map(([literal, isNegative]) => (isNegative ? -literal : literal)),
+          rowGroupRows: fc.integer({ min: 1, max: 3 }),
+        }),
+        async ({ kind, values, operator, value, rowGroupRows }) => {
+          const column = columnFromValues(
+            values.map(([integer, isNegative]) => (isNegative && kind === 'i64' ? -integer : integer)),
+            { kind },
+          )
+          const element = { kind: 'row' as const, fields: [{ name: 'a', type: { kind }, nullable: false }] }
+          await writeParquet({ batches: [{ element, length: values.length, columns: [column] }], element, path, options: { rowGroupRows } })
+          const source = await openParquet(path)
+          const holds = new Function('a', 'b', `return a ${operator} b`) as (a: unknown, b: number) => boolean
+          for (const split of source.splits) {
+            const bounds = split.statistics?.get('a')
+            if (bounds === undefined) throw new Error('The row group has no bounds.')
+            found.all++
+            if (mayMatch({ column: 'a', operator, value }, bounds.min, bounds.max)) continue
+            found.left++
+            const [rows = []] = await columnsOf({ ...source, splits: [split] })
+            expect(rows.filter((row) => holds(row, value))).toStrictEqual([])
+          }
+        },
+      ),
+      settings,
+    )
+    // and many are left out
+    expect(found.left).toBeGreaterThan(found.all / 5)
   },
   LIMIT_MS,
 )
