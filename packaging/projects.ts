@@ -66,6 +66,21 @@ export const PROMISED: string = [1, 2]
   )
   .join('\n')
 
+const GIVEN = [1, 2]
+  .flatMap((workers) =>
+    [
+      'rows as plain: true',
+      'row functions compiled: true',
+      'captured: true',
+      'the cure: Give it as filter((row, key, { least }) => …, { env: { least } }).',
+      'loop as plain: true',
+      'kernel: wasm-simd',
+      `threads: ${workers > 1}`,
+    ].map((line) => `${workers}, ${line}`),
+  )
+  .join('\n')
+const CHIP = process.arch === 'arm64' ? 'aarch64' : process.arch
+
 /** With source maps it runs where its sources are. */
 function esbuild(name: string, format: 'esm' | 'cjs', flags: readonly string[]): Project {
   const made = format === 'esm' ? 'made.mjs' : 'made.cjs'
@@ -170,7 +185,24 @@ require('webpack')({ target: 'node', mode: 'production', entry: './main.mjs', ou
     commands: [{ program: 'npx', args: ['jest', '--rootDir', '.'], env: { NODE_OPTIONS: '--experimental-vm-modules --no-warnings' } }],
   },
   ...['turbopack', 'webpack'].map((bundler) => nextProject(bundler)),
+  engine('Bun', `@oven/bun-${process.platform}-${CHIP}`, '1.4.5', ['bin/bun']),
+  engine('Deno', `@deno/${process.platform}-${process.arch}${process.platform === 'linux' ? '-glibc' : ''}`, '2.9.6', [
+    'deno',
+    'run',
+    '-A',
+  ]),
 ]
+
+/** Another engine than Node, from the package with its program: what fetches that for the usual package is an install script. */
+function engine(name: string, from: string, version: string, [program = '', ...args]: readonly string[]): Project {
+  return {
+    name,
+    tools: [`${from}@${version}`],
+    files: { 'package.json': ESM['package.json'], 'main.mjs': readFileSync(join(ROOT, 'packaging', 'given.js'), 'utf8') },
+    commands: [{ program: `../node_modules/${from}/${program}`, args: [...args, 'main.mjs'] }],
+    says: GIVEN,
+  }
+}
 
 function nextProject(bundler: string): Project {
   return {

@@ -4,7 +4,7 @@
  * same elements, and the same left in the program's variables, in pieces of few rows, on one worker and on several.
  *
  * A captured variable has the value that it has when an action is called, whether the function was compiled, copied, or
- * neither; what becomes of it afterwards is of no matter to what was compiled or copied.
+ * neither; what becomes of it afterwards is of no matter to what was compiled or copied. So has a value of `env`.
  */
 import fc from 'fast-check'
 import { afterAll, expect, test } from 'vitest'
@@ -312,18 +312,22 @@ const PLACES = {
 type Place = keyof typeof PLACES
 
 interface Changing {
-  readonly keep: (r: Row) => boolean
-  readonly add: (r: Row) => number
+  readonly keep: (r: Row, key: readonly [number], env: object) => boolean
+  readonly add: (r: Row, key: readonly [number], env: object) => number
+  readonly env: object
   readonly set: (v: number) => void
 }
 
-function changing(capture: Capture, place: Place, first: number): Changing {
+/** The functions capture the variable, or are given it. */
+function changing(capture: Capture, place: Place, first: number, isGiven: boolean): Changing {
   const { state, read, set } = CAPTURES[capture]
   const now = PLACES[place](read)
+  const variable = /^\w+/.exec(read)?.[0] ?? ''
+  const parameters = isGiven ? `(r, _, { ${variable} })` : '(r)'
   return new Function(
     'at',
-    `let calls = 0; ${state}
-    return { keep: (r) => r.a > ${now}, add: (r) => r.a + ${now}, set: (v) => { ${set} } }`,
+    `let calls = 0; ${state}; const env = { ${variable} }
+    return { keep: ${parameters} => r.a > ${now}, add: ${parameters} => r.a + ${now}, env, set: (v) => { ${set}; env.${variable} = ${variable} } }`,
   )(first) as Changing // the text is that of a program
 }
 
@@ -343,6 +347,7 @@ test('captured variables have the values of the call of an action', async () => 
     which,
     capture: fc.constantFrom(...(Object.keys(CAPTURES) as Capture[])),
     place: fc.constantFrom(...(Object.keys(PLACES) as Place[])),
+    isGiven: fc.boolean(),
     first: fc.nat(3),
     asked: fc.array(fc.record({ to: fc.nat(3), action: fc.constantFrom(...(Object.keys(ACTIONS) as Action[])), meanwhile: fc.nat(9) }), {
       minLength: 1,
@@ -350,17 +355,22 @@ test('captured variables have the values of the call of an action', async () => 
     }),
   })
   await fc.assert(
-    fc.asyncProperty(made, async ({ which, capture, place, first, asked }) => {
-      const { keep, add, set } = changing(capture, place, first)
+    fc.asyncProperty(made, async ({ which, capture, place, isGiven, first, asked }) => {
+      const { keep, add, env, set } = changing(capture, place, first, isGiven)
       const table = tables[which] as DistArray<Row>
-      const chain = table.filter(keep).map(add)
+      const chain = isGiven
+        ? table.filter(keep, { env }).map(add, { env })
+        : table.filter(keep as (r: Row) => boolean).map(add as (r: Row) => number)
       const stored = chain.materialize()
       let kept: number[] | undefined
+      const isCaller = capture === 'a method' || capture.includes('helper')
       const ownClosure =
-        place === 'as it stands' || capture === 'a property of a helper' || (capture === 'a field of an instance' && place === 'copied')
+        place === 'as it stands' ||
+        capture === 'a property of a helper' ||
+        (place === 'copied' && (capture === 'a field of an instance' || (isGiven && isCaller))) // no functions in what is sent
       for (const { to, action, meanwhile } of asked) {
         set(to)
-        const expected = ROWS.filter(keep).map(add)
+        const expected = ROWS.filter((r, k) => keep(r, [k], env)).map((r, k) => add(r, [k], env))
         const { of, ask } = ACTIONS[action]
         const answer = ask(chain)
         kept ??= expected

@@ -50,6 +50,7 @@ import {
   withColumnsPlan,
 } from './transformations.ts'
 import { UpdateBuffer } from './updateBuffer.ts'
+import { type EnvOptions, withEnvOnly } from './withEnv.ts'
 
 /** What elements can be sorted by. Nulls come last. */
 export type SortKey = number | bigint | string | boolean | Date | null
@@ -111,20 +112,26 @@ export class DistArray<T, K extends Key = readonly [number]> implements AsyncIte
   // ------------------------------------------------------------------ transformations: lazy
 
   /** One element for each, under the same key. A returned object gives rows of columns, `undefined` gives null. */
-  map<U>(f: (value: T, key: K) => U): DistArray<U, K> {
-    return this.#over(mapPlan(this.#engine, this.#plan, f))
+  map<U>(f: (value: T, key: K) => U): DistArray<U, K>
+  map<U, E extends object>(f: (value: T, key: K, env: E) => U, options: EnvOptions<E>): DistArray<U, K>
+  map<U>(f: (value: T, key: K, env: never) => U, options: object = {}): DistArray<U, K> {
+    return this.#over(mapPlan(this.#engine, this.#plan, withEnvOnly('map', f, options)))
   }
 
   /** The elements for which `f` is true. A table is numbered anew; arrays with keys of their own keep them. */
   filter<S extends T>(f: (value: T, key: K) => value is S): DistArray<S, K>
   filter(f: (value: T, key: K) => boolean): DistArray<T, K>
-  filter(f: (value: T, key: K) => boolean): DistArray<T, K> {
-    return this.#over(filterPlan(this.#engine, this.#plan, f))
+  filter<S extends T, E extends object>(f: (value: T, key: K, env: E) => value is S, options: EnvOptions<E>): DistArray<S, K>
+  filter<E extends object>(f: (value: T, key: K, env: E) => boolean, options: EnvOptions<E>): DistArray<T, K>
+  filter(f: (value: T, key: K, env: never) => boolean, options: object = {}): DistArray<T, K> {
+    return this.#over(filterPlan(this.#engine, this.#plan, withEnvOnly('filter', f, options)))
   }
 
   /** Any number of elements for each, in order: a table. */
-  flatMap<U>(f: (value: T, key: K) => readonly U[]): DistArray<U> {
-    return this.#over(flatMapPlan(this.#engine, this.#plan, f))
+  flatMap<U>(f: (value: T, key: K) => readonly U[]): DistArray<U>
+  flatMap<U, E extends object>(f: (value: T, key: K, env: E) => readonly U[], options: EnvOptions<E>): DistArray<U>
+  flatMap<U>(f: (value: T, key: K, env: never) => readonly U[], options: object = {}): DistArray<U> {
+    return this.#over(flatMapPlan(this.#engine, this.#plan, withEnvOnly('flatMap', f, options)))
   }
 
   /** A function over whole partitions, which follow the data and not the number of workers: a table. Runs as JavaScript. */
@@ -133,8 +140,16 @@ export class DistArray<T, K extends Key = readonly [number]> implements AsyncIte
   }
 
   /** Rows with the returned object's fields as columns, added or replaced. */
-  withColumns<N>(f: (value: T, key: K) => N): DistArray<T extends unknown ? Omit<T, keyof N> & N : never, K> {
-    return this.#over(withColumnsPlan(this.#engine, this.#plan, f))
+  withColumns<N>(f: (value: T, key: K) => N): DistArray<T extends unknown ? Omit<T, keyof N> & N : never, K>
+  withColumns<N, E extends object>(
+    f: (value: T, key: K, env: E) => N,
+    options: EnvOptions<E>,
+  ): DistArray<T extends unknown ? Omit<T, keyof N> & N : never, K>
+  withColumns<N>(
+    f: (value: T, key: K, env: never) => N,
+    options: object = {},
+  ): DistArray<T extends unknown ? Omit<T, keyof N> & N : never, K> {
+    return this.#over(withColumnsPlan(this.#engine, this.#plan, withEnvOnly('withColumns', f, options)))
   }
 
   /** Only these columns, in this order. PlanError with the nearest names for a column that does not exist. */
@@ -146,18 +161,20 @@ export class DistArray<T, K extends Key = readonly [number]> implements AsyncIte
    * New keys for the elements: a matrix out of a table. Duplicate keys are an error unless `combine` says how two
    * elements become one. Without `shape` the largest key says it. `storage: 'dense'` fills absent keys with 0.
    */
-  index<const K2 extends Key>(
-    f: (value: T, key: K) => K2,
-    options: { combine?(a: T, b: T): T; readonly shape?: Shape; readonly storage?: 'dense' | 'sparse' } = {},
+  index<const K2 extends Key, E extends object = object>(
+    f: (value: T, key: K, env: E) => K2,
+    options: { combine?(a: T, b: T): T; readonly shape?: Shape; readonly storage?: 'dense' | 'sparse'; readonly env?: E } = {},
   ): DistArray<T, { readonly [A in keyof K2]: number }> {
     return this.#over(indexPlan(this.#engine, this.#plan, f, options))
   }
 
   /** Groups by the returned value (an object's fields become columns), or by a key axis. */
   groupBy<G>(f: (value: T, key: K) => G): Grouped<T, G>
+  groupBy<G, E extends object>(f: (value: T, key: K, env: E) => G, options: EnvOptions<E>): Grouped<T, G>
   groupBy(by: { readonly axis: number }): Grouped<T, number>
-  groupBy<G>(by: ((value: T, key: K) => G) | { readonly axis: number }): Grouped<T, G> {
-    return groupedOf(groupingOf(this.#engine, this.#plan, by), (plan) => this.#over(plan))
+  groupBy<G>(by: ((value: T, key: K, env: never) => G) | { readonly axis: number }, options: object = {}): Grouped<T, G> {
+    const given = typeof by === 'function' ? withEnvOnly('groupBy', by, options) : by
+    return groupedOf(groupingOf(this.#engine, this.#plan, given), (plan) => this.#over(plan))
   }
 
   /**
@@ -181,7 +198,10 @@ export class DistArray<T, K extends Key = readonly [number]> implements AsyncIte
   }
 
   /** Ascending unless `descending`, stable, nulls last; an array sorts by its first item, then by the next. */
-  sortBy(f: (value: T) => SortKey | readonly SortKey[], options: { readonly descending?: boolean } = {}): DistArray<T> {
+  sortBy<E extends object = object>(
+    f: (value: T, env: E) => SortKey | readonly SortKey[],
+    options: { readonly descending?: boolean; readonly env?: E } = {},
+  ): DistArray<T> {
     return this.#over(sortPlan(this.#engine, this.#plan, f, options))
   }
 

@@ -28,6 +28,7 @@ import { missingColumnMessage } from './nearestNames.ts'
 import { checkOptions } from './options.ts'
 import { type DType, type ElementType, type Field, fieldsOf } from './schema.ts'
 import { labelOf } from './tree.ts'
+import { withEnv } from './withEnv.ts'
 
 /** Any callback: parameters are checked where the method is declared. */
 export type Callback = (...args: never[]) => unknown
@@ -150,11 +151,12 @@ export interface IndexOptions {
   readonly combine?: Callback
   readonly shape?: Shape
   readonly storage?: 'dense' | 'sparse'
+  readonly env?: object
 }
 
 export function indexPlan(engine: Lowering, input: LogicalPlan, callback: Callback, options: IndexOptions): LogicalPlan {
-  const { f, returned } = lowerRowFunction(engine, input, 'index', callback)
-  checkOptions('index()', options, ['combine', 'shape', 'storage'])
+  checkOptions('index()', options, ['combine', 'shape', 'storage', 'env'])
+  const { f, returned } = lowerRowFunction(engine, input, 'index', withEnv('index', callback, options))
   const isArray =
     returned.kind === 'unknown' ||
     (returned.kind === 'scalar' && (returned.type.kind === 'list' || valueClassOf(returned.type) === 'unknown'))
@@ -212,10 +214,11 @@ export function sortPlan(
   engine: Lowering,
   input: LogicalPlan,
   callback: Callback,
-  options: { readonly descending?: boolean },
+  options: { readonly descending?: boolean; readonly env?: object },
 ): LogicalPlan {
-  const { f, returned } = lowerFunction(engine, 'sortBy', callback, { inputs: [input.element], takes: '(value)' })
-  checkOptions('sortBy()', options, ['descending'])
+  checkOptions('sortBy()', options, ['descending', 'env'])
+  const by = withEnv('sortBy', callback, options, 1)
+  const { f, returned } = lowerFunction(engine, 'sortBy', by, { inputs: [input.element], takes: '(value)' })
   const { descending = false } = options
   if (Array.isArray(descending)) {
     throw new PlanError(

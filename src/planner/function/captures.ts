@@ -3,6 +3,7 @@
  * are looked through innermost first.
  */
 import { isError } from '../../core/isError.ts'
+import { behindEnv } from '../../core/withEnv.ts'
 import { inspect, internalsOf, propertiesOf, valueBehind } from './inspected.ts'
 import { lastingNames } from './lastingNames.ts'
 import { isTopLevel } from './topLevel.ts'
@@ -32,6 +33,8 @@ export function readCaptures(
   names: ReadonlySet<string>,
 ): { readonly values: CapturedValues } | { readonly unreadable: string } {
   if (names.size === 0) return { values: new Map() }
+  const behind = behindEnv(f)
+  if (behind !== undefined) return { values: behind.captures }
   const known = settled.get(f)
   if (known !== undefined && isSettled(known, names)) return { values: known.values }
   try {

@@ -131,8 +131,8 @@ export class Lowering {
     return inner
   }
 
-  refuse(code: Reason, node: { readonly start: number; readonly end: number }, name = ''): Value {
-    return this.refuseWith(refusalOf(code, this.span(node), name))
+  refuse(code: Reason, node: { readonly start: number; readonly end: number }, name = '', what = ''): Value {
+    return this.refuseWith(refusalOf(code, this.span(node), name, what))
   }
 
   refuseCall(name: string, node: AnyNode): Value {

@@ -29,8 +29,17 @@ export function freeValue(l: Lowering, free: Free, node: Identifier): Value {
     case 'absent':
       if (free.name === 'arguments') return l.refuse('arguments', node)
       if (/^__(read|spreadArray|spread|values|generator|awaiter|rest|assign)$/.test(free.name)) return l.refuse('es5', node, free.name)
-      return l.refuse(free.inspector ? 'unread-capture' : 'captures-unreadable', node, free.name)
+      if (free.inspector) return l.refuse('unread-capture', node, free.name)
+      if (l.context.kind === 'loop') return l.refuse('captures-unreadable', node, free.name)
+      return l.refuse('captures-unreadable-in-rows', node, free.name, callWithEnv(l.context.method, free.name))
   }
+}
+
+/** How a row function is given a value. */
+function callWithEnv(method: string, name: string): string {
+  if (method === 'sortBy') return `sortBy((row, { ${name} }) => …, { env: { ${name} } })`
+  const has = ['map', 'filter', 'flatMap', 'withColumns', 'index', 'groupBy'].includes(method)
+  return `${has ? method : 'withColumns'}((row, key, { ${name} }) => …, { env: { ${name} } })${has ? '' : ' before'}`
 }
 
 export function globalValue(l: Lowering, name: string, value: unknown, node: AnyNode): Value {

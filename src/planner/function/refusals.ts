@@ -85,6 +85,10 @@ const REASONS = {
     message: 'The captured variable {name} cannot be read, because the inspector is not available here.',
     cure: 'Pass it in env, as { {name} }.',
   },
+  'captures-unreadable-in-rows': {
+    message: 'The captured variable {name} cannot be read, because the inspector is not available here.',
+    cure: 'Give it as {what}.',
+  },
   'assigns-captured-variable': {
     message: 'It assigns the captured variable {name}.',
     cure: "Use an accumulator in env, as { total: session.accumulator('sum') }, and total.add(x).",

@@ -7,6 +7,7 @@
  */
 import { type AnyNode, type Program, parse } from 'acorn'
 import type { Span } from '../../core/span.ts'
+import { behindEnv } from '../../core/withEnv.ts'
 import { type FunctionNode, isFunctionNode } from './ast.ts'
 import { excerptOf, lineOf, lineStarts, locationOf } from './location.ts'
 
@@ -29,7 +30,7 @@ const parsed = new WeakMap<object, FunctionSource | NoSource>()
 export function sourceOf(f: (...args: never[]) => unknown): FunctionSource | NoSource {
   const known = parsed.get(f)
   if (known !== undefined) return known
-  const source = readSource(f, Function.prototype.toString.call(f))
+  const source = readSource(f, behindEnv(f)?.text ?? Function.prototype.toString.call(f))
   parsed.set(f, source)
   return source
 }
@@ -79,7 +80,7 @@ function placesOf(
   offset: number,
 ): Pick<FunctionSource, 'spanOf' | 'nameOf'> {
   const lines = lineStarts(text)
-  const location = locationOf(f, text, whole.type === 'ArrowFunctionExpression')
+  const location = behindEnv(f) === undefined ? locationOf(f, text, whole.type === 'ArrowFunctionExpression') : undefined
   const spanOf: FunctionSource['spanOf'] = (node) => {
     const start = Math.max(0, node.start - offset)
     const excerpt = excerptOf(text, start, node.end - offset, location, LONGEST_EXCERPT)

@@ -8,6 +8,7 @@ import type { UserFunction } from '../../core/functionIr.ts'
 import { missingColumnMessage } from '../../core/nearestNames.ts'
 import type { ElementType } from '../../core/schema.ts'
 import { placeText, type Refusal, type Span } from '../../core/span.ts'
+import { behindEnv } from '../../core/withEnv.ts'
 import { checkBigints } from './bigintMixes.ts'
 import type { LowerContext } from './context.ts'
 import { lowerUnit } from './lower.ts'
@@ -39,8 +40,9 @@ export function lowerFunction(f: AnyFunction, context: LowerContext): LoweredFun
   const unit = unitOf(f)
   if (typeof unit === 'string')
     return { fn: withoutSource(f, unit), captured: new Map(), isAsync: false, units: new Map(), named: NOTHING_NAMED }
-  const isAsync = isAsyncUnit(unit)
-  const span = wholeSpan(unit)
+  const shown = shownUnit(unit)
+  const isAsync = isAsyncUnit(shown)
+  const span = wholeSpan(shown)
   if (isAsync && context.kind === 'row') {
     throw new PlanError(
       `${context.method}: the function is async, but elements are computed synchronously.\n  ${span.text}\nAwait before the call and capture the result.`,
@@ -53,7 +55,7 @@ export function lowerFunction(f: AnyFunction, context: LowerContext): LoweredFun
   if (context.kind === 'row' && lowered.ir !== undefined) checkBigints(lowered.ir, context)
   const { captured } = lowered
   const units = new Map(lowered.units)
-  const common = { original: f, text: textOfUnit(unit), span }
+  const common = { original: f, text: textOfUnit(shown), span }
   if (context.kind === 'row' && lowered.ir !== undefined && lowered.ir.uses.length === 0) {
     const named = namedBy(units.values())
     const changed = changedReason(named, context.inputs, span)
@@ -85,6 +87,13 @@ function withoutSource(f: AnyFunction, reason: 'native' | 'class' | 'unparsable'
   const span: Span = { line: 1, column: 1, text: f.name === '' ? 'function' : f.name }
   const refusal: Refusal = refusalOf(reason === 'class' ? 'not-a-function' : reason, span)
   return { original: f, text: span.text, span, refusals: [refusal], unportable: refusal }
+}
+
+/** The program's own function, where the library has made one around it. */
+function shownUnit(unit: Unit): Unit {
+  const behind = behindEnv(unit.f)
+  const own = behind === undefined ? unit : unitOf(behind.f)
+  return typeof own === 'string' ? unit : own
 }
 
 function isAsyncUnit(unit: Unit): boolean {

@@ -5,6 +5,7 @@
  *     const counter = { get next() { return ++count } }
  *     (row) => row.a + counter.next                           counter, its object, count
  */
+import { behindEnv } from '../../core/withEnv.ts'
 import { isPlatformFunction } from './portable.ts'
 import { hasTraps } from './traps.ts'
 import { type AnyFunction, freeNamesOf } from './unit.ts'
@@ -27,7 +28,7 @@ export function variablesBehind(f: AnyFunction): ReadonlySet<unknown> | undefine
     for (const [name, meaning] of free.meanings) {
       if (meaning.kind === 'global') continue
       const isFunction = meaning.kind === 'captured' && typeof meaning.value === 'function'
-      if (!isFunction) found.add(name)
+      if (!isFunction && behindEnv(one) === undefined) found.add(name)
       if (meaning.kind === 'captured' && !ofValue(meaning.value)) return false
     }
     return ofObject(one)

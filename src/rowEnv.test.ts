@@ -1,0 +1,110 @@
+/** Values that row functions are given, instead of capturing them. */
+import { expect, test, vi } from 'vitest'
+import { Session } from './session.ts'
+
+const ROWS = Array.from({ length: 500 }, (_, i) => ({ a: i, s: `x${i % 7}` }))
+
+test('row functions take values of env, compiled and as copies, read when an action is called', async () => {
+  await using session = await Session.start({ workers: 2, progress: false })
+  const table = session.fromRows(ROWS)
+  const env = { rate: 0.5, name: 'x3', list: [1, 2, 3], weights: Float64Array.of(1, 2, 3), deep: { m: 3 } }
+  const chain = table
+    .filter((r, _, { rate, name }) => r.a * rate > 3 && r.s === name, { env })
+    .map((r, [k], e) => ({ b: (e.weights[1] ?? 0) * r.a + e.deep.m + k, c: e.list.includes(r.a) }), { env })
+  const plain = (): unknown[] =>
+    ROWS.filter((r) => r.a * env.rate > 3 && r.s === env.name).map((r, k) => ({
+      b: (env.weights[1] ?? 0) * r.a + env.deep.m + k,
+      c: env.list.includes(r.a),
+    }))
+  expect(await chain.collect()).toEqual(plain())
+  expect(chain.explain({ verbose: true }).split('\n').slice(0, 12)).toMatchInlineSnapshot(`
+    [
+      "Plan",
+      "  Map (r, [k], e) => ({ b: (e.weights[1] ?? 0) * r.a + e.deep.m + k, c: e.list.includes(r.a) })",
+      "      yields { b: f64, c: bool }, keys row number",
+      "      IR",
+      "        $env.deep.m = 3",
+      "        return { b: (((($env.weights[1] ?? 0) * #0.a) + $env.deep.m) + @0), c: (((#0.a === $env.list[0]) || (#0.a === $env.list[1])) || (#0.a === $env.list[2])) }",
+      "    Filter (r, _, {rate, name}) => r.a * rate > 3 && r.s === name",
+      "        yields { a: f64, s: utf8 }, keys row number",
+      "        IR",
+      "          $env.rate = 0.5",
+      "          $env.name = "x3"",
+      "          return (((#0.a * $env.rate) > 3) && (#0.s === $env.name))",
+    ]
+  `)
+  env.rate = 100
+  env.deep.m = 4
+  expect(await chain.collect()).toEqual(plain())
+
+  const copied = table.map((r, [k], { rate, deep }) => r.s.replace(/x/, 'y') + rate * deep.m + k, { env })
+  expect(copied.explain({ verbose: true })).toContain('runs as JavaScript in the workers')
+  expect(await copied.collect()).toEqual(ROWS.map((r, k) => r.s.replace(/x/, 'y') + env.rate * env.deep.m + k))
+
+  const wide = table.withColumns((r, _, { rate }) => ({ c: r.a * rate }), { env }).flatMap((r, _, { deep }) => [r.c, deep.m], { env })
+  expect(await wide.collect()).toEqual(ROWS.flatMap((r) => [r.a * env.rate, env.deep.m]))
+  const groups = await table
+    .groupBy((r, _, { deep }) => r.a % deep.m, { env })
+    .count()
+    .collect()
+  expect(groups).toEqual([0, 1, 2, 3].map((key) => ({ key, count: 125 })))
+  expect(await table.sortBy((r, { rate }) => -r.a * rate, { env, descending: true }).first()).toEqual(ROWS[0])
+  expect(await table.index((r, _, { deep }) => [r.a + deep.m], { env }).shape()).toEqual([504])
+})
+
+test('what cannot be copied into threads runs where it is, with its env', async () => {
+  await using session = await Session.start({ workers: 2, progress: false })
+  const seen: number[] = []
+  const mapped = session.fromRows(ROWS).map((r, _, { log }) => log(r.a), { env: { log: (a: number) => seen.push(a) } })
+  expect(await mapped.take(3)).toEqual([1, 2, 3])
+  expect(seen.slice(0, 3)).toEqual([0, 1, 2])
+})
+
+test('what makes no sense is refused at the call', async () => {
+  await using session = await Session.start({ workers: 1, progress: false })
+  const table = session.fromRows(ROWS)
+  const refused = (ask: () => unknown): string => {
+    try {
+      ask()
+    } catch (error) {
+      return String(error)
+    }
+    return 'nothing was refused'
+  }
+  expect(refused(() => table.map((r) => r.a, { env: 3 } as never))).toBe(
+    'PlanError: The env of map() is an object of values, as { rate }; it was given 3.',
+  )
+  expect(refused(() => table.map((r) => r.a, { enw: 3 } as never))).toBe(
+    'PlanError: map() has no option "enw". Did you mean "env"? Its options are env.',
+  )
+  expect(refused(() => table.filter(3 as never, { env: {} }))).toBe('PlanError: filter() takes a function of (value, key); it was given 3.')
+  expect(refused(() => table.map(async (_r, _, { a }) => a, { env: { a: 1 } }))).toMatch(/^PlanError: map: the function is async/)
+})
+
+test('without an inspector, a refused capture says how to give it, and what is given is compiled', async () => {
+  vi.resetModules()
+  vi.doMock('node:inspector', () => ({
+    url: () => undefined,
+    Session: class {
+      connect(): void {
+        throw new Error('not here')
+      }
+    },
+  }))
+  try {
+    const { Session } = await import('./session.ts')
+    await using session = await Session.start({ workers: 1, progress: false })
+    const table = session.fromRows(ROWS)
+    const least = Number('490')
+    const captured = table.filter((r) => r.a > least)
+    expect(captured.explain({ verbose: true })).toContain(
+      'The captured variable least cannot be read, because the inspector is not available here. Give it as filter((row, key, { least }) => …, { env: { least } }).',
+    )
+    expect(await captured.count()).toBe(9)
+    const given = table.filter((r, _, { least }) => r.a > least, { env: { least } })
+    expect(given.explain({ verbose: true })).toContain('$env.least = 490')
+    expect(await given.count()).toBe(9)
+  } finally {
+    vi.doUnmock('node:inspector')
+  }
+})
