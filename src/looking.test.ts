@@ -218,6 +218,26 @@ test('it has an end, whatever the array holds', () => {
   )
 })
 
+test('values inside of values, names and types are cut short', () => {
+  expect(inspect(session.accumulator<unknown>({ init: [[[[1]]], 2, 3, 4, 5, 6], combine: (a) => a }))).toBe(
+    'Accumulator: custom [[[[…]]], 2, 3, 4, 5, … (6)]',
+  )
+  expect(inspect(session.fromRows([{ o: { a: { b: { c: { d: 1 } } } }, bytes: new Uint8Array([1, 255]), no: { f: '' } }]))).toBe(
+    [
+      'DistArray: table of 1 row, in memory (fromRows)',
+      '  o                                                bytes    no',
+      '  struct<a: struct<b: struct<c: struct<d: f64>>>>  binary   struct<f: utf8>',
+      '  {a: {b: {c: {…}}}}                               <01 ff>  {f: ""}',
+    ].join('\n'),
+  )
+  class Custom {
+    readonly n = 1
+  }
+  expect(inspect(session.accumulator({ init: new Custom(), combine: (a) => a }))).toBe('Accumulator: custom an instance of Custom')
+  const long = inspect(session.fromRows([{ ['n'.repeat(1000)]: 1 }]).map((r) => ({ ...r })))
+  expect(long.length).toBeLessThan(300)
+})
+
 test('notebooks get markup in which nothing of the data is markup', () => {
   expect(html(session.fromRows([{ '<b>': '<script>alert("&")</script>' }]))).toBe(
     '<div><p>DistArray: table of 1 row, in memory (fromRows)</p><table><thead><tr><th style="text-align:left">&lt;b&gt;<br><small>utf8</small></th></tr></thead>' +

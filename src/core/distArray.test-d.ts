@@ -175,7 +175,7 @@ export async function nullsAndBigints(trades: DistArray<Trade>): Promise<void> {
     })
   expectTypeOf(rows).toEqualTypeOf<
     DistArray<{
-      key: string | undefined
+      key: string | null
       ids: bigint
       total: number
       average: number | null

@@ -63,7 +63,11 @@ type NameOf<Column, T, Suffix extends string> = Column extends keyof T & string 
 type KeyOfRight<U, Column, How extends JoinHow> = How extends 'right' | 'full' ? (Column extends keyof U ? U[Column] : never) : never
 
 /** The columns of a group's key: the fields of an object key, otherwise `key`. */
-export type KeyColumns<G> = [G] extends [object] ? ([G] extends [Date | readonly unknown[] | ArrayBufferView] ? { key: G } : G) : { key: G }
+export type KeyColumns<G> = [G] extends [object]
+  ? [G] extends [Date | readonly unknown[] | ArrayBufferView]
+    ? { key: G }
+    : { [Column in keyof G]-?: Stored<G[Column]> }
+  : { key: Stored<G> }
 
 /** As a column holds it: undefined is null. */
 export type Stored<V> = V extends undefined ? null : V

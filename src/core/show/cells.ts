@@ -1,31 +1,33 @@
 /**
  * Values of columns as cells of a table: one line each, short, in the notation that JavaScript has for them.
  */
-import { valueText } from '../columnBuilder.ts'
+import { kindOfValue, valueText } from '../columnBuilder.ts'
 import type { ColumnType } from '../schema.ts'
 import { clipped, printable } from './width.ts'
 
 const MOST_CELLS = 40
 /** Items of a list, fields of a struct. */
 const MOST_ITEMS = 5
+/** Lists and structs inside of others are looked into so far. */
+const DEEPEST = 3
 
 /** A value of a column of the type. */
 export function cellText(value: unknown, type: ColumnType): string {
-  return clipped(textOf(value, type, false), MOST_CELLS)
+  return clipped(textOf(value, type, 0), MOST_CELLS)
 }
 
-function textOf(value: unknown, type: ColumnType | undefined, isInside: boolean): string {
+function textOf(value: unknown, type: ColumnType | undefined, depth: number): string {
   if (value === null || value === undefined) return 'null'
   switch (typeof value) {
     case 'string':
-      return stringText(value, isInside)
+      return stringText(value, depth > 0)
     case 'number':
       return Object.is(value, -0) ? '-0' : String(value)
     case 'bigint':
     case 'boolean':
       return String(value)
     case 'object':
-      return objectText(value, type)
+      return objectText(value, type, depth)
   }
   return valueText(value)
 }
@@ -36,7 +38,7 @@ function stringText(text: string, isInside: boolean): string {
   return isInside || head === 'null' || /^\s|\s$|^$/u.test(head) ? printable(JSON.stringify(head)) : printable(head)
 }
 
-function objectText(value: object, type: ColumnType | undefined): string {
+function objectText(value: object, type: ColumnType | undefined, depth: number): string {
   if (value instanceof Date) {
     if (Number.isNaN(value.getTime())) return 'invalid date'
     return type?.kind === 'date' ? value.toISOString().slice(0, 10) : value.toISOString()
@@ -46,17 +48,20 @@ function objectText(value: object, type: ColumnType | undefined): string {
     return `<${hex}${value.length > 8 ? ' …' : ''}>`
   }
   if (Array.isArray(value)) {
+    if (depth >= DEEPEST) return '[…]'
     const item = type?.kind === 'list' ? type.item : undefined
     return `[${listed(
-      value.slice(0, MOST_ITEMS).map((one) => textOf(one, item, true)),
+      value.slice(0, MOST_ITEMS).map((one) => textOf(one, item, depth + 1)),
       value.length,
     )}]`
   }
-  if (type?.kind === 'object') return valueText(value) // a value of the user's own, whose fields may be getters
+  // a value of the program's own, whose fields may be getters
+  if (type?.kind === 'object' || kindOfValue(value) !== 'object') return valueText(value)
+  if (depth >= DEEPEST) return '{…}'
   const fields = Object.entries(value)
   const typeOf = (name: string): ColumnType | undefined =>
     type?.kind === 'struct' ? type.fields.find((field) => field.name === name)?.type : undefined
-  const texts = fields.slice(0, MOST_ITEMS).map(([name, one]) => `${printable(name)}: ${textOf(one, typeOf(name), true)}`)
+  const texts = fields.slice(0, MOST_ITEMS).map(([name, one]) => `${printable(name)}: ${textOf(one, typeOf(name), depth + 1)}`)
   return `{${listed(texts, fields.length)}}`
 }
 

@@ -12,9 +12,9 @@ import { NumberSum } from '../folds.ts'
 import type { ColumnType, ElementType, Field } from '../schema.ts'
 import { cellText } from './cells.ts'
 import type { Grid } from './grid.ts'
-import { columnsOf, columnTypeText } from './rows.ts'
+import { columnsOf, columnTypeText, MOST_TYPE, nameText } from './rows.ts'
 import { showAs } from './shown.ts'
-import { counted, countText, printable } from './width.ts'
+import { clipped, counted, countText } from './width.ts'
 
 type Extreme = number | bigint | string | boolean | Date
 
@@ -187,8 +187,8 @@ function gridOf({ columns }: Description): Grid {
       head('mean', 'right'),
     ],
     rows: columns.map(({ name, type, nulls, distinct, isDistinctExact, min, max, mean }) => [
-      printable(name),
-      type,
+      nameText(name),
+      clipped(type, MOST_TYPE),
       countText(nulls),
       distinct === null ? '' : `${isDistinctExact ? '' : '> '}${countText(distinct)}`,
       cell(min, type),

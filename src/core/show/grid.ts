@@ -5,7 +5,7 @@
  *      f64   utf8
  *        1   good
  */
-import { clipped, displayWidth, padded } from './width.ts'
+import { displayWidth, padded } from './width.ts'
 
 export interface GridColumn {
   /** Left out of the text and of HTML where no column has one. */
@@ -24,7 +24,6 @@ export interface Grid {
 
 /** Cells of a line; what does not fit is left out, and counted. */
 const LINE_WIDTH = 110
-const MOST_NAME = 30
 const GAP = '  '
 
 /** The lines, and the names of columns that had no room. */
@@ -36,11 +35,7 @@ export function gridText({ columns, rows }: Grid): { readonly lines: readonly st
   const hasTypes = columns.some(({ type }) => type !== '')
   const parts: string[][] = []
   for (const [i, { name, type, side }] of columns.entries()) {
-    const cells = [
-      ...(hasNames ? [clipped(name, MOST_NAME)] : []),
-      ...(hasTypes ? [clipped(type, MOST_NAME)] : []),
-      ...rows.map((row) => row[i] ?? ''),
-    ]
+    const cells = [...(hasNames ? [name] : []), ...(hasTypes ? [type] : []), ...rows.map((row) => row[i] ?? '')]
     const widest = Math.max(0, ...cells.map(displayWidth))
     width += widest + (i === 0 ? 0 : GAP.length)
     if (width > LINE_WIDTH && i > 0) break

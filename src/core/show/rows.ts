@@ -5,10 +5,13 @@ import { asColumnType, valueClassOf } from '../elements.ts'
 import { type ElementType, type Field, typeText, VALUE_COLUMN } from '../schema.ts'
 import { cellText } from './cells.ts'
 import type { Grid, GridColumn } from './grid.ts'
-import { printable } from './width.ts'
+import { clipped, printable } from './width.ts'
 
 /** More have no room on any page. */
 const MOST_COLUMNS = 50
+/** Cells of a name, and of a type. */
+const MOST_NAME = 30
+export const MOST_TYPE = 60
 
 /** The columns of an element: of what is no row, one. */
 export function columnsOf(element: ElementType): readonly Field[] {
@@ -21,11 +24,16 @@ export function columnTypeText({ type, nullable }: Field): string {
   return nullable && type.kind !== 'null' && type.kind !== 'unknown' ? `${text}?` : text
 }
 
+/** A name that fits into a column. */
+export function nameText(name: string): string {
+  return clipped(printable(name), MOST_NAME)
+}
+
 function gridColumn(field: Field): GridColumn {
   const valueClass = valueClassOf(field.type)
   return {
-    name: printable(field.name),
-    type: columnTypeText(field),
+    name: nameText(field.name),
+    type: clipped(columnTypeText(field), MOST_TYPE),
     side: valueClass === 'number' || valueClass === 'bigint' ? 'right' : 'left',
   }
 }
@@ -50,7 +58,7 @@ export function gridOfFields(fields: readonly Field[]): Grid {
       { name: 'column', type: '', side: 'left' },
       { name: 'type', type: '', side: 'left' },
     ],
-    rows: fields.slice(0, MOST_COLUMNS).map((field) => [printable(field.name), columnTypeText(field)]),
+    rows: fields.slice(0, MOST_COLUMNS).map((field) => [nameText(field.name), clipped(columnTypeText(field), MOST_TYPE)]),
   }
 }
 

@@ -71,5 +71,5 @@ function notesOf({ notes = [] }: Shown, left: readonly string[]): readonly strin
     left.length === 0
       ? []
       : [`${left.length === 1 ? 'one more column' : `${left.length} more columns`}: ${names}${left.length > MOST_NAMES ? ', …' : ''}`]
-  return [...columns, ...notes.map(printable)]
+  return [...columns, ...notes.map((note) => clipped(printable(note), MOST_TITLE))]
 }
