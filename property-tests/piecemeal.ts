@@ -19,7 +19,8 @@ import { retyped } from '../src/planner/retype.ts'
 import { HANDLERS } from '../src/taskHandlers.ts'
 import { lawArena } from './lawArena.ts'
 
-const ROWS_IN_A_PIECE = 4
+/** Of a partition. */
+export const ROWS_IN_A_PIECE = 4
 
 /** One engine for each number of workers, over one arena. */
 export function piecemealEngines(sizes: readonly number[]): { readonly engines: readonly SessionEngine[]; stop(): Promise<void> } {

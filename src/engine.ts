@@ -72,7 +72,7 @@ export class SessionEngine implements Engine {
     const { resolved, leave } = await store.enter(plan, moment)
     try {
       const optimized = optimize(resolved).plan
-      if (executor.streams(optimized)) {
+      if (executor.streams(optimized, options)) {
         for await (const batch of executor.stream(optimized, options)) yield* ordinary([batch])
         return
       }

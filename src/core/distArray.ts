@@ -12,7 +12,7 @@ import { valueText } from './columnBuilder.ts'
 import { rowReader } from './columnReaders.ts'
 import { joinPlan, unionPlan } from './combinations.ts'
 import { elementText, isKnown, rankOf, UNKNOWN_ELEMENT, valueClassOf } from './elements.ts'
-import type { Engine, Folded, FoldKind, WriteForm } from './engine.ts'
+import type { Engine, ExecuteOptions, Folded, FoldKind, WriteForm } from './engine.ts'
 import { PlanError } from './errors.ts'
 import { checkedSum, extremeOf, NumberSum, requireNumbers, TreeFold } from './folds.ts'
 import { type Grouped, groupedOf } from './grouped.ts'
@@ -334,7 +334,7 @@ export class DistArray<T, K extends Key = readonly [number]> implements AsyncIte
     return this.#values(this.#plan, options.signal)
   }
 
-  /** The first `n` elements; reads no more than it needs. */
+  /** The first `n` elements; computes partition after partition until it has them. */
   async take(n: number): Promise<T[]>
   async take(n: number, ...more: readonly unknown[]): Promise<T[]> {
     checkNoMore('take() takes a number of elements', more, 'It begins with the first.')
@@ -475,9 +475,9 @@ export class DistArray<T, K extends Key = readonly [number]> implements AsyncIte
     return this.#write('writeCsv', path, { kind: 'csv' }, signalOnly('writeCsv()', options))
   }
 
-  /** The elements in order, computed as they are asked for. */
+  /** The elements in order, computed as they are asked for, partition by partition; breaking out of the loop ends that. */
   async *[Symbol.asyncIterator](): AsyncGenerator<T, void, undefined> {
-    for await (const { value } of this.#entries()) yield value
+    for await (const { value } of this.#entries({ isUntyped: true })) yield value
   }
 
   // ------------------------------------------------------------------ introspection
@@ -569,9 +569,9 @@ export class DistArray<T, K extends Key = readonly [number]> implements AsyncIte
     return values
   }
 
-  async *#entries(): AsyncGenerator<{ readonly value: T; readonly key: Key }, void, undefined> {
+  async *#entries(options: ExecuteOptions = {}): AsyncGenerator<{ readonly value: T; readonly key: Key }, void, undefined> {
     const keys = new KeyReader()
-    for await (const batch of this.#engine.stream(this.#plan)) {
+    for await (const batch of this.#engine.stream(this.#plan, options)) {
       const read = rowReader(batch)
       const keyOf = keys.keysOf(batch)
       for (let i = 0; i < batch.length; i++) yield { value: read(i) as T, key: keyOf(i) } // elements of this plan

@@ -32,6 +32,8 @@ export interface Folded {
 
 export interface ExecuteOptions {
   readonly signal?: AbortSignal
+  /** Of a stream: batches may have columns of their own where only running the functions tells them, rather than wait for all. */
+  readonly isUntyped?: boolean
   readonly moment?: Moment
 }
 

@@ -66,6 +66,8 @@ export interface ExecutorOptions {
 
 export interface RunOptions {
   readonly signal?: AbortSignal
+  /** Of `stream`: see `ExecuteOptions`. */
+  readonly isUntyped?: boolean
 }
 
 export class Executor {
@@ -164,11 +166,11 @@ export class Executor {
   /** The batches of the result, partition after partition as they are asked for. */
   async *stream(plan: LogicalPlan, options: RunOptions = {}): AsyncGenerator<Batch, void, undefined> {
     const physical = this.options.lower(plan)
-    if (physical.edge?.kind !== 'streamed') {
+    if (!comesInPieces(physical, options)) {
       yield* await this.execute(plan, options)
       return
     }
-    const run = new Run(this.options, options.signal)
+    const run = new Run(this.options, options.signal, options.isUntyped)
     this.running.add(physical)
     try {
       yield* run.stream(physical)
@@ -184,9 +186,13 @@ export class Executor {
   }
 
   /** Whether `stream` gives partition after partition, rather than all of them once they are computed. */
-  streams(plan: LogicalPlan): boolean {
-    return this.options.lower(plan).edge?.kind === 'streamed'
+  streams(plan: LogicalPlan, options: RunOptions = {}): boolean {
+    return comesInPieces(this.options.lower(plan), options)
   }
+}
+
+function comesInPieces({ edge }: PhysicalPlan, { isUntyped = false }: RunOptions): boolean {
+  return edge?.kind === 'streamed' || (isUntyped && edge?.kind === 'stored' && edge.isOptional === true)
 }
 
 /** The program's table in ordinary memory, but for columns that it only passes on. */

@@ -69,7 +69,10 @@ export class Run {
   private readonly options: ExecutorOptions
   private readonly signal: AbortSignal | undefined
   private readonly blocks: Blocks
-  constructor(options: ExecutorOptions, signal: AbortSignal | undefined) {
+  /** Whether perhaps only the first of the results are wanted, whatever types the others have. */
+  private readonly isUntyped: boolean
+  constructor(options: ExecutorOptions, signal: AbortSignal | undefined, isUntyped: boolean = false) {
+    this.isUntyped = isUntyped
     this.options = options
     this.signal = signal
     this.blocks = new Blocks(options.arena)
@@ -84,8 +87,11 @@ export class Run {
   /** The result partition after partition, outside of the run's memory, from which each is freed before it is handed over; at least one batch. */
   async *stream(plan: PhysicalPlan): AsyncGenerator<Batch, void, undefined> {
     let any = false
+    let element = plan.element
     for await (const { batches, blocks } of this.results(plan)) {
       const filled = batches.filter((batch) => batch.length > 0)
+      // values of different kinds are an error, whether all are there at once or not
+      if (!isKnown(plan.element)) element = unifyElements([element, ...filled.map((batch) => batch.element)])
       const last = filled.pop()
       for (const batch of filled) yield* this.outside(batch, plan)
       if (last === undefined) {
@@ -104,20 +110,20 @@ export class Run {
     return finished([batch], plan).map((one) => this.blocks.copiedOut(one))
   }
 
-  /** The partitions of a result one after another. Who takes one frees its blocks before asking for the next. */
-  private async *results(plan: PhysicalPlan): AsyncGenerator<Result, void, undefined> {
+  /** The partitions of a result one after another; `limited`: perhaps only the first are wanted. Who takes one frees its blocks before asking for the next. */
+  private async *results(plan: PhysicalPlan, limited: boolean = false): AsyncGenerator<Result, void, undefined> {
     switch (plan.kind) {
       case 'ScanExec':
-        yield* this.pipeline(stepless(plan), await this.run(plan), { streamed: true })
+        yield* this.pipeline(stepless(plan), await this.run(plan), { streamed: true, limited })
         return
       case 'PipelineExec':
-        yield* this.pipeline(plan, await this.inputOf(plan), { streamed: true })
+        yield* this.pipeline(plan, await this.inputOf(plan, limited), { streamed: true, limited })
         return
       case 'LimitExec': {
         const pipeline = limitedPipeline(plan)
         let left = plan.count
         if (left === 0) return
-        for await (const result of this.pipeline(pipeline, await this.inputOf(pipeline), { streamed: true, limited: true })) {
+        for await (const result of this.pipeline(pipeline, await this.inputOf(pipeline, true), { streamed: true, limited: true })) {
           const batches = result.batches.map((batch) => {
             const taken = sliceBatch(batch, 0, Math.min(batch.length, left))
             left -= taken.length
@@ -130,7 +136,7 @@ export class Run {
       }
       case 'UnionExec':
         for (const input of plan.inputs)
-          for await (const result of this.results(input))
+          for await (const result of this.results(input, limited))
             yield { ...result, batches: result.batches.map((batch) => asDeclared(withoutKeys(batch), plan.element)) }
         return
       case 'StoredExec':
@@ -143,11 +149,13 @@ export class Run {
   }
 
   /** What a pipeline reads: as it comes where the plan says so. */
-  private async inputOf(plan: Pipeline): Promise<Input> {
+  private async inputOf(plan: Pipeline, limited: boolean = false): Promise<Input> {
     const input = inputOf(plan)
     const isLeaf = input.kind === 'ScanExec' || input.kind === 'StoredExec'
-    if (isLeaf || input.edge?.kind !== 'streamed') return await this.run(input)
-    return { kind: 'streamed', results: this.results(input) }
+    const { edge } = input
+    const isStreamed = edge?.kind === 'streamed' || ((limited || this.isUntyped) && edge?.isOptional === true)
+    if (isLeaf || !isStreamed) return await this.run(input)
+    return { kind: 'streamed', results: this.results(input, limited) }
   }
 
   /** Frees everything the run still holds. */
@@ -168,7 +176,8 @@ export class Run {
         return await this.wide(plan)
       case 'LimitExec': {
         const pipeline = limitedPipeline(plan)
-        return await this.collected(pipeline, await this.inputOf(pipeline), plan.count)
+        if (plan.count === 0 && plan.keys.kind === 'rowNumber') return this.inMemory([emptyBatch(plan.element)])
+        return await this.collected(pipeline, await this.inputOf(pipeline, true), plan.count)
       }
       case 'UnionExec': {
         const datasets: Dataset[] = []
@@ -276,7 +285,9 @@ export class Run {
     let done = 0
     const total = input.kind === 'stored' ? { total: input.partitions.length } : {}
     try {
-      for await (const result of input.kind === 'stored' ? this.overPartitions(plan, input, how) : this.overResults(plan, input.results)) {
+      for await (const result of input.kind === 'stored'
+        ? this.overPartitions(plan, input, how)
+        : this.overResults(plan, input.results, how)) {
         for (const [step, count] of result.rowsIn.entries()) rowsBefore[step] = (rowsBefore[step] ?? 0) + count
         for (const batch of result.batches) rows += batch.length
         yield result
@@ -333,8 +344,14 @@ export class Run {
   }
 
   /** The same over partitions that come one after another; each is kept until what came of it is taken. */
-  private async *overResults(plan: Pipeline, input: AsyncGenerator<Result, void, undefined>): AsyncGenerator<StageResult, void, undefined> {
+  private async *overResults(
+    plan: Pipeline,
+    input: AsyncGenerator<Result, void, undefined>,
+    { streamed, limited }: How,
+  ): AsyncGenerator<StageResult, void, undefined> {
     const inline = plan.where === 'caller'
+    // how far a function is ahead that the program can see at work must not follow from the number of workers
+    const oneByOne = inline || (streamed === true && runsOnCaller(plan.input))
     const unwanted = givenUp()
     let index = 0
     let firstRow = 0
@@ -348,7 +365,8 @@ export class Run {
           firstRow += rowsOf(partition) ?? 0
           return async () => ({ result: await this.task(task, inline, unwanted.signal), read: next.value })
         },
-        window: inline ? 1 : this.options.pool.size,
+        window: oneByOne ? 1 : this.options.pool.size,
+        ...(limited === true ? { firstWindow: 1 } : {}),
         isRoom: () => this.isRoom(1 / 8), // beside what the stage below computes ahead
         mayGoAlone: (error) => error instanceof MemoryError,
         giveUp: () => unwanted.abort(),
@@ -553,6 +571,13 @@ function readsNothing({ steps }: Pipeline, partitions: readonly Partition[]): bo
   return (
     steps.every(isFree) && partitions.every((one) => one.kind === 'split' && one.scan.columns.length === 0 && one.split.rows !== undefined)
   )
+}
+
+/** Whether a function of the plan runs as it stands. */
+function runsOnCaller(plan: PhysicalPlan): boolean {
+  if ((plan.kind === 'PipelineExec' || plan.kind === 'WideExec') && plan.where === 'caller') return true
+  if (plan.kind === 'ScanExec' || plan.kind === 'StoredExec') return false
+  return plan.kind === 'WideExec' || plan.kind === 'UnionExec' ? plan.inputs.some(runsOnCaller) : runsOnCaller(plan.input)
 }
 
 /** Row numbers count every row of the source: a pipeline that reads them lets it skip none. */

@@ -7,7 +7,11 @@
  * The plan carries this, the executor obeys it, and `explain()` prints it.
  */
 import { isKnown } from '../../core/elements.ts'
-import type { Edge, PhysicalPlan, WideOperator } from './physicalPlan.ts'
+import { needsCaller } from '../../core/functionUse.ts'
+import { functionsOfStep } from './functionsOfStep.ts'
+import type { Edge, ExecFunction, PhysicalPlan, Step, WideOperator } from './physicalPlan.ts'
+
+type Pipeline = Extract<PhysicalPlan, { kind: 'PipelineExec' }>
 
 const STREAMED: Edge = { kind: 'streamed' }
 
@@ -22,6 +26,7 @@ function under(edge: Edge, plan: PhysicalPlan): PhysicalPlan {
     case 'StoredExec':
       return { ...plan, edge }
     case 'PipelineExec':
+      return { ...plan, input: under(edgeToPipeline(plan), plan.input), edge }
     case 'LimitExec':
       return { ...plan, input: under(edgeToStep(plan.input), plan.input), edge }
     case 'UnionExec':
@@ -40,9 +45,35 @@ function edgeToAction(plan: PhysicalPlan): Edge {
   return edgeOf(plan)
 }
 
+/** A limit takes what it needs and no more: it runs no function that would have to know the types of all. */
+function edgeToPipeline({ steps, input }: Pipeline): Edge {
+  const [own, below] = [onCaller(steps), callerFunctions(input)]
+  if (own.length > 0 && below.length > 0 && [...own, ...below].some((f) => f.sharesState === true))
+    return { kind: 'stored', because: 'functions share variables, and one has all rows before the next has any' }
+  if (steps.every((step) => step.kind === 'LimitExec') && isPiped(input)) return STREAMED
+  const edge = edgeToStep(input)
+  // a column that is asked for may be one that only later rows have
+  if (edge.kind === 'streamed' || !steps.some((step) => step.kind === 'ProjectExec')) return edge
+  return { kind: 'stored', because: edge.because }
+}
+
+function onCaller(steps: readonly Step[]): readonly ExecFunction[] {
+  return steps.flatMap(functionsOfStep).filter(needsCaller)
+}
+
+/** The functions of a plan that run as they stand, row by row. */
+function callerFunctions(plan: PhysicalPlan): readonly ExecFunction[] {
+  return [...(plan.kind === 'PipelineExec' ? onCaller(plan.steps) : []), ...inputsOf(plan).flatMap(callerFunctions)]
+}
+
 /** To a pipeline or a limit. What comes from memory is not worth it. */
 function edgeToStep(plan: PhysicalPlan): Edge {
-  return readsFiles(plan) ? edgeOf(plan) : { kind: 'stored', because: 'they come from memory' }
+  if (readsFiles(plan)) return edgeOf(plan)
+  return { kind: 'stored', because: 'they come from memory', ...(isPiped(plan) ? { isOptional: true } : {}) }
+}
+
+function isPiped(plan: PhysicalPlan): boolean {
+  return plan.kind === 'PipelineExec' || plan.kind === 'LimitExec'
 }
 
 /** Groups are folded as the partitions come where those leave what that takes. */
@@ -52,7 +83,9 @@ function edgeToWide({ kind }: WideOperator, input: PhysicalPlan): Edge {
 }
 
 function edgeOf(plan: PhysicalPlan): Edge {
-  if (!isKnown(plan.element)) return { kind: 'stored', because: 'only running all of them tells their types' }
+  if (!isKnown(plan.element)) {
+    return { kind: 'stored', because: 'only running all of them tells their types', ...(isPiped(plan) ? { isOptional: true } : {}) }
+  }
   switch (plan.kind) {
     case 'ScanExec':
     case 'StoredExec':

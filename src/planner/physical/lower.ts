@@ -13,6 +13,7 @@ import { needsCaller, readsKey } from '../../core/functionUse.ts'
 import type { GroupHow, JoinKey, LogicalPlan } from '../../core/logicalPlan.ts'
 import { labelOf } from '../../core/tree.ts'
 import { readsFiles, withEdges } from './edges.ts'
+import { functionsOfStep } from './functionsOfStep.ts'
 import type { Aggregate, ExecFunction, HiddenColumn, PhysicalPlan, Step, WideOperator } from './physicalPlan.ts'
 
 type Pipeline = Extract<PhysicalPlan, { kind: 'PipelineExec' }>
@@ -255,29 +256,5 @@ function readsRowNumbers(step: Step, input: PhysicalPlan): boolean {
     case 'PartialGroupsExec':
     case 'PartialDistinctExec':
       return false
-  }
-}
-
-/** The user functions of a step. */
-export function functionsOfStep(step: Step): readonly ExecFunction[] {
-  switch (step.kind) {
-    case 'MapExec':
-    case 'FilterExec':
-    case 'WithColumnsExec':
-    case 'FlatMapExec':
-    case 'MapPartitionsExec':
-    case 'KeysExec':
-      return [step.f]
-    case 'EvaluateExec':
-      return step.columns.map(({ f }) => f)
-    case 'ProjectExec':
-    case 'CastExec':
-    case 'SampleExec':
-    case 'LimitExec':
-    case 'TopKExec':
-    case 'PartialAggregateExec':
-    case 'PartialGroupsExec':
-    case 'PartialDistinctExec':
-      return []
   }
 }

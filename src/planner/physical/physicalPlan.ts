@@ -94,8 +94,11 @@ export type WideOperator =
 /** How a result gets to what consumes it (`edges.ts`). */
 export type Edge =
   | { readonly kind: 'streamed' }
-  /** `because` ends a sentence that begins with: all of them are kept at once, because. */
-  | { readonly kind: 'stored'; readonly because: string }
+  /**
+   * `because` ends a sentence that begins with: all of them are kept at once, because. `isOptional`: who perhaps
+   * wants the first of them only takes them as they come, with the types of those that have come.
+   */
+  | { readonly kind: 'stored'; readonly because: string; readonly isOptional?: boolean }
 
 /** `edge`: to what consumes the result; stored where it is absent. */
 export type PhysicalPlan = PhysicalNode & { readonly edge?: Edge }

@@ -18,7 +18,9 @@ export const pushLimitDown: Rule = {
   rewrite(plan: LogicalPlan): LogicalPlan | undefined {
     if (plan.kind !== 'Limit') return undefined
     const node = plan.input
-    const isOneForOne = node.kind === 'Project' || ((node.kind === 'Map' || node.kind === 'WithColumns') && runsUnnoticed(node))
+    // a column that is asked for may be one that only later elements have
+    const isProjected = node.kind === 'Project' && node.input.element.kind !== 'unknown'
+    const isOneForOne = isProjected || ((node.kind === 'Map' || node.kind === 'WithColumns') && runsUnnoticed(node))
     if (!isOneForOne) return undefined
     const keys = thinned(node.input.keys)
     return { ...node, keys, input: { ...plan, input: node.input, element: node.input.element, keys } }
