@@ -44,11 +44,12 @@ test('a handle gives its plan and engine to the session, and to no one else', ()
   expect(messageOf(() => planOf({} as never))).toBe('This takes a DistArray of a session; it was given an object.')
 })
 
+function types(array: object): string {
+  const plan = planOf(array as DistArray<unknown>)
+  return `${elementText(plan.element)} by ${keysText(plan.keys)}`
+}
+
 test('elements and keys of the chain are known before anything runs', () => {
-  const types = (array: object): string => {
-    const plan = planOf(array as DistArray<unknown>)
-    return `${elementText(plan.element)} by ${keysText(plan.keys)}`
-  }
   expect(types(orders.map((r) => ({ id: r.id, twice: r.price * 2, note: r.note })))).toBe(
     '{ id: i32, twice: f64, note: utf8? } by row number',
   )
@@ -82,6 +83,23 @@ test('elements and keys of the chain are known before anything runs', () => {
     '{ id: i32, shop: utf8?, price: f64?, big: i64?, at: timestamp(ms)?, note: utf8?, price_right: f32? } by row number',
   )
   expect(types(orders.select('id', 'price').union(orders.select('price', 'id') as never))).toBe('{ id: i32, price: f64 } by row number')
+})
+
+test('the row of each kind of join, which the types of rowTypes.ts follow', () => {
+  const left = tableOf<{ id: number; name: string }>('left', { id: 'i32', name: 'utf8' })
+  const right = tableOf<{ id: number; name: string; city: string }>('right', { id: 'i32', name: 'utf8', city: 'utf8' })
+  const rows = (['inner', 'left', 'right', 'full', 'semi', 'anti', 'cross'] as const).map(
+    (how) => `${how} ${types(left.join(right, 'id', { how }))}`,
+  )
+  expect(rows).toEqual([
+    'inner { id: i32, name: utf8, name_right: utf8, city: utf8 } by row number',
+    'left { id: i32, name: utf8, name_right: utf8?, city: utf8? } by row number',
+    'right { id: i32, name: utf8?, name_right: utf8, city: utf8 } by row number',
+    'full { id: i32, name: utf8?, name_right: utf8?, city: utf8? } by row number',
+    'semi { id: i32, name: utf8 } by row number',
+    'anti { id: i32, name: utf8 } by row number',
+    'cross { id: i32, name: utf8, id_right: i32, name_right: utf8, city: utf8 } by row number',
+  ])
 })
 
 test('columns that do not exist, with the nearest names', () => {
