@@ -101,6 +101,35 @@ export const PROJECTS: readonly Project[] = [
   { name: 'Node, ESM', files: ESM, commands: [{ program: node, args: ['main.mjs'] }] },
   { name: 'Node, CommonJS', files: CJS, commands: [{ program: node, args: ['main.cjs'] }] },
   {
+    name: 'a global object of its own, as under Jest',
+    files: {
+      ...CJS,
+      'main.cjs': `const { readFileSync } = require('node:fs')
+const { createRequire } = require('node:module')
+const vm = require('node:vm')
+const context = vm.createContext()
+const own = new Set(vm.runInContext('Object.getOwnPropertyNames(globalThis)', context))
+for (const name of Object.getOwnPropertyNames(globalThis)) {
+  if (!own.has(name) || name === 'ArrayBuffer' || name === 'Uint8Array') context[name] = globalThis[name] // as those of Buffers
+}
+const modules = new Map()
+function load(file) {
+  if (modules.has(file)) return modules.get(file).exports
+  const module = { exports: {} }
+  modules.set(file, module)
+  const { resolve } = createRequire(file)
+  const inside = (id) => (id.startsWith('.') || id === 'distarray' ? load(resolve(id)) : require(id))
+  const parameters = ['exports', 'require', 'module', '__filename', '__dirname']
+  vm.compileFunction(readFileSync(file, 'utf8'), parameters, { filename: file, parsingContext: context })(module.exports, inside, module, file, __dirname)
+  return module.exports
+}
+const { program } = load(__dirname + '/program.cjs')
+program(load(require.resolve('distarray')), '.').then((said) => console.log(said.join('\\n')))
+`,
+    },
+    commands: [{ program: node, args: ['main.cjs'] }],
+  },
+  {
     name: 'both forms in one process share their classes',
     files: {
       ...ESM,
