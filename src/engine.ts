@@ -6,8 +6,10 @@
  *     set()        storage that the array owns from then on -> write
  */
 import type { Batch, Column, TypedArray } from './core/column.ts'
+import { defined } from './core/defined.ts'
 import { isKnown } from './core/elements.ts'
 import type { Engine, ExecuteOptions, Folded, FoldKind, Holdings, RowLambdaContext, WriteForm } from './core/engine.ts'
+import { PlanError } from './core/errors.ts'
 import type { UserFunction } from './core/functionIr.ts'
 import type { Key, Selector, Shape } from './core/indexSpace.ts'
 import { joinedSignal } from './core/joinedSignal.ts'
@@ -90,11 +92,22 @@ export class SessionEngine implements Engine {
 
   explain(plan: LogicalPlan, options: { readonly verbose: boolean; readonly format: 'text' | 'json' }): string {
     const { executor, store } = this.#runtime
-    const optimized = options.verbose ? optimize(store.asStored(plan.kind === 'Materialize' ? plan.input : plan)).plan : undefined
-    const columns = optimized && executor.explainColumns(optimized)
-    const groups = optimized && executor.explainGroups(optimized)
-    const found = { ...(columns === undefined ? {} : { columns }), ...(groups === undefined ? {} : { groups }) }
-    return explainPlan(plan, { ...options, index: store.stats(plan), ...found })
+    const index = store.stats(plan)
+    let called: LogicalPlan
+    try {
+      called = store.asCalled(plan)
+    } catch (error) {
+      if (error instanceof PlanError) return explainPlan(plan, { ...options, index }) // which the action throws
+      throw error
+    }
+    if (!options.verbose && options.format === 'text') return explainPlan(called, { ...options, index })
+    const optimized = optimize(store.asStored(plan.kind === 'Materialize' ? plan.input : plan)).plan
+    const found = {
+      columns: executor.explainColumns(optimized),
+      groups: executor.explainGroups(optimized),
+      functions: executor.explainFunctions(optimized),
+    }
+    return explainPlan(called, { ...options, index, ...defined(found) })
   }
 
   async shape(plan: LogicalPlan): Promise<readonly number[]> {

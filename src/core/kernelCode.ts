@@ -22,3 +22,13 @@ export interface ExplainedGroups {
   readonly found: string
   readonly rows?: ExplainedColumns
 }
+
+/** How a function of a plan runs, and why not better. */
+export interface ExplainedFunction {
+  /** The operator, as `FilterExec`. */
+  readonly step: string
+  readonly text: string
+  /** Compiled to WebAssembly over columns, or to JavaScript over rows; or the user's own, as a copy in the workers, or as it stands on the caller's thread. */
+  readonly runs: 'WebAssembly' | 'JavaScript' | 'copy' | 'as it stands' | 'nothing'
+  readonly because?: string
+}

@@ -146,6 +146,11 @@ export class ArrayStore {
     return this.replaced(plan, storages, moment)
   }
 
+  /** The plan with the functions that an action would run if it were called now. */
+  asCalled(plan: LogicalPlan): LogicalPlan {
+    return this.replaced(plan, new Map(), this.moment(plan))
+  }
+
   /** Runs something over the resolved plan; meanwhile its arrays are neither written nor freed. */
   async use<T>(plan: LogicalPlan, run: (resolved: LogicalPlan) => Promise<T> | T, moment: Moment = this.moment(plan)): Promise<T> {
     const { resolved, leave } = await this.enter(plan, moment)

@@ -12,7 +12,7 @@
 import type { Batch } from '../core/column.ts'
 import type { Folded, FoldKind } from '../core/engine.ts'
 import { TaskError } from '../core/errors.ts'
-import type { ExplainedColumns, ExplainedGroups } from '../core/kernelCode.ts'
+import type { ExplainedColumns, ExplainedFunction, ExplainedGroups } from '../core/kernelCode.ts'
 import { inputsOf, type LogicalPlan } from '../core/logicalPlan.ts'
 import type { ReadSplit } from '../core/ports.ts'
 import { fieldsOf } from '../core/schema.ts'
@@ -28,6 +28,7 @@ import type { PassSizes } from './columns/groupRecords.ts'
 import { overColumns } from './columns/overColumns.ts'
 import { type KeySet, keySetOf, type SemiJoin, semiJoinOf } from './columns/semiJoin.ts'
 import { explainedColumns, explainedGroups } from './explainColumns.ts'
+import { explainedFunctions } from './explainFunctions.ts'
 import type { Arena } from './memory/arena.ts'
 import { SMALL_ROWS } from './operators/partitions.ts'
 import { Run } from './run.ts'
@@ -146,6 +147,11 @@ export class Executor {
   explainGroups(plan: LogicalPlan): ExplainedGroups | undefined {
     if (!isStored(plan)) return undefined
     return explainedGroups(this.options.lower(plan), this.options)
+  }
+
+  /** How each function of the plan runs; undefined where it reads an array that has yet to be made. */
+  explainFunctions(plan: LogicalPlan): readonly ExplainedFunction[] | undefined {
+    return isStored(plan) ? explainedFunctions(this.options.lower(plan), this.options) : undefined
   }
 
   /** The plan is held while it runs: the memory of a table goes with its source. */

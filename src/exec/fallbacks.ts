@@ -52,10 +52,11 @@ function shortened(text: string): string {
 
 /** The functions of a step or a wide operator that are not compiled. */
 export function fallbacksOf(operator: Step | WideOperator): readonly Fallback[] {
-  return functionsOf(operator).flatMap((f) => fallbackOf(f) ?? [])
+  return functionsIn(operator).flatMap((f) => fallbackOf(f) ?? [])
 }
 
-function functionsOf(operator: Step | WideOperator): readonly ExecFunction[] {
+/** The functions of a step or a wide operator. */
+export function functionsIn(operator: Step | WideOperator): readonly ExecFunction[] {
   if ('f' in operator) return [operator.f]
   if (operator.kind === 'EvaluateExec') return operator.columns.map(({ f }) => f)
   return operator.kind === 'IndexExec' && operator.combine !== undefined ? [operator.combine] : []

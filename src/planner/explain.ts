@@ -11,8 +11,8 @@
  */
 import { elementText, keysText, rankOf, thinned } from '../core/elements.ts'
 import type { UserFunction } from '../core/functionIr.ts'
-import { needsCaller } from '../core/functionUse.ts'
-import type { ExplainedColumns, ExplainedGroups } from '../core/kernelCode.ts'
+import { type FunctionRun, runOf, runText } from '../core/functionUse.ts'
+import type { ExplainedColumns, ExplainedFunction, ExplainedGroups } from '../core/kernelCode.ts'
 import { inputsOf, type LogicalPlan } from '../core/logicalPlan.ts'
 import { placeText, type Refusal } from '../core/span.ts'
 import { type DenseStorage, stridesOf } from '../core/storage.ts'
@@ -36,6 +36,7 @@ export interface ExplainOptions {
   readonly columns?: ExplainedColumns
   /** Of a `groupBy` with aggregates. */
   readonly groups?: ExplainedGroups
+  readonly functions?: readonly ExplainedFunction[]
 }
 
 /** Whether there is storage sorted by key, how often it was made, and how many queries it answered. */
@@ -53,7 +54,8 @@ export interface ExplainedNode {
   readonly keys: string
   readonly functions: readonly {
     readonly text: string
-    readonly runs: 'compiled' | 'workers' | 'caller'
+    /** Compiled to what `ExplainedPlan.functions` says; or as a copy in the workers, or as it stands on the caller's thread. */
+    readonly runs: FunctionRun
     readonly refusals: readonly Refusal[]
   }[]
   readonly inputs: readonly ExplainedNode[]
@@ -65,6 +67,8 @@ export interface ExplainedPlan {
   readonly rules: readonly string[]
   readonly optimized: ExplainedNode
   readonly stages: readonly Stage[]
+  /** How the functions of the stages run; absent where an array has yet to be made. */
+  readonly functions?: readonly ExplainedFunction[]
   readonly index?: IndexFacts
 }
 
@@ -78,6 +82,7 @@ export function explainPlan(plan: LogicalPlan, options: ExplainOptions = {}): st
       rules: applied,
       optimized: explainedNode(optimized),
       stages: stagesOf(physical),
+      ...(options.functions === undefined ? {} : { functions: options.functions }),
     }
     return JSON.stringify(explained, null, 2)
   }
@@ -96,7 +101,9 @@ export function explainPlan(plan: LogicalPlan, options: ExplainOptions = {}): st
     'Stages',
     ...indented(stagesText(physical)),
     ...indexLines(plan, options.index),
-    ...(options.verbose === true ? [...groupLines(options.groups), ...columnLines(options.columns)] : []),
+    ...(options.verbose === true
+      ? [...functionLines(options.functions), ...groupLines(options.groups), ...columnLines(options.columns)]
+      : []),
   ].join('\n')
 }
 
@@ -111,6 +118,37 @@ function indexLines(plan: LogicalPlan, index: IndexFacts | undefined): readonly 
   const times = index.built === 1 ? 'once' : `${index.built} times, after writes below it`
   const asked = index.queries === 1 ? '1 query' : `${index.queries} queries`
   return ['Queries', `  IndexLookup over IndexBuild: the index was built ${times} and answered ${asked}`]
+}
+
+function functionLines(functions: readonly ExplainedFunction[] = []): readonly string[] {
+  if (functions.length === 0) return []
+  return [
+    'Functions',
+    ...functions.map(
+      ({ step, text, runs, because }) =>
+        `  ${step} ${text}: ${howText(runs)}${because === undefined ? '' : `, because ${endless(because)}`}`,
+    ),
+  ]
+}
+
+function howText(runs: ExplainedFunction['runs']): string {
+  switch (runs) {
+    case 'WebAssembly':
+      return 'WebAssembly over columns'
+    case 'JavaScript':
+      return 'JavaScript made from its IR, over rows'
+    case 'nothing':
+      return 'nothing runs'
+    case 'copy':
+      return 'the function itself, as a copy in the workers'
+    case 'as it stands':
+      return "the function itself, as it stands on the caller's thread"
+  }
+}
+
+/** A sentence as the end of another. */
+function endless(sentence: string): string {
+  return `${sentence.replace(/^It /, 'it ').replace(/\.$/, '')}`
 }
 
 /** What folds and `materialize()` run; everything else runs the stages. */
@@ -151,10 +189,10 @@ function irLines({ ir }: UserFunction): readonly string[] {
 
 /** Where a function that was refused runs, and why: one line, and one more for each further reason. */
 function refusalLines(f: UserFunction): readonly string[] {
-  const runs = runsWhere(f)
+  const runs = runOf(f)
   if (runs === 'compiled') return []
   const reasons = f.refusals.length > 0 ? f.refusals : f.unportable === undefined ? [] : [f.unportable]
-  const where = runs === 'workers' ? 'runs as JavaScript in the workers' : "runs as it stands on the caller's thread"
+  const where = runText(runs)
   const bound = runs === 'caller' && f.unportable !== undefined && !reasons.includes(f.unportable) ? [f.unportable] : []
   const lines = [...new Set([...reasons, ...bound].map(refusalText))]
   if (lines.length === 0) return [where]
@@ -166,18 +204,13 @@ function refusalText({ message, cure, span }: Refusal): string {
   return `${place}${message} ${cure}`.trim()
 }
 
-function runsWhere(f: UserFunction): 'compiled' | 'workers' | 'caller' {
-  if (f.ir !== undefined) return 'compiled'
-  return needsCaller(f) ? 'caller' : 'workers'
-}
-
 function explainedNode(node: LogicalPlan): ExplainedNode {
   return {
     kind: node.kind,
     text: nodeText(node),
     element: elementText(node.element),
     keys: keysText(node.keys),
-    functions: functionsOf(node).map((f) => ({ text: f.text, runs: runsWhere(f), refusals: f.refusals })),
+    functions: functionsOf(node).map((f) => ({ text: f.text, runs: runOf(f), refusals: f.refusals })),
     inputs: inputsOf(node).map(explainedNode),
   }
 }
