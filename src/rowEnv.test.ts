@@ -1,5 +1,6 @@
 /** Values that row functions are given, instead of capturing them. */
 import { expect, test, vi } from 'vitest'
+import { count, quantile, sum } from './core/aggregates.ts'
 import { Session } from './session.ts'
 
 const ROWS = Array.from({ length: 500 }, (_, i) => ({ a: i, s: `x${i % 7}` }))
@@ -50,6 +51,28 @@ test('row functions take values of env, compiled and as copies, read when an act
   expect(groups).toEqual([0, 1, 2, 3].map((key) => ({ key, count: 125 })))
   expect(await table.sortBy((r, { rate }) => -r.a * rate, { env, descending: true }).first()).toEqual(ROWS[0])
   expect(await table.index((r, _, { deep }) => [r.a + deep.m], { env }).shape()).toEqual([504])
+})
+
+test('functions of aggregates take values of env, and columns have the types they return', async () => {
+  await using session = await Session.start({ workers: 2, progress: false })
+  const env = { rate: 2, least: 100 }
+  const groups = session
+    .fromRows(ROWS)
+    .groupBy((r, _, { least }) => r.a < least, { env })
+    .agg({
+      total: sum((r, { rate }) => r.a * rate, { env }),
+      long: count((r, { least }) => (r.a > least ? r.a : null), { env }),
+      middle: quantile((r, { rate }) => r.a * rate, 0.5, { env }),
+    })
+  const [low] = await groups.collect()
+  const total: number | undefined = low?.total
+  expect([low, total]).toEqual([{ key: true, total: 9900, long: 0, middle: 99 }, 9900])
+  expect(groups.explain({ verbose: true })).not.toContain('runs as')
+  env.rate = 3
+  expect((await groups.collect())[0]?.total).toBe(14_850)
+  expect(() => sum((r: { a: number }) => r.a, { evn: 1 } as never)).toThrow(
+    'sum() has no option "evn". Did you mean "env"? Its options are env.',
+  )
 })
 
 test('what cannot be copied into threads runs where it is, with its env', async () => {

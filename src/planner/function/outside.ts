@@ -4,6 +4,7 @@
  */
 import { types } from 'node:util'
 import type { AnyNode, Identifier } from 'acorn'
+import type { RowLambdaContext } from '../../core/engine.ts'
 import { BUILTINS, type Builtin, type Primitive } from '../../core/functionIr.ts'
 import { literal } from './build.ts'
 import type { EnvValue } from './context.ts'
@@ -31,14 +32,18 @@ export function freeValue(l: Lowering, free: Free, node: Identifier): Value {
       if (/^__(read|spreadArray|spread|values|generator|awaiter|rest|assign)$/.test(free.name)) return l.refuse('es5', node, free.name)
       if (free.inspector) return l.refuse('unread-capture', node, free.name)
       if (l.context.kind === 'loop') return l.refuse('captures-unreadable', node, free.name)
-      return l.refuse('captures-unreadable-in-rows', node, free.name, callWithEnv(l.context.method, free.name))
+      return l.refuse('captures-unreadable-in-rows', node, free.name, callWithEnv(l.context, free.name))
   }
 }
 
+/** Methods and aggregates whose functions take a row and no key. */
+const OF_ROW = /^(sortBy|sum|mean|min|max|count|countDistinct|first|last|variance|stddev|quantile|collect)$/
+
 /** How a row function is given a value. */
-function callWithEnv(method: string, name: string): string {
-  if (method === 'sortBy') return `sortBy((row, { ${name} }) => …, { env: { ${name} } })`
-  const has = ['map', 'filter', 'flatMap', 'withColumns', 'index', 'groupBy'].includes(method)
+function callWithEnv({ method, key }: RowLambdaContext, name: string): string {
+  if (key === undefined && OF_ROW.test(method))
+    return `${method}((row, { ${name} }) => …, ${method === 'quantile' ? 'q, ' : ''}{ env: { ${name} } })`
+  const has = key !== undefined && ['map', 'filter', 'flatMap', 'withColumns', 'index', 'groupBy'].includes(method)
   return `${has ? method : 'withColumns'}((row, key, { ${name} }) => …, { env: { ${name} } })${has ? '' : ' before'}`
 }
 
