@@ -40,14 +40,14 @@ const wrong = { misspelt: true } as never
 type Entry = 'none' | ((...args: never[]) => unknown)
 
 const ARRAY: Readonly<Record<string, Entry>> = {
-  map: 'none',
-  filter: 'none',
-  flatMap: 'none',
+  map: () => table.map((r) => r.a, wrong),
+  filter: () => table.filter((r) => r.a > 1, wrong),
+  flatMap: () => table.flatMap((r) => [r.a], wrong),
   mapPartitions: 'none',
-  withColumns: 'none',
+  withColumns: () => table.withColumns((r) => ({ b: r.a }), wrong),
   select: 'none',
   index: () => table.index((r) => [r.a], wrong),
-  groupBy: () => table.groupBy({ axis: 0, misspelt: true } as never),
+  groupBy: () => table.groupBy((r) => r.a, wrong),
   join: () => table.join(table, 'a', wrong),
   sortBy: () => table.sortBy((r) => r.a, wrong),
   distinct: 'none',
@@ -188,12 +188,12 @@ test.each<[string, () => unknown, string]>([
   [
     'descending has other names elsewhere',
     () => table.sortBy((r) => r.a, { desc: true } as never),
-    'sortBy() has no option "desc". Did you mean "descending"? Its options are descending.',
+    'sortBy() has no option "desc". Did you mean "descending"? Its options are descending, env.',
   ],
   [
     'ascending is the opposite',
     () => table.sortBy((r) => r.a, { ascending: false } as never),
-    'sortBy() has no option "ascending". Did you mean "descending"? Its options are descending.',
+    'sortBy() has no option "ascending". Did you mean "descending"? Its options are descending, env.',
   ],
   [
     'orders are not mixed',
@@ -209,7 +209,7 @@ test.each<[string, () => unknown, string]>([
   [
     'nulls',
     () => table.sortBy((r) => r.a, { nulls: 'first' } as never),
-    'sortBy() has no option "nulls". Nulls come last in either order. Its options are descending.',
+    'sortBy() has no option "nulls". Nulls come last in either order. Its options are descending, env.',
   ],
   [
     'what to cut by',
@@ -236,6 +236,16 @@ test.each<[string, () => unknown, string]>([
     'options of both',
     () => session.parallelFor(space, {}, () => {}, { epochs: 2 } as never),
     'parallelFor() has no option "epochs". Did you mean "passes"? Its options are order, precision, require, partitions, balance, assume, checkRaces, atomic, name, passes, signal.',
+  ],
+  [
+    'groups by an axis',
+    () => matrix.groupBy({ axis: 0, axes: [1] } as never),
+    'groupBy() has no option "axes". Did you mean "axis"? Its options are axis.',
+  ],
+  [
+    'an env of an axis',
+    () => loose(matrix, 'groupBy', { axis: 0 }, { env: { rate: 2 } }),
+    'groupBy() by an axis has no option "env". It takes none.',
   ],
   [
     'options that are no object',

@@ -173,6 +173,7 @@ export class DistArray<T, K extends Key = readonly [number]> implements AsyncIte
   groupBy<G, E extends object>(f: (value: T, key: K, env: E) => G, options: EnvOptions<E>): Grouped<T, G>
   groupBy(by: { readonly axis: number }): Grouped<T, number>
   groupBy<G>(by: ((value: T, key: K, env: never) => G) | { readonly axis: number }, options: object = {}): Grouped<T, G> {
+    if (typeof by !== 'function') checkOptions('groupBy() by an axis', options, [])
     const given = typeof by === 'function' ? withEnvOnly('groupBy', by, options) : by
     return groupedOf(groupingOf(this.#engine, this.#plan, given), (plan) => this.#over(plan))
   }
