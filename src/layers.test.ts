@@ -57,6 +57,14 @@ test('core names no packages but those of its public types, and exec takes only 
   expect([...packages, ...values].map(({ from, to }) => `${from} imports ${to}`)).toEqual([])
 })
 
+test('importing the library loads neither Arrow nor parquet-wasm', () => {
+  const late = /^(apache-arrow|parquet-wasm)(\/|$)/
+  const early = imports.filter(
+    (one) => late.test(one.to) && !one.typeOnly && layerOf(one.from) !== 'testing' && one.from !== 'io/arrowLibrary.ts',
+  )
+  expect(early.map(({ from, to }) => `${from} imports ${to}`)).toEqual([])
+})
+
 test('every relative import names a file with its suffix', () => {
   const wrong = imports.filter((one) => !inSource(one) && /^\.\.?\/|\.ts$|^[a-z]+\/.*\.js$/.test(one.to))
   expect(wrong.map(({ from, to }) => `${from} imports ${to}`)).toEqual([])
