@@ -47,9 +47,9 @@ const CHAINS: Readonly<Record<string, (t: Rows) => DistArray<unknown>>> = {
   'no function': (t) => t,
   compiled: (t) => t.filter((r) => r.a >= 0),
   'a copy': (t) => t.map((r) => r.s.replace(/s/, '')),
-  'copies, one above the other': (t) => t.map((r) => [r.s, 'x']).map(([s, x]) => [x, s]),
-  'a copy below a compiled function': (t) => t.map((r) => ({ a: [r.a].length })).filter((r) => r.a === 1),
-  'by row number': (t) => t.map((r, [i]) => [r.s, String(i)]),
+  'copies, one above the other': (t) => t.map((r) => ({ x: /x/.test(r.s), s: r.s })).map((r) => r.s.replace(/s/, String(r.x))),
+  'a copy below a compiled function': (t) => t.map((r) => ({ x: /x/.test(r.s) })).filter((r) => !r.x),
+  'by row number': (t) => t.map((r, [i]) => r.s.replace(/s/, String(i))),
   mapPartitions: (t) =>
     t.mapPartitions(function* (rows) {
       for (const r of rows) yield r.s

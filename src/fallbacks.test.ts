@@ -140,6 +140,16 @@ test('a body says before its run, and after it, that it will run as it stands', 
   expect(loop.plan.kernel).toStrictEqual(expected)
 })
 
+test('of arrays that nothing is known of, the first run decides', async () => {
+  const opaque = session.fromRows(ROWS).map((r) => Number(r.s.replace(/s/, '')))
+  const total = session.accumulator('sum')
+  const loop = session.loop(opaque, { total }, (v, _, { total }) => total.add(v))
+  expect(loop.explain()).toContain('\nkernel js: or as it stands: the first run decides, once it is known what the arrays hold\n')
+  const { passes } = await loop.run()
+  expect(passes[0]?.accumulators.total).toBe(4950)
+  expect(loop.plan.kernel.target).toBe('wasm')
+})
+
 const REQUIRED = 'and the session requires that all are compiled'
 
 test('a session that requires compiled functions refuses others at the call', async () => {

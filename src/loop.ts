@@ -100,7 +100,7 @@ export class LoopHandle implements Loop {
     const { plan } = this.#analysis.analyzed
     const prepared = this.#preparation.last?.loop
     if (prepared === undefined) {
-      const { kernel = plan.kernel, predictedMilliseconds } = this.#forecast() ?? {}
+      const { kernel = undecided(plan.kernel), predictedMilliseconds } = this.#forecast() ?? {}
       return { ...plan, kernel, ...(predictedMilliseconds === undefined ? {} : { cost: { predictedMilliseconds } }) }
     }
     const finding = this.#preparation.last?.finding
@@ -347,6 +347,13 @@ export class LoopHandle implements Loop {
     const direct = [...this.#analysis.nodes].filter((node) => written.has(store.identity(node)))
     for (const node of new Set([...direct, ...flushed])) store.markLost(node, why)
   }
+}
+
+/** A body that may be compiled, for arrays of which too little is known before a run. */
+function undecided(kernel: LoopPlan['kernel']): LoopPlan['kernel'] {
+  return kernel.target === 'js'
+    ? { ...kernel, note: 'or as it stands: the first run decides, once it is known what the arrays hold' }
+    : kernel
 }
 
 /** The planned parts with their blocks. */
