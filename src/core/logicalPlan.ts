@@ -82,7 +82,13 @@ export type LogicalPlan =
       readonly init: ArrayInit
     })
   /** Storage that exists now: what `Array`, `Materialize` and written nodes become when a plan is about to run. */
-  | (NodeBase & { readonly kind: 'Stored'; readonly name: string; readonly storage: Storage })
+  | (NodeBase & {
+      readonly kind: 'Stored'
+      readonly name: string
+      readonly storage: Storage
+      /** Of a table, those that are read, in their order there; all when absent. */
+      readonly columns?: readonly string[]
+    })
   | (NodeBase & { readonly kind: 'Map'; readonly input: LogicalPlan; readonly f: UserFunction })
   | (NodeBase & { readonly kind: 'Filter'; readonly input: LogicalPlan; readonly f: UserFunction })
   | (NodeBase & { readonly kind: 'WithColumns'; readonly input: LogicalPlan; readonly f: UserFunction })

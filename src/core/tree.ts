@@ -47,7 +47,7 @@ function operationText(plan: LogicalPlan): string {
     case 'Array':
       return `Array ${plan.name} ${plan.dtype}`
     case 'Stored':
-      return `Stored ${plan.name} ${plan.storage.kind}`
+      return `Stored ${plan.name} ${plan.storage.kind}${plan.columns === undefined ? '' : ` [${plan.columns.join(', ')}]`}`
     case 'Map':
     case 'Filter':
     case 'WithColumns':

@@ -5,14 +5,16 @@ import type { Storage } from '../core/storage.ts'
 import { batchesFromStorage } from './arrays/toBatches.ts'
 import { type ExecBatch, scalarBatch } from './operators/batches.ts'
 import { PARTITION_ROWS } from './operators/partitions.ts'
+import { projected } from './operators/project.ts'
 
 /** Batches of at most `PARTITION_ROWS` elements, at least one; with keys, unless the array is a table. */
 export function storedBatches(
   storage: Storage,
-  { keys, element }: { readonly keys: Keys; readonly element: ElementType },
+  { keys, element, columns }: { readonly keys: Keys; readonly element: ElementType; readonly columns?: readonly string[] },
 ): readonly ExecBatch[] {
   return batchesFromStorage(storage, { rowsPerBatch: PARTITION_ROWS }).map((batch) => {
-    const { keys: explicit, ...rest } = asNumbers(batch, element)
+    const whole = asNumbers(batch, element)
+    const { keys: explicit, ...rest } = columns === undefined ? whole : projected(whole, columns)
     return explicit === undefined || keys.kind === 'rowNumber' ? rest : { ...rest, keys: explicit }
   })
 }

@@ -67,20 +67,30 @@ function tableOf(plan: PhysicalPlan): Table | undefined {
   if (plan.kind === 'StoredExec') {
     const { storage, name } = plan
     if (storage.kind !== 'table' || plan.keys.kind !== 'rowNumber') return undefined
-    return { name: `StoredExec ${name}`, element: storage.element, columns: storage.columns, storage, rows: storage.length }
+    const picked = pickedColumns(storage, plan.columns)
+    return picked && { name: `StoredExec ${name}`, ...picked, storage, rows: storage.length }
   }
   if (plan.kind !== 'ScanExec' || plan.source.columns === undefined) return undefined
-  const { source, columns } = plan
-  const fields = fieldsOf(source.element)
+  const { source } = plan
+  const picked = pickedColumns({ element: source.element, columns: plan.source.columns }, plan.columns)
+  return picked && { name: `ScanExec ${source.name}`, ...picked, rows: source.rows ?? picked.columns[0]?.length ?? 0 }
+}
+
+interface Columns {
+  readonly element: ElementType
+  readonly columns: readonly Column[]
+}
+
+/** The columns of these names, in their order; all where none are named, undefined where one is not there. */
+function pickedColumns({ element, columns }: Columns, names: readonly string[] | undefined): Columns | undefined {
+  if (names === undefined) return { element, columns }
+  const fields = fieldsOf(element)
   const known = positionsOf(fields)
-  const positions = columns.map((name) => known.get(name) ?? -1)
+  const positions = names.map((name) => known.get(name) ?? -1)
   if (positions.includes(-1)) return undefined
-  const picked = positions.map((position) => source.columns?.[position] as Column) // a column for each field
-  const element: ElementType =
-    source.element.kind === 'row'
-      ? { kind: 'row', fields: positions.map((position) => fields[position] as (typeof fields)[number]) }
-      : source.element
-  return { name: `ScanExec ${source.name}`, element, columns: picked, rows: source.rows ?? picked[0]?.length ?? 0 }
+  const picked = positions.map((position) => columns[position] as Column) // a column for each field
+  if (element.kind !== 'row') return { element, columns: picked }
+  return { element: { kind: 'row', fields: positions.map((position) => fields[position] as (typeof fields)[number]) }, columns: picked }
 }
 
 function codeKind(column: Column | undefined): Pick<KernelColumn, 'codes'> {

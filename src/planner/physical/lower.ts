@@ -37,7 +37,14 @@ function lowered(plan: LogicalPlan): PhysicalPlan {
         keys,
       }
     case 'Stored':
-      return { kind: 'StoredExec', name: plan.name, storage: plan.storage, element, keys }
+      return {
+        kind: 'StoredExec',
+        name: plan.name,
+        storage: plan.storage,
+        ...(plan.columns === undefined ? {} : { columns: plan.columns }),
+        element,
+        keys,
+      }
     case 'Array':
       throw new Bug(`The array ${plan.name} has no storage yet.`)
     case 'Map':

@@ -112,7 +112,15 @@ type PhysicalNode =
       readonly element: ElementType
       readonly keys: Keys
     }
-  | { readonly kind: 'StoredExec'; readonly name: string; readonly storage: Storage; readonly element: ElementType; readonly keys: Keys }
+  | {
+      readonly kind: 'StoredExec'
+      readonly name: string
+      readonly storage: Storage
+      /** Of a table, those that are read; all when absent. */
+      readonly columns?: readonly string[]
+      readonly element: ElementType
+      readonly keys: Keys
+    }
   /** Narrow steps over every partition of the input. */
   | {
       readonly kind: 'PipelineExec'

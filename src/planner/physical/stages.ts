@@ -87,7 +87,8 @@ function push(stages: Stage[], stage: Omit<Stage, 'id'>): number {
 }
 
 function leafText(plan: Extract<PhysicalPlan, { kind: 'ScanExec' | 'StoredExec' }>): string {
-  if (plan.kind === 'StoredExec') return `StoredExec ${plan.name} ${plan.storage.kind}`
+  if (plan.kind === 'StoredExec')
+    return `StoredExec ${plan.name} ${plan.storage.kind}${plan.columns === undefined ? '' : ` [${plan.columns.join(', ')}]`}`
   const where = plan.predicate === undefined || plan.predicate.length === 0 ? '' : ` where ${predicateText(plan.predicate)}`
   return `ScanExec ${plan.source.name} [${plan.columns.join(', ')}]${where}`
 }

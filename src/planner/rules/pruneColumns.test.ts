@@ -2,6 +2,8 @@ import { expect, test } from 'vitest'
 import { optimizedText, tableOf } from '../../../property-tests/plans.ts'
 import { sum } from '../../core/aggregates.ts'
 import { planOf } from '../../core/distArray.ts'
+import { inputsOf, type LogicalPlan, withInputs } from '../../core/logicalPlan.ts'
+import { fieldsOf } from '../../core/schema.ts'
 import { countPlan } from '../../core/transformations.ts'
 import { planText } from '../../core/tree.ts'
 import { optimize } from '../optimize.ts'
@@ -86,5 +88,22 @@ test('counting reads one cheap column', () => {
   expect(planText(optimize(plan).plan)).toMatchInlineSnapshot(`
     "Project []
       Scan orders [stars]"
+  `)
+})
+
+test('a stored table keeps its columns, and those that nobody reads are not handed on', () => {
+  const { element, keys } = planOf(orders)
+  const columns = fieldsOf(element).map(({ type }) => ({ type, length: 0 }))
+  const stored: LogicalPlan = { kind: 'Stored', name: 'orders', storage: { kind: 'table', element, length: 0, columns }, element, keys }
+  const chain = planOf(orders.filter((r) => r.stars > 3).map((r) => r.price))
+  const over = (plan: LogicalPlan): LogicalPlan => (plan.kind === 'Scan' ? stored : withInputs(plan, inputsOf(plan).map(over)))
+  expect(planText(optimize(over(chain), [pruneColumns]).plan)).toMatchInlineSnapshot(`
+    "Map r => r.price
+      Filter r => r.stars > 3
+        Stored orders table [price, stars]"
+  `)
+  expect(planText(optimize(over(countPlan(planOf(orders))), [pruneColumns]).plan)).toMatchInlineSnapshot(`
+    "Project []
+      Stored orders table [stars]"
   `)
 })

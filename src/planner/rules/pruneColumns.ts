@@ -100,8 +100,9 @@ function narrow(plan: LogicalPlan, needed: Columns): LogicalPlan {
       return narrowUnion(plan, needed)
     case 'Join':
       return narrowJoin(plan, needed)
-    case 'Array':
     case 'Stored':
+      return narrowStored(plan, needed)
+    case 'Array':
     case 'FlatMap':
     case 'MapPartitions':
     case 'Cast':
@@ -145,6 +146,15 @@ function narrowScan(plan: Node<'Scan'>, needed: Columns): LogicalPlan {
 /** Whether the footers of its files say how many rows each piece has. */
 function saysRows({ kind, splits }: ArraySource): boolean {
   return kind === 'parquet' && splits.every(({ rows }) => rows !== undefined)
+}
+
+/** A stored table keeps its columns: those that nobody reads are not copied by filters and joins. */
+function narrowStored(plan: Node<'Stored'>, needed: Columns): LogicalPlan {
+  if (plan.storage.kind !== 'table' || plan.element.kind !== 'row') return plan
+  const wanted = kept(plan.element, needed)
+  const fields = wanted.length > 0 ? wanted : cheapest(plan.element)
+  if (fields.length === plan.element.fields.length) return plan
+  return { ...plan, columns: fields.map((field) => field.name), element: rowOf(fields) }
 }
 
 const CHEAP: readonly string[] = [

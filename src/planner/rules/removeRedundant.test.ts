@@ -4,6 +4,7 @@ import { planOf } from '../../core/distArray.ts'
 import { countPlan } from '../../core/transformations.ts'
 import { planText } from '../../core/tree.ts'
 import { optimize } from '../optimize.ts'
+import { pruneColumns } from './pruneColumns.ts'
 import { removeRedundant } from './removeRedundant.ts'
 
 const orders = tableOf<{ id: number; price: number }>('orders', { id: 'f64', price: 'f64' })
@@ -45,4 +46,27 @@ test('counting runs functions that may fail or were refused', () => {
 test('a sort below a sort stays: equal keys keep its order', () => {
   const chain = orders.sortBy((r) => r.id).sortBy((r) => r.price)
   expect(optimize(planOf(chain), [removeRedundant]).plan).toBe(planOf(chain))
+})
+
+test('a repartition by a value stays below a count of elements with keys of their own, whose groups come in its order', () => {
+  const matrix = orders.index((r) => [r.id]).repartition({ partitions: 2, by: (r) => r.price })
+  expect(optimizedText(matrix.groupBy({ axis: 0 }).count(), [pruneColumns, removeRedundant])).toMatchInlineSnapshot(`
+    "GroupBy axis 0: count = count()
+      Repartition 2 by r => r.price
+        Index r => [r.id]
+          Scan orders [id, price]"
+  `)
+  expect(
+    optimizedText(
+      orders
+        .repartition({ partitions: 2, by: (r) => r.price })
+        .groupBy(() => 1)
+        .count(),
+      [pruneColumns, removeRedundant],
+    ),
+  ).toMatchInlineSnapshot(`
+    "GroupBy () => 1: count = count()
+      Repartition 2 by r => r.price
+        Scan orders [price]"
+  `)
 })
