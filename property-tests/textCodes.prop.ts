@@ -92,6 +92,17 @@ test('a text has one code, and a code one text', () => {
   for (const [how, times] of Object.entries(reached)) expect(times, how).toBeGreaterThan(LAW.numRuns / 200)
 })
 
+test('codes that were bytes stay when there are more than 256 texts', () => {
+  const values = Array.from({ length: 70_000 }, (_, i) => `t${i < 65_536 ? i % 200 : i % 500}`)
+  const column = shareColumn(columnFromValues(values, { kind: 'utf8' }), arena, 'law')
+  const block = codeTexts(column, arena)
+  const codes = codesOf(column)?.codes
+  expect(codes).toBeInstanceOf(Uint16Array)
+  expect(codes?.every((code, i) => `t${code}` === values[i])).toBe(true)
+  arena.free(block as number)
+  freeColumn(column, arena)
+})
+
 const ENTRIES = ['x', '', 'ž', 'xx', 'x', 'text of some length', null, 'y\0', '😀', '\ufffd']
 const dictionary = fc.array(fc.oneof(fc.constantFrom(...ENTRIES), fc.integer({ min: 0, max: 400 }).map(String)), {
   minLength: 1,
