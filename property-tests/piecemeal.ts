@@ -9,6 +9,7 @@ import type { SessionEvent } from '../src/core/sessionEvent.ts'
 import { SessionEngine } from '../src/engine.ts'
 import { ArrayStore } from '../src/exec/arrayStore.ts'
 import { Executor } from '../src/exec/executor.ts'
+import type { Arena } from '../src/exec/memory/arena.ts'
 import { createPool } from '../src/exec/workers/pool.ts'
 import { sourceFromRows } from '../src/io/memory.ts'
 import { readSplit } from '../src/io/readSplit.ts'
@@ -22,13 +23,22 @@ import { lawArena } from './lawArena.ts'
 /** Of a partition. */
 export const ROWS_IN_A_PIECE = 4
 
-/** One engine for each number of workers, over one arena. */
-export function piecemealEngines(sizes: readonly number[]): { readonly engines: readonly SessionEngine[]; stop(): Promise<void> } {
+export interface PiecemealEngines {
+  /** One for each number of workers. */
+  readonly engines: readonly SessionEngine[]
+  /** The engines' stores, in their order. */
+  readonly stores: readonly ArrayStore[]
+  /** Of all of them. */
+  readonly arena: Arena
+  stop(): Promise<void>
+}
+
+export function piecemealEngines(sizes: readonly number[], partitionRows: number = ROWS_IN_A_PIECE): PiecemealEngines {
   const arena = lawArena(2 ** 27)
   const handlers = { url: new URL('../src/threadHandlers.ts', import.meta.url).href, table: HANDLERS }
   const pools = sizes.map((workers) => createPool({ workers, arena, handlers }))
-  const engines = pools.map((pool) => {
-    const executor = new Executor({ pool, arena, readSplit, lower, smallRows: 0, partitionRows: ROWS_IN_A_PIECE })
+  const made = pools.map((pool) => {
+    const executor = new Executor({ pool, arena, readSplit, lower, smallRows: 0, partitionRows })
     const functions = new RowFunctions()
     const store = new ArrayStore({
       arena,
@@ -45,12 +55,12 @@ export function piecemealEngines(sizes: readonly number[]): { readonly engines: 
       passes: new Set<Promise<unknown>>(),
       checkOpen: () => undefined,
     }
-    return new SessionEngine({ pool, arena, store, executor, ...rest }, { seed: 0, functions })
+    return { store, engine: new SessionEngine({ pool, arena, store, executor, ...rest }, { seed: 0, functions }) }
   })
   const stop = async (): Promise<void> => {
     for (const pool of pools) await pool.stop()
   }
-  return { engines, stop }
+  return { engines: made.map(({ engine }) => engine), stores: made.map(({ store }) => store), arena, stop }
 }
 
 /** A scan of rows in memory. */

@@ -77,7 +77,7 @@ const CALLS = [
   '[x].map((v) => h(v))[0]',
   'h.call(null, x)',
   'h.apply(null, [x])',
-  'h`${x}`',
+  'h`$' + '{x}`', // in two, or linters take it for a template that was meant
   '(x > 2 ? h : g)(x)',
   '(x > 2 && h || g)(x)',
   '({ h }).h(x)',

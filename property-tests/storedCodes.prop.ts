@@ -4,54 +4,25 @@
  * the table's memory.
  */
 import fc from 'fast-check'
-import { Subject } from 'rxjs'
 import { afterAll, expect, test } from 'vitest'
 import { count, sum } from '../src/core/aggregates.ts'
 import { DistArray, engineOf, planOf } from '../src/core/distArray.ts'
 import type { LogicalPlan } from '../src/core/logicalPlan.ts'
 import type { ArraySource } from '../src/core/ports.ts'
 import { fieldsOf } from '../src/core/schema.ts'
-import type { SessionEvent } from '../src/core/sessionEvent.ts'
 import type { TableStorage } from '../src/core/storage.ts'
-import { SessionEngine } from '../src/engine.ts'
-import { ArrayStore } from '../src/exec/arrayStore.ts'
+import type { SessionEngine } from '../src/engine.ts'
+import type { ArrayStore } from '../src/exec/arrayStore.ts'
 import { codesOf } from '../src/exec/columns/textCodes.ts'
-import { Executor } from '../src/exec/executor.ts'
-import { createPool } from '../src/exec/workers/pool.ts'
+import { PARTITION_ROWS } from '../src/exec/operators/partitions.ts'
 import { sourceFromRows } from '../src/io/memory.ts'
-import { readSplit } from '../src/io/readSplit.ts'
-import { RowFunctions } from '../src/planner/function/rowFunctions.ts'
-import { optimize } from '../src/planner/optimize.ts'
-import { lower } from '../src/planner/physical/lower.ts'
-import { HANDLERS } from '../src/taskHandlers.ts'
-import { lawArena } from './lawArena.ts'
 import { announcedRun } from './lawRuns.ts'
+import { piecemealEngines } from './piecemeal.ts'
 import { treeSum } from './reference.ts'
 
 const LAW = announcedRun('storedCodes.prop.ts')
-const arena = lawArena(2 ** 27)
-const handlers = { url: new URL('../src/threadHandlers.ts', import.meta.url).href, table: HANDLERS }
-const pools = [1, 2].map((workers) => createPool({ workers, arena, handlers }))
-const engines = pools.map((pool) => {
-  const executor = new Executor({ pool, arena, readSplit, lower, smallRows: 0 })
-  const store = new ArrayStore({
-    arena,
-    execute: async (plan) => await executor.execute(optimize(plan).plan),
-    table: async (plan) => await executor.table(optimize(plan).plan),
-  })
-  const rest = {
-    events: new Subject<SessionEvent>(),
-    checkRaces: undefined,
-    worthThreadsMs: undefined,
-    stopped: new AbortController().signal,
-    passes: new Set<Promise<unknown>>(),
-    checkOpen: () => undefined,
-  }
-  return { store, engine: new SessionEngine({ pool, arena, store, executor, ...rest }, { seed: 0, functions: new RowFunctions() }) }
-})
-afterAll(async () => {
-  for (const pool of pools) await pool.stop()
-})
+const { engines, stores, arena, stop } = piecemealEngines([1, 2], PARTITION_ROWS)
+afterAll(stop)
 
 interface Row {
   readonly a: string
@@ -202,7 +173,7 @@ test('a stored table answers as its rows do, codes come when texts are read, and
   await fc.assert(
     fc.asyncProperty(drawn, async ({ rows: few, times, many, steps, workers }) => {
       const held = arena.usedBytes
-      const { engine, store } = engines[workers] as (typeof engines)[number]
+      const [engine, store] = [engines[workers] as SessionEngine, stores[workers] as ArrayStore]
       let rows: readonly Row[] = Array.from({ length: times }, (_, t) =>
         few.map((one) => (many ? { ...one, a: `${one.a}${t}` } : one)),
       ).flat()

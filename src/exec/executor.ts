@@ -16,7 +16,7 @@ import type { ExplainedColumns, ExplainedFunction, ExplainedGroups } from '../co
 import { inputsOf, type LogicalPlan } from '../core/logicalPlan.ts'
 import type { ReadSplit } from '../core/ports.ts'
 import { fieldsOf } from '../core/schema.ts'
-import type { FallbackEvent } from '../core/sessionEvent.ts'
+import type { SessionEvent } from '../core/sessionEvent.ts'
 import { mapInputs } from '../core/tree.ts'
 import type { PhysicalPlan } from '../planner/physical/physicalPlan.ts'
 import { textsJoined } from './columns/codesOnDemand.ts'
@@ -34,16 +34,8 @@ import { SMALL_ROWS } from './operators/partitions.ts'
 import { Run } from './run.ts'
 import type { WorkerPool } from './workers/worker.ts'
 
-export type ExecutorEvent =
-  | {
-      readonly kind: 'stage'
-      readonly phase: 'started' | 'finished'
-      readonly stage: string
-      readonly rows?: number
-      readonly milliseconds?: number
-    }
-  | { readonly kind: 'progress'; readonly job: string; readonly done: number; readonly total: number }
-  | FallbackEvent
+/** What it has to tell of its work. */
+export type ExecutorEvent = Extract<SessionEvent, { readonly kind: 'stage' | 'progress' | 'fallback' }>
 
 export interface ExecutorOptions {
   /** Its handlers must include 'stage': see `stageHandler`. */

@@ -11,7 +11,7 @@ export function sendable(task: StageTask): StageTask {
     case 'narrow': {
       const { input } = task
       const batches = input.kind === 'batches' ? { ...input, batches: input.batches.map(compact) } : input
-      return { ...task, input: batches, steps: task.steps.map(sendableStep) }
+      return { ...task, input: batches, steps: task.steps.map(sendableOperator) }
     }
     case 'wide':
       return { ...task, inputs: task.inputs.map((batches) => batches.map(compact)), operator: sendableOperator(task.operator) }
@@ -34,44 +34,13 @@ function compact(batch: ExecBatch): ExecBatch {
   })
 }
 
-function sendableStep(step: Step): Step {
-  switch (step.kind) {
-    case 'MapExec':
-    case 'FilterExec':
-    case 'WithColumnsExec':
-    case 'FlatMapExec':
-    case 'MapPartitionsExec':
-    case 'KeysExec':
-      return { ...step, f: withoutClosure(step.f) }
-    case 'EvaluateExec':
-      return { ...step, columns: step.columns.map((column) => ({ ...column, f: withoutClosure(column.f) })) }
-    case 'ProjectExec':
-    case 'CastExec':
-    case 'SampleExec':
-    case 'LimitExec':
-    case 'TopKExec':
-    case 'PartialAggregateExec':
-    case 'PartialGroupsExec':
-    case 'PartialDistinctExec':
-      return step
-  }
-}
-
-function sendableOperator(operator: WideOperator): WideOperator {
-  switch (operator.kind) {
-    case 'GroupReduceExec':
-    case 'GroupMapExec':
-      return { ...operator, f: withoutClosure(operator.f) }
-    case 'IndexExec':
-      return operator.combine === undefined ? operator : { ...operator, combine: withoutClosure(operator.combine) }
-    case 'HashAggregateExec':
-    case 'HashJoinExec':
-    case 'SortExec':
-    case 'DistinctExec':
-    case 'ShuffleKeysExec':
-    case 'RepartitionExec':
-      return operator
-  }
+/** The operator with its functions as texts. */
+function sendableOperator<O extends Step | WideOperator>(operator: O): O {
+  if ('f' in operator) return { ...operator, f: withoutClosure(operator.f) }
+  if (operator.kind === 'EvaluateExec')
+    return { ...operator, columns: operator.columns.map((column) => ({ ...column, f: withoutClosure(column.f) })) }
+  if (operator.kind === 'IndexExec' && operator.combine !== undefined) return { ...operator, combine: withoutClosure(operator.combine) }
+  return operator
 }
 
 function withoutClosure(f: ExecFunction): ExecFunction {
