@@ -172,7 +172,7 @@ function dullRecords(
 /** Fields in quotes and without, lines of their own, and now and then something that is no CSV. */
 const someField = fc.oneof(
   { arbitrary: hostileText.map((text) => `"${text.replaceAll('"', '""')}"`), weight: 4 },
-  { arbitrary: fc.constantFrom('', 'a', '1', ' x ', '\0', 'é', '\r'), weight: 5 },
+  { arbitrary: fc.constantFrom('', 'a', '1', ' x ', '\0', 'é', 'è', '\r'), weight: 5 },
   { arbitrary: hostileText, weight: 1 },
 )
 const someCsv = fc
@@ -211,6 +211,64 @@ test('CSV of others: the fields of the dullest parser, or the line of what is wr
           )
         } else expect(await read()).toStrictEqual(dull.records.filter((record) => !empty(record)))
       }
+    }),
+    settings,
+  )
+})
+
+/** What a column of numbers holds, and a field that is none: with its text for the message. */
+const NUMBERS: readonly (readonly [string, number | null | { readonly odd: string }])[] = [
+  ['1', 1],
+  ['-2.5', -2.5],
+  ['-0', -0],
+  ['', null],
+  [' 3 ', 3],
+  ['"4"', 4],
+  ['1e3', 1000],
+  ['0.1234567890123456789', 0.12345678901234568],
+  ['NaN', Number.NaN],
+  ['x', { odd: '"x"' }],
+  ['1,', { odd: 'a third' }],
+  ['"1"1', { odd: 'a quote' }],
+  ['""', { odd: '""' }],
+]
+
+test('CSV with numbers: the first field that is none, or what is wrong before it', async () => {
+  const record = fc.tuple(
+    fc.constantFrom('a', '', '"b\nc"'),
+    fc.oneof(...NUMBERS.map((one, i) => ({ arbitrary: fc.constant(one), weight: i < 9 ? 20 : 1 }))),
+  )
+  await fc.assert(
+    fc.asyncProperty(fc.array(record, { maxLength: 20 }), async (records) => {
+      writeFileSync(path, `t,n\n${records.map(([text, [number]]) => `${text},${number}\n`).join('')}`)
+      const source = await openCsv(path, { types: { t: 'utf8', n: 'f64' } }).catch((error: unknown) => error as SourceError)
+      const read = async () => {
+        if (source instanceof Error) throw source
+        return (await rowsOf(source)).map((row) => (row as { n: number | null }).n)
+      }
+      const broken = records.findIndex(([, [, value]]) => typeof value === 'object' && value?.odd === 'a quote')
+      // quotes that make no sense in the first MiB are told of when the file is opened
+      const at = broken >= 0 ? broken : records.findIndex(([, [, value]]) => typeof value === 'object' && value !== null)
+      if (at < 0) {
+        expect(await read()).toStrictEqual(records.map(([, [, value]]) => value))
+        return
+      }
+      const lineOf = (text: string) =>
+        2 +
+        records.slice(0, at).filter(([before]) => before.includes('\n')).length +
+        at +
+        (text === 'a quote' && records[at]?.[0].includes('\n') === true ? 1 : 0)
+      const [, [, value]] = records[at] as (typeof records)[number] // found above
+      const { odd } = value as { readonly odd: string }
+      const what =
+        odd === 'a quote'
+          ? 'a closing quote is followed by more than a delimiter or the end of the line. Double the quotes that belong to the text.'
+          : odd === 'a third'
+            ? 'the record has 3 fields, and the table 2 columns.'
+            : `column "n": ${odd} is not f64, which { types } asks for.`
+      await expect(read()).rejects.toThrow(
+        new SourceError(`${path}, line ${lineOf(odd)}${what.startsWith('column') ? ', ' : ': '}${what}`, path),
+      )
     }),
     settings,
   )

@@ -16,8 +16,8 @@ export interface ByteSource {
   readonly size: number
   /** Size and time of change; over HTTP the size alone. */
   readonly stamp: string
-  /** Exactly the bytes from `start` to `end`; a SourceError when there are fewer. */
-  read(start: number, end: number): Promise<Uint8Array>
+  /** Exactly the bytes from `start` to `end`, in `into` where it can be used and is long enough; a SourceError when there are fewer. */
+  read(start: number, end: number, into?: Uint8Array): Promise<Uint8Array>
   close(): Promise<void>
 }
 
@@ -53,8 +53,8 @@ async function openFile(path: string, { signal }: Access): Promise<ByteSource> {
     return {
       size: info.size,
       stamp: `${info.size}:${info.mtimeMs}`,
-      async read(start, end) {
-        const bytes = new Uint8Array(end - start)
+      async read(start, end, into) {
+        const bytes = into !== undefined && into.length >= end - start ? into.subarray(0, end - start) : new Uint8Array(end - start)
         let done = 0
         while (done < bytes.length) {
           signal?.throwIfAborted()

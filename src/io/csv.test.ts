@@ -176,6 +176,7 @@ test('wrong options and wrong files', async () => {
   await expect(load('a,b\n1,2\n', { types: { total: 'f64' } })).rejects.toThrow(
     new PlanError(`There is no column "total" in ${path}. The columns are a, b. { types } asks for it.`),
   )
+  await expect(load('a,b\n', { delimiter: '\ud83d' })).rejects.toThrow(PlanError)
   await expect(load('a,b\n', { delimiter: '' })).rejects.toThrow(new PlanError('The delimiter "" is not one character.'))
   await expect(load('a,b\r1,2\r')).rejects.toThrow(
     new SourceError(`${path} ends its lines with \\r alone. Lines end with \\n or \\r\\n.`, path),

@@ -12,12 +12,25 @@ import type { Access, ArraySource, SourceSplit } from '../core/ports.ts'
 import { sameItems } from '../core/sameItems.ts'
 import { type Field, namesText } from '../core/schema.ts'
 import { nameOfPath, openBytes } from './byteSource.ts'
+import type { CsvColumn } from './csvColumns.ts'
 import { type Piece, piecesOf, sampleOf } from './csvPieces.ts'
-import { CsvRecords, QUOTED_EMPTY } from './csvRecords.ts'
-import type { CsvColumn, CsvDetail } from './csvSplit.ts'
-import { type CsvType, checkCsvType, type Guess, guessedType, mergedGuess, newGuess, observe, typeOfCsv } from './csvValues.ts'
+import { CsvRecords, MalformedRecord, QUOTED_EMPTY } from './csvRecords.ts'
+import { type CsvDetail, malformed } from './csvSplit.ts'
+import {
+  type CsvType,
+  checkCsvType,
+  type Guess,
+  guessedType,
+  isText,
+  mergedGuess,
+  newGuess,
+  observe,
+  observeNumber,
+  typeOfCsv,
+} from './csvValues.ts'
 import { pathsOf } from './paths.ts'
 import { checkReading, type FileSource, type ReadOptions } from './reading.ts'
+import { markBytes } from './text.ts'
 
 export { readCsvSplit } from './csvSplit.ts'
 
@@ -89,7 +102,7 @@ export async function openCsv(source: FileSource, options: CsvOptions = {}): Pro
 }
 
 function checkDelimiter(delimiter: unknown): void {
-  if (typeof delimiter !== 'string' || delimiter.length !== 1) {
+  if (typeof delimiter !== 'string' || delimiter.length !== 1 || /[\ud800-\udfff]/.test(delimiter)) {
     throw new PlanError(`The delimiter ${valueText(delimiter)} is not one character.`)
   }
   if (delimiter === '"' || delimiter === '\n' || delimiter === '\r')
@@ -111,8 +124,8 @@ async function openOne(
 ): Promise<CsvFile> {
   const bytes = await openBytes(path, access)
   try {
-    const text = await sampleOf(bytes, path, header ? 2 : 1)
-    const records = new CsvRecords(text, { path, firstLine: 1, delimiter })
+    const sample = await sampleOf(bytes, path, header ? 2 : 1)
+    const records = new CsvRecords(sample, delimiter, markBytes(sample))
     if (!records.next()) throw new SourceError(`${path} is empty.`, path)
     const names = namesOf(path, records, header)
     if (header && access.delimiter === undefined) checkNames(path, records)
@@ -120,6 +133,8 @@ async function openOne(
     if (!header) observeRecord(records, guesses)
     while (records.next()) observeRecord(records, guesses)
     return { path, stamp: bytes.stamp, pieces: await piecesOf(bytes, path), names, guesses }
+  } catch (error) {
+    throw error instanceof MalformedRecord ? await malformed(bytes, path, error) : error
   } finally {
     await bytes.close()
   }
@@ -175,10 +190,17 @@ function observeRecord(record: CsvRecords, guesses: readonly Guess[]): void {
   const width = Math.min(record.width, guesses.length)
   for (let i = 0; i < width; i++) {
     const guess = guesses[i]
-    const field = record.field(i)
-    if (guess !== undefined && field !== '') observe(guess, field === QUOTED_EMPTY ? '' : field)
+    if (guess === undefined || record.isAbsent(i)) continue
+    if (isText(guess)) guess.seen++
+    else if (!guess.bool && !Number.isNaN(record.number(i))) observeNumber(guess, record.has(i, POINT))
+    else {
+      const field = record.field(i)
+      observe(guess, field === QUOTED_EMPTY ? '' : field)
+    }
   }
 }
+
+const POINT = 46
 
 function fieldsNamed(names: readonly string[]): Field[] {
   return names.map((name) => ({ name, type: { kind: 'unknown' }, nullable: true }))

@@ -1,10 +1,10 @@
 /**
- * The records of CSV text, one after another: RFC 4180 with any delimiter, `\n` or `\r\n` at the ends of records.
+ * The records of CSV in bytes, one after another: RFC 4180 with any delimiter, `\n` or `\r\n` at the ends of records.
  *
- * A record is known by where its fields begin and end; text is cut out only of fields that are asked for. Every
- * character is looked at once.
+ * A record is known by where its fields begin and end; text is made only of fields that are asked for. Every byte is
+ * looked at once. Bounds of several records may lie one after another (`keep`), so that columns are read by the thousand.
  */
-import { SourceError } from '../core/errors.ts'
+import { plainNumber } from './csvNumbers.ts'
 
 /** A field of two quotes and nothing between: an empty text, where an empty field is null. */
 export const QUOTED_EMPTY: unique symbol = Symbol('""')
@@ -12,128 +12,195 @@ export const QUOTED_EMPTY: unique symbol = Symbol('""')
 /** The text of a field; '' where there is nothing at all. */
 export type CsvField = string | typeof QUOTED_EMPTY
 
-export interface CsvPlace {
-  readonly path: string
-  /** The line on which the text begins. */
-  readonly firstLine: number
-  readonly delimiter: string
+/** Quotes that make no sense, and the byte at which they do not. */
+export class MalformedRecord {
+  readonly at: number
+  readonly what: string
+  constructor(at: number, what: string) {
+    this.at = at
+    this.what = what
+  }
 }
 
 const QUOTE = 34
 const NEWLINE = 10
 const RETURN = 13
+/** Bounds that are kept before the columns are read. */
+const MOST_BOUNDS = 32_768
 
 export class CsvRecords {
-  /** Where the record begins in the text. */
+  /** Where the record begins in the bytes. */
   start = 0
   /** How many fields the record has. */
   width = 0
-  /** Two numbers a field: where it begins (`~begin` inside of quotes) and ends. */
-  private bounds = new Int32Array(64)
-  private at = 0
-  private readonly text: string
-  private readonly place: CsvPlace
-  private readonly delimiter: number
+  /** Two numbers a field: where it begins (`~begin` inside of quotes) and ends. The kept records' come first. */
+  bounds: Int32Array = new Int32Array(64)
+  readonly bytes: Uint8Array
+  /** The bytes, to make texts of. */
+  private readonly buffer: Buffer
+  /** Where the record's bounds begin. */
+  private base = 0
+  private at: number
+  /** Where the last field in quotes is closed. */
+  private close = 0
+  /** The delimiter in UTF-8. */
+  private readonly delimiter: Uint8Array
+  /** Its first byte, which other characters may have as well. */
+  private readonly first: number
 
-  constructor(text: string, place: CsvPlace) {
-    this.text = text
-    this.place = place
-    this.delimiter = place.delimiter.charCodeAt(0)
+  /** `from`: where the first record begins. */
+  constructor(bytes: Uint8Array, delimiter: string, from: number = 0) {
+    this.bytes = bytes
+    this.buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length)
+    this.at = from
+    this.delimiter = new TextEncoder().encode(delimiter)
+    this.first = this.delimiter[0] ?? 0
   }
 
-  /** Goes to the next record; false behind the last one. SourceError for quotes that make no sense. */
+  /** Goes to the next record; false behind the last one. Throws a MalformedRecord. */
   next(): boolean {
-    const { text, delimiter } = this
-    const { length } = text
-    if (this.at >= length) return false
-    this.start = this.at
-    this.width = 0
-    for (let at = this.at; ; ) {
-      if (at < length && text.charCodeAt(at) === QUOTE) at = this.quoted(at)
-      else {
-        const begin = at
-        let code = -1
-        for (; at < length; at++) {
-          code = text.charCodeAt(at)
-          if (code === delimiter || code === NEWLINE || code === QUOTE) break
-        }
-        if (at < length && code === QUOTE) throw this.misplaced(at)
-        this.add(begin, at < length && code === NEWLINE && at > begin && text.charCodeAt(at - 1) === RETURN ? at - 1 : at)
+    const { bytes, first } = this
+    const { length } = bytes
+    const skip = this.delimiter.length
+    let { at, bounds } = this
+    if (at >= length) return false
+    this.start = at
+    for (let slot = this.base; ; slot += 2) {
+      if (slot >= bounds.length) bounds = this.moreBounds()
+      if (at < length && bytes[at] === QUOTE) {
+        bounds[slot] = ~(at + 1)
+        at = this.quoted(at)
+        bounds[slot + 1] = this.close
+      } else {
+        bounds[slot] = at
+        at = fieldEnd(bytes, at, first)
+        while (skip > 1 && at < length && bytes[at] === first && !this.isDelimiter(at)) at = fieldEnd(bytes, at + 1, first)
+        if (at < length && bytes[at] === QUOTE) throw misplaced(at)
+        const hasReturn = at < length && bytes[at] === NEWLINE && at > (bounds[slot] as number) && bytes[at - 1] === RETURN
+        bounds[slot + 1] = hasReturn ? at - 1 : at
       }
-      // at the end of the text, at the end of the record, or at a delimiter, behind which there always is a field
-      if (at >= length || text.charCodeAt(at) === NEWLINE) {
+      // at the end of the bytes, at the end of the record, or at a delimiter, behind which there always is a field
+      if (at >= length || bytes[at] === NEWLINE) {
         this.at = at + 1
+        this.width = (slot - this.base) / 2 + 1
         return true
       }
-      at++
+      at += skip
     }
+  }
+
+  private isDelimiter(at: number): boolean {
+    const { bytes, delimiter } = this
+    for (let i = 0; i < delimiter.length; i++) if (bytes[at + i] !== delimiter[i]) return false
+    return true
+  }
+
+  /** Keeps the bounds of the record before those of the next. False: they are to be read, and dropped, first. */
+  keep(): boolean {
+    this.base += 2 * this.width
+    return this.base < MOST_BOUNDS
+  }
+
+  /** Forgets the records that were kept. */
+  drop(): void {
+    this.base = 0
   }
 
   /** A field of the record. */
   field(index: number): CsvField {
-    const begin = this.bounds[2 * index] ?? 0
-    const end = this.bounds[2 * index + 1] ?? 0
-    if (begin >= 0) return this.text.slice(begin, end)
+    return this.text(this.base + 2 * index)
+  }
+
+  /** The field whose bounds lie at a place. */
+  text(place: number): CsvField {
+    const begin = this.bounds[place] ?? 0
+    const end = this.bounds[place + 1] ?? 0
+    if (begin >= 0) return this.buffer.toString('utf8', begin, end)
     if (~begin === end) return QUOTED_EMPTY
-    const inside = this.text.slice(~begin, end)
+    const inside = this.buffer.toString('utf8', ~begin, end)
     return inside.includes('"') ? inside.replaceAll('""', '"') : inside
+  }
+
+  /** The number that a field is; NaN where it stands in quotes, or `plainNumber` does not read it. */
+  number(index: number): number {
+    const place = this.base + 2 * index
+    const begin = this.bounds[place] ?? 0
+    return begin < 0 ? Number.NaN : plainNumber(this.bytes, begin, this.bounds[place + 1] ?? 0)
+  }
+
+  /** Whether a byte is among those of a field. */
+  has(index: number, byte: number): boolean {
+    const place = this.base + 2 * index
+    for (let at = this.bounds[place] ?? 0; at < (this.bounds[place + 1] ?? 0); at++) if (this.bytes[at] === byte) return true
+    return false
+  }
+
+  /** Whether there is nothing at all where a field is; one in quotes begins at the complement of where it does. */
+  isAbsent(index: number): boolean {
+    const place = this.base + 2 * index
+    return this.bounds[place] === this.bounds[place + 1]
   }
 
   /** Whether a field stands in quotes. */
   isQuoted(index: number): boolean {
-    return (this.bounds[2 * index] ?? 0) < 0
+    return (this.bounds[this.base + 2 * index] ?? 0) < 0
   }
 
   /** Whether nothing stands on the line. */
   get isEmpty(): boolean {
-    return this.width === 1 && this.bounds[0] === this.bounds[1] // an empty field in quotes begins at ~end
+    return this.width === 1 && this.isAbsent(0)
   }
 
-  /** The line of a place in the text. */
-  lineAt(place: number): number {
-    let line = this.place.firstLine
-    for (let at = this.text.indexOf('\n'); at >= 0 && at < place; at = this.text.indexOf('\n', at + 1)) line++
-    return line
-  }
-
-  /** Adds the field whose quote opens at `open`; gives where it ends. */
+  /** Where the field ends whose quote opens at `open`, behind its closing quote. */
   private quoted(open: number): number {
-    const { text } = this
-    let close = text.indexOf('"', open + 1)
-    while (close >= 0 && text.charCodeAt(close + 1) === QUOTE) close = text.indexOf('"', close + 2)
+    const { bytes } = this
+    let close = bytes.indexOf(QUOTE, open + 1)
+    while (close >= 0 && bytes[close + 1] === QUOTE) close = bytes.indexOf(QUOTE, close + 2)
     if (close < 0) {
-      throw this.error(open, 'the quote that opens a field here is not closed. Close it, or double the quotes that belong to the text.')
+      throw new MalformedRecord(
+        open,
+        'the quote that opens a field here is not closed. Close it, or double the quotes that belong to the text.',
+      )
     }
-    this.add(~(open + 1), close)
+    this.close = close
     const end = close + 1
-    const code = text.charCodeAt(end) // NaN at the end of the text
-    if (end >= text.length || code === this.delimiter || code === NEWLINE) return end
-    if (code === RETURN && text.charCodeAt(end + 1) === NEWLINE) return end + 1
-    throw this.error(
+    if (end >= bytes.length || bytes[end] === NEWLINE || this.isDelimiter(end)) return end
+    if (bytes[end] === RETURN && bytes[end + 1] === NEWLINE) return end + 1
+    throw new MalformedRecord(
       end,
       'a closing quote is followed by more than a delimiter or the end of the line. Double the quotes that belong to the text.',
     )
   }
 
-  private add(begin: number, end: number): void {
-    const slot = 2 * this.width++
-    if (slot === this.bounds.length) {
-      const larger = new Int32Array(2 * slot)
-      larger.set(this.bounds)
-      this.bounds = larger
-    }
-    this.bounds[slot] = begin
-    this.bounds[slot + 1] = end
+  private moreBounds(): Int32Array {
+    const larger = new Int32Array(2 * this.bounds.length)
+    larger.set(this.bounds)
+    this.bounds = larger
+    return larger
   }
+}
 
-  private misplaced(at: number): SourceError {
-    return this.error(
-      at,
-      'a quote stands in the middle of a field that does not begin with one. Put the field in quotes, and double those that belong to the text.',
-    )
+/** The first byte at which a field may end, or cannot go on. */
+function fieldEnd(bytes: Uint8Array, from: number, delimiter: number): number {
+  const last = bytes.length
+  let at = from
+  for (; at < last; at++) {
+    const byte = bytes[at] as number // at < last
+    if (byte === delimiter || byte === NEWLINE || byte === QUOTE) break
   }
+  return at
+}
 
-  private error(at: number, what: string): SourceError {
-    return new SourceError(`${this.place.path}, line ${this.lineAt(at)}: ${what}`, this.place.path)
-  }
+function misplaced(at: number): MalformedRecord {
+  return new MalformedRecord(
+    at,
+    'a quote stands in the middle of a field that does not begin with one. Put the field in quotes, and double those that belong to the text.',
+  )
+}
+
+/** How many lines end in the bytes before one of them. */
+export function lineEndsBefore(bytes: Uint8Array, end: number): number {
+  let count = 0
+  for (let at = bytes.indexOf(NEWLINE); at >= 0 && at < end; at = bytes.indexOf(NEWLINE, at + 1)) count++
+  return count
 }

@@ -1,49 +1,70 @@
 /**
- * Reads one piece of a CSV file: its records, field by field into columns, of which only those asked for are made.
+ * Reads one piece of a CSV file: its records, some thousand fields at a time, into columns, of which only those asked for
+ * are made.
  */
 import type { Batch } from '../core/column.ts'
-import { type ColumnBuilder, createBuilder, valueText } from '../core/columnBuilder.ts'
+import { valueText } from '../core/columnBuilder.ts'
 import { PlanError, SourceError } from '../core/errors.ts'
-import type { ReadSplit } from '../core/ports.ts'
+import type { Access, ReadSplit } from '../core/ports.ts'
 import { type ColumnType, type Field, typeText } from '../core/schema.ts'
-import { type CsvField, CsvRecords, QUOTED_EMPTY } from './csvRecords.ts'
-import { valueOfField } from './csvValues.ts'
-import { decodeUtf8, readRange } from './text.ts'
-
-export interface CsvColumn {
-  readonly name: string
-  readonly type: ColumnType
-  /** Whether the sample decided the type, and not the user. */
-  readonly guessed: boolean
-}
+import { type ByteSource, openBytes } from './byteSource.ts'
+import { type CsvColumn, type CsvColumnReader, columnReader } from './csvColumns.ts'
+import { lineAtByte } from './csvPieces.ts'
+import { type CsvField, CsvRecords, MalformedRecord, QUOTED_EMPTY } from './csvRecords.ts'
+import { checkUtf8, markBytes, readRange } from './text.ts'
 
 export interface CsvDetail {
   readonly path: string
   readonly stamp: string
   readonly start: number
   readonly end: number
-  readonly firstLine: number
   /** Records to pass over: the header. */
   readonly skip: number
   readonly delimiter: string
   readonly columns: readonly CsvColumn[]
 }
 
+export const readCsvSplit: ReadSplit = async (_source, split, names, _predicate, access) => {
+  const detail = split.detail as CsvDetail // made by `openCsv`
+  const buffer = scratch
+  scratch = undefined // another read of this thread may begin while this one waits
+  const bytes = checkUtf8(await readRange(detail, access, buffer), detail.path)
+  const picked = pickedColumns(detail, names)
+  const records = new CsvRecords(bytes, detail.delimiter, detail.start === 0 ? markBytes(bytes) : 0)
+  try {
+    const length = readRecords(records, detail, picked)
+    const columns = picked.map(({ reader }) => reader.finish())
+    const fields = picked.map(({ column }): Field => ({ name: column.name, type: column.type, nullable: true }))
+    const batch: Batch = { element: { kind: 'row', fields }, length, columns }
+    return [batch]
+  } catch (error) {
+    if (error instanceof MalformedRecord) throw await malformedIn(detail, error, access)
+    throw error instanceof Misfit ? await misfitIn(detail, error, access) : error
+  } finally {
+    if (bytes.length <= LARGEST_SCRATCH) scratch = bytes.length > (buffer?.length ?? 0) ? bytes : buffer
+  }
+}
+
+/** What this thread read its last piece into, for the next: buffers of this size, made for each, are what collections of garbage wait for. */
+let scratch: Uint8Array | undefined
+const LARGEST_SCRATCH = 2 ** 24
+
 interface Picked {
   readonly index: number
   readonly column: CsvColumn
-  readonly builder: ColumnBuilder
+  readonly reader: CsvColumnReader
 }
 
-export const readCsvSplit: ReadSplit = async (_source, split, names, _predicate, access) => {
-  const detail = split.detail as CsvDetail // made by `openCsv`
-  const text = decodeUtf8(await readRange(detail, access), detail.path, detail.start === 0)
-  const picked = pickedColumns(detail, names)
-  const length = readRecords(new CsvRecords(text, detail), detail, picked)
-  const columns = picked.map(({ builder }) => builder.finish())
-  const fields = picked.map(({ column }): Field => ({ name: column.name, type: column.type, nullable: true }))
-  const batch: Batch = { element: { kind: 'row', fields }, length, columns }
-  return [batch]
+/** A field that does not fit its column, and the byte at which its record begins. */
+class Misfit {
+  readonly at: number
+  readonly field: CsvField
+  readonly column: CsvColumn
+  constructor(at: number, field: CsvField, column: CsvColumn) {
+    this.at = at
+    this.field = field
+    this.column = column
+  }
 }
 
 function pickedColumns(detail: CsvDetail, names: readonly string[]): Picked[] {
@@ -52,48 +73,73 @@ function pickedColumns(detail: CsvDetail, names: readonly string[]): Picked[] {
     const index = indexes.get(name) ?? -1
     const column = detail.columns[index]
     if (column === undefined) throw new PlanError(`${detail.path} has no column "${name}".`)
-    return { index, column, builder: createBuilder(column.type, name) }
+    return { index, column, reader: columnReader(column) }
   })
 }
 
-/** How many records there are; their fields go to the builders. */
+/** How many records there are; their fields go to the readers. */
 function readRecords(records: CsvRecords, detail: CsvDetail, picked: readonly Picked[]): number {
   const width = detail.columns.length
   let length = 0
-  for (let skip = detail.skip; skip > 0; skip--) records.next()
-  while (records.next()) {
-    if (records.width !== width) {
-      if (records.isEmpty) continue
-      throw new SourceError(
-        `${detail.path}, line ${records.lineAt(records.start)}: the record has ${records.width} fields, and the table ${width} columns.`,
-        detail.path,
-      )
-    }
-    for (let c = 0; c < picked.length; c++) {
-      const one = picked[c] as Picked // c < length
-      const field = records.field(one.index)
-      if (!appended(one, field)) throw misfit(detail, one.column, field, records.lineAt(records.start))
-    }
-    length++
+  let kept = 0
+  const flush = (): void => {
+    appendFields(records, { width, count: kept }, picked)
+    records.drop()
+    length += kept
+    kept = 0
   }
+  try {
+    for (let skip = detail.skip; skip > 0; skip--) records.next()
+    while (records.next()) {
+      if (records.width !== width) {
+        if (records.isEmpty) continue
+        throw new MalformedRecord(records.start, `the record has ${records.width} fields, and the table ${width} columns.`)
+      }
+      kept++
+      if (!records.keep()) flush()
+    }
+  } catch (error) {
+    flush() // a field before it may not fit its column: of two complaints, the first is told
+    throw error
+  }
+  flush()
   return length
 }
 
-/** Whether the field fits the column, to which it is appended. */
-function appended({ column, builder }: Picked, field: CsvField): boolean {
-  if (field === '') {
-    builder.append(null)
-    return true
+/** Throws a Misfit for the first field that does not fit, in the order of records and then of the columns asked for. */
+function appendFields(
+  records: CsvRecords,
+  { width, count }: { readonly width: number; readonly count: number },
+  picked: readonly Picked[],
+): void {
+  const step = 2 * width
+  let fitting = count
+  let odd: Picked | undefined
+  for (const one of picked) {
+    const appended = one.reader.append({ records, place: 2 * one.index, step, count: fitting })
+    if (appended < fitting) [fitting, odd] = [appended, one]
   }
-  const { type, guessed } = column
-  const value = field !== QUOTED_EMPTY ? valueOfField(field, type, guessed) : type.kind === 'utf8' ? '' : undefined
-  if (value === undefined) return false
+  if (odd === undefined) return
+  const place = fitting * step
+  const first = records.bounds[place] ?? 0
+  throw new Misfit(first < 0 ? ~first - 1 : first, records.text(place + 2 * odd.index), odd.column)
+}
+
+/** The error for quotes that make no sense in a file of which the bytes begin at `start`. */
+export async function malformed(bytes: ByteSource, path: string, { at, what }: MalformedRecord, start: number = 0): Promise<SourceError> {
+  return new SourceError(`${path}, line ${await lineAtByte(bytes, start + at)}: ${what}`, path)
+}
+
+async function malformedIn({ path, start }: CsvDetail, error: MalformedRecord, access: Access | undefined): Promise<SourceError> {
+  return await withBytes(path, access, (bytes) => malformed(bytes, path, error, start))
+}
+
+async function withBytes<T>(path: string, access: Access | undefined, work: (bytes: ByteSource) => Promise<T>): Promise<T> {
+  const bytes = await openBytes(path, access)
   try {
-    builder.append(value)
-    return true
-  } catch (error) {
-    if (error instanceof PlanError) return false
-    throw error
+    return await work(bytes)
+  } finally {
+    await bytes.close()
   }
 }
 
@@ -108,13 +154,15 @@ function otherForm(type: ColumnType, text: string): string {
   return COMMAS.test(text) ? ` Numbers are read without commas, with a decimal point: ${cure}` : ''
 }
 
-function misfit(detail: CsvDetail, { name, type, guessed }: CsvColumn, field: CsvField, line: number): SourceError {
+async function misfitIn({ path, start }: CsvDetail, { at, field, column }: Misfit, access: Access | undefined): Promise<SourceError> {
+  const { name, type, guessed } = column
+  const line = await withBytes(path, access, (bytes) => lineAtByte(bytes, start + at))
   const text = field === QUOTED_EMPTY ? '' : field
-  const what = `${detail.path}, line ${line}, column "${name}": ${valueText(text)} is not ${typeText(type)}`
-  if (!guessed) return new SourceError(`${what}, which { types } asks for.${otherForm(type, text)}`, detail.path)
+  const what = `${path}, line ${line}, column "${name}": ${valueText(text)} is not ${typeText(type)}`
+  if (!guessed) return new SourceError(`${what}, which { types } asks for.${otherForm(type, text)}`, path)
   const other = type.kind === 'f64' && /^[+-]?\d+$/.test(text.trim()) && !/^[+-]?0\d/.test(text.trim()) ? 'i64' : 'utf8'
   return new SourceError(
     `${what}, which the first MiB of the file suggests. Say what it is: { types: { ${/^\w+$/.test(name) ? name : JSON.stringify(name)}: '${other}' } }.`,
-    detail.path,
+    path,
   )
 }

@@ -63,6 +63,11 @@ export function newGuess(): Guess {
   return { seen: 0, number: true, bool: true, integer: true, wide: false }
 }
 
+/** Whether nothing that is still to come changes what the column is. */
+export function isText({ number, bool }: Guess): boolean {
+  return !number && !bool
+}
+
 export function observe(guess: Guess, field: string): void {
   guess.seen++
   const text = field.trim()
@@ -76,6 +81,12 @@ export function observe(guess: Guess, field: string): void {
       if (!fitsI64(text)) guess.integer = false
     }
   }
+}
+
+/** The same of a field that `plainNumber` reads, with or without a point, where it is known not to be true or false. */
+export function observeNumber(guess: Guess, hasPoint: boolean): void {
+  guess.seen++
+  if (hasPoint) guess.integer = false
 }
 
 /** A column without values is text. Wide integers among decimals are text too: no number type has both. */

@@ -1,6 +1,7 @@
 /**
  * Text files, one element per line: `\n` and `\r\n` end a line, and a last line need not have an end.
  */
+import { isUtf8 } from 'node:buffer'
 import type { Batch } from '../core/column.ts'
 import { createBuilder } from '../core/columnBuilder.ts'
 import { SourceError } from '../core/errors.ts'
@@ -70,12 +71,12 @@ export async function lineEndAfter(bytes: ByteSource, from: number): Promise<num
   return bytes.size
 }
 
-/** The bytes of a split, after checking that the file is the one that was opened. */
-export async function readRange({ path, stamp, start, end }: TextDetail, access: Access = {}): Promise<Uint8Array> {
+/** The bytes of a split, after checking that the file is the one that was opened; in `into` where it is long enough. */
+export async function readRange({ path, stamp, start, end }: TextDetail, access: Access = {}, into?: Uint8Array): Promise<Uint8Array> {
   const bytes = await openBytes(path, access)
   try {
     if (bytes.stamp !== stamp) throw new SourceError(`${path} changed since it was opened. Open it again.`, path)
-    return await bytes.read(start, end)
+    return await bytes.read(start, end, into)
   } finally {
     await bytes.close()
   }
@@ -100,10 +101,17 @@ export const readTextSplit: ReadSplit = async (_source, split, columns, _predica
 }
 
 /** UTF-8 as text; a byte order mark at the start of the file is dropped. */
-export function decodeUtf8(bytes: Uint8Array, path: string, fromStart: boolean): string {
-  try {
-    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: !fromStart }).decode(bytes)
-  } catch (error) {
-    throw new SourceError(`${path} is not text in UTF-8. Convert it first, for example with iconv -t UTF-8.`, path, { cause: error })
-  }
+function decodeUtf8(bytes: Uint8Array, path: string, fromStart: boolean): string {
+  return new TextDecoder('utf-8', { ignoreBOM: !fromStart }).decode(checkUtf8(bytes, path))
+}
+
+/** The same bytes. SourceError where they are not UTF-8. */
+export function checkUtf8(bytes: Uint8Array, path: string): Uint8Array {
+  if (!isUtf8(bytes)) throw new SourceError(`${path} is not text in UTF-8. Convert it first, for example with iconv -t UTF-8.`, path)
+  return bytes
+}
+
+/** How many bytes a byte order mark takes at the start of a file. */
+export function markBytes(bytes: Uint8Array): number {
+  return bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf ? 3 : 0
 }
