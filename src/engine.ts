@@ -6,6 +6,7 @@
  *     set()        storage that the array owns from then on -> write
  */
 import type { Batch, Column, TypedArray } from './core/column.ts'
+import { ownColumn } from './core/columnSlices.ts'
 import { defined } from './core/defined.ts'
 import { isKnown } from './core/elements.ts'
 import type { Engine, ExecuteOptions, Folded, FoldKind, Holdings, RowLambdaContext, WriteForm } from './core/engine.ts'
@@ -18,10 +19,11 @@ import type { Moment } from './core/moment.ts'
 import { type ElementType, VALUE_COLUMN } from './core/schema.ts'
 import { assignSlice, type EditContext, setKey, updateKey } from './exec/arrays/edit.ts'
 import { atKey, shapeOfStorage, sliceStorage, toTypedArray } from './exec/arrays/query.ts'
-import { mapBuffers } from './exec/memory/shareColumns.ts'
+import { SMALL_ROWS } from './exec/operators/partitions.ts'
 import { toArrowTable, toRecordBatch } from './io/arrowBatches.ts'
 import { arrowSchemaOf, arrowTypeOf } from './io/arrowTypes.ts'
 import { checkFolder } from './io/atomicFile.ts'
+import { type Encoder, type EncodeTask, encode } from './io/encode.ts'
 import { writeArrow } from './io/writeArrow.ts'
 import { writeCsv } from './io/writeCsv.ts'
 import { writeParquet } from './io/writeParquet.ts'
@@ -178,7 +180,8 @@ export class SessionEngine implements Engine {
     const moment = this.#open().store.moment(plan)
     if (!isKnown(plan.element)) await checkFolder(path)
     const known = isKnown(plan.element) ? undefined : await this.execute(plan, { signal, moment })
-    const request = { batches: known ?? this.stream(plan, { signal, moment }), element: known?.[0]?.element ?? plan.element, path, signal }
+    const batches = known ?? this.#pieces(plan, { signal, moment })
+    const request = { batches, element: known?.[0]?.element ?? plan.element, path, signal, encoder: this.#encoder(signal) }
     switch (form.kind) {
       case 'parquet': {
         const { kind: _, ...options } = form
@@ -189,6 +192,29 @@ export class SessionEngine implements Engine {
       case 'csv':
         return await writeCsv(request)
     }
+  }
+
+  /** The batches as they come or lie in storage, which nobody writes to until the last is taken: for consumers that are no program's. */
+  async *#pieces(plan: LogicalPlan, options: ExecuteOptions & { readonly moment: Moment }): AsyncGenerator<Batch, void, undefined> {
+    const { store, executor } = this.#open()
+    const { resolved, leave } = await store.enter(plan, options.moment)
+    try {
+      const optimized = optimize(resolved).plan
+      if (executor.streams(optimized, options)) yield* executor.stream(optimized, options)
+      else yield* await executor.execute(optimized, options)
+    } finally {
+      leave()
+    }
+  }
+
+  /** Bytes of what is written are made by workers; those of small batches here, which takes less than to tell a worker. */
+  #encoder(signal: AbortSignal): Encoder {
+    const { pool } = this.#open()
+    const run = async (task: EncodeTask): Promise<Uint8Array> => {
+      if (task.batch.length < SMALL_ROWS) return await encode(task)
+      return (await pool.run('encode', { ...task, batch: sent(task.batch) }, { signal, repeatable: true })) as Uint8Array // what its handler returns
+    }
+    return { width: pool.size, run }
   }
 
   #open(): Runtime {
@@ -206,13 +232,22 @@ function isNumeric(element: ElementType): boolean {
 function ordinary(batches: readonly Batch[]): readonly Batch[] {
   return batches.map((batch) => ({
     ...batch,
-    columns: batch.columns.map((column) => mapBuffers(column, unshared)),
-    ...(batch.keys === undefined ? {} : { keys: batch.keys.map(unshared) }),
+    columns: batch.columns.map((column) => (isShared(column) ? ownColumn(column) : column)),
+    ...(batch.keys === undefined ? {} : { keys: batch.keys.map((axis) => (isOfArena(axis) ? axis.slice() : axis)) }),
   }))
 }
 
-function unshared<B extends NonNullable<Column['values']>>(buffer: B): B {
-  return buffer.buffer instanceof SharedArrayBuffer ? (buffer.slice() as B) : buffer // slice copies into an ordinary buffer
+/** The batch as another thread gets it: what lies in the arena is there already. */
+function sent(batch: Batch): Batch {
+  return { ...batch, columns: batch.columns.map((column) => (isShared(column) ? column : ownColumn(column))) }
+}
+
+function isShared({ validity, values, offsets, children }: Column): boolean {
+  return [validity, values, offsets].some((buffer) => buffer !== undefined && isOfArena(buffer)) || (children?.some(isShared) ?? false)
+}
+
+function isOfArena({ buffer }: ArrayBufferView): boolean {
+  return buffer instanceof SharedArrayBuffer
 }
 
 function context(method: string, name: string, arena: EditContext['arena']): EditContext {

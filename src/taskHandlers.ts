@@ -2,6 +2,11 @@
 import { stageHandler } from './exec/stageTask.ts'
 import { HANDLERS as EXEC_HANDLERS } from './exec/workers/handlers.ts'
 import type { TaskHandler } from './exec/workers/worker.ts'
+import { type EncodeTask, encode } from './io/encode.ts'
 import { readSplit } from './io/readSplit.ts'
 
-export const HANDLERS: Readonly<Record<string, TaskHandler>> = { ...EXEC_HANDLERS, stage: stageHandler(readSplit) }
+export const HANDLERS: Readonly<Record<string, TaskHandler>> = {
+  ...EXEC_HANDLERS,
+  stage: stageHandler(readSplit),
+  encode: (task) => encode(task as EncodeTask), // the engine sends nothing else
+}

@@ -3,7 +3,7 @@
  *
  * `takeColumn` copies into ordinary ArrayBuffers; the buffers of `sliceColumn` are views of its input's.
  */
-import type { Column, TypedArray } from './column.ts'
+import type { Batch, Column, TypedArray } from './column.ts'
 import { columnFromValues, LARGEST_OFFSET } from './columnBuilder.ts'
 import { PlanError } from './errors.ts'
 import type { ColumnType } from './schema.ts'
@@ -158,6 +158,30 @@ export function sliceColumn(column: Column, from: number, to: number): Column {
     default:
       return { ...base, values: column.values?.subarray(from, to) ?? new Float64Array(0) }
   }
+}
+
+/** The batch in ordinary buffers that hold nothing else. */
+export function ownBatch(batch: Batch): Batch {
+  return {
+    ...batch,
+    columns: batch.columns.map(ownColumn),
+    ...(batch.keys === undefined ? {} : { keys: batch.keys.map((axis) => axis.slice()) }),
+  }
+}
+
+/** The column in ordinary buffers that hold nothing else: what another thread gets of it is no more than it needs. */
+export function ownColumn(column: Column): Column {
+  const { type, length, validity, values, offsets, children } = column
+  const base = { type, length, ...(validity === undefined ? {} : { validity: validity.slice(0, (length + 7) >> 3) }) }
+  if (offsets !== undefined) {
+    const [from, to] = [offsets[0] ?? 0, offsets[length] ?? 0]
+    const own = { ...base, offsets: offsets.slice(0, length + 1).map((offset) => offset - from) }
+    if (type.kind === 'list') return { ...own, children: (children ?? []).map((child) => ownColumn(sliceColumn(child, from, to))) }
+    return { ...own, values: bytesOf(column).slice(from, to) }
+  }
+  if (children !== undefined) return { ...base, children: children.map((child) => ownColumn(sliceColumn(child, 0, length))) }
+  if (column.objects !== undefined) return column
+  return values === undefined ? base : { ...base, values: values.slice(0, length) }
 }
 
 /** `length` bits from bit `from` on, or undefined when all are set. */

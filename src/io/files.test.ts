@@ -46,8 +46,9 @@ import { fileError } from './byteSource.ts'
 import { sourceFromArrow } from './memory.ts'
 import { readSplit } from './readSplit.ts'
 import { openText } from './text.ts'
+import { timestampText } from './timeTexts.ts'
 import { writeArrow } from './writeArrow.ts'
-import { timestampText, writeCsv } from './writeCsv.ts'
+import { writeCsv } from './writeCsv.ts'
 import { writeParquet } from './writeParquet.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'distarray-files-'))

@@ -1,5 +1,6 @@
 /** Writes batches as an uncompressed Arrow IPC file, a record batch for about every 64 K rows. */
 
+import { ownBatch } from '../core/columnSlices.ts'
 import { recordBatchWith } from './arrowBatches.ts'
 import { RecordBatchFileWriter } from './arrowLibrary.ts'
 import { arrowSchemaOf } from './arrowTypes.ts'
@@ -30,7 +31,7 @@ export async function writeArrow({ batches, element, path, signal }: WriteReques
       writer.reset(undefined, schema)
       for await (const batch of regroup(batches, element, BATCH_ROWS)) {
         rows += batch.length
-        writer.write(recordBatchWith(schema, batch))
+        writer.write(recordBatchWith(schema, ownBatch(batch)))
         await drain()
       }
       writer.finish()

@@ -12,13 +12,11 @@ import { type Batch, type Column, isValid } from '../core/column.ts'
 import { emptyColumn } from '../core/columnSlices.ts'
 import { Bug, PlanError } from '../core/errors.ts'
 import { type ColumnType, type ElementType, type Field, fieldsOf, typeText } from '../core/schema.ts'
-import { toArrowTable } from './arrowBatches.ts'
-import { tableToIPC } from './arrowLibrary.ts'
 import { type Append, writeAtomically } from './atomicFile.ts'
+import { type Encoder, type EncodeTask, encodedInOrder } from './encode.ts'
 import { fileType } from './int64.ts'
 import { CHECKSUM_KEY, checksumValue, sealFooter } from './parquet/checksums.ts'
 import { SCHEMA_KEY, schemaValue, unitRatio } from './parquet/ownSchema.ts'
-import { loadParquet } from './parquet/parquetLibrary.ts'
 import { MAGIC } from './parquet/singleGroup.ts'
 import {
   decodeThrift,
@@ -32,7 +30,6 @@ import {
   type ThriftStruct,
   text,
 } from './parquet/thrift.ts'
-import { WasmFailure, withParquetWasm } from './parquet/wasm.ts'
 import { regroup } from './regroup.ts'
 
 export interface WriteParquetOptions {
@@ -49,6 +46,8 @@ export interface WriteRequest<Options> {
   readonly element: ElementType
   readonly path: string
   readonly options?: Options
+  /** Who makes bytes of batches. Default: the thread that asks. */
+  readonly encoder?: Encoder
   /** Ends the writing, with its reason: what was at the path stays. */
   readonly signal?: AbortSignal | undefined
 }
@@ -59,7 +58,14 @@ export interface Written {
 
 const DEFAULT_GROUP_ROWS = 131_072
 
-export async function writeParquet({ batches, element, path, options = {}, signal }: WriteRequest<WriteParquetOptions>): Promise<Written> {
+export async function writeParquet({
+  batches,
+  element,
+  path,
+  options = {},
+  signal,
+  encoder,
+}: WriteRequest<WriteParquetOptions>): Promise<Written> {
   const { compression = 'snappy', rowGroupRows = DEFAULT_GROUP_ROWS, compatibility } = options
   if (!Number.isInteger(rowGroupRows) || rowGroupRows < 1)
     throw new PlanError(`rowGroupRows is ${rowGroupRows}. It is a whole number from 1 on.`)
@@ -68,7 +74,6 @@ export async function writeParquet({ batches, element, path, options = {}, signa
   const fields = fieldsOf(element).map((field): Field => ({ ...field, type: fileType(field.type) }))
   if (fields.length === 0) throw new PlanError('A Parquet file needs at least one column.')
   for (const field of fields) checkType(field.type, field.name, compatibility)
-  await loadParquet()
   const stored: ElementType = { kind: 'row', fields: fields.map((field) => ({ ...field, type: storedType(field.type, compatibility) })) }
   let rows = 0
   const bytes = await writeAtomically(
@@ -76,12 +81,20 @@ export async function writeParquet({ batches, element, path, options = {}, signa
     async (append) => {
       const file = new FileUnderWay(append)
       await file.begin()
-      const encode = (group: Batch): Uint8Array => encodeGroup(storedBatch(group, stored, path), stored, compression, compatibility)
-      for await (const group of regroup(batches, element, rowGroupRows)) {
+      const groupTask = (group: Batch): EncodeTask => {
         rows += group.length
-        await file.add(encode(group))
+        return {
+          format: 'parquet',
+          batch: storedBatch(group, stored, path),
+          compression,
+          ...(compatibility === undefined ? {} : { compatibility }),
+        }
       }
-      if (rows === 0) await file.add(encode({ element, length: 0, columns: fields.map((field) => emptyColumn(field.type)) }))
+      const tasks = async function* (): AsyncGenerator<EncodeTask> {
+        for await (const group of regroup(batches, element, rowGroupRows)) yield groupTask(group)
+        if (rows === 0) yield groupTask({ element, length: 0, columns: fields.map((field) => emptyColumn(field.type)) })
+      }
+      for await (const group of encodedInOrder(tasks(), encoder)) await file.add(group)
       await file.end(rows, fields)
     },
     signal,
@@ -168,29 +181,6 @@ class FileUnderWay {
 function shiftField(struct: ThriftStruct, id: number, by: number): void {
   const value = intOf(struct, id)
   if (value !== undefined) struct.set(id, i64(value + by))
-}
-
-function encodeGroup(
-  group: Batch,
-  stored: ElementType,
-  compression: 'snappy' | 'zstd' | 'none',
-  compatibility: 'v1' | undefined,
-): Uint8Array {
-  const ipc = tableToIPC(toArrowTable([group], stored), 'stream')
-  try {
-    return withParquetWasm((wasm) => {
-      const codec = { snappy: wasm.Compression.SNAPPY, zstd: wasm.Compression.ZSTD, none: wasm.Compression.UNCOMPRESSED }[compression]
-      let builder = new wasm.WriterPropertiesBuilder()
-        .setCompression(codec)
-        .setWriterVersion(wasm.WriterVersion.V1)
-        .setMaxRowGroupSize(Math.max(1, group.length))
-      if (compatibility === 'v1') builder = builder.setDictionaryEnabled(false)
-      return wasm.writeParquet(wasm.Table.fromIPCStream(ipc), builder.build())
-    })
-  } catch (error) {
-    if (error instanceof WasmFailure) throw new Bug(`The Parquet encoder refused a row group: ${error.message}.`)
-    throw error
-  }
 }
 
 /** PlanError for types that the file, or a reader of the first version, cannot hold. */

@@ -1,0 +1,32 @@
+/** A batch as a Parquet file of one row group, made by parquet-wasm. */
+import type { Batch } from '../../core/column.ts'
+import { Bug } from '../../core/errors.ts'
+import { toArrowTable } from '../arrowBatches.ts'
+import { tableToIPC } from '../arrowLibrary.ts'
+import { loadParquet } from './parquetLibrary.ts'
+import { WasmFailure, withParquetWasm } from './wasm.ts'
+
+/** How a row group is encoded. */
+export interface GroupEncoding {
+  readonly compression: 'snappy' | 'zstd' | 'none'
+  readonly compatibility?: 'v1'
+}
+
+export async function encodeGroup(group: Batch, { compression, compatibility }: GroupEncoding): Promise<Uint8Array> {
+  await loadParquet()
+  const ipc = tableToIPC(toArrowTable([group], group.element), 'stream')
+  try {
+    return withParquetWasm((wasm) => {
+      const codec = { snappy: wasm.Compression.SNAPPY, zstd: wasm.Compression.ZSTD, none: wasm.Compression.UNCOMPRESSED }[compression]
+      let builder = new wasm.WriterPropertiesBuilder()
+        .setCompression(codec)
+        .setWriterVersion(wasm.WriterVersion.V1)
+        .setMaxRowGroupSize(Math.max(1, group.length))
+      if (compatibility === 'v1') builder = builder.setDictionaryEnabled(false)
+      return wasm.writeParquet(wasm.Table.fromIPCStream(ipc), builder.build())
+    })
+  } catch (error) {
+    if (error instanceof WasmFailure) throw new Bug(`The Parquet encoder refused a row group: ${error.message}.`)
+    throw error
+  }
+}
