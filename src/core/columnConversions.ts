@@ -23,6 +23,7 @@ export function unifyTypes(a: ColumnType, b: ColumnType, name: string): ColumnTy
   if (b.kind === 'null') return a
   if (a.kind === 'object' || b.kind === 'object') return { kind: 'object' }
   if (NUMBERS.has(a.kind) && NUMBERS.has(b.kind)) return { kind: 'f64' }
+  if (a.kind === 'utf8' && b.kind === 'utf8') return { kind: 'utf8' }
   if (a.kind === 'timestamp' && b.kind === 'timestamp') return FINER[a.unit] >= FINER[b.unit] ? a : b
   if (a.kind === 'list' && b.kind === 'list') return { kind: 'list', item: unifyTypes(a.item, b.item, `${name}[]`) }
   if (a.kind === 'struct' && b.kind === 'struct') return { kind: 'struct', fields: unifyFields(a.fields, b.fields, name) }
@@ -83,7 +84,7 @@ export function convertColumn(column: Column, type: ColumnType): Column {
     const child = column.children?.[0] ?? emptyColumn(column.type.item)
     return { ...column, type, children: [convertColumn(child, type.item)] }
   }
-  if (type.kind === 'f64' && column.type.kind === 'f64') return { ...column, type }
+  if ((type.kind === 'f64' || type.kind === 'utf8') && column.type.kind === type.kind) return { ...column, type }
   if (type.kind === 'f64' && column.values !== undefined) {
     // NUMBERS: every array class here holds numbers
     return { ...column, type, values: Float64Array.from(column.values as Float64Array) }
@@ -107,7 +108,7 @@ function rangeText(type: ColumnType): string {
 export function castColumn(column: Column, type: ColumnType, placeOf = (i: number): string => `row ${i}`): Column {
   if (sameType(column.type, type)) return column
   if (column.type.kind === 'null') return nullColumn(type, column.length)
-  if (column.type.kind === 'f64' && type.kind === 'f64') return { ...column, type }
+  if ((type.kind === 'f64' || type.kind === 'utf8') && column.type.kind === type.kind) return { ...column, type }
   const convert = castOf(column.type, type)
   if (convert === undefined) {
     throw new PlanError(

@@ -7,7 +7,7 @@
 import { unifyTypes } from './columnConversions.ts'
 import { fieldsByName, positionsOf } from './fieldPositions.ts'
 import type { Keys } from './logicalPlan.ts'
-import { type ColumnType, type ElementType, type Field, fieldsOf, plainType, sameType, typeText } from './schema.ts'
+import { type ColumnType, type ElementType, type Field, fieldsOf, plainType, sameType, scalarType, typeText } from './schema.ts'
 
 export const UNKNOWN_ELEMENT: ElementType = { kind: 'unknown' }
 export const F64: ColumnType = { kind: 'f64' }
@@ -76,13 +76,14 @@ export function elementOfType(type: ColumnType, nullable: boolean): ElementType 
   return arrayElement({ kind: 'scalar', type, nullable })
 }
 
-/** What elements of an array are when each is this: numbers are plain, since loops may write any into them. */
+/** What elements of an array are when each is this: numbers and texts are plain, since loops may write any into them. */
 export function arrayElement(element: ElementType): ElementType {
-  if (element.kind !== 'scalar' || element.type.kind !== 'f64' || element.type.integers === undefined) return element
-  return { ...element, type: F64 }
+  if (element.kind !== 'scalar') return element
+  const type = scalarType(element.type)
+  return type === element.type ? element : { ...element, type }
 }
 
-/** The element without what its numbers are in files: of arrays with keys of their own, whose elements are combined and written. */
+/** The element without what its numbers and texts are in files: of arrays with keys of their own, whose elements are combined and written. */
 export function plainElement(element: ElementType): ElementType {
   if (element.kind !== 'row') return arrayElement(element)
   return { kind: 'row', fields: element.fields.map((field) => ({ ...field, type: plainType(field.type) })) }

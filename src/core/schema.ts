@@ -7,6 +7,8 @@
 
 /** Element types of arrays that loops can write. */
 export type DType = 'f64' | 'f32' | 'i64' | 'i32' | 'u32' | 'i16' | 'u16' | 'i8' | 'u8' | 'bool'
+/** What a dictionary's entries are numbered by. */
+export type CategoryIndex = Exclude<DType, 'f64' | 'f32' | 'bool'> | 'u64'
 /** The integers of 64 bits. */
 export type IntegerKind = 'i64' | 'u64'
 export type TimeUnit = 's' | 'ms' | 'us' | 'ns'
@@ -23,7 +25,9 @@ export type ColumnType =
    * computed with as f64, and written as what they were. What is computed of them is plain f64, and so are scalar elements.
    */
   | { readonly kind: 'f64'; readonly integers?: IntegerKind }
-  | { readonly kind: 'u64' | 'utf8' | 'binary' | 'null' }
+  | { readonly kind: 'u64' | 'binary' | 'null' }
+  /** `category`: texts that a file has as entries of a dictionary, of which each row has the number in integers of this kind. They are kept and computed with as texts, and written as what they were. */
+  | { readonly kind: 'utf8'; readonly category?: CategoryIndex }
   /** Days since the epoch, i32. */
   | { readonly kind: 'date' }
   /** i64 in `unit` since the epoch. */
@@ -84,6 +88,8 @@ export function typeText(type: ColumnType): string {
       return `struct<${type.fields.map((field) => `${field.name}: ${typeText(field.type)}`).join(', ')}>`
     case 'f64':
       return type.integers === undefined ? 'f64' : `${type.integers} as number`
+    case 'utf8':
+      return type.category === undefined ? 'utf8' : `category(${type.category})`
     case 'f32':
     case 'i64':
     case 'i32':
@@ -94,7 +100,6 @@ export function typeText(type: ColumnType): string {
     case 'u8':
     case 'bool':
     case 'u64':
-    case 'utf8':
     case 'binary':
     case 'null':
     case 'date':
@@ -108,9 +113,21 @@ export function sameType(a: ColumnType, b: ColumnType): boolean {
   return typeText(a) === typeText(b)
 }
 
-/** The type without what its numbers are in files: values of both are kept and computed with in one way. */
+/** The type of a column that files have with these; undefined where they differ. Categories that are numbered otherwise are texts all the same. */
+export function agreedType(a: ColumnType, b: ColumnType): ColumnType | undefined {
+  if (sameType(a, b)) return a
+  return a.kind === 'utf8' && b.kind === 'utf8' ? { kind: 'utf8' } : undefined
+}
+
+/** The type of single values, which are no column of a file's: the same but for numbers and texts. */
+export function scalarType(type: ColumnType): ColumnType {
+  return type.kind === 'f64' || type.kind === 'utf8' ? plainType(type) : type
+}
+
+/** The type without what its numbers and texts are in files: values of both are kept and computed with in one way. */
 export function plainType(type: ColumnType): ColumnType {
   if (type.kind === 'f64') return type.integers === undefined ? type : { kind: 'f64' }
+  if (type.kind === 'utf8') return type.category === undefined ? type : { kind: 'utf8' }
   if (type.kind === 'list') return { kind: 'list', item: plainType(type.item) }
   if (type.kind === 'struct') return { kind: 'struct', fields: type.fields.map((field) => ({ ...field, type: plainType(field.type) })) }
   return type

@@ -27,17 +27,22 @@ export function toRecordBatch(batch: Batch, element: ElementType): RecordBatch {
 }
 
 export function recordBatchWith(schema: Schema, batch: Batch): RecordBatch {
+  return recordBatchOf(schema, batch, (column, field) => dataOf(column, field.type as DataType))
+}
+
+/** The same, with the data of each column made by another function. */
+export function recordBatchOf(schema: Schema, batch: Batch, dataOfColumn: (column: Column, field: ArrowField) => Data): RecordBatch {
   const children = schema.fields.map((field: ArrowField, i: number) => {
     const column = batch.columns[i]
     if (column === undefined) throw new Bug(`A batch lacks the column "${field.name}".`)
-    return dataOf(column, field.type as DataType)
+    return dataOfColumn(column, field)
   })
   // a record batch is a struct of its columns
   const struct = makeData({ type: new Struct(schema.fields), length: batch.length, nullCount: 0, children })
   return new RecordBatch(schema, struct)
 }
 
-function dataOf(column: Column, type: DataType): Data {
+export function dataOf(column: Column, type: DataType): Data {
   const { length } = column
   const kind = column.type.kind
   const base = { type, length, ...validityOf(column) }
@@ -95,7 +100,7 @@ function offsetsOf(column: Column): { offsets: Int32Array; start: number; end: n
   return { offsets, start, end: start + (offsets[column.length] ?? 0) }
 }
 
-function validityOf(column: Column): { nullBitmap: Uint8Array | null; nullCount: number } {
+export function validityOf(column: Column): { nullBitmap: Uint8Array | null; nullCount: number } {
   if (column.validity === undefined) return { nullBitmap: null, nullCount: 0 }
   const nullBitmap = copied(bitsFrom(column.validity, 0, column.length))
   // what lies behind the last element is not Arrow's to read; zeros keep files the same from run to run

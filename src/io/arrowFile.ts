@@ -13,7 +13,7 @@ import type { Batch, Column } from '../core/column.ts'
 import { SourceError } from '../core/errors.ts'
 import { isError } from '../core/isError.ts'
 import type { ArraySource, ReadSplit, SourceSplit } from '../core/ports.ts'
-import { type Field, sameType, typeText } from '../core/schema.ts'
+import { agreedType, type Field, typeText } from '../core/schema.ts'
 import { checkColumn, type Room } from './arrowChecks.ts'
 import { batchOfRecordBatch } from './arrowColumns.ts'
 import { footerFault, messageFault } from './arrowHeader.ts'
@@ -210,13 +210,14 @@ function agreed(known: RowElement, firstPath: string, other: RowElement, path: s
         path,
       )
     }
-    if (!sameType(match.type, field.type)) {
+    const type = agreedType(field.type, match.type)
+    if (type === undefined) {
       throw new SourceError(
         `Column "${field.name}" is ${typeText(match.type)} in ${path} and ${typeText(field.type)} in ${firstPath}. Files read together need the same types.`,
         path,
       )
     }
-    return { ...field, nullable: field.nullable || match.nullable }
+    return { ...field, type, nullable: field.nullable || match.nullable }
   })
   return { kind: 'row', fields }
 }

@@ -9,6 +9,7 @@ export let Binary: typeof Arrow.Binary
 export let Bool: typeof Arrow.Bool
 export let DataType: typeof Arrow.DataType
 export let DateDay: typeof Arrow.DateDay
+export let Dictionary: typeof Arrow.Dictionary
 export let Field: typeof Arrow.Field
 export let Float32: typeof Arrow.Float32
 export let Float64: typeof Arrow.Float64
@@ -37,6 +38,7 @@ export let Uint32: typeof Arrow.Uint32
 export let Uint64: typeof Arrow.Uint64
 export let Uint8: typeof Arrow.Uint8
 export let Utf8: typeof Arrow.Utf8
+export let Vector: typeof Arrow.Vector
 export let makeData: typeof Arrow.makeData
 export let tableFromIPC: typeof Arrow.tableFromIPC
 export let tableToIPC: typeof Arrow.tableToIPC
@@ -56,6 +58,7 @@ export async function loadArrow(): Promise<void> {
     Bool,
     DataType,
     DateDay,
+    Dictionary,
     Field,
     Float32,
     Float64,
@@ -84,6 +87,7 @@ export async function loadArrow(): Promise<void> {
     Uint64,
     Uint8,
     Utf8,
+    Vector,
     makeData,
     tableFromIPC,
     tableToIPC,

@@ -1,19 +1,20 @@
 /**
  * Arrow's types and ours, both ways.
  *
- * Coming in, several Arrow types become one of ours: dictionaries become what they hold, large and view forms the
+ * Coming in, several Arrow types become one of ours: dictionaries become what they hold (those of texts are remembered), large and view forms the
  * plain ones, maps lists of { key, value }, decimals f64, f16 f32. What has no counterpart (intervals, durations,
  * unions) is a SourceError that names the column.
  */
-import type { Schema } from 'apache-arrow'
+import type { Int32 as IndexType, Schema } from 'apache-arrow'
 import { PlanError, SourceError } from '../core/errors.ts'
-import { type ColumnType, type ElementType, type Field, fieldsOf, type TimeUnit } from '../core/schema.ts'
+import { type CategoryIndex, type ColumnType, type ElementType, type Field, fieldsOf, type TimeUnit } from '../core/schema.ts'
 import {
   Field as ArrowField,
   Binary,
   Bool,
   DataType,
   DateDay,
+  Dictionary,
   Float32,
   Float64,
   Int8,
@@ -154,9 +155,25 @@ function fieldOfArrow(field: ArrowField, place: Place, name: string = nameOfFiel
   return { name, type: columnTypeOfArrow(field.type, place), nullable: field.nullable }
 }
 
+/** The integers by which a column of texts names the entries of its dictionary; undefined for columns of any other kind. */
+function categoryOf(type: DataType): CategoryIndex | undefined {
+  if (!DataType.isDictionary(type)) return undefined
+  const values = type.dictionary as DataType
+  const { isSigned, bitWidth } = type.indices
+  const isText = DataType.isUtf8(values) || DataType.isLargeUtf8(values) || DataType.isUtf8View(values)
+  return isText && isWidth(bitWidth) ? `${isSigned ? 'i' : 'u'}${bitWidth}` : undefined
+}
+
+/** A column of a file or table, whose type may say what its texts are there. */
+export function columnFieldOfArrow(field: ArrowField, source: string): Field {
+  const column = fieldOfArrow(field, { source, column: nameOfField(field) })
+  const category = categoryOf(field.type)
+  return category === undefined ? column : { ...column, type: { kind: 'utf8', category } }
+}
+
 /** The element of rows with an Arrow schema; a SourceError for a type that is not read or a name that comes twice. */
 export function elementOfArrowSchema(schema: Schema, source: string): ElementType & { readonly kind: 'row' } {
-  const fields = schema.fields.map((field) => fieldOfArrow(field, { source, column: nameOfField(field) }))
+  const fields = schema.fields.map((field) => columnFieldOfArrow(field, source))
   const twice = nameGivenTwice(fields)
   if (twice !== undefined) throw columnError({ source, column: twice }, 'there are two columns of this name.')
   return { kind: 'row', fields }
@@ -211,6 +228,17 @@ export function arrowTypeOf(type: ColumnType, column: string): DataType {
         `Column "${column}" holds ${type.kind === 'object' ? 'JavaScript objects' : 'values of unknown type'}, which Arrow has no type for.`,
       )
   }
+}
+
+/** The Arrow schema of a file of such rows: the same, with categories as dictionaries, whose ids are the numbers of their columns. */
+export function fileSchemaOf(element: ElementType): Schema {
+  const plain = arrowSchemaOf(element).fields
+  const fields = fieldsOf(element).map(({ name, type, nullable }, i) => {
+    if (type.kind !== 'utf8' || type.category === undefined) return plain[i] as ArrowField // one for each
+    const indices = arrowTypeOf({ kind: type.category }, name) as IndexType // or integers of another width
+    return new ArrowField(name, new Dictionary(new Utf8(), indices, i, false), nullable)
+  })
+  return linearSchema(fields)
 }
 
 /** The Arrow schema of an element: its fields, or one field `value`. */

@@ -8,7 +8,7 @@ import { checkList, checkOneOf } from '../core/arguments.ts'
 import { PlanError, SourceError } from '../core/errors.ts'
 import { missingColumnMessage } from '../core/nearestNames.ts'
 import type { ArraySource, SourceSplit } from '../core/ports.ts'
-import { type Field, sameType, typeText } from '../core/schema.ts'
+import { agreedType, type Field, typeText } from '../core/schema.ts'
 import { nameOfPath, openBytes } from './byteSource.ts'
 import { INT64_OPTIONS, type Int64 } from './int64.ts'
 import { describeFile, type FileColumns, splitsOf } from './parquet/describe.ts'
@@ -97,13 +97,14 @@ function agreedFields(known: readonly Field[], firstPath: string, file: FileColu
         `${file.path} has no column "${field.name}", which ${firstPath} has. Files read together need the same columns.`,
         file.path,
       )
-    if (!sameType(field.type, other.type)) {
+    const type = agreedType(field.type, other.type)
+    if (type === undefined) {
       throw new SourceError(
         `Column "${field.name}" is ${typeText(other.type)} in ${file.path} and ${typeText(field.type)} in ${firstPath}. Files read together need the same types.`,
         file.path,
       )
     }
-    return { ...field, nullable: field.nullable || other.nullable }
+    return { ...field, type, nullable: field.nullable || other.nullable }
   })
   const [extra] = others.keys()
   if (extra !== undefined)

@@ -1,9 +1,9 @@
 /** Writes batches as an uncompressed Arrow IPC file, a record batch for about every 64 K rows. */
 
 import { ownBatch } from '../core/columnSlices.ts'
-import { recordBatchWith } from './arrowBatches.ts'
+import { CategoryWriter } from './arrowCategories.ts'
 import { RecordBatchFileWriter } from './arrowLibrary.ts'
-import { arrowSchemaOf } from './arrowTypes.ts'
+import { fileSchemaOf } from './arrowTypes.ts'
 import { writeAtomically } from './atomicFile.ts'
 import { regroup } from './regroup.ts'
 import type { WriteRequest, Written } from './writeParquet.ts'
@@ -11,7 +11,8 @@ import type { WriteRequest, Written } from './writeParquet.ts'
 const BATCH_ROWS = 65_536
 
 export async function writeArrow({ batches, element, path, signal }: WriteRequest<object>): Promise<Written> {
-  const schema = arrowSchemaOf(element)
+  const schema = fileSchemaOf(element)
+  const categories = new CategoryWriter(schema, path)
   let rows = 0
   const bytes = await writeAtomically(
     path,
@@ -31,7 +32,7 @@ export async function writeArrow({ batches, element, path, signal }: WriteReques
       writer.reset(undefined, schema)
       for await (const batch of regroup(batches, element, BATCH_ROWS)) {
         rows += batch.length
-        writer.write(recordBatchWith(schema, ownBatch(batch)))
+        writer.write(categories.recordBatch(ownBatch(batch)))
         await drain()
       }
       writer.finish()

@@ -11,12 +11,12 @@ import { crc32 } from 'node:zlib'
 import { type Batch, type Column, isValid } from '../core/column.ts'
 import { emptyColumn } from '../core/columnSlices.ts'
 import { Bug, PlanError } from '../core/errors.ts'
-import { type ColumnType, type ElementType, type Field, fieldsOf, typeText } from '../core/schema.ts'
+import { type ColumnType, type ElementType, type Field, fieldsOf, plainType, typeText } from '../core/schema.ts'
 import { type Append, writeAtomically } from './atomicFile.ts'
 import { type Encoder, type EncodeTask, encodedInOrder } from './encode.ts'
 import { fileType } from './int64.ts'
 import { CHECKSUM_KEY, checksumValue, sealFooter } from './parquet/checksums.ts'
-import { SCHEMA_KEY, schemaValue, unitRatio } from './parquet/ownSchema.ts'
+import { ARROW_KEY, arrowValue, SCHEMA_KEY, schemaValue, unitRatio } from './parquet/ownSchema.ts'
 import { MAGIC } from './parquet/singleGroup.ts'
 import {
   decodeThrift,
@@ -29,6 +29,7 @@ import {
   type ThriftField,
   type ThriftStruct,
   text,
+  textOf,
 } from './parquet/thrift.ts'
 import { regroup } from './regroup.ts'
 
@@ -74,7 +75,8 @@ export async function writeParquet({
   const fields = fieldsOf(element).map((field): Field => ({ ...field, type: fileType(field.type) }))
   if (fields.length === 0) throw new PlanError('A Parquet file needs at least one column.')
   for (const field of fields) checkType(field.type, field.name, compatibility)
-  const stored: ElementType = { kind: 'row', fields: fields.map((field) => ({ ...field, type: storedType(field.type, compatibility) })) }
+  const arrowFields = fields.map((field) => ({ ...field, type: storedType(field.type, compatibility) }))
+  const stored: ElementType = { kind: 'row', fields: arrowFields.map((field) => ({ ...field, type: plainType(field.type) })) }
   let rows = 0
   const bytes = await writeAtomically(
     path,
@@ -95,7 +97,7 @@ export async function writeParquet({
         if (rows === 0) yield groupTask({ element, length: 0, columns: fields.map((field) => emptyColumn(field.type)) })
       }
       for await (const group of encodedInOrder(tasks(), encoder)) await file.add(group)
-      await file.end(rows, fields)
+      await file.end(rows, fields, arrowFields)
     },
     signal,
   )
@@ -148,7 +150,8 @@ class FileUnderWay {
     await this.write(file.subarray(4, end))
   }
 
-  async end(rows: number, fields: readonly Field[]): Promise<void> {
+  /** `arrowFields`: with the units that they have in the file. */
+  async end(rows: number, fields: readonly Field[], arrowFields: readonly Field[]): Promise<void> {
     if (this.schema === undefined) throw new Bug('A Parquet file was ended before it had a schema.')
     const footer = new Map(this.schema)
     footer.set(3, i64(rows))
@@ -159,9 +162,16 @@ class FileUnderWay {
         [2, text(value)],
       ])
     // The checksums come last, where they are looked for.
+    // the encoder tells of Arrow's types, but for categories, which it gets as plain texts
+    const pairs = (structsOf(footer, 5) ?? []).filter((one) => textOf(one, 1) !== ARROW_KEY)
     footer.set(
       5,
-      structs([...(structsOf(footer, 5) ?? []), pair(SCHEMA_KEY, schemaValue(fields)), pair(CHECKSUM_KEY, checksumValue(this.checksums))]),
+      structs([
+        ...pairs,
+        pair(ARROW_KEY, arrowValue({ kind: 'row', fields: arrowFields })),
+        pair(SCHEMA_KEY, schemaValue(fields)),
+        pair(CHECKSUM_KEY, checksumValue(this.checksums)),
+      ]),
     )
     const encoded = encodeThrift(footer)
     sealFooter(encoded)

@@ -7,10 +7,19 @@ import { columnFromValues } from '../../core/columnBuilder.ts'
 import { concatColumns } from '../../core/columnConcat.ts'
 import { convertColumn, unifyFields, unifyTypes } from '../../core/columnConversions.ts'
 import { nullColumn, sliceColumn, takeColumn } from '../../core/columnSlices.ts'
-import { F64, isKnown } from '../../core/elements.ts'
+import { isKnown } from '../../core/elements.ts'
 import { PlanError } from '../../core/errors.ts'
 import { positionsOf } from '../../core/fieldPositions.ts'
-import { type ColumnType, type ElementType, type Field, fieldsOf, plainType, sameType, VALUE_COLUMN } from '../../core/schema.ts'
+import {
+  type ColumnType,
+  type ElementType,
+  type Field,
+  fieldsOf,
+  plainType,
+  sameType,
+  scalarType,
+  VALUE_COLUMN,
+} from '../../core/schema.ts'
 
 /** A batch with columns that are no part of its elements: keys to sort, group or join by, arguments of aggregates. */
 export interface ExecBatch extends Batch {
@@ -23,9 +32,9 @@ export function isNullable(column: Column): boolean {
 
 /** A batch of scalar elements. */
 export function scalarBatch(column: Column): Batch {
-  const { type } = column
-  const plain = type.kind === 'f64' && type.integers !== undefined ? { ...column, type: F64 } : column
-  return { element: { kind: 'scalar', type: plain.type, nullable: isNullable(plain) }, length: plain.length, columns: [plain] }
+  const type = scalarType(column.type)
+  const plain = type === column.type ? column : { ...column, type }
+  return { element: { kind: 'scalar', type, nullable: isNullable(plain) }, length: plain.length, columns: [plain] }
 }
 
 /** Rows when the column is a struct without nulls, scalars otherwise; of nothing, an element not yet known. */

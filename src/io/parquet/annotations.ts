@@ -14,8 +14,10 @@ import { i32, intOf, structOf, type ThriftField, type ThriftStruct } from './thr
 
 export type LeafChange =
   | { readonly kind: 'uuid' }
-  /** A timestamp or time in another unit or time zone than Parquet can say. */
+  /** A timestamp or time in another unit than Parquet can say. */
   | { readonly kind: 'time'; readonly unit: TimeUnit; readonly timezone?: string }
+  /** The same values, of a type that Parquet cannot say: a time zone, categories. */
+  | { readonly kind: 'type'; readonly type: ColumnType }
 
 const INT96 = 3
 const CONVERTED = { utf8: 0, enum: 4, json: 19, bson: 20, interval: 21 } as const
@@ -73,6 +75,8 @@ function changedLeafType(type: ColumnType, change: LeafChange): ColumnType {
   switch (change.kind) {
     case 'uuid':
       return { kind: 'utf8' }
+    case 'type':
+      return change.type
     case 'time':
       if (type.kind === 'time') return { kind: 'time', unit: change.unit }
       return { kind: 'timestamp', unit: change.unit, ...(change.timezone === undefined ? {} : { timezone: change.timezone }) }
@@ -111,9 +115,10 @@ function changedLeaf(column: Column, change: LeafChange, place: Place): Column {
         Array.from({ length: column.length }, (_, i) => uuidText(read(i))),
         type,
       )
+    case 'type':
+      return { ...column, type }
     case 'time': {
       const ratio = unitRatio(type, column.type)
-      if (ratio === 1n) return { ...column, type }
       const values = (column.values as BigInt64Array).slice(0, column.length)
       for (let i = 0; i < values.length; i++) {
         const value = values[i] ?? 0n

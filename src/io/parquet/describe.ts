@@ -135,7 +135,7 @@ export function splitsOf({ path: _, fields, footer, columns, detail }: FileColum
       const [leaf] = column.leaves
       const [chunk] = own
       const type = types.get(column.name)
-      const changed = detail.columns.get(column.name)?.changes.some((change) => change !== undefined) ?? true
+      const changed = detail.columns.get(column.name)?.changes.some((change) => change !== undefined && change.kind !== 'type') ?? true
       if (leaf === undefined || chunk === undefined || type === undefined || !leaf.flat || leaf.path.length > 1 || changed) continue
       const bounds = boundsOf(chunk.meta, leaf.element, fileType(type))
       if (bounds !== undefined) statistics.set(column.name, bounds)
@@ -181,9 +181,10 @@ function microseconds(type: ColumnType): ColumnType {
 
 function ownChange(read: ColumnType, own: ColumnType | undefined): LeafChange | undefined {
   if (own === undefined || own.kind !== read.kind) return undefined
+  if (own.kind === 'utf8') return own.category === undefined ? undefined : { kind: 'type', type: own }
   const coarser = unitRatio(own, read) !== 1n
   if (own.kind === 'time') return coarser ? { kind: 'time', unit: own.unit } : undefined
   if (own.kind !== 'timestamp' || read.kind !== 'timestamp') return undefined
-  if (!coarser && (own.unit !== read.unit || own.timezone === read.timezone)) return undefined
+  if (!coarser) return own.unit !== read.unit || own.timezone === read.timezone ? undefined : { kind: 'type', type: own }
   return { kind: 'time', unit: own.unit, ...(own.timezone === undefined ? {} : { timezone: own.timezone }) }
 }

@@ -71,6 +71,7 @@ export function join(a: ValueType, b: ValueType): ValueType {
   if (a.type.kind === 'null') return { type: b.type, nullable: true }
   if (b.type.kind === 'null') return { type: a.type, nullable: true }
   if (isNumberType(a.type) && isNumberType(b.type)) return { type: { kind: 'f64' }, nullable }
+  if (a.type.kind === 'utf8' && b.type.kind === 'utf8') return { type: { kind: 'utf8' }, nullable }
   return UNKNOWN
 }
 
