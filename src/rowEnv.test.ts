@@ -49,6 +49,12 @@ test('row functions take values of env, compiled and as copies, read when an act
     .count()
     .collect()
   expect(groups).toEqual([0, 1, 2, 3].map((key) => ({ key, count: 125 })))
+  const perGroup = table.groupBy((r) => r.s)
+  expect(await perGroup.reduce((a, b, { deep }) => (a.a % deep.m > b.a % deep.m ? a : b), { env }).count()).toBe(7)
+  expect(await perGroup.map((key, values, { rate }) => ({ key, n: values.length * rate }), { env }).first()).toEqual({
+    key: 'x0',
+    n: 72 * env.rate,
+  })
   expect(await table.sortBy((r, { rate }) => -r.a * rate, { env, descending: true }).first()).toEqual(ROWS[0])
   expect(await table.index((r, _, { deep }) => [r.a + deep.m], { env }).shape()).toEqual([504])
 })

@@ -12,6 +12,7 @@ import type { Flat, KeyColumns } from './rowTypes.ts'
 import { gridOfFields } from './show/rows.ts'
 import { showAs } from './show/shown.ts'
 import { labelOf } from './tree.ts'
+import { type EnvOptions, withEnvOnly } from './withEnv.ts'
 
 /** Elements put into groups, in order of first appearance: what `groupBy` gives. */
 export interface Grouped<T, G> {
@@ -20,9 +21,12 @@ export interface Grouped<T, G> {
     aggregates: A,
   ): DistArray<Flat<KeyColumns<G> & { -readonly [N in keyof A]: A[N] extends Aggregate<T, infer V> ? V : never }>>
   /** Folds the elements of each group by the fixed tree of reductions: `f` must be associative. */
-  reduce(f: (a: T, b: T) => T): DistArray<Flat<KeyColumns<G> & { value: T }>>
+  reduce<E extends object = object>(
+    f: (a: T, b: T, env: E) => T,
+    options?: Partial<EnvOptions<E>>,
+  ): DistArray<Flat<KeyColumns<G> & { value: T }>>
   /** One element a group, from all its elements in row order. Keeps a whole group in memory. */
-  map<U>(f: (key: G, values: readonly T[]) => U): DistArray<U>
+  map<U, E extends object = object>(f: (key: G, values: readonly T[], env: E) => U, options?: Partial<EnvOptions<E>>): DistArray<U>
   /** How many elements each group has. */
   count(): DistArray<Flat<KeyColumns<G> & { count: number }>>
 }
@@ -31,8 +35,8 @@ export interface Grouped<T, G> {
 export function groupedOf<T, G>(grouping: Grouping, make: <U>(plan: LogicalPlan) => DistArray<U>): Grouped<T, G> {
   const grouped: Grouped<T, G> = {
     agg: (aggregates) => make(aggPlan(grouping, aggregates)),
-    reduce: (f) => make(groupReducePlan(grouping, f)),
-    map: (f) => make(groupMapPlan(grouping, f)),
+    reduce: (f, options = {}) => make(groupReducePlan(grouping, withEnvOnly('reduce', f, options))),
+    map: (f, options = {}) => make(groupMapPlan(grouping, withEnvOnly('map', f, options))),
     count: (...more: readonly unknown[]) => {
       checkNoMore('count() of groups takes no arguments', more, 'Write agg({ count: count((row) => row.price) }).')
       return make(groupCountPlan(grouping))
