@@ -102,14 +102,10 @@ export class SessionEngine implements Engine {
       if (error instanceof PlanError) return explainPlan(plan, { ...options, index }) // which the action throws
       throw error
     }
-    if (!options.verbose && options.format === 'text') return explainPlan(called, { ...options, index })
     const optimized = optimize(store.asStored(plan.kind === 'Materialize' ? plan.input : plan)).plan
-    const found = {
-      columns: executor.explainColumns(optimized),
-      groups: executor.explainGroups(optimized),
-      functions: executor.explainFunctions(optimized),
-    }
-    return explainPlan(called, { ...options, index, ...defined(found) })
+    const functions = executor.explainFunctions(optimized)
+    const kernels = options.verbose ? { columns: executor.explainColumns(optimized), groups: executor.explainGroups(optimized) } : {}
+    return explainPlan(called, { ...options, index, ...defined({ functions, ...kernels }) })
   }
 
   async shape(plan: LogicalPlan): Promise<readonly number[]> {
@@ -211,7 +207,7 @@ export class SessionEngine implements Engine {
   #encoder(signal: AbortSignal): Encoder {
     const { pool } = this.#open()
     const run = async (task: EncodeTask): Promise<Uint8Array> => {
-      if (task.batch.length < SMALL_ROWS) return await encode(task)
+      if (task.batch.length < SMALL_ROWS) return encode(task)
       return (await pool.run('encode', { ...task, batch: sent(task.batch) }, { signal, repeatable: true })) as Uint8Array // what its handler returns
     }
     return { width: pool.size, run }

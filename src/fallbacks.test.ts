@@ -1,4 +1,7 @@
 /** What is not compiled: events, the warning, and sessions that require that all is. */
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
 import { afterAll, expect, test } from 'vitest'
 import { addCost } from './exec/fallbacks.ts'
 import { count, LoopError, PlanError, Session, type SessionEvent, sum } from './index.ts'
@@ -34,6 +37,29 @@ async function told(run: () => Promise<unknown>): Promise<Omit<Fallback, 'kind' 
 }
 
 let seen = 0
+
+test('rows of files that kernels over columns could compute are told of, where a table in memory has kernels', async () => {
+  const path = join(mkdtempSync(join(tmpdir(), 'distarray-fallbacks-')), 'rows.parquet')
+  const rows = session.fromRows(Array.from({ length: 30_000 }, (_, a) => ({ a, s: `s${a % 3}` })))
+  await rows.writeParquet(path)
+  const file = await session.readParquet<Row>(path)
+  const chain = (table: typeof file) => table.filter((r) => r.a > 5).map((r) => r.a * 2)
+  const because = 'It is compiled for rows: they come from files, and kernels over columns take tables in memory.'
+  const cure = 'Where a table is asked more than once, materialize() it first.'
+  expect(await told(() => chain(file).sum())).toStrictEqual([
+    { what: 'FilterExec r => r.a > 5', because, cure, runs: 'workers' },
+    { what: 'MapExec r => r.a * 2', because, cure, runs: 'workers' },
+  ])
+  expect(chain(file).explain()).toContain(
+    'FilterExec r => r.a > 5: JavaScript made from its IR, over rows, because its rows do not come from a table in memory',
+  )
+  expect(await told(() => chain(file.materialize()).sum())).toStrictEqual([])
+  expect(await told(() => chain(rows).sum())).toStrictEqual([])
+  // no kernel makes texts
+  expect(await told(() => file.map((r) => r.s.toUpperCase()).collect())).toStrictEqual([])
+  expect(await told(() => file.count())).toStrictEqual([])
+  rmSync(dirname(path), { recursive: true })
+})
 
 test('each run of a function that is not compiled is told, with the reason and the cure', async () => {
   const table = session.fromRows(ROWS)

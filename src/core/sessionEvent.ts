@@ -32,6 +32,6 @@ export interface FallbackEvent {
   /** Where the reason lies, and the edit that takes it away. */
   readonly span?: Span
   readonly cure?: string
-  /** As a copy on workers, or as it stands on the caller's thread. */
+  /** On workers, as a copy or compiled for rows, or as it stands on the caller's thread. */
   readonly runs?: 'workers' | 'caller'
 }

@@ -15,6 +15,18 @@ export function fallbackEvent(what: string, { text, span, runs, reason }: Fallba
   return { kind: 'fallback', what: `${what} ${text}`, because: reason.message, span: reason.span ?? span, cure: reason.cure, runs }
 }
 
+/** What is told of a compiled function that runs row by row, since its rows come from files, where kernels over columns were possible. */
+export function rowsOfFilesEvent(what: string, { text, span }: ExecFunction): FallbackEvent {
+  return {
+    kind: 'fallback',
+    what: `${what} ${text}`,
+    because: 'It is compiled for rows: they come from files, and kernels over columns take tables in memory.',
+    span,
+    cure: 'Where a table is asked more than once, materialize() it first.',
+    runs: 'workers',
+  }
+}
+
 const WARN_AFTER_MS = 1_000
 /** Functions that are made anew again and again, each with another text, shall not be kept for ever. */
 const MOST_KNOWN = 10_000

@@ -3,6 +3,7 @@ import { setMaxListeners } from 'node:events'
 import type { Batch } from '../core/column.ts'
 import { isKnown } from '../core/elements.ts'
 import { MemoryError, TaskError } from '../core/errors.ts'
+import { fallbackOf } from '../core/functionUse.ts'
 import { joinedSignal } from '../core/joinedSignal.ts'
 import { mayNotEnd } from '../core/mayNotEnd.ts'
 import { mayHold } from '../core/predicate.ts'
@@ -10,14 +11,14 @@ import type { PhysicalPlan, Step, WideOperator } from '../planner/physical/physi
 import { Blocks } from './blocks.ts'
 import { withKeys } from './columns/codedKeys.ts'
 import { textsGrouped } from './columns/codesOnDemand.ts'
-import type { CodedKeys } from './columns/columnProgram.ts'
+import { type CodedKeys, wouldBeProgram } from './columns/columnProgram.ts'
 import type { ColumnRun } from './columns/columnRun.ts'
 import { type ProgramTable, programTable } from './columns/columnTable.ts'
 import { elementGroups } from './columns/elementGroups.ts'
 import { groupedColumns } from './columns/groupedColumns.ts'
 import { overColumns } from './columns/overColumns.ts'
 import type { ExecutorOptions } from './executor.ts'
-import { addCost, fallbackEvent, fallbacksOf } from './fallbacks.ts'
+import { addCost, fallbackEvent, fallbacksOf, functionsIn, rowsOfFilesEvent } from './fallbacks.ts'
 import { asRowFailure, taskErrorOf } from './kernels/rowFailure.ts'
 import { Charge } from './memory/charge.ts'
 import { asDeclared, batchAs, type ExecBatch, emptyBatch, sliceBatch, unifyElements } from './operators/batches.ts'
@@ -281,6 +282,7 @@ export class Run {
     const started = performance.now()
     this.emit({ kind: 'stage', phase: 'started', stage: name })
     for (const step of plan.steps) this.emitFallbacks(step)
+    if (plan.input.kind === 'ScanExec' && plan.input.source.kind !== 'memory') this.emitRowsOfFiles(plan)
     let rows = 0
     let done = 0
     const total = input.kind === 'stored' ? { total: input.partitions.length } : {}
@@ -537,6 +539,13 @@ export class Run {
 
   private emitFallbacks(operator: Step | WideOperator): void {
     for (const fallback of fallbacksOf(operator)) this.emit(fallbackEvent(operator.kind, fallback))
+  }
+
+  private emitRowsOfFiles(plan: Pipeline): void {
+    const compiled = plan.steps
+      .flatMap((step) => functionsIn(step).map((f) => [step.kind, f] as const))
+      .filter(([, f]) => fallbackOf(f) === undefined)
+    if (compiled.length > 0 && wouldBeProgram(plan)) for (const [kind, f] of compiled) this.emit(rowsOfFilesEvent(kind, f))
   }
 
   private emit(event: Parameters<NonNullable<ExecutorOptions['onEvent']>>[0]): void {

@@ -19,12 +19,12 @@ export interface Encoder {
 }
 
 /** Does a task, in any thread. */
-export async function encode(task: EncodeTask): Promise<Uint8Array> {
-  return task.format === 'csv' ? csvRecords(task.batch) : await encodeGroup(task.batch, task)
+export function encode(task: EncodeTask): Uint8Array {
+  return task.format === 'csv' ? csvRecords(task.batch) : encodeGroup(task.batch, task)
 }
 
 /** On the thread that asks. */
-const HERE: Encoder = { width: 1, run: encode }
+const HERE: Encoder = { width: 1, run: async (task) => encode(task) }
 
 /** The bytes of each task in the tasks' order; a few of them are under way while the first is waited for. */
 export async function* encodedInOrder(tasks: AsyncIterable<EncodeTask>, { width, run }: Encoder = HERE): AsyncGenerator<Uint8Array> {

@@ -17,6 +17,7 @@ import { type Encoder, type EncodeTask, encodedInOrder } from './encode.ts'
 import { fileType } from './int64.ts'
 import { CHECKSUM_KEY, checksumValue, sealFooter } from './parquet/checksums.ts'
 import { ARROW_KEY, arrowValue, SCHEMA_KEY, schemaValue, unitRatio } from './parquet/ownSchema.ts'
+import { loadParquet } from './parquet/parquetLibrary.ts'
 import { MAGIC } from './parquet/singleGroup.ts'
 import {
   decodeThrift,
@@ -75,6 +76,7 @@ export async function writeParquet({
   const fields = fieldsOf(element).map((field): Field => ({ ...field, type: fileType(field.type) }))
   if (fields.length === 0) throw new PlanError('A Parquet file needs at least one column.')
   for (const field of fields) checkType(field.type, field.name, compatibility)
+  await loadParquet()
   const arrowFields = fields.map((field) => ({ ...field, type: storedType(field.type, compatibility) }))
   const stored: ElementType = { kind: 'row', fields: arrowFields.map((field) => ({ ...field, type: plainType(field.type) })) }
   let rows = 0

@@ -101,9 +101,8 @@ export function explainPlan(plan: LogicalPlan, options: ExplainOptions = {}): st
     'Stages',
     ...indented(stagesText(physical)),
     ...indexLines(plan, options.index),
-    ...(options.verbose === true
-      ? [...functionLines(options.functions), ...groupLines(options.groups), ...columnLines(options.columns)]
-      : []),
+    ...functionLines(options.functions),
+    ...(options.verbose === true ? [...groupLines(options.groups), ...columnLines(options.columns)] : []),
   ].join('\n')
 }
 

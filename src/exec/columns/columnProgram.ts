@@ -5,6 +5,7 @@
  */
 
 import type { Column } from '../../core/column.ts'
+import { emptyColumn } from '../../core/columnSlices.ts'
 import { positionsOf } from '../../core/fieldPositions.ts'
 import { type ColumnType, type ElementType, fieldsOf, plainType, sameType, typeText } from '../../core/schema.ts'
 import type { Storage } from '../../core/storage.ts'
@@ -47,6 +48,17 @@ export function columnProgramOf(plan: PhysicalPlan): ColumnProgram | NotColumns 
   }
   const table = tableOf(plan)
   return table === undefined ? no('its rows do not come from a table in memory') : programOver(table, [], plan.element)
+}
+
+/** Whether a pipeline over files would be a program if their rows were a table in memory. */
+export function wouldBeProgram({ input, steps, where, numbered, keys }: Extract<PhysicalPlan, { kind: 'PipelineExec' }>): boolean {
+  if (input.kind !== 'ScanExec' || where === 'caller' || numbered || keys.kind !== 'rowNumber' || input.element.kind === 'unknown')
+    return false
+  const columns = fieldsOf(input.element).map(({ type, nullable }): Column => {
+    const column = emptyColumn(type)
+    return nullable ? { ...column, validity: new Uint8Array() } : column
+  })
+  return !('because' in compiled(() => programShape(input.element, kernelColumns(columns), steps)))
 }
 
 const UNKNOWN: ColumnType = { kind: 'unknown' }

@@ -3,7 +3,6 @@ import type { Batch } from '../../core/column.ts'
 import { Bug } from '../../core/errors.ts'
 import { toArrowTable } from '../arrowBatches.ts'
 import { tableToIPC } from '../arrowLibrary.ts'
-import { loadParquet } from './parquetLibrary.ts'
 import { WasmFailure, withParquetWasm } from './wasm.ts'
 
 /** How a row group is encoded. */
@@ -12,8 +11,8 @@ export interface GroupEncoding {
   readonly compatibility?: 'v1'
 }
 
-export async function encodeGroup(group: Batch, { compression, compatibility }: GroupEncoding): Promise<Uint8Array> {
-  await loadParquet()
+/** Whoever asks for it, on whatever thread, has awaited `loadParquet` on the caller's. */
+export function encodeGroup(group: Batch, { compression, compatibility }: GroupEncoding): Uint8Array {
   const ipc = tableToIPC(toArrowTable([group], group.element), 'stream')
   try {
     return withParquetWasm((wasm) => {
