@@ -76,10 +76,15 @@ function plainly(steps: readonly Step[], { functions }: Program): Iterator<reado
   for (const [at, step] of steps.entries()) {
     const asIs = steps.slice(0, at + 1).flatMap((one, i) => (runsAsIs(one) ? [i] : []))
     const waits = runsAsIs(step) && asIs.length > 1 && asIs.some((i) => sharesVariables(steps, i))
-    const input = waits ? [...partitions] : partitions
+    const input = waits ? allOf(partitions) : partitions
     partitions = stepped(input, (rows) => rows[methodOf(step)](functions[at] as never) as readonly Row[])
   }
   return partitions[Symbol.iterator]()
+}
+
+/** All of them as soon as the first is asked for. */
+function* allOf(partitions: Iterable<readonly Row[]>): Generator<readonly Row[]> {
+  yield* [...partitions]
 }
 
 function* stepped(partitions: Iterable<readonly Row[]>, run: (rows: readonly Row[]) => readonly Row[]): Generator<readonly Row[]> {

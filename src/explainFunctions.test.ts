@@ -61,7 +61,7 @@ test('each function is said to run as the executor runs it', async () => {
     ['EvaluateExec', 'nothing', 'columns are handed on as they are'],
   ])
   expect(explained(large.groupBy((r) => r.s).reduce((a, b) => (a.a > b.a ? a : b)))).toMatchObject([
-    ['EvaluateExec', 'JavaScript', 'its elements go on beside what it computes'],
+    ['EvaluateExec', 'nothing', 'columns are handed on as they are'],
     ['GroupReduceExec', 'JavaScript', 'it is called with pairs or groups of rows'],
   ])
   expect(large.filter((r) => r.a > 1).explain({ verbose: true })).toContain(

@@ -26,7 +26,7 @@ import type { ColumnRun } from './columns/columnRun.ts'
 import { programTable } from './columns/columnTable.ts'
 import type { PassSizes } from './columns/groupRecords.ts'
 import { overColumns } from './columns/overColumns.ts'
-import { type KeySet, keySetOf, type SemiJoin, semiJoinOf } from './columns/semiJoin.ts'
+import { type KeySet, keySetOf, namedColumns, type SemiJoin, semiJoinOf } from './columns/semiJoin.ts'
 import { explainedColumns, explainedGroups } from './explainColumns.ts'
 import { explainedFunctions } from './explainFunctions.ts'
 import type { Arena } from './memory/arena.ts'
@@ -117,7 +117,8 @@ export class Executor {
     if (key === undefined) return undefined
     textsJoined(key, program, this.options.arena)
     try {
-      return keySetOf(semi, await this.batchesOf(semi.right, options), key)
+      const keys = namedColumns(await this.batchesOf(semi.right, options), semi.on)
+      return keys && keySetOf(semi, keys, key)
     } catch (error) {
       if (error instanceof TaskError) return undefined // the join itself knows the row
       throw error

@@ -11,12 +11,14 @@ import type { PhysicalPlan, Step, WideOperator } from '../planner/physical/physi
 import { Blocks } from './blocks.ts'
 import { withKeys } from './columns/codedKeys.ts'
 import { textsGrouped } from './columns/codesOnDemand.ts'
-import { type CodedKeys, wouldBeProgram } from './columns/columnProgram.ts'
+import { type CodedKeys, type ColumnProgram, wouldBeProgram } from './columns/columnProgram.ts'
 import type { ColumnRun } from './columns/columnRun.ts'
 import { type ProgramTable, programTable } from './columns/columnTable.ts'
 import { elementGroups } from './columns/elementGroups.ts'
 import { groupedColumns } from './columns/groupedColumns.ts'
+import { keyFilter, keysOfSide } from './columns/joinFilter.ts'
 import { overColumns } from './columns/overColumns.ts'
+import type { KeySet } from './columns/semiJoin.ts'
 import type { ExecutorOptions } from './executor.ts'
 import { addCost, fallbackEvent, fallbacksOf, functionsIn, rowsOfFilesEvent } from './fallbacks.ts'
 import { asRowFailure, taskErrorOf } from './kernels/rowFailure.ts'
@@ -53,6 +55,9 @@ interface Dataset {
   /** Where keys of groups are codes of texts. */
   readonly coded?: CodedKeys
 }
+
+/** A filter of a program's rows by keys. */
+type KeySetOf = (program: ColumnProgram) => KeySet | undefined
 
 interface How {
   readonly streamed?: boolean
@@ -252,16 +257,19 @@ export class Run {
   }
 
   /** The input of a wide operator as what a column program leaves in the arena; undefined where steps are no program, or only hand columns on to what needs them in partitions. */
-  private async programmed(plan: PhysicalPlan, { kind }: WideOperator): Promise<Dataset | undefined> {
+  private async programmed(plan: PhysicalPlan, { kind }: WideOperator, keySet?: KeySetOf): Promise<Dataset | undefined> {
     const codedKeys = kind === 'HashAggregateExec'
-    if (plan.kind !== 'PipelineExec' || (plan.steps.every(isFree) && !codedKeys)) return undefined
+    if (plan.kind !== 'PipelineExec' && keySet === undefined) return undefined
+    const isBare = plan.kind !== 'PipelineExec' || plan.steps.every(isFree)
+    if (isBare && !codedKeys && keySet === undefined) return undefined
     const options = { ...this.options, signal: this.signal }
     const grouped = async (run: ColumnRun): Promise<ProgramTable | undefined> => {
+      if (isBare && !codedKeys && run.keySet === undefined) return undefined
       const table = await programTable(run, 'shared')
       if (codedKeys) textsGrouped(run.program, table?.batch.length ?? 0)
       return table
     }
-    const table = await overColumns(plan, options, grouped, { codedKeys })
+    const table = await overColumns(plan, options, grouped, { codedKeys, keySet })
     if (table === undefined) return undefined
     const blocks = table.blocks.handedOver()
     this.blocks.add(blocks)
@@ -406,9 +414,7 @@ export class Run {
     const distinct = elementGroups(plan)
     const elements = distinct && (await this.programmed(distinct.input, distinct.operator))
     const operator = distinct === undefined || elements === undefined ? plan.operator : distinct.operator
-    const inputs: Dataset[] = elements === undefined ? [] : [elements]
-    for (const input of elements === undefined ? plan.inputs : [])
-      inputs.push((await this.programmed(input, plan.operator)) ?? (await this.materialized(await this.run(input), input)))
+    const inputs = elements === undefined ? await this.inputsOf(plan) : [elements]
     const name = plan.operator.kind
     const started = performance.now()
     this.emit({ kind: 'stage', phase: 'started', stage: name })
@@ -431,6 +437,22 @@ export class Run {
     const blocks = [...result.blocks, ...used]
     if (!keepsPieces(plan.operator)) return this.cut(out, blocks)
     return { kind: 'stored', partitions: agreed(out.map((batch) => ({ kind: 'batches', batches: [batch] }))), blocks }
+  }
+
+  /** The inputs of a wide operator. Of a join, the side that the plan names comes first, and its keys filter the other's rows. */
+  private async inputsOf({ inputs, operator, keyFilter: from }: Wide): Promise<Dataset[]> {
+    const ready = async (input: PhysicalPlan, keySet?: KeySetOf): Promise<Dataset> =>
+      (await this.programmed(input, operator, keySet)) ?? (await this.materialized(await this.run(input), input))
+    const [left, right] = inputs
+    if (operator.kind !== 'HashJoinExec' || from === undefined || left === undefined || right === undefined) {
+      const datasets: Dataset[] = []
+      for (const input of inputs) datasets.push(await ready(input))
+      return datasets
+    }
+    const first = await ready(from === 'left' ? left : right)
+    const keys = keysOfSide(operator, batchesOf(first.partitions))
+    const second = await ready(from === 'left' ? right : left, keys && ((program) => keyFilter(operator, keys, program)))
+    return from === 'left' ? [first, second] : [second, first]
   }
 
   /** The groups of partitions that are taken as they come. What is kept of them counts as used memory. */

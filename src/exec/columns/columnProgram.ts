@@ -11,7 +11,7 @@ import { type ColumnType, type ElementType, fieldsOf, plainType, sameType, typeT
 import type { Storage } from '../../core/storage.ts'
 import type { PhysicalPlan, Step } from '../../planner/physical/physicalPlan.ts'
 import type { KernelColumn } from '../kernels/columnWriter.ts'
-import { compiled, kernelColumns, type NotColumns, type ProgramShape, programShape } from '../kernels/wasmColumns.ts'
+import { compiled, elementNames, kernelColumns, type NotColumns, type ProgramShape, programShape } from '../kernels/wasmColumns.ts'
 import { codesOf } from './textCodes.ts'
 
 /** For each part of the key of groups what it stands for, where that is something else: codes for the texts of a column, integers of 32 bits for doubles. */
@@ -118,16 +118,25 @@ function programOver(table: Table, steps: readonly Step[], declared: ElementType
   if ('because' in shape) return shape
   const name = [table.name, ...steps.map((step) => step.kind)].join(' -> ')
   const program = { element, columns, ...(storage === undefined ? {} : { storage }), kernelColumns: kinds, rows, steps, name }
-  if (shape.hidden !== undefined) return { ...program, shape } // the wide operator above looks at the types of what there is
+  // the wide operator above looks at the types of hidden columns
+  const own = shape.hidden === undefined ? shape.outputs : shape.outputs.slice(0, shape.payload ?? 0)
+  const hidden = shape.outputs.slice(own.length)
+  if (own.length === 0) return { ...program, shape }
+  const names =
+    shape.hidden === undefined
+      ? own.map(({ name }) => name)
+      : elementNames(
+          own.map(({ name }) => name),
+          own.length,
+        )
   const wanted = fieldsOf(declared)
-  const outputs =
-    declared.kind === 'unknown' ? shape.outputs : wanted.flatMap((field) => shape.outputs.filter(({ name }) => name === field.name))
-  if (outputs.length !== shape.outputs.length) return no('its columns are not those of the plan')
+  const outputs = declared.kind === 'unknown' ? own : wanted.flatMap((field) => own.filter((_, i) => names[i] === field.name))
+  if (outputs.length !== own.length) return no('its columns are not those of the plan')
   for (const [i, output] of outputs.entries()) {
     const planned = wanted[i]?.type ?? UNKNOWN
     const actual = output.kind === 'computed' ? { kind: output.type } : (columns[output.column]?.type ?? UNKNOWN)
     if (planned.kind !== 'unknown' && !sameType(plainType(planned), plainType(actual)))
       return no(`the plan has ${typeText(planned)} where it has ${typeText(actual)}`)
   }
-  return { ...program, shape: { ...shape, outputs } }
+  return { ...program, shape: { ...shape, outputs: [...outputs, ...hidden] } }
 }

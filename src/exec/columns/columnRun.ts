@@ -58,7 +58,7 @@ export class ColumnRun {
   private started = false
 
   /** Keeps only rows whose key is in the set (or is not, as it says). */
-  private readonly keySet: KeySet | undefined
+  readonly keySet: KeySet | undefined
 
   constructor(program: ColumnProgram, services: ColumnServices, keySet?: KeySet) {
     this.program = program

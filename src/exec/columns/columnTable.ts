@@ -2,7 +2,7 @@
 import type { Column } from '../../core/column.ts'
 import type { ColumnType } from '../../core/schema.ts'
 import { structColumn } from '../kernels/rowKernel.ts'
-import { BLOCK_ROWS, type ProgramOutput, valuesKernel } from '../kernels/wasmColumns.ts'
+import { BLOCK_ROWS, elementNames, type ProgramOutput, valuesKernel } from '../kernels/wasmColumns.ts'
 import { type ExecBatch, hiddenBatch, rowBatch, scalarBatch } from '../operators/batches.ts'
 import { popcount } from './bitmap.ts'
 import type { CodedKeys, ColumnProgram } from './columnProgram.ts'
@@ -26,8 +26,8 @@ export interface ProgramTable {
 /** The result; undefined when the program's kernels cannot make it. */
 export async function programTable(run: ColumnRun, same: SameColumns): Promise<ProgramTable | undefined> {
   const { program } = run
-  if (program.shape.filters && !program.shape.outputs.every((output) => widthOf(output, program) !== undefined || isText(output, program)))
-    return undefined
+  const drops = program.shape.filters || run.keySet !== undefined
+  if (drops && !program.shape.outputs.every((output) => widthOf(output, program) !== undefined || isText(output, program))) return undefined
   const selected = await run.select({ skipsNulls: false })
   if (selected === undefined || (selected !== 'all' && selected.total === 0)) return undefined
   const blocks = new ResultBlocks(run.arena, program.name)
@@ -50,17 +50,20 @@ function batchOf({ shape }: ColumnProgram, columns: readonly Column[], first: Co
   const names = shape.outputs.map(({ name }) => name)
   if (shape.hidden === undefined) return shape.scalar ? scalarBatch(first) : rowBatch(names, columns, first.length)
   const columnOf = (output: string): Column => columns[names.indexOf(output)] as Column // the outputs are those of the hidden columns
-  return hiddenBatch(
-    shape.hidden.map((hidden) => {
-      if (hidden.kind === 'value') return columnOf(hidden.output)
-      const fields = hidden.fields.map(({ output }) => columnOf(output))
-      return structColumn(
-        hidden.fields.map(({ name }) => name),
-        fields,
-        first.length,
-      )
-    }),
-  )
+  const hidden = shape.hidden.map((one) => {
+    if (one.kind === 'value') return columnOf(one.output)
+    const fields = one.fields.map(({ output }) => columnOf(output))
+    return structColumn(
+      one.fields.map(({ name }) => name),
+      fields,
+      first.length,
+    )
+  })
+  if (shape.payload === undefined) return hiddenBatch(hidden)
+  const elements = columns.slice(0, shape.payload)
+  const [value = first] = elements
+  if (shape.scalar) return { ...scalarBatch(value), hidden }
+  return { ...rowBatch(elementNames(names, shape.payload), elements, first.length), hidden }
 }
 
 type Computed = Extract<ProgramOutput, { kind: 'computed' }>

@@ -5,7 +5,7 @@ import type { ExecutorOptions } from '../executor.ts'
 import { SMALL_ROWS } from '../operators/partitions.ts'
 import { withCodedKeys } from './codedKeys.ts'
 import { codesMade } from './codesOnDemand.ts'
-import { columnProgramOf, isProgram } from './columnProgram.ts'
+import { type ColumnProgram, columnProgramOf, isProgram } from './columnProgram.ts'
 import { ColumnRun } from './columnRun.ts'
 import type { KeySet } from './semiJoin.ts'
 
@@ -16,7 +16,10 @@ export async function overColumns<T>(
   plan: PhysicalPlan,
   { pool, arena, onEvent, smallRows = SMALL_ROWS, signal }: Options,
   work: (run: ColumnRun) => Promise<T | undefined>,
-  { keySet, codedKeys = false }: { readonly keySet?: KeySet | undefined; readonly codedKeys?: boolean } = {},
+  {
+    keySet,
+    codedKeys = false,
+  }: { readonly keySet?: KeySet | ((program: ColumnProgram) => KeySet | undefined) | undefined; readonly codedKeys?: boolean } = {},
 ): Promise<T | undefined> {
   const known = columnProgramOf(plan)
   if (!isProgram(known) || known.rows < smallRows) return undefined
@@ -28,7 +31,8 @@ export async function overColumns<T>(
     started = performance.now()
     onEvent?.({ kind: 'stage', phase: 'started', stage: program.name })
   }
-  const run = new ColumnRun(program, { pool, arena, onStart, ...(signal === undefined ? {} : { signal }) }, keySet)
+  const keys = typeof keySet === 'function' ? keySet(program) : keySet
+  const run = new ColumnRun(program, { pool, arena, onStart, ...(signal === undefined ? {} : { signal }) }, keys)
   try {
     const result = await work(run)
     if (started !== undefined) {

@@ -74,16 +74,28 @@ function keepsColumns(step: Step): boolean {
   return step.kind === 'FilterExec' || step.kind === 'ProjectExec'
 }
 
-/** The set of the right side's keys for a column of the left; undefined where such keys do not make one. */
-export function keySetOf({ on, anti }: SemiJoin, right: readonly Batch[], left: Column): KeySet | undefined {
+/** The columns of a name; undefined where a batch has none. */
+export function namedColumns(batches: readonly Batch[], name: string): readonly Column[] | undefined {
+  const found: Column[] = []
+  for (const batch of batches) {
+    const column = batch.columns[fieldsOf(batch.element).findIndex((field) => field.name === name)]
+    if (column === undefined) return undefined
+    found.push(column)
+  }
+  return found
+}
+
+/** The set of one side's keys for a column of the other; undefined where such keys do not make one of so many bytes. */
+export function keySetOf(
+  { on, anti }: Pick<KeySet, 'on' | 'anti'>,
+  all: readonly Column[],
+  left: Column,
+  widest: number = WIDEST_SET,
+): KeySet | undefined {
   const { type } = left
   if (isFinerThanMilliseconds(type)) return undefined
-  const keys: Column[] = []
-  for (const batch of right) {
-    const column = batch.columns[fieldsOf(batch.element).findIndex((field) => field.name === on)]
-    if (column === undefined || !sameType(plainType(column.type), plainType(type))) return undefined
-    if (column.length > 0) keys.push(column)
-  }
+  if (!all.every((column) => sameType(plainType(column.type), plainType(type)))) return undefined
+  const keys = all.filter((column) => column.length > 0)
   const codes = codesOf(left)
   if (codes !== undefined) return { on, anti, coded: true, ...codedSet(keys, left, codes) }
   const ranges = keys.map((key) => wholeRange(key, key.length))
@@ -94,7 +106,7 @@ export function keySetOf({ on, anti }: SemiJoin, right: readonly Batch[], left: 
     most = Math.max(most, range[1])
   }
   const window = most < least ? { base: 0, span: 0 } : { base: least, span: most - least + 1 }
-  if (window.span > WIDEST_SET) return undefined
+  if (window.span > widest) return undefined
   const present = new Uint8Array(window.span + 1)
   for (const key of keys) markPlaces(key, window, present)
   return { on, anti, window, present, coded: false }

@@ -8,7 +8,7 @@
  * A module holds no address and no captured number, so that the same question about other data compiles nothing.
  */
 import { rowIrOf } from '../../core/functionUse.ts'
-import { type ColumnType, type ElementType, fieldsOf } from '../../core/schema.ts'
+import { type ColumnType, type ElementType, fieldsOf, VALUE_COLUMN } from '../../core/schema.ts'
 import type { Span } from '../../core/span.ts'
 import type { Step } from '../../planner/physical/physicalPlan.ts'
 import { lowerColumns } from './columnLower.ts'
@@ -51,6 +51,8 @@ export interface ProgramShape {
   readonly filters: boolean
   /** Where the outputs are hidden columns for a wide operator: one entry each, with the names of its fields where it is an object. */
   readonly hidden?: readonly HiddenFields[]
+  /** Where the elements go on beside hidden columns: how many of the outputs, the first, are theirs. */
+  readonly payload?: number
 }
 
 /** The outputs of a hidden column: one of this name, or one for each field of a key that is an object. */
@@ -76,6 +78,7 @@ interface Traced {
   /** Lanes that every filter keeps; undefined when there is none. */
   readonly kept: number | undefined
   readonly hidden?: readonly HiddenFields[]
+  readonly payload?: ColumnValue
 }
 
 /** The element after the steps, for four rows. */
@@ -86,6 +89,7 @@ function trace(element: ElementType, columns: readonly KernelColumn[], steps: re
     element.kind === 'scalar' ? writer.column(0) : { kind: 'row', names, of: (name) => writer.column(names.indexOf(name)) }
   let kept: number | undefined
   let hidden: readonly HiddenFields[] | undefined
+  let payload: ColumnValue | undefined
   for (const step of steps) {
     if (hidden !== undefined) throw new NotCompiled(`${step.kind} takes hidden columns`)
     switch (step.kind) {
@@ -105,18 +109,43 @@ function trace(element: ElementType, columns: readonly KernelColumn[], steps: re
         break
       }
       case 'EvaluateExec': {
-        if (step.payload || step.axis !== undefined) throw new NotCompiled('its elements go on beside what it computes')
+        if (step.axis !== undefined) throw new NotCompiled('it takes keys of an axis')
         const element = value
         const columns = step.columns.map(({ f }) => returned(writer, f, element))
         hidden = columns.map(hiddenFields)
         value = flattened(columns, hidden)
+        if (step.payload) payload = element
         break
       }
       default:
         throw new NotCompiled(`${step.kind} is no column program`)
     }
   }
-  return { writer, result: value, kept, ...(hidden === undefined ? {} : { hidden }) }
+  if (payload !== undefined) value = beside(payload, value)
+  return { writer, result: value, kept, ...(hidden === undefined ? {} : { hidden }), ...(payload === undefined ? {} : { payload }) }
+}
+
+/** The columns of elements, under names that hidden columns do not have, and those. */
+function beside(element: ColumnValue, hidden: ColumnValue): ColumnValue {
+  if (hidden.kind !== 'row') return hidden
+  const names = namesOf(element)
+  const of = (name: string): ColumnValue => {
+    if (!name.startsWith(ELEMENT)) return hidden.of(name)
+    return element.kind === 'row' ? element.of(name.slice(ELEMENT.length)) : element
+  }
+  return { kind: 'row', names: [...names.map((name) => ELEMENT + name), ...hidden.names], of }
+}
+
+/** Names of hidden columns begin with a digit. */
+const ELEMENT = 'element.'
+
+/** The elements' own names of the first outputs of a program, which are theirs. */
+export function elementNames(outputs: readonly string[], payload: number): readonly string[] {
+  return outputs.slice(0, payload).map((name) => name.slice(ELEMENT.length))
+}
+
+function namesOf(element: ColumnValue): readonly string[] {
+  return element.kind === 'row' ? element.names : [VALUE_COLUMN]
 }
 
 function hiddenFields(column: ColumnValue, i: number): HiddenFields {
@@ -149,10 +178,16 @@ function extended(row: ColumnValue, added: ColumnValue): ColumnValue {
 
 /** What the steps yield. Throws NotCompiled when some step is not compiled. */
 export function programShape(element: ElementType, columns: readonly KernelColumn[], steps: readonly Step[]): ProgramShape {
-  const { writer, result, kept, hidden } = trace(element, columns, steps)
+  const { writer, result, kept, hidden, payload } = trace(element, columns, steps)
   const outputs =
-    result.kind === 'row' ? result.names.map((name) => outputOf(writer, name, result.of(name))) : [outputOf(writer, 'value', result)]
-  return { outputs, scalar: result.kind !== 'row', filters: kept !== undefined, ...(hidden === undefined ? {} : { hidden }) }
+    result.kind === 'row' ? result.names.map((name) => outputOf(writer, name, result.of(name))) : [outputOf(writer, VALUE_COLUMN, result)]
+  return {
+    outputs,
+    scalar: (payload ?? result).kind !== 'row',
+    filters: kept !== undefined,
+    ...(hidden === undefined ? {} : { hidden }),
+    ...(payload === undefined ? {} : { payload: namesOf(payload).length }),
+  }
 }
 
 function outputOf(writer: ColumnWriter, name: string, value: ColumnValue): ProgramOutput {

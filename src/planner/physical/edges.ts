@@ -62,7 +62,7 @@ function onCaller(steps: readonly Step[]): readonly ExecFunction[] {
 }
 
 /** The functions of a plan that run as they stand, row by row. */
-function callerFunctions(plan: PhysicalPlan): readonly ExecFunction[] {
+export function callerFunctions(plan: PhysicalPlan): readonly ExecFunction[] {
   return [...(plan.kind === 'PipelineExec' ? onCaller(plan.steps) : []), ...inputsOf(plan).flatMap(callerFunctions)]
 }
 

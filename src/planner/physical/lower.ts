@@ -12,8 +12,9 @@ import type { UserFunction } from '../../core/functionIr.ts'
 import { needsCaller, readsKey } from '../../core/functionUse.ts'
 import type { GroupHow, JoinKey, LogicalPlan } from '../../core/logicalPlan.ts'
 import { labelOf } from '../../core/tree.ts'
-import { readsFiles, withEdges } from './edges.ts'
+import { callerFunctions, readsFiles, withEdges } from './edges.ts'
 import { functionsOfStep } from './functionsOfStep.ts'
+import { keyFilterOf } from './keyFilter.ts'
 import type { Aggregate, ExecFunction, HiddenColumn, PhysicalPlan, Step, WideOperator } from './physicalPlan.ts'
 
 type Pipeline = Extract<PhysicalPlan, { kind: 'PipelineExec' }>
@@ -80,7 +81,11 @@ function lowered(plan: LogicalPlan): PhysicalPlan {
       const [left, right] = joinSides(plan, plan.on)
       const names: [string, string] = [labelOf(plan.left) ?? 'the left side', labelOf(plan.right) ?? 'the right side']
       const on = plan.on.kind === 'column' ? { on: plan.on.column } : {}
-      return wide([left, right], { kind: 'HashJoinExec', how: plan.how, suffix: plan.suffix, names, element, ...on }, plan)
+      // functions that run as they stand have their rows in the order of the program
+      const isOrdered = [left, right].some((side) => callerFunctions(side).length > 0)
+      const from = isOrdered ? undefined : keyFilterOf(plan.how, left, right)
+      const join = wide([left, right], { kind: 'HashJoinExec', how: plan.how, suffix: plan.suffix, names, element, ...on }, plan)
+      return from === undefined ? join : { ...join, keyFilter: from }
     }
     case 'Sort': {
       const keyed = evaluated(plan.input, [{ f: plan.by, method: 'sortBy', use: 'order' }], { payload: true })
@@ -179,7 +184,12 @@ function evaluated(
   return piped(lowered(input), { kind: 'EvaluateExec', columns, ...options }, input)
 }
 
-function wide(inputs: readonly PhysicalPlan[], operator: WideOperator, { element, keys }: Shape, f?: ExecFunction): PhysicalPlan {
+function wide(
+  inputs: readonly PhysicalPlan[],
+  operator: WideOperator,
+  { element, keys }: Shape,
+  f?: ExecFunction,
+): Extract<PhysicalPlan, { kind: 'WideExec' }> {
   const place = placeOf(f === undefined ? [] : [f])
   return { kind: 'WideExec', inputs, operator, ...place, element, keys }
 }

@@ -15,6 +15,7 @@ import type { ArraySource } from '../../core/ports.ts'
 import type { ColumnPredicate } from '../../core/predicate.ts'
 import type { DType, ElementType } from '../../core/schema.ts'
 import type { Storage } from '../../core/storage.ts'
+import type { Side } from './keyFilter.ts'
 
 /** A user function as tasks carry it: without the closure itself when it is sent to another thread. */
 export type ExecFunction = Omit<UserFunction, 'original'> & { readonly original?: UserFunction['original'] }
@@ -138,6 +139,8 @@ type PhysicalNode =
       readonly kind: 'WideExec'
       readonly inputs: readonly PhysicalPlan[]
       readonly operator: WideOperator
+      /** Of a join: the side that is computed first, whose keys filter the other's rows where they are few. */
+      readonly keyFilter?: Side
       readonly where: 'workers' | 'caller'
       readonly because?: string
       readonly element: ElementType

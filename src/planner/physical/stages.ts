@@ -5,6 +5,7 @@
  *     stage 0  workers  ScanExec orders.parquet [shop, price] -> FilterExec (r) => r.price > 0 -> EvaluateExec
  */
 import { predicateText } from '../../core/predicate.ts'
+import type { Side } from './keyFilter.ts'
 import type { PhysicalPlan, Step, WideOperator } from './physicalPlan.ts'
 
 export interface Stage {
@@ -58,7 +59,7 @@ function addStage(plan: PhysicalPlan, stages: Stage[]): number {
       const inputs = plan.inputs.map((input) => addStage(input, stages))
       const place = { streamed, where: plan.where, ...(plan.because === undefined ? {} : { because: plan.because }) }
       const exchange = plan.inputs[0]?.edge?.kind === 'streamed' ? 'ExchangeExec in order' : exchangeText(plan.operator)
-      return push(stages, { operators: [exchange, wideText(plan.operator)], inputs, ...place })
+      return push(stages, { operators: [exchange, `${wideText(plan.operator)}${filterText(plan.keyFilter)}`], inputs, ...place })
     }
     case 'LimitExec':
       return push(stages, { operators: [`LimitExec ${plan.count}`], inputs: [addStage(plan.input, stages)], where: 'workers', streamed })
@@ -142,6 +143,12 @@ function exchangeText(operator: WideOperator): string {
     case 'RepartitionExec':
       return 'ExchangeExec'
   }
+}
+
+/** Of a join, which side comes first. */
+function filterText(from: Side | undefined): string {
+  if (from === undefined) return ''
+  return `, keys of the ${from} filter the ${from === 'left' ? 'right' : 'left'} where they are few`
 }
 
 /** A wide operator on one line. */
