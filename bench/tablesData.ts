@@ -20,7 +20,7 @@ export interface Sales {
 }
 
 /** What `duckdb` does by `mix`: 32 well mixed bits of a row number and the column's salt. */
-function mix(row: number, salt: number): number {
+export function mix(row: number, salt: number): number {
   let x = Math.imul(row + salt, 0x9e3779b1)
   x = Math.imul(x ^ (x >>> 15), 0x85ebca6b)
   x = Math.imul(x ^ (x >>> 13), 0xc2b2ae35)
@@ -51,14 +51,19 @@ export function salesOf(rows: number): Sales {
   }
 }
 
-/** Table `sales` of the same rows, and `chosen` of 10,000 products. */
-export async function createDuckTable(duckdb: DuckDBConnection, rows: number): Promise<void> {
+/** The macro `mix`, which is what the function is. */
+export async function createMix(duckdb: DuckDBConnection): Promise<void> {
   const multiply = (x: string, by: number) => `((${x}) * ${by}::UBIGINT) % 4294967296::UBIGINT`
   await duckdb.run(`CREATE MACRO mix0(i, salt) AS ${multiply('(i + salt)::UBIGINT', 0x9e3779b1)}`)
   await duckdb.run(`CREATE MACRO mix1(x) AS ${multiply('xor(x, x >> 15)', 0x85ebca6b)}`)
   await duckdb.run(`CREATE MACRO mix2(x) AS ${multiply('xor(x, x >> 13)', 0xc2b2ae35)}`)
   await duckdb.run('CREATE MACRO mix3(x) AS xor(x, x >> 16)')
   await duckdb.run('CREATE MACRO mix(i, salt) AS mix3(mix2(mix1(mix0(i, salt))))')
+}
+
+/** Table `sales` of the same rows, and `chosen` of 10,000 products. */
+export async function createDuckTable(duckdb: DuckDBConnection, rows: number): Promise<void> {
+  await createMix(duckdb)
   await duckdb.run(`CREATE TABLE sales AS SELECT
     (mix(i, 100000000) % 100)::INTEGER AS shop,
     (mix(i, 200000000) % 100000)::INTEGER AS product,
