@@ -6,13 +6,15 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import type { Column } from '../src/core/column.ts'
 import { columnFromValues } from '../src/core/columnBuilder.ts'
+import { valueReader } from '../src/core/columnReaders.ts'
 import type { ColumnType } from '../src/core/schema.ts'
 import { sortOrder } from '../src/exec/arrays/sortKeys.ts'
-import { scalarBatch } from '../src/exec/operators/batches.ts'
+import { rowBatch } from '../src/exec/operators/batches.ts'
 import { sortedRows } from '../src/exec/operators/order.ts'
 import { radixRows } from '../src/exec/operators/radixSort.ts'
-import { isCuttable, runSortTask } from '../src/exec/operators/sortTask.ts'
-import { sortedPieces } from '../src/exec/sortRun.ts'
+import { sortedBatches } from '../src/exec/sortedBatches.ts'
+import { type Block, runStageTask, type StageTask } from '../src/exec/stageTask.ts'
+import { lawArena } from './lawArena.ts'
 import { announcedRun } from './lawRuns.ts'
 
 const LAW = announcedRun('sorts.prop.ts')
@@ -48,7 +50,7 @@ const column = fc.constantFrom(...NUMBERS).chain(({ type, values }) =>
 
 type Value = number | bigint | boolean | null
 
-function compare(a: Value, b: Value, descending: boolean): number {
+function compare(a: Part, b: Part, descending: boolean): number {
   if (a === null || b === null) return Number(a === null) - Number(b === null)
   const [x, y] = descending ? [b, a] : [a, b]
   if (x < y) return -1
@@ -70,22 +72,103 @@ test('rows sorted by the bits of their keys are in the order of the keys', () =>
   expect(bits).toBeGreaterThan(LAW.numRuns / 4)
 })
 
-test('a sort that workers share, each a part of the order, gives the sorted table', async () => {
-  let shared = 0
+/** Characters on both sides of where UTF-8 and UTF-16 differ, and what begins alike for long. */
+const PIECES = [
+  '',
+  'a',
+  'b',
+  'ab',
+  '\0',
+  'é',
+  '\ud7ff',
+  '\ue000',
+  '\uffff',
+  '𐀀',
+  '\u{10ffff}',
+  'same begin',
+  'sevenby',
+  'eight by',
+] as const
+const texts = fc
+  .record({
+    begin: fc.constantFrom('', '', 'shared by all '),
+    ends: fc.array(fc.array(fc.constantFrom(...PIECES), { maxLength: 4 }), { minLength: 1 }),
+  })
+  .map(({ begin, ends }) => ends.map((pieces) => begin + pieces.join('')))
+
+type Part = Value | string
+
+const part: fc.Arbitrary<{ readonly type: ColumnType; readonly some: readonly Part[] }> = fc.oneof(
+  { weight: 2, arbitrary: fc.constantFrom(...NUMBERS).chain(({ type, values }) => listOf<Part>(values).map((some) => ({ type, some }))) },
+  texts.chain((all) => listOf<Part>(fc.constantFrom(...all)).map((some) => ({ type: { kind: 'utf8' } as const, some }))),
+)
+
+function listOf<T>(values: fc.Arbitrary<T>): fc.Arbitrary<readonly (T | null)[]> {
+  return fc.oneof(
+    fc.array(values, { minLength: 1, maxLength: 60, size: 'max' }),
+    fc.array(fc.option(values, { freq: 10, nil: null }), { minLength: 1, maxLength: 60, size: 'max' }),
+  )
+}
+
+const sorting = fc.record({
+  parts: fc.array(fc.record({ part, step: fc.integer({ min: 1, max: 59 }) }), { minLength: 1, maxLength: 3 }),
+  length: fc.oneof(
+    { weight: 4, arbitrary: fc.nat(300) },
+    { weight: 4, arbitrary: fc.nat(3000) },
+    { weight: 1, arbitrary: fc.integer({ min: 4096, max: 9000 }) },
+  ),
+  descending: fc.boolean(),
+  limit: fc.option(fc.nat(100), { nil: undefined }),
+  workers: fc.integer({ min: 1, max: 4 }),
+  isTuple: fc.boolean(),
+})
+
+test('a sort that workers share gives the sorted table, whatever the parts of its key', async () => {
+  const found = { shared: 0, texts: 0, several: 0 }
+  const arena = lawArena(2 ** 26)
+  const empty = arena.usedBytes
   await fc.assert(
-    fc.asyncProperty(column, fc.boolean(), fc.integer({ min: 1, max: 4 }), async ({ type, drawn }, descending, workers) => {
-      const key = columnFromValues(drawn, type)
-      if (!isCuttable(key)) return
-      const rows = columnFromValues([...drawn.keys()], { kind: 'i32' })
-      const batch = { ...scalarBatch(rows), hidden: [key] }
-      const pieces = await sortedPieces(batch, descending, { workers, run: async (task) => [runSortTask(structuredClone(task))] })
-      if (pieces.length > 1) shared++
-      const expected = [...drawn.keys()].sort((a, b) => compare(drawn[a] as Value, drawn[b] as Value, descending))
-      expect(pieces.flatMap((piece) => Array.from((piece.columns[0] as Column).values as Int32Array))).toEqual(expected)
+    fc.asyncProperty(sorting, async ({ parts, length, descending, limit, workers, isTuple }) => {
+      const drawn = parts.map(({ part: { some }, step }) =>
+        Array.from({ length }, (_, i) => some[((i * step) ^ (i >> 4)) % some.length] ?? null),
+      )
+      const columns = parts.map(({ part: { type } }, p) => columnFromValues(drawn[p] as Part[], type))
+      const fields = columns.map(({ type }, p) => ({ name: String(p), type, nullable: true }))
+      const [first = columnFromValues([])] = columns
+      const key: Column = isTuple || columns.length > 1 ? { type: { kind: 'struct', fields }, length, children: columns } : first
+      const rows = columnFromValues([...Array(length).keys()], { kind: 'i32' })
+      const batch = { ...rowBatch(['row', ...fields.map(({ name }) => `k${name}`)], [rows, ...columns], length), hidden: [key] }
+      const blocks: Block[] = []
+      const services = {
+        ...{ workers, arena },
+        run: async (task: StageTask) => (await runStageTask(task, { arena, readSplit: () => Promise.resolve([]) })).batches,
+        hold: (made: readonly Block[]) => void blocks.push(...made),
+      }
+      const pieces = await sortedBatches({ kind: 'SortExec', descending, ...(limit === undefined ? {} : { limit }) }, [batch], services)
+      const expected = [...Array(length).keys()]
+        .sort((a, b) => drawn.reduce((order, values) => order || compare(values[a] as Part, values[b] as Part, descending), 0) || a - b)
+        .slice(0, limit)
+      const sorted = pieces ?? []
+      if (pieces === undefined)
+        expect(length === 0 || parts.some(({ part: { type } }) => type.kind === 'i64' || type.kind === 'u64')).toBe(true)
+      else {
+        if (length > 0) found.shared++
+        if (parts.some(({ part: { type } }) => type.kind === 'utf8')) found.texts++
+        if (parts.length > 1) found.several++
+        expect(sorted.flatMap((piece) => Array.from((piece.columns[0] as Column).values as Int32Array))).toEqual(expected)
+        for (const [p, values] of drawn.entries()) {
+          const [before, after] = [columns[p] as Column, ...sorted.map((piece) => piece.columns[p + 1] as Column)]
+          const [was, is] = [valueReader(before), valueReader(after ?? before)]
+          expect(expected.map((_, i) => is(i))).toEqual(expected.map(was))
+          expect(values.length).toBe(length)
+        }
+      }
+      for (const { offset } of blocks) arena.free(offset)
+      expect(arena.usedBytes).toBe(empty)
     }),
     LAW,
   )
-  expect(shared).toBeGreaterThan(LAW.numRuns / 4)
+  expect(Math.min(found.shared, found.several, found.texts), JSON.stringify(found)).toBeGreaterThan(LAW.numRuns / 4)
 })
 
 /** Axes of keys below an extent each, many of them the same. */

@@ -5,6 +5,7 @@
  * a batch lies in it.
  */
 import type { Arena } from './memory/arena.ts'
+import { copyInto } from './memory/shareColumns.ts'
 import type { ExecBatch } from './operators/batches.ts'
 import { type Block, mapBatch } from './stageTask.ts'
 
@@ -41,6 +42,30 @@ export class Blocks {
     }
     this.free(sorted.filter((block) => !used.has(block)))
     return [...used]
+  }
+
+  /** The batch with every buffer in a whole block of the arena: those of these blocks as they are, which are the run's no more, others copied. */
+  handedOver(batch: ExecBatch, blocks: readonly Block[]): ExecBatch {
+    const own = new Map(blocks.map((block) => [block.offset, block]))
+    const taken = new Set<Block>()
+    const copied: number[] = []
+    try {
+      const whole = mapBatch(batch, (buffer) => {
+        const block = this.arena.owns(buffer) ? own.get(buffer.byteOffset) : undefined
+        if (block !== undefined) {
+          taken.add(block)
+          return buffer
+        }
+        const copy = copyInto(this.arena, buffer, 'materialize')
+        copied.push(copy.byteOffset)
+        return copy
+      })
+      for (const { offset } of taken) this.live.delete(offset)
+      return whole
+    } catch (error) {
+      for (const offset of copied) this.arena.free(offset)
+      throw error
+    }
   }
 
   /** The batch with what lies in the run's blocks copied into ordinary buffers. */

@@ -11,7 +11,7 @@
  */
 import type { Batch } from '../core/column.ts'
 import type { Folded, FoldKind } from '../core/engine.ts'
-import { TaskError } from '../core/errors.ts'
+import { MemoryError, TaskError } from '../core/errors.ts'
 import type { ExplainedColumns, ExplainedFunction, ExplainedGroups } from '../core/kernelCode.ts'
 import { inputsOf, type LogicalPlan } from '../core/logicalPlan.ts'
 import type { ReadSplit } from '../core/ports.ts'
@@ -127,7 +127,24 @@ export class Executor {
 
   /** A table in blocks of the arena, which are the caller's, written there by the workers; undefined where that cannot be done. */
   async table(plan: LogicalPlan): Promise<Batch | undefined> {
-    return (await this.overColumns(this.options.lower(plan), {}, (run) => programTable(run, 'copied')))?.batch
+    const physical = this.options.lower(plan)
+    if (physical.kind === 'WideExec' && physical.operator.kind === 'SortExec') return await this.wideTable(physical)
+    return (await this.overColumns(physical, {}, (run) => programTable(run, 'copied')))?.batch
+  }
+
+  /** Undefined where it fails by a function: `execute` knows the row. */
+  private async wideTable(plan: Extract<PhysicalPlan, { kind: 'WideExec' }>): Promise<Batch | undefined> {
+    const run = new Run(this.options, undefined)
+    this.running.add(plan)
+    try {
+      return await run.table(plan)
+    } catch (error) {
+      if (error instanceof TaskError || error instanceof MemoryError) return undefined
+      throw error
+    } finally {
+      this.running.delete(plan)
+      run.end()
+    }
   }
 
   /** Whether `fold` and `table` run the plan over columns, or why not; undefined for what is no pipeline over a table in memory. */

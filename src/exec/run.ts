@@ -23,7 +23,7 @@ import type { ExecutorOptions } from './executor.ts'
 import { addCost, fallbackEvent, fallbacksOf, functionsIn, rowsOfFilesEvent } from './fallbacks.ts'
 import { asRowFailure, taskErrorOf } from './kernels/rowFailure.ts'
 import { Charge } from './memory/charge.ts'
-import { asDeclared, batchAs, type ExecBatch, emptyBatch, sliceBatch, unifyElements } from './operators/batches.ts'
+import { asDeclared, batchAs, concatBatches, type ExecBatch, emptyBatch, sliceBatch, unifyElements } from './operators/batches.ts'
 import { FoldedGroups } from './operators/foldedGroups.ts'
 import { isFree } from './operators/freeSteps.ts'
 import { withWholeNulls } from './operators/nullKeys.ts'
@@ -405,7 +405,13 @@ export class Run {
     return Math.max(1, Math.min(pool.size + 2, fitting))
   }
 
-  private async wide(plan: Wide): Promise<Dataset> {
+  /** The result of a wide operator as one table, all of whose buffers are whole blocks of the arena that are the caller's from now on. */
+  async table(plan: Wide): Promise<Batch> {
+    const { partitions, blocks } = await this.wide(plan, { isWhole: true })
+    return this.blocks.handedOver(concatBatches(finished(batchesOf(partitions), plan)), blocks)
+  }
+
+  private async wide(plan: Wide, how: { readonly isWhole?: boolean } = {}): Promise<Dataset> {
     const [only] = plan.inputs
     if (plan.operator.kind === 'HashAggregateExec' && only?.edge?.kind === 'streamed')
       return await this.foldedGroups(plan.operator, plan, only)
@@ -435,7 +441,7 @@ export class Run {
     const rows = out.reduce((sum, batch) => sum + batch.length, 0)
     this.emit({ kind: 'stage', phase: 'finished', stage: name, rows, milliseconds: performance.now() - started })
     const blocks = [...result.blocks, ...used]
-    if (!keepsPieces(plan.operator)) return this.cut(out, blocks)
+    if (how.isWhole !== true && !keepsPieces(plan.operator)) return this.cut(out, blocks)
     return { kind: 'stored', partitions: agreed(out.map((batch) => ({ kind: 'batches', batches: [batch] }))), blocks }
   }
 
@@ -499,14 +505,18 @@ export class Run {
     inputs: readonly (readonly ExecBatch[])[],
     inline: boolean,
   ): Promise<Pick<StageResult, 'batches' | 'blocks'>> {
-    const { pool, rowsPerGroup } = this.options
+    const { pool, arena, rowsPerGroup } = this.options
     const blocks: Block[] = []
     const run = async (task: StageTask): Promise<readonly ExecBatch[]> => {
       const result = await this.task(task, false)
       blocks.push(...result.blocks)
       return result.batches
     }
-    const services = { workers: pool.size, run, ...(rowsPerGroup === undefined ? {} : { rowsPerGroup }) }
+    const hold = (made: readonly Block[]): void => {
+      this.blocks.add(made)
+      blocks.push(...made)
+    }
+    const services = { workers: pool.size, arena, run, hold, ...(rowsPerGroup === undefined ? {} : { rowsPerGroup }) }
     const batches = inline ? undefined : await sharedWork(operator, inputs, services)
     if (batches !== undefined) return { batches, blocks: this.blocks.keep(blocks, batches) }
     return await this.wideTask({ kind: 'wide', inputs, operator }, inline)

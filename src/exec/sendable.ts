@@ -15,7 +15,11 @@ export function sendable(task: StageTask): StageTask {
     }
     case 'wide':
       return { ...task, inputs: task.inputs.map((batches) => batches.map(compact)), operator: sendableOperator(task.operator) }
-    case 'sortPart':
+    case 'sort':
+      return task
+    case 'together':
+      return { ...task, batches: task.batches.map(compact) }
+    case 'take':
       return { ...task, batch: compact(task.batch) }
     case 'join':
       return { ...task, left: task.left.map(compact), right: task.right.map(compact) }

@@ -1,43 +1,231 @@
-/** A sort on all workers: each sorts a part of the order; bounds are picked from a sample, which decides who does how much and nothing else. */
+/**
+ * A sort on all workers, over columns of the arena.
+ *
+ *     spans      the key's parts become words of 64 bits, each part in as many bits as its values need (`kernels/sortWords.ts`)
+ *     words      the words of all rows; rows are counted by the highest digit of the first word
+ *     scatter    words and row numbers, bucket after bucket
+ *     buckets    each bucket in order, by one worker (`operators/sortedBuckets.ts`)
+ *     gather     the columns of the rows in order (`gatherRun.ts`)
+ *
+ * Ranges of rows, and the order in which workers take buckets, decide who does what and nothing else.
+ */
 import type { Column } from '../core/column.ts'
-import { isValid } from '../core/column.ts'
-import { takeColumn } from '../core/columnSlices.ts'
-import type { ExecBatch } from './operators/batches.ts'
-import { sortedRows } from './operators/order.ts'
-import type { SortTask } from './operators/sortTask.ts'
+import type { Arena } from './memory/arena.ts'
+import { GroupMemory } from './operators/groupMemory.ts'
+import { scratchBytes } from './operators/sortedBuckets.ts'
+import { type SortPart, sortParts } from './operators/sortParts.ts'
+import type { FixedPlace, PackedPart, SortLevel, SortTask, SortWork, Span, TextPlace } from './operators/sortTask.ts'
 
 export interface SortServices {
   /** Tasks worth running at once. */
   readonly workers: number
-  readonly run: (task: SortTask) => Promise<readonly ExecBatch[]>
+  readonly arena: Arena
+  readonly run: (task: SortTask) => Promise<unknown>
 }
 
-const SAMPLED_ROWS = 1024
+/** Rows of a bucket, if words are spread evenly: their keys and numbers lie in a core's cache. */
+const BUCKET_ROWS = 8192
+const MOST_BUCKET_BITS = 11
 
-/** The sorted table in pieces, at least one. */
-export async function sortedPieces(batch: ExecBatch, descending: boolean, { workers, run }: SortServices): Promise<readonly ExecBatch[]> {
-  const [key] = batch.hidden ?? []
-  const bounds = key === undefined ? [] : boundsOf(key, descending, workers)
-  const starts = [undefined, ...bounds]
-  const outcomes = await Promise.allSettled(
-    starts.map((from, part) => {
-      const to = starts[part + 1]
-      return run({ kind: 'sortPart', batch, descending, ...(from === undefined ? {} : { from }), ...(to === undefined ? {} : { to }) })
-    }),
-  )
-  const pieces = outcomes.flatMap((outcome) => {
-    if (outcome.status === 'rejected') throw outcome.reason
-    return outcome.value
-  })
-  const filled = pieces.filter((piece) => piece.length > 0)
-  return filled.length === 0 ? pieces.slice(0, 1) : filled
+/** Bits of the word of a text, null included. */
+const TEXT_BITS = 61n
+const TEXT_MASK = 2n ** 60n - 1n
+
+/** The numbers of the rows in order, in memory that ends with the run. */
+export interface SortedRows {
+  readonly address: number
 }
 
-/** Rows whose keys begin the second part and those after it. */
-function boundsOf(key: Column, descending: boolean, parts: number): readonly number[] {
-  const step = Math.max(1, Math.floor(key.length / SAMPLED_ROWS))
-  const sample = Int32Array.from({ length: Math.ceil(key.length / step) }, (_, i) => i * step).filter((row) => isValid(key, row))
-  if (sample.length < parts) return []
-  const order = sortedRows(takeColumn(key, sample), { descending })
-  return Array.from({ length: parts - 1 }, (_, i) => sample[order[Math.floor(((i + 1) * sample.length) / parts)] as number] as number) // inside the sample
+/** Whether kernels can sort by the key. */
+export function isSortable(key: Column): boolean {
+  return sortParts(key) !== undefined
+}
+
+export class SortRun {
+  readonly memory: GroupMemory
+  private readonly services: SortServices
+  constructor(services: SortServices) {
+    this.services = services
+    this.memory = new GroupMemory(services.arena, 'SortExec')
+  }
+
+  end(): void {
+    this.memory.end()
+  }
+
+  /** Undefined where a part of the key does not fit a word. Throws MemoryError. */
+  async rowsInOrder(key: Column, descending: boolean): Promise<SortedRows | undefined> {
+    const parts = sortParts(key)
+    const levels = parts && (await this.levelsOf(parts, key.length, descending))
+    const [first] = levels ?? []
+    if (levels === undefined) return undefined
+    if (first === undefined) return { address: this.rowsAsTheyAre(key.length) }
+    return await this.sorted(levels, bitsOf(first), key.length)
+  }
+
+  private rowsAsTheyAre(length: number): number {
+    const address = this.memory.room(4 * length)
+    const rows = this.memory.integers(address, length)
+    for (let row = 0; row < length; row++) rows[row] = row
+    return address
+  }
+
+  /** The words that the key becomes; undefined where a part and its null do not fit into one. */
+  private async levelsOf(parts: readonly SortPart[], rows: number, descending: boolean): Promise<readonly SortLevel[] | undefined> {
+    const { memory, services } = this
+    const places = parts.map((part) => placeOf(part, memory))
+    const ranges = rangesOf(rows, services.workers)
+    const found = memory.block(16 * parts.length * ranges.length)
+    const spanAt = (part: number, range: number): number => found + 16 * (part * ranges.length + range)
+    await this.together(
+      ranges.map((range, r) => ({
+        ...{ kind: 'spans', ...range },
+        spans: places.map((place, p) => spanOf(place, parts[p] as SortPart, spanAt(p, r), memory)), // one for each part
+      })),
+    )
+    const levels: SortLevel[] = []
+    for (const [p, place] of places.entries()) {
+      const at = spanAt(p, 0)
+      if ('bytes' in place) {
+        const prefixes = ranges.map((_, r) => memory.integers(spanAt(p, r), 1)[0] as number) // one of one
+        levels.push({ kind: 'text', ...place, skip: Math.min(...prefixes), ...textCodes(descending) })
+        continue
+      }
+      const packed = packedPart(place, wordsOf(memory.longs(at, 2 * ranges.length)), descending)
+      if (packed.width === 0n) continue
+      if (packed.width > 64n) return undefined
+      const last = levels.at(-1)
+      if (last?.kind === 'words' && bitsOf(last) + packed.width <= 64n)
+        levels[levels.length - 1] = { ...last, parts: [...last.parts, packed] }
+      else levels.push({ kind: 'words', words: memory.room(8 * rows), parts: [packed] })
+    }
+    return levels
+  }
+
+  private async sorted(levels: readonly SortLevel[], bits: bigint, length: number): Promise<SortedRows> {
+    const { memory, services } = this
+    const [first] = levels
+    const digit = BigInt(Math.min(Number(bits), MOST_BUCKET_BITS, Math.max(1, Math.ceil(Math.log2(length / BUCKET_ROWS)))))
+    const shift = bits - digit
+    const buckets = 2 ** Number(digit)
+    const words = first?.kind === 'words' ? first.words : memory.room(8 * length)
+    const ranges = rangesOf(length, services.workers)
+    const counts = memory.block(4 * buckets * ranges.length)
+    const list = memory.block(64 * ranges.length)
+    await this.together(
+      ranges.map((range, r) => ({
+        ...{ kind: 'words', levels, ...range },
+        ...{ words, shift, counts: counts + 4 * buckets * r, list: list + 64 * r },
+      })),
+    )
+    const starts = placesOf(memory.integers(counts, buckets * ranges.length), buckets)
+    const [keys, rows] = [memory.room(8 * length), memory.room(4 * length)]
+    await this.together(
+      ranges.map((range, r) => ({ kind: 'scatter', words, ...range, shift, places: counts + 4 * buckets * r, keys, rows })),
+    )
+    memory.release(words)
+    let most = 0
+    for (let b = 0; b < buckets; b++) most = Math.max(most, (starts[b + 1] as number) - (starts[b] as number)) // one more than there are buckets
+    const claims = memory.block(4)
+    await this.together(
+      ranges.map(() => ({ kind: 'buckets', claims, starts, keys, rows, levels, scratch: memory.room(scratchBytes(most)) })),
+    )
+    memory.release(keys)
+    return { address: rows }
+  }
+
+  /** All of the work, each on a worker; nothing of it runs any more when this fails. */
+  async together(works: readonly SortWork[]): Promise<void> {
+    const outcomes = await Promise.allSettled(works.map((work) => this.services.run({ kind: 'sort', work })))
+    for (const outcome of outcomes) if (outcome.status === 'rejected') throw outcome.reason
+  }
+}
+
+interface Range {
+  readonly from: number
+  readonly to: number
+}
+
+function rangesOf(rows: number, workers: number): readonly Range[] {
+  const cut = (i: number): number => Math.floor((rows * i) / workers)
+  return Array.from({ length: workers }, (_, i) => ({ from: cut(i), to: cut(i + 1) }))
+}
+
+function placeOf({ kind, column, ...form }: SortPart, memory: GroupMemory): FixedPlace | TextPlace {
+  const bits = memory.addressOf(column.validity)
+  if (kind === 'text') return { bytes: memory.addressOf(column.values), offsets: memory.addressOf(column.offsets), bits }
+  return { ...(form as Pick<FixedPlace, 'form'>), values: memory.addressOf(column.values), bits } // that of a column of a fixed width
+}
+
+/** Whatever there is of a text may be shared, up to so many bytes. */
+const MOST_PREFIX = 255
+
+function spanOf(place: FixedPlace | TextPlace, { column }: SortPart, out: number, memory: GroupMemory): Span {
+  if ('bytes' in place) {
+    const row = firstPresent(column)
+    const [start = 0, end = 0] = [column.offsets?.[row], column.offsets?.[row + 1]]
+    memory.integers(out, 1)[0] = Math.min(MOST_PREFIX, end - start)
+    return { kind: 'text', ...place, reference: place.bytes + start, out }
+  }
+  memory.longs(out, 2).set([-1n, 0n])
+  return { kind: 'fixed', ...place, out }
+}
+
+function firstPresent({ validity, length }: Column): number {
+  if (validity === undefined) return 0
+  for (let row = 0; row < length; row++) if (((validity[row >> 3] as number) & (1 << (row & 7))) !== 0) return row // row < length
+  return 0
+}
+
+/** The least and the most of all ranges, as numbers without sign. */
+function wordsOf(found: BigInt64Array): { readonly least: bigint; readonly most: bigint } {
+  let [least, most] = [2n ** 64n - 1n, 0n]
+  for (let r = 0; r < found.length; r += 2) {
+    const [low, high] = [BigInt.asUintN(64, found[r] as bigint), BigInt.asUintN(64, found[r + 1] as bigint)] // a pair each
+    if (low < least) least = low
+    if (high > most) most = high
+  }
+  return { least, most }
+}
+
+function packedPart(
+  place: FixedPlace,
+  { least, most }: { readonly least: bigint; readonly most: bigint },
+  descending: boolean,
+): PackedPart {
+  const span = most < least ? 0n : most - least // all are null
+  const codes = place.bits === 0 ? span : span + 1n
+  const base = descending ? BigInt.asUintN(64, ~most) : least
+  return {
+    ...place,
+    flip: descending ? -1n : 0n,
+    base: BigInt.asIntN(64, base),
+    width: codes === 0n ? 0n : BigInt(codes.toString(2).length),
+    ofNull: BigInt.asIntN(64, span + 1n),
+  }
+}
+
+/** Nulls come after all texts, and never go on. */
+function textCodes(descending: boolean): { readonly flip: bigint; readonly ofNull: bigint } {
+  return descending ? { flip: TEXT_MASK, ofNull: TEXT_MASK + 1n + 15n } : { flip: 0n, ofNull: TEXT_MASK + 1n }
+}
+
+function bitsOf(level: SortLevel): bigint {
+  return level.kind === 'text' ? TEXT_BITS : level.parts.reduce((bits, { width }) => bits + width, 0n)
+}
+
+/** Counts of each range become the places where its rows of each bucket go; gives where buckets begin, and where the last ends. */
+function placesOf(counts: Int32Array, buckets: number): Int32Array {
+  const starts = new Int32Array(buckets + 1)
+  let at = 0
+  for (let b = 0; b < buckets; b++) {
+    starts[b] = at
+    for (let i = b; i < counts.length; i += buckets) {
+      const count = counts[i] as number // i < length
+      counts[i] = at
+      at += count
+    }
+  }
+  starts[buckets] = at
+  return starts
 }

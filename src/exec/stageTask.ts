@@ -12,7 +12,7 @@ import { fallbacksOf } from './fallbacks.ts'
 import { RowFailure } from './kernels/rowFailure.ts'
 import type { Arena } from './memory/arena.ts'
 import { copyInto, mapBuffers } from './memory/shareColumns.ts'
-import { concatBatches, type ExecBatch } from './operators/batches.ts'
+import { concatBatches, type ExecBatch, takeBatch } from './operators/batches.ts'
 import { type GroupTask, runGroupTask } from './operators/groupTasks.ts'
 import { openNarrow, runWide } from './operators/index.ts'
 import { type JoinTask, runJoinTask } from './operators/joinTask.ts'
@@ -43,6 +43,10 @@ export type StageTask =
   | GroupTask
   | JoinTask
   | SortTask
+  /** Batches as one. */
+  | { readonly kind: 'together'; readonly batches: readonly ExecBatch[] }
+  /** Rows of a batch. */
+  | { readonly kind: 'take'; readonly batch: ExecBatch; readonly rows: Int32Array }
 
 /** A block of the arena that a result lies in. */
 export interface Block {
@@ -103,8 +107,13 @@ export async function runStageTask(task: StageTask, services: StageServices): Pr
     case 'groupFold':
     case 'groupValues':
       return { rowsIn: [], ...share(runGroupTask(task, services.arena), services, 'HashAggregateExec') }
-    case 'sortPart':
-      return { rowsIn: [], ...share([runSortTask(task)], services, 'SortExec') }
+    case 'sort':
+      runSortTask(task, services.arena)
+      return { rowsIn: [], batches: [], blocks: [] }
+    case 'together':
+      return { rowsIn: [], ...share([concatBatches(task.batches)], services, 'SortExec') }
+    case 'take':
+      return { rowsIn: [], ...share([takeBatch(task.batch, task.rows)], services, 'SortExec') }
     case 'join':
       return { rowsIn: [], ...share(runJoinTask(task), services, task.join.kind) }
   }

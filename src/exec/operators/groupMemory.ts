@@ -11,34 +11,34 @@ import {
   PART,
   PART_BYTES,
 } from '../kernels/groupFrame.ts'
-import { moduleOf } from '../kernels/moduleCache.ts'
 import { addressAt, putAddress } from '../memory/addressWords.ts'
 import type { Arena } from '../memory/arena.ts'
 import { copyInto } from '../memory/shareColumns.ts'
+import { arenaKernel } from './arenaKernels.ts'
 import { stridesOf, type Window } from './keyWindows.ts'
 
 export type Kernel = (frame: number, from: number, to: number) => void
 
-const OPERATOR = 'HashAggregateExec'
-
 export class GroupMemory {
   private readonly arena: Arena
+  private readonly operator: string
   private readonly held: number[] = []
   private readonly copies = new Map<ArrayBufferView, number>()
-  constructor(arena: Arena) {
+  constructor(arena: Arena, operator: string = 'HashAggregateExec') {
     this.arena = arena
+    this.operator = operator
   }
 
   /** A zeroed block until `end`. */
   block(bytes: number): number {
-    const offset = this.arena.allocate(bytes, OPERATOR)
+    const offset = this.arena.allocate(bytes, this.operator)
     this.held.push(offset)
     return offset
   }
 
   /** The same with whatever it held before, for what is written before it is read. */
   room(bytes: number): number {
-    const offset = this.arena.reserve(bytes, OPERATOR)
+    const offset = this.arena.reserve(bytes, this.operator)
     this.held.push(offset)
     return offset
   }
@@ -62,7 +62,7 @@ export class GroupMemory {
     if (this.arena.owns(buffer)) return buffer.byteOffset
     let copy = this.copies.get(buffer)
     if (copy === undefined) {
-      copy = copyInto(this.arena, buffer, OPERATOR).byteOffset
+      copy = copyInto(this.arena, buffer, this.operator).byteOffset
       this.held.push(copy)
       this.copies.set(buffer, copy)
     }
@@ -82,22 +82,17 @@ export class GroupMemory {
     return this.arena.view('i32', offset, length) as Int32Array
   }
 
+  longs(offset: number, length: number): BigInt64Array {
+    return this.arena.view('i64', offset, length) as BigInt64Array
+  }
+
   floats(offset: number, length: number): Float64Array {
     return this.arena.view('f64', offset, length) as Float64Array
   }
 
   /** The kernel by these bytes over the arena; the same key is the same kernel. */
   kernel(key: string, bytes: () => Uint8Array<ArrayBuffer>): Kernel {
-    const known = kernels.get(this.arena.memory) ?? new Map<string, Kernel>()
-    kernels.set(this.arena.memory, known)
-    let kernel = known.get(key)
-    if (kernel === undefined) {
-      const { exports } = new WebAssembly.Instance(moduleOf(bytes(), this.arena.addresses).module, { k: { memory: this.arena.memory } })
-      kernel = exports.run as Kernel // what every module exports
-      if (known.size >= MOST_KERNELS) known.clear()
-      known.set(key, kernel)
-    }
-    return kernel
+    return arenaKernel(this.arena, key, bytes)
   }
 
   end(): void {
@@ -105,9 +100,6 @@ export class GroupMemory {
     this.copies.clear()
   }
 }
-
-const MOST_KERNELS = 256
-const kernels = new WeakMap<WebAssembly.Memory, Map<string, Kernel>>()
 
 /** How kernels read a type; undefined for what they do not. */
 export function kernelType(kind: ColumnType['kind']): KernelType | undefined {
