@@ -25,13 +25,16 @@ export function expectedGroups(
     groups.push(added)
   }
   return groups.map(({ key, rows }) => {
-    const of = ({ kind, column }: Aggregate): unknown => {
+    const of = ({ kind, column, q }: Aggregate): unknown => {
       const values = rows.map((row) => columns[column ?? 0]?.[row] ?? null)
       const present = values.filter((value) => value !== null)
       if (kind === 'count') return column === undefined ? rows.length : present.length
       if (kind === 'last') return values.at(-1)
       if (kind === 'sum') return treeSum(present)
+      if (kind === 'countDistinct') return new Set(present.map((value) => (value === 0 ? 0 : value))).size
+      if (kind === 'variance' || kind === 'stddev') return deviation(present, kind === 'variance')
       if (present.length === 0) return null
+      if (kind === 'quantile') return quantile(present, q ?? 0.5)
       return kind === 'mean'
         ? treeSum(present) / present.length
         : present.reduce((a, b) => (kind === 'min' ? Math.min(a, b) : Math.max(a, b)))
@@ -40,4 +43,18 @@ export function expectedGroups(
     const named = typeof key === 'object' && key !== null && !Array.isArray(key) && !keysOf.includes(null) ? key : { key }
     return { ...named, ...Object.fromEntries(aggregates.map((one) => [one.name, of(one)])) }
   })
+}
+
+function deviation(values: readonly number[], isSquared: boolean): number | null {
+  if (values.length < 2) return null
+  const mean = treeSum(values) / values.length
+  const variance = treeSum(values.map((value) => (value - mean) * (value - mean))) / (values.length - 1)
+  return isSquared ? variance : Math.sqrt(variance)
+}
+
+function quantile(values: readonly number[], q: number): number {
+  const sorted = Float64Array.from(values).sort()
+  const position = q * (sorted.length - 1)
+  const [below = 0, above = 0] = [sorted[Math.floor(position)], sorted[Math.ceil(position)]]
+  return below === above ? below : below + (above - below) * (position - Math.floor(position))
 }

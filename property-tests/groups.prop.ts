@@ -102,6 +102,12 @@ const AGGREGATES: readonly Aggregate[] = [
   { name: 'other', kind: 'sum', column: 1 },
   { name: 'least', kind: 'min', column: 1 },
   { name: 'last', kind: 'last', column: 1 },
+  { name: 'median', kind: 'quantile', column: 0, q: 0.5 },
+  { name: 'most', kind: 'quantile', column: 0, q: 1 },
+  { name: 'third', kind: 'quantile', column: 1, q: 1 / 3 },
+  { name: 'variance', kind: 'variance', column: 0 },
+  { name: 'deviation', kind: 'stddev', column: 1 },
+  { name: 'different', kind: 'countDistinct', column: 0 },
 ]
 
 const reached = new Map<string, number>()
@@ -149,6 +155,7 @@ test('groups, however many workers share them, and in whichever way', async () =
         )
         const grouped = await groupedRows({ kind: 'HashAggregateExec', aggregates, element: { kind: 'unknown' } }, batches, {
           workers,
+          arena,
           rowsPerGroup,
           keysLookedAt,
           run: async (task) => {
@@ -172,7 +179,7 @@ test('groups, however many workers share them, and in whichever way', async () =
     'codes direct by parts, a key outside',
     'codes hashed',
   ]
-  for (const how of [...codes, 'fold all', 'fold slots', 'fold rows', 'groupValues']) {
+  for (const how of [...codes, 'fold all', 'fold slots', 'fold rows', 'groupValues', 'groupPlace', 'groupStatistics']) {
     expect(reached.get(how) ?? 0, how).toBeGreaterThanOrEqual(Math.floor(LAW.numRuns / (how.endsWith('outside') ? 400 : 100)))
   }
 })
@@ -201,6 +208,7 @@ test('places that take more memory than there is give way to a table of keys', a
   const how: string[] = []
   const grouped = await groupedRows({ kind: 'HashAggregateExec', aggregates: AGGREGATES, element: { kind: 'unknown' } }, batches, {
     workers: 1,
+    arena: small,
     run: async (task) => {
       how.push(task.kind === 'groupCodes' ? `codes ${task.windows?.length ?? 'hashed'}` : task.kind)
       return runGroupTask(task, small)

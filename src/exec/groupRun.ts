@@ -18,6 +18,8 @@ import { CHUNK, combinePairwise } from '../core/fixedTree.ts'
 import type { ColumnType } from '../core/schema.ts'
 import type { Aggregate, WideOperator } from '../planner/physical/physicalPlan.ts'
 import { type Merged, mergedIds, mergedSlots } from './groupMerge.ts'
+import { groupedStatistics, isStatistic } from './groupValues.ts'
+import type { Arena } from './memory/arena.ts'
 import { type ExecBatch, hiddenBatch } from './operators/batches.ts'
 import type { RangeGroups } from './operators/groupCodes.ts'
 import { chunksBySlot, extremesColumn, type Fold, numbersColumn, type PartialFolds } from './operators/groupFolds.ts'
@@ -33,6 +35,7 @@ export interface GroupServices {
   readonly rowsPerGroup?: number
   /** Keys looked at to guess the windows of direct codes. */
   readonly keysLookedAt?: number
+  readonly arena: Arena
   readonly run: (task: GroupTask) => Promise<readonly ExecBatch[]>
 }
 
@@ -143,8 +146,8 @@ async function aggregated(aggregates: readonly Aggregate[], work: Work): Promise
   const folds = aggregates.map((call) => foldOf(call, work))
   const wanted = folds.filter((fold) => fold !== undefined)
   const folding = folded(wanted, work)
-  const others = aggregates.map((call, i) => (folds[i] === undefined ? valuesOf(call, work) : undefined))
-  const [columns, values] = await allOf<readonly (Column | undefined)[]>([folding, allOf(others.map(async (one) => await one))])
+  const others = aggregates.map((call, i) => (folds[i] === undefined ? call : undefined))
+  const [columns, values] = await allOf<readonly (Column | undefined)[]>([folding, valuesOf(others, work)])
   let next = 0
   return aggregates.map((_, i) => (folds[i] === undefined ? values?.[i] : columns?.[next++]) as Column) // one of the two, by construction
 }
@@ -163,13 +166,43 @@ function foldOf({ kind, column }: Aggregate, { types, ranges }: Work): Fold | un
   return { kind, column: hidden, type, nullable }
 }
 
-async function valuesOf(call: Aggregate, { types, merged, services }: Work): Promise<Column> {
-  const { coded, coding, key, slotOf } = merged
+/** Those that need the numbers of a group alone, and all others, one a task. */
+async function valuesOf(calls: readonly (Aggregate | undefined)[], work: Work): Promise<readonly (Column | undefined)[]> {
+  const { types, merged, services } = work
+  const byColumn = new Map<number, number[]>()
+  for (const [i, call] of calls.entries()) {
+    if (call?.column === undefined || !isStatistic(call, types[call.column + 1])) continue
+    byColumn.set(call.column, [...(byColumn.get(call.column) ?? []), i])
+  }
+  const found = new Map<number, Column>()
+  await allOf(
+    [...byColumn].map(async ([column, places]) => {
+      const coded = withHidden(merged, [column + 1])
+      const numbers = {
+        calls: places.map((i) => calls[i] as Aggregate),
+        type: types[column + 1] as ColumnType,
+        merged: coded,
+        cutsOf: evenCuts,
+      } // aggregates of a column
+      const results = await groupedStatistics(numbers, services)
+      for (const [p, i] of places.entries()) if (results?.[p] !== undefined) found.set(i, results[p])
+    }),
+  )
+  return await allOf(calls.map(async (call, i) => (call === undefined || found.has(i) ? found.get(i) : await valuesOfOne(call, work))))
+}
+
+/** The groups with these hidden columns beside the codes, and no others. */
+function withHidden(merged: Merged, hidden: readonly number[]): Merged {
+  return {
+    ...merged,
+    coded: merged.coded.map((range) => ({ ...range, batches: range.batches.map((batch) => withArguments(batch, hidden)) })),
+  }
+}
+
+async function valuesOfOne(call: Aggregate, { types, merged, services }: Work): Promise<Column> {
+  const { coding, key, slotOf } = merged
   const hidden = call.column === undefined ? undefined : call.column + 1
-  const ranges = coded.map((range) => ({
-    ...range,
-    batches: range.batches.map((batch) => withArguments(batch, hidden === undefined ? [] : [hidden])),
-  }))
+  const ranges = withHidden(merged, hidden === undefined ? [] : [hidden]).coded
   const groupOf = slotOf === undefined ? {} : { groupOf: inverse(slotOf, coding.slots) }
   const type = hidden === undefined ? undefined : types[hidden]
   const [batch] = await services.run({ kind: 'groupValues', ranges, coding, call, type, groups: key.length, ...groupOf })

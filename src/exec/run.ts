@@ -259,12 +259,13 @@ export class Run {
   /** The input of a wide operator as what a column program leaves in the arena; undefined where steps are no program, or only hand columns on to what needs them in partitions. */
   private async programmed(plan: PhysicalPlan, { kind }: WideOperator, keySet?: KeySetOf): Promise<Dataset | undefined> {
     const codedKeys = kind === 'HashAggregateExec'
+    const isSort = kind === 'SortExec'
     if (plan.kind !== 'PipelineExec' && keySet === undefined) return undefined
     const isBare = plan.kind !== 'PipelineExec' || plan.steps.every(isFree)
-    if (isBare && !codedKeys && keySet === undefined) return undefined
+    if (isBare && !codedKeys && !isSort && keySet === undefined) return undefined
     const options = { ...this.options, signal: this.signal }
     const grouped = async (run: ColumnRun): Promise<ProgramTable | undefined> => {
-      if (isBare && !codedKeys && run.keySet === undefined) return undefined
+      if (isBare && !codedKeys && !isSort && run.keySet === undefined) return undefined
       const table = await programTable(run, 'shared')
       if (codedKeys) textsGrouped(run.program, table?.batch.length ?? 0)
       return table
@@ -275,7 +276,8 @@ export class Run {
     this.blocks.add(blocks)
     const { pool, partitionRows = PARTITION_ROWS } = this.options
     // as many pieces as there are workers at least, as even as whole partitions make them
-    const rows = Math.max(partitionRows, Math.ceil(table.batch.length / pool.size / PARTITION_ROWS) * PARTITION_ROWS)
+    const share = Math.max(partitionRows, Math.ceil(table.batch.length / pool.size / PARTITION_ROWS) * PARTITION_ROWS)
+    const rows = isSort ? table.batch.length : share // a sort takes it whole
     const partitions = cutPartitions([withComparedKeys(table.batch, kind)], rows).map(
       (batches): Partition => ({ kind: 'batches', batches }),
     )
@@ -450,6 +452,9 @@ export class Run {
     const ready = async (input: PhysicalPlan, keySet?: KeySetOf): Promise<Dataset> =>
       (await this.programmed(input, operator, keySet)) ?? (await this.materialized(await this.run(input), input))
     const [left, right] = inputs
+    const unlimited = operator.kind === 'SortExec' && left !== undefined ? withoutTopK(left) : undefined
+    const table = unlimited && (await this.programmed(unlimited, operator))
+    if (table !== undefined) return [table]
     if (operator.kind !== 'HashJoinExec' || from === undefined || left === undefined || right === undefined) {
       const datasets: Dataset[] = []
       for (const input of inputs) datasets.push(await ready(input))
@@ -634,6 +639,12 @@ function withComparedKeys(batch: ExecBatch, kind: WideOperator['kind']): ExecBat
   if (key === undefined) return batch
   const whole = wholeMilliseconds(key)
   return { ...batch, hidden: [kind === 'HashJoinExec' ? withWholeNulls(whole) : whole, ...others] }
+}
+
+/** The pipeline without the step that keeps what may come first of each partition: of a whole table a sort finds the first rows itself. */
+function withoutTopK(plan: PhysicalPlan): Pipeline | undefined {
+  if (plan.kind !== 'PipelineExec' || plan.steps.at(-1)?.kind !== 'TopKExec') return undefined
+  return { ...plan, steps: plan.steps.slice(0, -1) }
 }
 
 /** The pipeline under a limit, whose last step cuts every partition to `count`. */

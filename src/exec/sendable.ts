@@ -25,6 +25,10 @@ export function sendable(task: StageTask): StageTask {
       return { ...task, left: task.left.map(compact), right: task.right.map(compact) }
     case 'groupCodes':
       return { ...task, batches: task.batches.map(compact) }
+    case 'groupPlace':
+      return { ...task, range: { ...task.range, batches: task.range.batches.map(compact) } }
+    case 'groupStatistics':
+      return task
     case 'groupFold':
     case 'groupValues':
       return { ...task, ranges: task.ranges.map((range) => ({ ...range, batches: range.batches.map(compact) })) }

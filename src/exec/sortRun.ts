@@ -53,14 +53,16 @@ export class SortRun {
     this.memory.end()
   }
 
-  /** Undefined where a part of the key does not fit a word. Throws MemoryError. */
-  async rowsInOrder(key: Column, descending: boolean): Promise<SortedRows | undefined> {
+  /** The first `limit` rows, perhaps with others behind them; undefined where a part of the key does not fit a word. Throws MemoryError. */
+  async rowsInOrder(
+    key: Column,
+    { descending, limit }: { readonly descending: boolean; readonly limit: number },
+  ): Promise<SortedRows | undefined> {
     const parts = sortParts(key)
     const levels = parts && (await this.levelsOf(parts, key.length, descending))
-    const [first] = levels ?? []
     if (levels === undefined) return undefined
-    if (first === undefined) return { address: this.rowsAsTheyAre(key.length) }
-    return await this.sorted(levels, bitsOf(first), key.length)
+    if (levels.length === 0) return { address: this.rowsAsTheyAre(key.length) }
+    return await this.sorted(levels, key.length, limit)
   }
 
   private rowsAsTheyAre(length: number): number {
@@ -102,9 +104,10 @@ export class SortRun {
     return levels
   }
 
-  private async sorted(levels: readonly SortLevel[], bits: bigint, length: number): Promise<SortedRows> {
+  private async sorted(levels: readonly SortLevel[], length: number, limit: number): Promise<SortedRows> {
     const { memory, services } = this
     const [first] = levels
+    const bits = first === undefined ? 0n : bitsOf(first)
     const digit = BigInt(Math.min(Number(bits), MOST_BUCKET_BITS, Math.max(1, Math.ceil(Math.log2(length / BUCKET_ROWS)))))
     const shift = bits - digit
     const buckets = 2 ** Number(digit)
@@ -118,14 +121,22 @@ export class SortRun {
         ...{ words, shift, counts: counts + 4 * buckets * r, list: list + 64 * r },
       })),
     )
-    const starts = placesOf(memory.integers(counts, buckets * ranges.length), buckets)
-    const [keys, rows] = [memory.room(8 * length), memory.room(4 * length)]
+    const all = placesOf(memory.integers(counts, buckets * ranges.length), buckets)
+    // buckets that hold the first rows, and those alone
+    const wanted = Math.max(
+      1,
+      all.findIndex((start) => start >= limit),
+    )
+    const starts = limit < length ? all.slice(0, wanted + 1) : all
+    const size = starts.at(-1) as number // there is one
+    const bound = size < length ? { bound: wanted } : {}
+    const [keys, rows] = [memory.room(8 * size), memory.room(4 * size)]
     await this.together(
-      ranges.map((range, r) => ({ kind: 'scatter', words, ...range, shift, places: counts + 4 * buckets * r, keys, rows })),
+      ranges.map((range, r) => ({ kind: 'scatter', words, ...range, shift, places: counts + 4 * buckets * r, keys, rows, ...bound })),
     )
     memory.release(words)
     let most = 0
-    for (let b = 0; b < buckets; b++) most = Math.max(most, (starts[b + 1] as number) - (starts[b] as number)) // one more than there are buckets
+    for (let b = 1; b < starts.length; b++) most = Math.max(most, (starts[b] as number) - (starts[b - 1] as number)) // b < length
     const claims = memory.block(4)
     await this.together(
       ranges.map(() => ({ kind: 'buckets', claims, starts, keys, rows, levels, scratch: memory.room(scratchBytes(most)) })),

@@ -29,10 +29,10 @@ export async function sortedBatches(
   if (whole === undefined || key === undefined || !isSortable(key)) return undefined
   const run = new SortRun(services)
   try {
-    const rows = await run.rowsInOrder(key, descending)
+    const length = Math.min(limit ?? whole.length, whole.length)
+    const rows = await run.rowsInOrder(key, { descending, limit: length })
     if (rows === undefined) return undefined
     const { hidden: _, ...payload } = whole
-    const length = Math.min(limit ?? whole.length, whole.length)
     return await inOrder(payload, { ...rows, length }, run, services)
   } catch (error) {
     if (error instanceof MemoryError) return undefined // one task needs less at a time

@@ -106,6 +106,8 @@ export async function runStageTask(task: StageTask, services: StageServices): Pr
     case 'groupCodes':
     case 'groupFold':
     case 'groupValues':
+    case 'groupPlace':
+    case 'groupStatistics':
       return { rowsIn: [], ...share(runGroupTask(task, services.arena), services, 'HashAggregateExec') }
     case 'sort':
       runSortTask(task, services.arena)

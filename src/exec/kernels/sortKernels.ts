@@ -56,21 +56,29 @@ export function countKernel(): Uint8Array<ArrayBuffer> {
   return kernel(['address', 'i32', 'i32', 'i64', 'i64', 'address'], ['i32'], counting(from, to, each))
 }
 
-/** run(keys, rows, from, to, base, shift, places, outKeys, outRows); `rows` are the numbers from `from` on where they are not listed. */
-export function scatterKernel({ listed }: { readonly listed: boolean }): Uint8Array<ArrayBuffer> {
-  const { keys, rows, from, to, base, shift, places, outKeys, outRows, at, place, value } = numbered(
-    ...(['keys', 'rows', 'from', 'to', 'base', 'shift', 'places', 'outKeys', 'outRows', 'at', 'place', 'value'] as const),
+export interface ScatterOptions {
+  /** Rows are listed beside the keys; else they are the numbers from `from` on. */
+  readonly listed: boolean
+  /** Keys whose digit is `bound` or more stay behind. */
+  readonly bounded: boolean
+}
+
+/** run(keys, rows, from, to, base, shift, places, outKeys, outRows, bound) */
+export function scatterKernel({ listed, bounded }: ScatterOptions): Uint8Array<ArrayBuffer> {
+  const { keys, rows, from, to, base, shift, places, outKeys, outRows, bound, at, place, digit, value } = numbered(
+    ...(['keys', 'rows', 'from', 'to', 'base', 'shift', 'places', 'outKeys', 'outRows', 'bound', 'at', 'place', 'digit', 'value'] as const),
   )
-  const digit = [...get(base), OP.i64Sub, ...get(shift), OP.i64ShrU, OP.i32WrapI64, ...num(2), OP.i32Shl]
+  const digits = [...key(keys, from), ...tee(value), ...get(base), OP.i64Sub, ...get(shift), OP.i64ShrU, OP.i32WrapI64, ...set(digit)]
   const row = listed ? [...element(rows, from, 2), ...I.memory(OP.i32Load)] : get(from)
-  const each = [
-    ...[...get(places), ...key(keys, from), ...tee(value), ...digit, OP.i32Add, ...tee(at), ...I.memory(OP.i32Load), ...set(place)],
+  const moved = [
+    ...[...element(places, digit, 2), ...tee(at), ...I.memory(OP.i32Load), ...set(place)],
     ...[...get(at), ...get(place), ...num(1), OP.i32Add, ...I.memory(OP.i32Store)],
     ...[...element(outKeys, place, 3), ...get(value), ...I.memory(OP.i64Store)],
     ...[...element(outRows, place, 2), ...row, ...I.memory(OP.i32Store)],
   ]
-  const parameters = ['address', 'address', 'i32', 'i32', 'i64', 'i64', 'address', 'address', 'address'] as const
-  return kernel(parameters, ['i32', 'i32', 'i64'], counting(from, to, each))
+  const each = [...digits, ...(bounded ? [...get(digit), ...get(bound), OP.i32LtS, ...I.if(), ...moved, OP.end] : moved)]
+  const parameters = ['address', 'address', 'i32', 'i32', 'i64', 'i64', 'address', 'address', 'address', 'i32'] as const
+  return kernel(parameters, ['i32', 'i32', 'i32', 'i64'], counting(from, to, each))
 }
 
 /** run(list, end, keys, rows, limit, long, counted): runs of more than `limit` go to the list `long`, and how many those are to `counted`. */

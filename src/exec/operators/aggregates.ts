@@ -13,6 +13,7 @@ import { sumByTree } from '../../core/fixedTree.ts'
 import { typeText } from '../../core/schema.ts'
 import type { Aggregate } from '../../planner/physical/physicalPlan.ts'
 import { KeyIds, type RowsById } from './keyIds.ts'
+import { quantileOf } from './selection.ts'
 import { wholeMilliseconds } from './wholeMilliseconds.ts'
 
 /** One value per group. `column` is the aggregate's argument; count() has none. */
@@ -28,10 +29,7 @@ export function aggregateColumn(call: Aggregate, column: Column | undefined, gro
     case 'variance':
       return statistic(call, argument, groups, varianceOf)
     case 'stddev':
-      return statistic(call, argument, groups, (values) => {
-        const variance = varianceOf(values)
-        return variance === null ? null : Math.sqrt(variance)
-      })
+      return statistic(call, argument, groups, deviationOf)
     case 'quantile':
       return statistic(call, argument, groups, (values) => quantileOf(values, call.q ?? 0.5))
     case 'min':
@@ -163,20 +161,15 @@ export function bigintSumColumn(name: string, groups: number, sumOf: (group: num
 }
 
 /** Sample variance in two passes, both by the tree; null below two values. */
-function varianceOf(values: Float64Array): number | null {
+export function varianceOf(values: Float64Array): number | null {
   if (values.length < 2) return null
   const mean = sumByTree(values) / values.length
   return sumByTree(values.map((value) => (value - mean) * (value - mean))) / (values.length - 1)
 }
 
-/** Linear interpolation between the two nearest values; NaN sorts last. */
-function quantileOf(values: Float64Array, q: number): number | null {
-  if (values.length === 0) return null
-  const sorted = values.slice().sort()
-  const position = q * (sorted.length - 1)
-  const below = sorted[Math.floor(position)] as number // 0 <= q <= 1: inside
-  const above = sorted[Math.ceil(position)] as number
-  return below === above ? below : below + (above - below) * (position - Math.floor(position))
+export function deviationOf(values: Float64Array): number | null {
+  const variance = varianceOf(values)
+  return variance === null ? null : Math.sqrt(variance)
 }
 
 function rowOfEach(

@@ -8,6 +8,7 @@ import type { Arena } from '../memory/arena.ts'
 import { aggregateColumn } from './aggregates.ts'
 import { type ExecBatch, hiddenBatch } from './batches.ts'
 import { type CodesTask, type RangeGroups, rangeGroups } from './groupCodes.ts'
+import { type PlaceTask, placedEnds, type StatisticsTask, statisticColumns } from './groupedValues.ts'
 import { type CodedRange, type Coding, type FoldTask, foldedColumns, foldedRows, type PartialFolds, writeSlots } from './groupFolds.ts'
 import { rowsById } from './keyIds.ts'
 
@@ -24,7 +25,7 @@ export interface ValuesTask {
   readonly groupOf?: Int32Array
 }
 
-export type GroupTask = CodesTask | (FoldTask & { readonly counts?: Int32Array }) | ValuesTask
+export type GroupTask = CodesTask | (FoldTask & { readonly counts?: Int32Array }) | ValuesTask | PlaceTask | StatisticsTask
 
 export function runGroupTask(task: GroupTask, arena: Arena): readonly ExecBatch[] {
   switch (task.kind) {
@@ -48,6 +49,10 @@ export function runGroupTask(task: GroupTask, arena: Arena): readonly ExecBatch[
     }
     case 'groupValues':
       return [hiddenBatch([valuesColumn(task)])]
+    case 'groupPlace':
+      return [hiddenBatch([integers(placedEnds(task))])]
+    case 'groupStatistics':
+      return [hiddenBatch(statisticColumns(task))]
   }
 }
 

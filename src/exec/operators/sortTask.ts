@@ -79,6 +79,8 @@ interface ScatterWork {
   readonly places: number
   readonly keys: number
   readonly rows: number
+  /** Only buckets before this one are wanted. */
+  readonly bound?: number
 }
 
 /** Rows between two calls of a kernel, so that V8 can replace it while it warms up. */
@@ -93,9 +95,10 @@ export function runSortTask({ work }: SortTask, arena: Arena): void {
       runWords(work, arena)
       return
     case 'scatter': {
-      const { words, shift, places, keys, rows } = work
-      const scatter = arenaKernel(arena, 'sort scatter', () => scatterKernel({ listed: false }))
-      eachStride(work, (from, to) => scatter(words, 0, from, to, 0n, shift, places, keys, rows))
+      const { words, shift, places, keys, rows, bound } = work
+      const options = { listed: false, bounded: bound !== undefined }
+      const scatter = arenaKernel(arena, `sort scatter ${options.bounded}`, () => scatterKernel(options))
+      eachStride(work, (from, to) => scatter(words, 0, from, to, 0n, shift, places, keys, rows, bound ?? 0))
       return
     }
     case 'buckets':

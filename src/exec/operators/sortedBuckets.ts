@@ -75,7 +75,7 @@ export class SortedBuckets {
     this.lists = [first, first + listBytes(most)]
     this.long = first + 2 * listBytes(most)
     this.count = arenaKernel(arena, 'sort count', countKernel)
-    this.scatter = arenaKernel(arena, 'sort scatter listed', () => scatterKernel({ listed: true }))
+    this.scatter = arenaKernel(arena, 'sort scatter listed', () => scatterKernel({ listed: true, bounded: false }))
     this.insert = arenaKernel(arena, 'sort insert', insertKernel)
     this.span = arenaKernel(arena, 'sort span u64 false', () => spanKernel('u64', false))
   }
@@ -111,7 +111,7 @@ export class SortedBuckets {
         counts[d] = before
         before += count
       }
-      this.scatter(keys, rows, from, to, least, shift, this.counts, this.keys, this.rows)
+      this.scatter(keys, rows, from, to, least, shift, this.counts, this.keys, this.rows, 0)
       this.longs(keys + 8 * from, size).set(this.longs(this.keys, size))
       this.integers(rows + 4 * from, size).set(this.integers(this.rows, size))
       if (bits === digit) return
