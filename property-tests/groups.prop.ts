@@ -195,8 +195,9 @@ function inShared(column: Column): Column {
 }
 
 test('places that take more memory than there is give way to a table of keys', async () => {
-  const small = createArena({ budgetBytes: 2 ** 21 })
-  const keysOf = Array.from({ length: 2_000 }, (_, i) => ({ a: i % 240, b: (i * 7) % 241 }))
+  const small = createArena({ budgetBytes: 3 * 2 ** 20 })
+  // more than one place in two has a group, so that places are the slots
+  const keysOf = Array.from({ length: 30_000 }, (_, i) => ({ a: i % 240, b: (i * 7) % 241 }))
   const type: ColumnType = {
     kind: 'struct',
     fields: ['a', 'b'].map((name) => ({ name, type: { kind: 'i32' }, nullable: false })),

@@ -21,6 +21,9 @@ export interface Merged {
   readonly slotOf?: Int32Array
 }
 
+/** More slots than so many for each group are numbered anew: records side by side are worth another look-up. */
+const MOST_SLOTS_PER_GROUP = 2
+
 /** Direct codes: the places of windows that are trimmed to the keys that any range has. */
 export function mergedSlots(
   ranges: readonly (readonly ExecBatch[])[],
@@ -30,41 +33,64 @@ export function mergedSlots(
 ): Merged {
   const windows = trimmedWindows(wide, found)
   const slots = placesIn(windows)
-  const [from, to] = [stridesOf(wide), stridesOf(windows)]
-  /** The slot of a place in the wide windows. */
-  const slotOf = (place: number): number => {
-    let [slot, rest] = [0, place]
-    for (const [p, { base, span }] of windows.entries()) {
-      const at = Math.floor(rest / (from[p] as number)) // strides and windows are as many
-      rest -= at * (from[p] as number)
-      slot += (at === wide[p]?.span ? span : at + (wide[p]?.base ?? 0) - base) * (to[p] as number)
-    }
-    return slot
-  }
-  const seen = new Uint8Array(slots)
-  const order: number[] = []
-  const firsts: number[] = []
+  /** By slot, 1 more than its group's number. */
+  const numbers = sharedIntegers(slots)
+  const most = found.reduce((sum, one) => sum + one.counts.length, 0)
+  const [order, firsts] = [new Int32Array(most), new Int32Array(most)]
+  let groups = 0
   let offset = 0
-  const counts = found.map(({ slots: places, counts: rows }) => {
-    const bySlot = new Int32Array(slots)
-    for (const [i, place] of (places ?? new Int32Array(0)).entries()) {
-      const slot = slotOf(place)
-      bySlot[slot] = rows[i] as number // a count per place
-      if (seen[slot] === 1) continue
-      seen[slot] = 1
-      order.push(slot)
-      firsts.push(offset + i)
+  const slotsOf = found.map(({ slots: places = new Int32Array(0) }) => {
+    const used = trimmedPlaces(places, wide, windows)
+    for (let i = 0; i < used.length; i++) {
+      const slot = used[i] as number // i < length
+      if (numbers[slot] !== 0) continue
+      order[groups] = slot
+      firsts[groups] = offset + i
+      numbers[slot] = ++groups
     }
-    offset += rows.length
-    return bySlot
+    offset += places.length
+    return used
   })
-  return {
-    key: takeColumn(keysOf(found), Int32Array.from(firsts)),
-    coding: { slots, windows, type },
-    coded: ranges.map((batches) => ({ batches })),
-    counts,
-    slotOf: Int32Array.from(order),
+  const key = takeColumn(keysOf(found), firsts.subarray(0, groups))
+  const isSparse = slots > MOST_SLOTS_PER_GROUP * groups
+  if (isSparse) for (let slot = 0; slot < slots; slot++) numbers[slot] = (numbers[slot] as number) - 1
+  const length = isSparse ? groups : slots
+  const counts = found.map((one, r) => {
+    const rows = new Int32Array(length)
+    const used = slotsOf[r] as Int32Array // one per range, with a count per place
+    if (isSparse) for (let i = 0; i < used.length; i++) rows[numbers[used[i] as number] as number] = one.counts[i] as number
+    else for (let i = 0; i < used.length; i++) rows[used[i] as number] = one.counts[i] as number
+    return rows
+  })
+  const coded = ranges.map((batches) => (isSparse ? { batches, map: numbers } : { batches }))
+  const merged = { key, coding: { slots: length, windows, type }, coded, counts }
+  return isSparse ? merged : { ...merged, slotOf: order.slice(0, groups) }
+}
+
+/** Zeros in memory that tasks share. */
+function sharedIntegers(length: number): Int32Array {
+  return new Int32Array(new SharedArrayBuffer(4 * length))
+}
+
+/** The slots in the trimmed windows of places in the wide ones. */
+function trimmedPlaces(places: Int32Array, wide: readonly Window[], windows: readonly Window[]): Int32Array {
+  const slots = new Int32Array(places.length)
+  const [from, to] = [stridesOf(wide), stridesOf(windows)]
+  for (const [p, { base, span }] of windows.entries()) {
+    const { base: first, span: last } = wide[p] as Window // strides and windows are as many
+    const [stride, width, step] = [from[p] as number, last + 1, to[p] as number]
+    const less = base - first
+    for (let i = 0; i < places.length; i++) {
+      const at = placeAt(places[i] as number, stride, width) // i < length
+      slots[i] = (slots[i] as number) + (at === last ? span : at - less) * step
+    }
   }
+  return slots
+}
+
+/** The place of one part in its own window. */
+function placeAt(place: number, stride: number, width: number): number {
+  return stride === 1 && place < width ? place : Math.floor(place / stride) % width
 }
 
 /** Of each window the part from the least to the most key. */
@@ -74,8 +100,8 @@ function trimmedWindows(wide: readonly Window[], found: readonly RangeGroups[]):
     const stride = strides[p] as number // one a window
     let [least, most] = [span, -1]
     for (const { slots } of found) {
-      for (const place of slots ?? []) {
-        const at = Math.floor(place / stride) % (span + 1)
+      for (let i = 0; i < (slots?.length ?? 0); i++) {
+        const at = placeAt(slots?.[i] as number, stride, span + 1) // i < length
         if (at === span) continue // null
         if (at < least) least = at
         if (at > most) most = at

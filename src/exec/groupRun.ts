@@ -97,7 +97,7 @@ async function directGroups(
   services: GroupServices,
 ): Promise<Merged | undefined> {
   const keys = ranges.flatMap((batches) => batches.flatMap((batch) => batch.hidden?.[0] ?? []))
-  const windows = windowsOf(keys, type, services.keysLookedAt)
+  const windows = windowsOf(keys, type, { lookedAt: services.keysLookedAt, wide: true })
   if (windows === undefined) return undefined
   const found = await rangeGroupsOf(ranges, type, services, windows)
   return found.every((one) => one !== undefined) ? mergedSlots(ranges, type, found, windows) : undefined
@@ -232,7 +232,7 @@ async function folded(folds: readonly Fold[], work: Work): Promise<readonly Colu
 }
 
 function sumOf(counts: readonly Int32Array[], slots: number): Int32Array {
-  const sums = new Int32Array(slots)
+  const sums = new Int32Array(new SharedArrayBuffer(4 * slots)) // sent to several tasks
   for (const one of counts) for (let slot = 0; slot < slots; slot++) sums[slot] = (sums[slot] as number) + (one[slot] as number) // slot < slots
   return sums
 }

@@ -71,7 +71,7 @@ function columnWindows(key: PassKey, rows: number, lookedAt: number): readonly W
     key.parts.flatMap((part) => (part.kind === 'column' ? [part.column] : [])),
     rows,
   )
-  return windowsOf([column], column.type, lookedAt)
+  return windowsOf([column], column.type, { lookedAt })
 }
 
 /** Windows around the keys of blocks from the first to the last, which are computed here. */
@@ -112,7 +112,7 @@ function computedWindows(run: ColumnRun, key: PassKey, lookedAt: number): readon
     return keyColumn(key, parts, to - from)
   })
   if ((arena.view('i32', inexact, 1) as Int32Array)[0] !== 0) return undefined
-  return windowsOf(keys, (keys[0] as Column).type, Number.POSITIVE_INFINITY) // there is a first block
+  return windowsOf(keys, (keys[0] as Column).type, { lookedAt: Number.POSITIVE_INFINITY }) // there is a first block
 }
 
 /** The keys of the groups, from their places in the windows. */

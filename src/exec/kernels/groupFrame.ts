@@ -19,8 +19,8 @@ export interface KeyPart {
 export type KernelKey =
   /** Codes from a hash table, through a map or not. */
   | { readonly kind: 'hashed'; readonly mapped: boolean }
-  /** The parts themselves: what each has over its base times its stride; null is `span` over the base. */
-  | { readonly kind: 'direct'; readonly parts: readonly KeyPart[] }
+  /** The parts themselves, through a map or not: what each has over its base times its stride; null is `span` over the base. */
+  | { readonly kind: 'direct'; readonly parts: readonly KeyPart[]; readonly mapped: boolean }
 
 /** The most parts of a key that is its own code: the frame has room for so many. */
 export const MOST_PARTS = 4
@@ -184,8 +184,10 @@ export function isWhole(type: KernelType, row: number, whole: number, column: nu
 
 /** Sets SLOT from the row; keys lie in their windows. */
 export function slotOf(key: KernelKey, row: number, ahead = 0): Code {
-  if (key.kind === 'direct') return [...key.parts.flatMap((part, p) => added(key.parts, p, placeOf(part, p, row, ahead))), ...set(SLOT)]
-  const code = keyOf('i32', row, CODES, ahead)
+  const code =
+    key.kind === 'direct'
+      ? key.parts.flatMap((part, p) => added(key.parts, p, placeOf(part, p, row, ahead)))
+      : keyOf('i32', row, CODES, ahead)
   if (!key.mapped) return [...code, ...set(SLOT)]
   return [...get(MAP), ...code, ...num(2), OP.i32Shl, OP.i32Add, ...I.memory(OP.i32Load), ...set(SLOT)]
 }

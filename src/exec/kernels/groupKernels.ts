@@ -84,7 +84,7 @@ export const LOG_ENTRY_BYTES = 16
  * Counts rows by slot. A key outside of its window ends the run with -1 in `size`.
  */
 export function countKernel(parts: readonly KeyPart[], isTouched: boolean): Uint8Array<ArrayBuffer> {
-  const key: KernelKey = { kind: 'direct', parts }
+  const key: KernelKey = { kind: 'direct', parts, mapped: false }
   const [counts, slots, rows, size, place] = [0, 1, 2, 3, 4].map((i) => firstOwn(key) + i) as [number, number, number, number, number]
   const load = (offset: number, local: number): Code => [...addressWord(offset), ...set(local)]
   const outside = [...get(FRAME_AT), ...num(-1), ...I.memory(OP.i32Store, FRAME.size), 0x0f]

@@ -168,13 +168,14 @@ test('every kernel that is written by hand has a twin of 64-bit addresses', () =
   const types = ['f64', 'f32', 'i64', 'i32', 'u32', 'i16', 'u16', 'i8', 'u8'] as const
   const truths = [false, true]
   const direct = types.map(
-    (type) =>
+    (type, i) =>
       ({
         kind: 'direct',
         parts: [
           { type, nullable: true },
           { type: 'u8', nullable: false },
         ],
+        mapped: i % 2 === 0,
       }) as const,
   )
   const keyParts = [...direct.map(({ parts }) => parts), ...types.map((type) => [{ type, nullable: false }])]

@@ -74,8 +74,12 @@ interface CountedCodes {
 function countedCodes(codes: readonly Column[], windows: readonly Window[], memory: GroupMemory): CountedCodes | undefined {
   const { at, words } = memory.frame(0)
   const places = placesIn(windows)
+  const most = Math.min(
+    places,
+    codes.reduce((sum, { length }) => sum + length, 0),
+  )
   const counts = memory.block(4 * places)
-  const [slots, rows] = [memory.room(4 * places), memory.room(4 * places)]
+  const [slots, rows] = [memory.room(4 * most), memory.room(4 * most)]
   fill(words, { counts, slots, rows })
   fillWindows(words, windows)
   const size = (): number => words[FRAME.size / 4] as number // inside the frame

@@ -35,13 +35,13 @@ import { typedLoop } from './typedLoops.ts'
 /** Rows with their codes: hidden column 0 is the key (direct) or the codes (hashed), the others are arguments. */
 export interface CodedRange {
   readonly batches: readonly ExecBatch[]
-  /** Hashed: the slot of each code. */
+  /** The slot of each code, or of each place of the windows. */
   readonly map?: Int32Array
 }
 
 export interface Coding {
   readonly slots: number
-  /** Direct: the windows of the key's parts, whose places are the slots. */
+  /** Direct: the windows of the key's parts, whose places are the slots, or have theirs in the ranges' map. */
   readonly windows?: readonly Window[]
   /** What the keys of all ranges are. */
   readonly type: ColumnType
@@ -212,9 +212,11 @@ class Folding {
     const args = folds.map((fold) => convertColumn(given[fold.column - 1] ?? { type: { kind: 'null' }, length: batch.length }, fold.type))
     const { memory, words, frame } = this
     if (isDirect) fillParts(words, parts, memory)
-    else fill(words, { codes: memory.addressOf(code.values), map: memory.addressOf(range.map) })
+    else fill(words, { codes: memory.addressOf(code.values) })
+    const mapped = range.map !== undefined
+    if (mapped) fill(words, { map: memory.addressOf(range.map) })
     for (const [f, column] of args.entries()) fillFold(words, f, column, memory)
-    const key: KernelKey = isDirect ? { kind: 'direct', parts: kernelParts(parts) } : { kind: 'hashed', mapped: range.map !== undefined }
+    const key: KernelKey = isDirect ? { kind: 'direct', parts: kernelParts(parts), mapped } : { kind: 'hashed', mapped }
     const here = this.folds.map((fold, f) => ({ ...fold, bits: args[f]?.validity !== undefined }))
     const name = JSON.stringify([key, here])
     const fold = (mode: FoldMode): Kernel => memory.kernel(`fold ${mode} ${name}`, () => foldKernel(key, here, mode))
@@ -358,7 +360,8 @@ export function writeSlots(coding: Coding, range: CodedRange, batch: ExecBatch, 
   if (code === undefined || batch.length === 0) return
   const { windows } = coding
   const parts = windows === undefined ? undefined : (keyParts(convertColumn(code, coding.type)) ?? [])
-  const slot = parts === undefined ? (range.map === undefined ? 'k[0][i]' : 'map[k[0][i]]') : parts.map(placeText).join(' + ')
+  const place = parts === undefined ? 'k[0][i]' : parts.map(placeText).join(' + ')
+  const slot = range.map === undefined ? place : `map[${place}]`
   const loop = typedLoop<(...args: readonly unknown[]) => void>(
     ['k', 'bits', 'map', 'windows', 'strides', 'groupOf', 'out'],
     `${(parts ?? []).map((_, p) => `const k${p} = k[${p}], bits${p} = bits[${p}], { base: base${p}, span: span${p} } = windows[${p}], stride${p} = strides[${p}];`).join('\n')}

@@ -22,6 +22,10 @@ export interface Window {
 const MOST_PLACES = 2 ** 21
 /** Of objects, places that are few enough however few rows there are; more take a row each. */
 const FEW_PLACES = 2 ** 16
+/** A table of hashes takes as much memory as so many places for each of its keys, and finds none of them sooner. */
+const PLACES_PER_ROW = 2
+/** The most places where there is one for so many rows: 64 MiB of counts for a thread. */
+const MOST_WIDE_PLACES = 2 ** 24
 
 /** Rows looked at to guess windows, and pieces they are cut into: keys may rise from the first row to the last. */
 const LOOKED_AT = 65_536
@@ -53,8 +57,19 @@ export function stridesOf(windows: readonly Window[]): readonly number[] {
   return windows.map((_, p) => placesIn(windows.slice(p + 1)))
 }
 
-/** A window for each part around the keys, where they are whole numbers that lie together. `type` is what all keys will be, `lookedAt` how many are looked at. */
-export function windowsOf(keys: readonly Column[], type: ColumnType, lookedAt: number = LOOKED_AT): readonly Window[] | undefined {
+export interface WindowOptions {
+  /** How many keys are looked at. */
+  readonly lookedAt?: number | undefined
+  /** Also windows beyond the caches, where there are rows enough to use their places. */
+  readonly wide?: boolean
+}
+
+/** A window for each part around the keys, where they are whole numbers that lie together. `type` is what all keys will be. */
+export function windowsOf(
+  keys: readonly Column[],
+  type: ColumnType,
+  { lookedAt = LOOKED_AT, wide = false }: WindowOptions = {},
+): readonly Window[] | undefined {
   const rows = keys.reduce((sum, key) => sum + key.length, 0)
   const parts = piecesOf(
     keys.filter((key) => sameType(key.type, type)),
@@ -72,8 +87,9 @@ export function windowsOf(keys: readonly Column[], type: ColumnType, lookedAt: n
   }
   if (ranges.length === 0 || ranges.some(([least, most]) => most < least)) return undefined
   const kinds = type.kind === 'struct' ? type.fields.map((field) => field.type.kind) : [type.kind]
-  const most = ranges.length === 1 ? MOST_PLACES : Math.min(MOST_PLACES, Math.max(FEW_PLACES, rows))
-  for (const margin of ranges.length === 1 ? MARGINS.slice(0, 2) : MARGINS) {
+  const near = ranges.length === 1 ? MOST_PLACES : Math.min(MOST_PLACES, Math.max(FEW_PLACES, rows))
+  const most = wide ? Math.max(near, Math.min(MOST_WIDE_PLACES, PLACES_PER_ROW * rows)) : near
+  for (const margin of ranges.length === 1 && !wide ? MARGINS.slice(0, 2) : MARGINS) {
     const windows = ranges.map((range, p) => windowAround(range, margin, kinds[p] === 'u32' ? 0 : -(2 ** 31)))
     if (placesIn(windows) <= most) return windows
   }
