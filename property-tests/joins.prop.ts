@@ -11,9 +11,13 @@ import type { ColumnType } from '../src/core/schema.ts'
 import { codeTexts } from '../src/exec/columns/textCodes.ts'
 import { Executor } from '../src/exec/executor.ts'
 import { joinedRows } from '../src/exec/joinRun.ts'
+import { createArena } from '../src/exec/memory/arena.ts'
 import { freeColumn, shareColumn } from '../src/exec/memory/shareColumns.ts'
 import { type ExecBatch, rowBatch } from '../src/exec/operators/batches.ts'
+import { GroupMemory } from '../src/exec/operators/groupMemory.ts'
+import { joinKeys } from '../src/exec/operators/joinKeys.ts'
 import { runJoinTask } from '../src/exec/operators/joinTask.ts'
+import type { Block } from '../src/exec/stageTask.ts'
 import { createPool } from '../src/exec/workers/pool.ts'
 import { lowerFunction } from '../src/planner/function/userFunction.ts'
 import { lower } from '../src/planner/physical/lower.ts'
@@ -74,15 +78,21 @@ function hasNull(key: unknown): boolean {
   return key === null || (typeof key === 'object' && Object.values(key as object).some(hasNull))
 }
 
+const arena = lawArena(2 ** 28)
+const held = arena.usedBytes
+/** Has no room for a table. */
+const full = createArena({ budgetBytes: 64 })
+
 test('joins, however many workers share them', async () => {
-  let shared = 0
+  let [shared, inArena] = [0, 0]
   await fc.assert(
     fc.asyncProperty(
       keys,
       fc.record({ left: fc.nat(60), right: fc.nat(40), offset: fc.nat(20), workers: fc.integer({ min: 1, max: 3 }) }),
       cuts,
       fc.constantFrom(...HOWS),
-      async ({ type, at }, { left, right, offset, workers }, sizes, how) => {
+      fc.constantFrom(arena, arena, full),
+      async ({ type, at }, { left, right, offset, workers }, sizes, how, memory) => {
         const leftKeys = Array.from({ length: left }, (_, i) => at(i))
         const rightKeys = Array.from({ length: right }, (_, i) => at(i + offset))
         const small = sizes.map((size) => 1 + (size % 25))
@@ -90,11 +100,14 @@ test('joins, however many workers share them', async () => {
         const on = how === 'cross' ? {} : { on: 'key' }
         const join = { kind: 'HashJoinExec', how, suffix: '_b', names: ['a', 'b'], element: { kind: 'unknown' }, ...on } as const
         let tasks = 0
+        const results: Block[] = []
         const joined = await joinedRows(join, batchesOf(leftKeys, type, 'a', small), batchesOf(rightKeys, type, 'b', small), {
           workers,
           run: async (task) => {
             tasks++
-            return runJoinTask(structuredClone(task))
+            const { batches, blocks } = runJoinTask(structuredClone(task), memory)
+            results.push(...blocks)
+            return batches
           },
         })
         if (tasks > 1) shared++
@@ -108,19 +121,117 @@ test('joins, however many workers share them', async () => {
         })
         const sides = [leftKeys, rightKeys].map((side) => side.map((key, row) => ({ key, row }))) as [Side[], Side[]]
         expect(actual).toEqual(expectedRows(how, ...sides))
+        if (results.length > 0) inArena++
+        for (const { offset: block } of results) memory.free(block)
+        expect([arena.usedBytes, full.usedBytes]).toEqual([held, 0])
       },
     ),
     LAW,
   )
+  if (LAW.numRuns >= FEW_RUNS) expect(inArena).toBeGreaterThan(LAW.numRuns / 4)
   if (LAW.numRuns >= FEW_RUNS) expect(shared).toBeGreaterThan(LAW.numRuns / 10)
 })
 
-const arena = lawArena(2 ** 28)
-const held = arena.usedBytes
 const handlers = { url: new URL('../src/threadHandlers.ts', import.meta.url).href, table: HANDLERS }
 const pools = [1, 2, 3].map((workers) => createPool({ workers, arena, handlers }))
 afterAll(async () => {
   for (const pool of pools) await pool.stop()
+})
+
+test('keys of lists of several lengths: what follows the last item is null in a key that is none', () => {
+  const lists = (lengths: readonly number[]): fc.Arbitrary<(number | null)[][]> =>
+    fc.array(
+      fc
+        .constantFrom(...lengths)
+        .chain((length) =>
+          fc
+            .array(fc.constantFrom(0, 1, 2 ** 20), { minLength: length, maxLength: length })
+            .map((items) => [...items, ...new Array<null>(3 - length).fill(null)]),
+        ),
+      { maxLength: 30 },
+    )
+  const several = fc.constantFrom([3], [2, 3]).chain(lists)
+  const type: ColumnType = { kind: 'struct', fields: ['0', '1', '2'].map((name) => ({ name, type: { kind: 'f64' }, nullable: true })) }
+  const columnOf = (items: readonly (number | null)[][]): Column =>
+    columnFromValues(
+      items.map((list) => Object.fromEntries(list.entries())),
+      type,
+    )
+  fc.assert(
+    fc.property(several, several, (left, right) => {
+      const memory = new GroupMemory(arena)
+      const numbers = joinKeys(columnOf(right), type, memory)
+      const found = numbers.left(columnOf(left))
+      for (const [l, a] of left.entries())
+        for (const [r, b] of right.entries())
+          expect(found[l] !== -1 && found[l] === numbers.right[r], JSON.stringify([a, b])).toBe(equal(a, b))
+      memory.end()
+      expect(arena.usedBytes).toBe(held)
+    }),
+    LAW,
+  )
+})
+
+test('joins of more rows than a kernel takes at a time', async () => {
+  await fc.assert(
+    fc.asyncProperty(
+      fc.record({
+        left: fc.integer({ min: 1, max: 40_000 }),
+        right: fc.integer({ min: 1, max: 40_000 }),
+        /** Of the keys of each side: how far they lie apart, and how many rows each has. */
+        strides: fc.tuple(fc.constantFrom(1, 2, 3, 50_021), fc.constantFrom(1, 2, 3, 50_021)),
+        repeats: fc.tuple(fc.constantFrom(1, 1, 2, 5), fc.constantFrom(1, 1, 2, 5)),
+      }),
+      fc.constantFrom(...HOWS.filter((how) => how !== 'cross')),
+      async ({ left, right, strides, repeats }, how) => {
+        const keysOf = (side: 0 | 1, length: number): Int32Array =>
+          Int32Array.from({ length }, (_, i) => ((Math.floor((i * 7919) % length) / repeats[side]) | 0) * strides[side])
+        const [a, b] = [keysOf(0, left), keysOf(1, right)]
+        const batchOf = (key: Int32Array, name: string): ExecBatch =>
+          rowBatch(
+            ['key', name],
+            [key, Int32Array.from(key.keys())].map((values) => ({ type: { kind: 'i32' }, length: key.length, values })),
+            key.length,
+          )
+        const join = { kind: 'HashJoinExec', how, suffix: '_b', names: ['a', 'b'], element: { kind: 'unknown' }, on: 'key' } as const
+        const results: Block[] = []
+        const joined = await joinedRows(join, [batchOf(a, 'a')], [batchOf(b, 'b')], {
+          workers: 1,
+          run: async (task) => {
+            const { batches, blocks } = runJoinTask(task, arena)
+            results.push(...blocks)
+            return batches
+          },
+        })
+        const column = (name: string): (number | null)[] =>
+          joined.flatMap((batch) => {
+            const read = rowReader(batch)
+            return Array.from(
+              { length: batch.length },
+              (_, i) => ((read(i) as Record<string, number | null>)[name] ?? null) as number | null,
+            )
+          })
+        const byKey = new Map<number, number[]>()
+        for (const [row, key] of b.entries()) byKey.set(key, [...(byKey.get(key) ?? []), row])
+        const isOfLeft = how === 'semi' || how === 'anti'
+        const expected = [...a].flatMap((key, row): (readonly [number | null, number | null])[] => {
+          const matches = byKey.get(key) ?? []
+          if (isOfLeft) return matches.length > 0 === (how === 'semi') ? [[row, null]] : []
+          if (matches.length === 0) return how === 'left' || how === 'full' ? [[row, null]] : []
+          return matches.map((match) => [row, match])
+        })
+        if (how === 'right' || how === 'full') {
+          const known = new Set(a)
+          for (const [row, key] of b.entries()) if (!known.has(key)) expected.push([null, row])
+        }
+        expect(column('a')).toEqual(expected.map(([row]) => row))
+        if (!isOfLeft) expect(column('b')).toEqual(expected.map(([, row]) => row))
+        for (const { offset } of results) arena.free(offset)
+        expect(arena.usedBytes).toBe(held)
+      },
+    ),
+    { ...LAW, numRuns: Math.ceil(LAW.numRuns / 20) },
+  )
 })
 
 const TABLE = { kind: 'rowNumber' } as const

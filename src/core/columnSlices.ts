@@ -62,7 +62,8 @@ function takeNumbers<A extends NumberArray>(values: A, indices: Int32Array, out:
   return out
 }
 
-function takenValidity(column: Column, indices: Int32Array): Uint8Array | undefined {
+/** The bits of the elements at `indices`; undefined where none is null. */
+export function takenValidity(column: Column, indices: Int32Array): Uint8Array | undefined {
   const old = column.validity
   if (old === undefined && !indices.includes(-1)) return undefined
   const validity = new Uint8Array((indices.length + 7) >> 3)
@@ -91,7 +92,18 @@ function takenRanges(column: Column, indices: Int32Array): { offsets: Int32Array
 
 function takenOffsets(old: Int32Array, indices: Int32Array, validity: Uint8Array | undefined): Int32Array {
   const offsets = new Int32Array(indices.length + 1)
-  let at = 0
+  writeOffsets({ offsets: old, validity }, indices, offsets)
+  return offsets
+}
+
+interface Texts {
+  readonly offsets?: Int32Array | undefined
+  readonly validity?: Uint8Array | undefined
+}
+
+/** Writes where the texts, or lists, at `indices` end, from where the first begins on, which is there. */
+export function writeOffsets({ offsets: old = new Int32Array(1), validity }: Texts, indices: Int32Array, offsets: Int32Array): void {
+  let at = offsets[0] as number // one more than indices
   for (let i = 0; i < indices.length; i++) {
     const index = indices[i] as number // i < length
     const present = index >= 0 && (validity === undefined || ((validity[index >> 3] as number) & (1 << (index & 7))) !== 0)
@@ -100,7 +112,6 @@ function takenOffsets(old: Int32Array, indices: Int32Array, validity: Uint8Array
       throw new PlanError('A column would hold more than 2 GiB of text in one piece. Cut the array with repartition({ partitions }).')
     offsets[i + 1] = at
   }
-  return offsets
 }
 
 function takenBytes(column: Column, indices: Int32Array): { values: Uint8Array; offsets: Int32Array } {

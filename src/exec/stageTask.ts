@@ -15,7 +15,7 @@ import { copyInto, mapBuffers } from './memory/shareColumns.ts'
 import { concatBatches, type ExecBatch, takeBatch } from './operators/batches.ts'
 import { type GroupTask, runGroupTask } from './operators/groupTasks.ts'
 import { openNarrow, runWide } from './operators/index.ts'
-import { type JoinTask, runJoinTask } from './operators/joinTask.ts'
+import { type JoinOutcome, type JoinTask, runJoinTask } from './operators/joinTask.ts'
 import type { Narrow } from './operators/operator.ts'
 import { runSortTask, type SortTask } from './operators/sortTask.ts'
 import { withAbortSignal } from './workers/abortSignal.ts'
@@ -117,7 +117,7 @@ export async function runStageTask(task: StageTask, services: StageServices): Pr
     case 'take':
       return { rowsIn: [], ...share([takeBatch(task.batch, task.rows)], services, 'SortExec') }
     case 'join':
-      return { rowsIn: [], ...share(runJoinTask(task), services, task.join.kind) }
+      return { rowsIn: [], ...sharedJoin(runJoinTask(task, services.arena), services, task.join.kind) }
   }
 }
 
@@ -201,6 +201,17 @@ function share(
     return { batches: shared, blocks }
   } catch (error) {
     for (const { offset } of blocks) arena.free(offset)
+    throw error
+  }
+}
+
+/** The same for a join, much of which is in the arena already. */
+function sharedJoin({ batches, blocks }: JoinOutcome, services: StageServices, operator: string): ReturnType<typeof share> {
+  try {
+    const shared = share(batches, services, operator)
+    return { ...shared, blocks: [...blocks, ...shared.blocks] }
+  } catch (error) {
+    for (const { offset } of blocks) services.arena.free(offset)
     throw error
   }
 }

@@ -3,6 +3,7 @@ import { foldKernel as columnFold, type FoldName } from './foldKernels.ts'
 import { countKernel, foldKernel, selectKernel } from './groupKernels.ts'
 import { addKernel, placesKernel } from './groupPassKernels.ts'
 import { TEXT_ENTRIES, textIdsKernel, wordIdsKernel } from './idKernels.ts'
+import { emitKernel, findKernel, gatherKernel, keepKernel, linkKernel, textsKernel } from './joinKernels.ts'
 import { semiKernel } from './semiKernel.ts'
 import { type Code, I, type Import, moduleBytes, OP, type ParameterType } from './wasmEncoder.ts'
 import { readModule } from './wasmReader.ts'
@@ -194,6 +195,11 @@ test('every kernel that is written by hand has a twin of 64-bit addresses', () =
       truths.map((flag) => placesKernel({ parts, recordBytes: 24, copied: types, selected: flag, isTouched: !flag })),
     ),
     addKernel(['sum', 'min', 'max']),
+    linkKernel(),
+    textsKernel(),
+    ...truths.flatMap((chained) => truths.flatMap((keeps) => [findKernel({ chained, keeps }), emitKernel({ chained, keeps })])),
+    ...truths.map((anti) => keepKernel({ anti })),
+    ...([0, 1, 2, 3] as const).flatMap((log2) => truths.map((nullable) => gatherKernel(log2, { nullable }))),
     ...keys.map(selectKernel),
     ...keys.flatMap((key) => (['all', 'selected', 'skip', 'finish'] as const).map((mode) => foldKernel(key, kinds, mode))),
     ...idOptions.flatMap((options) => [

@@ -20,11 +20,11 @@ import type { GroupMemory, Kernel } from './groupMemory.ts'
 import type { IdTables } from './keyIds.ts'
 import { hashOf, type Piece, type TextIds, type WordIds, type Words } from './keyTable.ts'
 
-/** Tables and ids in this memory. */
-export function arenaTables(memory: GroupMemory): IdTables {
+/** Tables and ids in this memory; tables have room for so many different keys at once. */
+export function arenaTables(memory: GroupMemory, expected = 0): IdTables {
   return {
-    words: () => wordIds(memory),
-    texts: () => textIds(memory),
+    words: () => wordIds(memory, expected),
+    texts: () => textIds(memory, expected),
     ids: (length) => memory.integers(memory.block(4 * length), length),
   }
 }
@@ -32,8 +32,13 @@ export function arenaTables(memory: GroupMemory): IdTables {
 /** Keys between two looks at whether the table must grow. */
 const STRIDE = 4096
 
-function wordIds(memory: GroupMemory): WordIds {
-  const table = new ArenaTable(memory, WORD_ENTRY_BYTES, (entries, id) => hashOf(entries[2 * id] as number, entries[2 * id + 1] as number)) // an entry of the table
+function wordIds(memory: GroupMemory, expected: number): WordIds {
+  const table = new ArenaTable(memory, { entryBytes: WORD_ENTRY_BYTES, expected }, (entries, slots, old) => {
+    for (let s = 0; s < old.length; s++) {
+      const id = old[s] as number // s < length
+      if (id > 0) putId(slots, hashOf(entries[2 * id - 2] as number, entries[2 * id - 1] as number), id) // an entry of the table
+    }
+  })
   return {
     get size() {
       return table.size
@@ -49,10 +54,16 @@ function wordIds(memory: GroupMemory): WordIds {
   }
 }
 
-function textIds(memory: GroupMemory): TextIds {
+function textIds(memory: GroupMemory, expected: number): TextIds {
   const layout = TEXT_ENTRIES[memory.addresses]
   const entryBytes = 2 ** layout.log2Bytes
-  const table = new ArenaTable(memory, entryBytes, (entries, id) => entries[(entryBytes * id + layout.hash) / 4] as number) // of an entry of the table
+  const table = new ArenaTable(memory, { entryBytes, expected }, (entries, slots, old) => {
+    const [stride, first] = [entryBytes / 4, layout.hash / 4]
+    for (let s = 0; s < old.length; s++) {
+      const id = old[s] as number // s < length
+      if (id > 0) putId(slots, entries[stride * (id - 1) + first] as number, id) // of an entry of the table
+    }
+  })
   return {
     get size() {
       return table.size
@@ -95,11 +106,22 @@ interface Rows extends Piece {
   readonly b: number
 }
 
+/** Puts what the old slots hold into others that are free. Null's id is in none. */
+type FillSlots = (entries: Int32Array, slots: Int32Array, old: Int32Array) => void
+
+function putId(slots: Int32Array, hash: number, id: number): void {
+  const mask = slots.length - 1
+  let place = hash & mask
+  while (slots[place] !== 0) place = (place + 1) & mask
+  slots[place] = id
+}
+
 /** Slots and entries, and the frame that kernels find them by. */
 class ArenaTable {
   private readonly memory: GroupMemory
   private readonly entryBytes: number
-  private readonly hash: (entries: Int32Array, id: number) => number
+  private readonly expected: number
+  private readonly fillSlots: FillSlots
   private readonly frame: number
   private readonly words: Int32Array
   private slots = 0
@@ -107,10 +129,15 @@ class ArenaTable {
   private entries = 0
   private entryCount = 0
 
-  constructor(memory: GroupMemory, entryBytes: number, hash: (entries: Int32Array, id: number) => number) {
+  constructor(
+    memory: GroupMemory,
+    { entryBytes, expected }: { readonly entryBytes: number; readonly expected: number },
+    fillSlots: FillSlots,
+  ) {
     this.memory = memory
     this.entryBytes = entryBytes
-    this.hash = hash
+    this.expected = expected
+    this.fillSlots = fillSlots
     this.frame = memory.block(ID_FRAME_BYTES)
     this.words = memory.integers(this.frame, ID_FRAME_BYTES / 4)
   }
@@ -156,7 +183,7 @@ class ArenaTable {
 
   /** At most half of the slots are taken after so many more. */
   private makeRoom(more: number): void {
-    const wanted = this.size + more
+    const wanted = Math.max(this.size + more, this.expected)
     if (wanted > this.entryCount) this.moveEntries(Math.max(wanted, 2 * this.entryCount))
     if (2 * wanted <= this.slotCount && this.slotCount > 0) return
     let count = Math.max(16, this.slotCount)
@@ -167,7 +194,7 @@ class ArenaTable {
 
   private moveEntries(count: number): void {
     const { memory, entryBytes, entries: old } = this
-    const block = memory.block(count * entryBytes)
+    const block = memory.room(count * entryBytes)
     memory.integers(block, (this.size * entryBytes) / 4).set(memory.integers(old, (this.size * entryBytes) / 4))
     memory.release(old)
     this.entries = block
@@ -176,21 +203,14 @@ class ArenaTable {
   }
 
   private moveSlots(count: number): void {
-    const { memory, slots: old, slotCount } = this
+    const { memory, slots: old, size } = this
     const block = memory.block(4 * count)
-    const slots = memory.integers(block, count)
-    const entries = memory.integers(this.entries, (this.size * this.entryBytes) / 4)
-    const mask = count - 1
-    for (const id of memory.integers(old, slotCount)) {
-      if (id === 0) continue
-      let place = this.hash(entries, id - 1) & mask
-      while (slots[place] !== 0) place = (place + 1) & mask
-      slots[place] = id
-    }
+    const entries = memory.integers(this.entries, (size * this.entryBytes) / 4)
+    this.fillSlots(entries, memory.integers(block, count), memory.integers(old, this.slotCount))
     memory.release(old)
     this.slots = block
     this.slotCount = count
     this.place('slots', block)
-    this.put('mask', mask)
+    this.put('mask', count - 1)
   }
 }

@@ -39,7 +39,7 @@ export interface JoinedPiece {
 export function joinPiece(join: Join, leftPiece: ExecBatch, wholeRight: ExecBatch, type: ColumnType): JoinedPiece {
   const left = withoutKeys(leftPiece)
   const right = withoutKeys(wholeRight)
-  if (join.how === 'cross') return { batch: joined(join, left, right, crossPairs(left.length, right.length)) }
+  if (join.how === 'cross') return { batch: joinedPairs(join, left, right, crossPairs(left.length, right.length)) }
   const ids = new KeyIds(type)
   const rightIds = idsOf(keysOf(join, right, 1), type, (key) => ids.encode(key))
   const leftKey = keysOf(join, left, 0)
@@ -48,7 +48,7 @@ export function joinPiece(join: Join, leftPiece: ExecBatch, wholeRight: ExecBatc
     return { batch: takeBatch(payload, keptRows(leftKey, { ids, type, present: presentIds(rightIds, ids.size), how: join.how })) }
   }
   const leftIds = idsOf(leftKey, type, (key) => ids.lookUp(key))
-  const batch = joined(join, left, right, expanded(join, leftIds, rowsById(rightIds, ids.size)))
+  const batch = joinedPairs(join, left, right, expanded(join, leftIds, rowsById(rightIds, ids.size)))
   return join.how === 'right' || join.how === 'full' ? { batch, matched: matchedRows(leftIds, rightIds, ids.size) } : { batch }
 }
 
@@ -57,7 +57,7 @@ export function unmatchedPiece(join: Join, leftPiece: ExecBatch, wholeRight: Exe
   const left = withoutKeys(leftPiece)
   const right = withoutKeys(wholeRight)
   const rows = Int32Array.from(matched.keys()).filter((r) => matched[r] === 0)
-  return joined(join, left, right, { left: new Int32Array(rows.length).fill(-1), right: rows })
+  return joinedPairs(join, left, right, { left: new Int32Array(rows.length).fill(-1), right: rows })
 }
 
 /** The type of the keys of both sides. PlanError when they have none in common, or there is no such column. */
@@ -170,7 +170,7 @@ function matchedRows(leftIds: Int32Array, rightIds: Int32Array, size: number): U
 }
 
 /** The keys of a side, null where they hold a null; those that functions return are so already. */
-function keysOf(join: Join, side: ExecBatch, which: 0 | 1): Column {
+export function keysOf(join: Join, side: ExecBatch, which: 0 | 1): Column {
   const column = keyColumn(join, side, which)
   return join.on === undefined ? column : withWholeNulls(column)
 }
@@ -194,33 +194,50 @@ function commonType(join: Join, left: ColumnType, right: ColumnType): ColumnType
   }
 }
 
+function joinedPairs(join: Join, left: ExecBatch, right: ExecBatch, pairs: Pairs): ExecBatch {
+  return joined(join, left, right, {
+    length: pairs.left.length,
+    left: (i) => takeColumn(left.columns[i] as Column, pairs.left), // one column per field
+    right: (i) => takeColumn(right.columns[i] as Column, pairs.right),
+    shared: (i, name) => sharedKey(name, left.columns[i] as Column, right, pairs),
+  })
+}
+
+/** The columns of joined rows, by their numbers. */
+export interface JoinedColumns {
+  readonly length: number
+  readonly left: (i: number) => Column
+  readonly right: (i: number) => Column
+  /** The left side's column that was joined on. */
+  readonly shared: (i: number, name: string) => Column
+}
+
 /** The columns of both sides; the column joined on comes once, and a name of the left side's gets the suffix on the right. */
-function joined(join: Join, left: ExecBatch, right: ExecBatch, pairs: Pairs): ExecBatch {
+export function joined(join: Join, left: ExecBatch, right: ExecBatch, rows: JoinedColumns): ExecBatch {
   const names: string[] = []
   const taken = new Set<string>()
   const columns: Column[] = []
-  for (const [i, field] of fieldsOf(left.element).entries()) {
-    const column = left.columns[i] as Column // one column per field
-    names.push(field.name)
-    taken.add(field.name)
-    columns.push(field.name === join.on ? sharedKey(field.name, column, right, pairs) : takeColumn(column, pairs.left))
+  for (const [i, { name }] of fieldsOf(left.element).entries()) {
+    names.push(name)
+    taken.add(name)
+    columns.push(name === join.on ? rows.shared(i, name) : rows.left(i))
   }
   for (const [i, field] of fieldsOf(right.element).entries()) {
     if (field.name === join.on && taken.has(field.name)) continue
     const name = taken.has(field.name) ? `${field.name}${join.suffix}` : field.name
     if (taken.has(name)) {
       // without rows the columns of an opaque side are anybody's guess
-      if (pairs.left.length === 0) continue
+      if (rows.length === 0) continue
       throw new PlanError(
         `Cannot join ${join.names[0]} and ${join.names[1]}: both have a column "${field.name}", and "${name}" is taken too.\nChoose another suffix, as in { suffix: '_other' }.`,
       )
     }
     names.push(name)
     taken.add(name)
-    columns.push(takeColumn(right.columns[i] as Column, pairs.right))
+    columns.push(rows.right(i))
   }
   const declared = join.element.kind === 'row' ? join.element.fields.map((field) => field.name) : []
-  return rowBatch(declared.length === names.length ? declared : names, columns, pairs.left.length)
+  return rowBatch(declared.length === names.length ? declared : names, columns, rows.length)
 }
 
 /** The join column: from the left side, and from the right where the left has no row. */

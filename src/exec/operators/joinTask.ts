@@ -1,8 +1,17 @@
 /** The task of a parallel join: a range of the left side with the whole right side. */
+import { MemoryError } from '../../core/errors.ts'
 import type { ColumnType } from '../../core/schema.ts'
 import type { WideOperator } from '../../planner/physical/physicalPlan.ts'
+import { ResultBlocks } from '../columns/resultBlocks.ts'
+import type { Arena } from '../memory/arena.ts'
+import type { Block } from '../stageTask.ts'
+import { ArenaMatches } from './arenaJoin.ts'
 import { concatBatches, type ExecBatch, hiddenBatch } from './batches.ts'
-import { joinPiece } from './hashJoin.ts'
+import { Gather, type PieceRows } from './gather.ts'
+import { GroupMemory } from './groupMemory.ts'
+import { type JoinedPiece, joined, joinPiece, keysOf, MOST_ROWS, tooMany } from './hashJoin.ts'
+import { joinKeys } from './joinKeys.ts'
+import { withoutKeys } from './operator.ts'
 
 export interface JoinTask {
   readonly kind: 'join'
@@ -13,8 +22,68 @@ export interface JoinTask {
   readonly type: ColumnType
 }
 
-/** The joined rows; where it matters also a batch whose one hidden column tells the rows of the right side that were matched. */
-export function runJoinTask({ join, left, right, type }: JoinTask): readonly ExecBatch[] {
-  const { batch, matched } = joinPiece(join, concatBatches(left), concatBatches(right), type)
-  return matched === undefined ? [batch] : [batch, hiddenBatch([{ type: { kind: 'u8' }, length: matched.length, values: matched }])]
+export interface JoinOutcome {
+  /** The joined rows; where it matters also a batch whose one hidden column tells the rows of the right side that were matched. */
+  readonly batches: readonly ExecBatch[]
+  /** What of them lies in blocks that are the result's. */
+  readonly blocks: readonly Block[]
+}
+
+/** With tables in the arena where there is room for them. */
+export function runJoinTask(task: JoinTask, arena: Arena): JoinOutcome {
+  const { batch, matched, blocks } = inArena(task, arena) ?? { ...inMemory(task), blocks: [] }
+  const flags = matched && hiddenBatch([{ type: { kind: 'u8' }, length: matched.length, values: matched }])
+  return { batches: flags === undefined ? [batch] : [batch, flags], blocks }
+}
+
+function inMemory({ join, left, right, type }: JoinTask): JoinedPiece {
+  return joinPiece(join, concatBatches(left), concatBatches(right), type)
+}
+
+/** Undefined where memory is short, and for all pairs of rows, which need no table. */
+function inArena(task: JoinTask, arena: Arena): (JoinedPiece & { readonly blocks: readonly Block[] }) | undefined {
+  if (task.join.how === 'cross') return undefined
+  const memory = new GroupMemory(arena, task.join.kind)
+  const blocks = new ResultBlocks(arena, task.join.kind)
+  try {
+    const piece = matchedPiece(task, memory, blocks)
+    return { ...piece, blocks: blocks.handedOver() }
+  } catch (error) {
+    blocks.freeAll()
+    if (!(error instanceof MemoryError)) throw error
+    return undefined
+  } finally {
+    memory.end()
+  }
+}
+
+function matchedPiece({ join, left, right, type }: JoinTask, memory: GroupMemory, blocks: ResultBlocks): JoinedPiece {
+  const { how } = join
+  const pieces = left.map(withoutKeys)
+  const whole = withoutKeys(concatBatches(right))
+  const keys = joinKeys(keysOf(join, whole, 1), type, memory)
+  const matches = new ArenaMatches(memory, keys.right, keys.size)
+  const leftKeys = pieces.map((piece) => keys.left(keysOf(join, piece, 0)))
+  const gather = new Gather(memory, blocks)
+  const first = pieces[0] as ExecBatch // of a range
+  const taken = (i: number, rows: PieceRows) =>
+    gather.take(
+      pieces.flatMap(({ columns }) => columns[i] ?? []),
+      rows,
+    )
+  if (how === 'semi' || how === 'anti') {
+    const rows = matches.kept(leftKeys, { anti: how === 'anti' })
+    return { batch: { element: first.element, length: rows.rows.length, columns: first.columns.map((_, i) => taken(i, rows)) } }
+  }
+  const keeps = how === 'left' || how === 'full'
+  const { found, pairs } = matches.found(leftKeys, { keeps })
+  if (pairs > MOST_ROWS) throw tooMany(pairs)
+  const rows = matches.pairs(found, pairs, { keeps })
+  const batch = joined(join, first, whole, {
+    length: pairs,
+    left: (i) => taken(i, rows.left),
+    right: (i) => gather.take(whole.columns.slice(i, i + 1), rows.right),
+    shared: (i) => taken(i, rows.left),
+  })
+  return how === 'right' || how === 'full' ? { batch, matched: matches.matched(found) } : { batch }
 }
