@@ -21,11 +21,11 @@ import { counted, countText } from './core/show/width.ts'
 import type { Storage } from './core/storage.ts'
 import { copyStorage } from './exec/arrays/storageBlocks.ts'
 import { blocksAlong } from './exec/loops/cutBlocks.ts'
-import { DistributedLoop } from './exec/loops/distributedLoop.ts'
 import { kernelCode } from './exec/loops/kernelCode.ts'
 import { type KernelForecast, kernelForecast } from './exec/loops/kernelForecast.ts'
 import type { PassResult, PreparedLoop } from './exec/loops/loopRun.ts'
 import { codeOfParts } from './exec/loops/partKernels.ts'
+import { SplitLoop } from './exec/loops/splitLoop.ts'
 import { LoopAnalysis } from './loopAnalysis.ts'
 import { accumulatorInputs, bufferFunctions, ownPlanOf } from './loopBindings.ts'
 import { LoopPreparation, type Prepared } from './loopPreparation.ts'
@@ -358,7 +358,7 @@ function undecided(kernel: LoopPlan['kernel']): LoopPlan['kernel'] {
 
 /** The planned parts with their blocks. */
 function partsOf({ parts }: LoopPlan, prepared: PreparedLoop): Pick<LoopPlan, 'parts'> {
-  if (parts === undefined || !(prepared instanceof DistributedLoop)) return {}
+  if (parts === undefined || !(prepared instanceof SplitLoop)) return {}
   return {
     parts: parts.map(({ schedule, statements }, at) => {
       const loop = prepared.parts[at]?.loop

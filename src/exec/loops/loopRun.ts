@@ -11,12 +11,12 @@
  */
 import { Bug } from '../../core/errors.ts'
 import { AsIsLoop } from './asIsLoop.ts'
-import { DistributedLoop, prepareParts } from './distributedLoop.ts'
 import { KernelLoop } from './kernelLoop.ts'
 import { whyNoKernel } from './kernelPlan.ts'
 import type { LoopInputs } from './loopInputs.ts'
 import type { LoopResources, PreparedLoop } from './preparedLoop.ts'
 import { spaceOf } from './space.ts'
+import { prepareParts, SplitLoop } from './splitLoop.ts'
 
 export type { BufferInput, HelperFunction, LoopInputs } from './loopInputs.ts'
 export type { LoopResources, PassResult, PreparedLoop, VerifyResult } from './preparedLoop.ts'
@@ -29,7 +29,7 @@ export function prepareLoop(inputs: LoopInputs, resources: LoopResources, previo
   const space = spaceOf(inputs.over)
   const because = whyNoKernel(inputs)
   const { ir, parts, schedule } = inputs.analyzed
-  if (because === undefined && parts !== undefined && schedule.kind === 'serial') return prepareDistributed(inputs, resources, previous)
+  if (because === undefined && parts !== undefined && schedule.kind === 'serial') return prepareSplit(inputs, resources, previous)
   if (because === undefined && ir !== undefined && previous instanceof KernelLoop && previous.takeOver(inputs, ir, resources))
     return previous
   previous?.dispose()
@@ -39,12 +39,12 @@ export function prepareLoop(inputs: LoopInputs, resources: LoopResources, previo
 }
 
 /** Each part takes over from the same part of the loop as prepared before, where it can. */
-function prepareDistributed(inputs: LoopInputs, resources: LoopResources, previous: PreparedLoop | undefined): PreparedLoop {
-  const isSame = previous instanceof DistributedLoop && previous.parts.length === inputs.analyzed.parts?.loops.length
+function prepareSplit(inputs: LoopInputs, resources: LoopResources, previous: PreparedLoop | undefined): PreparedLoop {
+  const isSame = previous instanceof SplitLoop && previous.parts.length === inputs.analyzed.parts?.loops.length
   if (!isSame) previous?.dispose()
   try {
     const parts = prepareParts(inputs, (part, at) => prepareLoop(part, resources, isSame ? previous.parts[at]?.loop : undefined))
-    return new DistributedLoop(inputs, spaceOf(inputs.over), parts)
+    return new SplitLoop(inputs, spaceOf(inputs.over), parts)
   } catch (error) {
     previous?.dispose()
     throw error

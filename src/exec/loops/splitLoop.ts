@@ -48,7 +48,7 @@ function inputsOfParts(inputs: LoopInputs): LoopInputs[] {
   }))
 }
 
-export class DistributedLoop extends Prepared {
+export class SplitLoop extends Prepared {
   readonly parts: readonly Part[]
   /** The part that the plan's schedule is of. */
   readonly #main: PreparedLoop
