@@ -106,7 +106,8 @@ export class LoopHandle implements Loop {
     const finding = this.#preparation.last?.finding
     const blocks = plan.schedule.kind === 'serial' ? [] : blocksAlong(prepared.blocks)
     const reason = `${plan.schedule.reason}${finding === undefined ? '' : `${finding.kind === 'nothing' ? '. ' : ': '}${finding.text}`}`
-    const { kernel = plan.kernel, execution, predictedMilliseconds } = prepared
+    const { kernel = plan.kernel, processes, predictedMilliseconds } = prepared
+    const execution = { ...prepared.execution, ...defined({ processes }) }
     const cost = defined({ predictedMilliseconds, measured: this.#measured })
     return { ...plan, ...partsOf(plan, prepared), schedule: { ...plan.schedule, blocks, reason }, kernel, execution, cost }
   }

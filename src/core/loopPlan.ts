@@ -132,7 +132,12 @@ export interface LoopPlan {
     readonly note?: string
   }
   /** Where passes run; decided by the first run. */
-  readonly execution: { readonly where: 'workers' | 'caller'; readonly because: string }
+  readonly execution: {
+    readonly where: 'workers' | 'caller'
+    readonly because: string
+    /** Of a program that runs on several processes: how many of them run a pass, and why. */
+    readonly processes?: { readonly count: number; readonly because: string } | undefined
+  }
   /**
    * What a pass costs. Predicted: the next one, from the last; before the first from the body, on one thread, where all
    * extents are known. Measured: the last one. It decides nothing but `execution`.

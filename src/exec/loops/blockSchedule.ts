@@ -195,6 +195,27 @@ export function runs(
   }
 }
 
+/** Some blocks, one after another in plan order, of a schedule in which none waits for another; ranks and lanes stay those of the whole. */
+export function blocksBetween(whole: BlockSchedule, first: number, end: number): BlockSchedule {
+  if (whole.successors.length > 0 || whole.steps !== undefined)
+    throw new Bug(`Blocks of a ${whole.kind} schedule were to run by themselves.`)
+  const { boxes, lanes } = whole
+  const perBlock = boxes === undefined ? 0 : boxes.length / whole.count
+  const count = end - first
+  return {
+    ...whole,
+    count,
+    width: count,
+    cuts: whole.cuts.map((cut) => cut.slice(first, end + 1)), // along one axis or form
+    ...(boxes === undefined ? {} : { boxes: boxes.slice(first * perBlock, end * perBlock) }),
+    from: whole.from.slice(first, end),
+    to: whole.to.slice(first, end),
+    base: whole.base.slice(first, end),
+    ...releases(count, () => []),
+    lanes: lanes.slice(first, end),
+  }
+}
+
 function diagonals(rows: number, columns: number): Cell[] {
   const cells: Cell[] = []
   for (let step = 0; step < columns; step++) for (let s = 0; s < rows; s++) cells.push([s, (s + step) % columns])

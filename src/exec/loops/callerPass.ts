@@ -9,8 +9,8 @@ import type { LoopTask, LoopTaskResult, PassTurn } from './loopTask.ts'
 import { otherTurn, TURN_MS } from './preparedLoop.ts'
 import { startPass } from './runBlocks.ts'
 
-/** A worker's result, or this thread's, with the error itself. */
-export type ShareResult = LoopTaskResult & { readonly thrown?: unknown }
+/** A worker's result, or this thread's, with the error itself; `rank` of one of another process. */
+export type ShareResult = LoopTaskResult & { readonly thrown?: unknown; readonly rank?: number }
 
 export interface CallerPass {
   /** Of a pass that this thread runs alone, its schedule may have blocks of its own. */

@@ -14,7 +14,7 @@ import type { Arena } from '../memory/arena.ts'
 import { type Lease, leaseBlocks } from '../memory/lease.ts'
 import type { BlockSchedule } from './blockSchedule.ts'
 import { type ClaimState, startWords } from './claim.ts'
-import { type SharedBlocks, shareBlocks } from './claimedBlocks.ts'
+import { type ClaimedBlocks, type SharedBlocks, shareBlocks } from './claimedBlocks.ts'
 import { estimatedPassMs } from './estimate.ts'
 import type { Gather } from './gather.ts'
 import { type CompiledLoop, cutKernel, type KernelBlocks, widthOf } from './kernelBlocks.ts'
@@ -34,12 +34,19 @@ export interface SharedTable {
   readonly original: ArrayLike<Primitive>
 }
 
-export interface KernelLayout extends KernelBlocks {
-  /** What was cut: of a colored loop without memory for its order, one that finds nothing. */
-  readonly inputs: LoopInputs
+/** Blocks that the workers of this process run together, and the words by which they claim them. */
+export interface Portion {
+  readonly blocks: BlockSchedule
   /** The blocks as several workers share them. */
   readonly work: SharedBlocks
   readonly claims: ClaimState
+}
+
+export interface KernelLayout extends KernelBlocks {
+  /** What was cut: of a colored loop without memory for its order, one that finds nothing. */
+  readonly inputs: LoopInputs
+  /** All blocks. */
+  readonly whole: Portion
   readonly plan: KernelPlan
   /** What the kernel's text was written over. */
   readonly memory: KernelMemory
@@ -96,11 +103,25 @@ function layOutAsFound(loop: CompiledLoop, resources: LoopResources, { allocate 
   const cut = cutKernel(loop)
   const blocks = shared(cut.blocks, allocate)
   const kernel = layOutKernel(loop, blocks, resources, allocate)
+  const whole = layOutPortion(loop, blocks, { kernel, resources, allocate })
+  return { ...cut, ...kernel, inputs: loop.inputs, blocks, whole }
+}
+
+/** Readies blocks of a loop, all or some, to be claimed. */
+export function layOutPortion(
+  { inputs, ir, space }: CompiledLoop,
+  blocks: BlockSchedule,
+  {
+    kernel,
+    resources,
+    allocate,
+  }: { readonly kernel: Pick<KernelLayout, 'plan' | 'lanes'>; readonly resources: LoopResources; readonly allocate: Allocate },
+): Portion {
   const homes = Math.max(1, Math.min(resources.pool.size, widthOf(blocks)))
-  const { inputs, ir, space } = loop
   const wasm = resources.kernel === 'js' ? undefined : kernel.plan.wasm
   const aloneMs = estimatedPassMs({ inputs, ir, space, wasm, isPermuted: blocks.order !== undefined }, blocks.iterations)
-  const work = shareBlocks(blocks, { workers: homes, aloneMs, lanesMatter: kernel.lanes.length > 0 })
+  const shared = shareBlocks(blocks, { workers: homes, aloneMs, lanesMatter: kernel.lanes.length > 0 })
+  const work = { ...shared, claimed: fromLaneZero(shared.claimed, blocks) }
   const words = startWords(work.claimed, homes)
   const start = allocate('i32', words.length) as Int32Array
   start.set(words)
@@ -111,7 +132,15 @@ function layOutAsFound(loop: CompiledLoop, resources: LoopResources, { allocate 
     homes,
     start,
   }
-  return { ...cut, ...kernel, inputs, blocks, work, claims }
+  return { blocks, work, claims }
+}
+
+/** Homes share the lanes of what is claimed: of some of a loop's blocks, as if there were no others. */
+function fromLaneZero(claimed: ClaimedBlocks, { kind, lanes }: BlockSchedule): ClaimedBlocks {
+  if (kind !== 'independent' && kind !== '1d') return claimed
+  const first = lanes[0] ?? 0
+  if (first === 0 && claimed.laneCount === lanes.length) return claimed
+  return { ...claimed, lanes: claimed.lanes.map((lane) => lane - first), laneCount: lanes.length }
 }
 
 type Allocate = Allocations['allocate']

@@ -11,7 +11,7 @@ import type { Storage } from '../../core/storage.ts'
 import { type AccumulatorPart, freePart } from './accumulatorLog.ts'
 import { aloneBlocks } from './aloneBlocks.ts'
 import { type BoundLoop, bindLoop } from './bindLoop.ts'
-import type { BlockSchedule, IterationSpace } from './blockSchedule.ts'
+import { type BlockSchedule, blocksBetween, type IterationSpace } from './blockSchedule.ts'
 import { runOnCaller, type ShareResult } from './callerPass.ts'
 import { abortPass, resetClaims, startWords } from './claim.ts'
 import { claimOrder } from './claimOrder.ts'
@@ -20,10 +20,10 @@ import { gather } from './gather.ts'
 import { flushEveryOf, weightOf, widthOf } from './kernelBlocks.ts'
 import { kernelCode } from './kernelCode.ts'
 import { type CutLoop, chooseExecution, estimatedMs, whyOnCaller, workersOf } from './kernelExecution.ts'
-import { Allocations, type KernelLayout, layOut, type SharedTable } from './kernelLayout.ts'
+import { Allocations, type KernelLayout, layOut, layOutPortion, type Portion, type SharedTable } from './kernelLayout.ts'
 import { innerLoopsOf, type KernelPlan, planKernel, plannedKernel } from './kernelPlan.ts'
 import type { mergeInserted } from './keyedArray.ts'
-import { flushLanes, resetLanes } from './lanes.ts'
+import { flushLanes, type Lanes, resetLanes } from './lanes.ts'
 import type { LoopInputs } from './loopInputs.ts'
 import type { LoopTask, PassTurn } from './loopTask.ts'
 import { balanceOf, type PassTimes, predictedMs } from './passCost.ts'
@@ -46,6 +46,24 @@ const LATE_MS = 100
 
 let lastId = 0
 
+/** What runs the rest of a pass elsewhere while this process runs a portion of it. */
+export interface Others {
+  readonly portion: Portion
+  /** Resolves when what they wrote and added lies here. */
+  start(turn: Omit<PassTurn, 'share' | 'shares'>, signal: AbortSignal | undefined): Promise<readonly ShareResult[]>
+}
+
+export interface PassOptions {
+  readonly signal?: AbortSignal | undefined
+  readonly others?: Others | undefined
+}
+
+export interface PortionTurn extends Pick<PassTurn, 'pass' | 'parameters'> {
+  /** Captured tables in the IR's order. */
+  readonly tables: readonly ArrayLike<Primitive>[]
+  readonly signal: AbortSignal
+}
+
 export class KernelLoop extends Prepared {
   readonly blocks: BlockSchedule
   readonly width: number
@@ -61,10 +79,10 @@ export class KernelLoop extends Prepared {
   /** What keeps the loop on the caller's thread. */
   readonly #decided: string | undefined
   readonly #weight: number
-  readonly #workerPasses: WorkerPasses
+  readonly #workerPasses = new Map<Portion, WorkerPasses>()
   #bound: BoundLoop | undefined
-  /** The blocks as this thread runs them by itself. */
-  #alone: BlockSchedule | undefined
+  /** The blocks of a portion as this thread runs them by itself. */
+  readonly #alone = new Map<Portion, BlockSchedule>()
   #last: PassTimes['last']
   #lastCut: CutLoop | undefined
   #stale = false
@@ -74,7 +92,6 @@ export class KernelLoop extends Prepared {
     super(inputs, space)
     this.#ir = ir
     this.#resources = resources
-    this.#workerPasses = new WorkerPasses(resources.pool)
     this.#flushEvery = flushEveryOf(inputs)
     this.#weight = weightOf(inputs, ir)
     this.#allocations = new Allocations(resources.arena, this.name)
@@ -147,6 +164,10 @@ export class KernelLoop extends Prepared {
     return workersOf(this.blocks, this.#resources.pool.size)
   }
 
+  #workersOf({ blocks }: Portion): number {
+    return workersOf(blocks, this.#resources.pool.size)
+  }
+
   /** What the next pass will take: from the last one's work, or the body. */
   get predictedMilliseconds(): number {
     return predictedMs(this.#last?.aloneMs ?? estimatedMs(this.#cut), this.blocks, this.execution.where === 'workers' ? this.#workers : 1)
@@ -158,40 +179,98 @@ export class KernelLoop extends Prepared {
     return passes[0] as PassResult // one pass, which did not fail
   }
 
-  async runPasses(pass: number, most: number, { signal }: { readonly signal?: AbortSignal } = {}): Promise<PassesResult> {
+  async runPasses(pass: number, most: number, { signal, others }: PassOptions = {}): Promise<PassesResult> {
     if (signal?.aborted) return { passes: [], failed: { reason: signal.reason } }
     if (this.#stale) throw new Bug('A loop ran on after a pass had replaced the storage of one of its arrays.')
     const started = performance.now()
-    for (const lanes of this.#layout.lanes) resetLanes(lanes)
-    for (const { copy, original } of this.#tables) if (original.length > 0) copy?.set(original as never) // numbers of the copy's kind
-    await this.#place()
-    resetClaims(this.#layout.claims)
-    const late = new AbortController()
-    let timer: NodeJS.Timeout | undefined
-    const onAbort = (): void => {
-      abortPass(this.#layout.claims)
-      timer = setTimeout(() => late.abort(signal?.reason), LATE_MS) // an iteration may have no end
-    }
-    signal?.addEventListener('abort', onAbort, { once: true })
     let results: readonly ShareResult[] = []
     try {
-      const workers = this.execution.where === 'workers' ? this.#workers : 1
+      const portion = others?.portion ?? this.#layout.whole
+      const workers = this.execution.where === 'workers' ? this.#workersOf(portion) : 1
       const parameters = this.#ir.parameters.map((parameter) => parameter.value)
-      const turn = { parameters, pass, passes: this.#inARow(most, workers), measures: workers > 1 && this.#areLong }
-      results = await this.#run(turn, workers, late.signal)
+      const passes = others === undefined ? this.#inARow(most, workers) : 1
+      const turn = { parameters, pass, passes, measures: workers > 1 && this.#areLong(portion) }
+      results = await this.#attempt(portion, turn, workers, { signal, others })
       const failed = signal?.aborted ? { reason: signal.reason } : this.#failureOf(results)
       const attended = Math.max(...results.map(({ passes }) => passes.length))
       const completed = failed === undefined ? attended : Math.min(...results.map(({ passes }) => passes.length)) - 1
-      if (failed === undefined && turn.measures) this.#orderClaims()
+      if (failed === undefined && turn.measures) this.#orderClaims(portion)
       if (failed === undefined) for (const lanes of this.#layout.lanes) flushLanes(lanes)
       const wallMs = performance.now() - started
-      const passes = Array.from({ length: completed }, (_, i) => this.#passResult(results, i, attended > 1 ? undefined : wallMs))
-      return { passes, ...(failed === undefined ? {} : { failed }) }
+      const done = Array.from({ length: completed }, (_, i) => this.#passResult(results, i, attended > 1 ? undefined : wallMs))
+      return { passes: done, ...(failed === undefined ? {} : { failed }) }
+    } finally {
+      for (const part of results.flatMap(({ passes }) => passes.flatMap(({ accumulators }) => accumulators)))
+        freePart(part, this.#resources.arena)
+    }
+  }
+
+  /**
+   * Runs a portion of a pass for another process, which combines what all have added: what this one's workers did. Private copies hold
+   * what was added to them; blocks of the arena in the parts are the caller's to free.
+   */
+  async runPortion(
+    portion: Portion,
+    { pass, parameters, tables, signal }: PortionTurn,
+  ): Promise<{ readonly results: readonly ShareResult[]; readonly lanes: readonly Lanes[] }> {
+    this.#tables = this.#tables.map(({ copy }, i) => ({ copy, original: tables[i] ?? [] }))
+    const workers = this.execution.where === 'workers' ? this.#workersOf(portion) : 1
+    const turn = { parameters, pass, passes: 1, measures: workers > 1 && this.#areLong(portion) }
+    const results = await this.#attempt(portion, turn, workers, { signal })
+    if (turn.measures) this.#orderClaims(portion)
+    this.#measure(results, Math.max(...results.map(({ passes }) => passes[0]?.milliseconds ?? 0)), results.length)
+    return { results, lanes: this.#layout.lanes }
+  }
+
+  /** Blocks `from` up to `to`, which need not wait for others, as a portion of their own. */
+  portionOf(from: number, to: number): Portion {
+    const { allocate } = this.#allocations
+    return layOutPortion(this.#cut, blocksBetween(this.blocks, from, to), { kernel: this.#layout, resources: this.#resources, allocate })
+  }
+
+  /** Of a loop that several processes may run. */
+  get processes(): LoopPlan['execution']['processes'] {
+    return undefined
+  }
+
+  get lanes(): readonly Lanes[] {
+    return this.#layout.lanes
+  }
+
+  /** Captured tables as they are now; those of numbers are read anew before each pass. */
+  get tables(): readonly ArrayLike<Primitive>[] {
+    return this.#tables.map(({ original }) => original)
+  }
+
+  /** Readies everything that a pass begins with, and runs it: here the portion, and what others run at the same time. */
+  async #attempt(
+    portion: Portion,
+    turn: Omit<PassTurn, 'share' | 'shares'>,
+    workers: number,
+    { signal, others }: PassOptions,
+  ): Promise<readonly ShareResult[]> {
+    for (const lanes of this.#layout.lanes) resetLanes(lanes)
+    for (const { copy, original } of this.#tables) if (original.length > 0) copy?.set(original as never) // numbers of the copy's kind
+    await this.#place()
+    resetClaims(portion.claims)
+    const late = new AbortController()
+    let timer: NodeJS.Timeout | undefined
+    const onAbort = (): void => {
+      abortPass(portion.claims)
+      timer = setTimeout(() => late.abort(signal?.reason), LATE_MS) // an iteration may have no end
+    }
+    signal?.addEventListener('abort', onAbort, { once: true })
+    if (signal?.aborted) onAbort()
+    try {
+      const elsewhere = others?.start(turn, signal)
+      elsewhere?.catch(() => abortPass(portion.claims)) // what is computed here is of no use then
+      const [here, there] = await Promise.allSettled([this.#run(portion, turn, workers, late.signal), elsewhere])
+      if (here.status === 'rejected') throw here.reason
+      if (there.status === 'rejected') throw there.reason
+      return [...here.value, ...(there.value ?? [])]
     } finally {
       signal?.removeEventListener('abort', onAbort)
       clearTimeout(timer)
-      for (const part of results.flatMap(({ passes }) => passes.flatMap(({ accumulators }) => accumulators)))
-        freePart(part, this.#resources.arena)
     }
   }
 
@@ -206,14 +285,13 @@ export class KernelLoop extends Prepared {
   }
 
   /** Whether blocks take so long that a look at the clock before and after each is nothing. */
-  get #areLong(): boolean {
-    const { claimed } = this.#layout.work
+  #areLong({ work }: Portion): boolean {
+    const { claimed } = work
     return claimed.steps === undefined && (this.#last?.aloneMs ?? estimatedMs(this.#cut)) >= MEASURED_MS * claimed.count
   }
 
   /** The next pass begins with the blocks that most is left to do after. */
-  #orderClaims(): void {
-    const { claims, work } = this.#layout
+  #orderClaims({ claims, work }: Portion): void {
     claims.start.set(startWords(work.claimed, claims.homes, claimOrder(work.claimed, claims.took)))
   }
 
@@ -236,54 +314,79 @@ export class KernelLoop extends Prepared {
     this.#stale = replaced.replaced !== undefined
     const milliseconds = wallMs ?? Math.max(...shares.map((share) => share.milliseconds))
     const busyMs = shares.map((share) => share.busyMs)
-    const workers = Math.min(shares.length, this.#workers)
+    const elsewhere = results.filter(({ rank }) => rank !== undefined).length
+    const workers = Math.min(shares.length, this.#workers + elsewhere)
     // while threads start, this one works: its share comes first, and is no worker's
     const balance = balanceOf(busyMs.slice(-workers))
     const measured = { predictedMilliseconds: this.predictedMilliseconds, workers, balance }
-    const aloneMs = busyMs.reduce((sum, ms) => sum + ms, 0)
-    this.#last = { milliseconds, aloneMs, where: shares.length > 1 ? 'workers' : 'caller', beforeMs: this.#last?.aloneMs }
-    this.execution = this.#choose(this.#last)
+    this.#measure(results, milliseconds, shares.length - elsewhere, index)
     return { iterations: this.blocks.iterations, milliseconds, accumulators, ...measured, ...replaced }
   }
 
-  #task(): LoopTask {
+  /** Where the next pass runs follows from this one: `shares` of this process, and what all did together. */
+  #measure(results: readonly ShareResult[], milliseconds: number, shares: number, index = 0): void {
+    const aloneMs = results.reduce((sum, { passes }) => sum + (passes[index]?.busyMs ?? 0), 0)
+    this.#last = { milliseconds, aloneMs, where: shares > 1 ? 'workers' : 'caller', beforeMs: this.#last?.aloneMs }
+    this.execution = this.#choose(this.#last)
+  }
+
+  #task({ claims, work, blocks }: Portion): LoopTask {
     const { binding, extents, wasm } = this.#plan
-    const { claims, work } = this.#layout
-    const task = { id: this.#id, binding, extents, ...work, claims }
+    // a worker that knows the loop knows one portion of it
+    const id = blocks === this.blocks ? this.#id : `${this.#id} ${blocks.base[0]}`
+    const task = { id, binding, extents, ...work, claims }
     return 'because' in wasm || this.#resources.kernel === 'js'
       ? { ...task, text: this.#plan.text }
       : { ...task, text: '', wasm: wasm.plan }
   }
 
-  async #run(turn: Omit<PassTurn, 'share' | 'shares'>, workers: number, late: AbortSignal): Promise<readonly ShareResult[]> {
+  async #run(
+    portion: Portion,
+    turn: Omit<PassTurn, 'share' | 'shares'>,
+    workers: number,
+    late: AbortSignal,
+  ): Promise<readonly ShareResult[]> {
     const mayNotEnd = endlessLoop(this.#ir) !== undefined
-    if (this.execution.where === 'caller' || (workers === 1 && !mayNotEnd)) return await this.#runHere(turn)
+    if (this.execution.where === 'caller' || (workers === 1 && !mayNotEnd)) return await this.#runHere(portion, turn)
     return isWarm(this.#resources.pool) || this.#resources.worthThreadsMs === 0 || mayNotEnd
-      ? await this.#workerPasses.run(this.#task(), turn, workers, late)
-      : await this.#runWhileStarting(turn, workers, late)
+      ? await this.#workerPassesOf(portion).run(this.#task(portion), turn, workers, late)
+      : await this.#runWhileStarting(portion, turn, workers, late)
+  }
+
+  /** Who was told of one portion was not told of another. */
+  #workerPassesOf(portion: Portion): WorkerPasses {
+    const known = this.#workerPasses.get(portion) ?? new WorkerPasses(this.#resources.pool)
+    this.#workerPasses.set(portion, known)
+    return known
   }
 
   /** The first pass of a session does not wait for its threads: the caller works on the blocks until they are there. */
-  async #runWhileStarting(turn: Omit<PassTurn, 'share' | 'shares'>, workers: number, late: AbortSignal): Promise<readonly ShareResult[]> {
+  async #runWhileStarting(
+    portion: Portion,
+    turn: Omit<PassTurn, 'share' | 'shares'>,
+    workers: number,
+    late: AbortSignal,
+  ): Promise<readonly ShareResult[]> {
     let isStarted = false
     const started = warmUp(this.#resources.pool).then(() => {
       isStarted = true
     })
     started.catch(() => undefined) // awaited below
-    const here = await this.#runHere(turn, () => isStarted)
+    const here = await this.#runHere(portion, turn, () => isStarted)
     if (!isStarted) return here
     await started
-    return [...here, ...(await this.#workerPasses.run(this.#task(), turn, workers, late))]
+    return [...here, ...(await this.#workerPassesOf(portion).run(this.#task(portion), turn, workers, late))]
   }
 
-  async #runHere(turn: Omit<PassTurn, 'share' | 'shares'>, isEnough?: () => boolean): Promise<readonly ShareResult[]> {
-    const task = this.#task()
+  async #runHere(portion: Portion, turn: Omit<PassTurn, 'share' | 'shares'>, isEnough?: () => boolean): Promise<readonly ShareResult[]> {
+    const task = this.#task(portion)
     this.#bound ??= bindLoop(task, this.#resources.arena, this.#combines())
     const { lanes } = this.#layout
     const pass = { task, bound: this.#bound, turn, lanes, flushEvery: this.#flushEvery }
     if (isEnough !== undefined) return [await runOnCaller({ ...pass, isEnough })]
-    this.#alone ??= aloneBlocks(this.blocks, { lanesMatter: lanes.length > 0 })
-    return [await runOnCaller({ ...pass, task: { ...task, schedule: this.#alone } })]
+    const alone = this.#alone.get(portion) ?? aloneBlocks(portion.blocks, { lanesMatter: lanes.length > 0 })
+    this.#alone.set(portion, alone)
+    return [await runOnCaller({ ...pass, task: { ...task, schedule: alone } })]
   }
 
   /** The user's own combine functions, by the array's place in the binding. */

@@ -17,6 +17,8 @@ export interface ArrayInput {
   readonly array: number
   /** For messages, as `W`. */
   readonly label: string
+  /** As that of what is iterated over. */
+  readonly version?: () => string
   /** Elements are true and false to the body; memory has 1 and 0. */
   readonly isBoolean?: boolean
 }
@@ -25,6 +27,7 @@ export interface BufferInput {
   readonly storage: DenseStorage
   readonly array: number
   readonly label: string
+  readonly version?: () => string
   readonly combine: 'sum' | HelperFunction
   readonly apply?: HelperFunction
   readonly maxDelay?: number

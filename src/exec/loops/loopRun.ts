@@ -35,7 +35,7 @@ export function prepareLoop(inputs: LoopInputs, resources: LoopResources, previo
   previous?.dispose()
   if (because !== undefined) return new AsIsLoop(inputs, space, resources.arena, because)
   if (ir === undefined) throw new Bug('A body without IR was to be compiled.')
-  return new KernelLoop(inputs, ir, space, resources)
+  return resources.gang?.loop(inputs, ir, space, resources) ?? new KernelLoop(inputs, ir, space, resources)
 }
 
 /** Each part takes over from the same part of the loop as prepared before, where it can. */

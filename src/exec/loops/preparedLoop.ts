@@ -3,6 +3,7 @@
  * bodies that run as they stand (`asIsLoop.ts`).
  */
 import { combineCustom, combineSums, emptyResult } from '../../core/accumulator.ts'
+import type { FunctionIr } from '../../core/functionIr.ts'
 import type { KernelCode } from '../../core/kernelCode.ts'
 import type { LoopPlan } from '../../core/loopPlan.ts'
 import type { Storage } from '../../core/storage.ts'
@@ -24,8 +25,15 @@ export interface LoopResources {
   readonly arena: Arena
   /** Estimated milliseconds from which a first pass runs on workers, where it is not the usual. 0 is for tests of small loops. */
   readonly worthThreadsMs?: number
+  /** Processes that run passes together with this one. */
+  readonly gang?: LoopGang
   /** 'js': JavaScript kernels only, for comparisons. */
   readonly kernel?: 'js'
+}
+
+/** What makes loops that several processes run. */
+export interface LoopGang {
+  loop(inputs: LoopInputs, ir: FunctionIr, space: IterationSpace, resources: LoopResources): PreparedLoop
 }
 
 export interface PassResult {
@@ -59,6 +67,8 @@ export interface VerifyResult {
 export interface PreparedLoop {
   readonly blocks: BlockSchedule
   readonly execution: LoopPlan['execution']
+  /** Where there are several: how many of them run the next pass, and why. */
+  readonly processes?: LoopPlan['execution']['processes']
   /** How the body runs; absent where the plan says it already. */
   readonly kernel?: LoopPlan['kernel']
   /** What became of the innermost loops of a WebAssembly kernel, one line each. */

@@ -178,6 +178,7 @@ function footer(analyzed: AnalyzedLoop, explained: ExplainedKernel | undefined):
     `kernel ${kernel.target}${reason === undefined ? '' : `: ${reason}`}`,
     ...(explained === undefined ? [] : kernelLines(analyzed, explained).map((line) => `  ${line}`)),
     `execution ${execution.where}: ${execution.because}`,
+    ...(execution.processes === undefined ? [] : [`processes ${execution.processes.count}: ${execution.processes.because}`]),
     ...costLines(plan),
   ]
 }
