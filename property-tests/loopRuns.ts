@@ -9,6 +9,7 @@ import { ARRAY_OF_DTYPE, type DenseStorage, paddedLength, type SparseStorage, ty
 import { inspect, type Turns } from '../src/exec/loops/inspector/inspect.ts'
 import type { LoopInputs } from '../src/exec/loops/loopInputs.ts'
 import { type PreparedLoop, prepareLoop } from '../src/exec/loops/loopRun.ts'
+import type { LoopGang } from '../src/exec/loops/preparedLoop.ts'
 import type { SharedArena } from '../src/exec/memory/arena.ts'
 import { createPool } from '../src/exec/workers/pool.ts'
 import type { WorkerPool } from '../src/exec/workers/worker.ts'
@@ -25,6 +26,8 @@ export interface Machine {
   readonly pools: ReadonlyMap<number, WorkerPool>
   /** 'js': no kernel is WebAssembly. */
   readonly kernel?: 'js'
+  /** Other processes that run passes as well. */
+  readonly gang?: LoopGang
   stop(): Promise<void>
 }
 
@@ -165,29 +168,83 @@ export async function runSeveralPasses(
   return { ...outcome, total: totals }
 }
 
+/**
+ * Passes, those of another loop with the same body that is cut otherwise, and writes in between as programs do them, with the
+ * versions that tell of all. `total` has those of all passes.
+ */
+export async function runSteps(
+  machine: Machine,
+  workers: number,
+  loop: RandomLoop,
+  options: LoopOptions & { readonly steps: readonly ('pass' | 'other' | 'write')[] },
+): Promise<Outcome> {
+  const { steps, ...own } = options
+  const versions = new Map<number, number>()
+  const wrote = (array: number) => versions.set(array, (versions.get(array) ?? 0) + 1)
+  const written = analyzeLoop({ ...loop.spec, options: { ...loop.spec.options, ...own } }).writtenArrays
+  const totals: unknown[] = []
+  const run = async (prepared: PreparedLoop, storages: readonly Storage[], another: (options: LoopOptions) => PreparedLoop) => {
+    const other = another({ ...own, partitions: 5, balance: 'equal' })
+    for (const step of steps) {
+      if (step !== 'write') {
+        totals.push((await (step === 'pass' ? prepared : other).runPass(totals.length)).accumulators.total)
+        for (const array of written) wrote(array)
+        continue
+      }
+      for (const [i, storage] of storages.entries()) {
+        const { dtype, array } = loop.arrays[i] as RandomArray // as many
+        if (storage.kind !== 'dense' || dtype !== 'f64') continue // others may be subscripts
+        for (let at = 0; at < storage.data.length; at += 3) storage.data[at] = ((storage.data[at] as number) * 0.75 + 1) as never // numbers
+        wrote(array)
+      }
+    }
+    other.dispose()
+    return { total: 0 }
+  }
+  const outcome = await prepared(machine, workers, loop, own, run, versions)
+  return { ...outcome, total: JSON.stringify(totals) }
+}
+
 async function prepared(
   machine: Machine,
   workers: number,
   loop: RandomLoop,
   options: LoopOptions,
-  run: (prepared: PreparedLoop) => Promise<Readonly<Record<string, unknown>>>,
+  run: (
+    prepared: PreparedLoop,
+    storages: readonly Storage[],
+    another: (options: LoopOptions) => PreparedLoop,
+  ) => Promise<Readonly<Record<string, unknown>>>,
+  versions?: ReadonlyMap<number, number>,
 ): Promise<Outcome> {
   const holding = new Holding(machine.arena)
   const pool = machine.pools.get(workers)
   if (pool === undefined) throw new Error(`No pool of ${workers}.`)
   let prepared: PreparedLoop | undefined
   try {
-    const inputs = inputsOf(loop, options, holding)
+    const inputs = inputsOf(loop, options, holding, versions)
     const finding = inputs.inputs.analyzed.schedule.kind === 'colored' ? await inspect(inputs.inputs, TURNS) : undefined
-    prepared = prepareLoop(finding === undefined ? inputs.inputs : { ...inputs.inputs, finding }, {
+    const { arena, kernel, gang } = machine
+    const resources = {
       pool,
-      arena: machine.arena,
+      arena,
       worthThreadsMs: 0,
-      ...(machine.kernel === undefined ? {} : { kernel: machine.kernel }),
-    })
+      ...(kernel === undefined ? {} : { kernel }),
+      ...(gang === undefined ? {} : { gang }),
+    }
+    const found = finding === undefined ? inputs.inputs : { ...inputs.inputs, finding }
+    prepared = prepareLoop(found, resources)
+    const another = (options: LoopOptions) =>
+      prepareLoop(
+        {
+          ...found,
+          analyzed: { ...found.analyzed, spec: { ...found.analyzed.spec, options: { ...found.analyzed.spec.options, ...options } } },
+        },
+        resources,
+      )
     const order = [...prepared.serialOrder()]
     try {
-      const { total } = await run(prepared)
+      const { total } = await run(prepared, inputs.storages, another)
       return { arrays: inputs.storages.map(elementsOf), total, order }
     } catch (error) {
       if (!(error instanceof TaskError)) throw error
@@ -203,6 +260,7 @@ export function inputsOf(
   loop: RandomLoop,
   options: LoopOptions,
   holding: Holding,
+  versions?: ReadonlyMap<number, number>,
 ): { readonly inputs: LoopInputs; readonly storages: readonly Storage[] } {
   const analyzed: AnalyzedLoop = analyzeLoop({ ...loop.spec, options: { ...loop.spec.options, ...options } })
   const storages = loop.arrays.map((array) => {
@@ -216,9 +274,12 @@ export function inputsOf(
     if (storage === undefined) throw new Error(`No array ${identity}.`)
     return storage
   }
+  const version = (array: number) => (versions === undefined ? {} : { version: () => `${array}:${versions.get(array) ?? 0}` })
   const arrays = new Map(
     loop.arrays.flatMap((array) =>
-      array.names.map((name) => [name, { storage: storageOf(array.array), array: array.array, label: name }] as const),
+      array.names.map(
+        (name) => [name, { storage: storageOf(array.array), array: array.array, label: name, ...version(array.array) }] as const,
+      ),
     ),
   )
   const { over } = loop.spec
@@ -227,7 +288,7 @@ export function inputsOf(
     over:
       over.array === undefined
         ? { kind: 'range', extents: over.extents as number[] }
-        : { kind: 'storage', storage: storageOf(over.array), array: over.array },
+        : { kind: 'storage', storage: storageOf(over.array), array: over.array, ...version(over.array) },
     arrays,
     buffers: new Map(),
     accumulators: new Map([['total', 'sum']]),

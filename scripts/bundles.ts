@@ -5,7 +5,9 @@
  *     library.js               the copy of the code that was loaded first in this process, be it
  *     implementation.js        this one or that of the CommonJS form
  *     threadText.js            what threads run, as text      loaded by the first session
+ *     linkText.js              what the thread of a gang's links runs, gRPC with it       loaded where there is a gang
  *     parquetText.js           parquet-wasm, compressed       loaded by the first use of Parquet
+ *     cli.js                   `distarray run`, which needs none of the others
  *
  * and the same once more as `.cjs`. Declarations of both forms' entries take what they share from `library.d.cts`, so that a class
  * is one type.
@@ -27,10 +29,13 @@ export interface PackageFile {
 
 /** What is installed beside the library: Arrow's classes are in its public types, fast-check makes the cases of a program's tests. */
 const EXTERNAL = /^(apache-arrow|fast-check)(\/|$)/
+/** What gRPC loads for services that nobody here asks for; a package with a script of its own would come along. */
+const UNUSED = /^@grpc\/proto-loader$/
 const ENTRIES = { index: 'src/index.ts', testing: 'src/testing.ts' }
 /** Modules that find files among the sources, and what the package has instead. */
 const INSTEAD = new Map([
   ['src/exec/workers/threadProgram.ts', 'src/packaged/threadProgram.ts'],
+  ['src/exec/gang/linkProgram.ts', 'src/packaged/linkProgram.ts'],
   ['src/io/parquet/parquetFiles.ts', 'src/packaged/parquetFiles.ts'],
 ])
 /** Its modules for bundlers, of which only what is used is taken. */
@@ -41,9 +46,12 @@ export async function packageFiles(
   version: string,
 ): Promise<{ readonly files: readonly PackageFile[]; readonly foreign: readonly string[] }> {
   const [thread] = await bundle({ thread: 'src/packaged/thread.ts' }, new Map(), { format: 'cjs', codeSplitting: false })
-  if (thread === undefined) throw new Error('There is no program of threads.')
+  const [link] = await bundle({ link: 'src/exec/gang/linkMain.ts' }, new Map(), { format: 'cjs', codeSplitting: false })
+  const [cli] = await bundle({ cli: 'src/cli.ts' }, new Map(), { format: 'es', codeSplitting: false, banner: '#!/usr/bin/env node' })
+  if (thread === undefined || link === undefined || cli === undefined) throw new Error('There is no program of threads.')
   const texts = new Map([
-    ['src/packaged/threadText.ts', moduleOf({ threadText: threadText(thread.code) })],
+    ['src/packaged/threadText.ts', moduleOf({ threadText: threadText(thread.code, 'thread') })],
+    ['src/packaged/linkText.ts', moduleOf({ linkText: threadText(link.code, 'links') })],
     ['src/packaged/parquetText.ts', moduleOf(packed(parquetFiles()))],
   ])
   const forms = {
@@ -60,11 +68,15 @@ export async function packageFiles(
   return {
     files: [
       ...chunks,
+      { name: 'cli.js', text: cli.code },
       { name: 'library.js', text: libraryModule(key, implementation.exports) },
       { name: 'library.cjs', text: libraryCommonJs(key) },
       ...(await declarations()),
     ],
-    foreign: [...[thread, ...forms.js].flatMap((chunk) => chunk.moduleIds).filter((id) => id.includes('node_modules')), parquetPath()],
+    foreign: [
+      ...[thread, link, cli, ...forms.js].flatMap((chunk) => chunk.moduleIds).filter((id) => id.includes('node_modules')),
+      parquetPath(),
+    ],
   }
 }
 
@@ -73,13 +85,13 @@ async function bundle(
   texts: ReadonlyMap<string, string>,
   output: OutputOptions,
 ): Promise<readonly OutputChunk[]> {
-  const isThread = 'thread' in input
+  const isAlone = !('index' in input)
   const build = await rolldown({
     cwd: ROOT,
     input,
     platform: 'node',
     tsconfig: false,
-    external: isThread ? [] : [EXTERNAL],
+    external: isAlone ? [UNUSED] : [EXTERNAL],
     resolve: { alias: { rxjs: RXJS } },
     // an application's bundler would put something of its own there
     transform: { define: { 'import.meta.url': '"package"' } },
@@ -92,7 +104,7 @@ async function bundle(
     comments: { legal: true, annotation: true, jsdoc: false },
     entryFileNames: `[name].${suffix}`,
     chunkFileNames: `[name].${suffix}`,
-    ...(isThread
+    ...(isAlone
       ? {}
       : { codeSplitting: { groups: [{ name: 'implementation', test: (id: string) => !/packaged|\/testing[/.]|src\/index/.test(id) }] } }),
   })
@@ -122,8 +134,8 @@ function moduleOf(constants: Readonly<Record<string, string>>): string {
 }
 
 /** As a script or as a module, whatever the process takes text for; the name is what stacks and debuggers show. */
-function threadText(code: string): string {
-  return `((require) => {\n${code}\n})(typeof require === 'function' ? require : (id) => process.getBuiltinModule(id))\n//# sourceURL=distarray-thread.cjs\n`
+function threadText(code: string, name: string): string {
+  return `((require) => {\n${code}\n})(typeof require === 'function' ? require : (id) => process.getBuiltinModule(id))\n//# sourceURL=distarray-${name}.cjs\n`
 }
 
 function packed(files: { readonly glue: Uint8Array; readonly wasm: Uint8Array }): { readonly glue: string; readonly wasm: string } {

@@ -49,6 +49,21 @@ async function main() {
 void main()
 `
 
+/** A loop that is worth two processes. */
+const GANG = `import { Session } from 'distarray'
+const session = await Session.start({ workers: 1 })
+const roots = session.zeros([40000])
+const total = session.accumulator('sum')
+const loop = session.loop(session.range(40000), { roots, total }, ([i], { roots, total }) => {
+  let sum = 0
+  for (let k = 0; k < 1500; k++) sum += Math.sqrt(i + k)
+  roots.set(i, sum)
+  total.add(sum)
+})
+await loop.run()
+console.log(loop.plan.execution.processes.count, (await loop.verify()).identical, total.value > 0)
+`
+
 let passed = 0
 let failed = 0
 let skipped = 0
@@ -76,6 +91,15 @@ async function testPackage(): Promise<void> {
   await readmeProgram('CommonJS', 'commonjs')
   await step('tsx', join(project, 'ESM'), join(BIN, 'tsx'), ['program.ts'], promised)
   symlinkSync(join(ROOT, 'node_modules', 'fast-check'), join(project, 'node_modules', 'fast-check'))
+  writeFileSync(join(project, 'gang.mjs'), GANG)
+  const distarray = join(project, 'node_modules', '.bin', 'distarray')
+  await step(
+    'a gang of two processes',
+    project,
+    distarray,
+    ['run', '--processes', '2', '--', process.execPath, 'gang.mjs'],
+    '2 true true\n',
+  )
   await compiled('operators of rxjs', 'module', OPERATORS, 'stage')
 
   for (const one of PROJECTS) if (one.tools === undefined) await application(one)

@@ -2,6 +2,7 @@
  * A loop made ready for its passes: every array locked, its storage as it lies now, and what the runtime prepared for it,
  * which is used again while neither the analysis nor a storage has changed.
  */
+import { defined } from './core/defined.ts'
 import type { Engine } from './core/engine.ts'
 import { Bug, PlanError } from './core/errors.ts'
 import type { IndexSpace } from './core/indexSpace.ts'
@@ -116,8 +117,8 @@ export class LoopPreparation {
     const finding = isColored ? await this.#inspect(inputs, signal) : undefined
     if (old !== undefined && isSame && old.finding === finding) return old
     this.#prepared = undefined // the runtime disposes of it, or uses it again
-    const { pool, arena, worthThreadsMs } = this.#runtime
-    const resources = { pool, arena, ...(worthThreadsMs === undefined ? {} : { worthThreadsMs }) }
+    const { pool, arena, worthThreadsMs, gang } = this.#runtime
+    const resources = { pool, arena, ...defined({ worthThreadsMs, gang }) }
     const loop = prepareLoop(finding === undefined ? inputs : { ...inputs, finding }, resources, old?.loop)
     this.#prepared = { analyzed: this.#analysis.analyzed, storages, finding, loop }
     return this.#prepared
@@ -170,7 +171,7 @@ export class LoopPreparation {
           : { kind: 'storage', storage: storageOf(over), array: store.identity(over), version: () => store.version(over) },
       arrays: new Map(
         [...arrays].map(([name, node]) => {
-          const input = { storage: storageOf(node), array: store.identity(node), label: name }
+          const input = { storage: storageOf(node), array: store.identity(node), label: name, version: () => store.version(node) }
           return [name, isBoolean(node.element) ? { ...input, isBoolean: true } : input]
         }),
       ),
@@ -179,7 +180,8 @@ export class LoopPreparation {
           const node = ownPlanOf(buffer.target, name, this.#engine)
           const storage = storageOf(node)
           if (storage.kind !== 'dense') throw new PlanError(`${name} is a buffer of a sparse array. Buffers need a dense array.`)
-          return [name, { storage, array: store.identity(node), label: name, ...bufferFunctions(buffer, this.#engine) }]
+          const version = () => store.version(node)
+          return [name, { storage, array: store.identity(node), label: name, version, ...bufferFunctions(buffer, this.#engine) }]
         }),
       ),
       accumulators: accumulatorInputs(accumulators),

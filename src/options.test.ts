@@ -136,7 +136,7 @@ const TESTING: Readonly<Record<string, Entry>> = {
   expectSerialEqualsParallel: () => testing.expectSerialEqualsParallel(() => 1, wrong),
 }
 const AGGREGATES = ['collect', 'count', 'countDistinct', 'first', 'last', 'max', 'mean', 'min', 'quantile', 'stddev', 'sum', 'variance']
-const CLASSES = ['DistArray', 'Session', 'Bug', 'LoopError', 'MemoryError', 'PlanError', 'SourceError', 'TaskError']
+const CLASSES = ['DistArray', 'Session', 'Bug', 'GangError', 'LoopError', 'MemoryError', 'PlanError', 'SourceError', 'TaskError']
 
 const EVERY = { ...ARRAY, ...SESSION, ...LOOP, ...GROUPED, ...STATIC }
 

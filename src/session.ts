@@ -30,9 +30,11 @@ import { SessionEngine } from './engine.ts'
 import { ArrayStore } from './exec/arrayStore.ts'
 import { storedObject, storedValue } from './exec/arrays/fit.ts'
 import { Executor } from './exec/executor.ts'
+import type { Gang } from './exec/gang/gang.ts'
 import { tableMemory } from './exec/memory/tableMemory.ts'
 import { stoppedError } from './exec/workers/pool.ts'
 import { loadThreadProgram } from './exec/workers/threadProgram.ts'
+import { gangAskedFor } from './gangAskedFor.ts'
 import { openArrow } from './io/arrowFile.ts'
 import { loadArrow } from './io/arrowLibrary.ts'
 import { type CsvOptions, openCsv } from './io/csv.ts'
@@ -101,7 +103,7 @@ export class Session implements AsyncDisposable {
   readonly #stopped = new AbortController()
   #stopping: Promise<void> | undefined
 
-  private constructor(options: SessionOptions) {
+  private constructor(options: SessionOptions, gang?: Gang) {
     checkOptions('Session.start()', options, ['workers', 'memory', 'seed', 'progress', 'checkRaces', 'require'])
     const { workers = Math.min(MOST_WORKERS, availableParallelism()), progress = 'auto' } = options
     if (!Number.isInteger(workers) || workers < 1 || workers > MOST_WORKERS) {
@@ -135,6 +137,7 @@ export class Session implements AsyncDisposable {
     const worthThreadsMs = worthThreadsMsOf(options)
     this.#runtime = {
       require: options.require,
+      gang,
       arena,
       pool,
       store,
@@ -150,6 +153,8 @@ export class Session implements AsyncDisposable {
     this.#engine = new SessionEngine(this.#runtime, { seed, functions })
     this.workers = workers
     this.events = SessionEvents.of(events)
+    const deaf = gang?.listen((event) => events.next({ kind: 'process', ...event }))
+    if (deaf !== undefined) this.#stopped.signal.addEventListener('abort', deaf, { once: true })
     this.#hideProgress = progressBar(this.events, { mode: progress })
   }
 
@@ -157,10 +162,18 @@ export class Session implements AsyncDisposable {
     showAs<Session>(Session.prototype, (session) => shownSession(session, session.#runtime))
   }
 
-  /** Starts a session. PlanError for options that make no sense. The first one of a process loads Arrow, which takes a tenth of a second. */
+  /**
+   * Starts a session. PlanError for options that make no sense. The first one of a process loads Arrow, which takes a tenth of a second.
+   * In a program that `distarray run` has started on several processes, this returns on the first of them only, once all have
+   * joined; the others run parts of its loops from here on and end with it. GangError where one is missing or does not fit.
+   */
   static async start(options: SessionOptions = {}): Promise<Session> {
     await Promise.all([loadArrow(), loadThreadProgram()])
-    return new Session(options)
+    const asked = gangAskedFor()
+    if (asked === undefined) return new Session(options)
+    const { driverGang, serveDriver } = await import('./gang.ts')
+    if (asked.rank > 0) return await serveDriver(asked, new Session({ ...options, progress: false }).#runtime)
+    return new Session(options, await driverGang(asked))
   }
 
   /** Ends all work; what is under way rejects, and so does everything asked afterwards. */

@@ -61,6 +61,35 @@ export class MemoryError extends Error {
   }
 }
 
+/** What went wrong with a gang of processes. */
+export type GangFault =
+  | 'settings'
+  | 'address'
+  | 'absent'
+  | 'token'
+  | 'version'
+  | 'node'
+  | 'architecture'
+  | 'code'
+  | 'job'
+  | 'rank'
+  | 'lost'
+  | 'frame'
+  | 'failed'
+
+/** Processes that were to run a program together do not: one is missing, does not fit to the others, or was lost. */
+export class GangError extends Error {
+  readonly fault: GangFault
+  /** The process that it is about. */
+  declare readonly rank?: number
+  constructor(message: string, fault: GangFault, options: { readonly rank?: number; readonly cause?: unknown } = {}) {
+    super(message, options.cause === undefined ? undefined : { cause: options.cause })
+    this.name = 'GangError'
+    this.fault = fault
+    if (options.rank !== undefined) this.rank = options.rank
+  }
+}
+
 /** A fault in the library, not in the user's program. */
 export class Bug extends Error {
   constructor(message: string) {

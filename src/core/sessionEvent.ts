@@ -21,6 +21,8 @@ export type SessionEvent =
   | { readonly kind: 'progress'; readonly job: string; readonly done: number; readonly total: number }
   | FallbackEvent
   | { readonly kind: 'spill'; readonly operator: string; readonly bytes: number }
+  /** A process that ran passes with this one. */
+  | { readonly kind: 'process'; readonly phase: 'lost'; readonly rank: number }
   | { readonly kind: 'worker'; readonly phase: 'started' | 'lost'; readonly worker: number }
 
 /** Something that runs in another way than it might. */

@@ -1,0 +1,87 @@
+/**
+ * A loop on several processes has the bits of one: arrays, sums, and the exception that the serial order meets first. The processes
+ * are started once for all cases.
+ */
+import fc from 'fast-check'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { type RandomLoop, randomLoop } from './arbitraries/loopBody.ts'
+import { scheduledLoop } from './arbitraries/scheduledLoop.ts'
+import { type LawGang, startGang } from './gangNode.ts'
+import { announcedRun } from './lawRuns.ts'
+import { type Machine, runPlainly, runRandomLoop, runSteps, startMachine } from './loopRuns.ts'
+import { expectSame, plainOutcome } from './plainOutcome.ts'
+
+const RUN = announcedRun('gang.prop.ts', 300)
+const WORLDS = [2, 3]
+
+let alone: Machine
+let gangs: readonly LawGang[] = []
+beforeAll(async () => {
+  alone = startMachine([1, 2])
+  gangs = await Promise.all(WORLDS.map((world) => startGang(world)))
+})
+afterAll(async () => {
+  for (const { gang, stop } of gangs) {
+    shared += gang.passes
+    await stop()
+  }
+  await alone.stop()
+  expect(shared).toBeGreaterThan(RUN.numRuns / 4) // otherwise the law has looked at something else
+})
+let shared = 0
+
+const partitions = fc.oneof(
+  fc.constant({}),
+  fc.integer({ min: 1, max: 8 }).map((partitions) => ({ partitions })),
+)
+const balance = fc.constantFrom('histogram' as const, 'equal' as const)
+const workers = fc.constantFrom(1, 2)
+const loops = fc.oneof(
+  { weight: 4, arbitrary: randomLoop({ inside: true }) },
+  { weight: 4, arbitrary: scheduledLoop() },
+  { weight: 1, arbitrary: scheduledLoop({ largest: 110 }) },
+)
+
+const machines = (): readonly Machine[] => gangs.map(({ gang }) => ({ ...alone, gang }))
+
+test('any number of processes gives the bits of one, and of plain JavaScript in the serial order', async () => {
+  await fc.assert(
+    fc.asyncProperty(loops, partitions, balance, workers, async (loop: RandomLoop, count, how, threads) => {
+      const options = { ...count, balance: how }
+      const one = await runRandomLoop(alone, 1, loop, options)
+      expectSame(one, runPlainly(loop, one.order), loop, 'One process and plain JavaScript')
+      for (const [i, machine] of machines().entries())
+        expectSame(one, await runRandomLoop(machine, threads, loop, options), loop, `One process and ${WORLDS[i]}`)
+    }),
+    RUN,
+  )
+})
+
+test('the same after several passes, with what the processes kept of those before, and of writes in between', async () => {
+  await fc.assert(
+    fc.asyncProperty(
+      loops,
+      partitions,
+      fc.array(fc.constantFrom('pass' as const, 'other' as const, 'write' as const), { minLength: 2, maxLength: 5 }),
+      async (loop, count, steps) => {
+        const options = { ...count, steps: [...steps, 'pass' as const] }
+        const one = await runSteps(alone, 1, loop, options)
+        for (const [i, machine] of machines().entries())
+          expectSame(one, await runSteps(machine, 1, loop, options), loop, `One process and ${WORLDS[i]}`)
+      },
+    ),
+    RUN,
+  )
+})
+
+test('the exception of a body is the one that the serial order meets first', async () => {
+  await fc.assert(
+    fc.asyncProperty(scheduledLoop({ throws: true }), partitions, workers, async (loop, count, threads) => {
+      for (const [i, machine] of machines().entries()) {
+        const outcome = await runRandomLoop(machine, threads, loop, count)
+        expectSame(outcome, plainOutcome(loop, outcome.order), loop, `${WORLDS[i]} processes and plain JavaScript`)
+      }
+    }),
+    RUN,
+  )
+})

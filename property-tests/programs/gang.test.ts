@@ -1,0 +1,106 @@
+/** A program on three processes of this machine prints what it prints alone; errors, an abort and a killed process; none is left. */
+import { spawn } from 'node:child_process'
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+
+const CLI = fileURLToPath(new URL('../../src/cli.ts', import.meta.url))
+const PROGRAM = fileURLToPath(new URL('./gangProgram.ts', import.meta.url))
+const NODE = [process.execPath, '--import', 'tsx'] as const
+
+let folder = ''
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'distarray-gang-'))
+})
+afterEach(() => {
+  for (const rank of [0, 1, 2]) if (isAlive(rank)) process.kill(pidOf(rank), 'SIGKILL')
+  rmSync(folder, { recursive: true, force: true })
+})
+
+function pidOf(rank: number): number {
+  const file = join(folder, `pid${rank}`)
+  return existsSync(file) ? Number(readFileSync(file, 'utf8')) : Number.NaN
+}
+
+function isAlive(rank: number): boolean {
+  try {
+    return !Number.isNaN(pidOf(rank)) && process.kill(pidOf(rank), 0)
+  } catch {
+    return false
+  }
+}
+
+async function run(
+  command: readonly string[],
+  env: NodeJS.ProcessEnv = {},
+): Promise<{ readonly code: number | null; readonly out: string; readonly err: string }> {
+  const [program = '', ...args] = command
+  const child = spawn(program, args, {
+    env: { ...process.env, NODE_ENV: '', FOLDER: folder, DA_PATIENCE_MS: '20000', DA_JOIN_SECONDS: '150', ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  let [out, err] = ['', '']
+  child.stdout.on('data', (text) => (out += text))
+  child.stderr.on('data', (text) => (err += text))
+  return await new Promise((resolve) => child.on('close', (code) => resolve({ code, out, err })))
+}
+
+/** Processes that run from the sources take seconds to start, on a busy machine many. */
+vi.setConfig({ testTimeout: 180_000 })
+
+test('a program gives the same alone and on three processes; one that is killed is an error, and no process is left', async () => {
+  const [alone, together] = await Promise.all([
+    run([...NODE, PROGRAM]),
+    run([...NODE, CLI, 'run', '--processes', '3', '--', ...NODE, PROGRAM]),
+  ])
+  expect(alone).toMatchObject({ code: 0, err: '' })
+  const lines = together.out.trimEnd().split('\n')
+  expect(lines.slice(0, -3).join('\n')).toBe(alone.out.trimEnd())
+  expect(lines.slice(-3)).toEqual(['together 3 3', 'lost GangError lost 1 true', 'GangError true'])
+  expect(together.code).toBe(3)
+  expect(together.err).toContain('distarray run: rank 1 was ended by SIGKILL.')
+  expect([0, 1, 2].filter(isAlive)).toEqual([])
+  // the process that was left ended with the program's own status
+  expect(readFileSync(join(folder, 'end2'), 'utf8')).toBe('3')
+})
+
+test('where rank 0 is killed the others say so and ask to be started again', async () => {
+  const waiting = `
+    import { writeFileSync } from 'node:fs'
+    import { Session } from ${JSON.stringify(new URL('../../src/index.ts', import.meta.url).href)}
+    writeFileSync(process.env.FOLDER + '/pid' + process.env.DA_RANK, String(process.pid))
+    await Session.start({ workers: 1 })
+    process.kill(process.pid, 'SIGKILL')
+  `
+  const program = [...NODE, '--input-type=module', '-e', waiting]
+  const { code, err } = await run([...NODE, CLI, 'run', '--processes', '2', '--', ...program])
+  expect(code).toBe(137)
+  expect(err).toMatch(/^GangError on rank 1: Rank 0 was lost: .*$/m)
+  expect(err).toContain('distarray run: rank 1 ended with status 75.')
+  expect([0, 1].filter(isAlive)).toEqual([])
+})
+
+test('distarray run says how it is used', async () => {
+  const cli = async (...args: readonly string[]) => await run([...NODE, CLI, ...args], { DA_WORLD: '2', DA_RANK: '0', DA_JOB: 'x' })
+  const [none, wrong, other, incomplete] = await Promise.all([
+    cli('run'),
+    cli('run', '--processes', 'two', '--', 'x'),
+    cli('start'),
+    cli('run', '--', 'x'),
+  ])
+  expect(none).toMatchObject({
+    code: 2,
+    err: 'The program to run stands behind two dashes: distarray run --processes 3 -- node train.js\n',
+  })
+  expect(wrong).toMatchObject({ code: 2, err: '--processes is two. It is a whole number from 1 to 64.\n' })
+  expect(other).toMatchObject({
+    code: 2,
+    err: 'distarray has no command start. It has run: distarray run --processes 3 -- node train.js\n',
+  })
+  expect(incomplete).toMatchObject({
+    code: 2,
+    err: 'GangError: DA_WORLD is set and DA_RDZV is not. distarray run sets all that a gang needs.\n',
+  })
+})

@@ -1,0 +1,70 @@
+/**
+ * `distarray run [--processes N] -- command`: runs a program on several processes.
+ *
+ * With `--processes` they are started here. Without, this is one of the processes that an engine has started, and says to the
+ * program what the engine says of it.
+ */
+import { spawn } from 'node:child_process'
+import { engineOf } from './exec/gang/engines.ts'
+import { settingsOf } from './exec/gang/settings.ts'
+import { exitCodeOf, launch } from './launch.ts'
+
+const USAGE = `distarray run [--processes N] -- command
+
+  distarray run --processes 3 -- node train.js    three processes on this machine
+  srun -n 3 distarray run -- node train.js        one of the processes that Slurm has started; also torchrun,
+                                                  Open MPI, Kubernetes, or DA_RANK and DA_WORLD
+
+The same command runs everywhere. The program runs in the process of rank 0; the others stay at Session.start()
+and run parts of its loops.`
+
+const MOST_LOCAL = 64
+
+void main(process.argv.slice(2)).then((code) => {
+  process.exitCode = code
+})
+
+async function main(args: readonly string[]): Promise<number> {
+  const asked = parsed(args)
+  if (typeof asked === 'string') {
+    const isHelp = asked === USAGE
+    ;(isHelp ? process.stdout : process.stderr).write(`${asked}\n`)
+    return isHelp ? 0 : 2
+  }
+  if (asked.processes !== undefined) return await launch(asked.command, asked.processes)
+  try {
+    const engine = engineOf(process.env)
+    if (engine === undefined) return await one(asked.command, {})
+    settingsOf(engine.variables) // what is wrong is said before the program runs
+    return await one(asked.command, engine.variables)
+  } catch (error) {
+    process.stderr.write(`${String(error)}\n`)
+    return 2
+  }
+}
+
+/** What was asked for, or what is to be said about it. */
+function parsed(args: readonly string[]): { readonly command: readonly string[]; readonly processes?: number } | string {
+  const [verb, ...rest] = args
+  if (verb === undefined || verb === '--help' || verb === '-h' || verb === 'help') return USAGE
+  if (verb !== 'run') return `distarray has no command ${verb}. It has run: distarray run --processes 3 -- node train.js`
+  const dashes = rest.indexOf('--')
+  const options = rest.slice(0, dashes < 0 ? rest.length : dashes)
+  const command = dashes < 0 ? [] : rest.slice(dashes + 1)
+  if (options.includes('--help')) return USAGE
+  if (command.length === 0) return 'The program to run stands behind two dashes: distarray run --processes 3 -- node train.js'
+  const [name, value, ...more] = options.flatMap((option) => (option.startsWith('--processes=') ? option.split('=') : [option]))
+  if (name === undefined) return { command }
+  const processes = Number(value)
+  if (name !== '--processes' || more.length > 0) return `distarray run has one option, --processes N; it was given ${options.join(' ')}.`
+  if (!Number.isInteger(processes) || processes < 1 || processes > MOST_LOCAL)
+    return `--processes is ${value ?? 'missing'}. It is a whole number from 1 to ${MOST_LOCAL}.`
+  return { command, processes }
+}
+
+async function one(command: readonly string[], variables: Readonly<Record<string, string>>): Promise<number> {
+  const [program = '', ...args] = command
+  const child = spawn(program, args, { stdio: 'inherit', env: { ...process.env, ...variables } })
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => child.kill(signal))
+  return await exitCodeOf(child, program)
+}

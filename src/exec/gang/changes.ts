@@ -1,0 +1,103 @@
+/**
+ * What a pass has changed in an array, found by comparing it with a copy: how the processes of a gang bring together what each
+ * of them wrote.
+ *
+ * Statement: blocks that need not wait for each other write no element in common, nor does one read what another writes. So the
+ * elements that any of them changed, put into the array as it was before the pass, are the array after it, in whatever order they
+ * come. Nothing smaller than an element is ever in question, and an element that nobody changed has its bits anyway.
+ */
+
+type Words = Uint8Array | Uint16Array | Uint32Array
+
+/** Compared at once before one looks closer. */
+const PAGE_BYTES = 4096
+
+/** Stretches of changed words: first word and length of each, and the words themselves. */
+export interface Changes {
+  readonly runs: Float64Array
+  readonly bytes: Uint8Array
+}
+
+/** What the array had before: a copy of all of it, or a page of what it is full of. */
+export type Before = { readonly kind: 'copy'; readonly bytes: Uint8Array } | { readonly kind: 'filled'; readonly page: Uint8Array }
+
+export function copyOf(array: ArrayBufferView): Before {
+  return { kind: 'copy', bytes: Uint8Array.from(bytesOf(array)) }
+}
+
+/** An array in which each element is as the first of `like`. */
+export function filledWith(like: ArrayBufferView & { readonly BYTES_PER_ELEMENT: number }): Before {
+  const page = new Uint8Array(PAGE_BYTES)
+  const element = new Uint8Array(like.buffer, like.byteOffset, like.BYTES_PER_ELEMENT)
+  for (let at = 0; at < PAGE_BYTES; at += element.length) page.set(element, at)
+  return { kind: 'filled', page }
+}
+
+export function bytesOf(array: ArrayBufferView): Uint8Array {
+  return new Uint8Array(array.buffer, array.byteOffset, array.byteLength)
+}
+
+/** Words no longer than an element: two elements of one word might be written by two processes. */
+function wordsOf(bytes: Uint8Array, elementBytes: number): Words {
+  const { buffer, byteOffset, byteLength } = bytes
+  if (elementBytes >= 4) return new Uint32Array(buffer, byteOffset, byteLength / 4)
+  return elementBytes === 2 ? new Uint16Array(buffer, byteOffset, byteLength / 2) : bytes
+}
+
+export function changesOf(array: ArrayBufferView & { readonly BYTES_PER_ELEMENT: number }, before: Before): Changes {
+  const bytes = bytesOf(array)
+  const words = wordsOf(bytes, array.BYTES_PER_ELEMENT)
+  const old = wordsOf(before.kind === 'copy' ? before.bytes : before.page, array.BYTES_PER_ELEMENT)
+  const perPage = PAGE_BYTES / words.BYTES_PER_ELEMENT
+  const runs: number[] = []
+  let end = -1
+  let count = 0
+  for (let first = 0; first < words.length; first += perPage) {
+    const length = Math.min(perPage, words.length - first)
+    const oldFirst = before.kind === 'copy' ? first : 0
+    if (sameBytes(words, first, old, oldFirst, length)) continue
+    for (let i = 0; i < length; i++) {
+      if (words[first + i] === old[oldFirst + i]) continue
+      if (end === first + i) runs[runs.length - 1]!++
+      else runs.push(first + i, 1)
+      end = first + i + 1
+      count++
+    }
+  }
+  const changed = new Uint8Array(count * words.BYTES_PER_ELEMENT)
+  let at = 0
+  for (let run = 0; run < runs.length; run += 2) {
+    const from = (runs[run] as number) * words.BYTES_PER_ELEMENT
+    const piece = bytes.subarray(from, from + (runs[run + 1] as number) * words.BYTES_PER_ELEMENT)
+    changed.set(piece, at)
+    at += piece.length
+  }
+  return { runs: Float64Array.from(runs), bytes: changed }
+}
+
+function sameBytes(a: Words, aFirst: number, b: Words, bFirst: number, length: number): boolean {
+  const width = a.BYTES_PER_ELEMENT
+  const view = (words: Words, first: number) => Buffer.from(words.buffer as ArrayBuffer, words.byteOffset + first * width, length * width)
+  return view(a, aFirst).equals(view(b, bFirst))
+}
+
+/** Puts the changed words where they belong. Throws RangeError for runs that leave the array, before anything is written. */
+export function applyChanges(array: ArrayBufferView & { readonly BYTES_PER_ELEMENT: number }, { runs, bytes }: Changes): void {
+  const target = bytesOf(array)
+  const width = wordsOf(target, array.BYTES_PER_ELEMENT).BYTES_PER_ELEMENT
+  let total = 0
+  for (let run = 0; run < runs.length; run += 2) {
+    const [first, length] = [runs[run] as number, runs[run + 1] as number]
+    const isInside =
+      Number.isInteger(first) && Number.isInteger(length) && first >= 0 && length > 0 && (first + length) * width <= target.length
+    if (!isInside) throw new RangeError('Changes of an array lie outside of it.')
+    total += length * width
+  }
+  if (runs.length % 2 !== 0 || total !== bytes.length) throw new RangeError('Changes of an array do not have as many bytes as they say.')
+  let at = 0
+  for (let run = 0; run < runs.length; run += 2) {
+    const length = (runs[run + 1] as number) * width
+    target.set(bytes.subarray(at, at + length), (runs[run] as number) * width)
+    at += length
+  }
+}

@@ -1,0 +1,139 @@
+/**
+ * A loop as it is told to other processes: its analysis with the IR, and the numbers of the storages that its names stand for. None of
+ * the program's code goes along but functions that were printed.
+ */
+import { deserialize, serialize } from 'node:v8'
+import { Bug, GangError } from '../../core/errors.ts'
+import type { PortableFunction } from '../../core/functionIr.ts'
+import { isError } from '../../core/isError.ts'
+import type { AnalyzedLoop } from '../../core/loopSpec.ts'
+import { madeFromText } from '../../core/madeFromText.ts'
+import type { DenseStorage, Storage } from '../../core/storage.ts'
+import type { AccumulatorInput, ArrayInput, BufferInput, HelperFunction, LoopInputs } from '../loops/loopInputs.ts'
+
+interface SentArray {
+  readonly storage: number
+  readonly array: number
+  readonly label: string
+  readonly isBoolean?: boolean
+}
+
+export interface LoopDefinition {
+  readonly id: string
+  readonly analyzed: AnalyzedLoop
+  readonly over:
+    | { readonly kind: 'range'; readonly extents: readonly number[] }
+    | { readonly kind: 'storage'; readonly storage: number; readonly array: number }
+  readonly arrays: readonly (readonly [string, SentArray])[]
+  readonly buffers: readonly (readonly [string, SentArray & { readonly combine: 'sum' | PortableFunction; readonly applies: boolean }])[]
+  readonly accumulators: readonly (readonly [string, AccumulatorInput | 'custom'])[]
+  readonly rngs: readonly (readonly [string, number])[]
+  /** How many blocks the loop has everywhere, and which of them are for the receiver. */
+  readonly count: number
+  readonly from: number
+  readonly to: number
+}
+
+/** Why a loop's arrays and helpers keep it in this process; undefined if they do not. */
+export function whyNotDefined({ buffers, analyzed }: LoopInputs): string | undefined {
+  for (const { combine, label } of buffers.values()) {
+    if (combine !== 'sum' && combine.portable === undefined) return `The combine function of ${label} cannot be sent to another process.`
+  }
+  return analyzed.schedule.kind === 'colored' ? 'The inspector has found its order here.' : undefined
+}
+
+export function definitionOf(
+  id: string,
+  inputs: LoopInputs,
+  numberOf: (storage: Storage) => number,
+  { count, from, to }: Pick<LoopDefinition, 'count' | 'from' | 'to'>,
+): LoopDefinition {
+  const { over } = inputs
+  const sent = ({ storage, array, label }: ArrayInput | BufferInput): SentArray => ({ storage: numberOf(storage), array, label })
+  return {
+    id,
+    analyzed: plainLoop(inputs.analyzed),
+    over: over.kind === 'range' ? over : { kind: 'storage', storage: numberOf(over.storage), array: over.array },
+    arrays: [...inputs.arrays].map(([name, input]) => [name, { ...sent(input), ...(input.isBoolean === true ? { isBoolean: true } : {}) }]),
+    buffers: [...inputs.buffers].map(([name, input]) => {
+      const combine = input.combine === 'sum' ? input.combine : (input.combine.portable as PortableFunction) // as whyNotDefined has seen
+      return [name, { ...sent(input), combine, applies: input.apply !== undefined }]
+    }),
+    accumulators: [...inputs.accumulators].map(([name, input]) => [name, typeof input === 'string' ? input : 'custom']),
+    rngs: [...inputs.rngs],
+    count,
+    from,
+    to,
+  }
+}
+
+/** The analysis without what can be called, and without what is only told to people. */
+function plainLoop(analyzed: AnalyzedLoop): AnalyzedLoop {
+  const { spec, ir, plan } = analyzed
+  const { text, span } = spec.body
+  const told = { rejected: [], dependences: [], variables: [], accesses: [], prefetch: [] }
+  const { parts: _, slice: __, ...rest } = analyzed
+  const own = ir === undefined ? {} : { ir: { ...ir, tables: ir.tables.map((table) => ({ ...table, value: unshared(table.value) })) } }
+  const body = { text, span, refusals: [] } as unknown as AnalyzedLoop['spec']['body'] // the receiver puts a function there
+  return { ...rest, ...own, spec: { ...spec, env: {}, body }, plan: { ...plan, ...told }, notes: [] }
+}
+
+/** Shared buffers belong to this process alone. */
+export function unshared<T>(table: T): T {
+  const isShared = ArrayBuffer.isView(table) && table.buffer instanceof SharedArrayBuffer
+  return isShared ? ((table as unknown as Uint8Array).slice() as T) : table // slices of typed arrays are ordinary ones
+}
+
+/** Structured values as bytes, with NaN, -0, bigints and undefined as they are. All processes have one engine. */
+export function toBytes(value: unknown, what: string): Uint8Array {
+  try {
+    return serialize(value)
+  } catch (error) {
+    throw new GangError(`${what} cannot be sent to another process: ${isError(error) ? error.message : String(error)}`, 'failed', {
+      cause: error,
+    })
+  }
+}
+
+export function fromBytes(bytes: Uint8Array): unknown {
+  return deserialize(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength))
+}
+
+/** What the runtime is given in the process that was told of the loop. */
+export function inputsFrom(
+  { analyzed, over, arrays, buffers, accumulators, rngs }: LoopDefinition,
+  storageOf: (number: number) => Storage,
+  versionOf: (number: number) => string,
+): LoopInputs {
+  const named = <T>(entries: readonly (readonly [string, SentArray & T])[]) =>
+    entries.map(([name, one]) => ({ name, one, storage: storageOf(one.storage) }))
+  const { body } = analyzed.spec
+  return {
+    analyzed: { ...analyzed, spec: { ...analyzed.spec, body: { ...body, original: calledElsewhere } } },
+    over:
+      over.kind === 'range'
+        ? over
+        : { kind: 'storage', storage: storageOf(over.storage), array: over.array, version: () => versionOf(over.storage) },
+    arrays: new Map(named(arrays).map(({ name, one, storage }) => [name, { ...one, storage }])),
+    buffers: new Map(
+      named(buffers).map(({ name, one: { combine, applies, ...one }, storage }) => {
+        const apply = applies ? { apply: { original: calledElsewhere } } : {}
+        return [name, { ...one, storage: storage as DenseStorage, combine: combine === 'sum' ? combine : helperFrom(combine), ...apply }]
+      }),
+    ),
+    accumulators: new Map(
+      accumulators.map(([name, kind]) => [name, kind === 'custom' ? { init: undefined, combine: { original: calledElsewhere } } : kind]),
+    ),
+    rngs: new Map(rngs),
+    envObject: {},
+  }
+}
+
+function helperFrom(portable: PortableFunction): HelperFunction {
+  const factory = madeFromText(['captures'], portable.source) as (captures: unknown) => HelperFunction['original']
+  return { original: factory(portable.captures), portable }
+}
+
+function calledElsewhere(): never {
+  throw new Bug('A function of the program was called in a process that does not have it.')
+}

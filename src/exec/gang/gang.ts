@@ -1,0 +1,250 @@
+/**
+ * The gang as the process sees it that runs the program: the others, what they have of arrays and loops, and passes under way.
+ *
+ * Arrays live here. What another process needs of them is sent before a pass, unless it has it already: the values as they are by
+ * their version, or as the last pass of the same loop has left them there.
+ */
+import { GangError } from '../../core/errors.ts'
+import type { FunctionIr } from '../../core/functionIr.ts'
+import { isError } from '../../core/isError.ts'
+import type { Storage } from '../../core/storage.ts'
+import type { IterationSpace } from '../loops/blockSchedule.ts'
+import type { KernelLoop } from '../loops/kernelLoop.ts'
+import type { LoopInputs } from '../loops/loopInputs.ts'
+import type { LoopResources } from '../loops/preparedLoop.ts'
+import { wireToError } from '../workers/wire.ts'
+import { bytesOf } from './changes.ts'
+import { fromBytes, type LoopDefinition, toBytes } from './definition.ts'
+import type { FrameType } from './frame.ts'
+import { GangLoop } from './gangLoop.ts'
+import { Links } from './links.ts'
+import type { InMessage } from './messages.ts'
+import type { DoneHead, FailedHead, ForgetHead, RunHead, ValuesHead } from './passWire.ts'
+import type { GangSettings } from './settings.ts'
+import { buffersOf, bytesOfStorage, shapeOfStorage } from './storageWire.ts'
+
+/** What a process has of an array: its values of a version, where `by` is given as that loop's passes leave them in this process. */
+interface Held {
+  readonly version: string | undefined
+  readonly by?: string
+}
+
+export interface Other {
+  readonly rank: number
+  readonly held: Map<number, Held>
+  readonly loops: Set<string>
+}
+
+/** An array that a pass needs elsewhere. */
+export interface Needed {
+  readonly storage: Storage
+  readonly version: string | undefined
+  /** Only its shape is needed: the pass adds to copies. */
+  readonly isAddedTo: boolean
+}
+
+export interface Answer {
+  readonly rank: number
+  readonly head: DoneHead
+  readonly parts: readonly Uint8Array[]
+}
+
+interface Pending {
+  readonly left: Set<number>
+  took(answer: Answer): void
+  done(): void
+  failed(error: unknown): void
+}
+
+export type GangEvents = (event: { readonly phase: 'lost'; readonly rank: number }) => void
+
+export class Gang {
+  readonly world: number
+  readonly others: readonly Other[]
+  readonly #links: Links
+  readonly #pending = new Map<number, Pending>()
+  readonly #numbers = new WeakMap<Storage, number>()
+  readonly #forgotten = new FinalizationRegistry<number>((number) => this.#forget({ loops: [], storages: [number] }))
+  readonly #listeners = new Set<GangEvents>()
+  #lost: GangError | undefined
+  #lastStorage = 0
+  #lastLoop = 0
+  #lastRun = 0
+
+  private constructor(settings: GangSettings, links: Links) {
+    this.world = settings.world
+    this.#links = links
+    this.others = Array.from({ length: settings.world - 1 }, (_, i) => ({ rank: i + 1, held: new Map(), loops: new Set() }))
+  }
+
+  /** Resolves when all have joined. `code` is what worker threads run. */
+  static async start(settings: GangSettings, code: string | URL): Promise<Gang> {
+    let gang: Gang | undefined
+    let early: GangError | undefined
+    const links = await Links.start(settings, code, {
+      took: (from, message) => gang?.take(from, message),
+      lost: (error) => {
+        early ??= error
+        gang?.lose(error)
+      },
+      released: () => undefined,
+    })
+    gang = new Gang(settings, links)
+    if (early !== undefined) gang.lose(early)
+    return gang
+  }
+
+  /** That the others were asked for. */
+  get passes(): number {
+    return this.#lastRun
+  }
+
+  /** Tells of processes that are lost. */
+  listen(events: GangEvents): () => void {
+    this.#listeners.add(events)
+    return () => this.#listeners.delete(events)
+  }
+
+  /** A loop whose passes run in all processes, where they are worth it. */
+  loop(inputs: LoopInputs, ir: FunctionIr, space: IterationSpace, resources: LoopResources): KernelLoop {
+    return new GangLoop(inputs, ir, space, { ...resources, gang: this })
+  }
+
+  numberOf(storage: Storage): number {
+    const known = this.#numbers.get(storage)
+    if (known !== undefined) return known
+    const number = ++this.#lastStorage
+    this.#numbers.set(storage, number)
+    this.#forgotten.register(storage, number)
+    return number
+  }
+
+  nextLoop(): string {
+    return `${++this.#lastLoop}`
+  }
+
+  forgetLoop(id: string): void {
+    this.#forget({ loops: [id], storages: [] })
+    for (const { loops } of this.others) loops.delete(id)
+  }
+
+  /** Bytes that have to be sent before such a pass. */
+  missingBytes(loop: string, needed: readonly Needed[]): number {
+    let bytes = 0
+    for (const other of this.others) {
+      for (const one of needed) if (!one.isAddedTo && !this.#has(other, loop, one)) bytes += bytesOfStorage(one.storage)
+    }
+    return bytes
+  }
+
+  /** Sends what is missing. Throws the GangError of a process that was lost. */
+  supply(other: Other, needed: readonly Needed[], definition: LoopDefinition): void {
+    this.check()
+    for (const one of needed) {
+      const number = this.numberOf(one.storage)
+      if (this.#has(other, definition.id, one)) continue
+      const head: ValuesHead = { storage: number, shape: shapeOfStorage(one.storage) }
+      this.#send(other.rank, 'values', head, one.isAddedTo ? [] : buffersOf(one.storage).map(bytesOf))
+      other.held.set(number, { version: one.isAddedTo ? undefined : one.version })
+    }
+    if (other.loops.has(definition.id)) return
+    this.#send(other.rank, 'define', definition)
+    other.loops.add(definition.id)
+  }
+
+  #has({ held }: Other, loop: string, { storage, version, isAddedTo }: Needed): boolean {
+    const known = held.get(this.numberOf(storage))
+    if (known === undefined || isAddedTo) return known !== undefined
+    return version !== undefined && known.version === version && (known.by === undefined || known.by === loop)
+  }
+
+  /**
+   * Has the others run a pass; `took` is called with what each gives. Rejects with GangError where one is lost or cannot run it, and
+   * otherwise not before all have answered.
+   */
+  async run(
+    heads: ReadonlyMap<Other, Omit<RunHead, 'run'>>,
+    signal: AbortSignal | undefined,
+    took: (answer: Answer) => void,
+  ): Promise<void> {
+    this.check()
+    const run = ++this.#lastRun
+    const onAbort = (): void => {
+      for (const { rank } of heads.keys()) this.#send(rank, 'abort', run)
+    }
+    this.#links.hold()
+    try {
+      await new Promise<void>((resolve, reject) => {
+        this.#pending.set(run, { left: new Set([...heads.keys()].map(({ rank }) => rank)), took, done: resolve, failed: reject })
+        for (const [{ rank }, head] of heads) this.#send(rank, 'run', { ...head, run })
+        signal?.addEventListener('abort', onAbort, { once: true })
+        if (signal?.aborted) onAbort()
+      })
+    } finally {
+      signal?.removeEventListener('abort', onAbort)
+      this.#pending.delete(run)
+      this.#links.letGo()
+    }
+  }
+
+  /** Throws the GangError of a process that was lost. */
+  check(): void {
+    if (this.#lost !== undefined) throw this.#lost
+  }
+
+  /** For a program that exits: the others end as well. */
+  releaseNow(code: number): void {
+    this.#links.releaseNow(code)
+  }
+
+  async release(code: number): Promise<void> {
+    await this.#links.release(code)
+  }
+
+  /** An answer. */
+  take(rank: number, { type, head, parts }: InMessage): void {
+    let pending: Pending | undefined
+    try {
+      const value = fromBytes(head) as DoneHead | FailedHead // what node.ts sends
+      pending = this.#pending.get(value.run)
+      if (pending === undefined || !pending.left.delete(rank)) return // of a pass that was given up
+      if (type === 'done') pending.took({ rank, head: value as DoneHead, parts })
+      else throw failureOf(rank, value as FailedHead)
+    } catch (error) {
+      if (pending === undefined) {
+        this.lose(new GangError(`Rank ${rank} sent what is no answer: ${String(error)}`, 'frame', { rank, cause: error }))
+        return
+      }
+      pending.failed(error)
+    }
+    if (pending.left.size === 0) pending.done()
+  }
+
+  lose(error: GangError): void {
+    if (this.#lost !== undefined) return
+    this.#lost = error
+    for (const pending of this.#pending.values()) pending.failed(error)
+    for (const tell of this.#listeners) tell({ phase: 'lost', rank: error.rank ?? 0 })
+  }
+
+  #forget(head: ForgetHead): void {
+    if (this.#lost !== undefined) return
+    for (const { rank, held } of this.others) {
+      for (const number of head.storages) held.delete(number)
+      this.#send(rank, 'forget', head)
+    }
+  }
+
+  #send(to: number, type: FrameType, value: unknown, parts: readonly Uint8Array[] = []): void {
+    this.#links.send(to, { type, head: toBytes(value, 'A loop'), parts })
+  }
+}
+
+/** A process that could not run its part of a pass, as where memory did not suffice. */
+function failureOf(rank: number, { error }: FailedHead): GangError {
+  const cause = wireToError(error)
+  return new GangError(`Rank ${rank} could not run its part of the pass: ${isError(cause) ? cause.message : String(cause)}`, 'failed', {
+    rank,
+    cause,
+  })
+}

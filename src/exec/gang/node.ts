@@ -1,0 +1,216 @@
+/**
+ * A process of a gang that does not run the program: it keeps copies of arrays and loops that rank 0 tells it of, runs its blocks of
+ * passes, and answers with what they have changed.
+ */
+import { Bug } from '../../core/errors.ts'
+import type { Storage } from '../../core/storage.ts'
+import { freeStorage } from '../arrays/storageBlocks.ts'
+import { freePart } from '../loops/accumulatorLog.ts'
+import type { ShareResult } from '../loops/callerPass.ts'
+import type { Portion } from '../loops/kernelLayout.ts'
+import { KernelLoop } from '../loops/kernelLoop.ts'
+import { spaceOf } from '../loops/space.ts'
+import type { SharedArena } from '../memory/arena.ts'
+import { errorToWire } from '../workers/wire.ts'
+import type { WorkerPool } from '../workers/worker.ts'
+import { type Before, changesOf, copyOf, filledWith } from './changes.ts'
+import { fromBytes, inputsFrom, type LoopDefinition, toBytes } from './definition.ts'
+import type { FrameType } from './frame.ts'
+import { type LinkEvents, Links } from './links.ts'
+import type { InMessage } from './messages.ts'
+import {
+  type DoneHead,
+  type FailedHead,
+  type ForgetHead,
+  partsOfChanges,
+  type RunHead,
+  regionOf,
+  regionsOfLanes,
+  sentResults,
+  type ValuesHead,
+  writtenInPlace,
+} from './passWire.ts'
+import type { GangSettings } from './settings.ts'
+import { refill, storageFrom } from './storageWire.ts'
+
+export interface NodeResources {
+  readonly pool: WorkerPool
+  readonly arena: SharedArena
+  /** As of a session: 0 runs every pass on workers. */
+  readonly worthThreadsMs?: number | undefined
+}
+
+interface KnownLoop {
+  readonly loop: KernelLoop
+  readonly portion: Portion
+  readonly definition: LoopDefinition
+  readonly written: readonly Storage[]
+  tables: RunHead['tables']
+}
+
+interface KnownStorage {
+  readonly storage: Storage
+  /** Counts how often values came. */
+  version: number
+}
+
+/** Serves rank 0; resolves with the exit code of its program, rejects with a GangError when it is lost. */
+export async function serveGang(settings: GangSettings, code: string | URL, resources: NodeResources): Promise<number> {
+  let events: LinkEvents | undefined
+  const early: (() => void)[] = []
+  const later = (run: (to: LinkEvents) => void): void => {
+    if (events === undefined) early.push(() => run(events as LinkEvents))
+    else run(events)
+  }
+  return await new Promise<number>((resolve, reject) => {
+    const starting = Links.start(settings, code, {
+      took: (from, message) => later((to) => to.took(from, message)),
+      lost: reject,
+      released: resolve,
+    })
+    starting.then((links) => {
+      links.hold()
+      const node = new GangNode(links, resources)
+      events = { took: (_, message) => node.take(message), lost: reject, released: resolve }
+      for (const run of early) run()
+    }, reject)
+  })
+}
+
+class GangNode {
+  readonly #links: Links
+  readonly #resources: NodeResources
+  readonly #loops = new Map<string, KnownLoop>()
+  readonly #storages = new Map<number, KnownStorage>()
+  #running: { readonly run: number; readonly abort: AbortController } | undefined
+  /** Aborted before they began. */
+  readonly #aborted = new Set<number>()
+  /** What went wrong since the last pass was asked for. */
+  #failure: { readonly error: unknown } | undefined
+  #turn: Promise<void> = Promise.resolve()
+
+  constructor(links: Links, resources: NodeResources) {
+    this.#links = links
+    this.#resources = resources
+  }
+
+  take(message: InMessage): void {
+    if (message.type === 'abort') this.#abort(fromBytes(message.head) as number)
+    else this.#turn = this.#turn.then(() => this.#handle(message))
+  }
+
+  #abort(run: number): void {
+    if (this.#running?.run === run) this.#running.abort.abort()
+    else this.#aborted.add(run)
+  }
+
+  async #handle({ type, head, parts }: InMessage): Promise<void> {
+    try {
+      const value = fromBytes(head)
+      if (type === 'run') return await this.#run(value as RunHead)
+      // heads are what gang.ts sends
+      if (type === 'values') this.#keep(value as ValuesHead, parts)
+      else if (type === 'define') this.#define(value as LoopDefinition)
+      else if (type === 'forget') this.#forget(value as ForgetHead)
+      else throw new Bug(`Rank 0 sent a message of kind ${type}.`)
+    } catch (error) {
+      this.#failure ??= { error }
+    }
+  }
+
+  #keep({ storage: number, shape }: ValuesHead, parts: readonly Uint8Array[]): void {
+    const known = this.#storages.get(number)
+    if (known === undefined) this.#storages.set(number, { storage: storageFrom(shape, parts, this.#resources.arena), version: 0 })
+    else if (parts.length > 0) {
+      refill(known.storage, parts)
+      known.version++
+    }
+  }
+
+  #define(definition: LoopDefinition): void {
+    const { id, from, to, count } = definition
+    const known = (number: number): KnownStorage => {
+      const found = this.#storages.get(number)
+      if (found === undefined) throw new Bug(`Array ${number} of a loop was not sent.`)
+      return found
+    }
+    const inputs = inputsFrom(
+      definition,
+      (number) => known(number).storage,
+      (number) => String(known(number).version),
+    )
+    const { ir } = inputs.analyzed
+    if (ir === undefined) throw new Bug('A loop without IR was sent.')
+    const { pool, arena, worthThreadsMs } = this.#resources
+    const resources = { pool, arena, ...(worthThreadsMs === undefined ? {} : { worthThreadsMs }) }
+    const loop = new KernelLoop(inputs, ir, spaceOf(inputs.over), resources)
+    if (loop.blocks.count !== count) {
+      const { count: own } = loop.blocks
+      loop.dispose()
+      throw new Bug(`A loop has ${own} blocks here, and ${count} on rank 0.`)
+    }
+    this.#loops.set(id, { loop, portion: loop.portionOf(from, to), definition, written: writtenInPlace(inputs), tables: undefined })
+  }
+
+  #forget({ loops, storages }: ForgetHead): void {
+    for (const id of loops) {
+      this.#loops.get(id)?.loop.dispose()
+      this.#loops.delete(id)
+    }
+    for (const number of storages) {
+      const known = this.#storages.get(number)
+      if (known !== undefined) freeStorage(known.storage)
+      this.#storages.delete(number)
+    }
+  }
+
+  async #run(head: RunHead): Promise<void> {
+    const { run } = head
+    const failure = this.#failure
+    this.#failure = undefined
+    const abort = new AbortController()
+    if (this.#aborted.delete(run)) abort.abort()
+    this.#running = { run, abort }
+    try {
+      if (failure !== undefined) throw failure.error
+      const known = this.#loops.get(head.loop)
+      if (known === undefined) throw new Bug(`Loop ${head.loop} was not sent.`)
+      await this.#runPortion(known, head, abort.signal)
+    } catch (error) {
+      const failed: FailedHead = { run, error: errorToWire(error) }
+      this.#send('failed', failed)
+    } finally {
+      this.#running = undefined
+      for (const old of this.#aborted) if (old <= run) this.#aborted.delete(old) // passes come in the order of their numbers
+    }
+  }
+
+  async #runPortion(known: KnownLoop, { run, pass, parameters, tables }: RunHead, signal: AbortSignal): Promise<void> {
+    const { loop, portion, definition, written } = known
+    const { arena } = this.#resources
+    known.tables = tables ?? known.tables ?? []
+    const regions = written.map(regionOf)
+    const before = regions.map(copyOf)
+    let results: readonly ShareResult[] = []
+    try {
+      const done = await loop.runPortion(portion, { pass, parameters, tables: known.tables, signal })
+      results = done.results
+      const lanes = regionsOfLanes(done.lanes, definition.from, definition.to)
+      const all = [...regions, ...lanes]
+      const changes = all.map((region, i) => changesOf(region, before[i] ?? emptyOf(region)))
+      const head: DoneHead = { run, results: sentResults(results, arena) }
+      this.#send('done', head, partsOfChanges(changes))
+    } finally {
+      for (const { passes } of results) for (const { accumulators } of passes) for (const part of accumulators) freePart(part, arena)
+    }
+  }
+
+  #send(type: FrameType, head: object, parts: readonly Uint8Array[] = []): void {
+    this.#links.send(0, { type, head: toBytes(head, 'What a pass gives'), parts })
+  }
+}
+
+/** What private copies hold before anything is added: see resetLanes. */
+function emptyOf(region: ArrayBufferView & { readonly BYTES_PER_ELEMENT: number }): Before {
+  return filledWith(region instanceof BigInt64Array ? BigInt64Array.of(0n) : (region.constructor as typeof Float64Array).of(-0)) // a typed array's own class
+}

@@ -1,0 +1,103 @@
+/** What rank 0 says of a pass, and what comes back of it. */
+import type { Primitive } from '../../core/functionIr.ts'
+import type { DenseStorage, Storage } from '../../core/storage.ts'
+import type { AccumulatorPart } from '../loops/accumulatorLog.ts'
+import type { ShareResult } from '../loops/callerPass.ts'
+import { errorToWire } from '../loops/failure.ts'
+import { storagesOf } from '../loops/kernelPlan.ts'
+import type { Lanes } from '../loops/lanes.ts'
+import type { LoopInputs } from '../loops/loopInputs.ts'
+import type { LoopTaskResult } from '../loops/loopTask.ts'
+import type { Arena } from '../memory/arena.ts'
+import type { WireError } from '../workers/wire.ts'
+import { applyChanges, bytesOf, type Changes } from './changes.ts'
+
+/** Head of `values`: the parts are the storage's buffers, or none for one that is only added to. */
+export interface ValuesHead {
+  readonly storage: number
+  readonly shape: object
+}
+
+export interface RunHead {
+  /** Of the pass, for its answer. */
+  readonly run: number
+  readonly loop: string
+  readonly pass: number
+  readonly parameters: readonly Primitive[]
+  /** Captured tables, where they are others than the last time. */
+  readonly tables?: readonly ArrayLike<Primitive>[]
+}
+
+/** Head of `done`: the parts are two for each region, the runs and the bytes of its changes. */
+export interface DoneHead {
+  readonly run: number
+  readonly results: readonly LoopTaskResult[]
+}
+
+export interface FailedHead {
+  readonly run: number
+  readonly error: WireError
+}
+
+export interface ForgetHead {
+  readonly loops: readonly string[]
+  readonly storages: readonly number[]
+}
+
+type Region = ArrayBufferView & { readonly BYTES_PER_ELEMENT: number }
+
+/** Arrays that a pass writes where they lie: those that are only added to, and buffers, are written by rank 0 alone. */
+export function writtenInPlace(inputs: LoopInputs): readonly Storage[] {
+  const { writtenArrays, reducedArrays } = inputs.analyzed
+  const written = storagesOf(inputs).filter(({ array }) => writtenArrays.includes(array) && !reducedArrays.includes(array))
+  return [...new Set(written.map(({ storage }) => storage))]
+}
+
+/** Arrays that are only added to: whoever runs a block needs nothing of them but their shape. */
+export function onlyAddedTo(inputs: LoopInputs): ReadonlySet<Storage> {
+  const { reducedArrays } = inputs.analyzed
+  const dense = storagesOf(inputs).filter(({ storage, array }) => storage.kind === 'dense' && reducedArrays.includes(array))
+  return new Set<Storage>(dense.map(({ storage }) => storage as DenseStorage))
+}
+
+/** The elements of an array that a body can write. */
+export function regionOf(storage: Storage): Region {
+  return (storage.kind === 'dense' ? storage.data : (storage.columns[0]?.values ?? new Uint8Array(0))) as Region
+}
+
+/** The copies of the lanes that blocks `from` up to `to` add to: one block a lane. */
+export function regionsOfLanes(lanes: readonly Lanes[], from: number, to: number): readonly Region[] {
+  return lanes.flatMap(({ data, touched, length }) => [
+    data.subarray(from * length, to * length) as Region,
+    ...(touched === undefined ? [] : [touched.subarray(from * length, to * length)]),
+  ])
+}
+
+export function partsOfChanges(changes: readonly Changes[]): Uint8Array[] {
+  return changes.flatMap(({ runs, bytes }) => [bytesOf(runs), bytes])
+}
+
+export function applyParts(regions: readonly Region[], parts: readonly Uint8Array[]): void {
+  for (const [i, region] of regions.entries()) {
+    const [runs, bytes] = [parts[2 * i] as Uint8Array, parts[2 * i + 1] as Uint8Array] // two a region
+    applyChanges(region, { runs: new Float64Array(runs.buffer, runs.byteOffset, runs.length / 8), bytes })
+  }
+}
+
+/** Results with all that they hold in ordinary memory; an error as text. */
+export function sentResults(results: readonly ShareResult[], arena: Arena): LoopTaskResult[] {
+  return results.map(({ passes, failure, thrown }) => {
+    const own = passes.map((pass) => ({ ...pass, accumulators: pass.accumulators.map((part) => unleased(part, arena)) }))
+    if (failure === undefined) return { passes: own }
+    return { passes: own, failure: thrown === undefined ? failure : { ...failure, error: errorToWire(thrown) } }
+  })
+}
+
+function unleased(part: AccumulatorPart, arena: Arena): AccumulatorPart {
+  if (part.kind !== 'sum') return part
+  const { values } = part
+  const used = part.lengths.reduce((sum, length) => sum + Math.max(0, length), 0)
+  const own =
+    values instanceof Float64Array ? values.slice(0, used) : (arena.view('f64', values.offset, values.length) as Float64Array).slice()
+  return { ...part, values: own }
+}

@@ -1,0 +1,2 @@
+/** The text of `exec/gang/linkMain.ts` with all that it imports, which the build puts here. */
+export const linkText: string = ''
