@@ -5,6 +5,7 @@
 import fc from 'fast-check'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type RandomLoop, randomLoop } from './arbitraries/loopBody.ts'
+import { reductions, runReduction } from './arbitraries/reduction.ts'
 import { scheduledLoop } from './arbitraries/scheduledLoop.ts'
 import { type LawGang, startGang } from './gangNode.ts'
 import { announcedRun } from './lawRuns.ts'
@@ -70,6 +71,20 @@ test('the same after several passes, with what the processes kept of those befor
           expectSame(one, await runSteps(machine, 1, loop, options), loop, `One process and ${WORLDS[i]}`)
       },
     ),
+    RUN,
+  )
+})
+
+test('accumulators of all kinds, arrays that are only added to and update buffers have the bits of one process', async () => {
+  await fc.assert(
+    fc.asyncProperty(reductions, workers, async (loop, threads) => {
+      const one = await runReduction(alone, 1, loop, loop.partitions)
+      for (const machine of machines()) {
+        const several = await runReduction(machine, threads, loop, loop.partitions)
+        const isSame = (left: readonly unknown[], right: readonly unknown[]) => left.every((value, i) => Object.is(value, right[i]))
+        expect(isSame(several.values, one.values) && isSame(several.bins, one.bins), JSON.stringify([several, one])).toBe(true)
+      }
+    }),
     RUN,
   )
 })

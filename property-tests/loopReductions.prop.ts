@@ -5,174 +5,18 @@
 import fc from 'fast-check'
 import { afterAll, beforeAll, test } from 'vitest'
 import { CHUNK, combinePairwise } from '../src/core/fixedTree.ts'
-import type { Expr, FunctionIr, Stmt } from '../src/core/functionIr.ts'
-import type { AnalyzedLoop, Schedule } from '../src/core/loopSpec.ts'
-import type { DType } from '../src/core/schema.ts'
-import type { AccumulatorInput, BufferInput, LoopInputs } from '../src/exec/loops/loopInputs.ts'
-import { prepareLoop } from '../src/exec/loops/loopRun.ts'
-import { plannedKind } from '../src/planner/loop/schedule.ts'
+import { combineOwn, type Reduction, reductions, runReduction, valueAt } from './arbitraries/reduction.ts'
 import { announcedRun } from './lawRuns.ts'
-import { elementsOf, Holding, type Machine, startMachine } from './loopRuns.ts'
+import { type Machine, startMachine } from './loopRuns.ts'
 
 const RUN = announcedRun('loopReductions.prop.ts')
 const WORKERS = [1, 2, 8]
-/** Elements of the array that loops add to. */
-const BINS = 7
 
 let machine: Machine
 beforeAll(() => {
   machine = startMachine(WORKERS)
 })
 afterAll(() => machine.stop())
-
-const span = { line: 1, column: 1, text: '' }
-const key = (axis: number): Expr => ({ kind: 'Key', axis, span })
-const number = (value: number): Expr => ({ kind: 'Literal', value, span })
-const binary = (operator: '+' | '*' | '%' | '/', left: Expr, right: Expr): Expr => ({ kind: 'Binary', operator, left, right, span })
-
-interface Reduction {
-  readonly extents: readonly number[]
-  readonly schedule: Schedule
-  readonly order: 'serial' | 'any'
-  readonly partitions: number
-  readonly multiplier: number
-  readonly dtype: DType
-  readonly custom: 'sum' | 'most'
-}
-
-const schedules = fc.constantFrom<Schedule[]>(
-  { kind: 'independent' },
-  { kind: '1d', axis: 0 },
-  { kind: '1d', axis: 1 },
-  { kind: '2d', axes: [0, 1] },
-  { kind: 'wavefront', axes: [0, 1] },
-  { kind: 'stepped', outer: 1, inner: { kind: '1d', axis: 1 } },
-  { kind: 'stepped', outer: 1, inner: { kind: 'independent' } },
-  { kind: 'serial' },
-)
-const extents = fc.oneof(
-  { weight: 6, arbitrary: fc.tuple(fc.integer({ min: 1, max: 40 }), fc.integer({ min: 1, max: 40 })) },
-  { weight: 1, arbitrary: fc.tuple(fc.integer({ min: 1, max: 160 }), fc.integer({ min: 1, max: 120 })) },
-)
-const reductions: fc.Arbitrary<Reduction> = fc
-  .record({
-    extents,
-    schedule: schedules,
-    order: fc.constantFrom('serial' as const, 'any' as const),
-    partitions: fc.integer({ min: 1, max: 9 }),
-    multiplier: fc.integer({ min: 1, max: 97 }),
-    dtype: fc.constantFrom<DType[]>('f64', 'f32', 'i32', 'u8'),
-    custom: fc.constantFrom('sum' as const, 'most' as const),
-  })
-  .map((raw) => ({ ...raw, order: raw.schedule.kind === '2d' ? 'any' : raw.schedule.kind === 'wavefront' ? 'serial' : raw.order }))
-
-/** What an iteration adds: no whole number, so that the order of additions shows. */
-function valueAt({ extents: [, width = 1], multiplier }: Reduction, [i = 0, j = 0]: readonly number[]): number {
-  return (((i * width + j) * multiplier) % 101) / 7
-}
-
-function bodyOf(loop: Reduction): readonly Stmt[] {
-  const place = binary('+', binary('*', key(0), number(loop.extents[1] ?? 1)), key(1))
-  const value: Expr = { kind: 'Local', name: 'x', span }
-  const bin = binary('%', place, number(BINS))
-  return [
-    { kind: 'Let', local: 'x', init: binary('/', binary('%', binary('*', place, number(loop.multiplier)), number(101)), number(7)), span },
-    ...['total', 'least', 'most', 'calls', 'own'].map((accumulator): Stmt => ({ kind: 'Accumulate', accumulator, value, span })),
-    { kind: 'Add', array: 'bins', subscripts: [bin], value, span },
-    { kind: 'Add', array: 'later', subscripts: [bin], value, span },
-    { kind: 'Add', array: 'joined', subscripts: [bin], value, span },
-  ]
-}
-
-const combineOwn = {
-  sum: (a: number, b: number) => a + b,
-  // associative, and which of two equals is kept shows
-  most: (a: number, b: number) => (a >= b ? a : b),
-}
-
-interface Outcome {
-  readonly values: readonly unknown[]
-  readonly bins: readonly unknown[]
-  readonly order: Int32Array
-}
-
-async function run(loop: Reduction, workers: number, partitions: number): Promise<Outcome> {
-  const holding = new Holding(machine.arena)
-  const pool = machine.pools.get(workers)
-  if (pool === undefined) throw new Error(`No pool of ${workers}.`)
-  const inputs = inputsOf(loop, partitions, holding)
-  const prepared = prepareLoop(inputs, { pool, arena: machine.arena, worthThreadsMs: 0 })
-  try {
-    const { accumulators } = await prepared.runPass(0)
-    const bins = [...inputs.arrays.values(), ...inputs.buffers.values()].flatMap(({ storage }) => elementsOf(storage))
-    return { values: ['total', 'least', 'most', 'calls', 'own'].map((name) => accumulators[name]), bins, order: prepared.serialOrder() }
-  } finally {
-    prepared.dispose()
-    holding.free()
-  }
-}
-
-function inputsOf(loop: Reduction, partitions: number, holding: Holding): LoopInputs {
-  const uses = [
-    ...['bins'].map((name) => ({ name, kind: 'array' as const, origin: 'env' as const })),
-    ...['later', 'joined'].map((name) => ({ name, kind: 'buffer' as const, origin: 'env' as const })),
-    ...['total', 'least', 'most', 'calls', 'own'].map((name) => ({ name, kind: 'accumulator' as const, origin: 'env' as const })),
-  ]
-  const ir: FunctionIr = { name: 'body', span, keyRank: 2, body: bodyOf(loop), parameters: [], tables: [], uses }
-  const analyzed: AnalyzedLoop = {
-    spec: {
-      body: { original: () => undefined, text: '', span, ir, refusals: [] },
-      over: { kind: 'range', rank: 2, extents: loop.extents, label: 'range' },
-      env: {},
-      options: { order: loop.order, partitions },
-    },
-    plan: {
-      order: loop.order,
-      schedule: { kind: plannedKind(loop.schedule.kind), axes: [], blocks: [], reason: '' },
-      rejected: [],
-      dependences: [],
-      variables: [],
-      accesses: [],
-      kernel: { target: 'js' },
-      execution: { where: 'workers', because: '' },
-      prefetch: [],
-    },
-    schedule: loop.schedule,
-    ir,
-    reducedArrays: [1],
-    privateArrays: [],
-    writtenArrays: [1, 2, 3],
-    writesElement: false,
-    notes: [],
-  }
-  const initial = Array.from({ length: BINS }, (_, i) => i / 3)
-  const buffer = (array: number, label: string, rest: Pick<BufferInput, 'combine' | 'apply'>): readonly [string, BufferInput] => [
-    label,
-    { storage: holding.dense([BINS], loop.dtype, initial), array, label, ...rest },
-  ]
-  const most = combineOwn.most
-  return {
-    analyzed,
-    over: { kind: 'range', extents: loop.extents },
-    arrays: new Map([['bins', { storage: holding.dense([BINS], loop.dtype, initial), array: 1, label: 'bins' }]]),
-    buffers: new Map([
-      buffer(2, 'later', { combine: 'sum' }),
-      buffer(3, 'joined', {
-        combine: { original: most, portable: { source: 'return (a, b) => (a >= b ? a : b)', captures: {} } },
-        apply: { original: (current: number, update: number) => current * 0.5 + update },
-      }),
-    ]),
-    accumulators: new Map<string, AccumulatorInput>([
-      ['total', 'sum'],
-      ['least', 'min'],
-      ['most', 'max'],
-      ['calls', 'count'],
-      ['own', { init: 0.25, combine: { original: combineOwn[loop.custom] } }],
-    ]),
-    rngs: new Map(),
-    envObject: {},
-  }
-}
 
 function sameBits(left: readonly unknown[], right: readonly unknown[]): boolean {
   return left.length === right.length && left.every((value, i) => Object.is(value, right[i]))
@@ -206,10 +50,10 @@ function byTheTree(loop: Reduction, order: Int32Array): unknown[] {
 
 test('reductions have the same bits for any number of workers, and accumulators those of the tree', async () => {
   const law = fc.asyncProperty(reductions, async (loop) => {
-    const alone = await run(loop, 1, loop.partitions)
+    const alone = await runReduction(machine, 1, loop, loop.partitions)
     expectSameBits('accumulators and the tree', alone.values, byTheTree(loop, alone.order))
     for (const workers of WORKERS.slice(1)) {
-      const outcome = await run(loop, workers, loop.partitions)
+      const outcome = await runReduction(machine, workers, loop, loop.partitions)
       expectSameBits(`accumulators on ${workers} workers`, outcome.values, alone.values)
       expectSameBits(`arrays on ${workers} workers`, outcome.bins, alone.bins)
     }
@@ -221,7 +65,11 @@ test('accumulators have the same bits wherever blocks are cut, in key order', as
   const law = fc.asyncProperty(reductions, fc.integer({ min: 1, max: 30 }), async (loop, partitions) => {
     const inKeyOrder: Reduction =
       loop.schedule.kind === '2d' ? { ...loop, schedule: { kind: 'independent' }, order: 'serial' } : { ...loop, order: 'serial' }
-    expectSameBits('accumulators', (await run(inKeyOrder, 2, partitions)).values, (await run(inKeyOrder, 1, loop.partitions)).values)
+    expectSameBits(
+      'accumulators',
+      (await runReduction(machine, 2, inKeyOrder, partitions)).values,
+      (await runReduction(machine, 1, inKeyOrder, loop.partitions)).values,
+    )
   })
   await fc.assert(law, RUN)
 })

@@ -9,6 +9,7 @@
  */
 import type { FunctionIr, Primitive } from '../../core/functionIr.ts'
 import type { LoopPlan } from '../../core/loopPlan.ts'
+import type { Storage } from '../../core/storage.ts'
 import type { BlockSchedule, IterationSpace } from '../loops/blockSchedule.ts'
 import type { ShareResult } from '../loops/callerPass.ts'
 import type { Portion } from '../loops/kernelLayout.ts'
@@ -149,11 +150,12 @@ export class GangLoop extends KernelLoop {
   #settle(parts: readonly Part[], needed: readonly Needed[], outcome: 'done' | 'failed'): void {
     const written = new Set(storagesOf(this.inputs).flatMap(({ storage, array }) => (this.#writes(array) ? [storage] : [])))
     const inPlace = new Set(writtenInPlace(this.inputs))
+    const flushed = new Set<Storage>([...this.inputs.buffers.values()].map(({ storage }) => storage)) // into those in this process
     for (const { other } of parts) {
       for (const { storage, version, isAddedTo } of needed) {
         const number = this.#gang.numberOf(storage)
         if (!written.has(storage) || isAddedTo) continue
-        const isKnown = outcome === 'done' && inPlace.has(storage) && version !== undefined
+        const isKnown = outcome === 'done' && inPlace.has(storage) && !flushed.has(storage) && version !== undefined
         other.held.set(number, isKnown ? { version: afterOneWrite(version), by: this.#id } : { version: undefined })
       }
     }

@@ -49,7 +49,8 @@ type Region = ArrayBufferView & { readonly BYTES_PER_ELEMENT: number }
 /** Arrays that a pass writes where they lie: those that are only added to, and buffers, are written by rank 0 alone. */
 export function writtenInPlace(inputs: LoopInputs): readonly Storage[] {
   const { writtenArrays, reducedArrays } = inputs.analyzed
-  const written = storagesOf(inputs).filter(({ array }) => writtenArrays.includes(array) && !reducedArrays.includes(array))
+  const reached = [...inputs.arrays.values(), ...(inputs.over.kind === 'storage' ? [inputs.over] : [])]
+  const written = reached.filter(({ array }) => writtenArrays.includes(array) && !reducedArrays.includes(array))
   return [...new Set(written.map(({ storage }) => storage))]
 }
 
