@@ -4,6 +4,7 @@
  */
 import fc from 'fast-check'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import type { Schedule } from '../src/core/loopSpec.ts'
 import { type RandomLoop, randomLoop } from './arbitraries/loopBody.ts'
 import { reductions, runReduction } from './arbitraries/reduction.ts'
 import { scheduledLoop } from './arbitraries/scheduledLoop.ts'
@@ -43,6 +44,16 @@ const loops = fc.oneof(
   { weight: 1, arbitrary: scheduledLoop({ largest: 110 }) },
 )
 
+/** Loops with several private copies: of sums there is one up to a chunk of iterations. */
+const sharedReductions = fc
+  .record({
+    any: reductions,
+    rows: fc.integer({ min: 70, max: 160 }),
+    columns: fc.integer({ min: 70, max: 120 }),
+    schedule: fc.constantFrom<Schedule[]>({ kind: 'independent' }, { kind: '1d', axis: 0 }, { kind: '1d', axis: 1 }),
+  })
+  .map(({ any, rows, columns, schedule }) => ({ ...any, extents: [rows, columns], schedule }))
+
 const machines = (): readonly Machine[] => gangs.map(({ gang }) => ({ ...alone, gang }))
 
 test('any number of processes gives the bits of one, and of plain JavaScript in the serial order', async () => {
@@ -77,7 +88,7 @@ test('the same after several passes, with what the processes kept of those befor
 
 test('accumulators of all kinds, arrays that are only added to and update buffers have the bits of one process', async () => {
   await fc.assert(
-    fc.asyncProperty(reductions, workers, async (loop, threads) => {
+    fc.asyncProperty(sharedReductions, workers, async (loop, threads) => {
       const one = await runReduction(alone, 1, loop, loop.partitions)
       for (const machine of machines()) {
         const several = await runReduction(machine, threads, loop, loop.partitions)

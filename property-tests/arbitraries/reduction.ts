@@ -13,6 +13,8 @@ import { elementsOf, Holding, type Machine } from '../loopRuns.ts'
 
 /** Elements of the array that loops add to. */
 const BINS = 7
+/** Different values that are added: more than a block has iterations, so that each block has a largest of its own. */
+const VALUES = 10_007
 
 const span = { line: 1, column: 1, text: '' }
 const key = (axis: number): Expr => ({ kind: 'Key', axis, span })
@@ -57,7 +59,7 @@ export const reductions: fc.Arbitrary<Reduction> = fc
 
 /** What an iteration adds: no whole number, so that the order of additions shows. */
 export function valueAt({ extents: [, width = 1], multiplier }: Reduction, [i = 0, j = 0]: readonly number[]): number {
-  return (((i * width + j) * multiplier) % 101) / 7
+  return (((i * width + j) * multiplier) % VALUES) / 7
 }
 
 function bodyOf(loop: Reduction): readonly Stmt[] {
@@ -65,7 +67,12 @@ function bodyOf(loop: Reduction): readonly Stmt[] {
   const value: Expr = { kind: 'Local', name: 'x', span }
   const bin = binary('%', place, number(BINS))
   return [
-    { kind: 'Let', local: 'x', init: binary('/', binary('%', binary('*', place, number(loop.multiplier)), number(101)), number(7)), span },
+    {
+      kind: 'Let',
+      local: 'x',
+      init: binary('/', binary('%', binary('*', place, number(loop.multiplier)), number(VALUES)), number(7)),
+      span,
+    },
     ...['total', 'least', 'most', 'calls', 'own'].map((accumulator): Stmt => ({ kind: 'Accumulate', accumulator, value, span })),
     { kind: 'Add', array: 'bins', subscripts: [bin], value, span },
     { kind: 'Add', array: 'later', subscripts: [bin], value, span },
