@@ -47,7 +47,7 @@ export class Peer {
   /** The other has dialled: what is to be sent goes there. */
   open(stream: Stream): void {
     this.#stream = stream
-    stream.on('cancelled', () => this.end('it closed the link'))
+    stream.on('cancelled', () => this.end('its link broke'))
     stream.on('error', (error) => this.end(error.message))
     void this.#pump()
   }
