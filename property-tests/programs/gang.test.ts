@@ -82,6 +82,31 @@ test('where rank 0 is killed the others say so and ask to be started again', asy
   expect([0, 1].filter(isAlive)).toEqual([])
 })
 
+test('a process that is frozen is lost after the time that it was given', async () => {
+  const freezing = `
+    import { readFileSync, writeFileSync } from 'node:fs'
+    import { Session } from ${JSON.stringify(new URL('../../src/index.ts', import.meta.url).href)}
+    const { FOLDER, DA_RANK } = process.env
+    writeFileSync(FOLDER + '/pid' + DA_RANK, String(process.pid))
+    const session = await Session.start({ workers: 1 })
+    const other = Number(readFileSync(FOLDER + '/pid1', 'utf8'))
+    const y = session.zeros([64_000])
+    const turns = 1_000_000
+    const loop = session.loop(session.range(64_000), { y }, ([i], { y }) => {
+      let sum = 0
+      for (let k = 0; k < turns; k++) sum += Math.sqrt(k + i)
+      y.set(i, sum)
+    })
+    setTimeout(() => process.kill(other, 'SIGSTOP'), 200)
+    const error = await loop.run().catch((caught) => caught)
+    console.log(error.name, error.fault, error.rank)
+    process.kill(other, 'SIGCONT')
+  `
+  const program = [...NODE, '--input-type=module', '-e', freezing]
+  const { code, out, err } = await run([...NODE, CLI, 'run', '--processes', '2', '--', ...program], { DA_PATIENCE_MS: '2500' })
+  expect([code, out, err.split('\n').at(-2)]).toEqual([0, 'GangError lost 1\n', 'distarray run: rank 1 ended with status 75.'])
+})
+
 test('distarray run says how it is used', async () => {
   const cli = async (...args: readonly string[]) => await run([...NODE, CLI, ...args], { DA_WORLD: '2', DA_RANK: '0', DA_JOB: 'x' })
   const [none, wrong, other, incomplete] = await Promise.all([
