@@ -10,14 +10,15 @@ import { rowReader } from '../src/core/columnReaders.ts'
 import { sliceColumn } from '../src/core/columnSlices.ts'
 import type { ColumnType } from '../src/core/schema.ts'
 import { groupedRows } from '../src/exec/groupRun.ts'
-import { createArena } from '../src/exec/memory/arena.ts'
+import { createArena, type SharedArena } from '../src/exec/memory/arena.ts'
 import { arenaTables } from '../src/exec/operators/arenaIds.ts'
 import { type ExecBatch, hiddenBatch } from '../src/exec/operators/batches.ts'
 import { rangeGroups } from '../src/exec/operators/groupCodes.ts'
 import { GroupMemory } from '../src/exec/operators/groupMemory.ts'
-import { type GroupTask, runGroupTask } from '../src/exec/operators/groupTasks.ts'
+import type { GroupTask } from '../src/exec/operators/groupTasks.ts'
 import { KeyIds } from '../src/exec/operators/keyIds.ts'
 import { placesIn, windowsOf } from '../src/exec/operators/keyWindows.ts'
+import { type Block, runStageTask, type StageTask } from '../src/exec/stageTask.ts'
 import type { Aggregate } from '../src/planner/physical/physicalPlan.ts'
 import { cuts, keys, pieces } from './arbitraries/keys.ts'
 import { expectedGroups } from './expectedGroups.ts'
@@ -112,14 +113,26 @@ const AGGREGATES: readonly Aggregate[] = [
 
 const reached = new Map<string, number>()
 
-function note(task: GroupTask, results: readonly ExecBatch[]): void {
-  const how = task.kind === 'groupFold' ? `fold ${task.part.kind}` : task.kind === 'groupCodes' ? codesText(task, results) : task.kind
+function note(task: StageTask, results: readonly ExecBatch[]): void {
+  const how =
+    task.kind === 'sort'
+      ? `sort ${task.work.kind}`
+      : task.kind === 'groupFold'
+        ? `fold ${task.part.kind}`
+        : task.kind === 'groupCodes'
+          ? codesText(task, results)
+          : task.kind
   reached.set(how, (reached.get(how) ?? 0) + 1)
 }
 
 function codesText({ windows }: Extract<GroupTask, { kind: 'groupCodes' }>, results: readonly ExecBatch[]): string {
   if (windows === undefined) return 'codes hashed'
   return `codes direct${windows.length > 1 ? ' by parts' : ''}${results.length === 0 ? ', a key outside' : ''}`
+}
+
+/** With the result in ordinary memory. */
+async function resultOf(task: StageTask, arena: SharedArena): Promise<readonly ExecBatch[]> {
+  return (await runStageTask(task, { arena, readSplit: () => Promise.resolve([]), sharedFromBytes: Number.POSITIVE_INFINITY })).batches
 }
 
 test('groups, however many workers share them, and in whichever way', async () => {
@@ -135,7 +148,7 @@ test('groups, however many workers share them, and in whichever way', async () =
         workers: fc.integer({ min: 1, max: 3 }),
         rowsPerGroup: fc.constantFrom(0, 0, Number.POSITIVE_INFINITY),
         keysLookedAt: fc.constantFrom(64, 2 ** 16),
-        aggregates: fc.subarray([...AGGREGATES], { minLength: 1 }),
+        aggregates: fc.oneof({ weight: 4, arbitrary: fc.subarray([...AGGREGATES], { minLength: 1 }) }, fc.constant([])),
         shared: fc.boolean(),
       }),
       async ({ type, at }, length, sizes, { drawn, nulls, f32, workers, rowsPerGroup, keysLookedAt, aggregates, shared }) => {
@@ -153,19 +166,22 @@ test('groups, however many workers share them, and in whichever way', async () =
         const batches = pieces(length, sizes).map(
           ([from, to]): ExecBatch => hiddenBatch(columns.map((column) => sliceColumn(column, from, to))),
         )
+        const blocks: Block[] = []
         const grouped = await groupedRows({ kind: 'HashAggregateExec', aggregates, element: { kind: 'unknown' } }, batches, {
           workers,
           arena,
+          hold: (made) => void blocks.push(...made),
           rowsPerGroup,
           keysLookedAt,
           run: async (task) => {
-            const results = runGroupTask(structuredClone(task), arena)
+            const results = await resultOf(structuredClone(task), arena)
             note(task, results)
             return results
           },
         })
         const read = rowReader(grouped)
         expect(Array.from({ length: grouped.length }, (_, i) => read(i))).toEqual(expectedGroups(keyValues, [x, y], aggregates))
+        for (const { offset } of blocks) arena.free(offset)
         expect(arena.usedBytes).toBe(HELD)
       },
     ),
@@ -179,7 +195,7 @@ test('groups, however many workers share them, and in whichever way', async () =
     'codes direct by parts, a key outside',
     'codes hashed',
   ]
-  for (const how of [...codes, 'fold all', 'fold slots', 'fold rows', 'groupValues', 'groupPlace', 'groupStatistics']) {
+  for (const how of [...codes, 'fold all', 'fold slots', 'fold rows', 'groupValues', 'groupPlace', 'groupStatistics', 'sort firsts']) {
     expect(reached.get(how) ?? 0, how).toBeGreaterThanOrEqual(Math.floor(LAW.numRuns / (how.endsWith('outside') ? 400 : 100)))
   }
 })
@@ -210,9 +226,10 @@ test('places that take more memory than there is give way to a table of keys', a
   const grouped = await groupedRows({ kind: 'HashAggregateExec', aggregates: AGGREGATES, element: { kind: 'unknown' } }, batches, {
     workers: 1,
     arena: small,
+    hold: () => undefined,
     run: async (task) => {
       how.push(task.kind === 'groupCodes' ? `codes ${task.windows?.length ?? 'hashed'}` : task.kind)
-      return runGroupTask(task, small)
+      return await resultOf(task, small)
     },
   })
   expect(how.slice(0, 2)).toEqual(['codes 2', 'groupFold'])

@@ -18,7 +18,7 @@ import type { ReadSplit } from '../core/ports.ts'
 import { fieldsOf } from '../core/schema.ts'
 import type { SessionEvent } from '../core/sessionEvent.ts'
 import { mapInputs } from '../core/tree.ts'
-import type { PhysicalPlan } from '../planner/physical/physicalPlan.ts'
+import type { PhysicalPlan, WideOperator } from '../planner/physical/physicalPlan.ts'
 import { textsJoined } from './columns/codesOnDemand.ts'
 import { foldColumns } from './columns/columnFold.ts'
 import { columnProgramOf, isProgram } from './columns/columnProgram.ts'
@@ -128,7 +128,7 @@ export class Executor {
   /** A table in blocks of the arena, which are the caller's, written there by the workers; undefined where that cannot be done. */
   async table(plan: LogicalPlan): Promise<Batch | undefined> {
     const physical = this.options.lower(plan)
-    if (physical.kind === 'WideExec' && physical.operator.kind === 'SortExec') return await this.wideTable(physical)
+    if (physical.kind === 'WideExec' && isStoredWhole(physical.operator)) return await this.wideTable(physical)
     return (await this.overColumns(physical, {}, (run) => programTable(run, 'copied')))?.batch
   }
 
@@ -205,6 +205,11 @@ export class Executor {
   streams(plan: LogicalPlan, options: RunOptions = {}): boolean {
     return comesInPieces(this.options.lower(plan), options)
   }
+}
+
+/** Whether the operator's result is one table in the arena, or pieces of one kind. */
+function isStoredWhole({ kind }: WideOperator): boolean {
+  return kind === 'SortExec' || kind === 'DistinctExec'
 }
 
 function comesInPieces({ edge }: PhysicalPlan, { isUntyped = false }: RunOptions): boolean {

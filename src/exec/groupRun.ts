@@ -17,9 +17,9 @@ import { MemoryError } from '../core/errors.ts'
 import { CHUNK, combinePairwise } from '../core/fixedTree.ts'
 import type { ColumnType } from '../core/schema.ts'
 import type { Aggregate, WideOperator } from '../planner/physical/physicalPlan.ts'
+import { distinctKeys } from './distinctKeys.ts'
 import { type Merged, mergedIds, mergedSlots } from './groupMerge.ts'
 import { groupedStatistics, isStatistic } from './groupValues.ts'
-import type { Arena } from './memory/arena.ts'
 import { type ExecBatch, hiddenBatch } from './operators/batches.ts'
 import type { RangeGroups } from './operators/groupCodes.ts'
 import { chunksBySlot, extremesColumn, type Fold, numbersColumn, type PartialFolds } from './operators/groupFolds.ts'
@@ -27,16 +27,13 @@ import { type GroupTask, groupsFrom, partialFrom } from './operators/groupTasks.
 import { groupRows } from './operators/hashAggregate.ts'
 import { type Window, windowsOf } from './operators/keyWindows.ts'
 import { rangesOf } from './operators/partitions.ts'
+import type { SortedServices } from './sortedBatches.ts'
 
-export interface GroupServices {
-  /** Tasks worth running at once. */
-  readonly workers: number
+export interface GroupServices extends SortedServices {
   /** Rows a group must have for each worker before workers share the rows rather than the groups. */
   readonly rowsPerGroup?: number
   /** Keys looked at to guess the windows of direct codes. */
   readonly keysLookedAt?: number
-  readonly arena: Arena
-  readonly run: (task: GroupTask) => Promise<readonly ExecBatch[]>
 }
 
 /** A worker that shares rows reads on behind its range until the chunks it began are full, so about as much again at most; one that shares groups looks at all rows. */
@@ -55,6 +52,8 @@ export async function groupedRows(
   const ranges = rangesOf(filled, services.workers).map(joinedNeighbours)
   const work = { ranges, types, services }
   const direct = await directGroups(ranges, types[0] ?? NULL_TYPE, services)
+  const different = direct === undefined && aggregates.length === 0 ? await distinctKeys(filled, services) : undefined
+  if (different !== undefined) return groupRows(different, { method: method ?? 'agg', named: [], columns: [] })
   const { merged, results } =
     (direct && (await whereThereIsRoom(aggregates, { ...work, merged: direct }))) ??
     (await inGroups(aggregates, { ...work, merged: await hashedGroups(ranges, types[0] ?? NULL_TYPE, services) }))

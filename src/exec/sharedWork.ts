@@ -3,18 +3,13 @@ import type { WideOperator } from '../planner/physical/physicalPlan.ts'
 import { type GroupServices, groupedRows } from './groupRun.ts'
 import { joinedRows } from './joinRun.ts'
 import type { ExecBatch } from './operators/batches.ts'
-import { type SortedServices, sortedBatches } from './sortedBatches.ts'
-import type { StageTask } from './stageTask.ts'
-
-export interface SharedServices extends Omit<GroupServices, 'run'>, Omit<SortedServices, 'run'> {
-  readonly run: (task: StageTask) => Promise<readonly ExecBatch[]>
-}
+import { sortedBatches } from './sortedBatches.ts'
 
 /** The result in pieces, at least one; undefined for what is one task. */
 export async function sharedWork(
   operator: WideOperator,
   [first = [], second = []]: readonly (readonly ExecBatch[])[],
-  services: SharedServices,
+  services: GroupServices,
 ): Promise<readonly ExecBatch[] | undefined> {
   switch (operator.kind) {
     case 'HashAggregateExec':

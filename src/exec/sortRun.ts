@@ -13,7 +13,7 @@ import type { Column } from '../core/column.ts'
 import type { Arena } from './memory/arena.ts'
 import { GroupMemory } from './operators/groupMemory.ts'
 import { scratchBytes } from './operators/sortedBuckets.ts'
-import { type SortPart, sortParts } from './operators/sortParts.ts'
+import { orderParts, type SortPart, sortParts } from './operators/sortParts.ts'
 import type { FixedPlace, PackedPart, SortLevel, SortTask, SortWork, Span, TextPlace } from './operators/sortTask.ts'
 
 export interface SortServices {
@@ -27,6 +27,8 @@ export interface SortServices {
 const BUCKET_ROWS = 8192
 const MOST_BUCKET_BITS = 11
 
+const WORD_BITS = 64n
+
 /** Bits of the word of a text, null included. */
 const TEXT_BITS = 61n
 const TEXT_MASK = 2n ** 60n - 1n
@@ -38,7 +40,7 @@ export interface SortedRows {
 
 /** Whether kernels can sort by the key. */
 export function isSortable(key: Column): boolean {
-  return sortParts(key) !== undefined
+  return orderParts(key) !== undefined
 }
 
 export class SortRun {
@@ -58,11 +60,43 @@ export class SortRun {
     key: Column,
     { descending, limit }: { readonly descending: boolean; readonly limit: number },
   ): Promise<SortedRows | undefined> {
-    const parts = sortParts(key)
+    const parts = orderParts(key)
     const levels = parts && (await this.levelsOf(parts, key.length, descending))
     if (levels === undefined) return undefined
     if (levels.length === 0) return { address: this.rowsAsTheyAre(key.length) }
     return await this.sorted(levels, key.length, limit)
+  }
+
+  /** A byte for each row, 1 where an equal row lies before it; undefined for keys that are no words. Throws MemoryError. */
+  async repeatedRows(key: Column): Promise<number | undefined> {
+    const parts = sortParts(key)
+    const levels = parts && (await this.levelsOf(parts, key.length, false))
+    if (levels === undefined) return undefined
+    const repeated = this.memory.block(key.length)
+    if (levels.length > 0) this.memory.release((await this.sorted(levels, key.length, key.length, repeated)).address)
+    else this.memory.bytes(repeated, key.length).fill(1, 1)
+    return repeated
+  }
+
+  /** The rows that no equal row lies before, in their order. */
+  async firstRows(repeated: number, length: number): Promise<SortedRows & { readonly length: number }> {
+    const { memory, services } = this
+    const ranges = rangesOf(length, services.workers)
+    const counts = memory.block(4 * ranges.length)
+    const work = (range: Range, r: number, rows: number): SortWork => ({ kind: 'firsts', ...range, repeated, count: counts + 4 * r, rows })
+    await this.together(ranges.map((range, r) => work(range, r, 0)))
+    const found = memory.integers(counts, ranges.length).slice()
+    const size = found.reduce((sum, count) => sum + count, 0)
+    const address = memory.room(4 * size)
+    let at = address
+    await this.together(
+      ranges.map((range, r) => {
+        const rows = at
+        at += 4 * (found[r] as number) // one for each range
+        return work(range, r, rows)
+      }),
+    )
+    return { address, length: size }
   }
 
   private rowsAsTheyAre(length: number): number {
@@ -95,16 +129,17 @@ export class SortRun {
       }
       const packed = packedPart(place, wordsOf(memory.longs(at, 2 * ranges.length)), descending)
       if (packed.width === 0n) continue
-      if (packed.width > 64n) return undefined
+      if (packed.width > WORD_BITS) return undefined
       const last = levels.at(-1)
-      if (last?.kind === 'words' && bitsOf(last) + packed.width <= 64n)
-        levels[levels.length - 1] = { ...last, parts: [...last.parts, packed] }
-      else levels.push({ kind: 'words', words: memory.room(8 * rows), parts: [packed] })
+      const room = last?.kind === 'words' ? WORD_BITS - bitsOf(last) : 0n
+      const [here, next] = piecesOf(packed, room)
+      if (last?.kind === 'words' && here !== undefined) levels[levels.length - 1] = { ...last, parts: [...last.parts, here] }
+      if (next !== undefined) levels.push({ kind: 'words', words: memory.room(8 * rows), parts: [next] })
     }
     return levels
   }
 
-  private async sorted(levels: readonly SortLevel[], length: number, limit: number): Promise<SortedRows> {
+  private async sorted(levels: readonly SortLevel[], length: number, limit: number, repeated?: number): Promise<SortedRows> {
     const { memory, services } = this
     const [first] = levels
     const bits = first === undefined ? 0n : bitsOf(first)
@@ -139,7 +174,10 @@ export class SortRun {
     for (let b = 1; b < starts.length; b++) most = Math.max(most, (starts[b] as number) - (starts[b - 1] as number)) // b < length
     const claims = memory.block(4)
     await this.together(
-      ranges.map(() => ({ kind: 'buckets', claims, starts, keys, rows, levels, scratch: memory.room(scratchBytes(most)) })),
+      ranges.map(() => ({
+        ...{ kind: 'buckets', claims, starts, keys, rows, length: size, levels, scratch: memory.room(scratchBytes(most)) },
+        ...(repeated === undefined ? {} : { repeated }),
+      })),
     )
     memory.release(keys)
     return { address: rows }
@@ -211,9 +249,21 @@ function packedPart(
     ...place,
     flip: descending ? -1n : 0n,
     base: BigInt.asIntN(64, base),
-    width: codes === 0n ? 0n : BigInt(codes.toString(2).length),
     ofNull: BigInt.asIntN(64, span + 1n),
+    dropped: 0n,
+    width: codes === 0n ? 0n : BigInt(codes.toString(2).length),
   }
+}
+
+/** What of a part goes behind others that leave so much room in their word, and what begins the next word. */
+function piecesOf(part: PackedPart, room: bigint): readonly [PackedPart | undefined, PackedPart | undefined] {
+  if (part.width <= room) return [part, undefined]
+  if (room === 0n) return [undefined, part]
+  const dropped = part.width - room
+  return [
+    { ...part, dropped, width: room },
+    { ...part, width: dropped },
+  ]
 }
 
 /** Nulls come after all texts, and never go on. */

@@ -110,24 +110,26 @@ export interface WordOptions {
   readonly first: boolean
 }
 
-/** run(values, bits, from, to, words, flip, base, width, ofNull): what a column has over its base goes behind what the words have. */
+/** run(values, bits, from, to, words, flip, base, ofNull, dropped, width): of what a column has over its base, the lowest `width` bits that are left without those `dropped` go behind what the words have. */
 export function wordsKernel(form: SortForm, { nullable, first }: WordOptions): Uint8Array<ArrayBuffer> {
-  const { values, bits, from, to, words, flip, base, width, ofNull, place, ...locals } = numbered(
-    ...(['values', 'bits', 'from', 'to', 'words', 'flip', 'base', 'width', 'ofNull'] as const),
-    ...(['at', 'wide', 'float', 'single', 'raw', 'place'] as const),
+  const { values, bits, from, to, words, flip, base, ofNull, dropped, width, place, mask, ...locals } = numbered(
+    ...(['values', 'bits', 'from', 'to', 'words', 'flip', 'base', 'ofNull', 'dropped', 'width'] as const),
+    ...(['at', 'wide', 'float', 'single', 'raw', 'place', 'mask'] as const),
   )
   const own = [
     ...[...element(values, from, FORM_LOG2[form]), ...set(locals.at), ...wordAt(form, locals)],
     ...[...get(flip), OP.i64Xor, ...get(base), OP.i64Sub],
   ]
   const value = nullable ? [...bitOf(bits, from), ...I.if('i64'), ...own, OP.else, ...get(ofNull), OP.end] : own
+  const piece = [...value, ...get(dropped), OP.i64ShrU, ...get(mask), OP.i64And]
   const before = first ? [] : [...get(place), ...I.memory(OP.i64Load), ...get(width), OP.i64Shl]
-  const each = [...[...element(words, from, 3), ...tee(place), ...before, ...value, ...(first ? [] : [OP.i64Or]), ...I.memory(OP.i64Store)]]
+  const each = [...[...element(words, from, 3), ...tee(place), ...before, ...piece, ...(first ? [] : [OP.i64Or]), ...I.memory(OP.i64Store)]]
   return moduleBytes({
     imports: [],
-    parameters: ['address', 'address', 'i32', 'i32', 'address', 'i64', 'i64', 'i64', 'i64'],
-    locals: [...VALUE_LOCALS, 'i32'],
-    body: counting(from, to, each),
+    parameters: ['address', 'address', 'i32', 'i32', 'address', 'i64', 'i64', 'i64', 'i64', 'i64'],
+    locals: [...VALUE_LOCALS, 'i32', 'i64'],
+    // widths are 1 to 64
+    body: [...i64Const(-1n), ...i64Const(64n), ...get(width), OP.i64Sub, OP.i64ShrU, ...set(mask), ...counting(from, to, each)],
   })
 }
 

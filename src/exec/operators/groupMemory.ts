@@ -82,6 +82,10 @@ export class GroupMemory {
     return this.arena.view('i32', offset, length) as Int32Array
   }
 
+  bytes(offset: number, length: number): Uint8Array {
+    return this.arena.view('u8', offset, length) as Uint8Array
+  }
+
   longs(offset: number, length: number): BigInt64Array {
     return this.arena.view('i64', offset, length) as BigInt64Array
   }

@@ -7,12 +7,21 @@ export type SortPart =
   | { readonly kind: 'fixed'; readonly column: Column; readonly form: SortForm }
   | { readonly kind: 'text'; readonly column: Column }
 
-/** Undefined for keys with lists, or with arrays that are null as a whole: those are compared row by row. */
+/** Undefined for keys with lists, or with arrays that are null as a whole: those are compared row by row. An order is one of values, or arrays of them. */
+export function orderParts(key: Column): readonly SortPart[] | undefined {
+  return isOrdered(key) ? sortParts(key) : undefined
+}
+
+function isOrdered({ type, children = [] }: Column): boolean {
+  return type.kind !== 'struct' || (isTuple(type) && children.every(isOrdered))
+}
+
+/** The same for keys that are equal or not, which may be objects. */
 export function sortParts(key: Column): readonly SortPart[] | undefined {
   const { type, validity, children = [] } = key
   switch (type.kind) {
     case 'struct': {
-      if (!isTuple(type) || validity !== undefined) return undefined
+      if (validity !== undefined) return undefined
       const parts = children.map(sortParts)
       return parts.every((part) => part !== undefined) ? parts.flat() : undefined
     }

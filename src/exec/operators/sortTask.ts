@@ -5,6 +5,7 @@
  *     words      the words of a range of the rows, and how many of the first have which digit
  *     scatter    words and row numbers of a range, each to the bucket of its digit
  *     buckets    buckets that are claimed, each put in order (`sortedBuckets.ts`)
+ *     firsts     rows of a range that no equal row lies before
  *     gather     columns of rows in order, in chunks that are claimed (`gatheredColumns.ts`)
  */
 import { countKernel, scatterKernel } from '../kernels/sortKernels.ts'
@@ -24,6 +25,7 @@ export type SortWork =
   | WordsWork
   | ScatterWork
   | BucketsWork
+  | FirstsWork
   | GatherWork
 
 /** Where a column of numbers lies; `bits` is 0 where no value is null. */
@@ -44,12 +46,15 @@ export type Span =
   | ({ readonly kind: 'fixed'; readonly out: number } & FixedPlace)
   | ({ readonly kind: 'text'; readonly out: number; readonly reference: number } & TextPlace)
 
-/** A part of a word: the bits of the column over its base, and what stands for null. */
+/** A part of a word: bits of what the column has over its base, or of what stands for null. */
 export interface PackedPart extends FixedPlace {
   readonly flip: bigint
   readonly base: bigint
-  readonly width: bigint
   readonly ofNull: bigint
+  /** Lowest bits that are left out: they come in the next word. */
+  readonly dropped: bigint
+  /** The bits of the part. */
+  readonly width: bigint
 }
 
 /** What orders rows that all before it find equal. */
@@ -83,6 +88,18 @@ interface ScatterWork {
   readonly bound?: number
 }
 
+interface FirstsWork {
+  readonly kind: 'firsts'
+  /** See `BucketsWork`. */
+  readonly repeated: number
+  readonly from: number
+  readonly to: number
+  /** How many there are goes here. */
+  readonly count: number
+  /** Where the rows go; they are only counted where it is 0. */
+  readonly rows: number
+}
+
 /** Rows between two calls of a kernel, so that V8 can replace it while it warms up. */
 const STRIDE = 16_384
 
@@ -103,6 +120,9 @@ export function runSortTask({ work }: SortTask, arena: Arena): void {
     }
     case 'buckets':
       new SortedBuckets(work, arena).run()
+      return
+    case 'firsts':
+      runFirsts(work, arena)
       return
     case 'gather':
       gatherChunks(work, arena)
@@ -144,13 +164,27 @@ function runWords(work: WordsWork, arena: Arena): void {
   }
 }
 
+function runFirsts({ repeated, from, to, count, rows }: FirstsWork, arena: Arena): void {
+  const marks = arena.view('u8', repeated, to) as Uint8Array
+  const counted = arena.view('i32', count, 1) as Int32Array
+  // how many they are is known when they are listed
+  const out = rows === 0 ? undefined : (arena.view('i32', rows, counted[0] as number) as Int32Array)
+  let found = 0
+  for (let row = from; row < to; row++) {
+    if (marks[row] !== 0) continue
+    if (out !== undefined) out[found] = row
+    found++
+  }
+  counted[0] = found
+}
+
 type Write = (from: number, to: number) => void
 
 function partsWriter({ words, parts }: Extract<SortLevel, { kind: 'words' }>, arena: Arena): Write {
-  const writers = parts.map(({ form, values, bits, flip, base, width, ofNull }, p): Write => {
+  const writers = parts.map(({ form, values, bits, flip, base, ofNull, dropped, width }, p): Write => {
     const options = { nullable: bits !== 0, first: p === 0 }
     const run = arenaKernel(arena, `sort words ${form} ${JSON.stringify(options)}`, () => wordsKernel(form, options))
-    return (from, to) => run(values, bits, from, to, words, flip, base, width, ofNull)
+    return (from, to) => run(values, bits, from, to, words, flip, base, ofNull, dropped, width)
   })
   return (from, to) => {
     for (const write of writers) write(from, to)
