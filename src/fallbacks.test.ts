@@ -63,9 +63,13 @@ test('rows of files that kernels over columns could compute are told of, where a
 
 test('each run of a function that is not compiled is told, with the reason and the cure', async () => {
   const table = session.fromRows(ROWS)
-  const regex = { because: 'It uses a regular expression.', cure: 'Use string methods, as includes and startsWith.', runs: 'workers' }
-  const copies = table.filter((r) => /1/.test(r.s)).map((r) => r.a + 1)
-  const event = { what: 'FilterExec r => (/1/).test(r.s)', ...regex }
+  const regex = {
+    because: 'It uses a regular expression.',
+    cure: 'Use its test, without the flags g and y, or string methods, as includes and startsWith.',
+    runs: 'workers',
+  }
+  const copies = table.filter((r) => /1/g.test(r.s)).map((r) => r.a + 1)
+  const event = { what: 'FilterExec r => (/1/g).test(r.s)', ...regex }
   expect(await told(() => copies.collect())).toStrictEqual([event])
   expect(await told(() => copies.count())).toStrictEqual([event])
   expect(await told(() => copies.take(2))).toStrictEqual([event])
@@ -121,12 +125,12 @@ test('each run of a function that is not compiled is told, with the reason and t
 test('each run of a body that is not compiled is told once, however many passes it has', async () => {
   const A = session.zeros([4])
   const loop = session.loop(session.range(4), { A }, ([i], { A }) => {
-    if (/1/.test(String(i))) A.set(i, 1)
+    if (/1/g.test(String(i))) A.set(i, 1)
   })
   const event = {
     what: 'loop over range(4)',
     because: 'It uses a regular expression.',
-    cure: 'Use string methods, as includes and startsWith.',
+    cure: 'Use its test, without the flags g and y, or string methods, as includes and startsWith.',
     runs: 'caller',
   }
   expect(await told(() => loop.run({ passes: 3 }))).toStrictEqual([event])
@@ -189,15 +193,15 @@ test('a session that requires compiled functions refuses others at the call', as
     }
     throw new Error('nothing was refused')
   }
-  expect(refused(() => table.filter((r) => /1/.test(r.s)))).toBe(
-    `filter: the function runs as JavaScript in the workers, ${REQUIRED}: r => (/1/).test(r.s)\n  1:8  /1/\nIt uses a regular expression. Use string methods, as includes and startsWith.`,
+  expect(refused(() => table.filter((r) => /1/g.test(r.s)))).toBe(
+    `filter: the function runs as JavaScript in the workers, ${REQUIRED}: r => (/1/g).test(r.s)\n  1:8  /1/g\nIt uses a regular expression. Use its test, without the flags g and y, or string methods, as includes and startsWith.`,
   )
   for (const [method, run] of [
     ['map', () => table.map((r) => (seen += r.a))],
     ['withColumns', () => table.withColumns((r) => ({ d: new Map([[r.a, 1]]).size }))],
     ['flatMap', () => table.flatMap((r) => r.s.split(/x/))],
     ['mapPartitions', () => table.mapPartitions((values) => [...values])],
-    ['groupBy', () => table.groupBy((r) => /1/.test(r.s))],
+    ['groupBy', () => table.groupBy((r) => /1/g.test(r.s))],
     ['sum', () => table.groupBy((r) => r.a).agg({ n: sum((r) => r.s.split(/x/).length) })],
     ['map', () => table.groupBy((r) => r.a).map((_, rows) => [...rows].length)],
     ['sortBy', () => table.sortBy((r) => r.s.replace(/s/, ''))],
@@ -206,7 +210,7 @@ test('a session that requires compiled functions refuses others at the call', as
     expect(refused(run)).toMatch(new RegExp(`^${method}: the function runs as .*, ${REQUIRED}: `))
   // what the caller does with the elements is its own
   await table.forEach((r) => void (seen += r.a))
-  expect(await table.map((r) => r.a).reduce((a, b) => Math.max(a, b, /x/.test('x') ? 0 : 1))).toBe(99)
+  expect(await table.map((r) => r.a).reduce((a, b) => Math.max(a, b, /x/g.test('x') ? 0 : 1))).toBe(99)
   expect(await table.filter((r) => r.s.startsWith('s1')).count()).toBe(11)
 })
 
@@ -228,9 +232,9 @@ test('what is found out by the action is refused by the action', async () => {
 })
 
 test('a session or a loop that requires a compiled body refuses another one', async () => {
-  const body = ([i]: readonly [number]) => void /1/.test(String(i))
+  const body = ([i]: readonly [number]) => void /1/g.test(String(i))
   const message =
-    /^The body of the loop over range\(3\) is not compiled, and that is required\.\n {2}1:15 {2}It uses a regular expression\.\n {7}Use string methods, as includes and startsWith\.$/
+    /^The body of the loop over range\(3\) is not compiled, and that is required\.\n {2}1:15 {2}It uses a regular expression\.\n {7}Use its test, without the flags g and y, or string methods, as includes and startsWith\.$/
   expect(() => strict.loop(strict.range(3), {}, body)).toThrow(message)
   expect(() => strict.loop(strict.range(3), {}, body)).toThrow(LoopError)
   expect(() => session.loop(session.range(3), {}, body, { require: 'compiled' })).toThrow(message)
@@ -278,11 +282,11 @@ test('a function that has cost more than a second is told of once in a process, 
 const SPIN = `const end = performance.now() + 120; while (performance.now() < end);`
 
 test('row functions on workers and bodies on the caller are told of while they run', async () => {
-  const slow = new Function('r', `${SPIN} return /1/.test(r.s)`) as (r: Row) => boolean
+  const slow = new Function('r', `${SPIN} return /1/g.test(r.s)`) as (r: Row) => boolean
   const [warning, ...others] = await warnings(() => session.fromRows(ROWS.slice(0, 12)).filter(slow).collect())
   expect(warning).toMatch(/^DistarrayWarning: \S+ .* runs as .* instead of being compiled, and has taken more than a second\. At /)
   expect(others).toStrictEqual([])
-  const body = new Function('key', `${SPIN} /1/.test(String(key[0]))`) as (key: readonly [number]) => void
+  const body = new Function('key', `${SPIN} /1/g.test(String(key[0]))`) as (key: readonly [number]) => void
   const found = await warnings(async () => {
     const loop = session.loop(session.range(12), {}, body)
     await loop.run()

@@ -26,7 +26,30 @@ export const COLUMN_TYPES = {
   text0: 'utf8',
   none: 'null',
 } as const
-export const TEXTS: readonly string[] = ['', 'a', 'ab', 'žlutý kůň', 'eight by', 'nine byte', 'twenty-three bytes long', '😀', '\u0000']
+export const TEXTS: readonly string[] = [
+  ...['', 'a', 'ab', 'žlutý kůň', 'eight by', 'nine byte', 'twenty-three bytes long', '😀', '\u0000'],
+  ...['by\neight by nine', 'eight\u2028nine', 'eight, then nine'],
+]
+const NEEDLES = ['', 'a', 'b', 'by', 'eight', 'nine', 'ů', '😀', '\u0000', 'eight by', 'bytes long', 'absent']
+const PATTERNS = [
+  'eight.*nine',
+  'e.*t.*n',
+  '^eight',
+  'by$',
+  '^.*by.*$',
+  '^e.*e$',
+  'a|nine',
+  'l.*g$',
+  '^$',
+  'e.*?b',
+  '[ab]',
+  'n+',
+  '\\w',
+  'kůň',
+]
+
+/** What functions capture as `table`. */
+const TABLE: readonly Primitive[] = ['ab', 'eight by', 7, null, '😀', '', -1.5]
 
 const span = { line: 1, column: 1, text: '' }
 const literal = (value: Primitive): Expr => ({ kind: 'Literal', value, span })
@@ -53,10 +76,28 @@ const leaf: fc.Arbitrary<Expr> = fc.oneof(
   { weight: 5, arbitrary: fc.constantFrom(...NUMBERS).map(column) },
   { weight: 2, arbitrary: special.map(literal) },
   { weight: 1, arbitrary: fc.constantFrom('p', 'q').map((name): Expr => ({ kind: 'Parameter', name, span })) },
+  { weight: 1, arbitrary: fc.constantFrom(2, 6).map((index): Expr => ({ kind: 'Lookup', table: 'table', index: literal(index), span })) },
 )
 
 const EDGES = [0n, 1n, -1n, 3n, 255n, -7n, 2n ** 31n, 2n ** 53n + 1n, 2n ** 63n - 1n, -(2n ** 63n)].map(literal)
 const WIDTHS = [1, 8, 31, 32, 33, 63, 64, 64].map(literal)
+
+const aText = fc.constantFrom('text', 'text0', 'text').map((name) => column(name as 'text'))
+/** Questions about a text that may be null: `?.` then. */
+const asksText: fc.Arbitrary<Expr> = fc.oneof(
+  fc.tuple(fc.constantFrom('includes', 'startsWith', 'endsWith'), aText, fc.constantFrom(...NEEDLES).map(literal)).map(
+    ([method, object, needle]): Expr => ({
+      ...{ kind: 'MethodCall', method: method as 'includes', object, args: [needle], span },
+      optional: object.kind === 'Field' && object.name === 'text0',
+    }),
+  ),
+  fc
+    .tuple(fc.constantFrom(...PATTERNS), fc.constantFrom('', '', 's', 'u', 'i'), aText)
+    .map(([pattern, flags, of]): Expr => ({ kind: 'Matches', pattern, flags, of, span })),
+  fc
+    .tuple(fc.constantFrom('text', 'text0', 'text'), fc.integer({ min: 0, max: TABLE.length - 1 }))
+    .map(([name, index]) => binary('===', column(name as 'text'), { kind: 'Lookup', table: 'table', index: literal(index), span })),
+)
 
 const { number, truth } = fc.letrec<{ number: Expr; truth: Expr; bigint: Expr; exact: Expr }>((tie) => ({
   /** Any bigint. */
@@ -142,6 +183,7 @@ const { number, truth } = fc.letrec<{ number: Expr; truth: Expr; bigint: Expr; e
         fc.constantFrom(...TEXTS).map(literal),
       )
       .map(([o, a, b]) => binary(o as BinaryOperator, a, b)),
+    { weight: 3, arbitrary: asksText },
     fc
       .tuple(
         fc.constantFrom('<', '<=', '>', '>=', '===', '!==', '=='),
@@ -181,7 +223,15 @@ const parameters = fc.tuple(special, special)
 
 function functionOf(body: readonly Stmt[], [p, q]: readonly [number, number]): FunctionIr {
   const captured = (name: string, value: number) => ({ name, value, origin: 'capture' as const })
-  return { name: 'f', span, keyRank: 0, body, parameters: [captured('p', p), captured('q', q)], tables: [], uses: [] }
+  return {
+    name: 'f',
+    span,
+    keyRank: 0,
+    body,
+    parameters: [captured('p', p), captured('q', q)],
+    tables: [{ name: 'table', value: TABLE, origin: 'capture' }],
+    uses: [],
+  }
 }
 
 const returned = (value: Expr): Stmt => ({ kind: 'Return', value, span })

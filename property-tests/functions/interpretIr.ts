@@ -155,6 +155,8 @@ class Interpreter {
           expr.args.map((one) => this.#value(one)),
         )
       }
+      case 'Matches':
+        return new RegExp(expr.pattern, expr.flags).test(this.#value(expr.of) as string)
       case 'Read':
         return (world.read ?? missing(world))(
           expr.array,

@@ -173,6 +173,8 @@ export type Expr =
       readonly optional: boolean
       readonly span: Span
     }
+  /** `/pattern/flags.test(of)`: without the flags g and y, which would let it begin where it ended the last time. */
+  | { readonly kind: 'Matches'; readonly pattern: string; readonly flags: string; readonly of: Expr; readonly span: Span }
   /** An element of an array in `env`. A key outside the array is an error of the run. */
   | { readonly kind: 'Read'; readonly array: string; readonly subscripts: readonly Expr[]; readonly span: Span }
   | { readonly kind: 'Has'; readonly array: string; readonly subscripts: readonly Expr[]; readonly span: Span }
@@ -236,6 +238,11 @@ export interface CountedLoop {
   readonly from: Expr
   readonly to: Expr
   readonly step: number
+}
+
+/** A regular expression as it is written. */
+export function regexText({ pattern, flags }: { readonly pattern: string; readonly flags: string }): string {
+  return `/${pattern}/${flags}`
 }
 
 /** A function that could be lowered. */
@@ -303,6 +310,7 @@ export function childrenOf(expr: Expr): readonly Expr[] {
     case 'LookupLength':
       return []
     case 'Field':
+    case 'Matches':
       return [expr.of]
     case 'Unary':
       return [expr.operand]

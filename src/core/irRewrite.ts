@@ -37,6 +37,8 @@ export function rewriteExpr(expr: Expr, by: Rewriter): Expr {
       return by.expr({ ...expr, args: expr.args.map(go) })
     case 'MethodCall':
       return by.expr({ ...expr, object: go(expr.object), args: expr.args.map(go) })
+    case 'Matches':
+      return by.expr({ ...expr, of: go(expr.of) })
     case 'Read':
     case 'Has':
       return by.expr({ ...expr, subscripts: expr.subscripts.map(go) })

@@ -122,6 +122,8 @@ function isSafe(expr: Expr, types: Types): boolean {
       return isSafeCall(expr.callee) || (!expr.callee.startsWith('BigInt') && !expr.args.some((arg) => mayBeBigint(arg, types)))
     case 'MethodCall':
       return isSafeMethod(expr.method, typeOf(expr.object, types), expr.optional) && !expr.args.some((arg) => mayBeBigint(arg, types))
+    case 'Matches':
+      return true
     case 'Read':
     case 'Has':
     case 'Extent':
@@ -232,6 +234,7 @@ function mayBeBigint(expr: Expr, types: Types): boolean {
     case 'Extent':
     case 'LookupLength':
     case 'Draw':
+    case 'Matches':
     case 'ArrayLiteral':
     case 'ObjectLiteral':
       return false

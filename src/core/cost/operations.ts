@@ -58,6 +58,7 @@ export function costOf(expr: Expr): OperationCost {
       if (INSTRUCTIONS.has(expr.callee)) return CHEAP
       return EXTREMES.has(expr.callee) ? EXTREME : expr.callee === 'Math.sqrt' ? QUOTIENT : CALL
     case 'MethodCall':
+    case 'Matches':
       return CALL
     case 'Draw':
       return DRAW

@@ -72,6 +72,8 @@ function placeOf(
       return addressOf(columns[slot.column]?.[slot.kind], arena)
     case 'codes':
       return addressOf(codesOf(columns[slot.column])?.codes, arena)
+    case 'size':
+      return columns[slot.column]?.values?.byteLength
     case 'code': {
       const column = columns[slot.column]
       const codes = codesOf(column)

@@ -87,6 +87,8 @@ function sortOf(w: ColumnWriter, value: ColumnValue): Sort {
 
 /** `===`, or `==`. Null equals null only. */
 function isEqual(w: ColumnWriter, left: ColumnValue, right: ColumnValue, strict: boolean): number {
+  const mayBeMissing = (value: ColumnValue, other: ColumnValue): boolean => 'missing' in value && validOf(w, other) !== undefined
+  if (strict && (mayBeMissing(left, right) || mayBeMissing(right, left))) throw new NotCompiled('it compares what may be undefined')
   if ([left, right].some((value) => value.kind === 'constant' && value.value === null)) return areNull(w, left, right)
   const [a, b] = [sortOf(w, left), sortOf(w, right)]
   if (a === 'row' || b === 'row') throw new NotCompiled('it compares rows')

@@ -5,7 +5,7 @@
  *     if (t > r.b) return 0            both results are computed,
  *     return t                         and taken lane by lane
  *
- * Only functions that cannot fail are compiled: numbers, truth values, null, bigints that are made numbers or compared, comparisons of text.
+ * Only functions that cannot fail are compiled: numbers, truth values, null, bigints that are made numbers or compared, questions about texts.
  */
 import type { Expr, FunctionIr, Stmt } from '../../core/functionIr.ts'
 import type { Span } from '../../core/span.ts'
@@ -13,6 +13,7 @@ import { bigintNegated, isBigint } from './columnBigints.ts'
 import { dateMethod } from './columnCalendar.ts'
 import { calledColumn } from './columnCalls.ts'
 import { binary } from './columnCompare.ts'
+import { asked, textMatches, textMethod } from './columnTexts.ts'
 import { both, choose, doubles, not, numeric, truth, validOf } from './columnValues.ts'
 import type { ColumnValue, ColumnWriter } from './columnWriter.ts'
 import { simd, V } from './simd.ts'
@@ -110,15 +111,19 @@ class Lowering {
         return binary(w, expr.operator, this.expr(expr.left, locals), this.expr(expr.right, locals))
       case 'Logical': {
         const left = this.expr(expr.left, locals)
-        const right = this.expr(expr.right, locals)
-        if (expr.operator === '&&') return choose(w, truth(w, left), right, left)
-        if (expr.operator === '||') return choose(w, truth(w, left), left, right)
-        const valid = validOf(w, left)
-        return valid === undefined ? left : choose(w, valid, left, right)
+        const right = (mask: number): ColumnValue => asked(w, mask, () => this.expr(expr.right, locals))
+        if (expr.operator === '??') {
+          const valid = validOf(w, left)
+          return valid === undefined ? left : choose(w, valid, left, right(not(w, valid)))
+        }
+        const test = truth(w, left)
+        return expr.operator === '&&' ? choose(w, test, right(test), left) : choose(w, test, left, right(not(w, test)))
       }
       case 'Conditional': {
         const test = truth(w, this.expr(expr.test, locals))
-        return choose(w, test, this.expr(expr.then, locals), this.expr(expr.else, locals))
+        const then = asked(w, test, () => this.expr(expr.then, locals))
+        const otherwise = asked(w, not(w, test), () => this.expr(expr.else, locals))
+        return choose(w, test, then, otherwise)
       }
       case 'Call':
         return calledColumn(
@@ -134,11 +139,19 @@ class Lowering {
       case 'Key':
         throw new NotCompiled('it reads the key', expr.span)
       case 'MethodCall': {
-        const called = dateMethod(w, expr.method, this.expr(expr.object, locals))
+        const object = this.expr(expr.object, locals)
+        const called = dateMethod(w, expr.method, object) ?? textMethod(w, expr, object, (arg) => this.expr(arg, locals))
         if (called === undefined) throw new NotCompiled(`it calls ${expr.method}`, expr.span)
         return called
       }
-      case 'Lookup':
+      case 'Matches':
+        return textMatches(w, expr, this.expr(expr.of, locals))
+      case 'Lookup': {
+        const { index } = expr
+        if (index.kind !== 'Literal' || typeof index.value !== 'number')
+          throw new NotCompiled(`it reads the captured ${expr.table}`, expr.span)
+        return this.tableElement(expr.table, index.value, expr.span)
+      }
       case 'LookupLength':
         throw new NotCompiled(`it reads the captured ${expr.table}`, expr.span)
       case 'ArrayLiteral':
@@ -164,6 +177,12 @@ class Lowering {
     let lanes = this.parameters.get(name)
     if (lanes === undefined) this.parameters.set(name, (lanes = this.w.parameter(value)))
     return lanes
+  }
+
+  /** An element of a captured array: a number is an argument of the kernel, as a captured one is. */
+  private tableElement(table: string, index: number, span: Span): ColumnValue {
+    const value = this.ir.tables.find(({ name }) => name === table)?.value[index]
+    return typeof value === 'number' ? this.w.parameter(value) : this.literal(value, span)
   }
 
   private unary(expr: Extract<Expr, { kind: 'Unary' }>, operand: ColumnValue): ColumnValue {

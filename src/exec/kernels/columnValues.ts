@@ -23,6 +23,7 @@ export function numeric(w: ColumnWriter, value: ColumnValue): Doubles | Integers
     case 'i32':
       return { kind: 'i32', at: value.at, low: value.low, high: value.high, ...(value.equal === true ? { equal: true } : {}) }
     case 'bool': {
+      if (value.missing === true) throw new NotCompiled('it computes with what may be undefined')
       const one = w.constant(lanesConst([1, 1, 1, 1]))
       return { kind: 'i32', at: w.keep([...I.localGet(value.at), ...I.localGet(one), ...simd(V.and)]), low: 0, high: 1 }
     }
@@ -134,7 +135,8 @@ export function choose(w: ColumnWriter, test: number, a: ColumnValue, b: ColumnV
   if (x.kind === 'bool' && y.kind === 'bool') {
     // `test && a` and `test || b`
     const at = y.at === test ? and(w, test, x.at) : x.at === test ? or(w, test, y.at) : undefined
-    return { kind: 'bool', at: at ?? select(test, x.at, y.at), ...nulls }
+    const missing = [x, y].some((one) => 'missing' in one) ? { missing: true as const } : {}
+    return { kind: 'bool', at: at ?? select(test, x.at, y.at), ...nulls, ...missing }
   }
   if (x.kind === 'i32' && y.kind === 'i32') {
     return { kind: 'i32', at: select(test, x.at, y.at), low: Math.min(x.low, y.low), high: Math.max(x.high, y.high), ...nulls }

@@ -18,6 +18,8 @@ import { type BigintType, HIGHEST, LOWEST, NotCompiled } from './wasmTypes.ts'
 export type FrameSlot =
   | { readonly kind: 'values' | 'validity' | 'offsets'; readonly column: number }
   | { readonly kind: 'codes'; readonly column: number }
+  /** How many bytes the values of a column have. */
+  | { readonly kind: 'size'; readonly column: number }
   /** The code of a text in the column, -1 where no row has it. */
   | { readonly kind: 'code'; readonly column: number; readonly text: string }
   | { readonly kind: 'number'; readonly value: number }
@@ -59,7 +61,14 @@ export type ColumnValue =
       readonly valid?: number
       readonly column?: number
     }
-  | { readonly kind: 'bool'; readonly at: number; readonly valid?: number; readonly column?: number }
+  | {
+      readonly kind: 'bool'
+      readonly at: number
+      readonly valid?: number
+      readonly column?: number
+      /** What is not there is undefined, which equals no null and is no 0. */
+      readonly missing?: true
+    }
   /** A column that is only passed on, or compared as text. */
   | { readonly kind: 'other'; readonly column: number }
   | { readonly kind: 'constant'; readonly value: string | bigint | null }
@@ -93,6 +102,8 @@ export class ColumnWriter {
     [TO, 'to'],
   ])
   readonly row: number
+  /** Lanes whose values somebody may ask for, as far as that is known: what costs much is not computed for others. */
+  needed: number | undefined
   private readonly columns: readonly KernelColumn[]
   private readonly declared: ValueType[] = []
   private readonly imports: Import[] = []
@@ -103,6 +114,7 @@ export class ColumnWriter {
 
   constructor(columns: readonly KernelColumn[]) {
     this.columns = columns
+    this.needed = undefined
     this.row = this.declare('i32')
     this.names.set(this.row, 'row')
     this.prologue.push(I.localGet(FROM), I.localSet(this.row))
@@ -184,7 +196,7 @@ export class ColumnWriter {
     return this.once(key, () => {
       this.slots.push(slot)
       const at = 8 * (this.slots.length - 1)
-      const load = slot.kind === 'code' ? I.memory(OP.i32Load, at) : I.addressLoad(at)
+      const load = slot.kind === 'code' || slot.kind === 'size' ? I.memory(OP.i32Load, at) : I.addressLoad(at)
       const local = this.constant([...I.localGet(FRAME), ...load], 'i32')
       this.names.set(local, `${slot.kind}${'column' in slot ? slot.column : 'output' in slot ? slot.output : ''}`)
       return local

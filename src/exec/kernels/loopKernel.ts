@@ -10,7 +10,7 @@
  */
 
 import { Bug } from '../../core/errors.ts'
-import { type Expr, expressionsOf, type FunctionIr, type Stmt, visitExpr, visitStmts } from '../../core/functionIr.ts'
+import { type Expr, expressionsOf, type FunctionIr, regexText, type Stmt, visitExpr, visitStmts } from '../../core/functionIr.ts'
 import { columnsOf, elementIndex, placesLoop, prelude, rngNames } from './loopKernelFrame.ts'
 import { Places } from './loopKernelPlaces.ts'
 import { assignedLocals, countedRange, integerRange, type RangeScope } from './loopKernelRanges.ts'
@@ -325,6 +325,8 @@ class KernelWriter {
         const object = `(${this.#expr(expr.object)})${expr.optional ? '?.' : '.'}${expr.method}`
         return expr.method === 'length' ? `(${object})` : `${object}(${this.#list(expr.args)})`
       }
+      case 'Matches':
+        return `${regexText(expr)}.test(${this.#expr(expr.of)})`
       case 'Read':
         return this.#read(expr.array, expr.subscripts)
       case 'Has':

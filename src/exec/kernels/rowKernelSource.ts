@@ -6,7 +6,15 @@
  * else in a kernel starts with `$`.
  */
 import { Bug } from '../../core/errors.ts'
-import { type BinaryOperator, type Expr, type FunctionIr, type Stmt, type UnaryOperator, visitStmts } from '../../core/functionIr.ts'
+import {
+  type BinaryOperator,
+  type Expr,
+  type FunctionIr,
+  regexText,
+  type Stmt,
+  type UnaryOperator,
+  visitStmts,
+} from '../../core/functionIr.ts'
 
 export interface KernelWords {
   /** The element at the function's `argument`, as a value. */
@@ -147,6 +155,8 @@ class Printer {
         const access = `(${this.expr(expr.object)})${expr.optional ? '?.' : '.'}${expr.method}`
         return expr.method === 'length' ? access : `${access}(${this.list(expr.args)})`
       }
+      case 'Matches':
+        return `${regexText(expr)}.test(${this.expr(expr.of)})`
       case 'Lookup':
         return `${this.named(this.tables, expr.table)}[${this.expr(expr.index)}]`
       case 'LookupLength':

@@ -48,7 +48,7 @@ function isWellFormed(text: string): boolean {
 }
 
 /** 1 when the bytes at the address are these. */
-function sameBytes(text: Uint8Array, address: number): Code {
+export function sameBytes(text: Uint8Array, address: number): Code {
   const view = new DataView(text.buffer)
   const tests: Code[] = []
   let at = 0

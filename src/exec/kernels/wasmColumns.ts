@@ -95,6 +95,7 @@ function trace(element: ElementType, columns: readonly KernelColumn[], steps: re
     switch (step.kind) {
       case 'FilterExec':
         kept = and(writer, kept, truth(writer, returned(writer, step.f, value)))
+        writer.needed = kept
         break
       case 'MapExec':
         value = returned(writer, step.f, value)

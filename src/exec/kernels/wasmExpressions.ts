@@ -119,6 +119,8 @@ export function expression(w: KernelWriter, expr: Expr): Value {
       throw new NotCompiled('it draws random numbers', expr.span)
     case 'MethodCall':
       throw new NotCompiled(`it calls ${expr.method}`, expr.span)
+    case 'Matches':
+      throw new NotCompiled('it uses a regular expression', expr.span)
     case 'ArrayLiteral':
     case 'ObjectLiteral':
       throw new NotCompiled('it makes arrays or objects', expr.span)

@@ -140,6 +140,7 @@ export function isSteady(expr: Expr, turning: Turning): boolean {
     case 'Lookup':
       return isSteady(expr.index, turning)
     case 'MethodCall':
+    case 'Matches':
     case 'Read':
     case 'Has':
     case 'Draw':

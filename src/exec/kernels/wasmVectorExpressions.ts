@@ -76,6 +76,7 @@ export function vectorExpr(s: VectorScope, expr: Expr): Vector {
     case 'Extent':
     case 'LookupLength':
     case 'MethodCall':
+    case 'Matches':
     case 'Has':
     case 'Draw':
     case 'ArrayLiteral':

@@ -173,6 +173,8 @@ class Iteration {
         const member = object[expr.method]
         return expr.method === 'length' ? member : (member as (...args: never[]) => unknown).apply(object, this.#all(expr.args))
       }
+      case 'Matches':
+        return new RegExp(expr.pattern, expr.flags).test(this.#expr(expr.of) as string) // which makes a text of anything else
       case 'Read':
         return this.#access(expr, expr.subscripts, (array, key) => array.get(...key))
       case 'Has':

@@ -12,6 +12,7 @@ import type { Lowering } from './lowering.ts'
 import { memberValue } from './members.ts'
 import { tableOf } from './outside.ts'
 import { refusalOf } from './refusals.ts'
+import type { Regex } from './regexes.ts'
 import { exprValue, REFUSED, type Value } from './value.ts'
 
 export function lowerCall(l: Lowering, node: CallExpression): Value {
@@ -80,6 +81,8 @@ export function methodCall(l: Lowering, object: Value, name: string, node: CallE
       return callMember(l, object, name, node)
     case 'date':
       return dateMethod(l, object, name, node)
+    case 'regex':
+      return matches(l, object, name, node)
     case 'global':
     case 'builtin':
     case 'env':
@@ -228,6 +231,14 @@ function valueMethod(l: Lowering, object: Expr, name: string, node: CallExpressi
   }
   const expr: Expr = { kind: 'MethodCall', method: method satisfies Method, object: of, args: parts.args, optional: false, span }
   return exprValue(expr)
+}
+
+/** `/x/.test(value)`. */
+function matches(l: Lowering, { pattern, flags }: Regex, name: string, node: CallExpression): Value {
+  if (name !== 'test' || node.arguments.length !== 1) return l.refuse('regex', node)
+  const values = elements(l, node.arguments)
+  const [of] = values === undefined ? [] : (argumentExprs(l, values, node) ?? [])
+  return of === undefined ? REFUSED : exprValue({ kind: 'Matches', pattern, flags, of, span: l.span(node) })
 }
 
 /** Captured lists up to this length are compared one by one. */

@@ -12,6 +12,7 @@
 import { types } from 'node:util'
 import { LONGEST_INCLUDES } from './calls.ts'
 import { isPlatformFunction } from './portable.ts'
+import { isPlainRegex } from './regexes.ts'
 import { hasTraps } from './traps.ts'
 import { type AnyFunction, freeNamesOf, isPlatform } from './unit.ts'
 
@@ -83,6 +84,7 @@ function readElements(reading: Reading, array: readonly unknown[]): boolean {
 function readProperties(reading: Reading, object: object): boolean {
   const prototype: unknown = Object.getPrototypeOf(object)
   if (types.isDate(object) && prototype === Date.prototype) reading.items.push(Date.prototype.getTime.call(object))
+  else if (types.isRegExp(object) && isPlainRegex(object)) reading.items.push(object.source, object.flags)
   else if (prototype !== Object.prototype && prototype !== null) return false
   const names = Reflect.ownKeys(object)
   reading.properties += names.length

@@ -84,6 +84,7 @@ function isInteger(expr: Expr): boolean {
     case 'Conditional':
     case 'Call':
     case 'MethodCall':
+    case 'Matches':
     case 'Read':
     case 'Has':
     case 'Lookup':

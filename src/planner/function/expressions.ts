@@ -12,6 +12,7 @@ import { keyComponent } from './members.ts'
 import { lowerChain } from './optionalChains.ts'
 import { freeValue } from './outside.ts'
 import { FORBIDDEN_SYNTAX } from './refusals.ts'
+import { regexOf } from './regexes.ts'
 import { exprValue, REFUSED, type Value } from './value.ts'
 
 export function lowerExpression(l: Lowering, node: Expression): Value {
@@ -20,7 +21,7 @@ export function lowerExpression(l: Lowering, node: Expression): Value {
     case 'Identifier':
       return identifier(l, node)
     case 'Literal':
-      if (node.regex !== undefined) return l.refuse('regex', node)
+      if (node.regex !== undefined) return regexOf(node.regex) ?? l.refuse('regex', node)
       return exprValue(literal(node.value instanceof RegExp ? undefined : node.value, span))
     case 'ParenthesizedExpression':
       return lowerExpression(l, node.expression)

@@ -1,7 +1,7 @@
 /**
  * An IR as text, a line a statement, close to the JavaScript it came from.
  */
-import type { Expr, FunctionIr, Primitive, Stmt } from '../../core/functionIr.ts'
+import { type Expr, type FunctionIr, type Primitive, regexText, type Stmt } from '../../core/functionIr.ts'
 
 export function irText(ir: FunctionIr): string {
   return ir.body.flatMap(stmtLines).join('\n')
@@ -81,6 +81,8 @@ export function exprText(expr: Expr): string {
       return `${expr.callee}(${list(expr.args)})`
     case 'MethodCall':
       return `${exprText(expr.object)}${expr.optional ? '?.' : '.'}${expr.method}${expr.method === 'length' ? '' : `(${list(expr.args)})`}`
+    case 'Matches':
+      return `${regexText(expr)}.test(${exprText(expr.of)})`
     case 'Read':
       return element(expr.array, expr.subscripts)
     case 'Has':

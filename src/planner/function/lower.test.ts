@@ -407,7 +407,16 @@ test('strings, dates, templates, optional chains', () => {
   expect(row((r) => r.at.getUTCHours() + Math.PI)).toBe(`return (#0.at.getUTCHours() + ${Math.PI})`)
   expect(row((r) => r.tags.length)).toBe('It uses length of a value that may not be a string. Convert it first, as String(x).')
   expect(row((r) => r.tags.slice(1))).toBe('It uses slice of a value that may not be a string. Convert it first, as String(x).')
-  expect(row((r) => /x/.test(r.name))).toMatch(/^It uses a regular expression\. Use string methods, as includes and startsWith\./)
+  expect(row((r) => /x.*/i.test(r.name))).toBe('return /x.*/i.test(#0.name)')
+  const seen = /a\/b/
+  expect(row((r) => !seen.test(`${r.name}!`))).toBe('return !/a\\/b/.test((String(#0.name) + "!"))')
+  const again = /a/y
+  const named = Object.assign(/a/, { of: 'a' })
+  const REGEX = 'It uses a regular expression. Use its test, without the flags g and y, or string methods, as includes and startsWith.'
+  expect(row((r) => /x/g.test(r.name))).toBe(REGEX)
+  expect(row((r) => r.name.match(/x/) === null)).toBe(REGEX)
+  expect(row((r) => again.test(r.name))).toMatch(/again/)
+  expect(row((r) => named.test(r.name))).toMatch(/named/)
 })
 
 test('increments are for numbers and bigints', () => {

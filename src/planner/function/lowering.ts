@@ -197,6 +197,7 @@ export class Lowering {
       case 'Conditional':
       case 'Call':
       case 'MethodCall':
+      case 'Matches':
       case 'Read':
       case 'Has':
       case 'Lookup':
@@ -227,6 +228,7 @@ export class Lowering {
       case 'shape':
       case 'data':
       case 'date':
+      case 'regex':
       case 'closure':
       case 'builtin':
       case 'global':
@@ -290,6 +292,9 @@ export class Lowering {
         return undefined
       case 'date':
         this.refuse('date-as-value', node, value.name)
+        return undefined
+      case 'regex':
+        this.refuse('regex', node)
         return undefined
       case 'closure':
       case 'builtin':

@@ -38,6 +38,8 @@ export function memberValue(l: Lowering, object: Value, property: Value | string
       return dataMember(l, object, name, node)
     case 'date':
       return l.refuse('unknown-method', node, name)
+    case 'regex':
+      return l.refuse('regex', node)
     case 'global':
       return globalMember(l, object, name, node)
     case 'tuple':

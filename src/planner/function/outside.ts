@@ -9,6 +9,7 @@ import { BUILTINS, type Builtin, type Primitive } from '../../core/functionIr.ts
 import { literal } from './build.ts'
 import type { EnvValue } from './context.ts'
 import type { Lowering } from './lowering.ts'
+import { isPlainRegex, regexOf } from './regexes.ts'
 import { hasTraps } from './traps.ts'
 import { type AnyFunction, type Free, unitOf } from './unit.ts'
 import { exprValue, type Origin, REFUSED, type Value } from './value.ts'
@@ -67,6 +68,8 @@ export function fromOutside(l: Lowering, value: unknown, name: string, origin: O
   if (typeof value === 'function') return functionValue(l, value as AnyFunction, name, node) // callable, and only its text is looked at
   if (typeof value === 'object' && value !== null) {
     const time = timeOf(value)
+    const regex = types.isRegExp(value) && isPlainRegex(value) ? regexOf({ pattern: value.source, flags: value.flags }) : undefined
+    if (regex !== undefined) return regex
     if (time === undefined) return { kind: 'data', value, name, origin }
     return { kind: 'date', milliseconds: { kind: 'Parameter', name: parameterName(l, name, time, origin), span: l.span(node) }, name }
   }

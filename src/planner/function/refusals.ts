@@ -174,7 +174,10 @@ const REASONS = {
     cure: 'Loop over numbers, as for (let i = 0; i < n; i++).',
   },
   'throws-value': { message: 'It throws something other than a new Error.', cure: "Write throw new Error('…')." },
-  regex: { message: 'It uses a regular expression.', cure: 'Use string methods, as includes and startsWith.' },
+  regex: {
+    message: 'It uses a regular expression.',
+    cure: 'Use its test, without the flags g and y, or string methods, as includes and startsWith.',
+  },
   operator: { message: 'It uses {name}.', cure: 'Use arithmetic, comparisons and logic on numbers and strings.' },
   'closure-in-loop-head': { message: 'It makes a function in the head of a loop.', cure: 'Make it before the loop.' },
   'sparse-literal': { message: 'It makes an array with holes.', cure: 'Write undefined for what is missing.' },

@@ -133,6 +133,8 @@ function typeOfExpr(expr: Expr, locals: Locals, sources: TypeSources): ValueType
       const result = typeOfMethod(expr.method, object)
       return { type: result.type, nullable: result.nullable || (expr.optional && object.nullable) }
     }
+    case 'Matches':
+      return { type: { kind: 'bool' }, nullable: false }
     case 'ArrayLiteral':
       return typeOfItems(expr.items.map(of))
     case 'ObjectLiteral': {

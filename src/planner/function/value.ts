@@ -21,6 +21,8 @@ export type Value =
   | { readonly kind: 'data'; readonly value: object; readonly name: string; readonly origin: Origin }
   /** A Date, captured or written out, by the number that operators make of it; it can be nothing else. */
   | { readonly kind: 'date'; readonly milliseconds: Expr; readonly name: string }
+  /** A regular expression, captured or written out, that keeps no place between calls. */
+  | { readonly kind: 'regex'; readonly pattern: string; readonly flags: string }
   | { readonly kind: 'closure'; readonly unit: Unit; readonly node: FunctionNode; readonly name: string }
   | { readonly kind: 'builtin'; readonly name: Builtin }
   /** Math, Number and other globals that hold functions, and global functions the IR does not know. */

@@ -155,6 +155,7 @@ function isNumeric(spec: LoopSpec, expr: Expr): boolean {
       return true
     case 'Field':
     case 'MethodCall':
+    case 'Matches':
     case 'Has':
     case 'ArrayLiteral':
     case 'ObjectLiteral':

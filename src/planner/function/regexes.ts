@@ -1,0 +1,18 @@
+/**
+ * Regular expressions in functions: what is asked of one is whether it matches. With the flags g and y one remembers where it
+ * ended, and the next call begins there; those are not lowered.
+ *
+ *     (r) => /special.*requests/.test(r.comment)         Matches "special.*requests" of comment
+ */
+import type { Value } from './value.ts'
+
+export type Regex = Value & { readonly kind: 'regex' }
+
+export function regexOf({ pattern, flags }: { readonly pattern: string; readonly flags: string }): Regex | undefined {
+  return /[gy]/.test(flags) ? undefined : { kind: 'regex', pattern, flags }
+}
+
+/** Whether nothing of it is the user's: no subclass, and no properties beside that which all have. */
+export function isPlainRegex(regex: RegExp): boolean {
+  return Object.getPrototypeOf(regex) === RegExp.prototype && Reflect.ownKeys(regex).length === 1
+}
