@@ -3,6 +3,9 @@
  * Object.is, with nulls, -0, infinities and extremes of every type; and law 9 for its folds: sums have the bits of the
  * fixed tree over the values kept, whatever the number of workers.
  */
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { Bool, Field, Float32, Float64, Int8, Int16, Int32, Int64, Null, Schema, Uint8, Uint16, Uint32, Utf8 } from 'apache-arrow'
 import fc from 'fast-check'
 import { afterAll, expect, test } from 'vitest'
@@ -17,7 +20,9 @@ import { freeColumn } from '../src/exec/memory/shareColumns.ts'
 import { tableMemory } from '../src/exec/memory/tableMemory.ts'
 import { createPool } from '../src/exec/workers/pool.ts'
 import { sourceFromRows } from '../src/io/memory.ts'
+import { openParquet } from '../src/io/parquet.ts'
 import { readSplit } from '../src/io/readSplit.ts'
+import { writeParquet } from '../src/io/writeParquet.ts'
 import { irListing } from '../src/planner/function/irText.ts'
 import { returnedElement } from '../src/planner/function/userFunction.ts'
 import { lower } from '../src/planner/physical/lower.ts'
@@ -35,14 +40,17 @@ const FEW_RUNS = 500
 const arena = lawArena(2 ** 28)
 const handlers = { url: new URL('../src/threadHandlers.ts', import.meta.url).href, table: HANDLERS }
 const pools = [1, 2, 3, 4].map((workers) => createPool({ workers, arena, handlers }))
+const folder = mkdtempSync(join(tmpdir(), 'distarray-column-kernels-'))
 afterAll(async () => {
   for (const pool of pools) await pool.stop()
+  rmSync(folder, { recursive: true })
 })
 
 type Row = Readonly<Record<string, unknown>>
+type Scan = Extract<LogicalPlan, { kind: 'Scan' }>
 interface Table {
   readonly rows: readonly Row[]
-  readonly scan: Extract<LogicalPlan, { kind: 'Scan' }>
+  readonly scan: Scan
   /** Whether texts have codes. */
   readonly coded: boolean
 }
@@ -95,11 +103,26 @@ const tables = [1, 3, 4, 31, 33, 64, 100, 130, 4095, 4097, 9000, 70_001].map((le
     scan: { kind: 'Scan', source, columns: names.map(([name]) => name), element: source.element, keys: { kind: 'rowNumber' } },
   }
 })
-const table = fc.oneof(
+const inMemory = fc.oneof(
   { weight: 40, arbitrary: fc.constantFrom(...tables.slice(0, 8)) },
   { weight: 4, arbitrary: fc.constantFrom(...tables.slice(8, 11)) },
   { weight: 2, arbitrary: fc.constantFrom(...tables.slice(11)) },
 )
+
+/** The same tables in files, of row groups that end within bytes of bitmaps: their columns are read whole. */
+const files = await Promise.all(
+  tables.slice(0, 10).map(async (table, t): Promise<Table> => {
+    const path = join(folder, `${t}.parquet`)
+    const { element } = table.scan
+    const batches = (
+      await Promise.all(table.scan.source.splits.map((split) => readSplit(table.scan.source, split, table.scan.columns)))
+    ).flat()
+    await writeParquet({ batches, element, path, options: { rowGroupRows: t < 8 ? 1 + 6 * (t % 4) : 1000 } })
+    const source = await openParquet(path, { int64: 'bigint' })
+    return { ...table, coded: false, scan: { ...table.scan, source, element: source.element } }
+  }),
+)
+const table = fc.oneof({ weight: 4, arbitrary: inMemory }, { weight: 1, arbitrary: fc.constantFrom(...files) })
 
 function userFunction(ir: FunctionIr): UserFunction {
   return { original: () => undefined, text: 'f', span: ir.span, ir, refusals: [] }
@@ -182,7 +205,7 @@ const drawn = fc.record({
 })
 
 test('a column kernel does what the JavaScript kernel and the function do', async () => {
-  const counts = { compiled: 0, filtered: 0, threads: 0, folds: 0, left: 0, coded: 0, bigints: 0 }
+  const counts = { compiled: 0, filtered: 0, threads: 0, folds: 0, left: 0, coded: 0, bigints: 0, files: 0 }
   const held = arena.usedBytes
   await fc.assert(
     fc.asyncProperty(drawn, async ({ table, filters, map, workers }) => {
@@ -199,6 +222,7 @@ test('a column kernel does what the JavaScript kernel and the function do', asyn
       if (made === undefined) counts.left++
       else {
         counts.compiled++
+        if (table.scan.source.kind !== 'memory') counts.files++
         if (filters.length > 0) counts.filtered++
         if (workers > 0) counts.threads++
         if (/BigInt|\b(big|\d+n)\b [-+*/%&|^<>]+ -?\d+n/.test(text())) counts.bigints++
@@ -241,6 +265,7 @@ test('a column kernel does what the JavaScript kernel and the function do', asyn
   )
   console.log(`column kernels: ${JSON.stringify(counts)}`)
   if (run.numRuns >= FEW_RUNS) expect(counts.compiled).toBeGreaterThan(run.numRuns * 0.3)
+  if (run.numRuns >= FEW_RUNS) expect(counts.files).toBeGreaterThan(run.numRuns * 0.05)
   if (run.numRuns >= FEW_RUNS) expect(counts.bigints).toBeGreaterThan(run.numRuns * 0.15)
   if (run.numRuns >= FEW_RUNS) expect(counts.coded).toBeGreaterThan(run.numRuns * 0.01)
 })

@@ -57,6 +57,14 @@ export interface Access {
   readonly signal?: AbortSignal | undefined
   /** How long a server may send nothing. */
   readonly timeoutMs?: number | undefined
+  /** Memory for what is read, where who reads is done with it before the next read. Default: each buffer has its own. */
+  readonly scratch?: Scratch | undefined
+}
+
+/** Memory that is used again. */
+export interface Scratch {
+  /** Room for so many bytes, whatever they hold, aligned to 8. */
+  bytes(length: number): Uint8Array
 }
 
 /**

@@ -168,14 +168,17 @@ export class Executor {
   private async overColumns<T>(
     plan: PhysicalPlan,
     options: RunOptions,
-    work: (run: ColumnRun) => Promise<T | undefined>,
+    work: (columns: ColumnRun, run: Run) => Promise<T | undefined>,
     keySet?: KeySet,
   ): Promise<T | undefined> {
     this.running.add(plan)
+    const run = new Run(this.options, options.signal)
     try {
-      return await overColumns(plan, { ...this.options, ...options }, work, { keySet })
+      const loaded = await run.loaded(plan)
+      return await overColumns(loaded.plan, { ...this.options, ...options }, (columns) => work(columns, run), { keySet })
     } finally {
       this.running.delete(plan)
+      run.end()
     }
   }
 
@@ -217,13 +220,13 @@ function comesInPieces({ edge }: PhysicalPlan, { isUntyped = false }: RunOptions
 }
 
 /** The program's table in ordinary memory, but for columns that it only passes on. */
-async function ordinaryTable(run: ColumnRun): Promise<Batch | undefined> {
-  const { steps, shape } = run.program
+async function ordinaryTable(columns: ColumnRun, run: Run): Promise<Batch | undefined> {
+  const { steps, shape } = columns.program
   if (steps.length === 0 || !(shape.filters || shape.outputs.some((output) => output.kind === 'computed'))) return undefined
-  const table = await programTable(run, 'shared')
+  const table = await programTable(columns, 'shared')
   if (table === undefined) return undefined
   try {
-    return table.blocks.copiedOut(table.batch)
+    return run.copiedOut(table.blocks.copiedOut(table.batch))
   } finally {
     table.blocks.freeAll()
   }

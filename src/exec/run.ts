@@ -6,7 +6,6 @@ import { MemoryError, TaskError } from '../core/errors.ts'
 import { fallbackOf } from '../core/functionUse.ts'
 import { joinedSignal } from '../core/joinedSignal.ts'
 import { mayNotEnd } from '../core/mayNotEnd.ts'
-import { mayHold } from '../core/predicate.ts'
 import type { PhysicalPlan, Step, WideOperator } from '../planner/physical/physicalPlan.ts'
 import { Blocks } from './blocks.ts'
 import { withKeys } from './columns/codedKeys.ts'
@@ -22,6 +21,7 @@ import type { KeySet } from './columns/semiJoin.ts'
 import type { ExecutorOptions } from './executor.ts'
 import { addCost, fallbackEvent, fallbacksOf, functionsIn, rowsOfFilesEvent } from './fallbacks.ts'
 import { asRowFailure, taskErrorOf } from './kernels/rowFailure.ts'
+import { loadedScan, scanToLoad, splitsRead } from './loadedScan.ts'
 import { Charge } from './memory/charge.ts'
 import { asDeclared, batchAs, concatBatches, type ExecBatch, emptyBatch, sliceBatch, unifyElements } from './operators/batches.ts'
 import { FoldedGroups } from './operators/foldedGroups.ts'
@@ -164,6 +164,46 @@ export class Run {
     return { kind: 'streamed', results: this.results(input, limited) }
   }
 
+  /** The plan over columns that are read whole, where it reads files and kernels can run over them; else the plan itself. `blocks`: what the columns lie in. */
+  async loaded(plan: PhysicalPlan): Promise<{ readonly plan: PhysicalPlan; readonly blocks: readonly Block[] }> {
+    const { arena, pool, smallRows = SMALL_ROWS } = this.options
+    const bare = withoutPartialGroups(plan)
+    const scan = scanToLoad(bare, { arena, smallRows })
+    if (scan === undefined) return { plan, blocks: [] }
+    const name = `ScanExec ${scan.source.name}`
+    const started = performance.now()
+    this.emit({ kind: 'stage', phase: 'started', stage: name })
+    try {
+      const { plan: stored, blocks } = await loadedScan(scan, {
+        arena,
+        workers: pool.size,
+        run: (task) => this.task(task, false),
+        free: (own) => this.blocks.free(own),
+        onProgress: (done, total) => this.emit({ kind: 'progress', job: name, done, total }),
+      })
+      this.blocks.add(blocks)
+      const milliseconds = performance.now() - started
+      this.emit({
+        kind: 'stage',
+        phase: 'finished',
+        stage: name,
+        rows: stored.storage.kind === 'table' ? stored.storage.length : 0,
+        milliseconds,
+      })
+      if (bare.kind !== 'PipelineExec') return { plan: stored, blocks }
+      const { edge: _, ...pipeline } = bare
+      return { plan: { ...pipeline, input: stored }, blocks }
+    } catch (error) {
+      if (error instanceof MemoryError) return { plan, blocks: [] } // split by split there may be enough
+      throw error
+    }
+  }
+
+  /** The batch with what lies in the run's memory copied out of it. */
+  copiedOut(batch: Batch): Batch {
+    return this.blocks.copiedOut(batch)
+  }
+
   /** Frees everything the run still holds. */
   end(): void {
     this.blocks.freeAll()
@@ -206,7 +246,7 @@ export class Run {
   private async scan(plan: Scan): Promise<Dataset> {
     const { source, columns, predicate } = plan
     if (source.kind !== 'memory') {
-      const splits = predicate === undefined ? source.splits : source.splits.filter(({ statistics }) => mayHold(predicate, statistics))
+      const splits = splitsRead(plan)
       return { kind: 'stored', partitions: splits.map((split) => ({ kind: 'split', scan: plan, split })), blocks: [] }
     }
     const batches: Batch[] = []
@@ -413,7 +453,20 @@ export class Run {
     return this.blocks.handedOver(concatBatches(finished(batchesOf(partitions), plan)), blocks)
   }
 
-  private async wide(plan: Wide, how: { readonly isWhole?: boolean } = {}): Promise<Dataset> {
+  private async wide(given: Wide, how: { readonly isWhole?: boolean } = {}): Promise<Dataset> {
+    const inputs: PhysicalPlan[] = []
+    const loaded: Block[] = []
+    for (const input of given.inputs) {
+      const { plan, blocks } = await this.loaded(input)
+      inputs.push(plan)
+      loaded.push(...blocks)
+    }
+    const dataset = await this.wideOver({ ...given, inputs }, how)
+    const used = this.blocks.keep(loaded, batchesOf(dataset.partitions))
+    return { ...dataset, blocks: [...dataset.blocks, ...used] }
+  }
+
+  private async wideOver(plan: Wide, how: { readonly isWhole?: boolean }): Promise<Dataset> {
     const [only] = plan.inputs
     if (plan.operator.kind === 'HashAggregateExec' && only?.edge?.kind === 'streamed')
       return await this.foldedGroups(plan.operator, plan, only)
@@ -658,6 +711,12 @@ function givenUp(): AbortController {
   const controller = new AbortController()
   setMaxListeners(0, controller.signal)
   return controller
+}
+
+/** The pipeline without the groups of its partitions: groups of all rows are found at once where columns are in memory. */
+function withoutPartialGroups(plan: PhysicalPlan): PhysicalPlan {
+  if (plan.kind !== 'PipelineExec' || plan.steps.at(-1)?.kind !== 'PartialGroupsExec') return plan
+  return { ...plan, steps: plan.steps.slice(0, -1) }
 }
 
 function stepless(input: PhysicalPlan): Pipeline {

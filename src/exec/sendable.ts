@@ -16,7 +16,9 @@ export function sendable(task: StageTask): StageTask {
     case 'wide':
       return { ...task, inputs: task.inputs.map((batches) => batches.map(compact)), operator: sendableOperator(task.operator) }
     case 'sort':
-      return task
+    case 'load':
+    case 'place':
+      return task // all its columns lie in the arena
     case 'together':
       return { ...task, batches: task.batches.map(compact) }
     case 'take':

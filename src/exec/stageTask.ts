@@ -5,12 +5,14 @@
  * receives the result owns those blocks.
  */
 import type { Column } from '../core/column.ts'
-import type { ArraySource, ReadSplit, SourceSplit } from '../core/ports.ts'
+import type { ArraySource, ReadSplit, Scratch, SourceSplit } from '../core/ports.ts'
 import type { ColumnPredicate } from '../core/predicate.ts'
 import type { Step, WideOperator } from '../planner/physical/physicalPlan.ts'
+import { isText, nullsPlaced, type Placed, place } from './columns/loadTask.ts'
 import { fallbacksOf } from './fallbacks.ts'
 import { RowFailure } from './kernels/rowFailure.ts'
 import type { Arena } from './memory/arena.ts'
+import { withScratch } from './memory/scratchMemory.ts'
 import { copyInto, mapBuffers } from './memory/shareColumns.ts'
 import { concatBatches, type ExecBatch, takeBatch } from './operators/batches.ts'
 import { type GroupTask, runGroupTask } from './operators/groupTasks.ts'
@@ -31,6 +33,8 @@ export type TaskInput =
     }
   | { readonly kind: 'batches'; readonly batches: readonly ExecBatch[] }
 
+type LoadTask = Extract<StageTask, { kind: 'load' }>
+
 export type StageTask =
   | {
       readonly kind: 'narrow'
@@ -40,6 +44,10 @@ export type StageTask =
       readonly firstRow: number
     }
   | { readonly kind: 'wide'; readonly inputs: readonly (readonly ExecBatch[])[]; readonly operator: WideOperator }
+  /** Puts the columns of a split into those of all; its texts are the result. */
+  | { readonly kind: 'load'; readonly input: TaskInput; readonly wholes: readonly Column[]; readonly firstRow: number }
+  /** Puts texts that were read among those of all. */
+  | { readonly kind: 'place'; readonly columns: readonly Placed[] }
   | GroupTask
   | JoinTask
   | SortTask
@@ -61,6 +69,8 @@ export interface StageResult {
   /** Milliseconds in each step, or in the wide operator, that has functions which are not compiled; 0 in others. */
   readonly spentMs?: readonly number[]
   readonly blocks: readonly Block[]
+  /** Of columns that were put into others: the nulls of each. */
+  readonly nulls?: readonly number[]
 }
 
 export interface StageServices {
@@ -80,7 +90,7 @@ export function stageHandler(readSplit: ReadSplit, options: Pick<StageServices, 
   return async (payload, { arena, abortFlag }) => {
     const task = payload as StageTask // the executor sends nothing else
     const services: StageServices = { ...options, readSplit, arena }
-    if (task.kind !== 'narrow' || task.input.kind !== 'split') return await runStageTask(task, services)
+    if ((task.kind !== 'narrow' && task.kind !== 'load') || task.input.kind !== 'split') return await runStageTask(task, services)
     return await withAbortSignal(abortFlag, (signal) => runStageTask(task, { ...services, signal }))
   }
 }
@@ -103,6 +113,11 @@ export async function runStageTask(task: StageTask, services: StageServices): Pr
       const spentMs = fallbacksOf(task.operator).length === 0 ? {} : { spentMs: [performance.now() - started] }
       return { rowsIn: [], ...spentMs, ...share(out, services, task.operator.kind) }
     }
+    case 'load':
+      return await withScratch(async (scratch) => loaded(await readInput(task.input, services, scratch), task, services))
+    case 'place':
+      for (const column of task.columns) place(column)
+      return { batches: [], rowsIn: [], blocks: [] }
     case 'groupCodes':
     case 'groupFold':
     case 'groupValues':
@@ -121,9 +136,26 @@ export async function runStageTask(task: StageTask, services: StageServices): Pr
   }
 }
 
-async function readInput(input: TaskInput, { readSplit, signal }: StageServices): Promise<readonly ExecBatch[]> {
+async function readInput(input: TaskInput, { readSplit, signal }: StageServices, scratch?: Scratch): Promise<readonly ExecBatch[]> {
   if (input.kind === 'batches') return input.batches
-  return await readSplit(input.source, input.split, input.columns, input.predicate, { signal })
+  return await readSplit(input.source, input.split, input.columns, input.predicate, { signal, scratch })
+}
+
+/** The batches put into the whole columns, but for texts. */
+function loaded(batches: readonly ExecBatch[], { wholes, firstRow }: LoadTask, services: StageServices): StageResult {
+  const { columns, element, length } = concatBatches(batches)
+  const nulls = columns.map((part, i) => {
+    const whole = wholes[i] as Column // one for each
+    return isText(part.type) ? nullsPlaced(part, whole, firstRow) : place({ part, whole, firstRow, firstByte: 0 })
+  })
+  const texts = columns.flatMap((column) => (isText(column.type) ? [withoutNulls(column)] : []))
+  // small ones too: what they lie in is used again
+  const shared = share([{ element, length, columns: texts }], { ...services, sharedFromBytes: 1 }, 'ScanExec')
+  return { rowsIn: [], nulls, ...shared }
+}
+
+function withoutNulls({ validity: _, ...column }: Column): Column {
+  return column
 }
 
 /** What is counted of each step. */

@@ -5,12 +5,45 @@
  * survives: printing the f64 gives the digits back. A value with more digits is refused, never rounded in silence.
  */
 import type { Data, Decimal } from 'apache-arrow'
+import { type Column, isValid } from '../core/column.ts'
 import { columnError, type Place } from './arrowTypes.ts'
 
 /** Significant digits that every f64 keeps. */
 const DIGITS_KEPT = 10 ** 15
 /** Those that an f64 is exactly. */
 const POWERS_OF_TEN: readonly number[] = Array.from({ length: 23 }, (_, i) => 10 ** i)
+
+/** Whole numbers of 32 or 64 bits that are decimals without their point. */
+export function float64OfUnscaled(column: Column, scale: number, place: Place): Float64Array {
+  const { length, values } = column
+  const integers = values as Int32Array | BigInt64Array // by width
+  const halves = new Int32Array(integers.buffer, integers.byteOffset, integers.byteLength / 4)
+  const width = integers.BYTES_PER_ELEMENT / 4
+  const result = new Float64Array(length)
+  if (smallDecimals(halves, { width, scale }, result)) return result
+  for (let i = 0; i < length; i++) if (isValid(column, i)) result[i] = scaled(unscaledOf(halves, i * width, width), scale, place, i)
+  return result
+}
+
+/** Fills in the decimals of one or two words each, where none has more digits than an f64 keeps; whether that is so. */
+export function smallDecimals(
+  words: Int32Array,
+  { width, scale }: { readonly width: number; readonly scale: number },
+  into: Float64Array,
+): boolean {
+  const divisor = POWERS_OF_TEN[scale]
+  if (divisor === undefined) return false
+  if (width === 1) {
+    for (let i = 0; i < into.length; i++) into[i] = (words[i] as number) / divisor
+    return true
+  }
+  for (let i = 0; i < into.length; i++) {
+    const small = (words[2 * i + 1] as number) * 2 ** 32 + ((words[2 * i] as number) >>> 0)
+    if (!(small < DIGITS_KEPT && small > -DIGITS_KEPT)) return false
+    into[i] = small / divisor // both are exact: the quotient is the f64 nearest to the decimal
+  }
+  return true
+}
 
 export function float64OfDecimals(data: Data<Decimal>, place: Place): Float64Array {
   const { length, type } = data

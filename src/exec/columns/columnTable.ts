@@ -29,7 +29,7 @@ export async function programTable(run: ColumnRun, same: SameColumns): Promise<P
   const drops = program.shape.filters || run.keySet !== undefined
   if (drops && !program.shape.outputs.every((output) => widthOf(output, program) !== undefined || isText(output, program))) return undefined
   const selected = await run.select({ skipsNulls: false })
-  if (selected === undefined || (selected !== 'all' && selected.total === 0)) return undefined
+  if (selected === undefined) return undefined
   const blocks = new ResultBlocks(run.arena, program.name)
   try {
     const columns = selected === 'all' ? await allRows(run, blocks, same) : await selectedRows(run, blocks, selected)

@@ -2,28 +2,35 @@
  * What the decoder is told about the types of a file, and what is done here instead.
  *
  * A schema element keeps its structure; annotations are reduced to those the decoder knows. What it cannot say comes
- * back as a *leaf change*, applied to types and columns alike: uuids become text, INT96 becomes microseconds.
+ * back as a *leaf change*, applied to types and columns alike: uuids become text, INT96 microseconds, whole numbers decimals.
  */
-import type { Column } from '../../core/column.ts'
+import { type Column, isValid } from '../../core/column.ts'
 import { columnFromValues } from '../../core/columnBuilder.ts'
 import { valueReader } from '../../core/columnReaders.ts'
 import { type ColumnType, type TimeUnit, typeText } from '../../core/schema.ts'
 import { columnError, inside, type Place } from '../arrowTypes.ts'
+import { float64OfUnscaled } from '../decimals.ts'
 import { unitRatio } from './ownSchema.ts'
 import { i32, intOf, structOf, type ThriftField, type ThriftStruct } from './thrift.ts'
 
 export type LeafChange =
   | { readonly kind: 'uuid' }
+  /** Whole numbers, of 32 or 64 bits, of as many digits behind the point. */
+  | { readonly kind: 'decimal'; readonly scale: number }
   /** A timestamp or time in another unit than Parquet can say. */
   | { readonly kind: 'time'; readonly unit: TimeUnit; readonly timezone?: string }
   /** The same values, of a type that Parquet cannot say: a time zone, categories. */
   | { readonly kind: 'type'; readonly type: ColumnType }
 
+const INT32 = 1
+const INT64 = 2
 const INT96 = 3
-const CONVERTED = { utf8: 0, enum: 4, json: 19, bson: 20, interval: 21 } as const
-const LOGICAL = { string: 1, enum: 4, json: 12, bson: 13, uuid: 14, float16: 15, variant: 16 } as const
+const CONVERTED = { utf8: 0, enum: 4, decimal: 5, json: 19, bson: 20, interval: 21 } as const
+const LOGICAL = { string: 1, enum: 4, decimal: 5, json: 12, bson: 13, uuid: 14, float16: 15, variant: 16 } as const
 /** Fields of a schema element that carry structure: type, length, repetition, name, children, annotation, scale, precision. */
 const STRUCTURE = [1, 2, 3, 4, 5, 6, 7, 8, 10]
+/** Of these, those that make a whole number a decimal. */
+const DECIMAL = [6, 7, 8, 10]
 
 /** The element as the decoder is to see it. A SourceError for a type that no column holds. */
 export function plainElement(
@@ -47,9 +54,29 @@ export function plainElement(
     plain.set(10, { type: 12, value: new Map<number, ThriftField>([[LOGICAL.string, { type: 12, value: new Map() }]]) })
   } else if (id !== undefined && id >= LOGICAL.bson && id !== LOGICAL.float16) plain.delete(10)
   if (converted === CONVERTED.bson) plain.delete(6)
-  const int96 = intOf(element, 1) === INT96
+  const physical = intOf(element, 1)
+  const int96 = physical === INT96
+  const scale = decimalScale(element)
+  if (scale !== undefined && (physical === INT32 || physical === INT64)) {
+    // numbers of 128 bits, which the decoder makes of decimals, would be made smaller again
+    for (const field of DECIMAL) plain.delete(field)
+    return { element: plain, change: { kind: 'decimal', scale }, int96 }
+  }
   return id === LOGICAL.uuid ? { element: plain, change: { kind: 'uuid' }, int96 } : { element: plain, int96 }
 }
+
+/** The digits behind the point of a decimal; undefined for what is none, or says it in a way of its own. */
+function decimalScale(element: ThriftStruct): number | undefined {
+  const logical = structOf(element, 10)
+  const own = logical === undefined ? undefined : structOf(logical, LOGICAL.decimal)
+  if (own === undefined && (logical !== undefined || intOf(element, 6) !== CONVERTED.decimal)) return undefined
+  const scale = own === undefined ? (intOf(element, 7) ?? 0) : intOf(own, 1)
+  const precision = own === undefined ? intOf(element, 8) : intOf(own, 2)
+  if (scale === undefined || precision === undefined) return undefined
+  return scale >= 0 && scale <= precision && precision > 0 && precision <= MOST_DIGITS ? scale : undefined
+}
+/** Of integers of 64 bits. */
+const MOST_DIGITS = 18
 
 /** The changes of the leaves below a type, in depth-first order; `changes` is consumed. */
 export type LeafChanges = readonly (LeafChange | undefined)[]
@@ -75,6 +102,8 @@ function changedLeafType(type: ColumnType, change: LeafChange): ColumnType {
   switch (change.kind) {
     case 'uuid':
       return { kind: 'utf8' }
+    case 'decimal':
+      return { kind: 'f64' }
     case 'type':
       return change.type
     case 'time':
@@ -108,13 +137,16 @@ export function changedColumn(column: Column, changes: LeafChanges, place: Place
 
 function changedLeaf(column: Column, change: LeafChange, place: Place): Column {
   const type = changedLeafType(column.type, change)
-  const read = valueReader(column)
   switch (change.kind) {
-    case 'uuid':
+    case 'uuid': {
+      const read = valueReader(column)
       return columnFromValues(
         Array.from({ length: column.length }, (_, i) => uuidText(read(i))),
         type,
       )
+    }
+    case 'decimal':
+      return { ...column, type, values: float64OfUnscaled(column, change.scale, place) }
     case 'type':
       return { ...column, type }
     case 'time': {
@@ -122,7 +154,7 @@ function changedLeaf(column: Column, change: LeafChange, place: Place): Column {
       const values = (column.values as BigInt64Array).slice(0, column.length)
       for (let i = 0; i < values.length; i++) {
         const value = values[i] ?? 0n
-        if (value % ratio !== 0n && read(i) !== null)
+        if (value % ratio !== 0n && isValid(column, i))
           throw columnError(place, `its writer says it is ${typeText(type)}, and the value at row ${i} of its row group is finer.`)
         values[i] = value / ratio
       }

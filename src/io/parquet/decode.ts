@@ -8,6 +8,7 @@
 import type { Table } from 'apache-arrow'
 import type { Column } from '../../core/column.ts'
 import { concatColumns } from '../../core/columnConcat.ts'
+import type { Scratch } from '../../core/ports.ts'
 import type { ColumnType } from '../../core/schema.ts'
 import { columnOfVector } from '../arrowColumns.ts'
 import { Field as ArrowField, RecordBatchStreamWriter, Schema, tableFromIPC } from '../arrowLibrary.ts'
@@ -15,6 +16,7 @@ import { arrowTypeOf, columnError, type Place } from '../arrowTypes.ts'
 import { changedColumn } from './annotations.ts'
 import type { ColumnDetail, FileDetail } from './describe.ts'
 import { checkInt96 } from './int96.ts'
+import { nativeColumns } from './nativeColumns.ts'
 import { type GroupPart, singleGroupFile } from './singleGroup.ts'
 import { fullFailure, WasmFailure, withParquetDecoder } from './wasm.ts'
 
@@ -39,8 +41,13 @@ export function fitTogether(file: FileDetail, likelyBytes: number): boolean {
 }
 
 /** The columns, one after another, in their order. A SourceError names the one that cannot be decoded. */
-export function* decodeColumns(file: FileDetail, columns: readonly ReadyColumn[], rows: number): Generator<Column> {
+export function* decodeColumns(file: FileDetail, columns: readonly ReadyColumn[], rows: number, scratch?: Scratch): Generator<Column> {
   const likely = columns.reduce((sum, column) => sum + column.likelyBytes, 0)
+  const native = columns.length > 0 && fitTogether(file, likely) ? decodedNatively(file, columns, rows, scratch) : undefined
+  if (native !== undefined) {
+    yield* native
+    return
+  }
   if (columns.length > 1 && columns.every(({ detail }) => detail.int96 === undefined) && fitTogether(file, likely)) {
     const together = tablesOf(file, columns, { rows, hint: undefined })
     if (!(together instanceof WasmFailure)) {
@@ -49,6 +56,37 @@ export function* decodeColumns(file: FileDetail, columns: readonly ReadyColumn[]
     }
   }
   for (const column of columns) yield decodeAlone(file, column, rows)
+}
+
+/** Flat columns that the decoder makes in one batch without complaint; undefined for all others. */
+function decodedNatively(
+  file: FileDetail,
+  columns: readonly ReadyColumn[],
+  rows: number,
+  scratch: Scratch | undefined,
+): readonly Column[] | undefined {
+  const details = columns.map(({ detail }) => detail)
+  if (details.some(({ int96, elements }) => int96 !== undefined || elements.length > 1)) return undefined
+  const bytes = singleGroupFile(
+    columns.map(({ part }) => part),
+    rows,
+  )
+  try {
+    return withParquetDecoder(file.limits.quickBytes, (wasm) => {
+      const table = wasm.readParquet(bytes, { batchSize: rows }).intoFFI()
+      try {
+        const [array, another] = table.arrayAddrs()
+        if (array === undefined || another !== undefined) return undefined
+        const memory = wasm.wasmMemory() as WebAssembly.Memory
+        return nativeColumns({ memory, schema: table.schemaAddr(), array }, details, rows, scratch)
+      } finally {
+        table.free()
+      }
+    })
+  } catch (error) {
+    if (error instanceof WasmFailure) return undefined
+    throw error
+  }
 }
 
 function placeOf(file: FileDetail, column: ReadyColumn): Place {

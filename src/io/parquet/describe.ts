@@ -135,9 +135,10 @@ export function splitsOf({ path: _, fields, footer, columns, detail }: FileColum
       const [leaf] = column.leaves
       const [chunk] = own
       const type = types.get(column.name)
-      const changed = detail.columns.get(column.name)?.changes.some((change) => change !== undefined && change.kind !== 'type') ?? true
+      const [change] = detail.columns.get(column.name)?.changes ?? []
+      const changed = change !== undefined && change.kind !== 'type' && change.kind !== 'decimal'
       if (leaf === undefined || chunk === undefined || type === undefined || !leaf.flat || leaf.path.length > 1 || changed) continue
-      const bounds = boundsOf(chunk.meta, leaf.element, fileType(type))
+      const bounds = boundsOf(chunk.meta, leaf.element, fileType(type), change?.kind === 'decimal' ? change.scale : undefined)
       if (bounds !== undefined) statistics.set(column.name, bounds)
     }
     const group_: GroupDetail = { file: detail, group: index, firstRow, rows: group.rows, chunks }

@@ -42,7 +42,7 @@ export const readParquetSplit: ReadSplit = async (_source, split, columns, _pred
     let waiting: ReadyColumn[] = []
     let waitingBytes = 0
     const flush = (): void => {
-      for (const column of decodeColumns(file, waiting, rows)) {
+      for (const column of decodeColumns(file, waiting, rows, access?.scratch)) {
         decodedBytes += bytesOfColumn(column)
         if (decodedBytes > file.limits.groupBytes) throw tooMuch(file, group.group, decodedBytes)
         const { name: of, type } = fields[decoded.length] as Field // columns come in the order of the fields

@@ -7,6 +7,7 @@
 import { MS_PER_DAY, msOfTimestamp } from '../../core/fixedValues.ts'
 import type { Bounds } from '../../core/predicate.ts'
 import type { ColumnType } from '../../core/schema.ts'
+import { smallDecimals } from '../decimals.ts'
 import { boolOf, bytesOf, intOf, structOf, type ThriftStruct } from './thrift.ts'
 
 /** Parquet's physical types, by number. */
@@ -16,8 +17,8 @@ const INT64 = 2
 const FLOAT = 4
 const DOUBLE = 5
 
-/** Bounds of a flat column of `type` whose chunk has this metadata, dates as milliseconds. `element` is its schema element. */
-export function boundsOf(meta: ThriftStruct, element: ThriftStruct, type: ColumnType): Bounds | undefined {
+/** Bounds of a flat column of `type` whose chunk has this metadata, dates as milliseconds. `element` is its schema element; of decimals that are whole numbers, `scale` their digits behind the point. */
+export function boundsOf(meta: ThriftStruct, element: ThriftStruct, type: ColumnType, scale?: number): Bounds | undefined {
   const statistics = structOf(meta, 12)
   if (statistics === undefined) return undefined
   if (boolOf(statistics, 7) === false || boolOf(statistics, 8) === false) return undefined
@@ -27,7 +28,10 @@ export function boundsOf(meta: ThriftStruct, element: ThriftStruct, type: Column
   const max = bytesOf(statistics, 5) ?? (older ? bytesOf(statistics, 1) : undefined)
   const min = bytesOf(statistics, 6) ?? (older ? bytesOf(statistics, 2) : undefined)
   if (min === undefined || max === undefined || physical === undefined) return undefined
-  const bounds = { min: boundOf(min, physical, type), max: boundOf(max, physical, type) }
+  const bounds =
+    scale === undefined
+      ? { min: boundOf(min, physical, type), max: boundOf(max, physical, type) }
+      : { min: decimalOf(min, physical, scale), max: decimalOf(max, physical, scale) }
   if (bounds.min === undefined || bounds.max === undefined || bounds.min > bounds.max) return undefined
   return bounds as Bounds // both were found to be there
 }
@@ -53,7 +57,7 @@ function boundOf(bytes: Uint8Array, physical: number, type: ColumnType): Bounds[
       return physical === FLOAT && bytes.length === 4 ? orderly(view.getFloat32(0, true)) : undefined
     case 'f64':
       if (physical === DOUBLE && bytes.length === 8) return orderly(view.getFloat64(0, true))
-      return undefined // a decimal
+      return undefined // a decimal in another form
     case 'utf8':
       // UTF-8 and UTF-16 order the same where both bounds are ASCII.
       return bytes.every((byte) => byte < 128) ? Buffer.from(bytes).toString('latin1') : undefined
@@ -71,6 +75,14 @@ function boundOf(bytes: Uint8Array, physical: number, type: ColumnType): Bounds[
     case 'unknown':
       return undefined
   }
+}
+
+/** A decimal as the number that its column has; undefined where it has too many digits to be one. */
+function decimalOf(bytes: Uint8Array, physical: number, scale: number): number | undefined {
+  const width = physical === INT32 ? 1 : 2
+  if (bytes.length !== 4 * width) return undefined
+  const value = new Float64Array(1)
+  return smallDecimals(new Int32Array(bytes.slice().buffer), { width, scale }, value) ? value[0] : undefined
 }
 
 function orderly(value: number): number | undefined {

@@ -1,0 +1,205 @@
+/**
+ * The columns that a plan reads of files, read whole into the arena, where that has room for them: from then on the plan is
+ * one over a table in memory, with kernels over its columns.
+ *
+ *     FilterExec, EvaluateExec over ScanExec lineitem.parquet  -->  FilterExec, EvaluateExec over StoredExec lineitem.parquet
+ *
+ * Statement: the table has the rows of the splits that the scan's predicate does not rule out, in their order.
+ */
+import type { Column } from '../core/column.ts'
+import { Bug } from '../core/errors.ts'
+import { FIXED_FORMS, isFixedKind } from '../core/fixedValues.ts'
+import type { SourceSplit } from '../core/ports.ts'
+import { mayHold } from '../core/predicate.ts'
+import { type Field, fieldsOf } from '../core/schema.ts'
+import type { PhysicalPlan } from '../planner/physical/physicalPlan.ts'
+import { wouldBeProgram } from './columns/columnProgram.ts'
+import { isLoadable, isText, type Placed, textBytes } from './columns/loadTask.ts'
+import { ResultBlocks } from './columns/resultBlocks.ts'
+import type { Arena } from './memory/arena.ts'
+import type { ExecBatch } from './operators/batches.ts'
+import { inOrder, type StartTask } from './scheduler.ts'
+import type { Block, StageResult, StageTask } from './stageTask.ts'
+
+type Scan = Extract<PhysicalPlan, { kind: 'ScanExec' }>
+
+/** Of the memory that is free, columns that are read whole may take one part in so many. */
+const ROOM = 2
+/** What texts may take beyond what their pages say: dictionaries repeat. */
+const TEXT_BYTES = 2
+
+export interface LoadServices {
+  readonly arena: Arena
+  readonly workers: number
+  readonly run: (task: StageTask) => Promise<StageResult>
+  readonly free: (blocks: readonly Block[]) => void
+  readonly onProgress: (done: number, total: number) => void
+}
+
+/** Splits that are read: all that the predicate does not rule out. */
+export function splitsRead({ source, predicate }: Scan): readonly SourceSplit[] {
+  return predicate === undefined ? source.splits : source.splits.filter(({ statistics }) => mayHold(predicate, statistics))
+}
+
+/** The scan under a pipeline, or a scan itself, that kernels could run over if its columns were a table in memory; undefined where they are not read whole. */
+export function scanToLoad(
+  plan: PhysicalPlan,
+  { arena, smallRows }: { readonly arena: Arena; readonly smallRows: number },
+): Scan | undefined {
+  const scan = plan.kind === 'PipelineExec' ? plan.input : plan
+  if (scan.kind !== 'ScanExec' || scan.source.kind === 'memory' || scan.keys.kind !== 'rowNumber') return undefined
+  if (scan.columns.length === 0 || (plan.kind === 'PipelineExec' && !wouldBeProgram(plan))) return undefined
+  const fields = fieldsRead(scan)
+  if (fields === undefined || !fields.every(({ type }) => isLoadable(type))) return undefined
+  const splits = splitsRead(scan)
+  const rows = rowsOf(splits)
+  if (rows === undefined || rows < smallRows) return undefined
+  return bytesOf(splits, fields) * ROOM <= arena.budgetBytes - arena.usedBytes ? scan : undefined
+}
+
+function fieldsRead({ source, columns }: Scan): readonly Field[] | undefined {
+  const known = new Map(fieldsOf(source.element).map((field) => [field.name, field]))
+  const fields = columns.flatMap((name) => known.get(name) ?? [])
+  return fields.length === columns.length ? fields : undefined
+}
+
+/** All rows; undefined where a split does not know its own. */
+function rowsOf(splits: readonly SourceSplit[]): number | undefined {
+  let sum = 0
+  for (const { rows } of splits) {
+    if (rows === undefined) return undefined
+    sum += rows
+  }
+  return sum
+}
+
+/** About what the columns take. */
+function bytesOf(splits: readonly SourceSplit[], fields: readonly Field[]): number {
+  let bytes = 0
+  for (const { rows = 0, columnBytes } of splits)
+    for (const { name, type } of fields)
+      bytes += isText(type) ? 4 * rows + TEXT_BYTES * (columnBytes?.get(name) ?? 0) : rows * widthOf(type.kind)
+  return bytes
+}
+
+function widthOf(kind: Field['type']['kind']): number {
+  return isFixedKind(kind) ? new FIXED_FORMS[kind].array(0).BYTES_PER_ELEMENT : 0
+}
+
+export interface LoadedScan {
+  /** In place of the scan. */
+  readonly plan: Extract<PhysicalPlan, { kind: 'StoredExec' }>
+  /** What its columns lie in: the caller's. */
+  readonly blocks: readonly Block[]
+}
+
+/** Reads the scan's columns; its rows are known. MemoryError where there is too little memory after all. */
+export async function loadedScan(scan: Scan, services: LoadServices): Promise<LoadedScan> {
+  const { arena } = services
+  const splits = splitsRead(scan)
+  const rows = rowsOf(splits)
+  const fields = fieldsRead(scan)
+  if (rows === undefined || fields === undefined) throw new Bug(`${scan.source.name} is not to be read whole.`)
+  const name = `ScanExec ${scan.source.name}`
+  const blocks = new ResultBlocks(arena, name)
+  try {
+    const wholes = fields.map((field) => wholeColumn(field, rows, blocks))
+    const texts = fields.flatMap(({ type }, i) => (isText(type) ? [i] : []))
+    const nulls = fields.map(() => 0)
+    const parts: ExecBatch[] = []
+    const held: Block[][] = []
+    let done = 0
+    const tasks = inOrder<StageResult>({
+      next: startsOf(splits, (split, firstRow) => {
+        const { source, columns } = scan
+        const input = { kind: 'split', source: { ...source, splits: [] }, split, columns } as const
+        return () => services.run({ kind: 'load', input, wholes, firstRow })
+      }),
+      window: 2 * services.workers,
+      drop: (result) => services.free(result.blocks),
+    })
+    for await (const { batches, blocks: own, nulls: found } of tasks) {
+      parts.push(...batches)
+      held.push([...own])
+      for (const [i, count] of (found ?? []).entries()) nulls[i] = (nulls[i] ?? 0) + count
+      services.onProgress(++done, splits.length)
+    }
+    if (done !== splits.length) throw new Bug(`${name}: ${done} of ${splits.length} splits were read.`)
+    const placed = texts.length === 0 ? wholes : await textsPlaced(wholes, { texts, parts, blocks, services })
+    for (const own of held) services.free(own)
+    const columns = placed.map((column, i) => (nulls[i] === 0 ? blocks.withoutValidity(column) : column))
+    const element = { kind: 'row' as const, fields }
+    const storage = { kind: 'table' as const, element, length: rows, columns }
+    const plan = { kind: 'StoredExec' as const, name: scan.source.name, storage, element: scan.element, keys: scan.keys }
+    return { plan, blocks: blocks.handedOver() }
+  } catch (error) {
+    blocks.freeAll()
+    throw error
+  }
+}
+
+/** The tasks of the splits one after another, each with the rows before it. */
+function startsOf<T>(
+  splits: readonly SourceSplit[],
+  start: (split: SourceSplit, firstRow: number) => StartTask<T>,
+): () => StartTask<T> | undefined {
+  let next = 0
+  let firstRow = 0
+  return () => {
+    const split = splits[next++]
+    if (split === undefined) return undefined
+    const before = firstRow
+    firstRow += split.rows ?? 0
+    return start(split, before)
+  }
+}
+
+/** A column for all rows; of texts without their bytes. */
+function wholeColumn({ type, nullable }: Field, rows: number, blocks: ResultBlocks): Column {
+  if (type.kind === 'null') return { type, length: rows }
+  const validity = nullable ? { validity: blocks.emptyBits(rows) } : {}
+  if (!isFixedKind(type.kind)) {
+    const offsets = blocks.like(new Int32Array(), rows + 1)
+    offsets[0] = 0
+    return { type, length: rows, offsets, ...validity }
+  }
+  return { type, length: rows, values: blocks.like(new FIXED_FORMS[type.kind].array(0), rows), ...validity }
+}
+
+interface Texts {
+  /** Their numbers among the columns. */
+  readonly texts: readonly number[]
+  /** Their parts, in row order. */
+  readonly parts: readonly ExecBatch[]
+  readonly blocks: ResultBlocks
+  readonly services: LoadServices
+}
+
+async function textsPlaced(wholes: readonly Column[], { texts, parts, blocks, services }: Texts): Promise<readonly Column[]> {
+  const placed = [...wholes]
+  const works: Placed[][] = parts.map(() => [])
+  for (const [t, i] of texts.entries()) {
+    const own = parts.map(({ columns }) => columns[t] as Column) // a column for each text
+    const bytes = own.reduce((sum, part) => sum + textBytes(part), 0)
+    const whole: Column = { ...(wholes[i] as Column), values: blocks.like(new Uint8Array(), bytes) }
+    const { validity: _, ...bare } = whole // its bits were set when the split was read
+    placed[i] = whole
+    let firstRow = 0
+    let firstByte = 0
+    for (const [p, part] of own.entries()) {
+      works[p]?.push({ part, whole: bare, firstRow, firstByte })
+      firstRow += part.length
+      firstByte += textBytes(part)
+    }
+  }
+  const tasks = inOrder({
+    next: () => {
+      const columns = works.shift()
+      return columns && (() => services.run({ kind: 'place', columns }))
+    },
+    window: 2 * services.workers,
+    drop: () => undefined,
+  })
+  for await (const _ of tasks);
+  return placed
+}

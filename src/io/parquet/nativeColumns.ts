@@ -1,0 +1,188 @@
+/**
+ * Flat columns out of the decoder's memory, by the Arrow C data interface: no message is written and read in between.
+ *
+ *     ArrowSchema, ArrowArray   structs in the decoder's memory, with addresses of the buffers that columns are made of
+ *
+ * Statement: a column that comes out of here is the one that a message would have brought. What is nested, or odd, or an error,
+ * does not come out: the message brings it, or says what is wrong.
+ *
+ * https://arrow.apache.org/docs/format/CDataInterface.html
+ */
+import type { Column } from '../../core/column.ts'
+import { LARGEST_WHOLE } from '../../core/fixedValues.ts'
+import type { Scratch } from '../../core/ports.ts'
+import type { ColumnType } from '../../core/schema.ts'
+import { smallDecimals } from '../decimals.ts'
+import type { ColumnDetail } from './describe.ts'
+
+/** Where the parts of the structs are, with addresses of 32 bits. */
+const SCHEMA = { format: 0, children: 32 } as const
+const ARRAY = { length: 0, nulls: 8, offset: 16, childCount: 32, buffers: 40, children: 44, dictionary: 48 } as const
+
+/** The types of columns that are buffers as they are, by their formats. */
+const SAME: ReadonlyMap<string, ColumnType['kind']> = new Map([
+  ['c', 'i8'],
+  ['C', 'u8'],
+  ['s', 'i16'],
+  ['S', 'u16'],
+  ['i', 'i32'],
+  ['I', 'u32'],
+  ['l', 'i64'],
+  ['L', 'u64'],
+  ['f', 'f32'],
+  ['g', 'f64'],
+  ['tdD', 'date'],
+  ['b', 'bool'],
+  ['u', 'utf8'],
+  ['z', 'binary'],
+])
+
+/** An exported table of one batch. */
+export interface Exported {
+  readonly memory: WebAssembly.Memory
+  readonly schema: number
+  readonly array: number
+}
+
+/** The columns, in memory of their own or `scratch`; undefined where one of them, of `rows` rows each, has to come by a message. */
+export function nativeColumns(
+  { memory, schema, array }: Exported,
+  details: readonly ColumnDetail[],
+  rows: number,
+  scratch: Scratch = OWN,
+): readonly Column[] | undefined {
+  const view = new DataView(memory.buffer)
+  const word = (address: number): number => view.getUint32(address, true)
+  if (word(array + ARRAY.childCount) !== details.length) return undefined
+  const columns: Column[] = []
+  for (const [i, detail] of details.entries()) {
+    const child = word(word(array + ARRAY.children) + 4 * i)
+    const field = word(word(schema + SCHEMA.children) + 4 * i)
+    if (word(child + ARRAY.length) !== rows || word(child + ARRAY.offset) !== 0 || word(child + ARRAY.dictionary) !== 0) return undefined
+    const buffers = word(child + ARRAY.buffers)
+    const [bits, first, second] = [word(buffers), word(buffers + 4), buffers + 8]
+    const validity = word(child + ARRAY.nulls) === 0 ? undefined : copied(memory, bits, (rows + 7) >> 3, scratch)
+    const buffer: Buffers = { memory: memory.buffer, rows, first, second: () => word(second), scratch }
+    const column = columnOf(formatAt(view, word(field + SCHEMA.format)), detail, buffer)
+    if (column === undefined) return undefined
+    columns.push(validity === undefined ? column : { ...column, validity })
+  }
+  return columns
+}
+
+const OWN: Scratch = { bytes: (length) => new Uint8Array(length) }
+
+interface Buffers {
+  readonly memory: ArrayBufferLike
+  readonly rows: number
+  readonly first: number
+  readonly second: () => number
+  readonly scratch: Scratch
+}
+
+function columnOf(format: string, { type, changes, elements }: ColumnDetail, buffers: Buffers): Column | undefined {
+  const [change, ...others] = changes
+  if (elements.length !== 1 || others.length > 0) return undefined
+  const { rows } = buffers
+  if (change?.kind === 'decimal') return decimals(format, change.scale, buffers)
+  if (change !== undefined && change.kind !== 'type') return undefined
+  if ((format === 'l' || format === 'L') && type.kind === 'f64') {
+    const values = type.integers === undefined ? undefined : numbers(format, buffers)
+    return values && { type, length: rows, values }
+  }
+  const unit = /^ts([smun]):/.exec(format)?.[1]
+  if (type.kind === 'timestamp' ? type.unit[0] !== unit : SAME.get(format) !== type.kind) return undefined
+  switch (type.kind) {
+    case 'bool':
+      return { type, length: rows, values: bytesOfBits(buffers) }
+    case 'utf8':
+    case 'binary':
+      return { type, length: rows, ...texts(buffers) }
+    default:
+      return { type, length: rows, values: valuesOf(format, buffers) }
+  }
+}
+
+function valuesOf(format: string, { memory, rows, first, scratch }: Buffers): NonNullable<Column['values']> {
+  const ArrayOfValues = VALUES.get(format) ?? BigInt64Array // timestamps
+  const bytes = scratch.bytes(rows * ArrayOfValues.BYTES_PER_ELEMENT)
+  bytes.set(new Uint8Array(memory, first, bytes.length))
+  return new ArrayOfValues(bytes.buffer, bytes.byteOffset, rows)
+}
+type ArrayOf = {
+  new (buffer: ArrayBufferLike, byteOffset: number, length: number): NonNullable<Column['values']>
+  BYTES_PER_ELEMENT: number
+}
+const VALUES: ReadonlyMap<string, ArrayOf> = new Map<string, ArrayOf>([
+  ['c', Int8Array],
+  ['C', Uint8Array],
+  ['s', Int16Array],
+  ['S', Uint16Array],
+  ['i', Int32Array],
+  ['I', Uint32Array],
+  ['l', BigInt64Array],
+  ['L', BigUint64Array],
+  ['f', Float32Array],
+  ['g', Float64Array],
+  ['tdD', Int32Array],
+])
+
+function texts({ memory, rows, first, second, scratch }: Buffers): Pick<Column, 'offsets' | 'values'> {
+  const source = new Int32Array(memory, first, rows + 1)
+  const room = scratch.bytes(source.byteLength)
+  const offsets = new Int32Array(room.buffer, room.byteOffset, rows + 1)
+  offsets.set(source)
+  const values = scratch.bytes(offsets[rows] as number)
+  values.set(new Uint8Array(memory, second(), values.length))
+  return { offsets, values }
+}
+
+function bytesOfBits({ memory, rows, first, scratch }: Buffers): Uint8Array {
+  const bits = new Uint8Array(memory, first, (rows + 7) >> 3)
+  const values = scratch.bytes(rows)
+  for (let i = 0; i < rows; i++) values[i] = ((bits[i >> 3] as number) >> (i & 7)) & 1
+  return values
+}
+
+function decimals(format: string, scale: number, { memory, rows, first, scratch }: Buffers): Column | undefined {
+  const width = format === 'i' ? 1 : 2
+  if (format !== 'i' && format !== 'l') return undefined
+  const values = doubles(rows, scratch)
+  return smallDecimals(new Int32Array(memory, first, width * rows), { width, scale }, values)
+    ? { type: { kind: 'f64' }, length: rows, values }
+    : undefined
+}
+
+const HALF = 2 ** 32
+
+/** 64-bit integers as numbers; undefined where one, be it that of a null, is beyond those that numbers hold. */
+function numbers(format: 'l' | 'L', { memory, rows, first, scratch }: Buffers): Float64Array | undefined {
+  const words = new Int32Array(memory, first, 2 * rows)
+  const values = doubles(rows, scratch)
+  const isSigned = format === 'l'
+  for (let i = 0; i < rows; i++) {
+    const high = words[2 * i + 1] as number
+    const value = (isSigned ? high : high >>> 0) * HALF + ((words[2 * i] as number) >>> 0)
+    // a sum beyond is rounded to one that is no smaller
+    if (!(value < LARGEST_WHOLE && value > -LARGEST_WHOLE)) return undefined
+    values[i] = value
+  }
+  return values
+}
+
+function doubles(rows: number, scratch: Scratch): Float64Array {
+  const room = scratch.bytes(8 * rows)
+  return new Float64Array(room.buffer, room.byteOffset, rows)
+}
+
+function copied(memory: WebAssembly.Memory, address: number, bytes: number, scratch: Scratch): Uint8Array {
+  const room = scratch.bytes(bytes)
+  room.set(new Uint8Array(memory.buffer, address, bytes))
+  return room
+}
+
+function formatAt(view: DataView, address: number): string {
+  let text = ''
+  for (let at = address; view.getUint8(at) !== 0; at++) text += String.fromCharCode(view.getUint8(at))
+  return text
+}
