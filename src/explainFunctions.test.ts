@@ -41,10 +41,29 @@ test('each function is said to run as the executor runs it', async () => {
   expect(explained(large.filter((r) => (r.n ?? 0) > 1))).toStrictEqual([['FilterExec', 'WebAssembly']])
   expect(explained(large.filter((r) => r.d > new Date(5000)))).toStrictEqual([['FilterExec', 'WebAssembly']])
   expect(explained(large.map((r) => ({ a: r.a })))).toStrictEqual([['MapExec', 'nothing', 'columns are handed on as they are']])
-  const notMemory = 'its rows do not come from a table in memory'
+  const whole = 'they are read whole first'
   expect(explained(file.filter((r) => r.a > 1).map((r) => r.a * 2))).toStrictEqual([
-    ['FilterExec', 'JavaScript', notMemory],
-    ['MapExec', 'JavaScript', notMemory],
+    ['FilterExec', 'WebAssembly', whole],
+    ['MapExec', 'WebAssembly', whole],
+  ])
+  expect(
+    explained(
+      file
+        .filter((r) => r.a > 1)
+        .groupBy((r) => r.s)
+        .agg({ a: sum((r) => r.a) }),
+    ),
+  ).toStrictEqual([
+    ['FilterExec', 'WebAssembly', whole],
+    ['EvaluateExec', 'WebAssembly', whole],
+    ['EvaluateExec', 'WebAssembly', whole],
+  ])
+  await session.fromRows(rows(10)).writeCsv(join(folder, 'rows.csv'))
+  const csv = await session.readCsv<Row>(join(folder, 'rows.csv'))
+  expect(explained(csv.map((r) => r.a * 2))).toStrictEqual([['MapExec', 'JavaScript', 'its rows are not counted before they are read']])
+  expect(explained(file.filter((r) => r.a > 25_000).map((r) => r.a * 2))).toStrictEqual([
+    ['FilterExec', 'JavaScript', 'only 10000 of its rows are read'],
+    ['MapExec', 'JavaScript', 'only 10000 of its rows are read'],
   ])
   expect(explained(small.map((r) => r.a * 2))).toStrictEqual([['MapExec', 'JavaScript', 'the table has only 10 rows']])
   expect(explained(large.filter((r) => r.a > 2).limit(3))).toStrictEqual([

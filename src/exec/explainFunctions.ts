@@ -9,6 +9,7 @@ import type { ExplainedFunction } from '../core/kernelCode.ts'
 import type { ExecFunction, PhysicalPlan, Step, WideOperator } from '../planner/physical/physicalPlan.ts'
 import { explainedColumns } from './explainColumns.ts'
 import { fallbacksOf, functionsIn } from './fallbacks.ts'
+import { scanToLoad, withoutPartialGroups } from './loadedScan.ts'
 
 type Options = Parameters<typeof explainedColumns>[1]
 
@@ -54,6 +55,9 @@ function pipelineFunctions(steps: readonly Step[], columns: () => How): readonly
 
 function columnsOf(plan: PhysicalPlan, options: Options, not: string | undefined): How {
   if (not !== undefined) return { runs: 'JavaScript', because: not }
+  const scan = scanToLoad(withoutPartialGroups(plan), options)
+  if (scan !== undefined)
+    return 'because' in scan ? { runs: 'JavaScript', because: scan.because } : { runs: 'WebAssembly', because: 'they are read whole first' }
   const columns = explainedColumns(plan, options)
   if ('because' in columns) return { runs: 'JavaScript', because: columns.because }
   return columns.kernels.length === 0 ? { runs: 'nothing', because: 'columns are handed on as they are' } : { runs: 'WebAssembly' }

@@ -15,12 +15,12 @@ export function fallbackEvent(what: string, { text, span, runs, reason }: Fallba
   return { kind: 'fallback', what: `${what} ${text}`, because: reason.message, span: reason.span ?? span, cure: reason.cure, runs }
 }
 
-/** What is told of a compiled function that runs row by row, since its rows come from files, where kernels over columns were possible. */
-export function rowsOfFilesEvent(what: string, { text, span }: ExecFunction): FallbackEvent {
+/** What is told of a compiled function that runs row by row over files, where kernels over columns that are read whole were possible. */
+export function rowsOfFilesEvent(what: string, { text, span }: ExecFunction, because: string): FallbackEvent {
   return {
     kind: 'fallback',
     what: `${what} ${text}`,
-    because: 'It is compiled for rows: they come from files, and kernels over columns take tables in memory.',
+    because: `It is compiled for rows: ${because}.`,
     span,
     cure: 'Where a table is asked more than once, materialize() it first.',
     runs: 'workers',

@@ -11,13 +11,14 @@ import { Bug } from '../core/errors.ts'
 import { FIXED_FORMS, isFixedKind } from '../core/fixedValues.ts'
 import type { SourceSplit } from '../core/ports.ts'
 import { mayHold } from '../core/predicate.ts'
-import { type Field, fieldsOf } from '../core/schema.ts'
+import { type Field, fieldsOf, typeText } from '../core/schema.ts'
 import type { PhysicalPlan } from '../planner/physical/physicalPlan.ts'
 import { wouldBeProgram } from './columns/columnProgram.ts'
 import { isLoadable, isText, type Placed, textBytes } from './columns/loadTask.ts'
 import { ResultBlocks } from './columns/resultBlocks.ts'
 import type { Arena } from './memory/arena.ts'
 import type { ExecBatch } from './operators/batches.ts'
+import { SMALL_ROWS } from './operators/partitions.ts'
 import { inOrder, type StartTask } from './scheduler.ts'
 import type { Block, StageResult, StageTask } from './stageTask.ts'
 
@@ -41,20 +42,29 @@ export function splitsRead({ source, predicate }: Scan): readonly SourceSplit[] 
   return predicate === undefined ? source.splits : source.splits.filter(({ statistics }) => mayHold(predicate, statistics))
 }
 
-/** The scan under a pipeline, or a scan itself, that kernels could run over if its columns were a table in memory; undefined where they are not read whole. */
+/** The scan under a pipeline, or a scan itself, whose columns are read whole for the kernels that run over them; or why not; undefined for what is no such plan over a file. */
 export function scanToLoad(
   plan: PhysicalPlan,
-  { arena, smallRows }: { readonly arena: Arena; readonly smallRows: number },
-): Scan | undefined {
+  { arena, smallRows = SMALL_ROWS }: { readonly arena: Arena; readonly smallRows?: number },
+): Scan | { readonly because: string } | undefined {
   const scan = plan.kind === 'PipelineExec' ? plan.input : plan
   if (scan.kind !== 'ScanExec' || scan.source.kind === 'memory' || scan.keys.kind !== 'rowNumber') return undefined
   if (scan.columns.length === 0 || (plan.kind === 'PipelineExec' && !wouldBeProgram(plan))) return undefined
   const fields = fieldsRead(scan)
-  if (fields === undefined || !fields.every(({ type }) => isLoadable(type))) return undefined
   const splits = splitsRead(scan)
   const rows = rowsOf(splits)
-  if (rows === undefined || rows < smallRows) return undefined
-  return bytesOf(splits, fields) * ROOM <= arena.budgetBytes - arena.usedBytes ? scan : undefined
+  if (fields === undefined || rows === undefined) return { because: 'its rows are not counted before they are read' }
+  const odd = fields.find(({ type }) => !isLoadable(type))
+  if (odd !== undefined) return { because: `columns of ${typeText(odd.type)}, as ${odd.name}, are not read whole` }
+  if (rows < smallRows) return { because: `only ${rows} of its rows are read` }
+  const isRoom = bytesOf(splits, fields) * ROOM <= arena.budgetBytes - arena.usedBytes
+  return isRoom ? scan : { because: 'there is no room for whole columns in the session’s memory' }
+}
+
+/** The pipeline without the groups of its partitions: groups of all rows are found at once where columns are in memory. */
+export function withoutPartialGroups(plan: PhysicalPlan): PhysicalPlan {
+  if (plan.kind !== 'PipelineExec' || plan.steps.at(-1)?.kind !== 'PartialGroupsExec') return plan
+  return { ...plan, steps: plan.steps.slice(0, -1) }
 }
 
 function fieldsRead({ source, columns }: Scan): readonly Field[] | undefined {

@@ -10,7 +10,7 @@ import type { PhysicalPlan, Step, WideOperator } from '../planner/physical/physi
 import { Blocks } from './blocks.ts'
 import { withKeys } from './columns/codedKeys.ts'
 import { textsGrouped } from './columns/codesOnDemand.ts'
-import { type CodedKeys, type ColumnProgram, wouldBeProgram } from './columns/columnProgram.ts'
+import type { CodedKeys, ColumnProgram } from './columns/columnProgram.ts'
 import type { ColumnRun } from './columns/columnRun.ts'
 import { type ProgramTable, programTable } from './columns/columnTable.ts'
 import { elementGroups } from './columns/elementGroups.ts'
@@ -21,7 +21,7 @@ import type { KeySet } from './columns/semiJoin.ts'
 import type { ExecutorOptions } from './executor.ts'
 import { addCost, fallbackEvent, fallbacksOf, functionsIn, rowsOfFilesEvent } from './fallbacks.ts'
 import { asRowFailure, taskErrorOf } from './kernels/rowFailure.ts'
-import { loadedScan, scanToLoad, splitsRead } from './loadedScan.ts'
+import { loadedScan, scanToLoad, splitsRead, withoutPartialGroups } from './loadedScan.ts'
 import { Charge } from './memory/charge.ts'
 import { asDeclared, batchAs, concatBatches, type ExecBatch, emptyBatch, sliceBatch, unifyElements } from './operators/batches.ts'
 import { FoldedGroups } from './operators/foldedGroups.ts'
@@ -166,10 +166,10 @@ export class Run {
 
   /** The plan over columns that are read whole, where it reads files and kernels can run over them; else the plan itself. `blocks`: what the columns lie in. */
   async loaded(plan: PhysicalPlan): Promise<{ readonly plan: PhysicalPlan; readonly blocks: readonly Block[] }> {
-    const { arena, pool, smallRows = SMALL_ROWS } = this.options
+    const { arena, pool } = this.options
     const bare = withoutPartialGroups(plan)
-    const scan = scanToLoad(bare, { arena, smallRows })
-    if (scan === undefined) return { plan, blocks: [] }
+    const scan = scanToLoad(bare, this.options)
+    if (scan === undefined || 'because' in scan) return { plan, blocks: [] }
     const name = `ScanExec ${scan.source.name}`
     const started = performance.now()
     this.emit({ kind: 'stage', phase: 'started', stage: name })
@@ -635,7 +635,10 @@ export class Run {
     const compiled = plan.steps
       .flatMap((step) => functionsIn(step).map((f) => [step.kind, f] as const))
       .filter(([, f]) => fallbackOf(f) === undefined)
-    if (compiled.length > 0 && wouldBeProgram(plan)) for (const [kind, f] of compiled) this.emit(rowsOfFilesEvent(kind, f))
+    const scan = compiled.length === 0 ? undefined : scanToLoad(withoutPartialGroups(plan), this.options)
+    if (scan === undefined) return
+    const because = 'because' in scan ? scan.because : 'what comes of them is taken partition after partition'
+    for (const [kind, f] of compiled) this.emit(rowsOfFilesEvent(kind, f, because))
   }
 
   private emit(event: Parameters<NonNullable<ExecutorOptions['onEvent']>>[0]): void {
@@ -711,12 +714,6 @@ function givenUp(): AbortController {
   const controller = new AbortController()
   setMaxListeners(0, controller.signal)
   return controller
-}
-
-/** The pipeline without the groups of its partitions: groups of all rows are found at once where columns are in memory. */
-function withoutPartialGroups(plan: PhysicalPlan): PhysicalPlan {
-  if (plan.kind !== 'PipelineExec' || plan.steps.at(-1)?.kind !== 'PartialGroupsExec') return plan
-  return { ...plan, steps: plan.steps.slice(0, -1) }
 }
 
 function stepless(input: PhysicalPlan): Pipeline {
