@@ -64,7 +64,7 @@ export class Gather {
     const out = this.blocks.like(like, from.rows.length)
     if (from.nullable) new Uint8Array(out.buffer, out.byteOffset, out.byteLength).fill(0)
     const log2 = Math.log2(like.BYTES_PER_ELEMENT) as Log2Bytes // of typed arrays
-    const kernel = this.memory.kernel(`gather ${log2} ${from.nullable}`, () => gatherKernel(log2, from))
+    const kernel = this.memory.kernel(`join gather ${log2} ${from.nullable}`, () => gatherKernel(log2, from))
     this.place('out', out.byteOffset)
     this.eachPiece(pieces, from, kernel, (piece) => this.place('bytes', this.memory.addressOf(piece.values)))
     return out
@@ -79,7 +79,7 @@ export class Gather {
     const values = this.blocks.like(new Uint8Array(0), offsets[rows.length] ?? 0)
     this.place('out', values.byteOffset)
     this.place('outOffsets', offsets.byteOffset)
-    const kernel = this.memory.kernel('gather texts', textsKernel)
+    const kernel = this.memory.kernel('join gather texts', textsKernel)
     this.eachPiece(pieces, from, kernel, (piece) => {
       this.place('bytes', this.memory.addressOf(bytesOf(piece)))
       this.place('offsets', this.memory.addressOf(piece.offsets))
