@@ -96,7 +96,7 @@ test('explain says why a chain is no column program', () => {
     `"JavaScript, because it reads the captured weights (1:9 weights[r.count])"`,
   )
   expect(because(table.filter((r) => r.name.startsWith('a')))).toMatchInlineSnapshot(
-    `"JavaScript, because it calls startsWith (1:8 r.name.startsWith("a"))"`,
+    `"JavaScript, because it calls startsWith of what may be null (1:8 r.name.startsWith("a"))"`,
   )
   expect(because(table.filter((r, [i]) => r.price > i))).toMatchInlineSnapshot(`"JavaScript, because a function reads row numbers"`)
   expect(because(session.fromColumns({ x: [1, 2, 3] }).map((r) => r.x + 1))).toMatchInlineSnapshot(

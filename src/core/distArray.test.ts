@@ -54,7 +54,7 @@ test('elements and keys of the chain are known before anything runs', () => {
     '{ id: i32, twice: f64, note: utf8? } by row number',
   )
   expect(types(orders.map((r) => r.at))).toBe('timestamp(ms) by row number')
-  expect(types(orders.map((r) => (/x/.test(r.shop) ? 1 : 2)))).toBe('unknown by row number')
+  expect(types(orders.map((r) => (/x/g.test(r.shop) ? 1 : 2)))).toBe('unknown by row number')
   expect(types(orders.withColumns((r) => ({ price: String(r.price), n: 1 })))).toBe(
     '{ id: i32, shop: utf8, price: utf8, big: i64, at: timestamp(ms), note: utf8?, n: f64 } by row number',
   )
@@ -203,7 +203,7 @@ test('keys that only running the function tells', () => {
   const ids = new Map<string, number>()
   const lookedUp = orders.index((r) => [ids.get(r.shop) ?? 0, ids.get(r.note ?? '') ?? 0])
   expect(keysText(planOf(lookedUp).keys)).toBe('2 axes sparse')
-  const keyOf = (r: Order): [number, number] => (/x/.test(r.shop) ? [1, 2] : [3, 4])
+  const keyOf = (r: Order): [number, number] => (/x/g.test(r.shop) ? [1, 2] : [3, 4])
   expect(messageOf(() => orders.index((r) => keyOf(r)))).toBe(
     'index() cannot see how many axes the keys have: r => keyOf(r)\n' +
       'Return an array literal, as in index((row) => [row.user, row.movie]), or give the shape: index(f, { shape: [users, movies] }).',
@@ -282,7 +282,7 @@ test('actions on elements that have none', async () => {
       'max() works on numbers; the elements of this array are utf8.\nSort them, as in sortBy((value) => value, { descending: true }).first().',
     ),
   )
-  const opaque = table.map((r) => (/x/.test(r.s) ? 1 : 2))
+  const opaque = table.map((r) => (/x/g.test(r.s) ? 1 : 2))
   expect(() => opaque.schema).toThrow(
     new PlanError(
       'The schema is not known before the array is computed, because a function in its plan runs as JavaScript (explain() says which and why).\n' +

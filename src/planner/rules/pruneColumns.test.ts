@@ -53,7 +53,7 @@ test('a function that may fail is computed, and one that was refused reads every
       Map r => { if (r.stars < 0) throw new Error("negative"); return { price: r.price, id: r.id } }
         Scan orders [id, price, stars]"
   `)
-  const refused = orders.filter((r) => /a/.test(r.shop)).map((r) => r.price)
+  const refused = orders.filter((r) => /a/g.test(r.shop)).map((r) => r.price)
   expect(optimize(planOf(refused), [pruneColumns]).plan).toBe(planOf(refused))
 })
 
