@@ -29,7 +29,9 @@ import { Table as ForeignTable, wasmMemory } from 'parquet-wasm/node'
 import { expect, test } from 'vitest'
 import { isValid } from '../src/core/column.ts'
 import { valueReader } from '../src/core/columnReaders.ts'
+import { FIXED_FORMS, isFixedKind } from '../src/core/fixedValues.ts'
 import type { ColumnType } from '../src/core/schema.ts'
+import { numberKernels } from '../src/exec/kernels/numberKernels.ts'
 import type { LeafChange } from '../src/io/parquet/annotations.ts'
 import type { ColumnDetail } from '../src/io/parquet/describe.ts'
 import { nativeColumns } from '../src/io/parquet/nativeColumns.ts'
@@ -159,15 +161,16 @@ test('columns out of the decoder’s memory', async () => {
       const isNative = expected.every((values) => !values.includes(undefined)) && drawn.every(({ form }) => FORMS[form]?.odd !== true)
       const stream = exported(drawn).intoFFI()
       const [array = 0] = stream.arrayAddrs()
-      const scratch = lent
-        ? { scratch: { bytes: (length: number) => new Uint8Array(new ArrayBuffer(length + 64), 8, length).fill(7) } }
-        : {}
-      const found = nativeColumns(
-        { memory: wasmMemory() as WebAssembly.Memory, schema: stream.schemaAddr(), array },
-        details,
-        rows,
-        scratch.scratch,
-      )
+      const lentBytes = (length: number) => new Uint8Array(new ArrayBuffer(length + 64), 8, length).fill(7)
+      const places = details.map(({ type }) => {
+        const width = isFixedKind(type.kind) ? new FIXED_FORMS[type.kind].array(0).BYTES_PER_ELEMENT : 0
+        return lentBytes(width * rows)
+      })
+      const scratch = lent ? { scratch: { bytes: lentBytes }, into: (column: number) => places[column] } : {}
+      const found = nativeColumns({ memory: wasmMemory() as WebAssembly.Memory, schema: stream.schemaAddr(), array }, details, rows, {
+        numbers: numberKernels,
+        ...scratch,
+      })
       stream.free()
       if (!isNative) {
         left++
@@ -181,6 +184,10 @@ test('columns out of the decoder’s memory', async () => {
       })
       expect(actual).toStrictEqual(expected)
       expect(found?.map(({ type }) => type)).toStrictEqual(details.map(({ type }) => type))
+      if (lent) {
+        const placed = found?.map(({ type, values }, i) => !isFixedKind(type.kind) || values?.buffer === places[i]?.buffer)
+        expect(placed).not.toContain(false)
+      }
     }),
     run,
   )

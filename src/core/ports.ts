@@ -59,6 +59,25 @@ export interface Access {
   readonly timeoutMs?: number | undefined
   /** Memory for what is read, where who reads is done with it before the next read. Default: each buffer has its own. */
   readonly scratch?: Scratch | undefined
+  /** Where the values of a column go, by its number among those that are read: as many bytes as they take. Only of values of a fixed width. */
+  readonly into?: ((column: number) => Uint8Array | undefined) | undefined
+  readonly numbers?: NumberKernels | undefined
+}
+
+/** Kernels over memory that is not the session's, as that of a decoder. */
+export interface NumberKernels {
+  /** Makes f64 of integers of 64 bits where they lie, each divided by `divisor`; false where one is not between ±`limit`, and then they are lost. */
+  scaled(memory: WebAssembly.Memory, integers: Integers): boolean
+}
+
+export interface Integers {
+  /** A multiple of 8. */
+  readonly address: number
+  readonly count: number
+  readonly signed: boolean
+  /** At most 2^53, so that what is between is exactly a number. */
+  readonly limit: number
+  readonly divisor: number
 }
 
 /** Memory that is used again. */

@@ -5,11 +5,12 @@
  * receives the result owns those blocks.
  */
 import type { Column } from '../core/column.ts'
-import type { ArraySource, ReadSplit, Scratch, SourceSplit } from '../core/ports.ts'
+import type { Access, ArraySource, ReadSplit, SourceSplit } from '../core/ports.ts'
 import type { ColumnPredicate } from '../core/predicate.ts'
 import type { Step, WideOperator } from '../planner/physical/physicalPlan.ts'
-import { isText, nullsPlaced, type Placed, place } from './columns/loadTask.ts'
+import { isText, nullsPlaced, type Placed, place, placeOf } from './columns/loadTask.ts'
 import { fallbacksOf } from './fallbacks.ts'
+import { numberKernels } from './kernels/numberKernels.ts'
 import { RowFailure } from './kernels/rowFailure.ts'
 import type { Arena } from './memory/arena.ts'
 import { withScratch } from './memory/scratchMemory.ts'
@@ -114,7 +115,12 @@ export async function runStageTask(task: StageTask, services: StageServices): Pr
       return { rowsIn: [], ...spentMs, ...share(out, services, task.operator.kind) }
     }
     case 'load':
-      return await withScratch(async (scratch) => loaded(await readInput(task.input, services, scratch), task, services))
+      return await withScratch(async (scratch) => {
+        const { wholes, firstRow, input } = task
+        const rows = input.kind === 'split' ? input.split.rows : undefined
+        const into = (i: number) => (rows === undefined ? undefined : placeOf(wholes[i] as Column, firstRow, rows)) // one for each
+        return loaded(await readInput(input, services, { scratch, into }), task, services)
+      })
     case 'place':
       for (const column of task.columns) place(column)
       return { batches: [], rowsIn: [], blocks: [] }
@@ -136,9 +142,13 @@ export async function runStageTask(task: StageTask, services: StageServices): Pr
   }
 }
 
-async function readInput(input: TaskInput, { readSplit, signal }: StageServices, scratch?: Scratch): Promise<readonly ExecBatch[]> {
+async function readInput(
+  input: TaskInput,
+  { readSplit, signal }: StageServices,
+  to: Pick<Access, 'scratch' | 'into'> = {},
+): Promise<readonly ExecBatch[]> {
   if (input.kind === 'batches') return input.batches
-  return await readSplit(input.source, input.split, input.columns, input.predicate, { signal, scratch })
+  return await readSplit(input.source, input.split, input.columns, input.predicate, { signal, numbers: numberKernels, ...to })
 }
 
 /** The batches put into the whole columns, but for texts. */

@@ -9,9 +9,9 @@ import { type Column, isValid } from '../core/column.ts'
 import { columnError, type Place } from './arrowTypes.ts'
 
 /** Significant digits that every f64 keeps. */
-const DIGITS_KEPT = 10 ** 15
+export const DIGITS_KEPT: number = 10 ** 15
 /** Those that an f64 is exactly. */
-const POWERS_OF_TEN: readonly number[] = Array.from({ length: 23 }, (_, i) => 10 ** i)
+export const POWERS_OF_TEN: readonly number[] = Array.from({ length: 23 }, (_, i) => 10 ** i)
 
 /** Whole numbers of 32 or 64 bits that are decimals without their point. */
 export function float64OfUnscaled(column: Column, scale: number, place: Place): Float64Array {

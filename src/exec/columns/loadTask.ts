@@ -35,8 +35,22 @@ export function place({ part, whole, firstRow, firstByte }: Placed): number {
   const { length } = part
   const [from, to] = [part.values, whole.values]
   if (whole.offsets !== undefined) placeTexts(part, whole, { firstRow, firstByte })
-  else if (from !== undefined && to !== undefined) to.subarray(firstRow, firstRow + length).set(from.subarray(0, length) as never) // of one class
+  else if (from !== undefined && to !== undefined && !isThere(from, to, firstRow))
+    to.subarray(firstRow, firstRow + length).set(from.subarray(0, length) as never) // of one class
   return nullsPlaced(part, whole, firstRow)
+}
+
+type Values = NonNullable<Column['values']>
+
+/** Where values of a fixed width go among those of the whole; undefined for others. */
+export function placeOf({ type, values }: Column, firstRow: number, rows: number): Uint8Array | undefined {
+  if (values === undefined || !isFixedKind(type.kind)) return undefined
+  const width = values.BYTES_PER_ELEMENT
+  return new Uint8Array(values.buffer, values.byteOffset + firstRow * width, rows * width)
+}
+
+function isThere(from: Values, to: Values, firstRow: number): boolean {
+  return from.buffer === to.buffer && from.byteOffset === to.byteOffset + firstRow * to.BYTES_PER_ELEMENT
 }
 
 /** Sets the bits of the part's values that are there; how many are not. */

@@ -357,18 +357,22 @@ export interface ModuleParts {
   readonly body: Code
   /** What addresses the memory's bytes; i32 unless it says so. */
   readonly addresses?: AddressType
+  /** The memory is that of another module, which shares it with no thread. */
+  readonly foreign?: true
 }
 
 const MODULE = 'k'
 /** Pages that addresses of 32 bits reach, and those that V8 gives a memory at most: 16 GiB. */
 export const MOST_PAGES: { readonly [A in AddressType]: number } = { i32: 2 ** 16, i64: 2 ** 18 }
 const MEMORY_KIND = { i32: 0x03, i64: 0x07 } as const
+/** Not shared, of addresses of 32 bits, and of any size. */
+const FOREIGN_MEMORY = 0x00
 const CODE_SECTION = 10
 /** The section that tells which parameters and imported globals are addresses, and which globals strides. Engines skip it. */
 export const ADDRESSES_SECTION = 'addresses'
 
-/** A module that imports shared memory as `k.memory`, and exports its one function as `run`. */
-export function moduleBytes({ imports, parameters, locals, body, addresses = 'i32' }: ModuleParts): Uint8Array<ArrayBuffer> {
+/** A module that imports memory as `k.memory`, shared unless it is foreign, and exports its one function as `run`. */
+export function moduleBytes({ imports, parameters, locals, body, addresses = 'i32', foreign }: ModuleParts): Uint8Array<ArrayBuffer> {
   const functions = imports.filter((entry) => entry.kind === 'function')
   const signatures = [{ parameters: parameters.map(heldType), results: [] as readonly ValueType[] }, ...functions]
   const types = signatures.map((signature) => [0x60, ...typeList(signature.parameters), ...typeList(signature.results)])
@@ -377,7 +381,8 @@ export function moduleBytes({ imports, parameters, locals, body, addresses = 'i3
     const description = entry.kind === 'function' ? [0x00, ...unsigned(next++)] : [0x03, TYPE[heldType(entry.type)], 0x00]
     return [...text(MODULE), ...text(entry.name), ...description]
   })
-  const limits = [MEMORY_KIND[addresses], ...unsigned(1), ...unsigned(MOST_PAGES[addresses])]
+  const limits =
+    foreign === true ? [FOREIGN_MEMORY, ...unsigned(1)] : [MEMORY_KIND[addresses], ...unsigned(1), ...unsigned(MOST_PAGES[addresses])]
   const memory = [...text(MODULE), ...text('memory'), 0x02, ...limits]
   const declared = localRuns(locals)
   const code = bytesOf(body)

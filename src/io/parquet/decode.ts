@@ -8,7 +8,6 @@
 import type { Table } from 'apache-arrow'
 import type { Column } from '../../core/column.ts'
 import { concatColumns } from '../../core/columnConcat.ts'
-import type { Scratch } from '../../core/ports.ts'
 import type { ColumnType } from '../../core/schema.ts'
 import { columnOfVector } from '../arrowColumns.ts'
 import { Field as ArrowField, RecordBatchStreamWriter, Schema, tableFromIPC } from '../arrowLibrary.ts'
@@ -16,7 +15,7 @@ import { arrowTypeOf, columnError, type Place } from '../arrowTypes.ts'
 import { changedColumn } from './annotations.ts'
 import type { ColumnDetail, FileDetail } from './describe.ts'
 import { checkInt96 } from './int96.ts'
-import { nativeColumns } from './nativeColumns.ts'
+import { type Destination, nativeColumns } from './nativeColumns.ts'
 import { type GroupPart, singleGroupFile } from './singleGroup.ts'
 import { fullFailure, WasmFailure, withParquetDecoder } from './wasm.ts'
 
@@ -41,9 +40,9 @@ export function fitTogether(file: FileDetail, likelyBytes: number): boolean {
 }
 
 /** The columns, one after another, in their order. A SourceError names the one that cannot be decoded. */
-export function* decodeColumns(file: FileDetail, columns: readonly ReadyColumn[], rows: number, scratch?: Scratch): Generator<Column> {
+export function* decodeColumns(file: FileDetail, columns: readonly ReadyColumn[], rows: number, to: Destination = {}): Generator<Column> {
   const likely = columns.reduce((sum, column) => sum + column.likelyBytes, 0)
-  const native = columns.length > 0 && fitTogether(file, likely) ? decodedNatively(file, columns, rows, scratch) : undefined
+  const native = columns.length > 0 && fitTogether(file, likely) ? decodedNatively(file, columns, rows, to) : undefined
   if (native !== undefined) {
     yield* native
     return
@@ -59,18 +58,11 @@ export function* decodeColumns(file: FileDetail, columns: readonly ReadyColumn[]
 }
 
 /** Flat columns that the decoder makes in one batch without complaint; undefined for all others. */
-function decodedNatively(
-  file: FileDetail,
-  columns: readonly ReadyColumn[],
-  rows: number,
-  scratch: Scratch | undefined,
-): readonly Column[] | undefined {
+function decodedNatively(file: FileDetail, columns: readonly ReadyColumn[], rows: number, to: Destination): readonly Column[] | undefined {
   const details = columns.map(({ detail }) => detail)
   if (details.some(({ int96, elements }) => int96 !== undefined || elements.length > 1)) return undefined
-  const bytes = singleGroupFile(
-    columns.map(({ part }) => part),
-    rows,
-  )
+  const parts = columns.map(({ part }) => part)
+  const bytes = singleGroupFile(parts, rows, { scratch: to.scratch })
   try {
     return withParquetDecoder(file.limits.quickBytes, (wasm) => {
       const table = wasm.readParquet(bytes, { batchSize: rows }).intoFFI()
@@ -78,7 +70,7 @@ function decodedNatively(
         const [array, another] = table.arrayAddrs()
         if (array === undefined || another !== undefined) return undefined
         const memory = wasm.wasmMemory() as WebAssembly.Memory
-        return nativeColumns({ memory, schema: table.schemaAddr(), array }, details, rows, scratch)
+        return nativeColumns({ memory, schema: table.schemaAddr(), array }, details, rows, to)
       } finally {
         table.free()
       }
@@ -130,7 +122,7 @@ function tablesOf(file: FileDetail, columns: readonly ReadyColumn[], { rows, hin
   const bytes = singleGroupFile(
     columns.map((column) => column.part),
     rows,
-    hint === undefined ? [] : [['ARROW:schema', hint]],
+    { keyValues: hint === undefined ? [] : [['ARROW:schema', hint]] },
   )
   const most = file.limits.columnBytes * columns.length
   const streams: Uint8Array[] = []

@@ -10,9 +10,9 @@
  */
 import type { Column } from '../../core/column.ts'
 import { LARGEST_WHOLE } from '../../core/fixedValues.ts'
-import type { Scratch } from '../../core/ports.ts'
+import type { Access, NumberKernels, Scratch } from '../../core/ports.ts'
 import type { ColumnType } from '../../core/schema.ts'
-import { smallDecimals } from '../decimals.ts'
+import { DIGITS_KEPT, POWERS_OF_TEN, smallDecimals } from '../decimals.ts'
 import type { ColumnDetail } from './describe.ts'
 
 /** Where the parts of the structs are, with addresses of 32 bits. */
@@ -44,12 +44,15 @@ export interface Exported {
   readonly array: number
 }
 
-/** The columns, in memory of their own or `scratch`; undefined where one of them, of `rows` rows each, has to come by a message. */
+/** Where the columns go, and what makes numbers of wide integers: without it they come by a message. */
+export type Destination = Pick<Access, 'into' | 'scratch' | 'numbers'>
+
+/** The columns, of `rows` rows each; undefined where one of them has to come by a message. Of the decoder's memory only validity and texts stay as they were. */
 export function nativeColumns(
   { memory, schema, array }: Exported,
   details: readonly ColumnDetail[],
   rows: number,
-  scratch: Scratch = OWN,
+  { scratch = OWN, into, numbers }: Destination = {},
 ): readonly Column[] | undefined {
   const view = new DataView(memory.buffer)
   const word = (address: number): number => view.getUint32(address, true)
@@ -62,7 +65,11 @@ export function nativeColumns(
     const buffers = word(child + ARRAY.buffers)
     const [bits, first, second] = [word(buffers), word(buffers + 4), buffers + 8]
     const validity = word(child + ARRAY.nulls) === 0 ? undefined : copied(memory, bits, (rows + 7) >> 3, scratch)
-    const buffer: Buffers = { memory: memory.buffer, rows, first, second: () => word(second), scratch }
+    const values = (length: number): Uint8Array => {
+      const room = into?.(i)
+      return room?.length === length ? room : scratch.bytes(length)
+    }
+    const buffer: Buffers = { memory, rows, first, second: () => word(second), scratch, values, numbers }
     const column = columnOf(formatAt(view, word(field + SCHEMA.format)), detail, buffer)
     if (column === undefined) return undefined
     columns.push(validity === undefined ? column : { ...column, validity })
@@ -73,22 +80,27 @@ export function nativeColumns(
 const OWN: Scratch = { bytes: (length) => new Uint8Array(length) }
 
 interface Buffers {
-  readonly memory: ArrayBufferLike
+  readonly memory: WebAssembly.Memory
   readonly rows: number
   readonly first: number
   readonly second: () => number
   readonly scratch: Scratch
+  /** Room for the values. */
+  readonly values: (length: number) => Uint8Array
+  readonly numbers: NumberKernels | undefined
 }
 
 function columnOf(format: string, { type, changes, elements }: ColumnDetail, buffers: Buffers): Column | undefined {
   const [change, ...others] = changes
   if (elements.length !== 1 || others.length > 0) return undefined
   const { rows } = buffers
-  if (change?.kind === 'decimal') return decimals(format, change.scale, buffers)
+  const isWide = format === 'l' || format === 'L'
+  if (change?.kind === 'decimal') return format === 'i' ? decimals(change.scale, buffers) : wideDecimals(format, change.scale, buffers)
   if (change !== undefined && change.kind !== 'type') return undefined
-  if ((format === 'l' || format === 'L') && type.kind === 'f64') {
-    const values = type.integers === undefined ? undefined : numbers(format, buffers)
-    return values && { type, length: rows, values }
+  if (isWide && type.kind === 'f64') {
+    if (type.integers === undefined) return undefined
+    const isNumber = { signed: format === 'l', limit: LARGEST_WHOLE, divisor: 1 }
+    return scaled(buffers, isNumber) ? { type, length: rows, values: valuesOf('g', buffers) } : undefined
   }
   const unit = /^ts([smun]):/.exec(format)?.[1]
   if (type.kind === 'timestamp' ? type.unit[0] !== unit : SAME.get(format) !== type.kind) return undefined
@@ -103,11 +115,19 @@ function columnOf(format: string, { type, changes, elements }: ColumnDetail, buf
   }
 }
 
-function valuesOf(format: string, { memory, rows, first, scratch }: Buffers): NonNullable<Column['values']> {
+function valuesOf(format: string, { memory, rows, first, values }: Buffers): NonNullable<Column['values']> {
   const ArrayOfValues = VALUES.get(format) ?? BigInt64Array // timestamps
-  const bytes = scratch.bytes(rows * ArrayOfValues.BYTES_PER_ELEMENT)
-  bytes.set(new Uint8Array(memory, first, bytes.length))
+  const bytes = values(rows * ArrayOfValues.BYTES_PER_ELEMENT)
+  bytes.set(new Uint8Array(memory.buffer, first, bytes.length))
   return new ArrayOfValues(bytes.buffer, bytes.byteOffset, rows)
+}
+
+/** Makes numbers of the integers where they lie; false where one of them, be it that of a null, is not between the limits. */
+function scaled(
+  { memory, first, rows, numbers }: Buffers,
+  how: { readonly signed: boolean; readonly limit: number; readonly divisor: number },
+): boolean {
+  return numbers?.scaled(memory, { address: first, count: rows, ...how }) ?? false
 }
 type ArrayOf = {
   new (buffer: ArrayBufferLike, byteOffset: number, length: number): NonNullable<Column['values']>
@@ -128,51 +148,33 @@ const VALUES: ReadonlyMap<string, ArrayOf> = new Map<string, ArrayOf>([
 ])
 
 function texts({ memory, rows, first, second, scratch }: Buffers): Pick<Column, 'offsets' | 'values'> {
-  const source = new Int32Array(memory, first, rows + 1)
+  const source = new Int32Array(memory.buffer, first, rows + 1)
   const room = scratch.bytes(source.byteLength)
   const offsets = new Int32Array(room.buffer, room.byteOffset, rows + 1)
   offsets.set(source)
   const values = scratch.bytes(offsets[rows] as number)
-  values.set(new Uint8Array(memory, second(), values.length))
+  values.set(new Uint8Array(memory.buffer, second(), values.length))
   return { offsets, values }
 }
 
-function bytesOfBits({ memory, rows, first, scratch }: Buffers): Uint8Array {
-  const bits = new Uint8Array(memory, first, (rows + 7) >> 3)
-  const values = scratch.bytes(rows)
+function bytesOfBits({ memory, rows, first, values: room }: Buffers): Uint8Array {
+  const bits = new Uint8Array(memory.buffer, first, (rows + 7) >> 3)
+  const values = room(rows)
   for (let i = 0; i < rows; i++) values[i] = ((bits[i >> 3] as number) >> (i & 7)) & 1
   return values
 }
 
-function decimals(format: string, scale: number, { memory, rows, first, scratch }: Buffers): Column | undefined {
-  const width = format === 'i' ? 1 : 2
-  if (format !== 'i' && format !== 'l') return undefined
-  const values = doubles(rows, scratch)
-  return smallDecimals(new Int32Array(memory, first, width * rows), { width, scale }, values)
-    ? { type: { kind: 'f64' }, length: rows, values }
-    : undefined
+function decimals(scale: number, { memory, rows, first, values: room }: Buffers): Column | undefined {
+  const bytes = room(8 * rows)
+  const values = new Float64Array(bytes.buffer, bytes.byteOffset, rows)
+  const words = new Int32Array(memory.buffer, first, rows)
+  return smallDecimals(words, { width: 1, scale }, values) ? { type: { kind: 'f64' }, length: rows, values } : undefined
 }
 
-const HALF = 2 ** 32
-
-/** 64-bit integers as numbers; undefined where one, be it that of a null, is beyond those that numbers hold. */
-function numbers(format: 'l' | 'L', { memory, rows, first, scratch }: Buffers): Float64Array | undefined {
-  const words = new Int32Array(memory, first, 2 * rows)
-  const values = doubles(rows, scratch)
-  const isSigned = format === 'l'
-  for (let i = 0; i < rows; i++) {
-    const high = words[2 * i + 1] as number
-    const value = (isSigned ? high : high >>> 0) * HALF + ((words[2 * i] as number) >>> 0)
-    // a sum beyond is rounded to one that is no smaller
-    if (!(value < LARGEST_WHOLE && value > -LARGEST_WHOLE)) return undefined
-    values[i] = value
-  }
-  return values
-}
-
-function doubles(rows: number, scratch: Scratch): Float64Array {
-  const room = scratch.bytes(8 * rows)
-  return new Float64Array(room.buffer, room.byteOffset, rows)
+function wideDecimals(format: string, scale: number, buffers: Buffers): Column | undefined {
+  const divisor = POWERS_OF_TEN[scale]
+  if (format !== 'l' || divisor === undefined || !scaled(buffers, { signed: true, limit: DIGITS_KEPT, divisor })) return undefined
+  return { type: { kind: 'f64' }, length: buffers.rows, values: valuesOf('g', buffers) }
 }
 
 function copied(memory: WebAssembly.Memory, address: number, bytes: number, scratch: Scratch): Uint8Array {

@@ -4,7 +4,7 @@
 import { crc32 } from 'node:zlib'
 import type { Batch, Column } from '../../core/column.ts'
 import { Bug, SourceError } from '../../core/errors.ts'
-import type { ReadSplit } from '../../core/ports.ts'
+import type { ReadSplit, Scratch } from '../../core/ports.ts'
 import type { Field } from '../../core/schema.ts'
 import { columnError, type Place } from '../arrowTypes.ts'
 import { type ByteSource, openBytes } from '../byteSource.ts'
@@ -42,7 +42,9 @@ export const readParquetSplit: ReadSplit = async (_source, split, columns, _pred
     let waiting: ReadyColumn[] = []
     let waitingBytes = 0
     const flush = (): void => {
-      for (const column of decodeColumns(file, waiting, rows, access?.scratch)) {
+      const first = decoded.length
+      const into = access?.into && ((column: number) => access.into?.(first + column))
+      for (const column of decodeColumns(file, waiting, rows, { ...access, into })) {
         decodedBytes += bytesOfColumn(column)
         if (decodedBytes > file.limits.groupBytes) throw tooMuch(file, group.group, decodedBytes)
         const { name: of, type } = fields[decoded.length] as Field // columns come in the order of the fields
@@ -52,7 +54,7 @@ export const readParquetSplit: ReadSplit = async (_source, split, columns, _pred
       waitingBytes = 0
     }
     for (const [i, name] of columns.entries()) {
-      const ready = await readyColumn(bytes, name, details[i] as ColumnDetail, group)
+      const ready = await readyColumn(bytes, name, details[i] as ColumnDetail, group, access?.scratch)
       if (!fitTogether(file, waitingBytes + ready.likelyBytes)) flush()
       waiting.push(ready)
       waitingBytes += ready.likelyBytes
@@ -78,7 +80,13 @@ function tooLarge(place: Place, { group, file }: GroupDetail, bytes: number): So
   )
 }
 
-async function readyColumn(bytes: ByteSource, name: string, detail: ColumnDetail, group: GroupDetail): Promise<ReadyColumn> {
+async function readyColumn(
+  bytes: ByteSource,
+  name: string,
+  detail: ColumnDetail,
+  group: GroupDetail,
+  scratch: Scratch | undefined,
+): Promise<ReadyColumn> {
   const { path, limits } = group.file
   const place = { source: path, column: name }
   let decodedBytes = 0
@@ -87,7 +95,7 @@ async function readyColumn(bytes: ByteSource, name: string, detail: ColumnDetail
   for (const chunk of group.chunks.get(name) ?? []) {
     const least = Math.max(chunk.bytes, chunk.values * 8)
     if (decodedBytes + least > limits.columnBytes) throw tooLarge(place, group, decodedBytes + least)
-    const read = await readChunk(bytes, chunk, place)
+    const read = await readChunk(bytes, chunk, place, scratch)
     const pages = checkPages(read, chunk.codec, chunk.values, place)
     decodedBytes += Math.max(pages.uncompressedBytes, chunk.values * 8)
     likelyBytes += Math.max(pages.likelyBytes, chunk.values * 8)
@@ -97,9 +105,10 @@ async function readyColumn(bytes: ByteSource, name: string, detail: ColumnDetail
   return { name, detail, part: { elements: detail.elements.map(decodeThrift), chunks }, likelyBytes }
 }
 
-async function readChunk(bytes: ByteSource, chunk: ChunkDetail, place: Place): Promise<Uint8Array> {
-  if (chunk.checksum === undefined) return bytes.read(chunk.start, Math.min(chunk.start + chunk.bytes + SLACK_BYTES, bytes.size))
-  const read = await bytes.read(chunk.start, chunk.start + chunk.bytes)
-  if (crc32(read) !== chunk.checksum) throw columnError(place, 'the checksum does not match: the file is damaged.')
+async function readChunk(bytes: ByteSource, chunk: ChunkDetail, place: Place, scratch: Scratch | undefined): Promise<Uint8Array> {
+  const { start, checksum } = chunk
+  const end = checksum === undefined ? Math.min(start + chunk.bytes + SLACK_BYTES, bytes.size) : start + chunk.bytes
+  const read = await bytes.read(start, end, scratch?.bytes(end - start))
+  if (checksum !== undefined && crc32(read) !== checksum) throw columnError(place, 'the checksum does not match: the file is damaged.')
   return read
 }

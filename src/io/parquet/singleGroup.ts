@@ -7,6 +7,7 @@
  * The decoder then reads a whole file, synchronously, so that a panic in it can be caught; it sees only bytes that
  * were checked, a schema whose annotations it knows, and none of the file's statistics or indexes.
  */
+import type { Scratch } from '../../core/ports.ts'
 import { encodeThrift, i32, i64, structs, type ThriftField, type ThriftStruct, text } from './thrift.ts'
 
 export interface GroupPart {
@@ -14,11 +15,17 @@ export interface GroupPart {
   readonly chunks: readonly { readonly meta: ThriftStruct; readonly bytes: Uint8Array }[]
 }
 
+interface FileOptions {
+  readonly keyValues?: readonly (readonly [key: string, value: string])[]
+  /** What the file may lie in. */
+  readonly scratch?: Scratch | undefined
+}
+
 /** The bytes of the file. Without `rows` it has a schema and no row group. */
 export function singleGroupFile(
   columns: readonly GroupPart[],
   rows: number | undefined,
-  keyValues: readonly (readonly [key: string, value: string])[] = [],
+  { keyValues = [], scratch }: FileOptions = {},
 ): Uint8Array {
   let offset = 4
   const chunks: ThriftStruct[] = []
@@ -67,7 +74,8 @@ export function singleGroupFile(
       ),
     )
   const tail = encodeThrift(footer)
-  const file = new Uint8Array(offset + tail.length + 8)
+  const length = offset + tail.length + 8
+  const file = scratch === undefined ? new Uint8Array(length) : scratch.bytes(length)
   file.set(MAGIC, 0)
   let at = 4
   for (const body of bodies) {
@@ -75,7 +83,7 @@ export function singleGroupFile(
     at += body.length
   }
   file.set(tail, at)
-  new DataView(file.buffer).setUint32(at + tail.length, tail.length, true)
+  new DataView(file.buffer, file.byteOffset).setUint32(at + tail.length, tail.length, true)
   file.set(MAGIC, at + tail.length + 4)
   return file
 }
