@@ -25,6 +25,7 @@ export const planEngine: Engine = {
   fold: never,
   stream: never,
   explain: never,
+  analyze: never,
   shape: never,
   arrowSchema: never,
   toArrowTable: never,

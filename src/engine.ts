@@ -20,6 +20,7 @@ import { type ElementType, VALUE_COLUMN } from './core/schema.ts'
 import { assignSlice, type EditContext, setKey, updateKey } from './exec/arrays/edit.ts'
 import { atKey, shapeOfStorage, sliceStorage, toTypedArray } from './exec/arrays/query.ts'
 import { SMALL_ROWS } from './exec/operators/partitions.ts'
+import { PlanRecord } from './exec/planRecord.ts'
 import { toArrowTable, toRecordBatch } from './io/arrowBatches.ts'
 import { arrowSchemaOf, arrowTypeOf } from './io/arrowTypes.ts'
 import { checkFolder } from './io/atomicFile.ts'
@@ -106,6 +107,20 @@ export class SessionEngine implements Engine {
     const functions = executor.explainFunctions(optimized)
     const kernels = options.verbose ? { columns: executor.explainColumns(optimized), groups: executor.explainGroups(optimized) } : {}
     return explainPlan(called, { ...options, index, ...defined({ functions, ...kernels }) })
+  }
+
+  async analyze(plan: LogicalPlan, options: { readonly verbose: boolean; readonly format: 'text' | 'json' }): Promise<string> {
+    const { store, executor } = this.#open()
+    const record = new PlanRecord()
+    const run = async (resolved: LogicalPlan): Promise<number> => {
+      const started = performance.now()
+      await executor.execute(optimize(resolved).plan, { record })
+      return performance.now() - started
+    }
+    // what is materialized runs here as it runs at its first use; where it has, it is a table that is there
+    const isThere = store.stats(plan).storage !== 'none'
+    const milliseconds = await store.use(plan.kind === 'Materialize' && !isThere ? plan.input : plan, run)
+    return explainPlan(store.asCalled(plan), { ...options, milliseconds, ...defined({ ran: record.ran() }) })
   }
 
   async shape(plan: LogicalPlan): Promise<readonly number[]> {

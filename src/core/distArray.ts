@@ -55,6 +55,12 @@ import { type EnvOptions, withEnvOnly } from './withEnv.ts'
 /** What elements can be sorted by. Nulls come last. */
 export type SortKey = number | bigint | string | boolean | Date | null
 /** What was written. */
+/** What `explain()` shows, and how. */
+export interface ExplainOptions {
+  readonly verbose?: boolean
+  readonly format?: 'text' | 'json'
+}
+
 export interface Written {
   readonly rows: number
   readonly bytes: number
@@ -513,13 +519,20 @@ export class DistArray<T, K extends Key = readonly [number]> implements AsyncIte
     )
   }
 
-  /** The plan as written, the rules that changed it, and the stages that run; lambdas that were refused, with the reason. */
-  explain(options: { readonly verbose?: boolean; readonly format?: 'text' | 'json' } = {}): string {
-    checkOptions('explain()', options, ['verbose', 'format'])
-    const { verbose = false, format = 'text' } = options
+  /**
+   * The plan as written, the rules that changed it, and the stages that run; lambdas that were refused, with the reason.
+   * `analyze: true` runs the plan, as `collect()` does, and resolves to the plan that ran: rows, milliseconds and bytes of each operator,
+   * which pieces of files were read, and whether kernels or JavaScript ran it, with the reason.
+   */
+  explain(options: ExplainOptions & { readonly analyze: true }): Promise<string>
+  explain(options?: ExplainOptions & { readonly analyze?: false }): string
+  explain(options: ExplainOptions & { readonly analyze?: boolean } = {}): string | Promise<string> {
+    checkOptions('explain()', options, ['verbose', 'format', 'analyze'])
+    const { verbose = false, format = 'text', analyze = false } = options
     checkBoolean('The verbose of explain()', verbose)
+    checkBoolean('The analyze of explain()', analyze)
     checkOneOf('The format of explain()', format, ['text', 'json'])
-    return this.#engine.explain(this.#plan, { verbose, format })
+    return analyze ? this.#engine.analyze(this.#plan, { verbose, format }) : this.#engine.explain(this.#plan, { verbose, format })
   }
 
   // ------------------------------------------------------------------ inside

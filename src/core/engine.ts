@@ -66,6 +66,8 @@ export interface Engine extends Lowering {
   /** A reduction of the plan's numbers (`count`: of its elements) in one pass over columns; undefined where batches are needed. */
   fold(plan: LogicalPlan, kind: FoldKind, moment?: Moment): Promise<Folded | undefined>
   explain(plan: LogicalPlan, options: { readonly verbose: boolean; readonly format: 'text' | 'json' }): string
+  /** Runs the plan, keeps nothing of its result, and explains what ran. */
+  analyze(plan: LogicalPlan, options: { readonly verbose: boolean; readonly format: 'text' | 'json' }): Promise<string>
   /** Columns of a plan whose element is not known before it runs: runs it once. */
   shape(plan: LogicalPlan): Promise<readonly number[]>
   /** What Arrow calls the element: a schema for rows, a data type for scalars. Never called with an unknown element. */

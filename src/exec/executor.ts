@@ -26,11 +26,15 @@ import type { ColumnRun } from './columns/columnRun.ts'
 import { programTable } from './columns/columnTable.ts'
 import type { PassSizes } from './columns/groupRecords.ts'
 import { overColumns } from './columns/overColumns.ts'
+import { isRefused, refused } from './columns/refused.ts'
 import { type KeySet, keySetOf, namedColumns, type SemiJoin, semiJoinOf } from './columns/semiJoin.ts'
 import { explainedColumns, explainedGroups } from './explainColumns.ts'
 import { explainedFunctions } from './explainFunctions.ts'
+import type { NotColumns } from './kernels/wasmColumns.ts'
 import type { Arena } from './memory/arena.ts'
+import { isFree } from './operators/freeSteps.ts'
 import { SMALL_ROWS } from './operators/partitions.ts'
+import type { PlanRecord } from './planRecord.ts'
 import { Run } from './run.ts'
 import type { WorkerPool } from './workers/worker.ts'
 
@@ -61,6 +65,8 @@ export interface RunOptions {
   readonly signal?: AbortSignal
   /** Of `stream`: see `ExecuteOptions`. */
   readonly isUntyped?: boolean
+  /** Where what runs is measured. */
+  readonly record?: PlanRecord
 }
 
 export class Executor {
@@ -77,8 +83,10 @@ export class Executor {
    */
   async execute(plan: LogicalPlan, options: RunOptions = {}): Promise<readonly Batch[]> {
     const physical = this.options.lower(plan)
-    const columns = await this.overColumns(physical, options, ordinaryTable)
-    if (columns !== undefined) return [columns]
+    options.record?.begin(physical)
+    const columns = isBare(physical) ? refused('nothing is computed') : await this.overColumns(physical, options, ordinaryTable)
+    if (!isRefused(columns)) return [columns]
+    options.record?.begin(physical)
     try {
       return await this.batchesOf(physical, options)
     } catch (error) {
@@ -90,7 +98,7 @@ export class Executor {
   }
 
   private async batchesOf(plan: PhysicalPlan, options: RunOptions): Promise<readonly Batch[]> {
-    const run = new Run(this.options, options.signal)
+    const run = new Run(this.options, options)
     this.running.add(plan)
     try {
       return await run.batches(plan)
@@ -104,9 +112,11 @@ export class Executor {
   async fold(plan: LogicalPlan, kind: FoldKind, options: RunOptions = {}): Promise<Folded | undefined> {
     const physical = this.options.lower(plan)
     const semi = semiJoinOf(physical)
-    if (semi === undefined) return await this.overColumns(physical, options, (run) => foldColumns(run, kind))
-    const keySet = await this.keySet(semi, options)
-    return keySet === undefined ? undefined : await this.overColumns(semi.plan, options, (run) => foldColumns(run, kind), keySet)
+    const folded = async (run: ColumnRun) => (await foldColumns(run, kind)) ?? refused('its kernels do not fold such values')
+    const keySet = semi && (await this.keySet(semi, options))
+    if (semi !== undefined && keySet === undefined) return undefined
+    const found = await this.overColumns(semi?.plan ?? physical, options, folded, keySet)
+    return isRefused(found) ? undefined : found
   }
 
   /** The keys of the right side, where the left side is a table whose rows can be looked up as they are. */
@@ -129,12 +139,13 @@ export class Executor {
   async table(plan: LogicalPlan): Promise<Batch | undefined> {
     const physical = this.options.lower(plan)
     if (physical.kind === 'WideExec' && isStoredWhole(physical.operator)) return await this.wideTable(physical)
-    return (await this.overColumns(physical, {}, (run) => programTable(run, 'copied')))?.batch
+    const found = await this.overColumns(physical, {}, (run) => programTable(run, 'copied'))
+    return isRefused(found) ? undefined : found.batch
   }
 
   /** Undefined where it fails by a function: `execute` knows the row. */
   private async wideTable(plan: Extract<PhysicalPlan, { kind: 'WideExec' }>): Promise<Batch | undefined> {
-    const run = new Run(this.options, undefined)
+    const run = new Run(this.options)
     this.running.add(plan)
     try {
       return await run.table(plan)
@@ -165,17 +176,21 @@ export class Executor {
   }
 
   /** The plan is held while it runs: the memory of a table goes with its source. */
-  private async overColumns<T>(
+  private async overColumns<T extends object>(
     plan: PhysicalPlan,
     options: RunOptions,
-    work: (columns: ColumnRun, run: Run) => Promise<T | undefined>,
+    work: (columns: ColumnRun, run: Run, plan: PhysicalPlan) => Promise<T | NotColumns>,
     keySet?: KeySet,
-  ): Promise<T | undefined> {
+  ): Promise<T | NotColumns> {
     this.running.add(plan)
-    const run = new Run(this.options, options.signal)
+    const run = new Run(this.options, options)
     try {
       const loaded = await run.loaded(plan)
-      return await overColumns(loaded.plan, { ...this.options, ...options }, (columns) => work(columns, run), { keySet })
+      const found = await run.waitedFor(plan, () =>
+        overColumns(loaded.plan, { ...this.options, ...options }, (columns) => work(columns, run, loaded.plan), { keySet }),
+      )
+      if (isRefused(found)) options.record?.refuse(plan, found.because)
+      return found
     } finally {
       this.running.delete(plan)
       run.end()
@@ -189,7 +204,7 @@ export class Executor {
       yield* await this.execute(plan, options)
       return
     }
-    const run = new Run(this.options, options.signal, options.isUntyped)
+    const run = new Run(this.options, options)
     this.running.add(physical)
     try {
       yield* run.stream(physical)
@@ -215,16 +230,24 @@ function isStoredWhole({ kind }: WideOperator): boolean {
   return kind === 'SortExec' || kind === 'DistinctExec'
 }
 
+/** A source whose columns are handed on as they are: there is nothing for kernels. */
+function isBare(plan: PhysicalPlan): boolean {
+  if (plan.kind === 'PipelineExec') return plan.steps.every(isFree) && isBare(plan.input)
+  return plan.kind === 'ScanExec' || plan.kind === 'StoredExec'
+}
+
 function comesInPieces({ edge }: PhysicalPlan, { isUntyped = false }: RunOptions): boolean {
   return edge?.kind === 'streamed' || (isUntyped && edge?.kind === 'stored' && edge.isOptional === true)
 }
 
 /** The program's table in ordinary memory, but for columns that it only passes on. */
-async function ordinaryTable(columns: ColumnRun, run: Run): Promise<Batch | undefined> {
+async function ordinaryTable(columns: ColumnRun, run: Run, plan: PhysicalPlan): Promise<Batch | NotColumns> {
   const { steps, shape } = columns.program
-  if (steps.length === 0 || !(shape.filters || shape.outputs.some((output) => output.kind === 'computed'))) return undefined
+  if (steps.length === 0 || !(shape.filters || shape.outputs.some((output) => output.kind === 'computed')))
+    return refused('nothing is computed')
   const table = await programTable(columns, 'shared')
-  if (table === undefined) return undefined
+  if (isRefused(table)) return table
+  run.record?.addProgram(plan, columns, table.batch)
   try {
     return run.copiedOut(table.blocks.copiedOut(table.batch))
   } finally {

@@ -14,13 +14,15 @@ import type { CodedKeys, ColumnProgram } from './columns/columnProgram.ts'
 import type { ColumnRun } from './columns/columnRun.ts'
 import { type ProgramTable, programTable } from './columns/columnTable.ts'
 import { elementGroups } from './columns/elementGroups.ts'
-import { groupedColumns } from './columns/groupedColumns.ts'
+import { type GroupedColumns, groupedColumns } from './columns/groupedColumns.ts'
 import { keyFilter, keysOfSide } from './columns/joinFilter.ts'
 import { overColumns } from './columns/overColumns.ts'
+import { isRefused, refused } from './columns/refused.ts'
 import type { KeySet } from './columns/semiJoin.ts'
-import type { ExecutorOptions } from './executor.ts'
+import type { ExecutorOptions, RunOptions } from './executor.ts'
 import { addCost, fallbackEvent, fallbacksOf, functionsIn, rowsOfFilesEvent } from './fallbacks.ts'
 import { asRowFailure, taskErrorOf } from './kernels/rowFailure.ts'
+import type { NotColumns } from './kernels/wasmColumns.ts'
 import { loadedScan, scanToLoad, splitsRead, withoutPartialGroups } from './loadedScan.ts'
 import { Charge } from './memory/charge.ts'
 import { asDeclared, batchAs, concatBatches, type ExecBatch, emptyBatch, sliceBatch, unifyElements } from './operators/batches.ts'
@@ -30,6 +32,7 @@ import { withWholeNulls } from './operators/nullKeys.ts'
 import { withoutKeys } from './operators/operator.ts'
 import { cutPartitions, PARTITION_ROWS, SMALL_ROWS } from './operators/partitions.ts'
 import { wholeMilliseconds } from './operators/wholeMilliseconds.ts'
+import type { PlanRecord } from './planRecord.ts'
 import { inOrder } from './scheduler.ts'
 import { selected } from './selected.ts'
 import { sendable } from './sendable.ts'
@@ -77,16 +80,19 @@ export class Run {
   private readonly blocks: Blocks
   /** Whether perhaps only the first of the results are wanted, whatever types the others have. */
   private readonly isUntyped: boolean
-  constructor(options: ExecutorOptions, signal: AbortSignal | undefined, isUntyped: boolean = false) {
+  /** Where what runs is measured; absent where nobody asks. */
+  readonly record: PlanRecord | undefined
+  constructor(options: ExecutorOptions, { signal, isUntyped = false, record }: RunOptions = {}) {
     this.isUntyped = isUntyped
     this.options = options
     this.signal = signal
+    this.record = record
     this.blocks = new Blocks(options.arena)
   }
 
   /** The whole result, outside of the run's memory; at least one batch. */
   async batches(plan: PhysicalPlan): Promise<readonly Batch[]> {
-    const { partitions } = await this.materialized(await this.run(plan), plan)
+    const { partitions } = await this.whole(plan)
     return finished(batchesOf(partitions), plan).map((batch) => this.blocks.copiedOut(batch))
   }
 
@@ -117,10 +123,15 @@ export class Run {
   }
 
   /** The partitions of a result one after another; `limited`: perhaps only the first are wanted. Who takes one frees its blocks before asking for the next. */
-  private async *results(plan: PhysicalPlan, limited: boolean = false): AsyncGenerator<Result, void, undefined> {
+  private results(plan: PhysicalPlan, limited: boolean = false): AsyncGenerator<Result, void, undefined> {
+    const results = this.resultsOf(plan, limited)
+    return this.record === undefined ? results : this.record.waitedForEach(plan, results)
+  }
+
+  private async *resultsOf(plan: PhysicalPlan, limited: boolean): AsyncGenerator<Result, void, undefined> {
     switch (plan.kind) {
       case 'ScanExec':
-        yield* this.pipeline(stepless(plan), await this.run(plan), { streamed: true, limited })
+        yield* this.pipeline(stepless(plan), await this.runOf(plan), { streamed: true, limited })
         return
       case 'PipelineExec':
         yield* this.pipeline(plan, await this.inputOf(plan, limited), { streamed: true, limited })
@@ -129,7 +140,7 @@ export class Run {
         const pipeline = limitedPipeline(plan)
         let left = plan.count
         if (left === 0) return
-        for await (const result of this.pipeline(pipeline, await this.inputOf(pipeline, true), { streamed: true, limited: true })) {
+        for await (const result of this.results(pipeline, true)) {
           const batches = result.batches.map((batch) => {
             const taken = sliceBatch(batch, 0, Math.min(batch.length, left))
             left -= taken.length
@@ -148,7 +159,7 @@ export class Run {
       case 'StoredExec':
       case 'WideExec':
       case 'IndexLookupExec': {
-        const { partitions, blocks } = await this.materialized(await this.run(plan), plan)
+        const { partitions, blocks } = await this.runOf(plan)
         yield { batches: batchesOf(partitions), blocks }
       }
     }
@@ -169,6 +180,7 @@ export class Run {
     const { arena, pool } = this.options
     const bare = withoutPartialGroups(plan)
     const scan = scanToLoad(bare, this.options)
+    if (scan !== undefined && 'because' in scan) this.record?.refuse(plan, scan.because)
     if (scan === undefined || 'because' in scan) return { plan, blocks: [] }
     const name = `ScanExec ${scan.source.name}`
     const started = performance.now()
@@ -183,6 +195,7 @@ export class Run {
       })
       this.blocks.add(blocks)
       const milliseconds = performance.now() - started
+      this.record?.addLoaded(scan, stored, milliseconds)
       this.emit({
         kind: 'stage',
         phase: 'finished',
@@ -190,12 +203,15 @@ export class Run {
         rows: stored.storage.kind === 'table' ? stored.storage.length : 0,
         milliseconds,
       })
-      if (bare.kind !== 'PipelineExec') return { plan: stored, blocks }
       const { edge: _, ...pipeline } = bare
-      return { plan: { ...pipeline, input: stored }, blocks }
+      const other = pipeline.kind === 'PipelineExec' ? { ...pipeline, input: stored } : stored
+      this.record?.ranAs(plan, other)
+      if (other !== stored) this.record?.addWait(other, milliseconds)
+      return { plan: other, blocks }
     } catch (error) {
-      if (error instanceof MemoryError) return { plan, blocks: [] } // split by split there may be enough
-      throw error
+      if (!(error instanceof MemoryError)) throw error
+      this.record?.refuse(plan, 'memory is short for whole columns')
+      return { plan, blocks: [] } // split by split there may be enough
     }
   }
 
@@ -209,7 +225,33 @@ export class Run {
     this.blocks.freeAll()
   }
 
+  /** The result with the time that is waited for it, where somebody asks for that. */
+  async waitedFor<T>(plan: PhysicalPlan, result: () => Promise<T>): Promise<T> {
+    return await (this.record === undefined ? result() : this.record.waitedFor(plan, result))
+  }
+
   private async run(plan: PhysicalPlan): Promise<Dataset> {
+    return await this.waitedFor(plan, () => this.runOf(plan))
+  }
+
+  /** The result with its splits read. */
+  private async whole(plan: PhysicalPlan): Promise<Dataset> {
+    return await this.waitedFor(plan, () => this.wholeOf(plan))
+  }
+
+  private async wholeOf(plan: PhysicalPlan): Promise<Dataset> {
+    return await this.materialized(await this.runOf(plan), plan)
+  }
+
+  private async runOf(plan: PhysicalPlan): Promise<Dataset> {
+    const dataset = await this.datasetOf(plan)
+    // of splits that are still to be read nothing is known
+    if (plan.kind !== 'PipelineExec' && dataset.partitions.every(({ kind }) => kind === 'batches'))
+      this.record?.addWhole(plan, batchesOf(dataset.partitions))
+    return dataset
+  }
+
+  private async datasetOf(plan: PhysicalPlan): Promise<Dataset> {
     this.signal?.throwIfAborted()
     switch (plan.kind) {
       case 'ScanExec':
@@ -223,11 +265,11 @@ export class Run {
       case 'LimitExec': {
         const pipeline = limitedPipeline(plan)
         if (plan.count === 0 && plan.keys.kind === 'rowNumber') return this.inMemory([emptyBatch(plan.element)])
-        return await this.collected(pipeline, await this.inputOf(pipeline, true), plan.count)
+        return await this.waitedFor(pipeline, async () => await this.collected(pipeline, await this.inputOf(pipeline, true), plan.count))
       }
       case 'UnionExec': {
         const datasets: Dataset[] = []
-        for (const input of plan.inputs) datasets.push(await this.materialized(await this.run(input), input))
+        for (const input of plan.inputs) datasets.push(await this.whole(input))
         if (!isKnown(plan.element))
           checkUnion(
             plan,
@@ -237,7 +279,7 @@ export class Run {
         return { kind: 'stored', partitions: agreed(partitions), blocks: datasets.flatMap((dataset) => dataset.blocks) }
       }
       case 'IndexLookupExec': {
-        const { partitions, blocks } = await this.materialized(await this.run(plan.input), plan.input)
+        const { partitions, blocks } = await this.whole(plan.input)
         return { kind: 'stored', partitions: [{ kind: 'batches', batches: selected(batchesOf(partitions), plan.selectors) }], blocks }
       }
     }
@@ -259,7 +301,6 @@ export class Run {
     return { kind: 'stored', partitions: pieces.map((piece) => ({ kind: 'batches', batches: piece })), blocks: [] }
   }
 
-  /** The dataset with its splits read. */
   private async materialized(dataset: Dataset, plan: PhysicalPlan): Promise<Dataset> {
     if (dataset.partitions.every((partition) => partition.kind === 'batches')) return dataset
     return await this.collected(stepless(plan), dataset)
@@ -304,14 +345,18 @@ export class Run {
     const isBare = plan.kind !== 'PipelineExec' || plan.steps.every(isFree)
     if (isBare && !codedKeys && !isSort && keySet === undefined) return undefined
     const options = { ...this.options, signal: this.signal }
-    const grouped = async (run: ColumnRun): Promise<ProgramTable | undefined> => {
-      if (isBare && !codedKeys && !isSort && run.keySet === undefined) return undefined
+    const grouped = async (run: ColumnRun): Promise<ProgramTable | NotColumns> => {
+      if (isBare && !codedKeys && !isSort && run.keySet === undefined) return refused('nothing is computed')
       const table = await programTable(run, 'shared')
-      if (codedKeys) textsGrouped(run.program, table?.batch.length ?? 0)
+      if (codedKeys) textsGrouped(run.program, isRefused(table) ? 0 : table.batch.length)
+      if (!isRefused(table)) this.record?.addProgram(plan, run, table.batch)
       return table
     }
     const table = await overColumns(plan, options, grouped, { codedKeys, keySet })
-    if (table === undefined) return undefined
+    if (isRefused(table)) {
+      this.record?.refuse(plan, table.because)
+      return undefined
+    }
     const blocks = table.blocks.handedOver()
     this.blocks.add(blocks)
     const { pool, partitionRows = PARTITION_ROWS } = this.options
@@ -333,6 +378,7 @@ export class Run {
     this.emit({ kind: 'stage', phase: 'started', stage: name })
     for (const step of plan.steps) this.emitFallbacks(step)
     if (plan.input.kind === 'ScanExec' && plan.input.source.kind !== 'memory') this.emitRowsOfFiles(plan)
+    this.record?.beginPipeline(plan)
     let rows = 0
     let done = 0
     const total = input.kind === 'stored' ? { total: input.partitions.length } : {}
@@ -342,6 +388,7 @@ export class Run {
         : this.overResults(plan, input.results, how)) {
         for (const [step, count] of result.rowsIn.entries()) rowsBefore[step] = (rowsBefore[step] ?? 0) + count
         for (const batch of result.batches) rows += batch.length
+        this.record?.addPartition(plan, result)
         yield result
         done++
         this.emit({ kind: 'progress', job: name, done, total: total.total ?? done })
@@ -366,6 +413,7 @@ export class Run {
     const partitions: readonly Partition[] = together ? [{ kind: 'batches', batches: batchesOf(input.partitions) }] : input.partitions
     const isLittle = together || this.isSmall(partitions) || readsNothing(plan, partitions)
     const inline = plan.where === 'caller' || (isLittle && !plan.steps.some(stepMayNotEnd))
+    this.record?.addPlace(plan, inline ? 'caller' : 'workers')
     const unwanted = givenUp()
     let index = 0
     let firstRow = 0
@@ -402,6 +450,7 @@ export class Run {
     { streamed, limited }: How,
   ): AsyncGenerator<StageResult, void, undefined> {
     const inline = plan.where === 'caller'
+    this.record?.addPlace(plan, inline ? 'caller' : 'workers')
     // how far a function is ahead that the program can see at work must not follow from the number of workers
     const oneByOne = inline || (streamed === true && runsOnCaller(plan.input))
     const unwanted = givenUp()
@@ -461,7 +510,10 @@ export class Run {
       inputs.push(plan)
       loaded.push(...blocks)
     }
-    const dataset = await this.wideOver({ ...given, inputs }, how)
+    const plan = { ...given, inputs }
+    this.record?.ranAs(given, plan)
+    const dataset = await this.wideOver(plan, how)
+    this.record?.addWhole(plan, batchesOf(dataset.partitions))
     const used = this.blocks.keep(loaded, batchesOf(dataset.partitions))
     return { ...dataset, blocks: [...dataset.blocks, ...used] }
   }
@@ -473,7 +525,8 @@ export class Run {
     const grouped = await this.groupedAtOnce(plan)
     if (grouped !== undefined) return this.cut([grouped])
     const distinct = elementGroups(plan)
-    const elements = distinct && (await this.programmed(distinct.input, distinct.operator))
+    const elements = distinct && (await this.waitedFor(distinct.input, () => this.programmed(distinct.input, distinct.operator)))
+    if (distinct !== undefined && elements !== undefined && only !== undefined) this.record?.ranAs(only, distinct.input)
     const operator = distinct === undefined || elements === undefined ? plan.operator : distinct.operator
     const inputs = elements === undefined ? await this.inputsOf(plan) : [elements]
     const name = plan.operator.kind
@@ -487,7 +540,7 @@ export class Run {
       return isUnknown ? [emptyBatch(plan.inputs[i]?.element ?? { kind: 'unknown' })] : all
     })
     const inline = plan.where === 'caller' || inputs.every(({ partitions }) => this.isSmall(partitions))
-    const result = await this.wideResult(operator, batches, inline)
+    const result = await this.wideResult(plan, operator, batches, inline)
     const coded = inputs[0]?.coded
     const texts = coded === undefined ? result.batches : result.batches.map((batch) => withKeys(batch, coded))
     const found = distinct === undefined || elements === undefined ? texts : texts.map(distinct.elements)
@@ -503,10 +556,11 @@ export class Run {
   /** The inputs of a wide operator. Of a join, the side that the plan names comes first, and its keys filter the other's rows. */
   private async inputsOf({ inputs, operator, keyFilter: from }: Wide): Promise<Dataset[]> {
     const ready = async (input: PhysicalPlan, keySet?: KeySetOf): Promise<Dataset> =>
-      (await this.programmed(input, operator, keySet)) ?? (await this.materialized(await this.run(input), input))
+      await this.waitedFor(input, async () => (await this.programmed(input, operator, keySet)) ?? (await this.wholeOf(input)))
     const [left, right] = inputs
     const unlimited = operator.kind === 'SortExec' && left !== undefined ? withoutTopK(left) : undefined
-    const table = unlimited && (await this.programmed(unlimited, operator))
+    const table = unlimited && (await this.waitedFor(unlimited, () => this.programmed(unlimited, operator)))
+    if (table !== undefined && left !== undefined && unlimited !== undefined) this.record?.ranAs(left, unlimited)
     if (table !== undefined) return [table]
     if (operator.kind !== 'HashJoinExec' || from === undefined || left === undefined || right === undefined) {
       const datasets: Dataset[] = []
@@ -520,9 +574,10 @@ export class Run {
   }
 
   /** The groups of partitions that are taken as they come. What is kept of them counts as used memory. */
-  private async foldedGroups(operator: Aggregation, { keys }: Wide, input: PhysicalPlan): Promise<Dataset> {
+  private async foldedGroups(operator: Aggregation, plan: Wide, input: PhysicalPlan): Promise<Dataset> {
     const started = performance.now()
     this.emit({ kind: 'stage', phase: 'started', stage: operator.kind })
+    this.record?.addPlace(plan, 'caller')
     const groups = new FoldedGroups(operator.aggregates)
     const charge = new Charge(this.options.arena, operator.kind)
     try {
@@ -533,7 +588,7 @@ export class Run {
       }
       const result = groups.finish(operator)
       this.emit({ kind: 'stage', phase: 'finished', stage: operator.kind, rows: result.length, milliseconds: performance.now() - started })
-      return this.cut([keys.kind === 'rowNumber' ? withoutKeys(result) : result])
+      return this.cut([plan.keys.kind === 'rowNumber' ? withoutKeys(result) : result])
     } finally {
       charge.end()
     }
@@ -545,20 +600,25 @@ export class Run {
   }
 
   /** Groups of a table in memory in one pass over its columns; undefined where there is none, or where two are faster. */
-  private async groupedAtOnce({ operator, inputs, where, keys }: Wide): Promise<ExecBatch | undefined> {
+  private async groupedAtOnce(plan: Wide): Promise<ExecBatch | undefined> {
+    const { operator, inputs, where, keys } = plan
     const [input] = inputs
     if (operator.kind !== 'HashAggregateExec' || input?.kind !== 'PipelineExec' || where === 'caller') return undefined
     const options = { ...this.options, signal: this.signal }
-    const found = await overColumns(input, options, (run) => groupedColumns(run, operator, this.options.groupPass), {
-      codedKeys: true,
-    })
-    if (found === undefined) return undefined
+    const work = async (run: ColumnRun): Promise<GroupedColumns | NotColumns> => {
+      const grouped = (await groupedColumns(run, operator, this.options.groupPass)) ?? refused('two passes are taken')
+      if (!isRefused(grouped)) this.record?.addOnePass(plan, input, run.program)
+      return grouped
+    }
+    const found = await overColumns(input, options, work, { codedKeys: true })
+    if (isRefused(found)) return undefined
     const batch = withKeys(found.batch, found.coded)
     return keys.kind === 'rowNumber' ? withoutKeys(batch) : batch
   }
 
   /** By tasks that share the work where the operator has such, else by one. */
   private async wideResult(
+    plan: Wide,
     operator: WideOperator,
     inputs: readonly (readonly ExecBatch[])[],
     inline: boolean,
@@ -567,6 +627,7 @@ export class Run {
     const blocks: Block[] = []
     const run = async (task: StageTask): Promise<readonly ExecBatch[]> => {
       const result = await this.task(task, false)
+      this.record?.addTask(plan, result)
       blocks.push(...result.blocks)
       return result.batches
     }
@@ -577,6 +638,8 @@ export class Run {
     const services = { workers: pool.size, arena, run, hold, ...(rowsPerGroup === undefined ? {} : { rowsPerGroup }) }
     const batches = inline ? undefined : await sharedWork(operator, inputs, services)
     if (batches !== undefined) return { batches, blocks: this.blocks.keep(blocks, batches) }
+    this.record?.addPlace(plan, inline ? 'caller' : 'workers')
+    this.record?.refuse(plan, wholeTaskBecause(operator, inline && plan.where !== 'caller'))
     return await this.wideTask({ kind: 'wide', inputs, operator }, inline)
   }
 
@@ -794,6 +857,26 @@ function finished(batches: readonly ExecBatch[], plan: PhysicalPlan): readonly B
     const typed = asDeclared(batch, plan.element)
     return plan.keys.kind === 'rowNumber' ? withoutKeys(typed) : typed
   })
+}
+
+/** Why one task takes the inputs whole. */
+function wholeTaskBecause(operator: WideOperator, isSmall: boolean): string {
+  if (isSmall) return 'there are few rows'
+  switch (operator.kind) {
+    case 'SortExec':
+      return 'its keys are compared row by row, or memory is short'
+    case 'GroupReduceExec':
+    case 'GroupMapExec':
+      return 'its function is called with pairs or groups of rows'
+    case 'DistinctExec':
+      return 'its elements are no columns of a table in memory'
+    case 'HashAggregateExec':
+    case 'HashJoinExec':
+    case 'IndexExec':
+    case 'ShuffleKeysExec':
+    case 'RepartitionExec':
+      return 'one task takes it whole'
+  }
 }
 
 function keepsPieces(operator: WideOperator): boolean {

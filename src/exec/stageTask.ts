@@ -72,6 +72,8 @@ export interface StageResult {
   readonly blocks: readonly Block[]
   /** Of columns that were put into others: the nulls of each. */
   readonly nulls?: readonly number[]
+  /** Why JavaScript did what a kernel might have done. */
+  readonly refused?: string
 }
 
 export interface StageServices {
@@ -129,14 +131,18 @@ export async function runStageTask(task: StageTask, services: StageServices): Pr
     case 'groupValues':
     case 'groupPlace':
     case 'groupStatistics':
-      return { rowsIn: [], ...share(runGroupTask(task, services.arena), services, 'HashAggregateExec') }
+      return { rowsIn: [], ...refusedGroups(task), ...share(runGroupTask(task, services.arena), services, 'HashAggregateExec') }
     case 'sort':
       runSortTask(task, services.arena)
       return { rowsIn: [], batches: [], blocks: [] }
     case 'together':
       return { rowsIn: [], ...share([concatBatches(task.batches)], services, 'SortExec') }
     case 'take':
-      return { rowsIn: [], ...share([takeBatch(task.batch, task.rows)], services, 'SortExec') }
+      return {
+        rowsIn: [],
+        refused: 'some columns are taken row by row',
+        ...share([takeBatch(task.batch, task.rows)], services, 'SortExec'),
+      }
     case 'join':
       return { rowsIn: [], ...sharedJoin(runJoinTask(task, services.arena), services, task.join.kind) }
   }
@@ -220,6 +226,11 @@ function inStep<T>(step: number, run: () => T): T {
   }
 }
 
+/** Aggregates that are computed of a group's values one by one. */
+function refusedGroups(task: GroupTask): Pick<StageResult, 'refused'> {
+  return task.kind === 'groupValues' ? { refused: `${task.call.kind} takes the values of each group` } : {}
+}
+
 /** Copies large ordinary buffers of a result into the arena. */
 function share(
   batches: readonly ExecBatch[],
@@ -248,10 +259,10 @@ function share(
 }
 
 /** The same for a join, much of which is in the arena already. */
-function sharedJoin({ batches, blocks }: JoinOutcome, services: StageServices, operator: string): ReturnType<typeof share> {
+function sharedJoin({ batches, blocks, ...outcome }: JoinOutcome, services: StageServices, operator: string): ReturnType<typeof share> {
   try {
     const shared = share(batches, services, operator)
-    return { ...shared, blocks: [...blocks, ...shared.blocks] }
+    return { ...shared, ...outcome, blocks: [...blocks, ...shared.blocks] }
   } catch (error) {
     for (const { offset } of blocks) services.arena.free(offset)
     throw error

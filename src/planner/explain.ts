@@ -9,6 +9,7 @@
  *     Optimized plan
  *       …
  */
+import { defined } from '../core/defined.ts'
 import { elementText, keysText, rankOf, thinned } from '../core/elements.ts'
 import type { UserFunction } from '../core/functionIr.ts'
 import { type FunctionRun, runOf, runText } from '../core/functionUse.ts'
@@ -20,6 +21,7 @@ import { functionsOf, mapInputs, nodeText, planText } from '../core/tree.ts'
 import { irListing } from './function/irText.ts'
 import { optimize } from './optimize.ts'
 import { lower } from './physical/lower.ts'
+import { endless, millisecondsText, type RanNode, type RanPlan, ranNode, ranText } from './physical/ranPlan.ts'
 import { type Stage, stagesOf, stagesText } from './physical/stages.ts'
 import type { Rule } from './rule.ts'
 import { RULES } from './rules/index.ts'
@@ -37,6 +39,10 @@ export interface ExplainOptions {
   /** Of a `groupBy` with aggregates. */
   readonly groups?: ExplainedGroups
   readonly functions?: readonly ExplainedFunction[]
+  /** The plan that ran, in place of what would run. */
+  readonly ran?: RanPlan
+  /** Milliseconds of the whole run. */
+  readonly milliseconds?: number
 }
 
 /** Whether there is storage sorted by key, how often it was made, and how many queries it answered. */
@@ -70,19 +76,25 @@ export interface ExplainedPlan {
   /** How the functions of the stages run; absent where an array has yet to be made. */
   readonly functions?: readonly ExplainedFunction[]
   readonly index?: IndexFacts
+  /** With `analyze`: the plan that ran, with what was measured of each operator. */
+  readonly ran?: RanNode
+  /** With `analyze`: of the whole run. */
+  readonly milliseconds?: number
 }
 
 /** The text, or the same as JSON. */
 export function explainPlan(plan: LogicalPlan, options: ExplainOptions = {}): string {
   const { plan: optimized, applied } = optimize(plan, options.rules ?? RULES)
   const physical = lower(withStorage(optimized))
+  const { milliseconds } = options
+  const ran = options.ran && ranNode(options.ran)
   if (options.format === 'json') {
     const explained: ExplainedPlan = {
       plan: explainedNode(plan),
       rules: applied,
       optimized: explainedNode(optimized),
       stages: stagesOf(physical),
-      ...(options.functions === undefined ? {} : { functions: options.functions }),
+      ...defined({ functions: options.functions, ran, milliseconds }),
     }
     return JSON.stringify(explained, null, 2)
   }
@@ -94,10 +106,10 @@ export function explainPlan(plan: LogicalPlan, options: ExplainOptions = {}): st
     applied.length === 0
       ? ['Rules: none changed it']
       : [`Rules: ${applied.join(', ')}`, 'Optimized plan', ...indented(planText(optimized, note))]
+  const before = ['Plan', ...indented(planText(plan, note)), ...rules]
+  if (ran !== undefined) return [...before, `Ran in ${millisecondsText(milliseconds ?? 0)}`, ...indented(ranText(ran))].join('\n')
   return [
-    'Plan',
-    ...indented(planText(plan, note)),
-    ...rules,
+    ...before,
     'Stages',
     ...indented(stagesText(physical)),
     ...indexLines(plan, options.index),
@@ -143,11 +155,6 @@ function howText(runs: ExplainedFunction['runs']): string {
     case 'as it stands':
       return "the function itself, as it stands on the caller's thread"
   }
-}
-
-/** A sentence as the end of another. */
-function endless(sentence: string): string {
-  return `${sentence.replace(/^It /, 'it ').replace(/\.$/, '')}`
 }
 
 /** What folds and `materialize()` run; everything else runs the stages. */

@@ -1,14 +1,15 @@
 /** The table that a program yields, in blocks of the arena: written by the workers where it is to stay. */
 import type { Column } from '../../core/column.ts'
-import type { ColumnType } from '../../core/schema.ts'
+import { type ColumnType, typeText } from '../../core/schema.ts'
 import { structColumn } from '../kernels/rowKernel.ts'
-import { BLOCK_ROWS, elementNames, type ProgramOutput, valuesKernel } from '../kernels/wasmColumns.ts'
+import { BLOCK_ROWS, elementNames, type NotColumns, type ProgramOutput, valuesKernel } from '../kernels/wasmColumns.ts'
 import { type ExecBatch, hiddenBatch, rowBatch, scalarBatch } from '../operators/batches.ts'
 import { popcount } from './bitmap.ts'
 import type { CodedKeys, ColumnProgram } from './columnProgram.ts'
 import { type ColumnRun, compiledKernel, type Selected } from './columnRun.ts'
 import { type Compacted, compactFold } from './columnTask.ts'
 import { addressOf } from './kernelBinding.ts'
+import { NO_ROOM, refused } from './refused.ts'
 import { ResultBlocks } from './resultBlocks.ts'
 import type { CompactedText } from './textTask.ts'
 
@@ -23,13 +24,15 @@ export interface ProgramTable {
   readonly blocks: ResultBlocks
 }
 
-/** The result; undefined when the program's kernels cannot make it. */
-export async function programTable(run: ColumnRun, same: SameColumns): Promise<ProgramTable | undefined> {
+/** The result, or why the program's kernels cannot make it. */
+export async function programTable(run: ColumnRun, same: SameColumns): Promise<ProgramTable | NotColumns> {
   const { program } = run
   const drops = program.shape.filters || run.keySet !== undefined
-  if (drops && !program.shape.outputs.every((output) => widthOf(output, program) !== undefined || isText(output, program))) return undefined
+  const odd = program.shape.outputs.find((output) => widthOf(output, program) === undefined && !isText(output, program))
+  if (drops && odd?.kind === 'column')
+    return refused(`rows are kept of a column of ${typeText(program.columns[odd.column]?.type ?? { kind: 'unknown' })}`)
   const selected = await run.select({ skipsNulls: false })
-  if (selected === undefined) return undefined
+  if (selected === undefined) return NO_ROOM
   const blocks = new ResultBlocks(run.arena, program.name)
   try {
     const columns = selected === 'all' ? await allRows(run, blocks, same) : await selectedRows(run, blocks, selected)
@@ -39,7 +42,7 @@ export async function programTable(run: ColumnRun, same: SameColumns): Promise<P
       return { batch: batchOf(program, columns, first), blocks, ...(coded === undefined ? {} : { coded }) }
     }
     blocks.freeAll()
-    return undefined
+    return NO_ROOM
   } catch (error) {
     blocks.freeAll()
     throw error

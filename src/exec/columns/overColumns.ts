@@ -1,30 +1,33 @@
-/** Runs a plan as a column program, where it is one; whoever asks has another way where it is none. */
+/** Runs a plan as a column program, where it is one; whoever asks has another way where it is none, and is told why. */
 import { MemoryError } from '../../core/errors.ts'
 import type { PhysicalPlan } from '../../planner/physical/physicalPlan.ts'
 import type { ExecutorOptions } from '../executor.ts'
+import type { NotColumns } from '../kernels/wasmColumns.ts'
 import { SMALL_ROWS } from '../operators/partitions.ts'
 import { withCodedKeys } from './codedKeys.ts'
 import { codesMade } from './codesOnDemand.ts'
 import { type ColumnProgram, columnProgramOf, isProgram } from './columnProgram.ts'
 import { ColumnRun } from './columnRun.ts'
+import { refused } from './refused.ts'
 import type { KeySet } from './semiJoin.ts'
 
 type Options = Pick<ExecutorOptions, 'pool' | 'arena' | 'onEvent' | 'smallRows'> & { readonly signal?: AbortSignal | undefined }
 
-/** What `work` gives; undefined where the plan is no program, or one of few rows, or where there is too little memory. `codedKeys`: texts of the first hidden column as codes. */
-export async function overColumns<T>(
+/** What `work` gives; or why it cannot: the plan is no program, or one of few rows, or there is too little memory. `codedKeys`: texts of the first hidden column as codes. */
+export async function overColumns<T extends object>(
   plan: PhysicalPlan,
   { pool, arena, onEvent, smallRows = SMALL_ROWS, signal }: Options,
-  work: (run: ColumnRun) => Promise<T | undefined>,
+  work: (run: ColumnRun) => Promise<T | NotColumns>,
   {
     keySet,
     codedKeys = false,
   }: { readonly keySet?: KeySet | ((program: ColumnProgram) => KeySet | undefined) | undefined; readonly codedKeys?: boolean } = {},
-): Promise<T | undefined> {
+): Promise<T | NotColumns> {
   const known = columnProgramOf(plan)
-  if (!isProgram(known) || known.rows < smallRows) return undefined
+  if (!isProgram(known)) return known
+  if (known.rows < smallRows) return refused(`the table has only ${known.rows} rows`)
   const found = codesMade(known, arena, { grouped: codedKeys }) ? columnProgramOf(plan) : known
-  if (!isProgram(found)) return undefined
+  if (!isProgram(found)) return found
   const program = (codedKeys ? withCodedKeys(found) : undefined) ?? found
   let started: number | undefined
   const onStart = (): void => {
@@ -41,7 +44,7 @@ export async function overColumns<T>(
     }
     return result
   } catch (error) {
-    if (error instanceof MemoryError) return undefined // rows by rows there may be enough
+    if (error instanceof MemoryError) return refused('memory is short for whole columns') // rows by rows there may be enough
     throw error
   } finally {
     run.end()

@@ -27,13 +27,18 @@ export interface JoinOutcome {
   readonly batches: readonly ExecBatch[]
   /** What of them lies in blocks that are the result's. */
   readonly blocks: readonly Block[]
+  /** Why there is no table in the arena. */
+  readonly refused?: string
 }
 
 /** With tables in the arena where there is room for them. */
 export function runJoinTask(task: JoinTask, arena: Arena): JoinOutcome {
-  const { batch, matched, blocks } = inArena(task, arena) ?? { ...inMemory(task), blocks: [] }
+  const found = inArena(task, arena)
+  const { batch, matched, blocks } = found ?? { ...inMemory(task), blocks: [] }
   const flags = matched && hiddenBatch([{ type: { kind: 'u8' }, length: matched.length, values: matched }])
-  return { batches: flags === undefined ? [batch] : [batch, flags], blocks }
+  const batches = flags === undefined ? [batch] : [batch, flags]
+  if (found !== undefined) return { batches, blocks }
+  return { batches, blocks, refused: task.join.how === 'cross' ? 'all pairs need no table' : 'memory is short for tables of keys' }
 }
 
 function inMemory({ join, left, right, type }: JoinTask): JoinedPiece {

@@ -70,15 +70,8 @@ function addStage(plan: PhysicalPlan, stages: Stage[]): number {
         where: 'workers',
         streamed,
       })
-    case 'IndexLookupExec': {
-      const selectors = plan.selectors.map((s) => (s === null ? ':' : typeof s === 'number' ? String(s) : `${s[0]}:${s[1]}`)).join(', ')
-      return push(stages, {
-        operators: [`IndexLookupExec [${selectors}]`],
-        inputs: [addStage(plan.input, stages)],
-        where: 'workers',
-        streamed,
-      })
-    }
+    case 'IndexLookupExec':
+      return push(stages, { operators: [lookupText(plan)], inputs: [addStage(plan.input, stages)], where: 'workers', streamed })
   }
 }
 
@@ -87,7 +80,12 @@ function push(stages: Stage[], stage: Omit<Stage, 'id'>): number {
   return stages.length - 1
 }
 
-function leafText(plan: Extract<PhysicalPlan, { kind: 'ScanExec' | 'StoredExec' }>): string {
+export function lookupText({ selectors }: Extract<PhysicalPlan, { kind: 'IndexLookupExec' }>): string {
+  return `IndexLookupExec [${selectors.map((s) => (s === null ? ':' : typeof s === 'number' ? String(s) : `${s[0]}:${s[1]}`)).join(', ')}]`
+}
+
+/** A source on one line. */
+export function leafText(plan: Extract<PhysicalPlan, { kind: 'ScanExec' | 'StoredExec' }>): string {
   if (plan.kind === 'StoredExec')
     return `StoredExec ${plan.name} ${plan.storage.kind}${plan.columns === undefined ? '' : ` [${plan.columns.join(', ')}]`}`
   const where = plan.predicate === undefined || plan.predicate.length === 0 ? '' : ` where ${predicateText(plan.predicate)}`
