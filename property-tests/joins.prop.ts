@@ -103,6 +103,7 @@ test('joins, however many workers share them', async () => {
         const results: Block[] = []
         const joined = await joinedRows(join, batchesOf(leftKeys, type, 'a', small), batchesOf(rightKeys, type, 'b', small), {
           workers,
+          arena: memory,
           run: async (task) => {
             tasks++
             const { batches, blocks } = runJoinTask(structuredClone(task), memory)
@@ -197,6 +198,7 @@ test('joins of more rows than a kernel takes at a time', async () => {
         const results: Block[] = []
         const joined = await joinedRows(join, [batchOf(a, 'a')], [batchOf(b, 'b')], {
           workers: 1,
+          arena,
           run: async (task) => {
             const { batches, blocks } = runJoinTask(task, arena)
             results.push(...blocks)

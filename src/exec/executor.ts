@@ -115,7 +115,7 @@ export class Executor {
     const folded = async (run: ColumnRun) => (await foldColumns(run, kind)) ?? refused('its kernels do not fold such values')
     const keySet = semi && (await this.keySet(semi, options))
     if (semi !== undefined && keySet === undefined) return undefined
-    const found = await this.overColumns(semi?.plan ?? physical, options, folded, keySet)
+    const found = await this.overColumns(semi?.plan ?? physical, options, folded, keySet === undefined ? [] : [keySet])
     return isRefused(found) ? undefined : found
   }
 
@@ -180,14 +180,14 @@ export class Executor {
     plan: PhysicalPlan,
     options: RunOptions,
     work: (columns: ColumnRun, run: Run, plan: PhysicalPlan) => Promise<T | NotColumns>,
-    keySet?: KeySet,
+    keySets: readonly KeySet[] = [],
   ): Promise<T | NotColumns> {
     this.running.add(plan)
     const run = new Run(this.options, options)
     try {
       const loaded = await run.loaded(plan)
       const found = await run.waitedFor(plan, () =>
-        overColumns(loaded.plan, { ...this.options, ...options }, (columns) => work(columns, run, loaded.plan), { keySet }),
+        overColumns(loaded.plan, { ...this.options, ...options }, (columns) => work(columns, run, loaded.plan), { keySets }),
       )
       if (isRefused(found)) options.record?.refuse(plan, found.because)
       return found

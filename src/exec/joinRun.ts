@@ -8,16 +8,20 @@
 import { convertColumn, unifyTypes } from '../core/columnConversions.ts'
 import type { ColumnType } from '../core/schema.ts'
 import type { WideOperator } from '../planner/physical/physicalPlan.ts'
+import type { Arena } from './memory/arena.ts'
+import { seenAnew } from './memory/shareColumns.ts'
 import { batchAs, concatBatches, type ExecBatch, unifyElements } from './operators/batches.ts'
 import { keyTypeOf, MOST_ROWS, tooMany, unmatchedPiece } from './operators/hashJoin.ts'
 import type { JoinTask } from './operators/joinTask.ts'
 import { rangesOf } from './operators/partitions.ts'
+import { mapBatch } from './stageTask.ts'
 
 type Join = Extract<WideOperator, { kind: 'HashJoinExec' }>
 
 export interface JoinServices {
   /** Tasks worth running at once. */
   readonly workers: number
+  readonly arena: Arena
   readonly run: (task: JoinTask) => Promise<readonly ExecBatch[]>
 }
 
@@ -29,7 +33,7 @@ export async function joinedRows(
   services: JoinServices,
 ): Promise<readonly ExecBatch[]> {
   const leftBatches = alike(left)
-  const rightWhole = concatBatches(right)
+  const rightWhole = concatBatches(right.map((batch) => mapBatch(batch, (buffer) => seenAnew(services.arena, buffer))))
   const type = keyTypeOf(join, leftBatches, [rightWhole])
   const tasks = rangesOf(leftBatches, services.workers).map(
     (range): JoinTask => ({ kind: 'join', join, left: range, right: [rightWhole], type }),

@@ -86,13 +86,13 @@ export class PlanRecord {
   }
 
   /** A pipeline whose result kernels made in one pass over the columns of its table. */
-  addProgram(plan: PhysicalPlan, { program, keySet }: ColumnRun, result: ExecBatch): void {
+  addProgram(plan: PhysicalPlan, { program, keySets }: ColumnRun, result: ExecBatch): void {
     const { rows, shape } = program
     const isComputed = shape.filters || shape.outputs.some(({ kind }) => kind === 'computed')
     const ran = isComputed ? 'SIMD over columns' : 'columns handed on as they are'
     this.set(plan, {
       rowsIn: [rows],
-      ran: keySet === undefined ? ran : 'SIMD over columns, rows without a match dropped by the keys of the other side',
+      ran: keySets.length === 0 ? ran : 'SIMD over columns, rows without a match dropped by the keys of the other side',
     })
     this.addResult(plan, [result])
     this.addSource(plan, rows)

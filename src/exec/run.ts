@@ -15,7 +15,7 @@ import type { ColumnRun } from './columns/columnRun.ts'
 import { type ProgramTable, programTable } from './columns/columnTable.ts'
 import { elementGroups } from './columns/elementGroups.ts'
 import { type GroupedColumns, groupedColumns } from './columns/groupedColumns.ts'
-import { keyFilter, keysOfSide } from './columns/joinFilter.ts'
+import { keyFilters, keysOfSide } from './columns/joinFilter.ts'
 import { overColumns } from './columns/overColumns.ts'
 import { isRefused, refused } from './columns/refused.ts'
 import type { KeySet } from './columns/semiJoin.ts'
@@ -59,8 +59,8 @@ interface Dataset {
   readonly coded?: CodedKeys
 }
 
-/** A filter of a program's rows by keys. */
-type KeySetOf = (program: ColumnProgram) => KeySet | undefined
+/** Filters of a program's rows by keys. */
+type KeySetsOf = (program: ColumnProgram) => readonly KeySet[]
 
 interface How {
   readonly streamed?: boolean
@@ -338,21 +338,21 @@ export class Run {
   }
 
   /** The input of a wide operator as what a column program leaves in the arena; undefined where steps are no program, or only hand columns on to what needs them in partitions. */
-  private async programmed(plan: PhysicalPlan, { kind }: WideOperator, keySet?: KeySetOf): Promise<Dataset | undefined> {
+  private async programmed(plan: PhysicalPlan, { kind }: WideOperator, keySets?: KeySetsOf): Promise<Dataset | undefined> {
     const codedKeys = kind === 'HashAggregateExec'
     const isSort = kind === 'SortExec'
-    if (plan.kind !== 'PipelineExec' && keySet === undefined) return undefined
+    if (plan.kind !== 'PipelineExec' && keySets === undefined) return undefined
     const isBare = plan.kind !== 'PipelineExec' || plan.steps.every(isFree)
-    if (isBare && !codedKeys && !isSort && keySet === undefined) return undefined
+    if (isBare && !codedKeys && !isSort && keySets === undefined) return undefined
     const options = { ...this.options, signal: this.signal }
     const grouped = async (run: ColumnRun): Promise<ProgramTable | NotColumns> => {
-      if (isBare && !codedKeys && !isSort && run.keySet === undefined) return refused('nothing is computed')
+      if (isBare && !codedKeys && !isSort && run.keySets.length === 0) return refused('nothing is computed')
       const table = await programTable(run, 'shared')
       if (codedKeys) textsGrouped(run.program, isRefused(table) ? 0 : table.batch.length)
       if (!isRefused(table)) this.record?.addProgram(plan, run, table.batch)
       return table
     }
-    const table = await overColumns(plan, options, grouped, { codedKeys, keySet })
+    const table = await overColumns(plan, options, grouped, { codedKeys, ...(keySets === undefined ? {} : { keySets }) })
     if (isRefused(table)) {
       this.record?.refuse(plan, table.because)
       return undefined
@@ -555,8 +555,8 @@ export class Run {
 
   /** The inputs of a wide operator. Of a join, the side that the plan names comes first, and its keys filter the other's rows. */
   private async inputsOf({ inputs, operator, keyFilter: from }: Wide): Promise<Dataset[]> {
-    const ready = async (input: PhysicalPlan, keySet?: KeySetOf): Promise<Dataset> =>
-      await this.waitedFor(input, async () => (await this.programmed(input, operator, keySet)) ?? (await this.wholeOf(input)))
+    const ready = async (input: PhysicalPlan, keySets?: KeySetsOf): Promise<Dataset> =>
+      await this.waitedFor(input, async () => (await this.programmed(input, operator, keySets)) ?? (await this.wholeOf(input)))
     const [left, right] = inputs
     const unlimited = operator.kind === 'SortExec' && left !== undefined ? withoutTopK(left) : undefined
     const table = unlimited && (await this.waitedFor(unlimited, () => this.programmed(unlimited, operator)))
@@ -569,7 +569,7 @@ export class Run {
     }
     const first = await ready(from === 'left' ? left : right)
     const keys = keysOfSide(operator, batchesOf(first.partitions))
-    const second = await ready(from === 'left' ? right : left, keys && ((program) => keyFilter(operator, keys, program)))
+    const second = await ready(from === 'left' ? right : left, keys && ((program) => keyFilters(operator, keys, program)))
     return from === 'left' ? [first, second] : [second, first]
   }
 

@@ -57,12 +57,12 @@ export class ColumnRun {
   private readonly held: number[] = []
   private started = false
 
-  /** Keeps only rows whose key is in the set (or is not, as it says). */
-  readonly keySet: KeySet | undefined
+  /** Only rows are kept whose keys are in all of the sets (or are not, as they say). */
+  readonly keySets: readonly KeySet[]
 
-  constructor(program: ColumnProgram, services: ColumnServices, keySet?: KeySet) {
+  constructor(program: ColumnProgram, services: ColumnServices, keySets: readonly KeySet[] = []) {
     this.program = program
-    this.keySet = keySet
+    this.keySets = keySets
     this.services = services
     this.blocks = Math.ceil(program.rows / BLOCK_ROWS)
     this.unitRows = (this.blocks < MANY_BLOCKS ? 4 : 16) * BLOCK_ROWS
@@ -88,16 +88,16 @@ export class ColumnRun {
     readonly evenAll?: boolean
   }): { readonly selects: readonly BoundKernel[]; readonly bitmap: number; readonly counts: number } | undefined {
     const { element, kernelColumns, steps, shape, rows } = this.program
-    const { keySet } = this
+    const { keySets } = this
     const drops = shape.filters || (options.skipsNulls && shape.outputs[0]?.nullable === true)
-    if (!drops && options.evenAll !== true && keySet === undefined) return { selects: [], bitmap: 0, counts: 0 }
+    if (!drops && options.evenAll !== true && keySets.length === 0) return { selects: [], bitmap: 0, counts: 0 }
     const bitmap = this.allocate(4 * Math.ceil(rows / 32))
     const counts = this.allocate(4 * (this.blocks + 1))
     const filters =
-      drops || keySet === undefined
+      drops || keySets.length === 0
         ? [this.bound(compiledKernel(selectKernel, element, kernelColumns, steps, options), { bitmap, counts })]
         : []
-    const sets = keySet === undefined ? [] : [this.boundSet(keySet, { bitmap, counts, narrows: drops })]
+    const sets = keySets.map((set, i) => this.boundSet(set, { bitmap, counts, narrows: drops || i > 0 }))
     const selects = [...filters, ...sets].filter((kernel) => kernel !== undefined)
     return selects.length < filters.length + sets.length ? undefined : { selects, bitmap, counts }
   }

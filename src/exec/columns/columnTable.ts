@@ -27,7 +27,7 @@ export interface ProgramTable {
 /** The result, or why the program's kernels cannot make it. */
 export async function programTable(run: ColumnRun, same: SameColumns): Promise<ProgramTable | NotColumns> {
   const { program } = run
-  const drops = program.shape.filters || run.keySet !== undefined
+  const drops = program.shape.filters || run.keySets.length > 0
   const odd = program.shape.outputs.find((output) => widthOf(output, program) === undefined && !isText(output, program))
   if (drops && odd?.kind === 'column')
     return refused(`rows are kept of a column of ${typeText(program.columns[odd.column]?.type ?? { kind: 'unknown' })}`)

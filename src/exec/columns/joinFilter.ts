@@ -24,17 +24,32 @@ export function keysOfSide(join: Join, batches: readonly ExecBatch[]): readonly 
   return keys.length < filled.length ? undefined : keys
 }
 
-/** The keys as a filter of a program's rows; undefined where its key is no column of the table, or the set would be too wide or keep too much. */
-export function keyFilter(join: Join, keys: readonly Column[], program: ColumnProgram): KeySet | undefined {
-  const { shape, columns, element, rows } = program
-  const [hidden] = shape.hidden ?? []
-  const name = join.on ?? (hidden?.kind === 'value' ? hidden.output : undefined)
+/** The keys as filters of a program's rows, one for each part that is a column of the table and whose set is neither too wide nor keeps too much. */
+export function keyFilters(join: Join, keys: readonly Column[], program: ColumnProgram): readonly KeySet[] {
+  const [hidden] = program.shape.hidden ?? []
+  if (join.on !== undefined) return keySetFor(join.on, keys, program)
+  if (hidden === undefined) return []
+  if (hidden.kind === 'value') return keySetFor(hidden.output, keys, program)
+  const names = hidden.fields.map(({ name }) => name).join()
+  return hidden.fields.flatMap(({ output }, part) => {
+    const parts = keys.flatMap(({ type, children }) =>
+      type.kind === 'struct' && type.fields.map(({ name }) => name).join() === names ? (children?.[part] ?? []) : [],
+    )
+    return parts.length < keys.length ? [] : keySetFor(output, parts, program)
+  })
+}
+
+function keySetFor(name: string, keys: readonly Column[], { shape, columns, element, rows }: ColumnProgram): readonly KeySet[] {
   const output = shape.outputs.find((one) => one.name === name)
-  if (output?.kind !== 'column') return undefined
+  if (output?.kind !== 'column') return []
   const on = fieldsOf(element)[output.column]?.name
   const column = columns[output.column]
   const count = keys.reduce((sum, key) => sum + key.length, 0)
-  if (on === undefined || column === undefined || count >= rows) return undefined
+  if (on === undefined || column === undefined || count >= rows) return []
   const set = keySetOf({ on, anti: false }, keys, column, WIDEST_SET)
-  return set === undefined || count > MOST_KEYS * set.window.span ? undefined : set
+  return set === undefined || (count > MOST_KEYS * set.window.span && keysIn(set) > MOST_KEYS * set.window.span) ? [] : [set]
+}
+
+function keysIn({ present }: KeySet): number {
+  return present.reduce((sum, one) => sum + one, 0)
 }

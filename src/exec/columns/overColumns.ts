@@ -19,9 +19,9 @@ export async function overColumns<T extends object>(
   { pool, arena, onEvent, smallRows = SMALL_ROWS, signal }: Options,
   work: (run: ColumnRun) => Promise<T | NotColumns>,
   {
-    keySet,
+    keySets = [],
     codedKeys = false,
-  }: { readonly keySet?: KeySet | ((program: ColumnProgram) => KeySet | undefined) | undefined; readonly codedKeys?: boolean } = {},
+  }: { readonly keySets?: readonly KeySet[] | ((program: ColumnProgram) => readonly KeySet[]); readonly codedKeys?: boolean } = {},
 ): Promise<T | NotColumns> {
   const known = columnProgramOf(plan)
   if (!isProgram(known)) return known
@@ -34,8 +34,8 @@ export async function overColumns<T extends object>(
     started = performance.now()
     onEvent?.({ kind: 'stage', phase: 'started', stage: program.name })
   }
-  const keys = typeof keySet === 'function' ? keySet(program) : keySet
-  const run = new ColumnRun(program, { pool, arena, onStart, ...(signal === undefined ? {} : { signal }) }, keys)
+  const sets = typeof keySets === 'function' ? keySets(program) : keySets
+  const run = new ColumnRun(program, { pool, arena, onStart, ...(signal === undefined ? {} : { signal }) }, sets)
   try {
     const result = await work(run)
     if (started !== undefined) {

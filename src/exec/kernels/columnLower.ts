@@ -19,10 +19,15 @@ import type { ColumnValue, ColumnWriter } from './columnWriter.ts'
 import { simd, V } from './simd.ts'
 import { LOWEST, NotCompiled } from './wasmTypes.ts'
 
-/** What the function returns for the element. Throws NotCompiled where the code cannot say it. */
-export function lowerColumns(w: ColumnWriter, ir: FunctionIr, element: ColumnValue): ColumnValue {
+/** What the function returns for the element. `arrays`: as objects with a field for each item, else not at all. Throws NotCompiled where the code cannot say it. */
+export function lowerColumns(
+  w: ColumnWriter,
+  ir: FunctionIr,
+  element: ColumnValue,
+  { arrays }: { readonly arrays: boolean } = { arrays: false },
+): ColumnValue {
   try {
-    const result = new Lowering(w, ir, element).body(ir.body, new Map())
+    const result = new Lowering(w, ir, element, arrays).body(ir.body, new Map())
     if (result === undefined) throw new NotCompiled('it may return nothing')
     return result
   } catch (error) {
@@ -37,12 +42,14 @@ class Lowering {
   private readonly w: ColumnWriter
   private readonly ir: FunctionIr
   private readonly element: ColumnValue
+  private readonly arrays: boolean
   private readonly parameters = new Map<string, ColumnValue>()
 
-  constructor(w: ColumnWriter, ir: FunctionIr, element: ColumnValue) {
+  constructor(w: ColumnWriter, ir: FunctionIr, element: ColumnValue, arrays: boolean) {
     this.w = w
     this.ir = ir
     this.element = element
+    this.arrays = arrays
   }
 
   /** What the statements return; undefined when they may end without. */
@@ -154,8 +161,11 @@ class Lowering {
       }
       case 'LookupLength':
         throw new NotCompiled(`it reads the captured ${expr.table}`, expr.span)
-      case 'ArrayLiteral':
-        throw new NotCompiled('it makes an array', expr.span)
+      case 'ArrayLiteral': {
+        if (!this.arrays) throw new NotCompiled('it makes an array', expr.span)
+        const items = new Map(expr.items.map((item, i) => [String(i), this.expr(item, locals)]))
+        return { kind: 'row', names: [...items.keys()], of: (name) => items.get(name) as ColumnValue }
+      }
       case 'Read':
       case 'Has':
       case 'Extent':

@@ -112,7 +112,7 @@ function trace(element: ElementType, columns: readonly KernelColumn[], steps: re
       case 'EvaluateExec': {
         if (step.axis !== undefined) throw new NotCompiled('it takes keys of an axis')
         const element = value
-        const columns = step.columns.map(({ f }) => returned(writer, f, element))
+        const columns = step.columns.map(({ f, use }) => returned(writer, f, element, { arrays: use === 'match' }))
         hidden = columns.map(hiddenFields)
         value = flattened(columns, hidden)
         if (step.payload) payload = element
@@ -165,10 +165,15 @@ function flattened(columns: readonly ColumnValue[], hidden: readonly HiddenField
   return { kind: 'row', names: [...parts.keys()], of: (name) => (parts.get(name) as () => ColumnValue)() } // one of the names
 }
 
-function returned(writer: ColumnWriter, f: Extract<Step, { kind: 'MapExec' }>['f'], element: ColumnValue): ColumnValue {
+function returned(
+  writer: ColumnWriter,
+  f: Extract<Step, { kind: 'MapExec' }>['f'],
+  element: ColumnValue,
+  how: { readonly arrays: boolean } = { arrays: false },
+): ColumnValue {
   const ir = rowIrOf(f)
   if (ir === undefined) throw new NotCompiled('it could not be analysed', f.span)
-  return lowerColumns(writer, ir, element)
+  return lowerColumns(writer, ir, element, how)
 }
 
 function extended(row: ColumnValue, added: ColumnValue): ColumnValue {

@@ -47,6 +47,13 @@ export function copyInto<B extends Buffer>(arena: Arena, buffer: B, operator: st
   return viewLike(buffer, bytes)
 }
 
+/** The same elements seen through the arena's present buffer, so that what lies end to end there is told by comparing buffers; what lies elsewhere as it is. */
+export function seenAnew<B extends Buffer>(arena: Arena, buffer: B): B {
+  if (!arena.owns(buffer)) return buffer
+  const bytes = arena.view('u8', buffer.byteOffset, buffer.byteLength) as Uint8Array
+  return bytes.buffer === buffer.buffer ? buffer : viewLike(buffer, bytes)
+}
+
 /** A typed array of the class of `like` over the bytes. */
 function viewLike<B extends Buffer>(like: B, bytes: Uint8Array): B {
   const ArrayOfLike = like.constructor as new (buffer: ArrayBufferLike, byteOffset: number, length: number) => B // a typed array's own class

@@ -9,9 +9,9 @@ export function isFree(step: Step): boolean {
     case 'ProjectExec':
       return true
     case 'MapExec':
-      return handsOn(step.f)
+      return handsOn(step.f, { inArrays: false })
     case 'EvaluateExec':
-      return step.axis === undefined && step.columns.every(({ f }) => handsOn(f))
+      return step.axis === undefined && step.columns.every(({ f, use }) => handsOn(f, { inArrays: use === 'match' }))
     case 'FilterExec':
     case 'WithColumnsExec':
     case 'FlatMapExec':
@@ -28,13 +28,14 @@ export function isFree(step: Step): boolean {
   }
 }
 
-/** Functions like r => r.price, and r => ({ a: r.a, b: r.b }). */
-function handsOn(f: ExecFunction): boolean {
+/** Functions like r => r.price, and r => ({ a: r.a, b: r.b }). `inArrays`: r => [r.a, r.b] too, whose items are fields of an object there. */
+function handsOn(f: ExecFunction, how: { readonly inArrays: boolean }): boolean {
   const [only, ...rest] = rowIrOf(f)?.body ?? []
-  return rest.length === 0 && only?.kind === 'Return' && only.value !== undefined && isColumns(only.value)
+  return rest.length === 0 && only?.kind === 'Return' && only.value !== undefined && isColumns(only.value, how)
 }
 
-function isColumns(expr: Expr): boolean {
+function isColumns(expr: Expr, { inArrays }: { readonly inArrays: boolean }): boolean {
+  if (expr.kind === 'ArrayLiteral' && inArrays) return expr.items.every(isColumn)
   if (expr.kind === 'ObjectLiteral') return expr.fields.every((field) => isColumn(field.value))
   return isColumn(expr)
 }

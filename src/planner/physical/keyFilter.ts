@@ -8,9 +8,9 @@
  *     anti     the right side: it only says which left rows go
  *     full, cross   neither
  *
- * The side that likely has fewer rows is the first, if something has filtered it: the keys of a whole table filter
- * little. How many rows there are is estimated from the tables' sizes and the plan alone, so that a plan says what runs.
- * Whether the keys are few enough in the end only the data say.
+ * The side is the first that something has filtered, the one with likely fewer rows of two: the keys of a whole table
+ * filter little. How many rows there are is estimated from the tables' sizes and the plan alone, so that a plan says what
+ * runs. Whether the keys are few enough in the end, and fewer than the other side's rows, only the data say.
  */
 import type { JoinHow } from '../../core/logicalPlan.ts'
 import type { PhysicalPlan } from './physicalPlan.ts'
@@ -19,10 +19,7 @@ export type Side = 'left' | 'right'
 
 /** The side whose keys filter the other's rows; undefined where neither's should. */
 export function keyFilterOf(how: JoinHow, left: PhysicalPlan, right: PhysicalPlan): Side | undefined {
-  const sides = FILTERING[how].filter((side) => {
-    const [first, other] = side === 'left' ? [likely(left), likely(right)] : [likely(right), likely(left)]
-    return first.share < 1 && first.rows < other.rows
-  })
+  const sides = FILTERING[how].filter((side) => likely(side === 'left' ? left : right).share < 1)
   return sides.length < 2 || likely(left).rows <= likely(right).rows ? sides[0] : sides[1]
 }
 
