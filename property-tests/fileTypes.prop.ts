@@ -12,6 +12,7 @@ import type { Schema } from 'apache-arrow'
 import fc from 'fast-check'
 import { Subject } from 'rxjs'
 import { afterAll, expect, test } from 'vitest'
+import { queriesBy } from '../src/arrayQueries.ts'
 import { collect, count, first, last, max, mean, min, sum } from '../src/core/aggregates.ts'
 import type { Batch } from '../src/core/column.ts'
 import { columnFromValues } from '../src/core/columnBuilder.ts'
@@ -62,9 +63,8 @@ function engineOf({ where, ...options }: Machine): SessionEngine {
   const store = new ArrayStore({
     arena,
     moment: (used) => functions.moment(used),
-    execute: (plan) => executor.execute(plan),
+    ...queriesBy(executor),
     retype: retyped,
-    table: (plan) => executor.table(plan),
   })
   const runtime = {
     ...{ arena, pool, store, executor, checkRaces: false, worthThreadsMs: undefined, checkOpen: () => undefined },

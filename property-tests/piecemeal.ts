@@ -3,6 +3,7 @@
  * several.
  */
 import { Subject } from 'rxjs'
+import { queriesBy } from '../src/arrayQueries.ts'
 import type { LogicalPlan } from '../src/core/logicalPlan.ts'
 import { fieldsOf } from '../src/core/schema.ts'
 import type { SessionEvent } from '../src/core/sessionEvent.ts'
@@ -14,7 +15,6 @@ import { createPool } from '../src/exec/workers/pool.ts'
 import { sourceFromRows } from '../src/io/memory.ts'
 import { readSplit } from '../src/io/readSplit.ts'
 import { RowFunctions } from '../src/planner/function/rowFunctions.ts'
-import { optimize } from '../src/planner/optimize.ts'
 import { lower } from '../src/planner/physical/lower.ts'
 import { retyped } from '../src/planner/retype.ts'
 import { HANDLERS } from '../src/taskHandlers.ts'
@@ -43,9 +43,8 @@ export function piecemealEngines(sizes: readonly number[], partitionRows: number
     const store = new ArrayStore({
       arena,
       moment: (used) => functions.moment(used),
-      execute: async (plan) => await executor.execute(optimize(plan).plan),
+      ...queriesBy(executor),
       retype: retyped,
-      table: async (plan) => await executor.table(optimize(plan).plan),
     })
     const rest = {
       events: new Subject<SessionEvent>(),

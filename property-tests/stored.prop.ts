@@ -4,6 +4,7 @@
  */
 import fc from 'fast-check'
 import { afterAll, expect, test } from 'vitest'
+import { queriesBy } from '../src/arrayQueries.ts'
 import { isKnown } from '../src/core/elements.ts'
 import { Bug, PlanError, TaskError } from '../src/core/errors.ts'
 import { inputsOf, type LogicalPlan } from '../src/core/logicalPlan.ts'
@@ -36,8 +37,7 @@ function storeFor({ where, partitionRows, smallRows }: Placement): { readonly st
   const executor = new Executor({ pool: pools[where], arena, readSplit, lower, partitionRows, smallRows })
   const store = new ArrayStore({
     arena,
-    execute: async (plan) => await executor.execute(optimize(plan).plan),
-    table: async (plan) => await executor.table(optimize(plan).plan),
+    ...queriesBy(executor),
     retype: retyped,
   })
   return { store, executor }

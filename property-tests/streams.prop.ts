@@ -13,6 +13,7 @@ import { RecordBatchStreamWriter } from 'apache-arrow'
 import fc from 'fast-check'
 import { Subject } from 'rxjs'
 import { afterAll, expect, test } from 'vitest'
+import { queriesBy } from '../src/arrayQueries.ts'
 import { count, first, last, max, mean, min, sum } from '../src/core/aggregates.ts'
 import type { Batch } from '../src/core/column.ts'
 import { columnFromValues } from '../src/core/columnBuilder.ts'
@@ -75,9 +76,8 @@ function machineOf(workers: number, budgetBytes: number): Machine {
   const store = new ArrayStore({
     arena,
     moment: (used) => functions.moment(used),
-    execute: (plan) => executor.execute(plan),
+    ...queriesBy(executor),
     retype: retyped,
-    table: (plan) => executor.table(plan),
   })
   const runtime = {
     arena,

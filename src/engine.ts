@@ -106,7 +106,7 @@ export class SessionEngine implements Engine {
     const optimized = optimize(store.asStored(plan.kind === 'Materialize' ? plan.input : plan)).plan
     const functions = executor.explainFunctions(optimized)
     const kernels = options.verbose ? { columns: executor.explainColumns(optimized), groups: executor.explainGroups(optimized) } : {}
-    return explainPlan(called, { ...options, index, ...defined({ functions, ...kernels }) })
+    return explainPlan(called, { ...options, index: { ...index, array: store.asStored(plan) }, ...defined({ functions, ...kernels }) })
   }
 
   async analyze(plan: LogicalPlan, options: { readonly verbose: boolean; readonly format: 'text' | 'json' }): Promise<string> {
@@ -143,7 +143,7 @@ export class SessionEngine implements Engine {
   }
 
   async at(plan: LogicalPlan, key: Key): Promise<unknown> {
-    const value = await this.#open().store.read(plan, (storage, name) => atKey(storage, key, name))
+    const value = await this.#open().store.query(plan, key, (storage, name) => atKey(storage, key, name))
     return typeof value === 'boolean' && isNumeric(plan.element) ? Number(value) : value
   }
 
@@ -152,7 +152,7 @@ export class SessionEngine implements Engine {
     selectors: readonly Selector[],
     method: string,
   ): Promise<{ readonly shape: Shape; readonly data: TypedArray }> {
-    return await this.#open().store.read(plan, (storage, name) => sliceStorage(storage, selectors, { method, name }))
+    return await this.#open().store.query(plan, selectors, (storage, name) => sliceStorage(storage, selectors, { method, name }))
   }
 
   async toTypedArray(plan: LogicalPlan): Promise<TypedArray> {

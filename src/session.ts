@@ -5,6 +5,7 @@
 import { availableParallelism } from 'node:os'
 import type { Schema as ArrowSchema, RecordBatch, Table } from 'apache-arrow'
 import { type Observable, Subject } from 'rxjs'
+import { queriesBy } from './arrayQueries.ts'
 import { Accumulator, type AccumulatorKind } from './core/accumulator.ts'
 import { checkBoolean, checkCloneable, checkFunction, checkList, checkOneOf, checkSeed, isSignal } from './core/arguments.ts'
 import type { TypedArray } from './core/column.ts'
@@ -47,7 +48,6 @@ import { LoopHandle } from './loop.ts'
 import { LOOP_OPTIONS, type LoopRequest } from './loopRequest.ts'
 import { requireCompiled } from './planner/function/requireCompiled.ts'
 import { RowFunctions } from './planner/function/rowFunctions.ts'
-import { optimize } from './planner/optimize.ts'
 import { lower } from './planner/physical/lower.ts'
 import { retyped } from './planner/retype.ts'
 import { progressBar } from './progress.ts'
@@ -128,8 +128,7 @@ export class Session implements AsyncDisposable {
         if (options.require === 'compiled') for (const f of used) requireCompiled(moment.now(f))
         return moment
       },
-      execute: async (plan) => await executor.execute(optimize(plan).plan),
-      table: async (plan) => await executor.table(optimize(plan).plan),
+      ...queriesBy(executor),
       retype: retyped,
     })
     this.#tables = tableMemory(arena)

@@ -8,6 +8,7 @@ import type { LogicalPlan } from '../core/logicalPlan.ts'
 import type { DType } from '../core/schema.ts'
 import type { Storage } from '../core/storage.ts'
 import { ArrayStore } from './arrayStore.ts'
+import { type StorageForm, storageFromBatches } from './arrays/fromBatches.ts'
 import { assignSlice, atKey, batchesFromStorage, setKey, toTypedArray } from './arrays/index.ts'
 import { createArena } from './memory/arena.ts'
 
@@ -58,7 +59,12 @@ function setUp(): Setup {
     await new Promise(setImmediate)
     return batchesOf(plan)
   }
-  return { store: new ArrayStore({ arena, execute }), runs, used: () => arena.usedBytes }
+  const index = async (plan: LogicalPlan, form: StorageForm): Promise<Storage> =>
+    storageFromBatches(await execute(plan.kind === 'IndexBuild' ? plan.input : plan), form, arena)
+  const lookup = (): never => {
+    throw new Error('queries are for other tests')
+  }
+  return { store: new ArrayStore({ arena, index, lookup }), runs, used: () => arena.usedBytes }
 }
 const context = { method: 'set', name: 'A', arena: createArena({ budgetBytes: 2 ** 24 }) }
 const set = (key: readonly number[], value: number) => (storage: Storage) => setKey(storage, key, value, context)

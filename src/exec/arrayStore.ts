@@ -9,28 +9,29 @@
  * Every write bumps the array's version, by which kept storage and the caches of others are valid or not. A node that
  * is garbage takes its storage with it.
  */
-import type { Batch } from '../core/column.ts'
-import { isKnown, keysText, sameElement } from '../core/elements.ts'
+import { isKnown, keysText, sameElement, thinned } from '../core/elements.ts'
 import { Bug, PlanError, TaskError } from '../core/errors.ts'
 import type { UserFunction } from '../core/functionIr.ts'
+import type { Selector } from '../core/indexSpace.ts'
 import { inputsOf, type LogicalPlan, withFunctions, withInputs } from '../core/logicalPlan.ts'
 import { type Moment, SAME_FUNCTIONS } from '../core/moment.ts'
 import { elementOfStorage, type Storage } from '../core/storage.ts'
-import { functionsOf } from '../core/tree.ts'
+import { functionsOf, planText } from '../core/tree.ts'
 import { Cell } from './arrays/cell.ts'
-import { storageFromBatches } from './arrays/fromBatches.ts'
+import type { StorageForm } from './arrays/fromBatches.ts'
 import { makeArray } from './arrays/makeArray.ts'
 import type { LockMode } from './arrays/rwLock.ts'
 import { storageAskedFor } from './arrays/storageAskedFor.ts'
-import { copyStorage, freeStorage, overwriteDense, ownBlocks } from './arrays/storageBlocks.ts'
+import { copyStorage, freeStorage, overwriteDense } from './arrays/storageBlocks.ts'
+import type { Executor } from './executor.ts'
 import type { Arena } from './memory/arena.ts'
 
 export interface ArrayStoreOptions {
   readonly arena: Arena
-  /** Runs a plan whose stored arrays have been put in place; batches in element order. */
-  readonly execute: (plan: LogicalPlan) => Promise<readonly Batch[]>
-  /** The same for a table, in blocks of the arena that nothing else uses; undefined where that cannot be done at once. */
-  readonly table?: (plan: LogicalPlan) => Promise<Batch | undefined>
+  /** Runs an `IndexBuild` over a plan whose stored arrays have been put in place: storage in blocks of its own. */
+  readonly index: (plan: LogicalPlan, form: StorageForm) => Promise<Storage>
+  /** Runs an `IndexLookup` over a plan whose stored arrays have been put in place. `index` has or makes what an `IndexBuild` of it gives. */
+  readonly lookup: Executor['lookup']
   /** A node over inputs that are known better than they were when it was made; as it was unless given. */
   readonly retype?: (plan: LogicalPlan, inputs: readonly LogicalPlan[]) => LogicalPlan
   /** A reading of what functions capture; where there is none, they stay what they were when the plan was made. */
@@ -55,8 +56,8 @@ export interface StoreStats {
 
 export class ArrayStore {
   private readonly arena: Arena
-  private readonly execute: ArrayStoreOptions['execute']
-  private readonly table: ArrayStoreOptions['table']
+  private readonly index: ArrayStoreOptions['index']
+  private readonly lookup: ArrayStoreOptions['lookup']
   private readonly retype: NonNullable<ArrayStoreOptions['retype']>
   private readonly moments: NonNullable<ArrayStoreOptions['moment']>
   private readonly cells = new WeakMap<LogicalPlan, Cell>()
@@ -66,8 +67,8 @@ export class ArrayStore {
 
   constructor(options: ArrayStoreOptions) {
     this.arena = options.arena
-    this.execute = options.execute
-    this.table = options.table
+    this.index = options.index
+    this.lookup = options.lookup
     this.retype = options.retype ?? withInputs
     this.moments = options.moment ?? (() => SAME_FUNCTIONS)
   }
@@ -217,6 +218,31 @@ export class ArrayStore {
     })
   }
 
+  /**
+   * Answers a point or range query by its plan: an `IndexLookup` over the array's storage, or over an `IndexBuild` where a
+   * lazy array has none yet. What that makes is kept, and is the storage of the queries to come.
+   */
+  async query<T>(node: LogicalPlan, selectors: readonly Selector[], answer: (storage: Storage, label: string) => T): Promise<T> {
+    if (node.kind === 'Stored') return await this.lookup(lookupOf(node, selectors), nothingToBuild, (storage) => answer(storage, node.name))
+    const cell = this.cellOf(node)
+    const moment = this.moment(node)
+    const unlock = await this.lock((locks) => this.ask(node, 'read', locks, moment))
+    const use = { node }
+    this.inUse.add(use)
+    try {
+      const index = (build?: LogicalPlan): Promise<Storage> => this.compute(node, moment, { build })
+      const isLazy = !cell.owned && this.stored(node, moment) === undefined
+      const array = isLazy ? await this.resolved(node, inputsOf(node), moment) : this.storedLeaf(node, await index())
+      return await this.lookup(lookupOf(array, selectors), index, (storage) => {
+        cell.queries++
+        return answer(storage, cell.label)
+      })
+    } finally {
+      this.inUse.delete(use)
+      unlock()
+    }
+  }
+
   /** Makes the array own its storage, so that it can be written in place and every plan over it sees the writes. */
   async own(node: LogicalPlan): Promise<Storage> {
     return await this.withArrays([{ node, mode: 'read' }], ([storage]) => {
@@ -267,7 +293,7 @@ export class ArrayStore {
     this.inUse.add(accesses)
     try {
       const storages: Storage[] = []
-      for (const { node } of accesses) storages.push(await this.compute(node, moment, options.allowGone))
+      for (const { node } of accesses) storages.push(await this.compute(node, moment, options))
       const written = accesses.filter(({ mode }) => mode === 'write').map(({ node }) => this.cellOf(node))
       const lazy = written.filter((cell) => !cell.owned)
       for (const cell of written) cell.owned = true
@@ -441,13 +467,13 @@ export class ArrayStore {
   }
 
   /** The storage of a node that is locked; concurrent readers share one computation. */
-  private async compute(node: LogicalPlan, moment: Moment, allowGone = false): Promise<Storage> {
+  private async compute(node: LogicalPlan, moment: Moment, { allowGone = false, build }: Computing = {}): Promise<Storage> {
     const stored = this.stored(node, moment, allowGone)
     if (stored !== undefined) return stored
     const cell = this.cellOf(node)
     if (cell.gone !== undefined && !(allowGone && cell.storage !== undefined)) throw cell.gone()
     const basis = cell.owned ? '' : this.basisOf(node, moment)
-    if (cell.computing?.basis !== basis) cell.computing = { basis, storage: this.computeAnew(node, cell, moment) }
+    if (cell.computing?.basis !== basis) cell.computing = { basis, storage: this.computeAnew(node, cell, moment, build) }
     const { computing } = cell
     try {
       return await computing.storage
@@ -456,9 +482,9 @@ export class ArrayStore {
     }
   }
 
-  private async computeAnew(node: LogicalPlan, cell: Cell, moment: Moment): Promise<Storage> {
+  private async computeAnew(node: LogicalPlan, cell: Cell, moment: Moment, build: LogicalPlan | undefined): Promise<Storage> {
     const basis = this.basisOf(node, moment)
-    const storage = await this.materialized(node, moment)
+    const storage = await this.materialized(node, moment, build)
     // readers of the old storage, if there are others, leave it to the garbage collector
     if (cell.storage !== undefined && cell.lock.holders === 1) freeStorage(cell.storage)
     cell.storage = storage
@@ -468,16 +494,15 @@ export class ArrayStore {
   }
 
   /** New storage of what a node holds now. What it is computed from is locked. */
-  private async materialized(node: LogicalPlan, moment: Moment): Promise<Storage> {
+  private async materialized(node: LogicalPlan, moment: Moment, build?: LogicalPlan): Promise<Storage> {
     if (node.kind === 'Array') return makeArray(node, this.arena)
     const source = node.kind === 'Materialize' ? node.input : node
     const form = { name: this.cellOf(node).label, keys: node.keys, element: node.element, ...storageAskedFor(source) }
+    if (build !== undefined) return await this.index(build, form)
     const resolved = await this.resolved(source, node.kind === 'Materialize' ? [source] : inputsOf(node), moment)
     // an array's storage as it is, but not the same: the copy is written independently
     if (resolved.kind === 'Stored') return copyStorage(resolved.storage, this.arena, form.name)
-    const table = node.keys.kind === 'rowNumber' ? await this.table?.(resolved) : undefined
-    if (table === undefined) return storageFromBatches(await this.execute(resolved), form, this.arena)
-    return ownBlocks({ kind: 'table', element: table.element, length: table.length, columns: table.columns }, this.arena)
+    return await this.index({ kind: 'IndexBuild', input: resolved, element: resolved.element, keys: resolved.keys }, form)
   }
 
   private replace(cell: Cell, storage: Storage): void {
@@ -529,6 +554,21 @@ export class ArrayStore {
       leave()
     }
   }
+}
+
+interface Computing {
+  /** What a failed loop has left may be read. */
+  readonly allowGone?: boolean
+  /** The `IndexBuild` of a query's plan, over the node's inputs as they are stored. */
+  readonly build?: LogicalPlan | undefined
+}
+
+function lookupOf(array: LogicalPlan, selectors: readonly Selector[]): LogicalPlan {
+  return { kind: 'IndexLookup', input: array, selectors, element: array.element, keys: thinned(array.keys) }
+}
+
+async function nothingToBuild(build: LogicalPlan): Promise<Storage> {
+  throw new Bug(`Storage needs no index:\n${planText(build)}`)
 }
 
 /** Takes locks that are all free, so that nothing can change before they are held; undefined where one is not. */

@@ -11,14 +11,17 @@
  */
 import type { Batch } from '../core/column.ts'
 import type { Folded, FoldKind } from '../core/engine.ts'
-import { MemoryError, TaskError } from '../core/errors.ts'
+import { Bug, MemoryError, TaskError } from '../core/errors.ts'
 import type { ExplainedColumns, ExplainedFunction, ExplainedGroups } from '../core/kernelCode.ts'
 import { inputsOf, type LogicalPlan } from '../core/logicalPlan.ts'
 import type { ReadSplit } from '../core/ports.ts'
 import { fieldsOf } from '../core/schema.ts'
 import type { SessionEvent } from '../core/sessionEvent.ts'
-import { mapInputs } from '../core/tree.ts'
+import type { Storage } from '../core/storage.ts'
+import { mapInputs, planText } from '../core/tree.ts'
 import type { PhysicalPlan, WideOperator } from '../planner/physical/physicalPlan.ts'
+import { type StorageForm, storageFromBatches } from './arrays/fromBatches.ts'
+import { ownBlocks } from './arrays/storageBlocks.ts'
 import { textsJoined } from './columns/codesOnDemand.ts'
 import { foldColumns } from './columns/columnFold.ts'
 import { columnProgramOf, isProgram } from './columns/columnProgram.ts'
@@ -135,6 +138,23 @@ export class Executor {
     }
   }
 
+  /** What `answer` finds where the plan of a point or range query looks: in storage, or in an index, which `index` has or makes. */
+  async lookup<T>(plan: LogicalPlan, index: (build: LogicalPlan) => Promise<Storage>, answer: (storage: Storage) => T): Promise<T> {
+    const input = plan.kind === 'IndexLookup' ? plan.input : plan
+    if (input.kind === 'Stored') return answer(input.storage)
+    if (input.kind !== 'IndexBuild') throw new Bug(`A query has neither storage nor an index:\n${planText(plan)}`)
+    return answer(await index(input))
+  }
+
+  /** The storage that an `IndexBuild` makes of its input, in blocks of its own. */
+  async index(plan: LogicalPlan, form: StorageForm): Promise<Storage> {
+    const { arena } = this.options
+    const input = plan.kind === 'IndexBuild' ? plan.input : plan
+    const table = form.keys.kind === 'rowNumber' ? await this.table(input) : undefined
+    if (table === undefined) return storageFromBatches(await this.execute(input), form, arena)
+    return ownBlocks({ kind: 'table', element: table.element, length: table.length, columns: table.columns }, arena)
+  }
+
   /** A table in blocks of the arena, which are the caller's, written there by the workers; undefined where that cannot be done. */
   async table(plan: LogicalPlan): Promise<Batch | undefined> {
     const physical = this.options.lower(plan)
@@ -158,7 +178,7 @@ export class Executor {
     }
   }
 
-  /** Whether `fold` and `table` run the plan over columns, or why not; undefined for what is no pipeline over a table in memory. */
+  /** Whether `fold` and `index` run the plan over columns, or why not; undefined for what is no pipeline over a table in memory. */
   explainColumns(plan: LogicalPlan): ExplainedColumns | undefined {
     if (!isChainOverTable(plan)) return undefined
     return explainedColumns(this.options.lower(plan), this.options)

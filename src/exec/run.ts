@@ -158,6 +158,7 @@ export class Run {
         return
       case 'StoredExec':
       case 'WideExec':
+      case 'IndexBuildExec':
       case 'IndexLookupExec': {
         const { partitions, blocks } = await this.runOf(plan)
         yield { batches: batchesOf(partitions), blocks }
@@ -278,6 +279,9 @@ export class Run {
         const partitions = datasets.flatMap((dataset) => dataset.partitions.map(withoutPartitionKeys))
         return { kind: 'stored', partitions: agreed(partitions), blocks: datasets.flatMap((dataset) => dataset.blocks) }
       }
+      case 'IndexBuildExec':
+        // what is asked once needs no index: elements are in the order of their keys
+        return await this.whole(plan.input)
       case 'IndexLookupExec': {
         const { partitions, blocks } = await this.whole(plan.input)
         return { kind: 'stored', partitions: [{ kind: 'batches', batches: selected(batchesOf(partitions), plan.selectors) }], blocks }

@@ -25,7 +25,6 @@ import { endless, millisecondsText, type RanNode, type RanPlan, ranNode, ranText
 import { type Stage, stagesOf, stagesText } from './physical/stages.ts'
 import type { Rule } from './rule.ts'
 import { RULES } from './rules/index.ts'
-import { insertIndex } from './rules/insertIndex.ts'
 
 export interface ExplainOptions {
   /** Adds to each node what it yields and how that is keyed, the IR of its functions, and the kernels over columns. */
@@ -45,11 +44,13 @@ export interface ExplainOptions {
   readonly milliseconds?: number
 }
 
-/** Whether there is storage sorted by key, how often it was made, and how many queries it answered. */
+/** Whether there is storage in the order of keys, how often it was made, and how many queries it answered. */
 export interface IndexFacts {
   readonly storage: 'none' | 'kept' | 'owned'
   readonly built: number
   readonly queries: number
+  /** The array as a query finds it: its storage, or what it is computed from. */
+  readonly array?: LogicalPlan
 }
 
 /** A node of a plan as plain data. */
@@ -118,17 +119,20 @@ export function explainPlan(plan: LogicalPlan, options: ExplainOptions = {}): st
   ].join('\n')
 }
 
-/** What a point or range query does with the array: the optimizer puts an index under it. */
+/** The plan of a point or range query of a lazy array: the optimizer puts an index under it, unless it is there already. */
 function indexLines(plan: LogicalPlan, index: IndexFacts | undefined): readonly string[] {
   if (plan.keys.kind !== 'explicit' && (index === undefined || index.queries === 0)) return []
-  const selectors = new Array<null>(rankOf(plan.keys)).fill(null)
-  const lookup: LogicalPlan = { kind: 'IndexLookup', input: plan, selectors, element: plan.element, keys: thinned(plan.keys) }
-  if (insertIndex.rewrite(lookup) === undefined) return []
-  if (index === undefined || index.built === 0)
-    return ['Queries', '  IndexLookup over IndexBuild: the first point or range query builds the index, later ones use it']
-  const times = index.built === 1 ? 'once' : `${index.built} times, after writes below it`
-  const asked = index.queries === 1 ? '1 query' : `${index.queries} queries`
-  return ['Queries', `  IndexLookup over IndexBuild: the index was built ${times} and answered ${asked}`]
+  if (plan.kind === 'Array' || plan.kind === 'Stored') return []
+  const array = index?.array ?? plan
+  const selectors = new Array<null>(rankOf(array.keys)).fill(null)
+  const lookup: LogicalPlan = { kind: 'IndexLookup', input: array, selectors, element: array.element, keys: thinned(array.keys) }
+  const stages = stagesText(lower(withStorage(optimize(lookup).plan)))
+  return ['Queries', ...indented(stages), ...(index === undefined || index.built === 0 ? [] : [`  ${builtText(index)}`])]
+}
+
+function builtText({ built, queries }: IndexFacts): string {
+  const times = built === 1 ? 'once' : `${built} times, after writes below it`
+  return `The index was built ${times} and answered ${queries === 1 ? '1 query' : `${queries} queries`}.`
 }
 
 function functionLines(functions: readonly ExplainedFunction[] = []): readonly string[] {

@@ -33,8 +33,9 @@ function under(edge: Edge, plan: PhysicalPlan): PhysicalPlan {
       return { ...plan, inputs: plan.inputs.map((input) => under(edgeOf(input), input)), edge }
     case 'WideExec':
       return { ...plan, inputs: plan.inputs.map((input) => under(edgeToWide(plan.operator, input), input)), edge }
+    case 'IndexBuildExec':
     case 'IndexLookupExec':
-      return { ...plan, input: under({ kind: 'stored', because: 'IndexLookupExec needs all of them' }, plan.input), edge }
+      return { ...plan, input: under({ kind: 'stored', because: `${plan.kind} needs all of them` }, plan.input), edge }
   }
 }
 
@@ -95,8 +96,9 @@ function edgeOf(plan: PhysicalPlan): Edge {
       return STREAMED
     case 'WideExec':
       return { kind: 'stored', because: `${plan.operator.kind} makes them together` }
+    case 'IndexBuildExec':
     case 'IndexLookupExec':
-      return { kind: 'stored', because: 'IndexLookupExec makes them together' }
+      return { kind: 'stored', because: `${plan.kind} makes them together` }
   }
 }
 
@@ -116,6 +118,7 @@ export function readsFiles(plan: PhysicalPlan): boolean {
       return plan.inputs.some(readsFiles)
     case 'StoredExec':
     case 'WideExec':
+    case 'IndexBuildExec':
     case 'IndexLookupExec':
       return false
   }
@@ -128,6 +131,7 @@ function inputsOf(plan: PhysicalPlan): readonly PhysicalPlan[] {
       return []
     case 'PipelineExec':
     case 'LimitExec':
+    case 'IndexBuildExec':
     case 'IndexLookupExec':
       return [plan.input]
     case 'WideExec':

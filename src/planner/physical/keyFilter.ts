@@ -59,6 +59,7 @@ function likely(plan: PhysicalPlan): Likely {
       const inputs = plan.inputs.map(likely)
       return { rows: inputs.reduce((sum, { rows }) => sum + rows, 0), share: Math.max(0, ...inputs.map(({ share }) => share)) }
     }
+    case 'IndexBuildExec':
     case 'IndexLookupExec':
       return shared(likely(plan.input), KEPT)
     case 'WideExec': {

@@ -110,8 +110,9 @@ function lowered(plan: LogicalPlan): PhysicalPlan {
       return wide([lowered(plan.input)], { kind: 'ShuffleKeysExec', axes: plan.axes, seed: plan.seed, ...shape }, plan)
     }
     case 'Materialize':
-    case 'IndexBuild':
       return lowered(plan.input)
+    case 'IndexBuild':
+      return { kind: 'IndexBuildExec', input: lowered(plan.input), element, keys }
     case 'IndexLookup':
       return { kind: 'IndexLookupExec', input: lowered(plan.input), selectors: plan.selectors, element, keys }
   }

@@ -156,7 +156,9 @@ type PhysicalNode =
       readonly element: ElementType
       readonly keys: Keys
     }
-  /** Elements whose explicit keys lie inside the selectors. */
+  /** The elements as storage in the order of their keys: made where the session keeps none for the plan, and kept from then on. */
+  | { readonly kind: 'IndexBuildExec'; readonly input: PhysicalPlan; readonly element: ElementType; readonly keys: Keys }
+  /** Elements whose explicit keys lie inside the selectors: found in storage, or in an index. */
   | {
       readonly kind: 'IndexLookupExec'
       readonly input: PhysicalPlan

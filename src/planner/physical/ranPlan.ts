@@ -121,6 +121,8 @@ function operatorText(plan: Exclude<PhysicalPlan, { kind: 'PipelineExec' }>): st
       return `LimitExec ${plan.count}`
     case 'UnionExec':
       return 'UnionExec'
+    case 'IndexBuildExec':
+      return 'IndexBuildExec'
     case 'IndexLookupExec':
       return lookupText(plan)
   }

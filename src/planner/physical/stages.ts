@@ -70,8 +70,15 @@ function addStage(plan: PhysicalPlan, stages: Stage[]): number {
         where: 'workers',
         streamed,
       })
-    case 'IndexLookupExec':
-      return push(stages, { operators: [lookupText(plan)], inputs: [addStage(plan.input, stages)], where: 'workers', streamed })
+    case 'IndexBuildExec':
+      return push(stages, { operators: ['IndexBuildExec'], inputs: [addStage(plan.input, stages)], where: 'workers', streamed })
+    case 'IndexLookupExec': {
+      const { input } = plan
+      const place = { where: 'workers', streamed } as const
+      if (input.kind === 'StoredExec') return push(stages, { operators: [leafText(input), lookupText(plan)], inputs: [], ...place })
+      const [build, below] = input.kind === 'IndexBuildExec' ? [['IndexBuildExec'], input.input] : [[], input]
+      return push(stages, { operators: [...build, lookupText(plan)], inputs: [addStage(below, stages)], ...place })
+    }
   }
 }
 
