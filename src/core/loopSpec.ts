@@ -117,6 +117,20 @@ export type InnerSchedule = Exclude<Schedule, { readonly kind: 'stepped' | 'colo
 /** A whole-number combination of the loop indices, one coefficient per axis: [1, 1] is i + j. Its lines are cut into bands. */
 export type Form = readonly number[]
 
+/** Elements of an array that an access may touch in an iteration: along each axis of the array a range, or any. */
+export interface Footprint {
+  readonly array: number
+  readonly writes: boolean
+  readonly along: readonly (Reach | 'any')[]
+}
+
+/** From `low` to `high`, both included, beside the sum of the key's components times their factors. */
+export interface Reach {
+  readonly key: readonly number[]
+  readonly low: number
+  readonly high: number
+}
+
 export interface AnalyzedLoop {
   readonly spec: LoopSpec
   readonly plan: LoopPlan
@@ -134,6 +148,8 @@ export interface AnalyzedLoop {
   readonly privateArrays: readonly number[]
   /** Identities of all arrays the loop may write or add to, the iterated one included. */
   readonly writtenArrays: readonly number[]
+  /** What an iteration touches at most, of arrays that are neither only added to nor buffered; nothing is known where it is absent. */
+  readonly footprints?: readonly Footprint[]
   /** Whether the body returns a value, which replaces the element iterated over. */
   readonly writesElement: boolean
   /**

@@ -28,10 +28,12 @@ export interface LoopDefinition {
   readonly buffers: readonly (readonly [string, SentArray & { readonly combine: 'sum' | PortableFunction; readonly applies: boolean }])[]
   readonly accumulators: readonly (readonly [string, AccumulatorInput | 'custom'])[]
   readonly rngs: readonly (readonly [string, number])[]
-  /** How many blocks the loop has everywhere, and which of them are for the receiver. */
+  /** How many blocks the loop has everywhere, and the lanes whose blocks are for the receiver. */
   readonly count: number
   readonly from: number
   readonly to: number
+  /** Arrays that are compared with what they were before a pass. */
+  readonly compared: readonly number[]
 }
 
 /** Why a loop's arrays and helpers keep it in this process; undefined if they do not. */
@@ -46,7 +48,7 @@ export function definitionOf(
   id: string,
   inputs: LoopInputs,
   numberOf: (storage: Storage) => number,
-  { count, from, to }: Pick<LoopDefinition, 'count' | 'from' | 'to'>,
+  own: Pick<LoopDefinition, 'count' | 'from' | 'to' | 'compared'>,
 ): LoopDefinition {
   const { over } = inputs
   const sent = ({ storage, array, label }: ArrayInput | BufferInput): SentArray => ({ storage: numberOf(storage), array, label })
@@ -61,9 +63,7 @@ export function definitionOf(
     }),
     accumulators: [...inputs.accumulators].map(([name, input]) => [name, typeof input === 'string' ? input : 'custom']),
     rngs: [...inputs.rngs],
-    count,
-    from,
-    to,
+    ...own,
   }
 }
 
@@ -72,7 +72,7 @@ function plainLoop(analyzed: AnalyzedLoop): AnalyzedLoop {
   const { spec, ir, plan } = analyzed
   const { text, span } = spec.body
   const told = { rejected: [], dependences: [], variables: [], accesses: [], prefetch: [] }
-  const { parts: _, slice: __, ...rest } = analyzed
+  const { parts: _, slice: __, footprints: ___, ...rest } = analyzed
   const own = ir === undefined ? {} : { ir: { ...ir, tables: ir.tables.map((table) => ({ ...table, value: unshared(table.value) })) } }
   const body = { text, span, refusals: [] } as unknown as AnalyzedLoop['spec']['body'] // the receiver puts a function there
   return { ...rest, ...own, spec: { ...spec, env: {}, body }, plan: { ...plan, ...told }, notes: [] }

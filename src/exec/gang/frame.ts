@@ -38,6 +38,13 @@ export const FRAME_TYPES = [
   'abort',
   'forget',
   'release',
+  'members',
+  'known',
+  'dial',
+  'linked',
+  'parted',
+  'boxes',
+  'edge',
 ] as const
 export type FrameType = (typeof FRAME_TYPES)[number]
 

@@ -4,7 +4,7 @@
  * Arrays live here. What another process needs of them is sent before a pass, unless it has it already: the values as they are by
  * their version, or as the last pass of the same loop has left them there.
  */
-import { GangError } from '../../core/errors.ts'
+import { Bug, GangError } from '../../core/errors.ts'
 import type { FunctionIr } from '../../core/functionIr.ts'
 import { isError } from '../../core/isError.ts'
 import type { Storage } from '../../core/storage.ts'
@@ -15,11 +15,13 @@ import type { LoopResources } from '../loops/preparedLoop.ts'
 import { wireToError } from '../workers/wire.ts'
 import { bytesOf } from './changes.ts'
 import { fromBytes, type LoopDefinition, toBytes } from './definition.ts'
+import type { Edge, EdgeHead } from './edges.ts'
 import type { FrameType } from './frame.ts'
 import { GangLoop } from './gangLoop.ts'
 import { Links } from './links.ts'
 import type { InMessage } from './messages.ts'
-import type { DoneHead, FailedHead, ForgetHead, RunHead, ValuesHead } from './passWire.ts'
+import type { NumberedBox } from './moves.ts'
+import type { BoxesHead, DoneHead, FailedHead, ForgetHead, RunHead, ValuesHead } from './passWire.ts'
 import type { GangSettings } from './settings.ts'
 import { buffersOf, bytesOfStorage, shapeOfStorage } from './storageWire.ts'
 
@@ -39,8 +41,8 @@ export interface Other {
 export interface Needed {
   readonly storage: Storage
   readonly version: string | undefined
-  /** Only its shape is needed: the pass adds to copies. */
-  readonly isAddedTo: boolean
+  /** Only its shape is needed: the pass adds to copies, or its elements are sent in boxes. */
+  readonly isShape: boolean
 }
 
 export interface Answer {
@@ -51,7 +53,10 @@ export interface Answer {
 
 interface Pending {
   readonly left: Set<number>
+  /** All that run the pass. */
+  readonly ranks: readonly number[]
   took(answer: Answer): void
+  edge(edge: Edge): void
   done(): void
   failed(error: unknown): void
 }
@@ -64,7 +69,11 @@ export class Gang {
   readonly #links: Links
   readonly #pending = new Map<number, Pending>()
   readonly #numbers = new WeakMap<Storage, number>()
-  readonly #forgotten = new FinalizationRegistry<number>((number) => this.#forget({ loops: [], storages: [number] }))
+  readonly #storages = new Map<number, WeakRef<Storage>>()
+  readonly #forgotten = new FinalizationRegistry<number>((number) => {
+    this.#storages.delete(number)
+    this.#forget({ loops: [], storages: [number] })
+  })
   readonly #listeners = new Set<GangEvents>()
   #lost: GangError | undefined
   #lastStorage = 0
@@ -115,8 +124,16 @@ export class Gang {
     if (known !== undefined) return known
     const number = ++this.#lastStorage
     this.#numbers.set(storage, number)
+    this.#storages.set(number, new WeakRef(storage))
     this.#forgotten.register(storage, number)
     return number
+  }
+
+  /** An array by its number, while somebody holds on to it. */
+  storageOf(number: number): Storage {
+    const found = this.#storages.get(number)?.deref()
+    if (found === undefined) throw new Bug(`Array ${number} of a gang is gone.`)
+    return found
   }
 
   nextLoop(): string {
@@ -132,7 +149,7 @@ export class Gang {
   missingBytes(loop: string, needed: readonly Needed[]): number {
     let bytes = 0
     for (const other of this.others) {
-      for (const one of needed) if (!one.isAddedTo && !this.#has(other, loop, one)) bytes += bytesOfStorage(one.storage)
+      for (const one of needed) if (!one.isShape && !this.#has(other, loop, one)) bytes += bytesOfStorage(one.storage)
     }
     return bytes
   }
@@ -144,38 +161,52 @@ export class Gang {
       const number = this.numberOf(one.storage)
       if (this.#has(other, definition.id, one)) continue
       const head: ValuesHead = { storage: number, shape: shapeOfStorage(one.storage) }
-      this.#send(other.rank, 'values', head, one.isAddedTo ? [] : buffersOf(one.storage).map(bytesOf))
-      other.held.set(number, { version: one.isAddedTo ? undefined : one.version })
+      this.#send(other.rank, 'values', head, one.isShape ? [] : buffersOf(one.storage).map(bytesOf))
+      other.held.set(number, { version: one.isShape ? undefined : one.version })
     }
     if (other.loops.has(definition.id)) return
     this.#send(other.rank, 'define', definition)
     other.loops.add(definition.id)
   }
 
-  #has({ held }: Other, loop: string, { storage, version, isAddedTo }: Needed): boolean {
+  #has({ held }: Other, loop: string, { storage, version, isShape }: Needed): boolean {
     const known = held.get(this.numberOf(storage))
-    if (known === undefined || isAddedTo) return known !== undefined
+    if (known === undefined || isShape) return known !== undefined
     return version !== undefined && known.version === version && (known.by === undefined || known.by === loop)
   }
 
+  /** A number for a pass that the others are to run. */
+  nextRun(): number {
+    return ++this.#lastRun
+  }
+
+  /** Elements that the others do not have yet. */
+  sendBoxes(to: number, boxes: readonly NumberedBox[], packed: Uint8Array): void {
+    const head: BoxesHead = { boxes }
+    this.#send(to, 'boxes', head, [packed])
+  }
+
+  sendEdge(to: number, head: EdgeHead, parts: readonly Uint8Array[]): void {
+    this.#send(to, 'edge', head, parts)
+  }
+
   /**
-   * Has the others run a pass; `took` is called with what each gives. Rejects with GangError where one is lost or cannot run it, and
-   * otherwise not before all have answered.
+   * Has the others run a pass; `took` is called with what each gives, and `edge` with what blocks here wait for. Rejects with
+   * GangError where one is lost or cannot run it, and otherwise not before all have answered.
    */
   async run(
+    run: number,
     heads: ReadonlyMap<Other, Omit<RunHead, 'run'>>,
     signal: AbortSignal | undefined,
-    took: (answer: Answer) => void,
+    { took, edge }: Pick<Pending, 'took' | 'edge'>,
   ): Promise<void> {
     this.check()
-    const run = ++this.#lastRun
-    const onAbort = (): void => {
-      for (const { rank } of heads.keys()) this.#send(rank, 'abort', run)
-    }
+    const ranks = [...heads.keys()].map(({ rank }) => rank)
+    const onAbort = (): void => this.#abort(run, ranks)
     this.#links.hold()
     try {
       await new Promise<void>((resolve, reject) => {
-        this.#pending.set(run, { left: new Set([...heads.keys()].map(({ rank }) => rank)), took, done: resolve, failed: reject })
+        this.#pending.set(run, { left: new Set(ranks), ranks, took, edge, done: resolve, failed: reject })
         for (const [{ rank }, head] of heads) this.#send(rank, 'run', { ...head, run })
         signal?.addEventListener('abort', onAbort, { once: true })
         if (signal?.aborted) onAbort()
@@ -185,6 +216,10 @@ export class Gang {
       this.#pending.delete(run)
       this.#links.letGo()
     }
+  }
+
+  #abort(run: number, ranks: readonly number[]): void {
+    if (this.#lost === undefined) for (const rank of ranks) this.#send(rank, 'abort', run)
   }
 
   /** Throws the GangError of a process that was lost. */
@@ -201,12 +236,16 @@ export class Gang {
     await this.#links.release(code)
   }
 
-  /** An answer. */
+  /** An answer, or what a block here waits for. */
   take(rank: number, { type, head, parts }: InMessage): void {
     let pending: Pending | undefined
     try {
-      const value = fromBytes(head) as DoneHead | FailedHead // what node.ts sends
+      const value = fromBytes(head) as DoneHead | FailedHead | EdgeHead // what node.ts sends
       pending = this.#pending.get(value.run)
+      if (type === 'edge') {
+        pending?.edge({ head: value as EdgeHead, parts })
+        return
+      }
       if (pending === undefined || !pending.left.delete(rank)) return // of a pass that was given up
       if (type === 'done') pending.took({ rank, head: value as DoneHead, parts })
       else throw failureOf(rank, value as FailedHead)
@@ -215,6 +254,8 @@ export class Gang {
         this.lose(new GangError(`Rank ${rank} sent what is no answer: ${String(error)}`, 'frame', { rank, cause: error }))
         return
       }
+      const run = [...this.#pending].find(([, one]) => one === pending)?.[0]
+      if (run !== undefined) this.#abort(run, pending.ranks) // they may wait for what does not come
       pending.failed(error)
     }
     if (pending.left.size === 0) pending.done()

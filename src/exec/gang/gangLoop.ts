@@ -1,32 +1,39 @@
 /**
- * A loop whose blocks need not wait for each other, run by all processes of a gang: each has a run of blocks in plan order, this
- * one the first.
+ * A loop whose blocks are run by all processes of a gang: each has some rows of them, this one the first.
  *
- *     send what is missing ── run own blocks ── put in what the others changed ── combine accumulators and private copies
+ *     send what is missing ── run own blocks ── put in what the others wrote ── combine accumulators and private copies
  *                          └─ theirs, there ─┘
+ *                             edges: what a block of one wrote and one of another reads
  *
- * Blocks are cut as on one machine, and combined as there: the bits are the same for any number of processes.
+ * Blocks are cut as on one machine, wait for each other as there, and are combined as there: the bits are the same for any number of
+ * processes.
  */
 import type { FunctionIr, Primitive } from '../../core/functionIr.ts'
 import type { LoopPlan } from '../../core/loopPlan.ts'
-import type { Storage } from '../../core/storage.ts'
-import type { BlockSchedule, IterationSpace } from '../loops/blockSchedule.ts'
+import type { DenseStorage, Storage } from '../../core/storage.ts'
+import type { IterationSpace } from '../loops/blockSchedule.ts'
 import type { ShareResult } from '../loops/callerPass.ts'
 import type { Portion } from '../loops/kernelLayout.ts'
 import { KernelLoop, type Others, type PassOptions } from '../loops/kernelLoop.ts'
-import { storagesOf } from '../loops/kernelPlan.ts'
 import type { LoopInputs } from '../loops/loopInputs.ts'
 import type { PassTurn } from '../loops/loopTask.ts'
-import type { LoopResources, PassesResult } from '../loops/preparedLoop.ts'
-import { definitionOf, type LoopDefinition, unshared, whyNotDefined } from './definition.ts'
+import { busiestShare } from '../loops/passCost.ts'
+import type { LoopResources, PassesResult, VerifyResult } from '../loops/preparedLoop.ts'
+import { packBoxes, unpackBoxes } from './boxWire.ts'
+import { definitionOf, type LoopDefinition, unshared } from './definition.ts'
+import { bytesOfBoxes, Edges } from './edges.ts'
 import type { Answer, Gang, Needed, Other } from './gang.ts'
-import { applyParts, onlyAddedTo, type RunHead, regionOf, regionsOfLanes, writtenInPlace } from './passWire.ts'
-import { whyNotSent } from './storageWire.ts'
+import { movesOf, type NodeMoves, type NumberedBox } from './moves.ts'
+import { applyParts, type RunHead, regionOf, regionsOfLanes } from './passWire.ts'
+import { type Placed, type Placement, placementOf } from './placement.ts'
+import { firstHolders, type Holders, type Transfer, transfersOf } from './transfers.ts'
 
 /** A pass has to gain so much: sending, waking and answering take that long. */
 const LEAST_GAIN_MS = 3
-/** Sending and receiving a byte, and finding out that it has changed. */
+/** Sending and receiving a byte, and copying or comparing it. */
 const NS_PER_BYTE = 4
+/** From the end of a block to the beginning of one in another process. */
+const EDGE_MS = 0.2
 /** What is sent once serves that many passes, as far as one can tell before them. */
 const PASSES = 8
 
@@ -35,6 +42,7 @@ interface Part {
   readonly definition: LoopDefinition
   /** Captured tables as they were sent last. */
   tables: readonly ArrayLike<Primitive>[]
+  moves: NodeMoves | undefined
 }
 
 /** Blocks of this process, and those of the others. */
@@ -43,12 +51,24 @@ interface Shared {
   readonly parts: readonly Part[]
 }
 
+/** What a pass moves, and who has what after it. */
+interface Movement {
+  readonly nodes: readonly NodeMoves[]
+  readonly holders: ReadonlyMap<DenseStorage, Holders>
+}
+
+type Boxed = Extract<Placed, { readonly kind: 'boxes' }>
+
 export class GangLoop extends KernelLoop {
   readonly #gang: Gang
   readonly #id: string
-  /** What keeps the loop in this process. */
-  readonly #alone: string | undefined
   readonly #isForced: boolean
+  /** What keeps the loop in this process is its reason. */
+  readonly #placement: Placement | { readonly because: string }
+  /** By who has what at first. */
+  readonly #movements = new Map<string, Movement>()
+  /** Who had what after the last pass of this loop on several processes. */
+  #holders: ReadonlyMap<DenseStorage, Holders> = new Map()
   #shared: Shared | undefined
   #last: LoopPlan['execution']['processes'] | undefined
 
@@ -57,28 +77,48 @@ export class GangLoop extends KernelLoop {
     this.#gang = resources.gang
     this.#id = this.#gang.nextLoop()
     this.#isForced = resources.worthThreadsMs === 0
-    this.#alone = whyAlone(this.inputs, this.blocks)
+    this.#placement = placementOf(this.inputs, { blocks: this.blocks, space, world: this.#gang.world })
   }
 
   override get processes(): LoopPlan['execution']['processes'] {
-    if (this.#alone !== undefined) return { count: 1, because: this.#alone }
+    if ('because' in this.#placement) return { count: 1, because: this.#placement.because }
     return this.#last ?? { count: 1, because: 'It has not run.' }
   }
 
   override async runPasses(pass: number, most: number, options: PassOptions = {}): Promise<PassesResult> {
-    if (this.#alone !== undefined || options.signal?.aborted) return await super.runPasses(pass, most, options)
+    const placement = this.#placement
+    if ('because' in placement || options.signal?.aborted) return await super.runPasses(pass, most, options)
     this.#gang.check()
-    const needed = this.#needed()
-    this.#last = this.#choice(needed)
+    const needed = this.#needed(placement)
+    const movement = this.#movement(placement)
+    this.#last = this.#choice(placement, needed, movement)
     if (this.#last.count === 1) return await super.runPasses(pass, most, options)
-    const { own, parts } = this.#share()
-    const others: Others = { portion: own, start: (turn, signal) => this.#start(parts, needed, turn, signal) }
+    const { own, parts } = this.#share(placement)
+    const run = this.#gang.nextRun()
+    const edges = this.#edgesOf(run, own, movement.nodes[0] as NodeMoves) // one for each process
+    const others: Others = {
+      portion: own,
+      outside: edges,
+      start: (turn, signal) => this.#start({ run, parts, needed, movement, edges }, turn, signal),
+    }
     const result = await super.runPasses(pass, 1, { ...options, others }).catch((error: unknown) => {
-      this.#settle(parts, needed, 'failed')
+      this.#settle(placement, { parts, needed }, 'failed')
       throw error
     })
-    this.#settle(parts, needed, result.failed === undefined ? 'done' : 'failed')
+    this.#settle(placement, { parts, needed }, result.failed === undefined ? 'done' : 'failed')
+    this.#holders = movement.holders
     return result
+  }
+
+  override async verify(pass: number, options: { readonly signal?: AbortSignal } = {}): Promise<VerifyResult> {
+    try {
+      return await super.verify(pass, options)
+    } finally {
+      // arrays are put back, but not those of the others
+      const placement = this.#placement
+      if (!('because' in placement) && this.#shared !== undefined)
+        this.#settle(placement, { parts: this.#shared.parts, needed: this.#needed(placement) }, 'failed')
+    }
   }
 
   override dispose(): void {
@@ -87,121 +127,175 @@ export class GangLoop extends KernelLoop {
     super.dispose()
   }
 
-  /** Stretches of plan order with about as many iterations each; the first is run here. */
-  #share(): Shared {
+  /** Rows of blocks with about as many iterations each; the first are run here. */
+  #share({ bounds, arrays }: Placement): Shared {
     if (this.#shared !== undefined) return this.#shared
-    const bounds = evenly(this.blocks, this.#gang.world)
+    const compared = arrays.flatMap(({ kind, storage }) => (kind === 'compared' ? [this.#gang.numberOf(storage)] : []))
     const parts = this.#gang.others.flatMap((other): Part[] => {
       const [from, to] = [bounds[other.rank] as number, bounds[other.rank + 1] as number] // one more than there are processes
       if (from === to) return []
       const numberOf = this.#gang.numberOf.bind(this.#gang)
-      return [{ other, definition: definitionOf(this.#id, this.inputs, numberOf, { count: this.blocks.count, from, to }), tables: [] }]
+      const definition = definitionOf(this.#id, this.inputs, numberOf, { count: this.blocks.count, from, to, compared })
+      return [{ other, definition, tables: [], moves: undefined }]
     })
     this.#shared = { own: this.portionOf(0, bounds[1] as number), parts }
     return this.#shared
   }
 
   /** Whether the next pass is worth the others. */
-  #choice(needed: readonly Needed[]): NonNullable<LoopPlan['execution']['processes']> {
-    const { world } = this.#gang
-    const count = Math.min(world, this.blocks.count)
+  #choice({ order, arrays }: Placement, needed: readonly Needed[], { nodes }: Movement): NonNullable<LoopPlan['execution']['processes']> {
+    const count = new Set(order.owners).size
     if (this.#isForced) return { count, because: 'It was asked for.' }
+    const bytesOf = (boxes: readonly NumberedBox[]): number => bytesOfBoxes(boxes, this.#storageOf)
+    const once = this.#gang.missingBytes(this.#id, needed) + nodes.reduce((sum, { starts }) => sum + bytesOf(starts), 0)
+    const compared = arrays.reduce((sum, { kind, storage }) => sum + (kind === 'compared' ? regionOf(storage).byteLength : 0), 0)
+    const moved = nodes.reduce((sum, { ends, sends }) => sum + bytesOf([...ends, ...sends.flatMap(({ boxes }) => boxes)]), 0)
+    const waits = Math.max(...nodes.map(({ takes }) => takes.length))
     const aloneMs = this.predictedMilliseconds
-    const missing = this.#gang.missingBytes(this.#id, needed)
-    const written = writtenInPlace(this.inputs).reduce((sum, storage) => sum + regionOf(storage).byteLength, 0)
-    const sendMs = ((missing / PASSES + written) * NS_PER_BYTE) / 1e6
-    const togetherMs = aloneMs / count + sendMs + LEAST_GAIN_MS
-    const text = `A pass takes about ${msText(aloneMs)} in one process, and ${msText(togetherMs)} in ${count}, of which ${msText(sendMs)} to send what it needs and writes.`
+    const workers = this.workerCount
+    const part = order.isFree ? 1 / count : busiestShare(this.blocks, count * workers) / busiestShare(this.blocks, workers)
+    const sendMs = ((once / PASSES + compared + moved) * NS_PER_BYTE) / 1e6 + waits * EDGE_MS
+    const togetherMs = aloneMs * part + sendMs + LEAST_GAIN_MS
+    const text = `A pass takes about ${msText(aloneMs)} in one process, and ${msText(togetherMs)} in ${count}, of which ${msText(sendMs)} to send what it needs and writes.${comparedText(arrays)}`
     return { count: togetherMs < aloneMs ? count : 1, because: text }
   }
 
-  #needed(): Needed[] {
+  #needed({ arrays }: Placement): Needed[] {
+    return arrays.map(({ kind, storage }) => ({
+      storage,
+      version: this.#versionOf(storage),
+      isShape: kind === 'added' || kind === 'boxes',
+    }))
+  }
+
+  #versionOf(storage: Storage): string | undefined {
     const { over, arrays, buffers } = this.inputs
-    const added = onlyAddedTo(this.inputs)
     const inputs = [...(over.kind === 'storage' ? [over] : []), ...arrays.values(), ...buffers.values()]
-    const found = new Map(inputs.map(({ storage, version }) => [storage, version?.()]))
-    return [...found].map(([storage, version]) => ({ storage, version, isAddedTo: added.has(storage) }))
+    return inputs.find((input) => input.storage === storage)?.version?.()
+  }
+
+  /** What the next pass moves, given who has what. */
+  #movement({ arrays, order }: Placement): Movement {
+    const boxed = arrays.filter((placed): placed is Boxed => placed.kind === 'boxes')
+    const before = boxed.map((placed) => this.#holdersOf(placed))
+    const key = before.map((holders) => Buffer.from(holders).toString('latin1')).join('|')
+    const known = this.#movements.get(key)
+    if (known !== undefined) return known
+    const holders = new Map<DenseStorage, Holders>()
+    const traffic = boxed.map(({ storage, cells }, i): { readonly storage: number; readonly transfers: readonly Transfer[] } => {
+      const found = transfersOf(cells, order, before[i] as Holders) // as many
+      if ('because' in found) return { storage: 0, transfers: [] } // whoever placed the array has found some
+      holders.set(storage, found.holders)
+      return { storage: this.#gang.numberOf(storage), transfers: found.transfers }
+    })
+    const movement = { nodes: movesOf(this.blocks, order.owners, this.#gang.world, traffic), holders }
+    this.#movements.set(key, movement)
+    return movement
+  }
+
+  #holdersOf({ storage, cells }: Boxed): Holders {
+    const number = this.#gang.numberOf(storage)
+    const version = this.#versionOf(storage)
+    const last = this.#holders.get(storage)
+    const holders = firstHolders(cells.count, [true, ...this.#gang.others.map(({ held }) => hasAll(held.get(number), version))])
+    for (const { rank, held } of this.#gang.others) {
+      const known = held.get(number)
+      const isOurs = known?.by === this.#id && known.version !== undefined && known.version === version
+      if (isOurs && last !== undefined) holders.set(last.subarray(rank * cells.count, (rank + 1) * cells.count), rank * cells.count)
+    }
+    return holders
+  }
+
+  readonly #storageOf = (number: number): DenseStorage => this.#gang.storageOf(number) as DenseStorage // boxes are of dense arrays
+
+  #edgesOf(run: number, { numbers }: Portion, moves: NodeMoves): Edges | undefined {
+    if (numbers === undefined || (moves.sends.length === 0 && moves.takes.length === 0)) return undefined
+    return new Edges(run, moves, numbers, {
+      storageOf: this.#storageOf,
+      send: (to, head, parts) => this.#gang.sendEdge(to, head, parts),
+    })
   }
 
   async #start(
-    parts: readonly Part[],
-    needed: readonly Needed[],
+    {
+      run,
+      parts,
+      needed,
+      movement,
+      edges,
+    }: {
+      readonly run: number
+      readonly parts: readonly Part[]
+      readonly needed: readonly Needed[]
+      readonly movement: Movement
+      readonly edges: Edges | undefined
+    },
     { pass, parameters }: Omit<PassTurn, 'share' | 'shares'>,
     signal: AbortSignal | undefined,
   ): Promise<readonly ShareResult[]> {
     const heads = new Map<Other, Omit<RunHead, 'run'>>()
     for (const part of parts) {
+      const moves = movement.nodes[part.other.rank] as NodeMoves // one for each process
       this.#gang.supply(part.other, needed, part.definition)
+      if (moves.starts.length > 0)
+        this.#gang.sendBoxes(part.other.rank, moves.starts, packBoxes(moves.starts.map((box) => this.#stored(box))))
       const isSame = part.tables.length === this.tables.length && part.tables.every((table, i) => sameTable(table, this.tables[i]))
       if (!isSame) part.tables = this.tables.map((table) => copied(table))
-      heads.set(part.other, { loop: this.#id, pass, parameters, ...(isSame ? {} : { tables: part.tables }) })
+      const { sends, takes, ends } = moves
+      const isKnown = part.moves === moves
+      part.moves = moves
+      const told = { ...(isSame ? {} : { tables: part.tables }), ...(isKnown ? {} : { moves: { sends, takes, ends } }) }
+      heads.set(part.other, { loop: this.#id, pass, parameters, ...told })
     }
-    const regions = writtenInPlace(this.inputs).map(regionOf)
     const results: ShareResult[] = []
-    await this.#gang.run(heads, signal, ({ rank, head, parts: changed }: Answer) => {
-      const { from, to } = (parts.find(({ other }) => other.rank === rank) as Part).definition // one that was asked
-      applyParts([...regions, ...regionsOfLanes(this.lanes, from, to)], changed)
+    const took = ({ rank, head, parts: sent }: Answer): void => {
+      const { definition, moves } = parts.find(({ other }) => other.rank === rank) as Part // one that was asked
+      const { from, to, compared } = definition
+      const regions = [...compared.map((number) => regionOf(this.#gang.storageOf(number))), ...regionsOfLanes(this.lanes, from, to)]
+      applyParts(regions, sent)
+      unpackBoxes(
+        (moves?.ends ?? []).map((box) => this.#stored(box)),
+        sent[2 * regions.length] as Uint8Array, // the last part
+      )
       results.push(...head.results.map((result) => ({ ...result, rank })))
-    })
+    }
+    await this.#gang.run(run, heads, signal, { took, edge: (edge) => edges?.take(edge) })
     return results
   }
 
+  #stored({ storage, box }: NumberedBox): { readonly storage: DenseStorage; readonly box: NumberedBox['box'] } {
+    return { storage: this.#storageOf(storage), box }
+  }
+
   /** What the others have after a pass: what it wrote is there as its own blocks left it. */
-  #settle(parts: readonly Part[], needed: readonly Needed[], outcome: 'done' | 'failed'): void {
-    const written = new Set(storagesOf(this.inputs).flatMap(({ storage, array }) => (this.#writes(array) ? [storage] : [])))
-    const inPlace = new Set(writtenInPlace(this.inputs))
+  #settle(
+    { arrays }: Placement,
+    { parts, needed }: { readonly parts: readonly Part[]; readonly needed: readonly Needed[] },
+    outcome: 'done' | 'failed',
+  ): void {
     const flushed = new Set<Storage>([...this.inputs.buffers.values()].map(({ storage }) => storage)) // into those in this process
     for (const { other } of parts) {
-      for (const { storage, version, isAddedTo } of needed) {
+      for (const { storage, kind, isWritten } of arrays) {
+        if (kind === 'added' || (kind === 'whole' && !isWritten)) continue
         const number = this.#gang.numberOf(storage)
-        if (!written.has(storage) || isAddedTo) continue
-        const isKnown = outcome === 'done' && inPlace.has(storage) && !flushed.has(storage) && version !== undefined
-        other.held.set(number, isKnown ? { version: afterOneWrite(version), by: this.#id } : { version: undefined })
+        const version = needed.find((one) => one.storage === storage)?.version
+        const isKnown = outcome === 'done' && kind !== 'whole' && version !== undefined && !flushed.has(storage)
+        if (kind === 'boxes' && !isWritten && hasAll(other.held.get(number), version)) continue
+        const after = isWritten && version !== undefined ? afterOneWrite(version) : version
+        other.held.set(number, isKnown ? { version: after, by: this.#id } : { version: undefined })
       }
     }
   }
-
-  #writes(array: number): boolean {
-    return this.inputs.analyzed.writtenArrays.includes(array) || [...this.inputs.buffers.values()].some((buffer) => buffer.array === array)
-  }
 }
 
-/** Why a loop runs in one process; undefined for one that others can run parts of. */
-function whyAlone(inputs: LoopInputs, blocks: BlockSchedule): string | undefined {
-  if (blocks.kind !== 'independent' && blocks.kind !== '1d') return `A ${blocks.kind} schedule runs in one process.`
-  if (blocks.count < 2) return 'There is one block.'
-  const why = whyNotDefined(inputs)
-  if (why !== undefined) return why
-  for (const { storage, label } of storagesOf(inputs)) {
-    const reason = whyNotSent(storage)
-    if (reason !== undefined) return `${label} ${reason}, which cannot be sent to another process.`
-  }
-  return undefined
+function hasAll(held: { readonly version: string | undefined; readonly by?: string } | undefined, version: string | undefined): boolean {
+  return version !== undefined && held?.version === version && held.by === undefined
 }
 
 /** The version that an array has after it was written once: what `ArrayStore.version` gives after a pass. */
 function afterOneWrite(version: string): string | undefined {
   const [, array, count] = /^(\d+):(\d+)$/.exec(version) ?? []
   return count === undefined ? undefined : `${array}:${Number(count) + 1}`
-}
-
-/** The first block of each part, and how many there are: every part has a block where there are enough, and about as many iterations. */
-function evenly({ count, from, to }: BlockSchedule, parts: number): number[] {
-  const total = from.reduce((sum, low, block) => sum + (to[block] as number) - low, 0)
-  const bounds = [0]
-  let [block, before] = [0, 0]
-  for (let part = 1; part < parts; part++) {
-    const least = Math.min(part, count)
-    const most = Math.max(least, count - (parts - part))
-    const goal = (total * part) / parts
-    for (; block < most; block++) {
-      const size = (to[block] as number) - (from[block] as number)
-      if (block >= least && before + size / 2 > goal) break
-      before += size
-    }
-    bounds.push(block)
-  }
-  return [...bounds, count]
 }
 
 function copied(table: ArrayLike<Primitive>): ArrayLike<Primitive> {
@@ -212,6 +306,11 @@ function sameTable(a: ArrayLike<Primitive>, b: ArrayLike<Primitive> | undefined)
   if (b === undefined || a.length !== b.length || a.constructor !== b.constructor) return false
   for (let i = 0; i < a.length; i++) if (!Object.is(a[i], b[i])) return false
   return true
+}
+
+function comparedText(arrays: readonly Placed[]): string {
+  const compared = arrays.flatMap((placed) => (placed.kind === 'compared' ? `${placed.label} (${placed.because})` : []))
+  return compared.length === 0 ? '' : ` What is written there is found by comparing: ${compared.join(', ')}.`
 }
 
 function msText(milliseconds: number): string {

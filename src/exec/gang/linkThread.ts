@@ -7,6 +7,13 @@
  *       join: number, own number, proof, identity, port ─> compared with its own
  *       <─────────────────────────────────────────────── welcome: proof, or refused: why
  *       dials the feed of rank 0                           dials the feed of rank r
+ *
+ * When all have joined, rank 0 tells each of the others, and every two of them link in the same way, with a key that it made for the two:
+ *
+ *       <─────────────────────────────── members: rank, host, port and key of each
+ *       known ──────────────────────────────────────────>
+ *       <──────────────────────────────────────────── dial, once all are known to all
+ *       linked ─────────────────────────────────────────>
  */
 import { randomBytes } from 'node:crypto'
 import { readFileSync, renameSync, writeFileSync } from 'node:fs'
@@ -32,6 +39,15 @@ const RELEASE_MS = 1000
 const ANSWER_MS = 200
 const NOTHING = new Uint8Array(0)
 
+/** Another process, as rank 0 tells of it. */
+interface Member {
+  readonly rank: number
+  readonly host: string
+  readonly port: number
+  /** That it shares with the one who is told. */
+  readonly key: string
+}
+
 export function runLink(data: LinkData, port: MessagePort): void {
   const link = new Link(data, port)
   port.on('message', (message: ToLink) => link.take(message))
@@ -44,6 +60,13 @@ class Link {
   readonly #peers = new Map<number, Peer>()
   readonly #challenges = new Set<string>()
   readonly #ready = new Set<number>()
+  /** Of rank 0: where each listens, and who knows all others, and has links to them. */
+  readonly #places = new Map<number, { readonly host: string; readonly port: number }>()
+  readonly #known = new Set<number>()
+  readonly #linked = new Set<number>()
+  #isIntroducing = false
+  /** Of the others: whom to dial. */
+  #members: readonly Member[] = []
   #strangers = 0
   #isUp = false
   #isOver = false
@@ -128,6 +151,7 @@ class Link {
       return refusal(rank, { ...mismatch, rank })
     }
     const peer = this.#peer(rank, proofOf(settings.token, ['key', number, own]))
+    this.#places.set(rank, { host, port })
     this.#dial(peer, new Dialled(settings, host, port))
     return encodeCall('welcome', 0, rank, { proof: proofOf(settings.token, ['welcome', rank, number, own]) })
   }
@@ -222,6 +246,7 @@ class Link {
       this.#lookWhetherUp()
       return
     }
+    if (this.#introduced(rank, message)) return
     if (message.type === 'release') {
       this.#isOver = true
       this.#tell({ kind: 'released', code: Number(Buffer.from(message.head).toString()) })
@@ -235,17 +260,71 @@ class Link {
 
   #lookWhetherUp(): void {
     const { world, rank } = this.#data.settings
-    const others = rank === 0 ? world - 1 : 1
-    if (this.#isUp || this.#isOver || this.#ready.size < others || [...this.#peers.values()].some((peer) => !peer.hasStream)) return
+    if (this.#isUp || this.#isOver || this.#ready.size < world - 1 || [...this.#peers.values()].some((peer) => !peer.hasStream)) return
+    if (world > 2 && rank === 0 && this.#linked.size < world - 1) {
+      this.#introduce()
+      return
+    }
     this.#isUp = true
     clearTimeout(this.#timer)
+    if (world > 2 && rank > 0) this.#say(0, 'linked')
     this.#tell({ kind: 'up' })
+  }
+
+  // ------------------------------------------------------------------ links between the others
+
+  /** Tells each of the others, with a key for every two. */
+  #introduce(): void {
+    if (this.#isIntroducing) return
+    this.#isIntroducing = true
+    const members = [...this.#places].map(([rank, place]) => ({ rank, ...place }))
+    const keys = new Map<string, string>()
+    const keyOf = (a: number, b: number): string => {
+      const pair = `${Math.min(a, b)} ${Math.max(a, b)}`
+      const key = keys.get(pair) ?? randomBytes(32).toString('hex')
+      keys.set(pair, key)
+      return key
+    }
+    for (const { rank } of members) {
+      const others = members.filter((other) => other.rank !== rank).map((other): Member => ({ ...other, key: keyOf(rank, other.rank) }))
+      this.#say(rank, 'members', others)
+    }
+  }
+
+  /** Whether a message was one of those by which links come about. */
+  #introduced(from: number, { type, head }: InMessage): boolean {
+    const { world, rank, settings } = { ...this.#data.settings, settings: this.#data.settings }
+    if (rank === 0) {
+      const all = type === 'known' ? this.#known : type === 'linked' ? this.#linked : undefined
+      if (type === 'parted') this.#lost(Number(Buffer.from(head).toString()), `rank ${from} cannot reach it`, 'lost')
+      all?.add(from)
+      if (type === 'known' && this.#known.size === world - 1) for (const other of this.#known) this.#say(other, 'dial')
+      if (type === 'linked') this.#lookWhetherUp()
+      return all !== undefined || type === 'parted'
+    }
+    if (from !== 0) return false
+    if (type === 'members') {
+      this.#members = JSON.parse(Buffer.from(head).toString()) as Member[] // of rank 0
+      for (const { rank: other, key } of this.#members) this.#peer(other, key)
+      this.#say(0, 'known')
+    } else if (type === 'dial') {
+      for (const { rank: other, host, port } of this.#members) this.#dial(this.#peers.get(other) as Peer, new Dialled(settings, host, port)) // known
+    } else return false
+    return true
+  }
+
+  #say(to: number, type: 'members' | 'known' | 'dial' | 'linked' | 'parted', value?: unknown): void {
+    this.#peers.get(to)?.send({ type, head: value === undefined ? NOTHING : Buffer.from(JSON.stringify(value)), parts: [] })
   }
 
   #lost(rank: number, why: string, fault: 'lost' | 'frame'): void {
     this.#leaving?.delete(rank)
     if (this.#leaving?.size === 0) this.#released()
     if (this.#isOver) return
+    if (rank > 0 && this.#data.settings.rank > 0) {
+      this.#say(0, 'parted', rank) // it may have ended with the program; rank 0 knows
+      return
+    }
     const what =
       fault === 'frame' ? `Rank ${rank} sent a frame that is none, and is out of the gang: ${why}` : `Rank ${rank} was lost: ${why}.`
     if (this.#isUp) this.#tell({ kind: 'lost', error: { message: what, fault, rank } })

@@ -3,7 +3,7 @@
  * passes, and answers with what they have changed.
  */
 import { Bug } from '../../core/errors.ts'
-import type { Storage } from '../../core/storage.ts'
+import type { DenseStorage, Storage } from '../../core/storage.ts'
 import { freeStorage } from '../arrays/storageBlocks.ts'
 import { freePart } from '../loops/accumulatorLog.ts'
 import type { ShareResult } from '../loops/callerPass.ts'
@@ -13,12 +13,16 @@ import { spaceOf } from '../loops/space.ts'
 import type { SharedArena } from '../memory/arena.ts'
 import { errorToWire } from '../workers/wire.ts'
 import type { WorkerPool } from '../workers/worker.ts'
+import { packBoxes, unpackBoxes } from './boxWire.ts'
 import { type Before, changesOf, copyOf, filledWith } from './changes.ts'
 import { fromBytes, inputsFrom, type LoopDefinition, toBytes } from './definition.ts'
+import { type Edge, type EdgeHead, Edges } from './edges.ts'
 import type { FrameType } from './frame.ts'
 import { type LinkEvents, Links } from './links.ts'
 import type { InMessage } from './messages.ts'
+import type { Moves } from './moves.ts'
 import {
+  type BoxesHead,
   type DoneHead,
   type FailedHead,
   type ForgetHead,
@@ -28,7 +32,6 @@ import {
   regionsOfLanes,
   sentResults,
   type ValuesHead,
-  writtenInPlace,
 } from './passWire.ts'
 import type { GangSettings } from './settings.ts'
 import { refill, storageFrom } from './storageWire.ts'
@@ -44,9 +47,12 @@ interface KnownLoop {
   readonly loop: KernelLoop
   readonly portion: Portion
   readonly definition: LoopDefinition
-  readonly written: readonly Storage[]
+  readonly compared: readonly Storage[]
   tables: RunHead['tables']
+  moves: Moves
 }
+
+const NO_MOVES: Moves = { sends: [], takes: [], ends: [] }
 
 interface KnownStorage {
   readonly storage: Storage
@@ -82,9 +88,12 @@ class GangNode {
   readonly #resources: NodeResources
   readonly #loops = new Map<string, KnownLoop>()
   readonly #storages = new Map<number, KnownStorage>()
-  #running: { readonly run: number; readonly abort: AbortController } | undefined
+  #running: { readonly run: number; readonly abort: AbortController; edges: Edges | undefined } | undefined
   /** Aborted before they began. */
   readonly #aborted = new Set<number>()
+  /** Of passes that have not begun here. */
+  readonly #early = new Map<number, Edge[]>()
+  #lastRun = 0
   /** What went wrong since the last pass was asked for. */
   #failure: { readonly error: unknown } | undefined
   #turn: Promise<void> = Promise.resolve()
@@ -96,6 +105,7 @@ class GangNode {
 
   take(message: InMessage): void {
     if (message.type === 'abort') this.#abort(fromBytes(message.head) as number)
+    else if (message.type === 'edge') this.#edge({ head: fromBytes(message.head) as EdgeHead, parts: message.parts })
     else this.#turn = this.#turn.then(() => this.#handle(message))
   }
 
@@ -104,12 +114,20 @@ class GangNode {
     else this.#aborted.add(run)
   }
 
+  /** From whoever ran a block; it may be ahead of rank 0, which has told it of a pass before this process. */
+  #edge(edge: Edge): void {
+    const { run } = edge.head
+    if (this.#running?.run === run && this.#running.edges !== undefined) this.#running.edges.take(edge)
+    else if (run > this.#lastRun) this.#early.set(run, [...(this.#early.get(run) ?? []), edge])
+  }
+
   async #handle({ type, head, parts }: InMessage): Promise<void> {
     try {
       const value = fromBytes(head)
       if (type === 'run') return await this.#run(value as RunHead)
       // heads are what gang.ts sends
       if (type === 'values') this.#keep(value as ValuesHead, parts)
+      else if (type === 'boxes') this.#put(value as BoxesHead, parts)
       else if (type === 'define') this.#define(value as LoopDefinition)
       else if (type === 'forget') this.#forget(value as ForgetHead)
       else throw new Bug(`Rank 0 sent a message of kind ${type}.`)
@@ -125,6 +143,20 @@ class GangNode {
       refill(known.storage, parts)
       known.version++
     }
+  }
+
+  #put({ boxes }: BoxesHead, parts: readonly Uint8Array[]): void {
+    unpackBoxes(
+      boxes.map(({ storage, box }) => ({ storage: this.#dense(storage), box })),
+      parts[0] as Uint8Array, // of packBoxes
+    )
+    for (const number of new Set(boxes.map(({ storage }) => storage))) (this.#storages.get(number) as KnownStorage).version++ // known
+  }
+
+  #dense(number: number): DenseStorage {
+    const found = this.#storages.get(number)?.storage
+    if (found?.kind !== 'dense') throw new Bug(`Array ${number} of a loop was not sent, or is not dense.`)
+    return found
   }
 
   #define(definition: LoopDefinition): void {
@@ -149,7 +181,8 @@ class GangNode {
       loop.dispose()
       throw new Bug(`A loop has ${own} blocks here, and ${count} on rank 0.`)
     }
-    this.#loops.set(id, { loop, portion: loop.portionOf(from, to), definition, written: writtenInPlace(inputs), tables: undefined })
+    const compared = definition.compared.map((number) => known(number).storage)
+    this.#loops.set(id, { loop, portion: loop.portionOf(from, to), definition, compared, tables: undefined, moves: NO_MOVES })
   }
 
   #forget({ loops, storages }: ForgetHead): void {
@@ -170,7 +203,7 @@ class GangNode {
     this.#failure = undefined
     const abort = new AbortController()
     if (this.#aborted.delete(run)) abort.abort()
-    this.#running = { run, abort }
+    this.#running = { run, abort, edges: undefined }
     try {
       if (failure !== undefined) throw failure.error
       const known = this.#loops.get(head.loop)
@@ -181,28 +214,46 @@ class GangNode {
       this.#send('failed', failed)
     } finally {
       this.#running = undefined
+      this.#lastRun = run
       for (const old of this.#aborted) if (old <= run) this.#aborted.delete(old) // passes come in the order of their numbers
+      for (const old of this.#early.keys()) if (old <= run) this.#early.delete(old)
     }
   }
 
-  async #runPortion(known: KnownLoop, { run, pass, parameters, tables }: RunHead, signal: AbortSignal): Promise<void> {
-    const { loop, portion, definition, written } = known
+  async #runPortion(known: KnownLoop, { run, pass, parameters, tables, moves }: RunHead, signal: AbortSignal): Promise<void> {
+    const { loop, portion, definition, compared } = known
     const { arena } = this.#resources
     known.tables = tables ?? known.tables ?? []
-    const regions = written.map(regionOf)
+    known.moves = moves ?? known.moves
+    const regions = compared.map(regionOf)
     const before = regions.map(copyOf)
+    const edges = this.#edgesOf(run, known)
     let results: readonly ShareResult[] = []
     try {
-      const done = await loop.runPortion(portion, { pass, parameters, tables: known.tables, signal })
+      const done = await loop.runPortion(portion, { pass, parameters, tables: known.tables, signal, outside: edges })
       results = done.results
       const lanes = regionsOfLanes(done.lanes, definition.from, definition.to)
       const all = [...regions, ...lanes]
       const changes = all.map((region, i) => changesOf(region, before[i] ?? emptyOf(region)))
-      const head: DoneHead = { run, results: sentResults(results, arena) }
-      this.#send('done', head, partsOfChanges(changes))
+      const ends = packBoxes(known.moves.ends.map(({ storage, box }) => ({ storage: this.#dense(storage), box })))
+      const head: DoneHead = { run, results: sentResults(results, arena), bytes: edges?.bytes ?? 0 }
+      this.#send('done', head, [...partsOfChanges(changes), ends])
     } finally {
       for (const { passes } of results) for (const { accumulators } of passes) for (const part of accumulators) freePart(part, arena)
     }
+  }
+
+  /** What the portion's blocks have to do with those of other processes, if they have. */
+  #edgesOf(run: number, { portion: { numbers }, moves }: KnownLoop): Edges | undefined {
+    if (numbers === undefined || (moves.sends.length === 0 && moves.takes.length === 0)) return undefined
+    const edges = new Edges(run, moves, numbers, {
+      storageOf: (number) => this.#dense(number),
+      send: (to, head, parts) => this.#links.send(to, { type: 'edge', head: toBytes(head, 'A block'), parts }),
+    })
+    if (this.#running?.run === run) this.#running.edges = edges
+    for (const edge of this.#early.get(run) ?? []) edges.take(edge)
+    this.#early.delete(run)
+    return edges
   }
 
   #send(type: FrameType, head: object, parts: readonly Uint8Array[] = []): void {

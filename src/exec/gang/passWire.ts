@@ -1,16 +1,15 @@
 /** What rank 0 says of a pass, and what comes back of it. */
 import type { Primitive } from '../../core/functionIr.ts'
-import type { DenseStorage, Storage } from '../../core/storage.ts'
+import type { Storage } from '../../core/storage.ts'
 import type { AccumulatorPart } from '../loops/accumulatorLog.ts'
 import type { ShareResult } from '../loops/callerPass.ts'
 import { errorToWire } from '../loops/failure.ts'
-import { storagesOf } from '../loops/kernelPlan.ts'
 import type { Lanes } from '../loops/lanes.ts'
-import type { LoopInputs } from '../loops/loopInputs.ts'
 import type { LoopTaskResult } from '../loops/loopTask.ts'
 import type { Arena } from '../memory/arena.ts'
 import type { WireError } from '../workers/wire.ts'
 import { applyChanges, bytesOf, type Changes } from './changes.ts'
+import type { Moves, NumberedBox } from './moves.ts'
 
 /** Head of `values`: the parts are the storage's buffers, or none for one that is only added to. */
 export interface ValuesHead {
@@ -26,12 +25,21 @@ export interface RunHead {
   readonly parameters: readonly Primitive[]
   /** Captured tables, where they are others than the last time. */
   readonly tables?: readonly ArrayLike<Primitive>[]
+  /** The receiver's, where they are others than the last time. */
+  readonly moves?: Moves
 }
 
-/** Head of `done`: the parts are two for each region, the runs and the bytes of its changes. */
+/** Head of `boxes`: the part is what they hold. */
+export interface BoxesHead {
+  readonly boxes: readonly NumberedBox[]
+}
+
+/** Head of `done`: the parts are two for each region that is compared, the runs and the bytes of its changes, and last what goes back in boxes. */
 export interface DoneHead {
   readonly run: number
   readonly results: readonly LoopTaskResult[]
+  /** That were sent to others than rank 0 during the pass, or to it. */
+  readonly bytes: number
 }
 
 export interface FailedHead {
@@ -46,27 +54,12 @@ export interface ForgetHead {
 
 type Region = ArrayBufferView & { readonly BYTES_PER_ELEMENT: number }
 
-/** Arrays that a pass writes where they lie: those that are only added to, and buffers, are written by rank 0 alone. */
-export function writtenInPlace(inputs: LoopInputs): readonly Storage[] {
-  const { writtenArrays, reducedArrays } = inputs.analyzed
-  const reached = [...inputs.arrays.values(), ...(inputs.over.kind === 'storage' ? [inputs.over] : [])]
-  const written = reached.filter(({ array }) => writtenArrays.includes(array) && !reducedArrays.includes(array))
-  return [...new Set(written.map(({ storage }) => storage))]
-}
-
-/** Arrays that are only added to: whoever runs a block needs nothing of them but their shape. */
-export function onlyAddedTo(inputs: LoopInputs): ReadonlySet<Storage> {
-  const { reducedArrays } = inputs.analyzed
-  const dense = storagesOf(inputs).filter(({ storage, array }) => storage.kind === 'dense' && reducedArrays.includes(array))
-  return new Set<Storage>(dense.map(({ storage }) => storage as DenseStorage))
-}
-
 /** The elements of an array that a body can write. */
 export function regionOf(storage: Storage): Region {
   return (storage.kind === 'dense' ? storage.data : (storage.columns[0]?.values ?? new Uint8Array(0))) as Region
 }
 
-/** The copies of the lanes that blocks `from` up to `to` add to: one block a lane. */
+/** The copies of lanes `from` up to `to`. */
 export function regionsOfLanes(lanes: readonly Lanes[], from: number, to: number): readonly Region[] {
   return lanes.flatMap(({ data, touched, length }) => [
     data.subarray(from * length, to * length) as Region,

@@ -195,25 +195,50 @@ export function runs(
   }
 }
 
-/** Some blocks, one after another in plan order, of a schedule in which none waits for another; ranks and lanes stay those of the whole. */
-export function blocksBetween(whole: BlockSchedule, first: number, end: number): BlockSchedule {
-  if (whole.successors.length > 0 || whole.steps !== undefined)
-    throw new Bug(`Blocks of a ${whole.kind} schedule were to run by themselves.`)
-  const { boxes, lanes } = whole
-  const perBlock = boxes === undefined ? 0 : boxes.length / whole.count
-  const count = end - first
-  return {
-    ...whole,
-    count,
-    width: count,
-    cuts: whole.cuts.map((cut) => cut.slice(first, end + 1)), // along one axis or form
-    ...(boxes === undefined ? {} : { boxes: boxes.slice(first * perBlock, end * perBlock) }),
-    from: whole.from.slice(first, end),
-    to: whole.to.slice(first, end),
-    base: whole.base.slice(first, end),
-    ...releases(count, () => []),
-    lanes: lanes.slice(first, end),
+/**
+ * The blocks of lanes `from` up to `to`, in plan order, and which they are of the whole; ranks stay those of the whole. Of whom they
+ * wait for, those that are not among them are left out.
+ */
+export function blocksOfLanes(
+  whole: BlockSchedule,
+  from: number,
+  to: number,
+): { readonly blocks: BlockSchedule; readonly numbers: Int32Array } {
+  if (whole.steps !== undefined) throw new Bug(`Blocks of a ${whole.kind} schedule were to run by themselves.`)
+  const { boxes, lanes, cuts, successorStart, successors } = whole
+  const numbers = Int32Array.from({ length: whole.count }, (_, block) => block).filter(
+    (block) => (lanes[block] as number) >= from && (lanes[block] as number) < to,
+  )
+  const placeOf = new Map(Array.from(numbers, (number, place) => [number, place]))
+  const predecessors: number[][] = Array.from(numbers, () => [])
+  for (const [place, block] of numbers.entries()) {
+    for (let i = successorStart[block] as number; i < (successorStart[block + 1] as number); i++) {
+      const next = placeOf.get(successors[i] as number)
+      if (next !== undefined) predecessors[next]?.push(place)
+    }
   }
+  const perBlock = boxes === undefined ? 0 : boxes.length / whole.count
+  const picked = (values: Float64Array): Float64Array => Float64Array.from(numbers, (block) => values[block] as number)
+  const blocks = {
+    ...whole,
+    count: numbers.length,
+    ...(successors.length === 0 ? { width: numbers.length } : {}),
+    cuts: cuts.map((cut, i) => (i === 0 ? cut.slice(from, to + 1) : cut)), // a lane lies between two bounds of the first
+    ...(boxes === undefined
+      ? {}
+      : {
+          boxes: Float64Array.from(
+            { length: perBlock * numbers.length },
+            (_, i) => boxes[(numbers[Math.floor(i / perBlock)] as number) * perBlock + (i % perBlock)] as number,
+          ),
+        }),
+    from: picked(whole.from),
+    to: picked(whole.to),
+    base: picked(whole.base),
+    ...releases(numbers.length, (place) => predecessors[place] ?? []),
+    lanes: Int32Array.from(numbers, (block) => lanes[block] as number),
+  }
+  return { blocks, numbers }
 }
 
 function diagonals(rows: number, columns: number): Cell[] {

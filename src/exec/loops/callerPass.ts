@@ -1,6 +1,7 @@
 /** A pass on the caller's thread: the same blocks with the same kernel, letting others have their turn between slices. */
 import { partOf } from './accumulatorLog.ts'
 import type { BoundLoop } from './bindLoop.ts'
+import type { BlockGate } from './blockGate.ts'
 import type { BlockRun } from './blockRun.ts'
 import { claimBlock, createClaimer, finishBlock, isAborted, leaveBlocks } from './claim.ts'
 import { firstOf } from './claimedBlocks.ts'
@@ -22,26 +23,34 @@ export interface CallerPass {
   readonly flushEvery: number
   /** Whether others do what is left; undefined where there are no others. */
   readonly isEnough?: () => boolean
+  /** Where blocks wait for those of other processes. */
+  readonly gate?: BlockGate | undefined
 }
 
-export async function runOnCaller({ task, bound, turn, lanes, flushEvery, isEnough }: CallerPass): Promise<ShareResult> {
+export async function runOnCaller({ task, bound, turn, lanes, flushEvery, isEnough, gate }: CallerPass): Promise<ShareResult> {
   const blocks = isEnough === undefined ? blocksInOrder(task) : blocksUntil(isEnough, task)
   const run = startPass(task, { ...turn, share: 0, shares: 1 }, bound, flushEvery)
   const started = performance.now()
   let turnStarted = started
   for (let block = blocks.next(); block >= 0; block = blocks.next()) {
+    if (gate !== undefined) {
+      await gate.ready(block)
+      run.forgetClock()
+      turnStarted = performance.now()
+    }
     run.start(block)
     while (run.step()) {
       if (Number.isFinite(flushEvery) && run.place % flushEvery === 0) flushDue(lanes, run.place)
       if (run.clock - turnStarted > TURN_MS) turnStarted = await nextTurn(run)
     }
     blocks.finish()
+    gate?.finished(block)
     if (run.clock - turnStarted > TURN_MS) turnStarted = await nextTurn(run)
   }
   const milliseconds = performance.now() - started
   const { failure } = run
   const accumulators = failure === undefined ? bound.logs.map((log) => partOf(log)) : []
-  const passes = [{ accumulators, milliseconds, busyMs: milliseconds }]
+  const passes = [{ accumulators, milliseconds, busyMs: milliseconds - (gate?.waitedMs ?? 0) }]
   return failure === undefined ? { passes } : { passes, failure: { ...failure, error: { name: '', message: '' } }, thrown: failure.error }
 }
 

@@ -40,6 +40,16 @@ export interface ClaimState {
   readonly start: Int32Array
   /** The pool's word that tells this worker to stop; see `WorkerContext`. */
   readonly abortFlag?: Int32Array
+  /** Where blocks wait for those of other processes, or are waited for. */
+  readonly outbox?: Outbox
+}
+
+/** By which workers say what is done that others wait for. */
+export interface Outbox {
+  /** How many, and then the blocks, each and one more. */
+  readonly words: Int32Array
+  /** 1 for each block that others wait for. */
+  readonly tells: Uint8Array
 }
 
 export const NO_FAILURE: bigint = 2n ** 62n
@@ -313,6 +323,22 @@ export function leaveBlocks({ words, homes }: ClaimState, schedule: ClaimedBlock
   claimer.uncounted--
   countKept(words, claimer.worker % homes, claimer)
   if (Atomics.load(words, SLEEPERS) > 0) wakeAll(words)
+}
+
+/** Something is done elsewhere that a block waited for. */
+export function releaseBlock({ words, homes }: ClaimState, { count }: ClaimedBlocks, block: number): void {
+  const waits = waitsAt(homes)
+  if (Atomics.sub(words, waits + block, 1) !== 1) return
+  enqueue(words, waits + count, block, 0) // of a schedule without steps
+  if (Atomics.load(words, SLEEPERS) > 0) wakeAll(words)
+}
+
+/** Says that a block is done, if others wait for it. */
+export function tellDone({ words, tells }: Outbox, block: number): void {
+  if (tells[block] === 0) return
+  const place = Atomics.add(words, 0, 1)
+  Atomics.store(words, 1 + place, block + 1)
+  Atomics.notify(words, 0)
 }
 
 /** Puts a block of the step that starts at `first` into the queue of its home. */

@@ -40,6 +40,8 @@ export interface Portion {
   /** The blocks as several workers share them. */
   readonly work: SharedBlocks
   readonly claims: ClaimState
+  /** Of some of a loop's blocks: which they are of all. */
+  readonly numbers?: Int32Array
 }
 
 export interface KernelLayout extends KernelBlocks {
@@ -115,12 +117,22 @@ export function layOutPortion(
     kernel,
     resources,
     allocate,
-  }: { readonly kernel: Pick<KernelLayout, 'plan' | 'lanes'>; readonly resources: LoopResources; readonly allocate: Allocate },
+    numbers,
+  }: {
+    readonly kernel: Pick<KernelLayout, 'plan' | 'lanes'>
+    readonly resources: LoopResources
+    readonly allocate: Allocate
+    readonly numbers?: Int32Array
+  },
 ): Portion {
   const homes = Math.max(1, Math.min(resources.pool.size, widthOf(blocks)))
   const wasm = resources.kernel === 'js' ? undefined : kernel.plan.wasm
   const aloneMs = estimatedPassMs({ inputs, ir, space, wasm, isPermuted: blocks.order !== undefined }, blocks.iterations)
-  const shared = shareBlocks(blocks, { workers: homes, aloneMs, lanesMatter: kernel.lanes.length > 0 })
+  // a group would wait for all that its blocks wait for: with those of other processes, for itself in a circle
+  const meetsOthers = numbers !== undefined && isOrdered(blocks)
+  const shared = meetsOthers
+    ? { schedule: blocks, claimed: blocks }
+    : shareBlocks(blocks, { workers: homes, aloneMs, lanesMatter: kernel.lanes.length > 0 })
   const work = { ...shared, claimed: fromLaneZero(shared.claimed, blocks) }
   const words = startWords(work.claimed, homes)
   const start = allocate('i32', words.length) as Int32Array
@@ -131,16 +143,30 @@ export function layOutPortion(
     took: (allocate('f64', Math.max(1, work.claimed.count)) as Float64Array).fill(0),
     homes,
     start,
+    ...(meetsOthers
+      ? {
+          outbox: {
+            words: allocate('i32', 1 + blocks.count) as Int32Array,
+            tells: allocate('u8', Math.max(1, blocks.count)) as Uint8Array,
+          },
+        }
+      : {}),
   }
-  return { blocks, work, claims }
+  return { blocks, work, claims, ...(numbers === undefined ? {} : { numbers }) }
+}
+
+/** Whether blocks of such a schedule wait for each other: in a portion, perhaps only for those of others. */
+export function isOrdered({ kind }: BlockSchedule): boolean {
+  return kind === '2d' || kind === 'wavefront' || kind === 'skewed'
 }
 
 /** Homes share the lanes of what is claimed: of some of a loop's blocks, as if there were no others. */
 function fromLaneZero(claimed: ClaimedBlocks, { kind, lanes }: BlockSchedule): ClaimedBlocks {
-  if (kind !== 'independent' && kind !== '1d') return claimed
-  const first = lanes[0] ?? 0
-  if (first === 0 && claimed.laneCount === lanes.length) return claimed
-  return { ...claimed, lanes: claimed.lanes.map((lane) => lane - first), laneCount: lanes.length }
+  if (kind === 'serial' || kind === 'colored' || claimed.steps !== undefined) return claimed
+  const first = lanes.reduce((least, lane) => Math.min(least, lane), lanes[0] ?? 0)
+  const count = lanes.reduce((most, lane) => Math.max(most, lane), first) - first + 1
+  if (first === 0 && claimed.laneCount === count) return claimed
+  return { ...claimed, lanes: claimed.lanes.map((lane) => lane - first), laneCount: count }
 }
 
 type Allocate = Allocations['allocate']

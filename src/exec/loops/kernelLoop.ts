@@ -11,8 +11,9 @@ import type { Storage } from '../../core/storage.ts'
 import { type AccumulatorPart, freePart } from './accumulatorLog.ts'
 import { aloneBlocks } from './aloneBlocks.ts'
 import { type BoundLoop, bindLoop } from './bindLoop.ts'
-import { type BlockSchedule, blocksBetween, type IterationSpace } from './blockSchedule.ts'
-import { runOnCaller, type ShareResult } from './callerPass.ts'
+import { BlockGate, type Outside } from './blockGate.ts'
+import { type BlockSchedule, blocksOfLanes, type IterationSpace } from './blockSchedule.ts'
+import { type CallerPass, runOnCaller, type ShareResult } from './callerPass.ts'
 import { abortPass, resetClaims, startWords } from './claim.ts'
 import { claimOrder } from './claimOrder.ts'
 import { bodyError, wireToError } from './failure.ts'
@@ -49,6 +50,8 @@ let lastId = 0
 /** What runs the rest of a pass elsewhere while this process runs a portion of it. */
 export interface Others {
   readonly portion: Portion
+  /** What its blocks wait for elsewhere. */
+  readonly outside?: Outside | undefined
   /** Resolves when what they wrote and added lies here. */
   start(turn: Omit<PassTurn, 'share' | 'shares'>, signal: AbortSignal | undefined): Promise<readonly ShareResult[]>
 }
@@ -62,6 +65,8 @@ export interface PortionTurn extends Pick<PassTurn, 'pass' | 'parameters'> {
   /** Captured tables in the IR's order. */
   readonly tables: readonly ArrayLike<Primitive>[]
   readonly signal: AbortSignal
+  /** What the portion's blocks wait for elsewhere. */
+  readonly outside?: Outside | undefined
 }
 
 export class KernelLoop extends Prepared {
@@ -164,13 +169,18 @@ export class KernelLoop extends Prepared {
     return workersOf(this.blocks, this.#resources.pool.size)
   }
 
+  /** That a pass has in this process. */
+  get workerCount(): number {
+    return this.execution.where === 'workers' ? this.#workers : 1
+  }
+
   #workersOf({ blocks }: Portion): number {
     return workersOf(blocks, this.#resources.pool.size)
   }
 
   /** What the next pass will take: from the last one's work, or the body. */
   get predictedMilliseconds(): number {
-    return predictedMs(this.#last?.aloneMs ?? estimatedMs(this.#cut), this.blocks, this.execution.where === 'workers' ? this.#workers : 1)
+    return predictedMs(this.#last?.aloneMs ?? estimatedMs(this.#cut), this.blocks, this.workerCount)
   }
 
   async runPass(pass: number, options: { readonly signal?: AbortSignal } = {}): Promise<PassResult> {
@@ -189,8 +199,9 @@ export class KernelLoop extends Prepared {
       const workers = this.execution.where === 'workers' ? this.#workersOf(portion) : 1
       const parameters = this.#ir.parameters.map((parameter) => parameter.value)
       const passes = others === undefined ? this.#inARow(most, workers) : 1
-      const turn = { parameters, pass, passes, measures: workers > 1 && this.#areLong(portion) }
-      results = await this.#attempt(portion, turn, workers, { signal, others })
+      const outside = others?.outside
+      const turn = { parameters, pass, passes, measures: outside === undefined && workers > 1 && this.#areLong(portion) }
+      results = await this.#attempt(portion, turn, workers, { signal, others, outside })
       const failed = signal?.aborted ? { reason: signal.reason } : this.#failureOf(results)
       const attended = Math.max(...results.map(({ passes }) => passes.length))
       const completed = failed === undefined ? attended : Math.min(...results.map(({ passes }) => passes.length)) - 1
@@ -211,21 +222,22 @@ export class KernelLoop extends Prepared {
    */
   async runPortion(
     portion: Portion,
-    { pass, parameters, tables, signal }: PortionTurn,
+    { pass, parameters, tables, signal, outside }: PortionTurn,
   ): Promise<{ readonly results: readonly ShareResult[]; readonly lanes: readonly Lanes[] }> {
     this.#tables = this.#tables.map(({ copy }, i) => ({ copy, original: tables[i] ?? [] }))
     const workers = this.execution.where === 'workers' ? this.#workersOf(portion) : 1
-    const turn = { parameters, pass, passes: 1, measures: workers > 1 && this.#areLong(portion) }
-    const results = await this.#attempt(portion, turn, workers, { signal })
+    const turn = { parameters, pass, passes: 1, measures: outside === undefined && workers > 1 && this.#areLong(portion) }
+    const results = await this.#attempt(portion, turn, workers, { signal, outside })
     if (turn.measures) this.#orderClaims(portion)
     this.#measure(results, Math.max(...results.map(({ passes }) => passes[0]?.milliseconds ?? 0)), results.length)
     return { results, lanes: this.#layout.lanes }
   }
 
-  /** Blocks `from` up to `to`, which need not wait for others, as a portion of their own. */
+  /** The blocks of lanes `from` up to `to` as a portion of their own. */
   portionOf(from: number, to: number): Portion {
     const { allocate } = this.#allocations
-    return layOutPortion(this.#cut, blocksBetween(this.blocks, from, to), { kernel: this.#layout, resources: this.#resources, allocate })
+    const { blocks, numbers } = blocksOfLanes(this.blocks, from, to)
+    return layOutPortion(this.#cut, blocks, { kernel: this.#layout, resources: this.#resources, allocate, numbers })
   }
 
   /** Of a loop that several processes may run. */
@@ -247,27 +259,37 @@ export class KernelLoop extends Prepared {
     portion: Portion,
     turn: Omit<PassTurn, 'share' | 'shares'>,
     workers: number,
-    { signal, others }: PassOptions,
+    { signal, others, outside }: PassOptions & { readonly outside: Outside | undefined },
   ): Promise<readonly ShareResult[]> {
     for (const lanes of this.#layout.lanes) resetLanes(lanes)
     for (const { copy, original } of this.#tables) if (original.length > 0) copy?.set(original as never) // numbers of the copy's kind
     await this.#place()
     resetClaims(portion.claims)
+    const gate = outside === undefined ? undefined : new BlockGate(portion, outside)
+    gate?.open()
     const late = new AbortController()
+    const elsewhere = new AbortController()
     let timer: NodeJS.Timeout | undefined
-    const onAbort = (): void => {
+    const stop = (): void => {
       abortPass(portion.claims)
+      gate?.end()
+    }
+    const onAbort = (): void => {
+      stop()
+      elsewhere.abort(signal?.reason)
       timer = setTimeout(() => late.abort(signal?.reason), LATE_MS) // an iteration may have no end
     }
     signal?.addEventListener('abort', onAbort, { once: true })
     if (signal?.aborted) onAbort()
     try {
-      const elsewhere = others?.start(turn, signal)
-      elsewhere?.catch(() => abortPass(portion.claims)) // what is computed here is of no use then
-      const [here, there] = await Promise.allSettled([this.#run(portion, turn, workers, late.signal), elsewhere])
-      if (here.status === 'rejected') throw here.reason
-      if (there.status === 'rejected') throw there.reason
-      return [...here.value, ...(there.value ?? [])]
+      const there = others?.start(turn, elsewhere.signal)
+      there?.catch(stop) // what is computed here is of no use then
+      const here = this.#run({ portion, gate }, turn, workers, late.signal)
+      here.catch(() => elsewhere.abort()) // nor what is computed there
+      const [own, other] = await Promise.allSettled([here, there])
+      if (own.status === 'rejected') throw own.reason
+      if (other.status === 'rejected') throw other.reason
+      return [...own.value, ...(other.value ?? [])]
     } finally {
       signal?.removeEventListener('abort', onAbort)
       clearTimeout(timer)
@@ -341,16 +363,22 @@ export class KernelLoop extends Prepared {
   }
 
   async #run(
-    portion: Portion,
+    { portion, gate }: { readonly portion: Portion; readonly gate: BlockGate | undefined },
     turn: Omit<PassTurn, 'share' | 'shares'>,
     workers: number,
     late: AbortSignal,
   ): Promise<readonly ShareResult[]> {
     const mayNotEnd = endlessLoop(this.#ir) !== undefined
-    if (this.execution.where === 'caller' || (workers === 1 && !mayNotEnd)) return await this.#runHere(portion, turn)
-    return isWarm(this.#resources.pool) || this.#resources.worthThreadsMs === 0 || mayNotEnd
-      ? await this.#workerPassesOf(portion).run(this.#task(portion), turn, workers, late)
-      : await this.#runWhileStarting(portion, turn, workers, late)
+    if (this.execution.where === 'caller' || (workers === 1 && !mayNotEnd)) return await this.#runHere(portion, turn, { gate })
+    const isReady = isWarm(this.#resources.pool) || this.#resources.worthThreadsMs === 0 || mayNotEnd
+    if (!isReady && gate === undefined) return await this.#runWhileStarting(portion, turn, workers, late)
+    const watching = gate?.watch()
+    try {
+      return await this.#workerPassesOf(portion).run(this.#task(portion), turn, workers, late)
+    } finally {
+      gate?.end()
+      await watching
+    }
   }
 
   /** Who was told of one portion was not told of another. */
@@ -372,18 +400,23 @@ export class KernelLoop extends Prepared {
       isStarted = true
     })
     started.catch(() => undefined) // awaited below
-    const here = await this.#runHere(portion, turn, () => isStarted)
+    const here = await this.#runHere(portion, turn, { isEnough: () => isStarted })
     if (!isStarted) return here
     await started
     return [...here, ...(await this.#workerPassesOf(portion).run(this.#task(portion), turn, workers, late))]
   }
 
-  async #runHere(portion: Portion, turn: Omit<PassTurn, 'share' | 'shares'>, isEnough?: () => boolean): Promise<readonly ShareResult[]> {
+  async #runHere(
+    portion: Portion,
+    turn: Omit<PassTurn, 'share' | 'shares'>,
+    { isEnough, gate }: Pick<CallerPass, 'isEnough' | 'gate'>,
+  ): Promise<readonly ShareResult[]> {
     const task = this.#task(portion)
     this.#bound ??= bindLoop(task, this.#resources.arena, this.#combines())
     const { lanes } = this.#layout
     const pass = { task, bound: this.#bound, turn, lanes, flushEvery: this.#flushEvery }
     if (isEnough !== undefined) return [await runOnCaller({ ...pass, isEnough })]
+    if (gate !== undefined) return [await runOnCaller({ ...pass, gate })]
     const alone = this.#alone.get(portion) ?? aloneBlocks(portion.blocks, { lanesMatter: lanes.length > 0 })
     this.#alone.set(portion, alone)
     return [await runOnCaller({ ...pass, task: { ...task, schedule: alone } })]

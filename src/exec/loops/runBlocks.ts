@@ -11,7 +11,7 @@ import type { TaskHandler } from '../workers/worker.ts'
 import { partOf, resetLog } from './accumulatorLog.ts'
 import { type BoundLoop, bindLoop } from './bindLoop.ts'
 import { BlockRun } from './blockRun.ts'
-import { abortPass, awaitOthers, type Claimer, claimBlock, createClaimer, createPatience, finishBlock } from './claim.ts'
+import { abortPass, awaitOthers, type Claimer, claimBlock, createClaimer, createPatience, finishBlock, tellDone } from './claim.ts'
 import { firstOf } from './claimedBlocks.ts'
 import { errorToWire } from './failure.ts'
 import type { LoopMessage, LoopTask, LoopTaskResult, PassTurn, SharePass } from './loopTask.ts'
@@ -44,6 +44,7 @@ export function runShare(
         while (run.step());
       }
       if (measures) claims.took[one] = performance.now() - begun
+      if (claims.outbox !== undefined) tellDone(claims.outbox, one)
       finishBlock(claims, claimed, one, claimer)
     }
   } catch (error) {

@@ -20,6 +20,7 @@ import { costedLoop, type LoopData } from './costedLoop.ts'
 import { type Context, decided, spaceOf, withCopies } from './decision.ts'
 import { type Conflict, conflictsOf, dependenceOf } from './dependence.ts'
 import { partsOf } from './distribute.ts'
+import { footprintsOf } from './footprints.ts'
 import { kernelOf } from './kernelTarget.ts'
 import { ownReadsOf } from './ownWrites.ts'
 import { inParts, specOfPart } from './parts.ts'
@@ -144,6 +145,7 @@ function planned(found: Found, data?: LoopData): AnalyzedLoop {
     const kinds = rejectedOf(choice.rejected, context, vectorsDescribed(own, spec.over.extents))
     return [...kinds, ...rejectedInspection(inspection), ...tooLarge]
   })
+  const footprints = once(() => footprintsOf(spec, accesses, reducedArrays))
   const table = once(() => accessTable(spec, accesses, names))
   const notes = once(() => reported.map((conflict) => ({ sentence: conflictSentence(spec, conflict, names), certain: conflict.certain })))
   const plan: LoopPlan = {
@@ -177,6 +179,9 @@ function planned(found: Found, data?: LoopData): AnalyzedLoop {
     reducedArrays,
     privateArrays: privateArrays.map(({ array }) => array),
     writtenArrays: writtenArraysOf(accesses),
+    get footprints() {
+      return footprints()
+    },
     writesElement: returnsValue(ir),
     get notes() {
       return notes()
