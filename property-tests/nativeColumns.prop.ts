@@ -7,6 +7,7 @@ import {
   Bool,
   type DataType,
   DateDay,
+  Dictionary,
   Float32,
   Float64,
   Int8,
@@ -46,6 +47,8 @@ interface Form {
   readonly change?: LeafChange
   /** Whether the file is not said to hold such. */
   readonly odd?: true
+  /** Texts that are places in a dictionary; they come so to whoever asks for dictionaries. */
+  readonly coded?: true
   /** What is read of a value; undefined where it must come by a message. */
   readonly read?: (value: never) => unknown
 }
@@ -120,6 +123,7 @@ const FORMS: readonly Form[] = [
     change: { kind: 'decimal', scale: 4 },
     read: decimal(4),
   },
+  { arrow: new Dictionary(new Utf8(), new Int32()), type: { kind: 'utf8' }, value: fc.constantFrom('a', 'bb', '', 'ž'), coded: true },
   // what the file is not said to hold
   { arrow: new Int32(), type: { kind: 'f64' }, value: integer(0, 9), odd: true },
   { arrow: new Int64(), type: { kind: 'timestamp', unit: 'ms' }, value: far, odd: true },
@@ -140,7 +144,11 @@ const columns = fc
   )
 
 function exported(drawn: readonly { readonly form: number; readonly values: readonly unknown[] }[]): ForeignTable {
-  const vectors = drawn.map(({ form, values }, i) => [`c${i}`, vectorFromArray(values as never[], (FORMS[form] as Form).arrow)] as const)
+  const vectors = drawn.map(({ form, values }, i) => {
+    const { arrow, coded } = FORMS[form] as Form
+    // dictionaries of one table have numbers of their own
+    return [`c${i}`, vectorFromArray(values as never[], coded === true ? new Dictionary(new Utf8(), new Int32(), i) : arrow)] as const
+  })
   return ForeignTable.fromIPCStream(tableToIPC(new Table(Object.fromEntries(vectors)), 'stream'))
 }
 
@@ -158,7 +166,9 @@ test('columns out of the decoder’s memory', async () => {
         const { read = (value: unknown) => value } = FORMS[form] as Form
         return values.map((value) => (value === null ? null : read(value as never)))
       })
-      const isNative = expected.every((values) => !values.includes(undefined)) && drawn.every(({ form }) => FORMS[form]?.odd !== true)
+      const isNative =
+        expected.every((values) => !values.includes(undefined)) &&
+        drawn.every(({ form }) => FORMS[form]?.odd !== true && (lent || FORMS[form]?.coded !== true))
       const stream = exported(drawn).intoFFI()
       const [array = 0] = stream.arrayAddrs()
       const lentBytes = (length: number) => new Uint8Array(new ArrayBuffer(length + 64), 8, length).fill(7)
@@ -166,7 +176,7 @@ test('columns out of the decoder’s memory', async () => {
         const width = isFixedKind(type.kind) ? new FIXED_FORMS[type.kind].array(0).BYTES_PER_ELEMENT : 0
         return lentBytes(width * rows)
       })
-      const scratch = lent ? { scratch: { bytes: lentBytes }, into: (column: number) => places[column] } : {}
+      const scratch = lent ? { scratch: { bytes: lentBytes }, into: (column: number) => places[column], dictionaries: true as const } : {}
       const found = nativeColumns({ memory: wasmMemory() as WebAssembly.Memory, schema: stream.schemaAddr(), array }, details, rows, {
         numbers: numberKernels,
         ...scratch,
@@ -179,7 +189,9 @@ test('columns out of the decoder’s memory', async () => {
       }
       native++
       const actual = found?.map((column) => {
-        const value = valueReader(column)
+        const { dictionary, values } = column
+        const entry = dictionary && valueReader(dictionary)
+        const value = entry === undefined ? valueReader(column) : (i: number) => entry(Number(values?.[i]))
         return Array.from({ length: rows }, (_, i) => (isValid(column, i) ? value(i) : null))
       })
       expect(actual).toStrictEqual(expected)

@@ -34,6 +34,11 @@ export interface Column {
   readonly offsets?: Int32Array
   /** list: the one child; struct: a child per field, each of this column's length. */
   readonly children?: readonly Column[]
+  /**
+   * utf8 that was read as it was encoded: `values` are places in here, an Int32Array, and there are no offsets. Only who asked for
+   * dictionaries gets such a column (see `Access`).
+   */
+  readonly dictionary?: Column
   /** Only for type 'object'. */
   readonly objects?: readonly unknown[]
 }

@@ -62,6 +62,8 @@ export interface Access {
   /** Where the values of a column go, by its number among those that are read: as many bytes as they take. Only of values of a fixed width. */
   readonly into?: ((column: number) => Uint8Array | undefined) | undefined
   readonly numbers?: NumberKernels | undefined
+  /** Texts may come as places in a dictionary. */
+  readonly dictionaries?: true
 }
 
 /** Kernels over memory that is not the session's, as that of a decoder. */

@@ -14,8 +14,10 @@ import { mayHold } from '../core/predicate.ts'
 import { type Field, fieldsOf, typeText } from '../core/schema.ts'
 import type { PhysicalPlan } from '../planner/physical/physicalPlan.ts'
 import { wouldBeProgram } from './columns/columnProgram.ts'
+import { type CodedTexts, type MergedCodes, mergedCodes } from './columns/loadedTexts.ts'
 import { isLoadable, isText, type Placed, textBytes } from './columns/loadTask.ts'
 import { ResultBlocks } from './columns/resultBlocks.ts'
+import { areWide, giveCodes, type TextCodes } from './columns/textCodes.ts'
 import type { Arena } from './memory/arena.ts'
 import type { ExecBatch } from './operators/batches.ts'
 import { SMALL_ROWS } from './operators/partitions.ts'
@@ -116,7 +118,7 @@ export async function loadedScan(scan: Scan, services: LoadServices): Promise<Lo
     const wholes = fields.map((field) => wholeColumn(field, rows, blocks))
     const texts = fields.flatMap(({ type }, i) => (isText(type) ? [i] : []))
     const nulls = fields.map(() => 0)
-    const parts: ExecBatch[] = []
+    const parts: LoadedPart[] = []
     const held: Block[][] = []
     let done = 0
     const tasks = inOrder<StageResult>({
@@ -128,16 +130,17 @@ export async function loadedScan(scan: Scan, services: LoadServices): Promise<Lo
       window: 2 * services.workers,
       drop: (result) => services.free(result.blocks),
     })
-    for await (const { batches, blocks: own, nulls: found } of tasks) {
-      parts.push(...batches)
+    for await (const { batches, blocks: own, nulls: found, coded } of tasks) {
+      parts.push(...batches.map((batch) => ({ batch, coded: coded ?? [] })))
       held.push([...own])
       for (const [i, count] of (found ?? []).entries()) nulls[i] = (nulls[i] ?? 0) + count
       services.onProgress(++done, splits.length)
     }
     if (done !== splits.length) throw new Bug(`${name}: ${done} of ${splits.length} splits were read.`)
-    const placed = texts.length === 0 ? wholes : await textsPlaced(wholes, { texts, parts, blocks, services })
+    const spelled = texts.length === 0 ? { columns: wholes, codes: [] } : await textsPlaced(wholes, { texts, parts, blocks, services })
     for (const own of held) services.free(own)
-    const columns = placed.map((column, i) => (nulls[i] === 0 ? blocks.withoutValidity(column) : column))
+    const columns = spelled.columns.map((column, i) => (nulls[i] === 0 ? blocks.withoutValidity(column) : column))
+    for (const { column, codes } of spelled.codes) giveCodes(columns[column] as Column, codes) // one of them
     const element = { kind: 'row' as const, fields }
     const storage = { kind: 'table' as const, element, length: rows, columns }
     const plan = { kind: 'StoredExec' as const, name: scan.source.name, storage, element: scan.element, keys: scan.keys }
@@ -176,30 +179,51 @@ function wholeColumn({ type, nullable }: Field, rows: number, blocks: ResultBloc
   return { type, length: rows, values: blocks.like(new FIXED_FORMS[type.kind].array(0), rows), ...validity }
 }
 
+/** The texts of a split. */
+interface LoadedPart {
+  readonly batch: ExecBatch
+  readonly coded: readonly (CodedTexts | undefined)[]
+}
+
 interface Texts {
   /** Their numbers among the columns. */
   readonly texts: readonly number[]
   /** Their parts, in row order. */
-  readonly parts: readonly ExecBatch[]
+  readonly parts: readonly LoadedPart[]
   readonly blocks: ResultBlocks
   readonly services: LoadServices
 }
 
-async function textsPlaced(wholes: readonly Column[], { texts, parts, blocks, services }: Texts): Promise<readonly Column[]> {
+interface SpelledTexts {
+  readonly columns: readonly Column[]
+  /** By the number of the column. */
+  readonly codes: readonly { readonly column: number; readonly codes: TextCodes }[]
+}
+
+async function textsPlaced(wholes: readonly Column[], { texts, parts, blocks, services }: Texts): Promise<SpelledTexts> {
   const placed = [...wholes]
+  const codes: SpelledTexts['codes'][number][] = []
   const works: Placed[][] = parts.map(() => [])
   for (const [t, i] of texts.entries()) {
-    const own = parts.map(({ columns }) => columns[t] as Column) // a column for each text
-    const bytes = own.reduce((sum, part) => sum + textBytes(part), 0)
+    const own = textParts(parts, t)
+    const bytes = own.reduce((sum, part) => sum + part.bytes, 0)
     const whole: Column = { ...(wholes[i] as Column), values: blocks.like(new Uint8Array(), bytes) }
     const { validity: _, ...bare } = whole // its bits were set when the split was read
     placed[i] = whole
-    let firstRow = 0
+    const merged = mergedOf(own, whole.length)
+    const all = merged && blocks.like(areWide(merged.firsts.length) ? new Uint16Array() : new Uint8Array(), whole.length)
+    if (merged !== undefined && all !== undefined) codes.push({ column: i, codes: { codes: all, firsts: merged.firsts } })
     let firstByte = 0
-    for (const [p, part] of own.entries()) {
-      works[p]?.push({ part, whole: bare, firstRow, firstByte })
-      firstRow += part.length
-      firstByte += textBytes(part)
+    for (const [p, { column, firstRow, bytes }] of own.entries()) {
+      const map = merged?.maps[p]
+      works[p]?.push({
+        part: column,
+        whole: bare,
+        firstRow,
+        firstByte,
+        ...(map === undefined || all === undefined ? {} : { codes: { map, whole: all } }),
+      })
+      firstByte += bytes
     }
   }
   const tasks = inOrder({
@@ -211,5 +235,32 @@ async function textsPlaced(wholes: readonly Column[], { texts, parts, blocks, se
     drop: () => undefined,
   })
   for await (const _ of tasks);
-  return placed
+  return { columns: placed, codes }
+}
+
+interface TextPart {
+  readonly column: Column
+  readonly coded: CodedTexts | undefined
+  readonly bytes: number
+  readonly firstRow: number
+}
+
+/** The parts of a column of texts, in row order. */
+function textParts(parts: readonly LoadedPart[], text: number): readonly TextPart[] {
+  let firstRow = 0
+  return parts.map(({ batch, coded }) => {
+    const column = batch.columns[text] as Column // one for each text
+    const own = coded[text]
+    const part = { column, coded: own, bytes: own?.bytes ?? textBytes(column), firstRow }
+    firstRow += column.length
+    return part
+  })
+}
+
+/** The codes of the texts, where all of them are places in dictionaries, and few. */
+function mergedOf(parts: readonly TextPart[], rows: number): MergedCodes | undefined {
+  const splits = parts.flatMap(({ column: { dictionary }, coded, firstRow }) =>
+    dictionary === undefined || coded === undefined ? [] : [{ dictionary, coded, firstRow }],
+  )
+  return splits.length < parts.length ? undefined : mergedCodes(splits, rows)
 }

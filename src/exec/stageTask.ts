@@ -8,6 +8,7 @@ import type { Column } from '../core/column.ts'
 import type { Access, ArraySource, ReadSplit, SourceSplit } from '../core/ports.ts'
 import type { ColumnPredicate } from '../core/predicate.ts'
 import type { Step, WideOperator } from '../planner/physical/physicalPlan.ts'
+import { type CodedTexts, countedTexts } from './columns/loadedTexts.ts'
 import { isText, nullsPlaced, type Placed, place, placeOf } from './columns/loadTask.ts'
 import { fallbacksOf } from './fallbacks.ts'
 import { numberKernels } from './kernels/numberKernels.ts'
@@ -74,6 +75,8 @@ export interface StageResult {
   readonly nulls?: readonly number[]
   /** Why JavaScript did what a kernel might have done. */
   readonly refused?: string
+  /** Of texts that are to be put into others: what is known of those that are places in dictionaries. */
+  readonly coded?: readonly (CodedTexts | undefined)[]
 }
 
 export interface StageServices {
@@ -121,10 +124,10 @@ export async function runStageTask(task: StageTask, services: StageServices): Pr
         const { wholes, firstRow, input } = task
         const rows = input.kind === 'split' ? input.split.rows : undefined
         const into = (i: number) => (rows === undefined ? undefined : placeOf(wholes[i] as Column, firstRow, rows)) // one for each
-        return loaded(await readInput(input, services, { scratch, into }), task, services)
+        return loaded(await readInput(input, services, { scratch, into, dictionaries: true }), task, services)
       })
     case 'place':
-      for (const column of task.columns) place(column)
+      for (const column of task.columns) place(column, services.arena)
       return { batches: [], rowsIn: [], blocks: [] }
     case 'groupCodes':
     case 'groupFold':
@@ -151,7 +154,7 @@ export async function runStageTask(task: StageTask, services: StageServices): Pr
 async function readInput(
   input: TaskInput,
   { readSplit, signal }: StageServices,
-  to: Pick<Access, 'scratch' | 'into'> = {},
+  to: Pick<Access, 'scratch' | 'into' | 'dictionaries'> = {},
 ): Promise<readonly ExecBatch[]> {
   if (input.kind === 'batches') return input.batches
   return await readSplit(input.source, input.split, input.columns, input.predicate, { signal, numbers: numberKernels, ...to })
@@ -162,12 +165,14 @@ function loaded(batches: readonly ExecBatch[], { wholes, firstRow }: LoadTask, s
   const { columns, element, length } = concatBatches(batches)
   const nulls = columns.map((part, i) => {
     const whole = wholes[i] as Column // one for each
-    return isText(part.type) ? nullsPlaced(part, whole, firstRow) : place({ part, whole, firstRow, firstByte: 0 })
+    return isText(part.type) ? nullsPlaced(part, whole, firstRow) : place({ part, whole, firstRow, firstByte: 0 }, services.arena)
   })
-  const texts = columns.flatMap((column) => (isText(column.type) ? [withoutNulls(column)] : []))
+  const texts = columns.filter(({ type }) => isText(type))
+  const counted = texts.map((column) => (column.dictionary === undefined ? { column, coded: undefined } : countedTexts(column)))
+  const bare = counted.map(({ column }) => withoutNulls(column))
   // small ones too: what they lie in is used again
-  const shared = share([{ element, length, columns: texts }], { ...services, sharedFromBytes: 1 }, 'ScanExec')
-  return { rowsIn: [], nulls, ...shared }
+  const shared = share([{ element, length, columns: bare }], { ...services, sharedFromBytes: 1 }, 'ScanExec')
+  return { rowsIn: [], nulls, coded: counted.map(({ coded }) => coded), ...shared }
 }
 
 function withoutNulls({ validity: _, ...column }: Column): Column {

@@ -37,6 +37,16 @@ export function codesOf(column: Column | undefined): TextCodes | undefined {
   return column === undefined ? undefined : known.get(column)
 }
 
+/** Codes of a column that are known without a look at its texts. */
+export function giveCodes(column: Column, codes: TextCodes): void {
+  known.set(column, codes)
+}
+
+/** Whether so many texts have codes of two bytes. */
+export function areWide(texts: number): boolean {
+  return texts > FEW_TEXTS
+}
+
 /** Gives codes to a column of text in the arena that has few texts, found by its indices in a dictionary where they are known; the block that they lie in. */
 export function codeTexts(column: Column, arena: Arena, indices?: TextIndices): number | undefined {
   const { type, values, offsets } = column
@@ -87,7 +97,8 @@ function coded(column: Column, values: Uint8Array, offsets: Int32Array, arena: A
 
 const CODES = 'codes of texts'
 
-function mostTexts(rows: number): number {
+/** The most texts of so many rows that get codes. */
+export function mostTexts(rows: number): number {
   return Math.min(MOST_TEXTS, Math.max(FEW_TEXTS, Math.floor(rows / ROWS_PER_TEXT)))
 }
 
@@ -105,7 +116,7 @@ function codedEntries({ indices, entries }: TextIndices, arena: Arena): TextCode
     if (firsts.push(row) > most) return undefined
   }
   const codeOfEntry = ids.map((id) => Math.max(0, codeOfId[id] as number)) // of a null 0
-  const wide = firsts.length > FEW_TEXTS
+  const wide = areWide(firsts.length)
   try {
     const block = arena.reserve(indices.length * (wide ? 2 : 1), CODES)
     const codes = arena.view(wide ? 'u16' : 'u8', block, indices.length) as Uint8Array | Uint16Array

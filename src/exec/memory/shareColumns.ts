@@ -83,10 +83,12 @@ export function mapBuffers(column: Column, change: <B extends Buffer>(buffer: B)
   const values = column.values && change(column.values)
   const offsets = column.offsets && change(column.offsets)
   const children = column.children?.map((child) => mapBuffers(child, change))
+  const dictionary = column.dictionary && mapBuffers(column.dictionary, change)
   const same =
     validity === column.validity &&
     values === column.values &&
     offsets === column.offsets &&
+    dictionary === column.dictionary &&
     (children?.every((child, i) => child === column.children?.[i]) ?? true)
   if (same) return column
   return {
@@ -95,6 +97,7 @@ export function mapBuffers(column: Column, change: <B extends Buffer>(buffer: B)
     ...(values === undefined ? {} : { values }),
     ...(offsets === undefined ? {} : { offsets }),
     ...(children === undefined ? {} : { children }),
+    ...(dictionary === undefined ? {} : { dictionary }),
   }
 }
 

@@ -5,12 +5,13 @@
  * pages said, and what is large by itself, is decoded alone and taken over a batch of rows at a time, so that the
  * decoder need not hold it twice.
  */
+import type * as ArrowFields from 'apache-arrow'
 import type { Table } from 'apache-arrow'
 import type { Column } from '../../core/column.ts'
 import { concatColumns } from '../../core/columnConcat.ts'
 import type { ColumnType } from '../../core/schema.ts'
 import { columnOfVector } from '../arrowColumns.ts'
-import { Field as ArrowField, RecordBatchStreamWriter, Schema, tableFromIPC } from '../arrowLibrary.ts'
+import { Field as ArrowField, Dictionary, Int32, RecordBatchStreamWriter, Schema, tableFromIPC, Utf8 } from '../arrowLibrary.ts'
 import { arrowTypeOf, columnError, type Place } from '../arrowTypes.ts'
 import { changedColumn } from './annotations.ts'
 import type { ColumnDetail, FileDetail } from './describe.ts'
@@ -26,6 +27,8 @@ export interface ReadyColumn {
   readonly part: GroupPart
   /** What it becomes, by what its pages declare. */
   readonly likelyBytes: number
+  /** Whether all its values are indices of a dictionary's entries. */
+  readonly isCoded: boolean
 }
 
 /** What the decoder needs at most for a byte of values it hands over whole: the file, the values, three forms of the message. */
@@ -57,12 +60,37 @@ export function* decodeColumns(file: FileDetail, columns: readonly ReadyColumn[]
   for (const column of columns) yield decodeAlone(file, column, rows)
 }
 
-/** Flat columns that the decoder makes in one batch without complaint; undefined for all others. */
+/** Flat columns that the decoder makes in one batch without complaint; undefined for all others. Texts are places in dictionaries where they may be. */
 function decodedNatively(file: FileDetail, columns: readonly ReadyColumn[], rows: number, to: Destination): readonly Column[] | undefined {
+  if (columns.some(({ detail: { int96, elements } }) => int96 !== undefined || elements.length > 1)) return undefined
+  const decoded: Column[] = []
+  for (const coded of [true, false]) {
+    const places = columns.flatMap((column, i) => (mayBeCoded(column, to) === coded ? [i] : []))
+    const some = places.map((i) => columns[i] as ReadyColumn) // one for each place
+    const into = to.into && ((column: number) => to.into?.(places[column] as number))
+    const found = some.length === 0 ? [] : decodedTogether(file, some, { rows, coded, to: { ...to, into } })
+    if (found === undefined) return undefined
+    for (const [i, column] of found.entries()) decoded[places[i] as number] = column
+  }
+  return decoded
+}
+
+function mayBeCoded({ isCoded, detail: { type } }: ReadyColumn, { dictionaries }: Destination): boolean {
+  return dictionaries === true && isCoded && type.kind === 'utf8'
+}
+
+interface Together {
+  readonly rows: number
+  /** All of them are texts, and come as places in dictionaries. */
+  readonly coded: boolean
+  readonly to: Destination
+}
+
+function decodedTogether(file: FileDetail, columns: readonly ReadyColumn[], { rows, coded, to }: Together): readonly Column[] | undefined {
   const details = columns.map(({ detail }) => detail)
-  if (details.some(({ int96, elements }) => int96 !== undefined || elements.length > 1)) return undefined
   const parts = columns.map(({ part }) => part)
-  const bytes = singleGroupFile(parts, rows, { scratch: to.scratch })
+  const keyValues = coded ? [['ARROW:schema', dictionariesHint(columns)] as const] : []
+  const bytes = singleGroupFile(parts, rows, { scratch: to.scratch, keyValues })
   try {
     return withParquetDecoder(file.limits.quickBytes, (wasm) => {
       const table = wasm.readParquet(bytes, { batchSize: rows }).intoFFI()
@@ -166,10 +194,20 @@ function columnOfTables(tables: readonly Table[], index: number, rows: number, p
   )
 }
 
-/** An Arrow schema that asks the decoder for microseconds, in the form Parquet files carry it. */
+/** An Arrow schema that asks the decoder for microseconds. */
 function int96Hint(name: string, type: ColumnType): string {
+  return schemaHint([new ArrowField(name, arrowTypeOf(type, name), true)])
+}
+
+/** One that asks for texts as places in dictionaries. */
+function dictionariesHint(columns: readonly ReadyColumn[]): string {
+  return schemaHint(columns.map(({ name }) => new ArrowField(name, new Dictionary(new Utf8(), new Int32()), true)))
+}
+
+/** An Arrow schema in the form Parquet files carry it. */
+function schemaHint(fields: readonly ArrowFields.Field[]): string {
   const writer = new RecordBatchStreamWriter()
-  writer.reset(undefined, new Schema([new ArrowField(name, arrowTypeOf(type, name), true)]))
+  writer.reset(undefined, new Schema([...fields]))
   writer.finish()
   return Buffer.from(writer.toUint8Array(true)).toString('base64')
 }

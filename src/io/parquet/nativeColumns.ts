@@ -16,7 +16,7 @@ import { DIGITS_KEPT, POWERS_OF_TEN, smallDecimals } from '../decimals.ts'
 import type { ColumnDetail } from './describe.ts'
 
 /** Where the parts of the structs are, with addresses of 32 bits. */
-const SCHEMA = { format: 0, children: 32 } as const
+const SCHEMA = { format: 0, children: 32, dictionary: 36 } as const
 const ARRAY = { length: 0, nulls: 8, offset: 16, childCount: 32, buffers: 40, children: 44, dictionary: 48 } as const
 
 /** The types of columns that are buffers as they are, by their formats. */
@@ -45,41 +45,77 @@ export interface Exported {
 }
 
 /** Where the columns go, and what makes numbers of wide integers: without it they come by a message. */
-export type Destination = Pick<Access, 'into' | 'scratch' | 'numbers'>
+export type Destination = Pick<Access, 'into' | 'scratch' | 'numbers' | 'dictionaries'>
 
-/** The columns, of `rows` rows each; undefined where one of them has to come by a message. Of the decoder's memory only validity and texts stay as they were. */
+/**
+ * The columns, of `rows` rows each; undefined where one of them has to come by a message. Of the decoder's memory only validity
+ * and texts stay as they were.
+ */
 export function nativeColumns(
   { memory, schema, array }: Exported,
   details: readonly ColumnDetail[],
   rows: number,
-  { scratch = OWN, into, numbers }: Destination = {},
+  to: Destination = {},
 ): readonly Column[] | undefined {
   const view = new DataView(memory.buffer)
-  const word = (address: number): number => view.getUint32(address, true)
-  if (word(array + ARRAY.childCount) !== details.length) return undefined
+  if (wordAt(view, array + ARRAY.childCount) !== details.length) return undefined
   const columns: Column[] = []
   for (const [i, detail] of details.entries()) {
-    const child = word(word(array + ARRAY.children) + 4 * i)
-    const field = word(word(schema + SCHEMA.children) + 4 * i)
-    if (word(child + ARRAY.length) !== rows || word(child + ARRAY.offset) !== 0 || word(child + ARRAY.dictionary) !== 0) return undefined
-    const buffers = word(child + ARRAY.buffers)
-    const [bits, first, second] = [word(buffers), word(buffers + 4), buffers + 8]
-    const validity = word(child + ARRAY.nulls) === 0 ? undefined : copied(memory, bits, (rows + 7) >> 3, scratch)
-    const values = (length: number): Uint8Array => {
-      const room = into?.(i)
-      return room?.length === length ? room : scratch.bytes(length)
-    }
-    const buffer: Buffers = { memory, rows, first, second: () => word(second), scratch, values, numbers }
-    const column = columnOf(formatAt(view, word(field + SCHEMA.format)), detail, buffer)
+    const child = wordAt(view, wordAt(view, array + ARRAY.children) + 4 * i)
+    const field = wordAt(view, wordAt(view, schema + SCHEMA.children) + 4 * i)
+    const { dictionary, ...found } = arrayAt(view, child, { field, memory, to, column: i })
+    if (found.rows !== rows || (dictionary !== undefined && to.dictionaries !== true)) return undefined
+    const column = dictionary === undefined ? columnOf(found, detail) : codedColumn(found, dictionary, detail)
     if (column === undefined) return undefined
-    columns.push(validity === undefined ? column : { ...column, validity })
+    columns.push(found.validity === undefined ? column : { ...column, validity: found.validity })
   }
   return columns
+}
+
+function wordAt(view: DataView, address: number): number {
+  return view.getUint32(address, true)
+}
+
+interface From {
+  readonly memory: WebAssembly.Memory
+  readonly field: number
+  readonly to: Destination
+  /** Its number; none for a dictionary. */
+  readonly column?: number
+}
+
+/** An array of the decoder's memory. One that does not begin at its first value has -1 rows: it comes by a message. */
+function arrayAt(view: DataView, array: number, { memory, field, to, column }: From): Buffers & { readonly dictionary?: Buffers } {
+  const { scratch = OWN, into, numbers } = to
+  const rows = wordAt(view, array + ARRAY.offset) === 0 ? wordAt(view, array + ARRAY.length) : -1
+  const buffers = wordAt(view, array + ARRAY.buffers)
+  const isNullable = wordAt(view, array + ARRAY.nulls) !== 0
+  const validity = isNullable ? { validity: copied(memory, wordAt(view, buffers), (rows + 7) >> 3, scratch) } : {}
+  const values = (length: number): Uint8Array => {
+    const room = column === undefined ? undefined : into?.(column)
+    return room?.length === length ? room : scratch.bytes(length)
+  }
+  const own: Buffers = {
+    format: formatAt(view, wordAt(view, field + SCHEMA.format)),
+    memory,
+    rows,
+    first: wordAt(view, buffers + 4),
+    second: () => wordAt(view, buffers + 8),
+    scratch,
+    values,
+    numbers,
+    ...validity,
+  }
+  const entries = wordAt(view, array + ARRAY.dictionary)
+  if (entries === 0) return own
+  return { ...own, dictionary: arrayAt(view, entries, { memory, field: wordAt(view, field + SCHEMA.dictionary), to: { scratch } }) }
 }
 
 const OWN: Scratch = { bytes: (length) => new Uint8Array(length) }
 
 interface Buffers {
+  readonly format: string
+  readonly validity?: Uint8Array
   readonly memory: WebAssembly.Memory
   readonly rows: number
   readonly first: number
@@ -90,7 +126,16 @@ interface Buffers {
   readonly numbers: NumberKernels | undefined
 }
 
-function columnOf(format: string, { type, changes, elements }: ColumnDetail, buffers: Buffers): Column | undefined {
+/** Texts as places in their dictionary. */
+function codedColumn(buffers: Buffers, entries: Buffers, { type, changes: [change] }: ColumnDetail): Column | undefined {
+  const isText = type.kind === 'utf8' && (change === undefined || change.kind === 'type')
+  if (!isText || buffers.format !== 'i' || entries.format !== 'u' || entries.rows < 0 || entries.validity !== undefined) return undefined
+  const dictionary = { type, length: entries.rows, ...texts(entries) }
+  return { type, length: buffers.rows, values: valuesOf('i', buffers), dictionary }
+}
+
+function columnOf(buffers: Buffers, { type, changes, elements }: ColumnDetail): Column | undefined {
+  const { format } = buffers
   const [change, ...others] = changes
   if (elements.length !== 1 || others.length > 0) return undefined
   const { rows } = buffers

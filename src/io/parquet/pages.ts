@@ -24,13 +24,14 @@ export interface PageTotals {
   readonly uncompressedBytes: number
   /** What they become where the entries of a dictionary are about equally long: a guess, by which nothing is refused. */
   readonly likelyBytes: number
-  readonly encodings: ReadonlySet<number>
+  /** Whether all values are indices of a dictionary's entries. */
+  readonly isCoded: boolean
 }
 
 /** Walks the pages of a chunk of `values` values; a SourceError for anything that does not add up. */
 export function checkPages(chunk: Uint8Array, codec: number, values: number, place: Place): PageTotals {
   const damaged = (what: string) => columnError(place, `the pages are damaged: ${what}.`)
-  const encodings = new Set<number>()
+  let isCoded = true
   let seen = 0
   let offset = 0
   let uncompressedBytes = 0
@@ -60,16 +61,16 @@ export function checkPages(chunk: Uint8Array, codec: number, values: number, pla
     if (checksum !== undefined && crc32(body) !== checksum >>> 0) throw damaged('the checksum of a page does not match')
     const counted = countsOf(header, type, damaged)
     if (counted.kind === 'data') seen += counted.values
-    if (counted.encoding !== undefined) encodings.add(counted.encoding)
     if (counted.kind === 'dictionary' && seen > 0) throw damaged('a dictionary comes after data')
     uncompressedBytes += uncompressed
     if (counted.kind === 'dictionary') entryBytes = uncompressed / Math.max(1, counted.values)
     const named = counted.encoding !== undefined && DICTIONARY_ENCODINGS.includes(counted.encoding)
+    if (counted.kind === 'data' && !named) isCoded = false
     likelyBytes += counted.kind === 'data' && named ? Math.max(uncompressed, counted.values * entryBytes) : uncompressed
     offset = reader.offset + compressed
   }
   if (seen !== values) throw damaged(`they hold ${seen} values instead of ${values}`)
-  return { usedBytes: offset, uncompressedBytes, likelyBytes, encodings }
+  return { usedBytes: offset, uncompressedBytes, likelyBytes, isCoded }
 }
 
 function countsOf(

@@ -91,6 +91,7 @@ async function readyColumn(
   const place = { source: path, column: name }
   let decodedBytes = 0
   let likelyBytes = 0
+  let isCoded = true
   const chunks: GroupPart['chunks'][number][] = []
   for (const chunk of group.chunks.get(name) ?? []) {
     const least = Math.max(chunk.bytes, chunk.values * 8)
@@ -100,9 +101,10 @@ async function readyColumn(
     decodedBytes += Math.max(pages.uncompressedBytes, chunk.values * 8)
     likelyBytes += Math.max(pages.likelyBytes, chunk.values * 8)
     if (decodedBytes > limits.columnBytes) throw tooLarge(place, group, decodedBytes)
+    isCoded &&= pages.isCoded
     chunks.push({ meta: decodeThrift(chunk.meta), bytes: read.subarray(0, pages.usedBytes) })
   }
-  return { name, detail, part: { elements: detail.elements.map(decodeThrift), chunks }, likelyBytes }
+  return { name, detail, part: { elements: detail.elements.map(decodeThrift), chunks }, likelyBytes, isCoded }
 }
 
 async function readChunk(bytes: ByteSource, chunk: ChunkDetail, place: Place, scratch: Scratch | undefined): Promise<Uint8Array> {

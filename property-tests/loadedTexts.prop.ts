@@ -1,0 +1,107 @@
+/**
+ * Law: texts that came as places in a dictionary for each split are, put together, the texts that they stand for, and have the
+ * codes that looking at each text would give; and texts that came as they are may lie between them.
+ */
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import type { Column } from '../src/core/column.ts'
+import { columnFromValues } from '../src/core/columnBuilder.ts'
+import { valueReader } from '../src/core/columnReaders.ts'
+import { countedTexts, mergedCodes } from '../src/exec/columns/loadedTexts.ts'
+import { place, textBytes } from '../src/exec/columns/loadTask.ts'
+import { codesOf, codeTexts } from '../src/exec/columns/textCodes.ts'
+import { mapBuffers } from '../src/exec/memory/shareColumns.ts'
+import { lawArena } from './lawArena.ts'
+import { announcedRun } from './lawRuns.ts'
+
+const run = announcedRun('loadedTexts.prop.ts')
+const TEXT = { kind: 'utf8' } as const
+
+/** What no text is: an index behind the texts is null. */
+const words = fc.uniqueArray(fc.string({ unit: 'binary', maxLength: 20 }), { minLength: 1, maxLength: 12 })
+const split = fc.record({
+  /** Which of all texts the dictionary has, in an order of its own; a text may be there twice. */
+  entries: fc.array(fc.nat(11), { minLength: 1, maxLength: 14 }),
+  rows: fc.array(fc.nat(15), { minLength: 1, maxLength: 40 }),
+  /** How often the rows come again: strides of a kernel end within some splits. */
+  times: fc.oneof({ weight: 9, arbitrary: fc.constant(1) }, { weight: 1, arbitrary: fc.constant(1_700) }),
+  plain: fc.integer({ min: 0, max: 9 }).map((of) => of === 0),
+})
+
+test('texts of dictionaries are those that they stand for, with the codes that these would get', () => {
+  const counts = { coded: 0, plain: 0, nulls: 0, rows: 0 }
+  fc.assert(
+    fc.property(words, fc.array(split, { minLength: 1, maxLength: 4 }), (texts, splits) => {
+      const arena = lawArena(2 ** 26)
+      const inArena = (column: Column): Column =>
+        mapBuffers(column, (buffer) => {
+          const copy = like(buffer, buffer.length)
+          copy.set(buffer as never) // of one class
+          return copy
+        })
+      const like = <B extends NonNullable<Column['values']>>(buffer: B, length: number): B => {
+        const bytes = arena.view('u8', arena.reserve(length * buffer.BYTES_PER_ELEMENT, 'law'), length * buffer.BYTES_PER_ELEMENT)
+        const Like = buffer.constructor as new (memory: ArrayBufferLike, at: number, length: number) => B // its own class
+        return new Like(bytes.buffer, bytes.byteOffset, length)
+      }
+      const parts = splits.map(({ entries, rows, times, plain }) => {
+        const own = entries.map((entry) => texts[entry % texts.length] as string)
+        const places = Array.from({ length: rows.length * times }, (_, i) => rows[i % rows.length] as number)
+        const values = places.map((at) => own[at] ?? null)
+        if (plain) return { values, column: columnFromValues(values, TEXT), coded: undefined }
+        const indices = Int32Array.from(places, (at) => (at < own.length ? at : 0)) // nulls have any place
+        const { validity } = columnFromValues(values, TEXT)
+        const read = {
+          type: TEXT,
+          length: values.length,
+          values: indices,
+          dictionary: columnFromValues(own, TEXT),
+          ...(validity && { validity }),
+        }
+        return { values, ...countedTexts(read) }
+      })
+      const all = parts.flatMap(({ values }) => values)
+      const whole: Column = {
+        ...{ type: TEXT, length: all.length, offsets: like(new Int32Array(), all.length + 1) },
+        values: like(
+          new Uint8Array(),
+          parts.reduce((sum, { column, coded }) => sum + (coded?.bytes ?? textBytes(column)), 0),
+        ),
+      }
+      ;(whole.offsets as Int32Array)[0] = 0
+      let firstRow = 0
+      const begun = parts.map((part) => {
+        const first = firstRow
+        firstRow += part.values.length
+        return { ...part, firstRow: first }
+      })
+      const coded = begun.flatMap(({ column: { dictionary }, coded, firstRow }) =>
+        dictionary && coded ? [{ dictionary, coded, firstRow }] : [],
+      )
+      const merged = coded.length < parts.length ? undefined : mergedCodes(coded, all.length)
+      const codes = new Uint16Array(all.length)
+      let firstByte = 0
+      for (const [p, { column, coded, firstRow }] of begun.entries()) {
+        const map = merged?.maps[p]
+        place({ part: inArena(column), whole, firstRow, firstByte, ...(map && { codes: { map, whole: codes } }) }, arena)
+        firstByte += coded?.bytes ?? textBytes(column)
+      }
+      const { validity } = columnFromValues(all, TEXT)
+      const column = inArena({ ...whole, ...(validity && { validity }) })
+      const read = valueReader(column)
+      expect(all.map((_, i) => read(i))).toStrictEqual(all)
+      codeTexts(column, arena)
+      const looked = codesOf(column)
+      if (merged !== undefined && looked !== undefined) {
+        expect([...merged.firsts]).toStrictEqual([...looked.firsts])
+        expect(all.map((value, i) => (value === null ? 0 : codes[i]))).toStrictEqual([...looked.codes])
+      }
+      counts[merged === undefined ? 'plain' : 'coded']++
+      if (all.includes(null)) counts.nulls++
+      counts.rows += all.length
+    }),
+    run,
+  )
+  console.log(`loaded texts: ${JSON.stringify(counts)}`)
+  if (run.numRuns >= 500) expect(Math.min(counts.coded, counts.plain, counts.nulls)).toBeGreaterThan(run.numRuns * 0.05)
+})

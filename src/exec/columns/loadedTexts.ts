@@ -1,0 +1,121 @@
+/**
+ * Texts of files that came as places in dictionaries, one for each split: how they are put among those of all splits, and the
+ * codes that they have there without a look at each row's text.
+ *
+ *     split 0   places 1 0 1 of [a b]        texts  b a b c     codes  0 1 0 2     firsts  0 1 3
+ *     split 1   places 0 of [c]         -->
+ *
+ * A null's place is that of an empty text behind the dictionary's entries.
+ */
+import { type Column, isValid } from '../../core/column.ts'
+import { endsKernel, textsKernel } from '../kernels/gatherKernels.ts'
+import type { Arena } from '../memory/arena.ts'
+import { arenaKernel } from '../operators/arenaKernels.ts'
+import { mostTexts, type TextCodes } from './textCodes.ts'
+
+/** What is known of a split's texts that are places in a dictionary. */
+export interface CodedTexts {
+  /** Of all rows. */
+  readonly bytes: number
+  /** The row where each entry comes first; -1 for one that no row has. */
+  readonly firsts: Int32Array
+}
+
+/** The same places, of which those of nulls are behind the entries, and what is known of them. Places are written over. */
+export function countedTexts(part: Column): { readonly column: Column; readonly coded: CodedTexts } {
+  const { length, values, dictionary = { type: part.type, length: 0 } } = part
+  const places = values as Int32Array // of whoever has a dictionary
+  const entries = dictionary.length
+  const ends = dictionary.offsets ?? new Int32Array(1)
+  const offsets = new Int32Array(entries + 2)
+  offsets.set(ends)
+  offsets[entries + 1] = offsets[entries] as number
+  if (part.validity !== undefined) for (let i = 0; i < length; i++) if (!isValid(part, i)) places[i] = entries
+  const counts = new Int32Array(entries + 1)
+  const firsts = new Int32Array(entries).fill(-1)
+  for (let i = 0; i < length; i++) {
+    const place = places[i] as number // i < length
+    if (counts[place] === 0) firsts[place] = i
+    counts[place] = (counts[place] as number) + 1
+  }
+  let bytes = 0
+  for (let entry = 0; entry < entries; entry++)
+    bytes += (counts[entry] as number) * ((offsets[entry + 1] as number) - (offsets[entry] as number))
+  return { column: { ...part, dictionary: { ...dictionary, length: entries + 1, offsets } }, coded: { bytes, firsts } }
+}
+
+/** Rows between two calls of a kernel, so that V8 can replace it while it warms up. */
+const STRIDE = 16_384
+
+/** Writes the texts of a part, and where they end, behind `firstByte` bytes of those before. All lies in the arena. */
+export function spellTexts(
+  { length, values, dictionary }: Column,
+  whole: Column,
+  { firstRow, firstByte }: { readonly firstRow: number; readonly firstByte: number },
+  arena: Arena,
+): void {
+  const [places, entries, offsets, ends, out] = [values, dictionary?.values, dictionary?.offsets, whole.offsets, whole.values].map(
+    (buffer) => buffer?.byteOffset ?? 0,
+  ) as [number, number, number, number, number] // one for each
+  const findEnds = arenaKernel(arena, 'gather ends false', () => endsKernel(false))
+  const copy = arenaKernel(arena, 'gather texts', textsKernel)
+  const total = arena.reserve(4, 'texts of files')
+  try {
+    const bytes = arena.view('i32', total, 1) as Int32Array
+    let before = firstByte
+    for (let from = 0; from < length; from += STRIDE) {
+      const to = Math.min(length, from + STRIDE)
+      findEnds(offsets, 0, places, from, to, ends + 4 * firstRow, total)
+      copy(entries, offsets, places, from, to, ends + 4 * firstRow, before, out)
+      before += bytes[0] as number
+    }
+  } finally {
+    arena.free(total)
+  }
+}
+
+/** A split's dictionary, and the row where it begins. */
+export interface SplitTexts {
+  readonly dictionary: Column
+  readonly coded: CodedTexts
+  readonly firstRow: number
+}
+
+/** Codes of all rows, from those of the splits' entries. */
+export interface MergedCodes {
+  readonly firsts: Int32Array
+  /** For each split the code of each place; 0 for nulls. */
+  readonly maps: readonly Uint16Array[]
+}
+
+/** The codes of the texts of all splits; undefined where there are too many texts. */
+export function mergedCodes(splits: readonly SplitTexts[], rows: number): MergedCodes | undefined {
+  const most = mostTexts(rows)
+  const codeOf = new Map<string, number>()
+  const firsts: number[] = []
+  const maps: Uint16Array[] = []
+  for (const { dictionary, coded, firstRow } of splits) {
+    const { offsets, values } = dictionary
+    const bytes = values === undefined ? Buffer.alloc(0) : Buffer.from(values.buffer, values.byteOffset, values.byteLength)
+    const map = new Uint16Array(dictionary.length)
+    const present = Array.from(coded.firsts, (row, entry) => ({ row, entry })).filter(({ row }) => row >= 0)
+    for (const { row, entry } of present.sort((a, b) => a.row - b.row)) {
+      const text = bytes.toString('latin1', offsets?.[entry], offsets?.[entry + 1]) // bytes as characters: equal bytes are equal texts
+      let code = codeOf.get(text)
+      if (code === undefined) {
+        code = firsts.length
+        codeOf.set(text, code)
+        if (firsts.push(firstRow + row) > most) return undefined
+      }
+      map[entry] = code
+    }
+    maps.push(map)
+  }
+  return { firsts: Int32Array.from(firsts), maps }
+}
+
+/** Writes the codes of a part's rows. */
+export function writeCodes(part: Column, map: Uint16Array, codes: TextCodes['codes'], firstRow: number): void {
+  const places = part.values as Int32Array // of whoever has a dictionary
+  for (let i = 0; i < part.length; i++) codes[firstRow + i] = map[places[i] as number] as number // a place has a code
+}
