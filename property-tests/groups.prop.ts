@@ -4,20 +4,21 @@
  */
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import type { Column } from '../src/core/column.ts'
+import { type Column, isValid } from '../src/core/column.ts'
 import { columnFromValues } from '../src/core/columnBuilder.ts'
 import { rowReader } from '../src/core/columnReaders.ts'
 import { sliceColumn } from '../src/core/columnSlices.ts'
-import type { ColumnType } from '../src/core/schema.ts'
-import { groupedRows } from '../src/exec/groupRun.ts'
+import { comparedColumn, groupedRows } from '../src/exec/groupRun.ts'
+import { distinctKernel } from '../src/exec/kernels/partitionKernels.ts'
 import { createArena, type SharedArena } from '../src/exec/memory/arena.ts'
 import { arenaTables } from '../src/exec/operators/arenaIds.ts'
-import { type ExecBatch, hiddenBatch } from '../src/exec/operators/batches.ts'
-import { rangeGroups } from '../src/exec/operators/groupCodes.ts'
+import { arenaKernel } from '../src/exec/operators/arenaKernels.ts'
+import { concatBatches, type ExecBatch, hiddenBatch } from '../src/exec/operators/batches.ts'
 import { GroupMemory } from '../src/exec/operators/groupMemory.ts'
-import type { GroupTask } from '../src/exec/operators/groupTasks.ts'
+import { runWide } from '../src/exec/operators/index.ts'
 import { KeyIds } from '../src/exec/operators/keyIds.ts'
-import { placesIn, windowsOf } from '../src/exec/operators/keyWindows.ts'
+import { runPartitionTask } from '../src/exec/operators/partitionTask.ts'
+import { tableSlots } from '../src/exec/operators/radixPartitions.ts'
 import { type Block, runStageTask, type StageTask } from '../src/exec/stageTask.ts'
 import type { Aggregate } from '../src/planner/physical/physicalPlan.ts'
 import { cuts, keys, pieces } from './arbitraries/keys.ts'
@@ -113,21 +114,14 @@ const AGGREGATES: readonly Aggregate[] = [
 
 const reached = new Map<string, number>()
 
-function note(task: StageTask, results: readonly ExecBatch[]): void {
+function note(task: StageTask): void {
   const how =
     task.kind === 'sort'
       ? `sort ${task.work.kind}`
-      : task.kind === 'groupFold'
-        ? `fold ${task.part.kind}`
-        : task.kind === 'groupCodes'
-          ? codesText(task, results)
-          : task.kind
+      : task.kind === 'partition'
+        ? `${task.work.kind}${'how' in task.work ? ` ${task.work.how.kind}` : ''}`
+        : task.kind
   reached.set(how, (reached.get(how) ?? 0) + 1)
-}
-
-function codesText({ windows }: Extract<GroupTask, { kind: 'groupCodes' }>, results: readonly ExecBatch[]): string {
-  if (windows === undefined) return 'codes hashed'
-  return `codes direct${windows.length > 1 ? ' by parts' : ''}${results.length === 0 ? ', a key outside' : ''}`
 }
 
 /** With the result in ordinary memory. */
@@ -146,12 +140,12 @@ test('groups, however many workers share them, and in whichever way', async () =
         nulls: fc.constantFrom(0, 0, 7),
         f32: fc.boolean(),
         workers: fc.integer({ min: 1, max: 3 }),
-        rowsPerGroup: fc.constantFrom(0, 0, Number.POSITIVE_INFINITY),
+        partitionRows: fc.constantFrom(8, 256, 2 ** 15),
         keysLookedAt: fc.constantFrom(64, 2 ** 16),
         aggregates: fc.oneof({ weight: 4, arbitrary: fc.subarray([...AGGREGATES], { minLength: 1 }) }, fc.constant([])),
-        shared: fc.boolean(),
+        inArena: fc.boolean(),
       }),
-      async ({ type, at }, length, sizes, { drawn, nulls, f32, workers, rowsPerGroup, keysLookedAt, aggregates, shared }) => {
+      async ({ type, at }, length, sizes, { drawn, nulls, f32, workers, partitionRows, keysLookedAt, aggregates, inArena }) => {
         const keyValues = Array.from({ length }, (_, i) => at(i))
         const round = (value: number): number => (f32 ? Math.fround(value) : value)
         const x = keyValues.map((_, i) =>
@@ -162,25 +156,27 @@ test('groups, however many workers share them, and in whichever way', async () =
           columnFromValues(keyValues, type),
           columnFromValues(x, { kind: f32 ? 'f32' : 'f64' }),
           columnFromValues(y, { kind: 'i16' }),
-        ].map((column) => (shared ? inShared(column) : column))
+        ].map((column) => (inArena ? inShared(column) : column))
         const batches = pieces(length, sizes).map(
           ([from, to]): ExecBatch => hiddenBatch(columns.map((column) => sliceColumn(column, from, to))),
         )
         const blocks: Block[] = []
-        const grouped = await groupedRows({ kind: 'HashAggregateExec', aggregates, element: { kind: 'unknown' } }, batches, {
+        const operator = { kind: 'HashAggregateExec', aggregates, element: { kind: 'unknown' } } as const
+        const shared = await groupedRows(operator, batches, {
           workers,
           arena,
           hold: (made) => void blocks.push(...made),
-          rowsPerGroup,
+          partitionRows,
           keysLookedAt,
           run: async (task) => {
-            const results = await resultOf(structuredClone(task), arena)
-            note(task, results)
-            return results
+            note(task)
+            return await resultOf(structuredClone(task), arena)
           },
         })
-        const read = rowReader(grouped)
-        expect(Array.from({ length: grouped.length }, (_, i) => read(i))).toEqual(expectedGroups(keyValues, [x, y], aggregates))
+        if (shared === undefined) reached.set('one task', (reached.get('one task') ?? 0) + 1)
+        const grouped = shared ?? runWide(operator, [concatBatches(batches)])[0]
+        const read = rowReader(grouped as ExecBatch)
+        expect(Array.from({ length: grouped?.length ?? 0 }, (_, i) => read(i))).toEqual(expectedGroups(keyValues, [x, y], aggregates))
         for (const { offset } of blocks) arena.free(offset)
         expect(arena.usedBytes).toBe(HELD)
       },
@@ -188,15 +184,9 @@ test('groups, however many workers share them, and in whichever way', async () =
     LAW,
   )
   // the law means nothing for a way that no case took
-  const codes = [
-    'codes direct',
-    'codes direct, a key outside',
-    'codes direct by parts',
-    'codes direct by parts, a key outside',
-    'codes hashed',
-  ]
-  for (const how of [...codes, 'fold all', 'fold slots', 'fold rows', 'groupValues', 'groupPlace', 'groupStatistics', 'sort firsts']) {
-    expect(reached.get(how) ?? 0, how).toBeGreaterThanOrEqual(Math.floor(LAW.numRuns / (how.endsWith('outside') ? 400 : 100)))
+  const codes = ['codes placed', 'codes hashed', 'groups placed', 'groups hashed', 'one task']
+  for (const how of [...codes, 'scatter', 'ranks', 'folds', 'groupValues', 'sort gather', 'together']) {
+    expect(reached.get(how) ?? 0, how).toBeGreaterThanOrEqual(Math.floor(LAW.numRuns / 100))
   }
 })
 
@@ -210,53 +200,66 @@ function inShared(column: Column): Column {
   return { ...rest, values: new ArrayOfValues(bytes.buffer, 0, values.length) }
 }
 
-test('places that take more memory than there is give way to a table of keys', async () => {
-  const small = createArena({ budgetBytes: 3 * 2 ** 20 })
-  // more than one place in two has a group, so that places are the slots
-  const keysOf = Array.from({ length: 30_000 }, (_, i) => ({ a: i % 240, b: (i * 7) % 241 }))
-  const type: ColumnType = {
-    kind: 'struct',
-    fields: ['a', 'b'].map((name) => ({ name, type: { kind: 'i32' }, nullable: false })),
-  }
-  const x = keysOf.map((_, i) => i / 3)
-  const batches = [
-    hiddenBatch([columnFromValues(keysOf, type), columnFromValues(x, { kind: 'f64' }), columnFromValues(x, { kind: 'f64' })]),
-  ]
-  const how: string[] = []
-  const grouped = await groupedRows({ kind: 'HashAggregateExec', aggregates: AGGREGATES, element: { kind: 'unknown' } }, batches, {
-    workers: 1,
-    arena: small,
-    hold: () => undefined,
-    run: async (task) => {
-      how.push(task.kind === 'groupCodes' ? `codes ${task.windows?.length ?? 'hashed'}` : task.kind)
-      return await resultOf(task, small)
-    },
-  })
-  expect(how.slice(0, 2)).toEqual(['codes 2', 'groupFold'])
-  expect(how).toContain('codes hashed')
-  const read = rowReader(grouped)
-  expect(Array.from({ length: grouped.length }, (_, i) => read(i))).toEqual(expectedGroups(keysOf, [x, x], AGGREGATES))
-  expect(small.usedBytes).toBe(0)
-})
-
-test('where the memory has no room for a table of keys, its groups are the same', () => {
-  const full = createArena({ budgetBytes: 2 ** 16 })
+test('keys of one hash are told apart by what they are, and so are values of a group', () => {
   fc.assert(
-    fc.property(keys, fc.integer({ min: 1, max: 12_000 }), cuts, ({ type, at }, length, sizes) => {
+    fc.property(keys, fc.integer({ min: 1, max: 60 }), ({ type, at }, length) => {
       const column = columnFromValues(
         Array.from({ length }, (_, i) => at(i)),
         type,
       )
-      const batches = pieces(length, sizes).map(([from, to]) => hiddenBatch([sliceColumn(column, from, to)]))
-      const groups = rangeGroups({ kind: 'groupCodes', batches, type }, arena)
-      expect(rangeGroups({ kind: 'groupCodes', batches, type }, full)).toEqual(groups)
-      const windows = windowsOf([column], type)
-      // places that there is no room for: the keys are hashed instead
-      if (windows !== undefined && placesIn(windows) > 2 ** 14) {
-        expect(rangeGroups({ kind: 'groupCodes', batches, type, windows }, full)).toBeUndefined()
+      const memory = new GroupMemory(arena)
+      try {
+        const part = comparedColumn(column, memory)
+        if (part === undefined) return
+        const room = (words: number): number => memory.block(4 * words)
+        const [rows, codes, firsts, counts, sizes] = [room(length), room(length), room(length), room(length), room(1)]
+        memory.integers(rows, length).set(Int32Array.from({ length }, (_, i) => i))
+        const starts = Int32Array.of(0, length)
+        const own = { table: room(tableSlots(length)), hashes: room(length), flags: memory.block(length) }
+        const partitions = { claims: room(1), starts, rows, codes, firsts, counts, sizes }
+        runPartitionTask(
+          { kind: 'partition', work: { kind: 'groups', how: { kind: 'hashed', parts: [part] }, ...partitions, ...own } },
+          arena,
+        )
+        const expected = [...new KeyIds(type).encode(column)]
+        expect([...memory.integers(codes, length)]).toEqual(expected)
+        expect([...memory.integers(counts, length)]).toEqual(expected.map((_, id) => expected.filter((other) => other === id).length))
+        // all rows as one group: null is no value
+        const [ones, found, table] = [room(length), room(1), room(tableSlots(length))]
+        const { form, nullable, values, offsets, bits } = part
+        const different = arenaKernel(arena, `distinct in a law ${form} ${nullable}`, () => distinctKernel({ form, nullable }))
+        different(rows, ones, 0, length, tableSlots(length) - 1, table, ones, found, values, offsets, bits)
+        const present = expected.filter((_, i) => isValid(column, i))
+        expect(memory.integers(found, 1)[0]).toBe(new Set(present).size)
+      } finally {
+        memory.end()
       }
-      expect(full.usedBytes).toBe(0)
     }),
-    { ...LAW, numRuns: Math.ceil(LAW.numRuns / 4) },
+    LAW,
   )
+})
+
+test('where memory is short there is no result, and nothing is left in memory', async () => {
+  const keysOf = Array.from({ length: 30_000 }, (_, i) => i % 7000)
+  const columns = [
+    columnFromValues(keysOf, { kind: 'i32' }),
+    columnFromValues(keysOf, { kind: 'f64' }),
+    columnFromValues(keysOf, { kind: 'f64' }),
+  ]
+  const operator = { kind: 'HashAggregateExec', aggregates: AGGREGATES, element: { kind: 'unknown' } } as const
+  const outcomes = new Set<boolean>()
+  for (let bytes = 2 ** 16; bytes <= 2 ** 23; bytes *= 1.5) {
+    const small = createArena({ budgetBytes: Math.floor(bytes) })
+    const blocks: Block[] = []
+    const grouped = await groupedRows(operator, [hiddenBatch(columns)], {
+      workers: 2,
+      arena: small,
+      hold: (made) => void blocks.push(...made),
+      run: (task) => resultOf(task, small),
+    })
+    outcomes.add(grouped === undefined)
+    for (const { offset } of blocks) small.free(offset)
+    expect(small.usedBytes).toBe(0)
+  }
+  expect(outcomes.size).toBe(2)
 })

@@ -58,8 +58,6 @@ export interface ExecutorOptions {
   readonly smallRows?: number
   /** Elements per partition of data in memory. */
   readonly partitionRows?: number
-  /** See `GroupServices`. */
-  readonly rowsPerGroup?: number
   /** How groups are found in one pass over columns. */
   readonly groupPass?: PassSizes
 }

@@ -1,127 +1,374 @@
 /**
- * A group-by on all workers.
+ * A group-by on all workers: rows are partitioned by their key, and one worker does all of a partition, in row order.
  *
- *     codes    each worker: a range of the rows; every row gets the code of its group, groups are counted
- *     merge    here: one numbering of the ranges' groups, in order of first appearance (`groupMerge.ts`)
- *     folds    each worker: sums, extremes and counts of a range of the rows, or of a part of the groups
+ *     codes     each worker, a range of the rows: the place of the key where keys are whole numbers that lie together
+ *               (`keyWindows.ts`), else its hash; rows are counted by partition, the highest bits of the code
+ *     scatter   each worker, a range of the rows: every row to its partition
+ *     groups    partitions that are claimed: the group of every row, by a table that fits the caches
+ *     ranks     each worker, a range of the rows: groups are numbered in order of first appearance
+ *     folds     partitions that are claimed: aggregates, each to the place of its group (`operators/partitionFolds.ts`)
  *
- * Few groups with many rows each are shared by rows, many groups by group (`operators/groupFolds.ts` says why both
- * have the bits of the fixed tree). How many workers there are decides who does what, never what comes out.
+ * A group lies in one partition, where its rows are in order, so sums follow the fixed tree of the group whoever takes the
+ * partition, and nothing has to be merged. What no kernel computes (collects, extremes of texts) is one task each, from
+ * the group of every row.
  */
 import type { Column } from '../core/column.ts'
 import { concatColumns, isConcatFree } from '../core/columnConcat.ts'
-import { unifyTypes } from '../core/columnConversions.ts'
-import { takeColumn } from '../core/columnSlices.ts'
+import { convertColumn, unifyTypes } from '../core/columnConversions.ts'
 import { valueClassOf } from '../core/elements.ts'
 import { MemoryError } from '../core/errors.ts'
-import { CHUNK, combinePairwise } from '../core/fixedTree.ts'
 import type { ColumnType } from '../core/schema.ts'
 import type { Aggregate, WideOperator } from '../planner/physical/physicalPlan.ts'
-import { distinctKeys } from './distinctKeys.ts'
-import { type Merged, mergedIds, mergedSlots } from './groupMerge.ts'
-import { groupedStatistics, isStatistic } from './groupValues.ts'
+import { ResultBlocks } from './columns/resultBlocks.ts'
+import { gatheredColumns } from './gatherRun.ts'
+import { FRAME, type KernelType } from './kernels/groupFrame.ts'
+import type { ComparedPart } from './kernels/partitionKernels.ts'
 import { type ExecBatch, hiddenBatch } from './operators/batches.ts'
-import type { RangeGroups } from './operators/groupCodes.ts'
-import { chunksBySlot, extremesColumn, type Fold, numbersColumn, type PartialFolds } from './operators/groupFolds.ts'
-import { type GroupTask, groupsFrom, partialFrom } from './operators/groupTasks.ts'
+import { fill, fillParts, fillWindows, GroupMemory, kernelParts, kernelType } from './operators/groupMemory.ts'
+import { extremesColumn, numbersColumn, statisticOf } from './operators/groupStatistics.ts'
 import { groupRows } from './operators/hashAggregate.ts'
-import { type Window, windowsOf } from './operators/keyWindows.ts'
-import { rangesOf } from './operators/partitions.ts'
+import { keyParts, placesIn, type Window, windowsOf } from './operators/keyWindows.ts'
+import { type PartitionFolds, scratchSizes } from './operators/partitionFolds.ts'
+import type { PartitionWork } from './operators/partitionTask.ts'
+import { type ComparedColumn, type Partitions, tableSlots } from './operators/radixPartitions.ts'
+import { isFinerThanMilliseconds } from './operators/wholeMilliseconds.ts'
 import type { SortedServices } from './sortedBatches.ts'
+import { placesOf, type Range, rangesOf, SortRun } from './sortRun.ts'
 
 export interface GroupServices extends SortedServices {
-  /** Rows a group must have for each worker before workers share the rows rather than the groups. */
-  readonly rowsPerGroup?: number
   /** Keys looked at to guess the windows of direct codes. */
   readonly keysLookedAt?: number
+  /** Rows, or places of keys, of a partition. */
+  readonly partitionRows?: number
 }
 
-/** A worker that shares rows reads on behind its range until the chunks it began are full, so about as much again at most; one that shares groups looks at all rows. */
-const ROWS_PER_GROUP = CHUNK
+/** What a partition's table and its groups' records take fits a core's cache. */
+const PARTITION_ROWS = 2 ** 15
+/** Rows go to so many places at once that their lines stay in the near cache. */
+const MOST_PARTITION_BITS = 9
+/** Partitions for each worker, so that all have about as much to do. */
+const PARTITIONS_PER_WORKER = 8
 
-/** The groups in order of first appearance, with their aggregates. There is at least one batch that is not empty. */
+/** The groups in order of first appearance, with their aggregates; undefined for keys that kernels do not compare, or where memory is short. There is a row at least. */
 export async function groupedRows(
   { aggregates, method }: Extract<WideOperator, { kind: 'HashAggregateExec' }>,
   batches: readonly ExecBatch[],
   services: GroupServices,
-): Promise<ExecBatch> {
+): Promise<ExecBatch | undefined> {
   const filled = batches.filter((batch) => batch.length > 0)
-  const types = (filled[0]?.hidden ?? []).map((_, i) =>
-    filled.map((batch) => batch.hidden?.[i]?.type ?? NULL_TYPE).reduce((a, b) => unifyTypes(a, b, 'key')),
-  )
-  const ranges = rangesOf(filled, services.workers).map(joinedNeighbours)
-  const work = { ranges, types, services }
-  const direct = await directGroups(ranges, types[0] ?? NULL_TYPE, services)
-  const different = direct === undefined && aggregates.length === 0 ? await distinctKeys(filled, services) : undefined
-  if (different !== undefined) return groupRows(different, { method: method ?? 'agg', named: [], columns: [] })
-  const { merged, results } =
-    (direct && (await whereThereIsRoom(aggregates, { ...work, merged: direct }))) ??
-    (await inGroups(aggregates, { ...work, merged: await hashedGroups(ranges, types[0] ?? NULL_TYPE, services) }))
-  return groupRows(merged.key, { method: method ?? 'agg', named: aggregates, columns: results })
+  if (!filled.every((batch) => isCompared(batch.hidden?.[0]))) return undefined
+  const [key, ...columns] = await hiddenColumns(filled, services)
+  if (key === undefined) return undefined
+  const run = new GroupRun(key, services)
+  const blocks = new ResultBlocks(services.arena, 'HashAggregateExec')
+  try {
+    const groups = await run.groups()
+    const results = await run.aggregated(aggregates, columns, groups, blocks)
+    const [found] = await gathered(key, groups, services, blocks)
+    services.hold(blocks.handedOver())
+    return groupRows(found as Column, { method: method ?? 'agg', named: aggregates, columns: results }) // gathered of one
+  } catch (error) {
+    blocks.freeAll()
+    if (error instanceof MemoryError) return undefined // one task needs less at a time
+    throw error
+  } finally {
+    run.end()
+  }
+}
+
+/** Columns that kernels hash and compare, or have nothing but nulls. */
+function isCompared(key: Column | undefined): boolean {
+  if (key === undefined) return false
+  if (key.type.kind === 'struct')
+    return key.validity === undefined && (key.children ?? []).every((child) => child.type.kind !== 'struct' && isCompared(child))
+  return key.type.kind !== 'list' && key.type.kind !== 'object'
+}
+
+/** Each hidden column of all batches as one: on a worker where that copies. */
+async function hiddenColumns(batches: readonly ExecBatch[], { run }: GroupServices): Promise<readonly Column[]> {
+  const pieces = (batches[0]?.hidden ?? []).map((_, i) => {
+    const parts = batches.map((batch) => batch.hidden?.[i] ?? { type: NULL_TYPE, length: batch.length })
+    const type = parts.map((part) => part.type).reduce((a, b) => unifyTypes(a, b, 'key'), NULL_TYPE)
+    return parts.map((part) => convertColumn(part, type))
+  })
+  if (batches.length === 1 || pieces.every(isConcatFree)) return pieces.map((parts) => concatColumns(parts, 'key'))
+  const [whole] = await run({ kind: 'together', batches: batches.map((_, b) => hiddenBatch(pieces.map((parts) => parts[b] as Column))) })
+  return whole?.hidden ?? []
 }
 
 const NULL_TYPE: ColumnType = { kind: 'null' }
 
-/** One batch where all columns lie end to end in their buffers, so that joining them copies nothing; else the batches as they are. */
-function joinedNeighbours(batches: readonly ExecBatch[]): readonly ExecBatch[] {
-  const [first] = batches
-  const columns = first?.hidden?.map((_, i) => batches.map((batch) => batch.hidden?.[i] ?? { type: NULL_TYPE, length: batch.length }))
-  if (first === undefined || columns === undefined || batches.length === 1 || !columns.every(isConcatFree)) return batches
-  return [hiddenBatch(columns.map((parts) => concatColumns(parts, 'key')))]
-}
-
-interface Grouped {
-  readonly merged: Merged
-  readonly results: readonly Column[]
-}
-
-async function inGroups(aggregates: readonly Aggregate[], work: Work): Promise<Grouped> {
-  return { merged: work.merged, results: await aggregated(aggregates, work) }
-}
-
-/** Undefined where places, of which there may be many more than groups, take more memory than there is. */
-async function whereThereIsRoom(aggregates: readonly Aggregate[], work: Work): Promise<Grouped | undefined> {
+async function gathered(key: Column, groups: Groups, services: GroupServices, blocks: ResultBlocks): Promise<readonly Column[]> {
+  const run = new SortRun(services)
   try {
-    return await inGroups(aggregates, work)
-  } catch (error) {
-    if (error instanceof MemoryError) return undefined
-    throw error
+    return await gatheredColumns([key], { address: groups.order, length: groups.length }, run, { workers: services.workers, blocks })
+  } finally {
+    run.end()
   }
 }
 
-/** Undefined where keys have no codes of their own. */
-async function directGroups(
-  ranges: readonly (readonly ExecBatch[])[],
-  type: ColumnType,
-  services: GroupServices,
-): Promise<Merged | undefined> {
-  const keys = ranges.flatMap((batches) => batches.flatMap((batch) => batch.hidden?.[0] ?? []))
-  const windows = windowsOf(keys, type, { lookedAt: services.keysLookedAt, wide: true })
-  if (windows === undefined) return undefined
-  const found = await rangeGroupsOf(ranges, type, services, windows)
-  return found.every((one) => one !== undefined) ? mergedSlots(ranges, type, found, windows) : undefined
+interface Groups {
+  readonly length: number
+  /** The first row of each group, in order. */
+  readonly order: number
+  /** By first row: the number of its group. */
+  readonly ranks: number
+  readonly partitions: Omit<Partitions, 'claims'>
+  /** Of the partition that has most. */
+  readonly most: { readonly rows: number; readonly groups: number }
 }
 
-async function hashedGroups(ranges: readonly (readonly ExecBatch[])[], type: ColumnType, services: GroupServices): Promise<Merged> {
-  const found = await rangeGroupsOf(ranges, type, services)
-  return mergedIds(
-    ranges,
-    type,
-    found.filter((one) => one !== undefined), // without windows there is none
-  )
+/** How rows are partitioned. */
+interface Coding {
+  readonly how: { readonly kind: 'hashed'; readonly parts: readonly ComparedColumn[] } | { readonly kind: 'placed' }
+  readonly shift: number
+  readonly partitions: number
+  readonly codes: number
+  readonly counts: number
 }
 
-async function rangeGroupsOf(
-  ranges: readonly (readonly ExecBatch[])[],
-  type: ColumnType,
-  { run }: GroupServices,
-  windows?: readonly Window[],
-): Promise<readonly (RangeGroups | undefined)[]> {
-  const tasks = ranges.map((batches): GroupTask => {
-    const keys = batches.map((batch) => hiddenBatch((batch.hidden ?? []).slice(0, 1)))
-    return { kind: 'groupCodes', batches: keys, type, ...(windows === undefined ? {} : { windows }) }
-  })
-  return (await allOf(tasks.map(run))).map(groupsFrom)
+class GroupRun {
+  private readonly key: Column
+  private readonly services: GroupServices
+  private readonly memory: GroupMemory
+  private readonly ranges: readonly Range[]
+  constructor(key: Column, services: GroupServices) {
+    this.key = key
+    this.services = services
+    this.memory = new GroupMemory(services.arena)
+    this.ranges = rangesOf(key.length, services.workers)
+  }
+
+  end(): void {
+    this.memory.end()
+  }
+
+  async groups(): Promise<Groups> {
+    const { key, memory, ranges } = this
+    const rows = key.length
+    const coding = (await this.placed()) ?? (await this.hashed())
+    const starts = placesOf(memory.integers(coding.counts, coding.partitions * ranges.length), coding.partitions)
+    const [listed, codes] = [memory.room(4 * rows), memory.room(4 * rows)]
+    await this.together(
+      ranges.map((range, r) => ({
+        ...{ kind: 'scatter', ...range, codes: coding.codes, shift: coding.shift, rows: listed, out: codes },
+        places: coding.counts + 4 * coding.partitions * r,
+      })),
+    )
+    const [firsts, counts, flags] = [memory.room(4 * rows), memory.room(4 * rows), memory.block(rows)]
+    const sizes = memory.block(4 * coding.partitions)
+    const partitions = { starts, rows: listed, codes, firsts, counts, sizes }
+    const { how, shift } = coding
+    const mostRows = starts.reduce((most, start, p) => (p === 0 ? most : Math.max(most, start - (starts[p - 1] as number))), 0)
+    const claims = memory.block(4)
+    const table = (): number => memory.room(4 * (how.kind === 'placed' ? 2 ** shift : tableSlots(mostRows)))
+    const tables = ranges.map(() => ({ table: table(), hashes: how.kind === 'placed' ? 0 : memory.room(4 * mostRows) }))
+    const found = how.kind === 'placed' ? ({ kind: 'placed', shift } as const) : how
+    await this.together(tables.map((own) => ({ kind: 'groups', how: found, flags, claims, ...partitions, ...own })))
+    for (const own of tables) for (const block of [own.table, own.hashes]) memory.release(block)
+    const groups = memory.integers(sizes, coding.partitions)
+    const { length, order } = await this.ranked(flags, coding.codes)
+    memory.release(flags)
+    return { length, order, ranks: coding.codes, partitions, most: { rows: mostRows, groups: groups.reduce((a, b) => Math.max(a, b), 0) } }
+  }
+
+  /** First rows in their order; the number of each goes to its place in `ranks`. */
+  private async ranked(flags: number, ranks: number): Promise<{ readonly length: number; readonly order: number }> {
+    const { memory, ranges } = this
+    const next = memory.block(64 * ranges.length)
+    await this.together(ranges.map((range, r) => ({ kind: 'ranks', flags, ...range, next: next + 64 * r })))
+    let length = 0
+    for (let r = 0; r < ranges.length; r++) {
+      const word = memory.integers(next + 64 * r, 1)
+      const found = word[0] as number // one word
+      word[0] = length
+      length += found
+    }
+    const order = memory.room(4 * length)
+    await this.together(ranges.map((range, r) => ({ kind: 'ranks', flags, ...range, next: next + 64 * r, ranked: { ranks, order } })))
+    return { length, order }
+  }
+
+  /** Codes that are places; undefined where keys have none. */
+  private async placed(): Promise<Coding | undefined> {
+    const { key, memory, ranges, services } = this
+    const windows = windowsOf([key], key.type, { lookedAt: services.keysLookedAt, wide: true })
+    const parts = windows && keyParts(key)
+    if (windows === undefined || parts === undefined) return undefined
+    const { shift, partitions } = this.placedPartitions(windows)
+    const [codes, counts] = [memory.room(4 * key.length), memory.block(4 * partitions * ranges.length)]
+    const frames = ranges.map(() => {
+      const { at, words } = memory.frame(0)
+      fillWindows(words, windows)
+      fillParts(words, parts, memory)
+      fill(words, { codes })
+      return { at, words }
+    })
+    await this.together(
+      ranges.map((range, r) => ({
+        ...{ kind: 'codes', ...range, codes, shift, counts: counts + 4 * partitions * r },
+        how: { kind: 'placed', frame: frames[r]?.at ?? 0, parts: kernelParts(parts) }, // one for each range
+      })),
+    )
+    if (frames.every(({ words }) => words[FRAME.size / 4] === 0)) return { how: { kind: 'placed' }, shift, partitions, codes, counts }
+    memory.release(codes)
+    memory.release(counts)
+    return undefined
+  }
+
+  private placedPartitions(windows: readonly Window[]): { readonly shift: number; readonly partitions: number } {
+    const { workers, partitionRows = PARTITION_ROWS } = this.services
+    const places = placesIn(windows)
+    const even = Math.floor(Math.log2(places / (PARTITIONS_PER_WORKER * workers)))
+    const shift = Math.max(0, Math.min(even, Math.log2(partitionRows)), Math.ceil(Math.log2(places)) - MOST_PARTITION_BITS)
+    return { shift, partitions: Math.ceil(places / 2 ** shift) }
+  }
+
+  private async hashed(): Promise<Coding> {
+    const { key, memory, ranges, services } = this
+    const columns = key.type.kind === 'struct' ? (key.children ?? []) : [key]
+    const parts = columns.flatMap((column) => comparedColumn(column, memory) ?? [])
+    const even = Math.ceil(Math.log2(key.length / (services.partitionRows ?? PARTITION_ROWS)))
+    const bits = Math.min(MOST_PARTITION_BITS, Math.max(even, Math.ceil(Math.log2(PARTITIONS_PER_WORKER * services.workers))))
+    const [shift, partitions] = [32 - bits, 2 ** bits]
+    const [codes, counts] = [memory.room(4 * key.length), memory.block(4 * partitions * ranges.length)]
+    await this.together(
+      ranges.map((range, r) => ({
+        ...{ kind: 'codes', ...range, codes, shift, counts: counts + 4 * partitions * r },
+        how: { kind: 'hashed', parts },
+      })),
+    )
+    return { how: { kind: 'hashed', parts }, shift, partitions, codes, counts }
+  }
+
+  /** A column for each aggregate. */
+  async aggregated(
+    aggregates: readonly Aggregate[],
+    columns: readonly Column[],
+    groups: Groups,
+    blocks: ResultBlocks,
+  ): Promise<readonly Column[]> {
+    if (aggregates.length === 0) return []
+    const { memory, services } = this
+    const wanted = new Wanted(groups, blocks, memory)
+    const columnOf = (call: Aggregate): Column | undefined => (call.column === undefined ? undefined : columns[call.column])
+    const results = aggregates.map((call) => wanted.result(call, columnOf(call)))
+    const groupOf = results.includes(undefined) ? memory.room(4 * this.key.length) : 0
+    const { folds, rowCounts, numbers, distinct } = wanted
+    await this.together(
+      distinct.flatMap(({ hashes, ...column }) =>
+        this.ranges.map((range) => ({
+          kind: 'codes',
+          ...range,
+          codes: hashes,
+          shift: 0,
+          counts: 0,
+          how: { kind: 'hashed', parts: [column] },
+        })),
+      ),
+    )
+    const claims = memory.block(4)
+    const sizes = scratchSizes(wanted, groups.most)
+    await this.together(
+      this.ranges.map(() => ({
+        ...{ kind: 'folds', claims, ...groups.partitions, ranks: groups.ranks, folds, rowCounts, numbers, distinct, groupOf },
+        scratch: {
+          ...{ frame: memory.block(sizes.frame), records: memory.room(sizes.records), log: memory.room(sizes.log) },
+          ...{ numbers: memory.room(sizes.numbers), next: memory.room(sizes.next), table: memory.room(sizes.table) },
+        },
+      })),
+    )
+    const codes = memory.integers(groupOf, groupOf === 0 ? 0 : this.key.length)
+    const others = await allOf(
+      aggregates.map(async (call, i) => {
+        if (results[i] !== undefined) return undefined
+        const column = columnOf(call)
+        const batch = hiddenBatch([
+          { type: { kind: 'i32' }, length: codes.length, values: codes },
+          ...(column === undefined ? [] : [column]),
+        ])
+        return await services.run({ kind: 'groupValues', batch, call, groups: groups.length })
+      }),
+    )
+    return results.map((result, i) => result?.() ?? (others[i]?.[0]?.hidden?.[0] as Column)) // the one or the other
+  }
+
+  private async together(works: readonly PartitionWork[]): Promise<void> {
+    await allOf(works.map((work) => this.services.run({ kind: 'partition', work })))
+  }
+}
+
+/** What partitions are to compute, and where it goes. */
+class Wanted implements Pick<PartitionFolds, 'folds' | 'rowCounts' | 'numbers' | 'distinct'> {
+  readonly folds: PartitionFolds['folds'][number][] = []
+  readonly rowCounts: number[] = []
+  readonly numbers: (PartitionFolds['numbers'][number] & { readonly calls: PartitionFolds['numbers'][number]['calls'][number][] })[] = []
+  readonly distinct: PartitionFolds['distinct'][number][] = []
+  private readonly groups: Groups
+  private readonly blocks: ResultBlocks
+  private readonly memory: GroupMemory
+  constructor(groups: Groups, blocks: ResultBlocks, memory: GroupMemory) {
+    this.groups = groups
+    this.blocks = blocks
+    this.memory = memory
+  }
+
+  /** What gives the column once all is computed; undefined where no kernel computes it. */
+  result(call: Aggregate, column: Column | undefined): (() => Column) | undefined {
+    const { memory, groups } = this
+    const doubles = (): Float64Array => this.blocks.like(new Float64Array(), groups.length)
+    const { kind } = call
+    if (kind === 'count' && column?.validity === undefined && column?.type.kind !== 'null' && column?.type.kind !== 'object') {
+      const values = doubles()
+      this.rowCounts.push(values.byteOffset)
+      return () => numbersColumn(values)
+    }
+    if (column === undefined) return undefined
+    if (kind === 'countDistinct') {
+      const compared = isFinerThanMilliseconds(column.type) ? undefined : comparedColumn(column, memory)
+      if (compared === undefined) return undefined
+      const values = doubles()
+      this.distinct.push({ ...compared, hashes: memory.room(4 * column.length), out: values.byteOffset })
+      return () => numbersColumn(values)
+    }
+    const type = valueClassOf(column.type) === 'number' || column.type.kind === 'bool' ? kernelType(column.type.kind) : undefined
+    if (type === undefined) return undefined
+    const place = { type, values: memory.addressOf(column.values), bits: memory.addressOf(column.validity) }
+    const present = (): number => memory.room(4 * groups.length)
+    const counts = (address: number): Int32Array => memory.integers(address, groups.length)
+    if (kind === 'sum' || kind === 'mean' || kind === 'min' || kind === 'max' || kind === 'count') {
+      const values = doubles()
+      const own = place.bits === 0 || kind === 'sum' || kind === 'count' ? 0 : present()
+      this.folds.push({ kind, ...place, out: values.byteOffset, present: own })
+      const known = (): readonly [Float64Array, Int32Array?] => (own === 0 ? [values] : [values, counts(own)])
+      return kind === 'min' || kind === 'max' ? () => extremesOf(column.type, ...known()) : () => numbersColumn(...known())
+    }
+    if (statisticOf(call) === undefined) return undefined
+    const values = doubles()
+    const own = { call, out: values.byteOffset, present: present() }
+    const same = this.numbers.find((one) => one.values === place.values && one.bits === place.bits)
+    if (same === undefined) this.numbers.push({ ...place, calls: [own] })
+    else same.calls.push(own)
+    return () => numbersColumn(values, counts(own.present))
+  }
+}
+
+function extremesOf(type: ColumnType, values: Float64Array, counts?: Int32Array): Column {
+  return type.kind === 'f64' ? { ...numbersColumn(values, counts), type } : extremesColumn(values, type, counts)
+}
+
+/** How kernels hash and compare the column; undefined for one that they do not, or that has nothing but nulls. */
+export function comparedColumn({ type, values, offsets, validity }: Column, memory: GroupMemory): ComparedColumn | undefined {
+  const bits = memory.addressOf(validity)
+  const place = { nullable: bits !== 0, values: memory.addressOf(values), bits }
+  if (type.kind === 'utf8' || type.kind === 'binary') return { form: 'texts', ...place, offsets: memory.addressOf(offsets) }
+  const kind = kernelType(type.kind)
+  const form = kind && FORMS[kind]
+  return form === undefined ? undefined : { form, ...place, offsets: 0 }
+}
+
+const FORMS: { readonly [K in KernelType]: ComparedPart['form'] } = {
+  ...{ f64: 'f64', f32: 'f32', i64: 'long', i32: 'word', u32: 'word', i16: 'half', u16: 'half', i8: 'byte', u8: 'byte' },
 }
 
 /** All results, or the first failure in order once nothing runs any more. */
@@ -131,186 +378,4 @@ async function allOf<T>(running: readonly Promise<T>[]): Promise<T[]> {
     if (outcome.status === 'rejected') throw outcome.reason
     return outcome.value
   })
-}
-
-interface Work {
-  readonly ranges: readonly (readonly ExecBatch[])[]
-  /** Of the hidden columns. */
-  readonly types: readonly ColumnType[]
-  readonly merged: Merged
-  readonly services: GroupServices
-}
-
-async function aggregated(aggregates: readonly Aggregate[], work: Work): Promise<readonly Column[]> {
-  const folds = aggregates.map((call) => foldOf(call, work))
-  const wanted = folds.filter((fold) => fold !== undefined)
-  const folding = folded(wanted, work)
-  const others = aggregates.map((call, i) => (folds[i] === undefined ? call : undefined))
-  const [columns, values] = await allOf<readonly (Column | undefined)[]>([folding, valuesOf(others, work)])
-  let next = 0
-  return aggregates.map((_, i) => (folds[i] === undefined ? values?.[i] : columns?.[next++]) as Column) // one of the two, by construction
-}
-
-/** The fold that computes an aggregate of numbers; undefined for those that need the group's rows. */
-function foldOf({ kind, column }: Aggregate, { types, ranges }: Work): Fold | undefined {
-  if (kind !== 'sum' && kind !== 'mean' && kind !== 'min' && kind !== 'max' && kind !== 'count') return undefined
-  if (column === undefined) return { kind: 'count', column: 0, type: NULL_TYPE, nullable: false }
-  const hidden = column + 1
-  const type = types[hidden] ?? NULL_TYPE
-  const isNumber = valueClassOf(type) === 'number' || type.kind === 'bool'
-  if (!isNumber) return undefined
-  const nullable = ranges.some((batches) =>
-    batches.some((batch) => batch.hidden?.[hidden]?.validity !== undefined || batch.hidden?.[hidden]?.type.kind === 'null'),
-  )
-  return { kind, column: hidden, type, nullable }
-}
-
-/** Those that need the numbers of a group alone, and all others, one a task. */
-async function valuesOf(calls: readonly (Aggregate | undefined)[], work: Work): Promise<readonly (Column | undefined)[]> {
-  const { types, merged, services } = work
-  const byColumn = new Map<number, number[]>()
-  for (const [i, call] of calls.entries()) {
-    if (call?.column === undefined || !isStatistic(call, types[call.column + 1])) continue
-    byColumn.set(call.column, [...(byColumn.get(call.column) ?? []), i])
-  }
-  const found = new Map<number, Column>()
-  await allOf(
-    [...byColumn].map(async ([column, places]) => {
-      const coded = withHidden(merged, [column + 1])
-      const numbers = {
-        calls: places.map((i) => calls[i] as Aggregate),
-        type: types[column + 1] as ColumnType,
-        merged: coded,
-        cutsOf: evenCuts,
-      } // aggregates of a column
-      const results = await groupedStatistics(numbers, services)
-      for (const [p, i] of places.entries()) if (results?.[p] !== undefined) found.set(i, results[p])
-    }),
-  )
-  return await allOf(calls.map(async (call, i) => (call === undefined || found.has(i) ? found.get(i) : await valuesOfOne(call, work))))
-}
-
-/** The groups with these hidden columns beside the codes, and no others. */
-function withHidden(merged: Merged, hidden: readonly number[]): Merged {
-  return {
-    ...merged,
-    coded: merged.coded.map((range) => ({ ...range, batches: range.batches.map((batch) => withArguments(batch, hidden)) })),
-  }
-}
-
-async function valuesOfOne(call: Aggregate, { types, merged, services }: Work): Promise<Column> {
-  const { coding, key, slotOf } = merged
-  const hidden = call.column === undefined ? undefined : call.column + 1
-  const ranges = withHidden(merged, hidden === undefined ? [] : [hidden]).coded
-  const groupOf = slotOf === undefined ? {} : { groupOf: inverse(slotOf, coding.slots) }
-  const type = hidden === undefined ? undefined : types[hidden]
-  const [batch] = await services.run({ kind: 'groupValues', ranges, coding, call, type, groups: key.length, ...groupOf })
-  return batch?.hidden?.[0] as Column // a task of this kind gives one column
-}
-
-function inverse(slotOf: Int32Array, slots: number): Int32Array {
-  const groupOf = new Int32Array(slots)
-  for (const [group, slot] of slotOf.entries()) groupOf[slot] = group
-  return groupOf
-}
-
-function withArguments(batch: ExecBatch, hidden: readonly number[]): ExecBatch {
-  return { ...batch, hidden: [0, ...hidden].map((i) => batch.hidden?.[i] ?? { type: NULL_TYPE, length: batch.length }) }
-}
-
-/** A column per fold, in the order of the groups. */
-async function folded(folds: readonly Fold[], work: Work): Promise<readonly Column[]> {
-  const { merged } = work
-  const { coding, slotOf } = merged
-  if (folds.length === 0) return []
-  const counts = sumOf(merged.counts, coding.slots)
-  const bySlot = folds.every((fold) => fold.kind === 'count' && !fold.nullable)
-    ? folds.map(() => numbersColumn(Float64Array.from(counts)))
-    : await foldedBySlot(folds, counts, work)
-  return slotOf === undefined ? bySlot : bySlot.map((column) => takeColumn(column, slotOf))
-}
-
-function sumOf(counts: readonly Int32Array[], slots: number): Int32Array {
-  const sums = new Int32Array(new SharedArrayBuffer(4 * slots)) // sent to several tasks
-  for (const one of counts) for (let slot = 0; slot < slots; slot++) sums[slot] = (sums[slot] as number) + (one[slot] as number) // slot < slots
-  return sums
-}
-
-async function foldedBySlot(folds: readonly Fold[], counts: Int32Array, { merged, services }: Work): Promise<readonly Column[]> {
-  const { coding, coded } = merged
-  const used = [...new Set(folds.filter((fold) => fold.column > 0).map((fold) => fold.column))]
-  const narrow = folds.map((fold) => ({ ...fold, column: used.indexOf(fold.column) + 1 }))
-  const ranges = coded.map((range) => ({ ...range, batches: range.batches.map((batch) => withArguments(batch, used)) }))
-  const task = { kind: 'groupFold', ranges, coding, folds: narrow } as const
-  const workers = Math.min(services.workers, coding.slots)
-  if (services.workers === 1) return columnsFrom(await services.run({ ...task, counts, part: { kind: 'all' } }))
-  const rows = counts.reduce((sum, count) => sum + count, 0)
-  const byRows = !folds.some((fold) => fold.nullable) && rows >= coding.slots * services.workers * (services.rowsPerGroup ?? ROWS_PER_GROUP)
-  if (byRows) {
-    const before = beforeEach(merged.counts, coding.slots)
-    const parts = await allOf(before.map((starts, range) => services.run({ ...task, part: { kind: 'rows', range, before: starts } })))
-    const partials = parts.map((batches) => partialFrom(batches, folds.length))
-    return folds.map((fold, f) => joined(fold, f, partials, counts))
-  }
-  const cuts = evenCuts(counts, workers)
-  const parts = await allOf(
-    cuts.slice(1).map((to, i) => services.run({ ...task, counts, part: { kind: 'slots', from: cuts[i] as number, to } })), // one cut more than parts
-  )
-  const columns = parts.map(columnsFrom)
-  return folds.map((_, f) =>
-    concatColumns(
-      columns.map((one) => one[f] as Column), // a column per fold
-      'value',
-    ),
-  )
-}
-
-function columnsFrom(batches: readonly ExecBatch[]): readonly Column[] {
-  return batches[0]?.hidden ?? []
-}
-
-/** Rows of each slot in the ranges before each. */
-function beforeEach(counts: readonly Int32Array[], slots: number): readonly Int32Array[] {
-  const sums = new Int32Array(slots)
-  return counts.map((one) => {
-    const before = sums.slice()
-    for (let slot = 0; slot < slots; slot++) sums[slot] = (sums[slot] as number) + (one[slot] as number) // slot < slots
-    return before
-  })
-}
-
-/** Cuts of the slots into parts with about equally many rows. */
-function evenCuts(counts: Int32Array, parts: number): readonly number[] {
-  const rows = counts.reduce((sum, count) => sum + count, 0)
-  const cuts = [0]
-  let before = 0
-  for (let slot = 0; slot < counts.length && cuts.length < parts; slot++) {
-    before += counts[slot] as number // slot < length
-    if (before * parts >= rows * cuts.length) cuts.push(slot + 1)
-  }
-  return cuts.at(-1) === counts.length ? cuts : [...cuts, counts.length]
-}
-
-/** What the ranges of the rows left, as one: chunks pairwise, in the order of the ranges. */
-function joined({ kind, type }: Fold, f: number, parts: readonly PartialFolds[], counts: Int32Array): Column {
-  switch (kind) {
-    case 'count':
-      return numbersColumn(Float64Array.from(counts))
-    case 'sum':
-    case 'mean': {
-      const chunks = new Map<number, number[]>()
-      for (const part of parts) chunksBySlot(part.slots, part.sums[f] as Float64Array, chunks) // a list per fold
-      const sums = new Float64Array(counts.length)
-      for (const [slot, list] of chunks) sums[slot] = combinePairwise(list, (a, b) => a + b) ?? 0
-      return numbersColumn(kind === 'sum' ? sums : sums.map((sum, slot) => sum / (counts[slot] as number)))
-    }
-    case 'min':
-    case 'max': {
-      const better = kind === 'min' ? Math.min : Math.max
-      const best = parts
-        .map((part) => part.extremes[f] as Float64Array)
-        .reduce((a, b) => a.map((value, slot) => better(value, b[slot] as number)))
-      return extremesColumn(best, type)
-    }
-  }
 }

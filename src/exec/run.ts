@@ -627,7 +627,7 @@ export class Run {
     inputs: readonly (readonly ExecBatch[])[],
     inline: boolean,
   ): Promise<Pick<StageResult, 'batches' | 'blocks'>> {
-    const { pool, arena, rowsPerGroup } = this.options
+    const { pool, arena } = this.options
     const blocks: Block[] = []
     const run = async (task: StageTask): Promise<readonly ExecBatch[]> => {
       const result = await this.task(task, false)
@@ -639,7 +639,7 @@ export class Run {
       this.blocks.add(made)
       blocks.push(...made)
     }
-    const services = { workers: pool.size, arena, run, hold, ...(rowsPerGroup === undefined ? {} : { rowsPerGroup }) }
+    const services = { workers: pool.size, arena, run, hold }
     const batches = inline ? undefined : await sharedWork(operator, inputs, services)
     if (batches !== undefined) return { batches, blocks: this.blocks.keep(blocks, batches) }
     this.record?.addPlace(plan, inline ? 'caller' : 'workers')

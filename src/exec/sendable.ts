@@ -16,24 +16,17 @@ export function sendable(task: StageTask): StageTask {
     case 'wide':
       return { ...task, inputs: task.inputs.map((batches) => batches.map(compact)), operator: sendableOperator(task.operator) }
     case 'sort':
+    case 'partition':
     case 'load':
     case 'place':
       return task // all its columns lie in the arena
     case 'together':
       return { ...task, batches: task.batches.map(compact) }
     case 'take':
+    case 'groupValues':
       return { ...task, batch: compact(task.batch) }
     case 'join':
       return { ...task, left: task.left.map(compact), right: task.right.map(compact) }
-    case 'groupCodes':
-      return { ...task, batches: task.batches.map(compact) }
-    case 'groupPlace':
-      return { ...task, range: { ...task.range, batches: task.range.batches.map(compact) } }
-    case 'groupStatistics':
-      return task
-    case 'groupFold':
-    case 'groupValues':
-      return { ...task, ranges: task.ranges.map((range) => ({ ...range, batches: range.batches.map(compact) })) }
   }
 }
 

@@ -13,7 +13,7 @@ export async function sharedWork(
 ): Promise<readonly ExecBatch[] | undefined> {
   switch (operator.kind) {
     case 'HashAggregateExec':
-      return first.some((batch) => batch.length > 0) ? [await groupedRows(operator, first, services)] : undefined
+      return await groups(operator, first, services)
     case 'HashJoinExec':
       return await joinedRows(operator, first, second, services)
     case 'SortExec':
@@ -26,4 +26,13 @@ export async function sharedWork(
     case 'RepartitionExec':
       return undefined
   }
+}
+
+async function groups(
+  operator: Extract<WideOperator, { kind: 'HashAggregateExec' }>,
+  batches: readonly ExecBatch[],
+  services: GroupServices,
+): Promise<readonly ExecBatch[] | undefined> {
+  const found = batches.some((batch) => batch.length > 0) ? await groupedRows(operator, batches, services) : undefined
+  return found && [found]
 }

@@ -13,7 +13,7 @@ import type { Column } from '../core/column.ts'
 import type { Arena } from './memory/arena.ts'
 import { GroupMemory } from './operators/groupMemory.ts'
 import { scratchBytes } from './operators/sortedBuckets.ts'
-import { orderParts, type SortPart, sortParts } from './operators/sortParts.ts'
+import { orderParts, type SortPart } from './operators/sortParts.ts'
 import type { FixedPlace, PackedPart, SortLevel, SortTask, SortWork, Span, TextPlace } from './operators/sortTask.ts'
 
 export interface SortServices {
@@ -67,38 +67,6 @@ export class SortRun {
     return await this.sorted(levels, key.length, limit)
   }
 
-  /** A byte for each row, 1 where an equal row lies before it; undefined for keys that are no words. Throws MemoryError. */
-  async repeatedRows(key: Column): Promise<number | undefined> {
-    const parts = sortParts(key)
-    const levels = parts && (await this.levelsOf(parts, key.length, false))
-    if (levels === undefined) return undefined
-    const repeated = this.memory.block(key.length)
-    if (levels.length > 0) this.memory.release((await this.sorted(levels, key.length, key.length, repeated)).address)
-    else this.memory.bytes(repeated, key.length).fill(1, 1)
-    return repeated
-  }
-
-  /** The rows that no equal row lies before, in their order. */
-  async firstRows(repeated: number, length: number): Promise<SortedRows & { readonly length: number }> {
-    const { memory, services } = this
-    const ranges = rangesOf(length, services.workers)
-    const counts = memory.block(4 * ranges.length)
-    const work = (range: Range, r: number, rows: number): SortWork => ({ kind: 'firsts', ...range, repeated, count: counts + 4 * r, rows })
-    await this.together(ranges.map((range, r) => work(range, r, 0)))
-    const found = memory.integers(counts, ranges.length).slice()
-    const size = found.reduce((sum, count) => sum + count, 0)
-    const address = memory.room(4 * size)
-    let at = address
-    await this.together(
-      ranges.map((range, r) => {
-        const rows = at
-        at += 4 * (found[r] as number) // one for each range
-        return work(range, r, rows)
-      }),
-    )
-    return { address, length: size }
-  }
-
   private rowsAsTheyAre(length: number): number {
     const address = this.memory.room(4 * length)
     const rows = this.memory.integers(address, length)
@@ -139,7 +107,7 @@ export class SortRun {
     return levels
   }
 
-  private async sorted(levels: readonly SortLevel[], length: number, limit: number, repeated?: number): Promise<SortedRows> {
+  private async sorted(levels: readonly SortLevel[], length: number, limit: number): Promise<SortedRows> {
     const { memory, services } = this
     const [first] = levels
     const bits = first === undefined ? 0n : bitsOf(first)
@@ -176,7 +144,6 @@ export class SortRun {
     await this.together(
       ranges.map(() => ({
         ...{ kind: 'buckets', claims, starts, keys, rows, length: size, levels, scratch: memory.room(scratchBytes(most)) },
-        ...(repeated === undefined ? {} : { repeated }),
       })),
     )
     memory.release(keys)
@@ -190,12 +157,12 @@ export class SortRun {
   }
 }
 
-interface Range {
+export interface Range {
   readonly from: number
   readonly to: number
 }
 
-function rangesOf(rows: number, workers: number): readonly Range[] {
+export function rangesOf(rows: number, workers: number): readonly Range[] {
   const cut = (i: number): number => Math.floor((rows * i) / workers)
   return Array.from({ length: workers }, (_, i) => ({ from: cut(i), to: cut(i + 1) }))
 }
@@ -276,7 +243,7 @@ function bitsOf(level: SortLevel): bigint {
 }
 
 /** Counts of each range become the places where its rows of each bucket go; gives where buckets begin, and where the last ends. */
-function placesOf(counts: Int32Array, buckets: number): Int32Array {
+export function placesOf(counts: Int32Array, buckets: number): Int32Array {
   const starts = new Int32Array(buckets + 1)
   let at = 0
   for (let b = 0; b < buckets; b++) {

@@ -17,10 +17,11 @@ import type { Arena } from './memory/arena.ts'
 import { withScratch } from './memory/scratchMemory.ts'
 import { copyInto, mapBuffers } from './memory/shareColumns.ts'
 import { concatBatches, type ExecBatch, takeBatch } from './operators/batches.ts'
-import { type GroupTask, runGroupTask } from './operators/groupTasks.ts'
+import { groupValues, type ValuesTask } from './operators/groupValuesTask.ts'
 import { openNarrow, runWide } from './operators/index.ts'
 import { type JoinOutcome, type JoinTask, runJoinTask } from './operators/joinTask.ts'
 import type { Narrow } from './operators/operator.ts'
+import { type PartitionTask, runPartitionTask } from './operators/partitionTask.ts'
 import { runSortTask, type SortTask } from './operators/sortTask.ts'
 import { withAbortSignal } from './workers/abortSignal.ts'
 import type { TaskHandler } from './workers/worker.ts'
@@ -50,7 +51,8 @@ export type StageTask =
   | { readonly kind: 'load'; readonly input: TaskInput; readonly wholes: readonly Column[]; readonly firstRow: number }
   /** Puts texts that were read among those of all. */
   | { readonly kind: 'place'; readonly columns: readonly Placed[] }
-  | GroupTask
+  | PartitionTask
+  | ValuesTask
   | JoinTask
   | SortTask
   /** Batches as one. */
@@ -129,12 +131,15 @@ export async function runStageTask(task: StageTask, services: StageServices): Pr
     case 'place':
       for (const column of task.columns) place(column, services.arena)
       return { batches: [], rowsIn: [], blocks: [] }
-    case 'groupCodes':
-    case 'groupFold':
+    case 'partition':
+      runPartitionTask(task, services.arena)
+      return { rowsIn: [], batches: [], blocks: [] }
     case 'groupValues':
-    case 'groupPlace':
-    case 'groupStatistics':
-      return { rowsIn: [], ...refusedGroups(task), ...share(runGroupTask(task, services.arena), services, 'HashAggregateExec') }
+      return {
+        rowsIn: [],
+        refused: `${task.call.kind} takes the values of each group`,
+        ...share([groupValues(task)], services, 'HashAggregateExec'),
+      }
     case 'sort':
       runSortTask(task, services.arena)
       return { rowsIn: [], batches: [], blocks: [] }
@@ -229,11 +234,6 @@ function inStep<T>(step: number, run: () => T): T {
     if (error instanceof RowFailure) error.step = step
     throw error
   }
-}
-
-/** Aggregates that are computed of a group's values one by one. */
-function refusedGroups(task: GroupTask): Pick<StageResult, 'refused'> {
-  return task.kind === 'groupValues' ? { refused: `${task.call.kind} takes the values of each group` } : {}
 }
 
 /** Copies large ordinary buffers of a result into the arena. */

@@ -17,10 +17,10 @@ export interface KeyPart {
 
 /** What a row's slot comes from. */
 export type KernelKey =
-  /** Codes from a hash table, through a map or not. */
-  | { readonly kind: 'hashed'; readonly mapped: boolean }
-  /** The parts themselves, through a map or not: what each has over its base times its stride; null is `span` over the base. */
-  | { readonly kind: 'direct'; readonly parts: readonly KeyPart[]; readonly mapped: boolean }
+  /** Codes from a hash table. */
+  | { readonly kind: 'hashed' }
+  /** The parts themselves: what each has over its base times its stride; null is `span` over the base. */
+  | { readonly kind: 'direct'; readonly parts: readonly KeyPart[] }
 
 /** The most parts of a key that is its own code: the frame has room for so many. */
 export const MOST_PARTS = 4
@@ -32,22 +32,16 @@ export const PART_BYTES = 32
 /** What a frame has, in bytes from its start: addresses with 8 bytes each, then words. Columns of folds come last, two addresses each. */
 export const FRAME = {
   codes: 0,
-  map: 8,
-  records: 16,
-  selection: 24,
-  log: 32,
-  counts: 40,
-  slots: 48,
-  rows: 56,
-  bitmap: 64,
-  open: 72,
-  from: 76,
-  to: 80,
-  size: 84,
-  parts: 88,
-  folds: 216,
+  records: 8,
+  selection: 16,
+  log: 24,
+  slots: 32,
+  bitmap: 40,
+  size: 48,
+  parts: 56,
+  folds: 184,
 } as const
-const FIRST_WORD: number = FRAME.open
+const FIRST_WORD: number = FRAME.size
 
 /** Bytes of a fold's two addresses. */
 export const FOLD_COLUMN_BYTES = 16
@@ -78,14 +72,13 @@ export const LOAD: { readonly [K in KernelType]: { readonly opcode: number; read
 export const FRAME_AT = 0
 export const ROW = 1
 export const TO = 2
-const CODES = 3
-const MAP = 4
-export const SLOT = 5
-export const I_ROW = 6
-export const A = 7
-export const B = 8
-export const SELECTION = 9
-const FIRST_PART = 10
+export const CODES = 3
+export const SLOT = 4
+export const I_ROW = 5
+export const A = 6
+export const B = 7
+export const SELECTION = 8
+const FIRST_PART = 9
 const PART_WORDS = Object.keys(PART) as readonly (keyof typeof PART)[] // its own keys
 export const PARAMETERS = ['address', 'i32', 'i32'] as const
 const TRUNCATE_F64 = [0xfc, 0x02]
@@ -145,10 +138,7 @@ export function prologue(key: KernelKey): Code {
       return [...(isAddressField(name) ? addressWord(at) : word(at)), ...set(partLocal(p, name))]
     }),
   )
-  return [
-    ...[...addressWord(FRAME.codes), ...set(CODES), ...addressWord(FRAME.map), ...set(MAP)],
-    ...[...addressWord(FRAME.selection), ...set(SELECTION), ...parts],
-  ]
+  return [...[...addressWord(FRAME.codes), ...set(CODES)], ...[...addressWord(FRAME.selection), ...set(SELECTION), ...parts]]
 }
 
 /** The key of the row in column `column` as a 32-bit integer. */
@@ -180,22 +170,6 @@ export function isWhole(type: KernelType, row: number, whole: number, column: nu
     case 'u8':
       return undefined
   }
-}
-
-/** Sets SLOT from the row; keys lie in their windows. */
-export function slotOf(key: KernelKey, row: number, ahead = 0): Code {
-  const code =
-    key.kind === 'direct'
-      ? key.parts.flatMap((part, p) => added(key.parts, p, placeOf(part, p, row, ahead)))
-      : keyOf('i32', row, CODES, ahead)
-  if (!key.mapped) return [...code, ...set(SLOT)]
-  return [...get(MAP), ...code, ...num(2), OP.i32Shl, OP.i32Add, ...I.memory(OP.i32Load), ...set(SLOT)]
-}
-
-/** What part `p` of the key has over its base. */
-function placeOf({ type, nullable }: KeyPart, p: number, row: number, ahead: number): Code {
-  const place = [...keyOf(type, row, partLocal(p, 'key'), ahead), ...get(partLocal(p, 'base')), OP.i32Sub]
-  return nullable ? [...place, ...get(partLocal(p, 'span')), ...bitOf(partLocal(p, 'bits'), row, ahead), OP.select] : place
 }
 
 /** Sets SLOT from the row, whatever the key; `outside` is what is done where a part of it lies outside of its window, and does not go on. */

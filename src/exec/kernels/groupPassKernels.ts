@@ -71,7 +71,7 @@ export interface PlacesShape {
  * two addresses of folds, and in `size` how long the lists are: -1 when a key lies outside of its window, which ends the run.
  */
 export function placesKernel({ parts, recordBytes, copied, selected, isTouched }: PlacesShape): Uint8Array<ArrayBuffer> {
-  const key = { kind: 'direct', parts, mapped: false } as const
+  const key = { kind: 'direct', parts } as const
   const own = firstOwn(key)
   const [size, bitmap, bits] = [own, own + 1, own + 2]
   const from = (f: number): number => own + 3 + 2 * f
@@ -171,7 +171,7 @@ const AT_ONCE = 4
  * values; a group's first row appends its place to `slots`.
  */
 export function addKernel(folds: readonly PassFold[]): Uint8Array<ArrayBuffer> {
-  const key = { kind: 'hashed', mapped: false } as const
+  const key = { kind: 'hashed' } as const
   const own = firstOwn(key)
   const [places, records, record, slots, log, whole] = [own, own + 1, own + 2, own + 3, own + 4, own + 5] as const
   const values = (f: number): number => own + 6 + f

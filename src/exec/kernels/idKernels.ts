@@ -150,10 +150,41 @@ const TEXT_HASHED: Code = [
   ...[OP.end, OP.end, OP.end, ...get(WIDE), OP.i32WrapI64, ...set(HASH)],
 ]
 
+/** The text of the row: where it begins, and how many bytes it has. */
+const TEXT: Code = [
+  ...[...get(A), ...element(B, ROW, 2), ...I.memory(OP.i32Load), OP.i32Add, ...set(START)],
+  ...[...element(B, ROW, 2), ...I.memory(OP.i32Load, 4), ...element(B, ROW, 2), ...I.memory(OP.i32Load), OP.i32Sub, ...set(LENGTH)],
+]
+
+/** Hashed in place of what is null. */
+const NULL_HASH = 0x2545f491
+
+/**
+ * run(0, from, to, a, b, bits, out): 32 bits for each value, the same for equal ones; with all of them before where it is
+ * not the first part of a key.
+ */
+export function hashKernel(
+  form: WordForm | 'texts',
+  { nullable, first }: { readonly nullable: boolean; readonly first: boolean },
+): Uint8Array<ArrayBuffer> {
+  const hashed = form === 'texts' ? [...TEXT, ...TEXT_HASHED] : [...WORDS[form], ...HASHED]
+  const value = nullable ? [...bitOf(BITS, ROW), ...I.if(), ...hashed, OP.else, ...num(NULL_HASH), ...set(HASH), OP.end] : hashed
+  const before = [...element(OUT, ROW, 2), ...I.memory(OP.i32Load), ...num(0x9e3779b1), OP.i32Mul, ...get(HASH), OP.i32Add, ...tee(HASH)]
+  const together = [
+    ...[...before, ...get(HASH), ...num(16), OP.i32ShrU, OP.i32Xor, ...num(0x85ebca6b), OP.i32Mul, ...tee(HASH)],
+    ...[...get(HASH), ...num(13), OP.i32ShrU, OP.i32Xor, ...set(HASH)],
+  ]
+  const each = [...value, ...(first ? [] : together), ...stored(get(HASH))]
+  const body = [
+    ...[...I.block(), ...get(ROW), ...get(TO), OP.i32GeS, ...I.brIf(0), ...I.loop, ...each],
+    ...[...get(ROW), ...num(1), OP.i32Add, ...tee(ROW), ...get(TO), OP.i32LtS, ...I.brIf(0), OP.end, OP.end],
+  ]
+  const parameters = ['i32', 'i32', 'i32', 'address', 'address', 'address', 'address'] as const
+  return moduleBytes({ imports: [], parameters, locals: LOCALS.slice(parameters.length - 3), body })
+}
+
 /** Ids of texts: the bytes from offsets b[row] to b[row + 1] of a. */
 export function textIdsKernel(options: IdOptions, layout: TextEntry): Uint8Array<ArrayBuffer> {
-  const offset = (at: number): Code => [...element(B, ROW, 2), ...I.memory(OP.i32Load, at)]
-  const text = [...[...get(A), ...offset(0), OP.i32Add, ...set(START), ...offset(4), ...offset(0), OP.i32Sub, ...set(LENGTH)]]
   const place = [...get(ENTRY), ...I.addressLoad(layout.place)]
   const otherBytes = (here: Code, there: Code): Code => [...here, ...there, OP.i64Ne, ...I.brIf(2)]
   // a branch that leaves goes on with the next slot: one further out from inside of `if`, two from the loop in it
@@ -169,7 +200,7 @@ export function textIdsKernel(options: IdOptions, layout: TextEntry): Uint8Array
     ...[...get(ENTRY), ...get(LENGTH), ...I.memory(OP.i32Store, layout.length)],
     ...[...get(ENTRY), ...get(WIDE), ...I.memory(OP.i64Store, layout.hash)],
   ]
-  return idsModule([...text, ...TEXT_HASHED, ...probe({ log2Bytes: layout.log2Bytes, differs, added, adds: options.adds })], options)
+  return idsModule([...TEXT, ...TEXT_HASHED, ...probe({ log2Bytes: layout.log2Bytes, differs, added, adds: options.adds })], options)
 }
 
 interface Probe {

@@ -1,9 +1,23 @@
 import { expect, test } from 'vitest'
 import { foldKernel as columnFold, type FoldName } from './foldKernels.ts'
-import { countKernel, foldKernel, selectKernel } from './groupKernels.ts'
+import { foldKernel } from './groupKernels.ts'
 import { addKernel, placesKernel } from './groupPassKernels.ts'
-import { TEXT_ENTRIES, textIdsKernel, wordIdsKernel } from './idKernels.ts'
+import { hashKernel, TEXT_ENTRIES, textIdsKernel, wordIdsKernel } from './idKernels.ts'
 import { emitKernel, findKernel, gatherKernel, keepKernel, linkKernel, textsKernel } from './joinKernels.ts'
+import {
+  codePlacesKernel,
+  countCodesKernel,
+  countFlagsKernel,
+  distinctKernel,
+  groupOfKernel,
+  hashedGroupsKernel,
+  numbersKernel,
+  placedGroupsKernel,
+  rankedKernel,
+  ranksKernel,
+  resultsKernel,
+  scatterCodesKernel,
+} from './partitionKernels.ts'
 import { semiKernel } from './semiKernel.ts'
 import { type Code, I, type Import, moduleBytes, OP, type ParameterType } from './wasmEncoder.ts'
 import { readModule } from './wasmReader.ts'
@@ -168,29 +182,21 @@ test('every kernel that is written by hand has a twin of 64-bit addresses', () =
   ]
   const types = ['f64', 'f32', 'i64', 'i32', 'u32', 'i16', 'u16', 'i8', 'u8'] as const
   const truths = [false, true]
-  const direct = types.map(
-    (type, i) =>
-      ({
-        kind: 'direct',
-        parts: [
-          { type, nullable: true },
-          { type: 'u8', nullable: false },
-        ],
-        mapped: i % 2 === 0,
-      }) as const,
-  )
-  const keyParts = [...direct.map(({ parts }) => parts), ...types.map((type) => [{ type, nullable: false }])]
-  const keys = [...direct, ...truths.map((mapped) => ({ kind: 'hashed', mapped }) as const)]
+  const keyParts = [
+    ...types.map((type) => [{ type, nullable: true } as const, { type: 'u8', nullable: false } as const]),
+    ...types.map((type) => [{ type, nullable: false } as const]),
+  ]
   const kinds = (['sum', 'min', 'max', 'count'] as const).flatMap((kind) =>
-    (['f64', 'u16'] as const).flatMap((type) =>
-      truths.map((nulls) => ({ kind, type, nulls, bits: nulls, counts: nulls && kind !== 'sum' })),
-    ),
+    (['f64', 'u16'] as const).flatMap((type) => truths.map((nulls) => ({ kind, type, nulls, counts: nulls && kind !== 'sum' }))),
   )
   const idOptions = truths.flatMap((adds) => truths.map((nullable) => ({ adds, nullable })))
+  const compared = (['byte', 'half', 'word', 'f32', 'f64', 'long', 'texts'] as const).flatMap((form) =>
+    truths.map((nullable) => ({ form, nullable })),
+  )
   const modules = [
     ...folds.map(columnFold),
     ...types.flatMap((type) => truths.flatMap((flag) => semiKernel({ type, nullable: flag, anti: !flag, narrows: flag }))),
-    ...keyParts.flatMap((parts) => truths.map((isTouched) => countKernel(parts, isTouched))),
+    ...keyParts.map(codePlacesKernel),
     ...keyParts.flatMap((parts) =>
       truths.map((flag) => placesKernel({ parts, recordBytes: 24, copied: types, selected: flag, isTouched: !flag })),
     ),
@@ -200,8 +206,12 @@ test('every kernel that is written by hand has a twin of 64-bit addresses', () =
     ...truths.flatMap((chained) => truths.flatMap((keeps) => [findKernel({ chained, keeps }), emitKernel({ chained, keeps })])),
     ...truths.map((anti) => keepKernel({ anti })),
     ...([0, 1, 2, 3] as const).flatMap((log2) => truths.map((nullable) => gatherKernel(log2, { nullable }))),
-    ...keys.map(selectKernel),
-    ...keys.flatMap((key) => (['all', 'selected', 'skip', 'finish'] as const).map((mode) => foldKernel(key, kinds, mode))),
+    foldKernel(kinds),
+    ...[countCodesKernel(), scatterCodesKernel(), placedGroupsKernel(), hashedGroupsKernel(compared), groupOfKernel()],
+    ...[countFlagsKernel(), ranksKernel(), rankedKernel(), ...compared.map(distinctKernel)],
+    ...(['value', 'mean', 'number', 'count'] as const).map(resultsKernel),
+    ...types.flatMap((type) => truths.map((nullable) => numbersKernel(type, nullable))),
+    ...compared.flatMap(({ form, nullable }) => truths.map((first) => hashKernel(form, { nullable, first }))),
     ...idOptions.flatMap((options) => [
       ...(['byte', 'half', 'word', 'f32', 'f64', 'long', 'pair'] as const).map((form) => wordIdsKernel(form, options)),
       textIdsKernel(options, TEXT_ENTRIES.i64),

@@ -4,8 +4,8 @@
 import { emitKernel, findKernel, JOIN_FRAME, JOIN_FRAME_BYTES, keepKernel, linkKernel, type MatchOptions } from '../kernels/joinKernels.ts'
 import { putAddress } from '../memory/addressWords.ts'
 import type { PieceRows } from './gather.ts'
-import { STRIDE } from './groupCodes.ts'
 import type { GroupMemory, Kernel } from './groupMemory.ts'
+import { STRIDE } from './radixPartitions.ts'
 
 /** The right side's rows by the numbers of their keys (`joinKeys.ts`), and a left side to be looked up, in pieces. */
 export class ArenaMatches {

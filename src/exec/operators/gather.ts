@@ -9,8 +9,8 @@ import { FIXED_FORMS, isFixedKind } from '../../core/fixedValues.ts'
 import type { ResultBlocks } from '../columns/resultBlocks.ts'
 import { GATHER_FRAME, GATHER_FRAME_BYTES, gatherKernel, type Log2Bytes, textsKernel } from '../kernels/joinKernels.ts'
 import { putAddress } from '../memory/addressWords.ts'
-import { STRIDE } from './groupCodes.ts'
 import type { GroupMemory, Kernel } from './groupMemory.ts'
+import { STRIDE } from './radixPartitions.ts'
 
 /** Rows of pieces of a table: those from cuts[p] to cuts[p + 1] are of piece `p`. */
 export interface PieceRows {

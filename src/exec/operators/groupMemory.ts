@@ -11,7 +11,7 @@ import {
   PART,
   PART_BYTES,
 } from '../kernels/groupFrame.ts'
-import { addressAt, putAddress } from '../memory/addressWords.ts'
+import { putAddress } from '../memory/addressWords.ts'
 import type { Arena } from '../memory/arena.ts'
 import { copyInto } from '../memory/shareColumns.ts'
 import { arenaKernel } from './arenaKernels.ts'
@@ -146,21 +146,9 @@ export function fill(words: Int32Array, values: Readonly<Partial<Record<keyof ty
   }
 }
 
-/** An address of the frame, which kernels may have moved. */
-export function filledAddress(words: Int32Array, field: 'log'): number {
-  return addressAt(words, FRAME[field] / 4)
-}
-
 /** Where a frame has the two addresses of fold `f`, in words. */
 export function foldWord(f: number): number {
   return (FRAME.folds + FOLD_COLUMN_BYTES * f) / 4
-}
-
-/** Writes where the column of fold `f` lies. */
-export function fillFold(words: Int32Array, f: number, { values, validity }: Column, memory: GroupMemory): void {
-  const at = foldWord(f)
-  putAddress(words, at, memory.addressOf(values))
-  putAddress(words, at + 2, memory.addressOf(validity))
 }
 
 /** How kernels read the parts of a key, which have codes of their own. */

@@ -71,17 +71,3 @@ function leastFrom(values: Float64Array, place: number, numbers: number): number
   for (let i = place; i < numbers; i++) if ((values[i] as number) < least) least = values[i] as number // i < length
   return least
 }
-
-/** How many different numbers there are; zeros are one, and so is NaN. Changes the order of the values. */
-export function countDistinctOf(values: Float64Array): number {
-  values.sort()
-  let count = 0
-  let last: number | undefined
-  for (let i = 0; i < values.length; i++) {
-    const value = values[i] as number // i < length
-    if (value === last || (Number.isNaN(value) && last !== undefined && Number.isNaN(last))) continue
-    last = value
-    count++
-  }
-  return count
-}

@@ -5,7 +5,6 @@
  *     words      the words of a range of the rows, and how many of the first have which digit
  *     scatter    words and row numbers of a range, each to the bucket of its digit
  *     buckets    buckets that are claimed, each put in order (`sortedBuckets.ts`)
- *     firsts     rows of a range that no equal row lies before
  *     gather     columns of rows in order, in chunks that are claimed (`gatheredColumns.ts`)
  */
 import { countKernel, scatterKernel } from '../kernels/sortKernels.ts'
@@ -25,7 +24,6 @@ export type SortWork =
   | WordsWork
   | ScatterWork
   | BucketsWork
-  | FirstsWork
   | GatherWork
 
 /** Where a column of numbers lies; `bits` is 0 where no value is null. */
@@ -88,18 +86,6 @@ interface ScatterWork {
   readonly bound?: number
 }
 
-interface FirstsWork {
-  readonly kind: 'firsts'
-  /** See `BucketsWork`. */
-  readonly repeated: number
-  readonly from: number
-  readonly to: number
-  /** How many there are goes here. */
-  readonly count: number
-  /** Where the rows go; they are only counted where it is 0. */
-  readonly rows: number
-}
-
 /** Rows between two calls of a kernel, so that V8 can replace it while it warms up. */
 const STRIDE = 16_384
 
@@ -120,9 +106,6 @@ export function runSortTask({ work }: SortTask, arena: Arena): void {
     }
     case 'buckets':
       new SortedBuckets(work, arena).run()
-      return
-    case 'firsts':
-      runFirsts(work, arena)
       return
     case 'gather':
       gatherChunks(work, arena)
@@ -162,20 +145,6 @@ function runWords(work: WordsWork, arena: Arena): void {
       if (l === 0) count(words, from, to, 0n, shift, counts)
     })
   }
-}
-
-function runFirsts({ repeated, from, to, count, rows }: FirstsWork, arena: Arena): void {
-  const marks = arena.view('u8', repeated, to) as Uint8Array
-  const counted = arena.view('i32', count, 1) as Int32Array
-  // how many they are is known when they are listed
-  const out = rows === 0 ? undefined : (arena.view('i32', rows, counted[0] as number) as Int32Array)
-  let found = 0
-  for (let row = from; row < to; row++) {
-    if (marks[row] !== 0) continue
-    if (out !== undefined) out[found] = row
-    found++
-  }
-  counted[0] = found
 }
 
 type Write = (from: number, to: number) => void

@@ -24,8 +24,6 @@ export interface BucketsWork {
   /** Rows of the table. */
   readonly length: number
   readonly levels: readonly SortLevel[]
-  /** A byte for each row, which becomes 1 where an equal row lies before it. */
-  readonly repeated?: number
   /** This worker's own memory: see `scratchBytes`. */
   readonly scratch: number
 }
@@ -136,7 +134,7 @@ export class SortedBuckets {
   }
 
   private byLevels(from: number, to: number): void {
-    const { levels, repeated } = this.work
+    const { levels } = this.work
     let list = this.oneRun(this.lists[0], from, to)
     let runs = 1
     const equal = (which: Equals, flip: bigint): number => {
@@ -149,26 +147,12 @@ export class SortedBuckets {
       return open as number
     }
     for (const [l, level] of levels.entries()) {
-      const isLast = l === levels.length - 1
-      const isOver = isLast && repeated === undefined
+      const isOver = l === levels.length - 1
       if (l > 0) this.refill(level, list, runs, 0)
       if (level.kind === 'text') {
         for (let skipped = 7; equal(isOver ? 'open' : 'all', level.flip) > 0; skipped += 7) this.refill(level, list, runs, skipped)
       } else if (!isOver) equal('all', 0n)
       if (isOver || runs === 0) return
-    }
-    if (repeated !== undefined) this.mark(list, runs, repeated)
-  }
-
-  /** Marks all rows of the runs but the first of each. */
-  private mark(list: number, runs: number, repeated: number): void {
-    const { rows: address, length } = this.work
-    const places = this.integers(list, 2 * runs)
-    const rows = this.integers(address, length)
-    const marks = this.arena.view('u8', repeated, length) as Uint8Array
-    for (let i = 0; i < places.length; i += 2) {
-      const after = places[i + 1] as number // a pair each
-      for (let place = (places[i] as number) + 1; place < after; place++) marks[rows[place] as number] = 1
     }
   }
 

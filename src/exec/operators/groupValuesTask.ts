@@ -1,0 +1,18 @@
+/** One aggregate by the rows of each group: for those that no kernel computes. */
+import type { Aggregate } from '../../planner/physical/physicalPlan.ts'
+import { aggregateColumn } from './aggregates.ts'
+import { type ExecBatch, hiddenBatch } from './batches.ts'
+import { rowsById } from './keyIds.ts'
+
+export interface ValuesTask {
+  readonly kind: 'groupValues'
+  /** Hidden columns: the group of each row, and the argument if there is one. */
+  readonly batch: ExecBatch
+  readonly call: Aggregate
+  readonly groups: number
+}
+
+export function groupValues({ batch, call, groups }: ValuesTask): ExecBatch {
+  const [codes, argument] = batch.hidden ?? []
+  return hiddenBatch([aggregateColumn(call, argument, rowsById((codes?.values ?? new Int32Array()) as Int32Array, groups))]) // codes are such
+}
