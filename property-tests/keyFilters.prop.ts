@@ -4,6 +4,7 @@
  */
 import fc from 'fast-check'
 import { afterAll, expect, test } from 'vitest'
+import { count, sum } from '../src/core/aggregates.ts'
 import { DistArray } from '../src/core/distArray.ts'
 import { PARTITION_ROWS } from '../src/exec/operators/partitions.ts'
 import { announcedRun } from './lawRuns.ts'
@@ -117,6 +118,95 @@ test('joins with filters on either side, or both', async () => {
   )
   if (LAW.numRuns >= FEW_RUNS) expect(filtered).toBeGreaterThan(LAW.numRuns / 10)
 }, 300_000)
+
+type Fields = Readonly<Record<string, unknown>>
+
+/** The dullest join of any rows: `names` are the columns of the sides. */
+function dullRows(
+  left: readonly Fields[],
+  right: readonly Fields[],
+  names: readonly [readonly string[], readonly string[]],
+  { keys, how, suffix }: { readonly keys: readonly [string, string][]; readonly how: How; readonly suffix: string },
+): readonly Fields[] {
+  const isMatch = (l: Fields, r: Fields): boolean => keys.every(([a, b]) => l[a] !== null && r[b] !== null && plain(l[a]) === plain(r[b]))
+  if (how === 'semi' || how === 'anti') return left.filter((l) => right.some((r) => isMatch(l, r)) === (how === 'semi'))
+  const pair = (l: Fields | undefined, r: Fields | undefined): Fields => ({
+    ...Object.fromEntries(names[0].map((name) => [name, l?.[name] ?? null])),
+    ...Object.fromEntries(names[1].map((name) => [names[0].includes(name) ? name + suffix : name, r?.[name] ?? null])),
+  })
+  const all = left.flatMap((l) => {
+    const found = right.filter((r) => isMatch(l, r))
+    return found.length === 0 && (how === 'left' || how === 'full') ? [pair(l, undefined)] : found.map((r) => pair(l, r))
+  })
+  if (how !== 'right' && how !== 'full') return all
+  return [...all, ...right.filter((r) => !left.some((l) => isMatch(l, r))).map((r) => pair(undefined, r))]
+}
+
+const NAMES = ['k', 's', 'x'] as const
+const groupKey = ({ k, s }: Row): string => JSON.stringify([plain(k), s])
+
+function dullGroups(given: readonly Row[], most: number): readonly Fields[] {
+  const groups = new Map<string, { k: number | null; s: string; total: number; n: number }>()
+  for (const r of given) {
+    const group = groups.get(groupKey(r)) ?? { k: r.k, s: r.s, total: 0, n: 0 }
+    groups.set(groupKey(r), { ...group, total: group.total + r.x, n: group.n + 1 })
+  }
+  return [...groups.values()].filter((g) => g.n <= most)
+}
+
+test('keys filter what the other side is computed from: rows of groups, and of joins', async () => {
+  let filtered = 0
+  await fc.assert(
+    fc.asyncProperty(
+      fc.record({ a: rows(40), b: rows(20), c: rows(9) }),
+      fc.record({ how: fc.constantFrom(...HOWS), inner: fc.constantFrom(...HOWS), least: fc.integer({ min: -1, max: 2 }) }),
+      fc.record({ engine: fc.nat(2), swapped: fc.boolean(), several: fc.boolean(), most: fc.integer({ min: 1, max: 3 }) }),
+      async ({ a, b, c }, { how, inner, least }, { engine, swapped, several, most }) => {
+        const table = (given: readonly Row[]): DistArray<Row> => arrayOf(engine, given).materialize()
+        const few = table(c).filter((r) => r.x > least)
+        const kept = c.filter((r) => r.x > least) as unknown as readonly Fields[]
+        const asked = { how, suffix: '_few' }
+        const check = async (other: DistArray<object>, dull: readonly Fields[], names: readonly string[], key: string) => {
+          const others = other as unknown as DistArray<Row & Record<string, unknown>>
+          const one = { left: (r: Row) => r.k, right: KEYS_OF[key] as (r: object) => unknown }
+          const two = { left: (r: Row) => [r.k, r.s], right: (r: Row) => [r.k, r.s] }
+          const on = (several && key === 'k' ? two : one) as typeof one
+          const back = { left: on.right as (r: Row) => unknown, right: on.left as (r: Row) => unknown }
+          const joined = (swapped ? others.join(few, back as never, asked) : few.join(others, on as never, asked)) as DistArray<object>
+          const text = joined.explain()
+          if (text.includes('computed from')) filtered++
+          const pairs: [string, string][] = several && key === 'k' ? SEVERAL : [['k', key]]
+          const found = swapped
+            ? dullRows(dull, kept, [names, NAMES], { keys: pairs.map(([x, y]) => [y, x]), ...asked })
+            : dullRows(kept, dull, [NAMES, names], { keys: pairs, ...asked })
+          expect(await joined.collect(), text).toEqual(found)
+        }
+        const groups = table(a)
+          .groupBy((r) => ({ k: r.k, s: r.s }))
+          .agg({ total: sum((r) => r.x), n: count() })
+          .filter((g) => g.n <= most)
+        await check(groups, dullGroups(a, most), ['k', 's', 'total', 'n'], 'k')
+        const both = table(a).join(table(b), { left: (r) => r.s, right: (r) => r.s }, { how: inner }) as unknown as DistArray<object>
+        const isOne = inner === 'semi' || inner === 'anti'
+        const pairsOf = dullRows(a as unknown as readonly Fields[], b as unknown as readonly Fields[], [NAMES, NAMES], {
+          keys: [['s', 's']],
+          how: inner,
+          suffix: '_right',
+        })
+        const names = isOne ? NAMES : [...NAMES, ...NAMES.map((name) => `${name}_right`)]
+        await check(both, pairsOf, names, isOne ? 'k' : swapped ? 'k' : 'k_right')
+      },
+    ),
+    LAW,
+  )
+  if (LAW.numRuns >= FEW_RUNS) expect(filtered).toBeGreaterThan(LAW.numRuns / 10)
+}, 300_000)
+
+const SEVERAL: [string, string][] = [
+  ['k', 'k'],
+  ['s', 's'],
+]
+const KEYS_OF: Readonly<Record<string, (r: Record<string, unknown>) => unknown>> = { k: (r) => r.k, k_right: (r) => r.k_right }
 
 test('sorts, groups and pieces of filtered columns', async () => {
   await fc.assert(

@@ -1,6 +1,6 @@
 /** One run of a physical plan: its datasets, its memory, its tasks. */
 import { setMaxListeners } from 'node:events'
-import type { Batch } from '../core/column.ts'
+import type { Batch, Column } from '../core/column.ts'
 import { isKnown } from '../core/elements.ts'
 import { MemoryError, TaskError } from '../core/errors.ts'
 import { fallbackOf } from '../core/functionUse.ts'
@@ -78,6 +78,8 @@ export class Run {
   private readonly options: ExecutorOptions
   private readonly signal: AbortSignal | undefined
   private readonly blocks: Blocks
+  /** Keys of joins whose first side is there, by their numbers. */
+  private readonly joined = new Map<number, readonly Column[]>()
   /** Whether perhaps only the first of the results are wanted, whatever types the others have. */
   private readonly isUntyped: boolean
   /** Where what runs is measured; absent where nobody asks. */
@@ -342,7 +344,8 @@ export class Run {
   }
 
   /** The input of a wide operator as what a column program leaves in the arena; undefined where steps are no program, or only hand columns on to what needs them in partitions. */
-  private async programmed(plan: PhysicalPlan, { kind }: WideOperator, keySets?: KeySetsOf): Promise<Dataset | undefined> {
+  private async programmed(plan: PhysicalPlan, { kind }: WideOperator): Promise<Dataset | undefined> {
+    const keySets = this.keySetsOf(plan)
     const codedKeys = kind === 'HashAggregateExec'
     const isSort = kind === 'SortExec'
     if (plan.kind !== 'PipelineExec' && keySets === undefined) return undefined
@@ -511,7 +514,7 @@ export class Run {
     const loaded: Block[] = []
     for (const input of given.inputs) {
       const { plan, blocks } = await this.loaded(input)
-      inputs.push(plan)
+      inputs.push(plan === input || input.filteredBy === undefined ? plan : { ...plan, filteredBy: input.filteredBy })
       loaded.push(...blocks)
     }
     const plan = { ...given, inputs }
@@ -557,10 +560,16 @@ export class Run {
     return { kind: 'stored', partitions: agreed(out.map((batch) => ({ kind: 'batches', batches: [batch] }))), blocks }
   }
 
+  /** What filters the rows of a table, or of a pipeline over one, by keys of joins above. */
+  private keySetsOf({ filteredBy = [] }: PhysicalPlan): KeySetsOf | undefined {
+    const isThere = filteredBy.some(({ keys }) => this.joined.has(keys))
+    return isThere ? (program) => keyFilters(filteredBy, this.joined, program) : undefined
+  }
+
   /** The inputs of a wide operator. Of a join, the side that the plan names comes first, and its keys filter the other's rows. */
   private async inputsOf({ inputs, operator, keyFilter: from }: Wide): Promise<Dataset[]> {
-    const ready = async (input: PhysicalPlan, keySets?: KeySetsOf): Promise<Dataset> =>
-      await this.waitedFor(input, async () => (await this.programmed(input, operator, keySets)) ?? (await this.wholeOf(input)))
+    const ready = async (input: PhysicalPlan): Promise<Dataset> =>
+      await this.waitedFor(input, async () => (await this.programmed(input, operator)) ?? (await this.wholeOf(input)))
     const [left, right] = inputs
     const unlimited = operator.kind === 'SortExec' && left !== undefined ? withoutTopK(left) : undefined
     const table = unlimited && (await this.waitedFor(unlimited, () => this.programmed(unlimited, operator)))
@@ -571,10 +580,11 @@ export class Run {
       for (const input of inputs) datasets.push(await ready(input))
       return datasets
     }
-    const first = await ready(from === 'left' ? left : right)
+    const first = await ready(from.side === 'left' ? left : right)
     const keys = keysOfSide(operator, batchesOf(first.partitions))
-    const second = await ready(from === 'left' ? right : left, keys && ((program) => keyFilters(operator, keys, program)))
-    return from === 'left' ? [first, second] : [second, first]
+    if (keys !== undefined) this.joined.set(from.keys, keys)
+    const second = await ready(from.side === 'left' ? right : left)
+    return from.side === 'left' ? [first, second] : [second, first]
   }
 
   /** The groups of partitions that are taken as they come. What is kept of them counts as used memory. */
@@ -609,12 +619,14 @@ export class Run {
     const [input] = inputs
     if (operator.kind !== 'HashAggregateExec' || input?.kind !== 'PipelineExec' || where === 'caller') return undefined
     const options = { ...this.options, signal: this.signal }
+    const keySets = this.keySetsOf(input)
     const work = async (run: ColumnRun): Promise<GroupedColumns | NotColumns> => {
+      if (run.keySets.length > 0) return refused('keys of a join filter the rows first')
       const grouped = (await groupedColumns(run, operator, this.options.groupPass)) ?? refused('two passes are taken')
       if (!isRefused(grouped)) this.record?.addOnePass(plan, input, run.program)
       return grouped
     }
-    const found = await overColumns(input, options, work, { codedKeys: true })
+    const found = await overColumns(input, options, work, { codedKeys: true, ...(keySets === undefined ? {} : { keySets }) })
     if (isRefused(found)) return undefined
     const batch = withKeys(found.batch, found.coded)
     return keys.kind === 'rowNumber' ? withoutKeys(batch) : batch

@@ -32,7 +32,7 @@ export function columnsRead(f: UserFunction, argument = 0): ReadonlySet<string> 
 }
 
 /** Whether a function was lowered and depends on its arguments and constants alone. */
-export function isPure(f: UserFunction): f is UserFunction & { readonly ir: FunctionIr } {
+export function isPure<F extends Pick<UserFunction, 'ir'>>(f: F): f is F & { readonly ir: FunctionIr } {
   if (f.ir === undefined || f.ir.uses.length > 0) return false
   let pure = true
   visitStmts(f.ir.body, (stmt) => {
@@ -48,7 +48,7 @@ export function isPure(f: UserFunction): f is UserFunction & { readonly ir: Func
  * Whether a pure function returns for every element of its inputs, so that nobody notices on which it ran. Loops count
  * as not returning.
  */
-export function cannotFail(f: UserFunction, inputs: readonly ElementType[]): boolean {
+export function cannotFail(f: Pick<UserFunction, 'ir'>, inputs: readonly ElementType[]): boolean {
   if (!isPure(f)) return false
   const types: Types = { ir: f.ir, inputs, bigintLocals: false }
   let bigints = false

@@ -4,6 +4,7 @@
  */
 import type { Column } from '../../core/column.ts'
 import { fieldsOf } from '../../core/schema.ts'
+import type { KeyPart, KeyReach } from '../../planner/physical/keyReach.ts'
 import type { WideOperator } from '../../planner/physical/physicalPlan.ts'
 import type { ExecBatch } from '../operators/batches.ts'
 import type { ColumnProgram } from './columnProgram.ts'
@@ -24,30 +25,37 @@ export function keysOfSide(join: Join, batches: readonly ExecBatch[]): readonly 
   return keys.length < filled.length ? undefined : keys
 }
 
-/** The keys as filters of a program's rows, one for each part that is a column of the table and whose set is neither too wide nor keeps too much. */
-export function keyFilters(join: Join, keys: readonly Column[], program: ColumnProgram): readonly KeySet[] {
-  const [hidden] = program.shape.hidden ?? []
-  if (join.on !== undefined) return keySetFor(join.on, keys, program)
-  if (hidden === undefined) return []
-  if (hidden.kind === 'value') return keySetFor(hidden.output, keys, program)
-  const names = hidden.fields.map(({ name }) => name).join()
-  return hidden.fields.flatMap(({ output }, part) => {
-    const parts = keys.flatMap(({ type, children }) =>
-      type.kind === 'struct' && type.fields.map(({ name }) => name).join() === names ? (children?.[part] ?? []) : [],
-    )
-    return parts.length < keys.length ? [] : keySetFor(output, parts, program)
+/** Keys of joins, of their sides that are there, as filters of a program's rows: those that the plan names, as far as they are few. */
+export function keyFilters(
+  filteredBy: readonly KeyReach[],
+  known: ReadonlyMap<number, readonly Column[]>,
+  program: ColumnProgram,
+): readonly KeySet[] {
+  return filteredBy.flatMap(({ keys, column, part }) => {
+    const parts = keyParts(known.get(keys), part)
+    return parts === undefined ? [] : (keyFilter(column, parts, program) ?? [])
   })
 }
 
-function keySetFor(name: string, keys: readonly Column[], { shape, columns, element, rows }: ColumnProgram): readonly KeySet[] {
-  const output = shape.outputs.find((one) => one.name === name)
-  if (output?.kind !== 'column') return []
-  const on = fieldsOf(element)[output.column]?.name
-  const column = columns[output.column]
+/** The part of keys that a column is compared with; undefined where they have no such part. */
+function keyParts(keys: readonly Column[] | undefined, part: KeyPart | undefined): readonly Column[] | undefined {
+  if (keys === undefined || part === undefined) return keys
+  const names = part.of.join()
+  const found = keys.flatMap(({ type, children }) =>
+    type.kind === 'struct' && type.fields.map(({ name }) => name).join() === names ? (children?.[part.at] ?? []) : [],
+  )
+  return found.length < keys.length ? undefined : found
+}
+
+/** The keys as a filter of a program's rows; undefined where the set would be too wide or keep too much. */
+function keyFilter(on: string, keys: readonly Column[], { columns, element, rows }: ColumnProgram): KeySet | undefined {
+  const column = columns[fieldsOf(element).findIndex((field) => field.name === on)]
   const count = keys.reduce((sum, key) => sum + key.length, 0)
-  if (on === undefined || column === undefined || count >= rows) return []
+  if (column === undefined || count >= rows) return undefined
   const set = keySetOf({ on, anti: false }, keys, column, WIDEST_SET)
-  return set === undefined || (count > MOST_KEYS * set.window.span && keysIn(set) > MOST_KEYS * set.window.span) ? [] : [set]
+  if (set === undefined) return undefined
+  const most = MOST_KEYS * set.window.span
+  return count > most && keysIn(set) > most ? undefined : set
 }
 
 function keysIn({ present }: KeySet): number {

@@ -9,7 +9,7 @@
 import { isKnown } from '../../core/elements.ts'
 import { needsCaller } from '../../core/functionUse.ts'
 import { functionsOfStep } from './functionsOfStep.ts'
-import type { Edge, ExecFunction, PhysicalPlan, Step, WideOperator } from './physicalPlan.ts'
+import { type Edge, type ExecFunction, inputsOf, type PhysicalPlan, type Step, type WideOperator } from './physicalPlan.ts'
 
 type Pipeline = Extract<PhysicalPlan, { kind: 'PipelineExec' }>
 
@@ -121,21 +121,5 @@ export function readsFiles(plan: PhysicalPlan): boolean {
     case 'IndexBuildExec':
     case 'IndexLookupExec':
       return false
-  }
-}
-
-function inputsOf(plan: PhysicalPlan): readonly PhysicalPlan[] {
-  switch (plan.kind) {
-    case 'ScanExec':
-    case 'StoredExec':
-      return []
-    case 'PipelineExec':
-    case 'LimitExec':
-    case 'IndexBuildExec':
-    case 'IndexLookupExec':
-      return [plan.input]
-    case 'WideExec':
-    case 'UnionExec':
-      return plan.inputs
   }
 }

@@ -15,6 +15,7 @@ import { labelOf } from '../../core/tree.ts'
 import { callerFunctions, readsFiles, withEdges } from './edges.ts'
 import { functionsOfStep } from './functionsOfStep.ts'
 import { keyFilterOf } from './keyFilter.ts'
+import { withKeyReaches } from './keyReach.ts'
 import type { Aggregate, ExecFunction, HiddenColumn, PhysicalPlan, Step, WideOperator } from './physicalPlan.ts'
 
 type Pipeline = Extract<PhysicalPlan, { kind: 'PipelineExec' }>
@@ -22,7 +23,7 @@ type Shape = Pick<LogicalPlan, 'element' | 'keys'>
 
 /** The physical plan. Throws Bug for an array without storage: the session replaces those before a run. */
 export function lower(plan: LogicalPlan): PhysicalPlan {
-  return withEdges(lowered(plan))
+  return withEdges(withKeyReaches(lowered(plan)))
 }
 
 function lowered(plan: LogicalPlan): PhysicalPlan {
@@ -85,7 +86,7 @@ function lowered(plan: LogicalPlan): PhysicalPlan {
       const isOrdered = [left, right].some((side) => callerFunctions(side).length > 0)
       const from = isOrdered ? undefined : keyFilterOf(plan.how, left, right)
       const join = wide([left, right], { kind: 'HashJoinExec', how: plan.how, suffix: plan.suffix, names, element, ...on }, plan)
-      return from === undefined ? join : { ...join, keyFilter: from }
+      return from === undefined ? join : { ...join, keyFilter: { side: from, keys: 0, below: false } }
     }
     case 'Sort': {
       const keyed = evaluated(plan.input, [{ f: plan.by, method: 'sortBy', use: 'order' }], { payload: true })

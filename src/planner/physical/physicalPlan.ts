@@ -15,7 +15,7 @@ import type { ArraySource } from '../../core/ports.ts'
 import type { ColumnPredicate } from '../../core/predicate.ts'
 import type { DType, ElementType } from '../../core/schema.ts'
 import type { Storage } from '../../core/storage.ts'
-import type { Side } from './keyFilter.ts'
+import type { KeyFilter, KeyReach } from './keyReach.ts'
 
 /** A user function as tasks carry it: without the closure itself when it is sent to another thread. */
 export type ExecFunction = Omit<UserFunction, 'original'> & { readonly original?: UserFunction['original'] }
@@ -101,8 +101,8 @@ export type Edge =
    */
   | { readonly kind: 'stored'; readonly because: string; readonly isOptional?: boolean }
 
-/** `edge`: to what consumes the result; stored where it is absent. */
-export type PhysicalPlan = PhysicalNode & { readonly edge?: Edge }
+/** `edge`: to what consumes the result; stored where it is absent. `filteredBy`: keys of joins above, of a table or a pipeline over one. */
+export type PhysicalPlan = PhysicalNode & { readonly edge?: Edge; readonly filteredBy?: readonly KeyReach[] }
 
 type PhysicalNode =
   | {
@@ -140,7 +140,7 @@ type PhysicalNode =
       readonly inputs: readonly PhysicalPlan[]
       readonly operator: WideOperator
       /** Of a join: the side that is computed first, whose keys filter the other's rows where they are few. */
-      readonly keyFilter?: Side
+      readonly keyFilter?: KeyFilter
       readonly where: 'workers' | 'caller'
       readonly because?: string
       readonly element: ElementType
@@ -166,3 +166,40 @@ type PhysicalNode =
       readonly element: ElementType
       readonly keys: Keys
     }
+
+/** The nodes a node reads, left first. */
+export function inputsOf(plan: PhysicalPlan): readonly PhysicalPlan[] {
+  switch (plan.kind) {
+    case 'ScanExec':
+    case 'StoredExec':
+      return []
+    case 'PipelineExec':
+    case 'LimitExec':
+    case 'IndexBuildExec':
+    case 'IndexLookupExec':
+      return [plan.input]
+    case 'WideExec':
+    case 'UnionExec':
+      return plan.inputs
+  }
+}
+
+/** The same node over other inputs; the node itself when none changed. */
+export function withInputs(plan: PhysicalPlan, inputs: readonly PhysicalPlan[]): PhysicalPlan {
+  const old = inputsOf(plan)
+  const [first] = inputs
+  if (first === undefined || inputs.every((input, i) => input === old[i])) return plan
+  switch (plan.kind) {
+    case 'ScanExec':
+    case 'StoredExec':
+      return plan
+    case 'PipelineExec':
+    case 'LimitExec':
+    case 'IndexBuildExec':
+    case 'IndexLookupExec':
+      return { ...plan, input: first }
+    case 'WideExec':
+    case 'UnionExec':
+      return { ...plan, inputs }
+  }
+}

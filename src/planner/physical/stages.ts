@@ -5,7 +5,7 @@
  *     stage 0  workers  ScanExec orders.parquet [shop, price] -> FilterExec (r) => r.price > 0 -> EvaluateExec
  */
 import { predicateText } from '../../core/predicate.ts'
-import type { Side } from './keyFilter.ts'
+import type { KeyFilter } from './keyReach.ts'
 import type { PhysicalPlan, Step, WideOperator } from './physicalPlan.ts'
 
 export interface Stage {
@@ -151,9 +151,10 @@ function exchangeText(operator: WideOperator): string {
 }
 
 /** Of a join, which side comes first. */
-function filterText(from: Side | undefined): string {
-  if (from === undefined) return ''
-  return `, keys of the ${from} filter the ${from === 'left' ? 'right' : 'left'} where they are few`
+function filterText(filter: KeyFilter | undefined): string {
+  if (filter === undefined) return ''
+  const other = filter.side === 'left' ? 'right' : 'left'
+  return `, keys of the ${filter.side} filter the ${other}${filter.below ? ', and what it is computed from,' : ''} where they are few`
 }
 
 /** A wide operator on one line. */

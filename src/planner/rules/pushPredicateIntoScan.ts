@@ -49,7 +49,7 @@ function conjunctsOf(expr: Expr): readonly Expr[] {
 function isSafe(value: Expr, ir: FunctionIr, element: ElementType): boolean {
   const { span } = value
   const alone: FunctionIr = { ...ir, body: [{ kind: 'Return', value, span }] }
-  return cannotFail({ original: () => undefined, text: '', span, ir: alone, refusals: [] }, [element])
+  return cannotFail({ ir: alone }, [element])
 }
 
 /** The same comparison with its sides exchanged. */

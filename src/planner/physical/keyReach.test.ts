@@ -1,0 +1,45 @@
+import { expect, test } from 'vitest'
+import { tableOf } from '../../../property-tests/plans.ts'
+import { count } from '../../core/aggregates.ts'
+import { type DistArray, planOf } from '../../core/distArray.ts'
+import { inputsOf, type LogicalPlan, withInputs } from '../../core/logicalPlan.ts'
+import { fieldsOf } from '../../core/schema.ts'
+import { lower } from './lower.ts'
+import { stagesText } from './stages.ts'
+
+const sales = tableOf<{ part: number; shop: number }>('sales', { part: 'f64', shop: 'f64' })
+const parts = tableOf<{ id: number; name: string }>('parts', { id: 'f64', name: 'utf8' }).filter((p) => p.name === 'bolt')
+
+/** The line of the plan's last join. */
+function joinText(chain: DistArray<unknown>): string | undefined {
+  const over = (plan: LogicalPlan): LogicalPlan => {
+    if (plan.kind !== 'Scan') return withInputs(plan, inputsOf(plan).map(over))
+    const columns = fieldsOf(plan.element).map(({ type }) => ({ type, length: 0 }))
+    const { element, keys } = plan
+    return { kind: 'Stored', name: 'table', storage: { kind: 'table', element, length: 0, columns }, element, keys }
+  }
+  return stagesText(lower(over(planOf(chain))))
+    .split('\n')
+    .findLast((line) => line.includes('HashJoinExec'))
+}
+
+test('keys of groups are columns of what is grouped', () => {
+  const sold = sales.groupBy((s) => ({ part: s.part, shop: s.shop })).agg({ n: count() })
+  expect(joinText(parts.join(sold, { left: (p) => [p.id], right: (s) => [s.part] }))).toMatchInlineSnapshot(
+    `"stage 4: stage 0, stage 3 -> ExchangeExec right side to all -> HashJoinExec inner, keys of the left filter the right, and what it is computed from, where they are few"`,
+  )
+  expect(joinText(parts.join(sold, { left: (p) => p.id, right: (s) => s.n }))).toMatchInlineSnapshot(
+    `"stage 4: stage 0, stage 3 -> ExchangeExec right side to all -> HashJoinExec inner, keys of the left filter the right where they are few"`,
+  )
+})
+
+test('not through a function that may fail', () => {
+  const sold = sales.groupBy((s) => ({ part: s.part })).agg({ n: count() })
+  const checked = sold.filter((s) => {
+    if (s.n > 9) throw new Error('too many')
+    return true
+  })
+  const keys = { left: (p: { id: number }) => p.id, right: (s: { part: number }) => s.part }
+  expect(joinText(parts.join(sold.filter((s) => s.n > 9), keys))).toContain('computed from') // biome-ignore format: one line
+  expect(joinText(parts.join(checked, keys))).not.toContain('computed from')
+})
