@@ -8,11 +8,13 @@
  *       "law": "property-tests/dependence.prop.ts > every pair of conflicting iterations is covered" }
  *
  * The case that a law went red at is remembered in property-tests/replays.json and tried first. Where it passes, the law's
- * cases are searched under several seeds, and what is found is remembered instead (not in CI, and not with --changed).
+ * cases are searched under several seeds, and what is found is remembered instead (not in CI; with --changed only where asked).
  *
  *     tsx scripts/faults.ts                    all, by replay
  *     tsx scripts/faults.ts --changed          those whose file or law has changed since, and some of the others, picked by the commit
  *     tsx scripts/faults.ts --list             names, files and laws
+ *     tsx scripts/faults.ts --changed --picked 300    with so many of the others, instead of twenty
+ *     tsx scripts/faults.ts --changed --remember      and what is found is remembered, which takes minutes less than all faults
  *     tsx scripts/faults.ts --only affine      faults whose names contain a word
  *     tsx scripts/faults.ts --search           as if no case were remembered
  */
@@ -40,15 +42,14 @@ const SEARCH_LIMIT_MS = 240_000
 const REPLAY_LIMIT_MS = 20_000
 /** A thousand random cases may miss a rare mistake: the law is given this many seeds to find it. */
 const SEEDS = 6
-/** So many of the faults that cannot have changed are tried with --changed. */
-const PICKED = 20
-
 const { values } = parseArgs({
   options: {
     list: { type: 'boolean' },
     only: { type: 'string' },
     lanes: { type: 'string' },
     changed: { type: 'boolean' },
+    picked: { type: 'string', default: '20' },
+    remember: { type: 'boolean' },
     search: { type: 'boolean' },
   },
 })
@@ -66,7 +67,7 @@ function changedAndPicked(all: readonly Fault[]): readonly Fault[] {
   const commit = commitId()
   const rank = (fault: Fault): string => createHash('sha256').update(commit).update(fault.name).digest('hex')
   const others = all.filter((fault) => !changed.includes(fault))
-  const picked = new Set([...others].sort((a, b) => (rank(a) < rank(b) ? -1 : 1)).slice(0, PICKED))
+  const picked = new Set([...others].sort((a, b) => (rank(a) < rank(b) ? -1 : 1)).slice(0, Number(values.picked)))
   console.log(`${changed.length} of ${all.length} faults may have changed; ${picked.size} others are picked by the commit.`)
   return all.filter((fault) => changed.includes(fault) || picked.has(fault))
 }
@@ -151,7 +152,7 @@ function testOf(fault: Fault): string {
 
 /** Replays of faults that are gone are dropped where all faults were tried. */
 function remember(verdicts: readonly Verdict[]): void {
-  if (process.env.CI !== undefined || values.changed === true) return
+  if (process.env.CI !== undefined || (values.changed === true && values.remember !== true)) return
   const names = new Set(readFaults().map((fault) => fault.name))
   const found = Object.fromEntries(verdicts.flatMap(({ fault, replay }) => (replay === undefined ? [] : [[fault.name, replay]])))
   writeReplays(Object.fromEntries(Object.entries({ ...readReplays(), ...found }).filter(([name]) => names.has(name))))
