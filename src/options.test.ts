@@ -306,6 +306,11 @@ test.each<[string, () => unknown, string]>([
     () => table.join(table, undefined as never),
     "join() takes the name of a column of both sides or two functions, as in join(other, 'id') or join(other, { left: (row) => row.id, right: (row) => row.userId }).",
   ],
+  [
+    'join on two functions, one after the other',
+    () => table.join(table, ((row: Row) => row.a) as never, ((row: Row) => row.a) as never),
+    "join() takes the name of a column of both sides or two functions, as in join(other, 'id') or join(other, { left: (row) => row.id, right: (row) => row.userId }).",
+  ],
   ['join with rows', () => table.join([{ a: 1 }] as never, 'a' as never), 'join() takes another DistArray; it was given an array.'],
   [
     'union of a list',

@@ -61,6 +61,7 @@ export interface JoinOptions {
 export type JoinOnAny = string | { readonly left: Callback; readonly right: Callback }
 
 export function joinPlan(engine: Lowering, left: LogicalPlan, right: LogicalPlan, on: JoinOnAny, options: JoinOptions): LogicalPlan {
+  if (typeof on === 'function') throw notWhatToJoinOn() // and what follows it is no options, but the function of the other side
   checkOptions('join()', options, ['how', 'suffix'])
   const { how = 'inner', suffix = '_right' } = options
   checkOneOf('The how of join()', how, HOWS)
@@ -78,9 +79,7 @@ function joinKey(engine: Lowering, left: LogicalPlan, right: LogicalPlan, on: Jo
     return { kind: 'column', column: on }
   }
   if (typeof on !== 'object' || on === null || typeof on.left !== 'function' || typeof on.right !== 'function') {
-    throw new PlanError(
-      "join() takes the name of a column of both sides or two functions, as in join(other, 'id') or join(other, { left: (row) => row.id, right: (row) => row.userId }).",
-    )
+    throw notWhatToJoinOn()
   }
   const ours = lowerFunction(engine, 'join', on.left, { inputs: [left.element], takes: '(row)' })
   const theirs = lowerFunction(engine, 'join', on.right, { inputs: [right.element], takes: '(row)' })
@@ -93,6 +92,12 @@ function joinKey(engine: Lowering, left: LogicalPlan, right: LogicalPlan, on: Jo
     )
   }
   return { kind: 'functions', left: ours.f, right: theirs.f }
+}
+
+function notWhatToJoinOn(): PlanError {
+  return new PlanError(
+    "join() takes the name of a column of both sides or two functions, as in join(other, 'id') or join(other, { left: (row) => row.id, right: (row) => row.userId }).",
+  )
 }
 
 /** Whether values of an element may be of any kind: not known, or nothing but nulls. */
