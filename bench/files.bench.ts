@@ -1,0 +1,220 @@
+/**
+ * Reading and writing files against DuckDB and Polars: as many threads each, in one process but for Polars, which has a
+ * Python of its own.
+ *
+ *     distarray   read*().materialize().count(), sum(), count(), write*()
+ *     duckdb      CREATE TABLE AS, SELECT, COPY through @duckdb/node-api
+ *     polars      read_*, scan_*().select().collect(), write_*
+ *
+ * A million rows of six columns (two of whole numbers, doubles of all digits, hundredths, dates, and texts of which some are
+ * unlike all others), and TPC-H's lineitem and orders. Answers are compared once, before anything is timed.
+ *
+ *     npm run bench -- files --threads 2 --only CSV
+ */
+import { existsSync, mkdirSync, rmSync, statSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { DuckDBInstance } from '@duckdb/node-api'
+import { type DistArray, Session } from 'distarray'
+import { type Pass, suite, timed } from './harness.ts'
+import { startPolars } from './polars.ts'
+import { createMix, sameAnswer } from './tablesData.ts'
+import { type Lineitem, type Order, tpchFolder } from './tpch/tables.ts'
+
+const bench = suite('files', { rows: 1_000_000, threads: 2, scale: 1 })
+const { rows, threads, scale } = bench.options
+
+interface Sale {
+  readonly id: number
+  readonly product: number
+  readonly price: number
+  readonly cost: number
+  readonly day: Date
+  readonly note: string
+}
+
+const folder = join(tmpdir(), 'distarray-files')
+mkdirSync(folder, { recursive: true })
+const session = await Session.start({ workers: threads, progress: false, memory: '3.5GB' })
+const instance = await DuckDBInstance.create(':memory:', { threads: String(threads) })
+const duckdb = await instance.connect()
+const polars = startPolars({ threads, busy: bench.busy })
+const found = tpchFolder(scale, process.env.TPCH_FOLDER ?? join(tmpdir(), 'distarray-tpch'))
+if ('absent' in found) console.log(`LEFT OUT lineitem and orders: ${found.absent}`)
+
+const out = (name: string): string => join(folder, `out-${name}`)
+const sales = { parquet: join(folder, `sales-${rows}.parquet`), csv: join(folder, `sales-${rows}.csv`) }
+await createMix(duckdb)
+await duckdb.run(`CREATE TABLE sales AS SELECT
+  i::INTEGER AS id,
+  (mix(i, 200000000) % 100000)::INTEGER AS product,
+  (mix(i, 500000000)::DOUBLE / 4294967296.0) * 100 AS price,
+  (mix(i, 600000000) % 100000)::DOUBLE / 100 AS cost,
+  DATE '2015-01-01' + (mix(i, 300000000) % 3650)::INTEGER AS day,
+  CASE WHEN mix(i, 400000000) % 4 = 0 THEN 'note ' || mix(i, 700000000) ELSE 'shop number ' || (mix(i, 100000000) % 100) END AS note
+  FROM range(${rows}) t(i)`)
+if (!existsSync(sales.parquet)) await duckdb.run(`COPY sales TO '${sales.parquet}' (ROW_GROUP_SIZE 122880)`)
+if (!existsSync(sales.csv)) await duckdb.run(`COPY sales TO '${sales.csv}' (HEADER)`)
+
+interface Work {
+  readonly name: string
+  readonly rows: number
+  readonly ours: () => Promise<unknown>
+  readonly duck: string
+  readonly polars: string
+  /** Whether both say the same, where there is something to say. */
+  readonly compared?: boolean
+}
+
+async function ask({ name, rows, ours, duck, polars: python, compared = false }: Work): Promise<void> {
+  if (!bench.wanted(name)) return
+  if (compared) {
+    const said = [await ours(), (await duckdb.runAndReadAll(duck)).getRows()[0]?.[0], (await polars?.run(python))?.answer]
+    for (const other of said.slice(1))
+      if (other !== undefined && !sameAnswer(said[0], other)) throw new Error(`${name}: ${said.join(' against ')}`)
+  }
+  await bench.ask({
+    name,
+    unit: 'row',
+    units: rows,
+    contenders: {
+      distarray: timed(ours),
+      duckdb: timed(() => duckdb.run(duck)),
+      polars: polars && ((async () => (await polars.run(python)).ms) satisfies Pass),
+    },
+    peers: ['duckdb', 'polars'],
+  })
+}
+
+/** Computes all of a table, and lets it go. */
+async function whole(table: DistArray<unknown>): Promise<number> {
+  const stored = table.materialize()
+  const count = await stored.count()
+  await stored.release()
+  return count
+}
+
+/** The same for those that can be compared by a count. */
+function reading(name: string, rows: number, { ours, duck, polars }: Omit<Work, 'name' | 'rows'>): Promise<void> {
+  return ask({ name, rows, ours, duck: `CREATE OR REPLACE TEMP TABLE answer AS ${duck}`, polars })
+}
+
+const three = ['id', 'price', 'note'] as const
+await reading(`Parquet, ${rows} x 6: all columns`, rows, {
+  ours: async () => whole(await session.readParquet<Sale>(sales.parquet)),
+  duck: `FROM '${sales.parquet}'`,
+  polars: `pl.read_parquet('${sales.parquet}')`,
+})
+await reading(`Parquet, ${rows} x 6: 3 columns`, rows, {
+  ours: async () => whole((await session.readParquet<Sale>(sales.parquet)).select(...three)),
+  duck: `SELECT ${three.join()} FROM '${sales.parquet}'`,
+  polars: `pl.read_parquet('${sales.parquet}', columns=['${three.join("', '")}'])`,
+})
+const types = { day: 'date' } as const
+await reading(`CSV, ${rows} x 6: all columns`, rows, {
+  ours: async () => whole(await session.readCsv<Sale>(sales.csv, { types })),
+  duck: `FROM '${sales.csv}'`,
+  polars: `pl.read_csv('${sales.csv}', try_parse_dates=True)`,
+})
+await ask({
+  name: `CSV, ${rows} x 6: sum of a column`,
+  rows,
+  ours: async () => (await session.readCsv<Sale>(sales.csv, { types })).map((sale) => sale.price).sum(),
+  duck: `SELECT sum(price) FROM '${sales.csv}'`,
+  polars: `answer = pl.scan_csv('${sales.csv}').select(pl.col('price').sum()).collect().item()`,
+  compared: true,
+})
+
+if ('folder' in found) {
+  const lineitem = join(found.folder, 'lineitem.parquet')
+  const orders = join(found.folder, 'orders.parquet')
+  const ordersCsv = join(folder, `orders-${scale}.csv`)
+  if (!existsSync(ordersCsv)) await duckdb.run(`COPY (FROM '${orders}') TO '${ordersCsv}' (HEADER)`)
+  const [lines, ordered] = await Promise.all(
+    [lineitem, orders].map(async (path) => Number((await duckdb.runAndReadAll(`SELECT count(*) FROM '${path}'`)).getRows()[0]?.[0])),
+  )
+  if (lines === undefined || ordered === undefined) throw new Error('There are no rows.')
+  const read = () => session.readParquet<Lineitem>(lineitem)
+  const some = ['l_orderkey', 'l_extendedprice', 'l_shipmode'] as const
+  await reading('Parquet, lineitem: all columns', lines, {
+    ours: async () => whole(await read()),
+    duck: `FROM '${lineitem}'`,
+    polars: `pl.read_parquet('${lineitem}')`,
+  })
+  await reading('Parquet, lineitem: 3 columns', lines, {
+    ours: async () => whole((await read()).select(...some)),
+    duck: `SELECT ${some.join()} FROM '${lineitem}'`,
+    polars: `pl.read_parquet('${lineitem}', columns=['${some.join("', '")}'])`,
+  })
+  await ask({
+    name: 'Parquet, lineitem: sum of a column',
+    rows: lines,
+    ours: async () => (await read()).map((line) => line.l_extendedprice).sum(),
+    duck: `SELECT sum(l_extendedprice)::DOUBLE FROM '${lineitem}'`,
+    polars: `answer = float(pl.scan_parquet('${lineitem}').select(pl.col('l_extendedprice').sum()).collect().item())`,
+    compared: true,
+  })
+  await ask({
+    name: 'Parquet, lineitem: count()',
+    rows: lines,
+    ours: async () => (await read()).count(),
+    duck: `SELECT count(*)::DOUBLE FROM '${lineitem}'`,
+    polars: `answer = pl.scan_parquet('${lineitem}').select(pl.len()).collect().item()`,
+    compared: true,
+  })
+  const lastKeys = 5_900_000 * scale
+  await ask({
+    name: 'Parquet, lineitem: a filter that statistics decide for most row groups',
+    rows: lines,
+    ours: async () =>
+      (await read())
+        .filter((line, _, { lastKeys }) => line.l_orderkey > lastKeys, { env: { lastKeys } })
+        .map((line) => line.l_quantity)
+        .sum(),
+    duck: `SELECT sum(l_quantity)::DOUBLE FROM '${lineitem}' WHERE l_orderkey > ${lastKeys}`,
+    polars: `answer = float(pl.scan_parquet('${lineitem}').filter(pl.col('l_orderkey') > ${lastKeys}).select(pl.col('l_quantity').sum()).collect().item())`,
+    compared: true,
+  })
+  await reading('CSV, orders: all columns', ordered, {
+    ours: async () => whole(await session.readCsv<Order>(ordersCsv, { types: { o_orderdate: 'date' } })),
+    duck: `FROM '${ordersCsv}'`,
+    polars: `pl.read_csv('${ordersCsv}', try_parse_dates=True)`,
+  })
+  await ask({
+    name: 'write lineitem as Parquet, from Parquet',
+    rows: lines,
+    ours: async () => (await read()).writeParquet(out('lineitem.parquet')),
+    duck: `COPY (FROM '${lineitem}') TO '${out('lineitem-duckdb.parquet')}'`,
+    polars: `pl.scan_parquet('${lineitem}').sink_parquet('${out('lineitem-polars.parquet')}', compression='snappy')`,
+  })
+}
+
+const table: DistArray<Sale> = (await session.readParquet<Sale>(sales.parquet)).materialize()
+await table.count()
+await polars?.run(`sales = pl.read_parquet('${sales.parquet}')`)
+await ask({
+  name: `write ${rows} x 6 as Parquet`,
+  rows,
+  ours: () => table.writeParquet(out('sales.parquet')),
+  duck: `COPY sales TO '${out('sales-duckdb.parquet')}'`,
+  polars: `sales.write_parquet('${out('sales-polars.parquet')}', compression='snappy')`,
+})
+await ask({
+  name: `write ${rows} x 6 as CSV`,
+  rows,
+  ours: () => table.writeCsv(out('sales.csv')),
+  duck: `COPY sales TO '${out('sales-duckdb.csv')}' (HEADER)`,
+  polars: `sales.write_csv('${out('sales-polars.csv')}')`,
+})
+for (const name of ['sales', 'sales-duckdb', 'sales-polars', 'lineitem', 'lineitem-duckdb', 'lineitem-polars'])
+  for (const ending of ['parquet', 'csv']) {
+    const path = out(`${name}.${ending}`)
+    if (!existsSync(path)) continue
+    console.log(`${name}.${ending}: ${(statSync(path).size / 2 ** 20).toFixed(1)} MiB`)
+    rmSync(path)
+  }
+polars?.stop()
+await session.stop()
+duckdb.closeSync()
+instance.closeSync()
+bench.finish()
