@@ -5,6 +5,7 @@
 import { Subject } from 'rxjs'
 import { queriesBy } from '../src/arrayQueries.ts'
 import type { LogicalPlan } from '../src/core/logicalPlan.ts'
+import type { ArraySource } from '../src/core/ports.ts'
 import { fieldsOf } from '../src/core/schema.ts'
 import type { SessionEvent } from '../src/core/sessionEvent.ts'
 import { SessionEngine } from '../src/engine.ts'
@@ -64,7 +65,11 @@ export function piecemealEngines(sizes: readonly number[], partitionRows: number
 
 /** A scan of rows in memory. */
 export function tableOfRows(rows: readonly object[]): LogicalPlan {
-  const source = sourceFromRows(rows as readonly Record<string, unknown>[])
+  return tableOf(sourceFromRows(rows as readonly Record<string, unknown>[]))
+}
+
+/** A scan of all columns of a table. */
+export function tableOf(source: ArraySource): LogicalPlan {
   const columns = fieldsOf(source.element).map(({ name }) => name)
   return { kind: 'Scan', source, columns, element: source.element, keys: { kind: 'rowNumber' } }
 }
