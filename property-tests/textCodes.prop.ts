@@ -103,6 +103,25 @@ test('codes that were bytes stay when there are more than 256 texts', () => {
   freeColumn(column, arena)
 })
 
+test('codes of more than 65,536 texts take four bytes', () => {
+  const texts = 65_537
+  const values = Array.from({ length: 8 * texts }, (_, i) => `t${i < 4 * texts ? i % 500 : i % texts}`)
+  const order = [...new Set(values)]
+  const column = shareColumn(columnFromValues(values, { kind: 'utf8' }), arena, 'law')
+  const block = codeTexts(column, arena)
+  const codes = codesOf(column)
+  if (codes === undefined) throw new Error('no codes')
+  expect(codes.codes).toBeInstanceOf(Int32Array)
+  expect(codes.codes.every((code, i) => order[code] === values[i])).toBe(true)
+  const last = order.length - 1
+  expect(codeOf(order[last] as string, column, codes)).toBe(last)
+  expect(valuesOf(decoded(sliceColumn(codeColumn(column, codes), values.length - 5, values.length), column, codes))).toEqual(
+    values.slice(-5),
+  )
+  arena.free(block as number)
+  freeColumn(column, arena)
+})
+
 const ENTRIES = ['x', '', 'ž', 'xx', 'x', 'text of some length', null, 'y\0', '😀', '\ufffd']
 const dictionary = fc.array(fc.oneof(fc.constantFrom(...ENTRIES), fc.integer({ min: 0, max: 400 }).map(String)), {
   minLength: 1,

@@ -17,7 +17,7 @@ import { wouldBeProgram } from './columns/columnProgram.ts'
 import { type CodedTexts, type MergedCodes, mergedCodes } from './columns/loadedTexts.ts'
 import { isLoadable, isText, type Placed, textBytes } from './columns/loadTask.ts'
 import { ResultBlocks } from './columns/resultBlocks.ts'
-import { areWide, giveCodes, type TextCodes } from './columns/textCodes.ts'
+import { emptyCodes, giveCodes, type TextCodes } from './columns/textCodes.ts'
 import type { Arena } from './memory/arena.ts'
 import type { ExecBatch } from './operators/batches.ts'
 import { SMALL_ROWS } from './operators/partitions.ts'
@@ -211,7 +211,7 @@ async function textsPlaced(wholes: readonly Column[], { texts, parts, blocks, se
     const { validity: _, ...bare } = whole // its bits were set when the split was read
     placed[i] = whole
     const merged = mergedOf(own, whole.length)
-    const all = merged && blocks.like(areWide(merged.firsts.length) ? new Uint16Array() : new Uint8Array(), whole.length)
+    const all = merged && blocks.like(emptyCodes(merged.firsts.length), whole.length)
     if (merged !== undefined && all !== undefined) codes.push({ column: i, codes: { codes: all, firsts: merged.firsts } })
     let firstByte = 0
     for (const [p, { column, firstRow, bytes }] of own.entries()) {

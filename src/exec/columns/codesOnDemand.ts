@@ -23,6 +23,8 @@ const without = new WeakSet<Column>()
 
 /** Of the memory that is free, codes may take one part in so many. */
 const ROOM = 8
+/** The most that a code takes. */
+const CODE_BYTES = 4
 
 /** Tells of texts that were read, of a column that may have no codes. */
 export function textsRead(column: Column | undefined, texts: number): void {
@@ -60,7 +62,7 @@ export function codesMade(program: ColumnProgram, arena: Arena, { grouped }: { r
 
 function made(column: Column, { storage }: ColumnProgram, arena: Arena): boolean {
   const lease = storage && leaseOf(storage)
-  if (lease === undefined || 2 * column.length * ROOM > arena.budgetBytes - arena.usedBytes) return false
+  if (lease === undefined || CODE_BYTES * column.length * ROOM > arena.budgetBytes - arena.usedBytes) return false
   const block = codeTexts(column, arena)
   if (block === undefined) without.add(column)
   else lease.add(block)

@@ -12,7 +12,7 @@ import type { Storage } from '../../core/storage.ts'
 import type { PhysicalPlan, Step } from '../../planner/physical/physicalPlan.ts'
 import type { KernelColumn } from '../kernels/columnWriter.ts'
 import { compiled, elementNames, kernelColumns, type NotColumns, type ProgramShape, programShape } from '../kernels/wasmColumns.ts'
-import { codesOf } from './textCodes.ts'
+import { codesOf, kindOf } from './textCodes.ts'
 
 /** For each part of the key of groups what it stands for, where that is something else: codes for the texts of a column, integers of 32 bits for doubles. */
 export type CodedKeys = readonly (Column | 'doubles' | undefined)[]
@@ -106,8 +106,8 @@ function pickedColumns({ element, columns }: Columns, names: readonly string[] |
 }
 
 function codeKind(column: Column | undefined): Pick<KernelColumn, 'codes'> {
-  const codes = codesOf(column)?.codes
-  return codes === undefined ? {} : { codes: codes instanceof Uint8Array ? 'u8' : 'u16' }
+  const codes = codesOf(column)
+  return codes === undefined ? {} : { codes: kindOf(codes) }
 }
 
 function programOver(table: Table, steps: readonly Step[], declared: ElementType): ColumnProgram | NotColumns {

@@ -14,6 +14,7 @@ import type { CodedKeys } from './columnProgram.ts'
 import { type ColumnRun, compiledKernel } from './columnRun.ts'
 import { runsHere } from './columnTask.ts'
 import { addressOf } from './kernelBinding.ts'
+import { codesOf } from './textCodes.ts'
 
 /** A part of the key: a column of whole numbers, or an output that is computed as integers of 32 bits, or as truth. */
 type Part =
@@ -58,11 +59,16 @@ function keyColumn({ names }: PassKey, parts: readonly Column[], length: number)
   return names === undefined ? (parts[0] as Column) : structColumn(names, parts, length) // a value has one part
 }
 
-/** A window for each part, where the keys lie together as far as can be seen. */
+/** A window for each part, where the keys lie together as far as can be seen; codes of texts are all known. */
 export function passWindows(run: ColumnRun, key: PassKey, lookedAt: number): readonly Window[] | undefined {
-  return key.parts.some((part) => part.kind === 'computed')
+  const seen = key.parts.some((part) => part.kind === 'computed')
     ? computedWindows(run, key, lookedAt)
     : columnWindows(key, run.program.rows, lookedAt)
+  return seen?.map((window, p) => {
+    const text = key.coded[p]
+    const codes = typeof text === 'object' ? codesOf(text) : undefined
+    return codes === undefined ? window : { base: 0, span: codes.firsts.length }
+  })
 }
 
 function columnWindows(key: PassKey, rows: number, lookedAt: number): readonly Window[] | undefined {

@@ -88,9 +88,12 @@ export interface MergedCodes {
   readonly maps: readonly Uint16Array[]
 }
 
+/** A text of a dictionary is looked up where the program runs; of more texts codes are made when they pay. */
+const MOST_MERGED = 2 ** 16
+
 /** The codes of the texts of all splits; undefined where there are too many texts. */
 export function mergedCodes(splits: readonly SplitTexts[], rows: number): MergedCodes | undefined {
-  const most = mostTexts(rows)
+  const most = Math.min(MOST_MERGED, mostTexts(rows))
   const codeOf = new Map<string, number>()
   const firsts: number[] = []
   const maps: Uint16Array[] = []

@@ -85,6 +85,9 @@ export function namedColumns(batches: readonly Batch[], name: string): readonly 
   return found
 }
 
+/** Texts that have codes are translated where the program runs, whatever the keys are. */
+const MOST_CODED = 2 ** 16
+
 /** The set of one side's keys for a column of the other; undefined where such keys do not make one of so many bytes. */
 export function keySetOf(
   { on, anti }: Pick<KeySet, 'on' | 'anti'>,
@@ -97,7 +100,7 @@ export function keySetOf(
   if (!all.every((column) => sameType(plainType(column.type), plainType(type)))) return undefined
   const keys = all.filter((column) => column.length > 0)
   const codes = codesOf(left)
-  if (codes !== undefined) return { on, anti, coded: true, ...codedSet(keys, left, codes) }
+  if (codes !== undefined && codes.firsts.length <= MOST_CODED) return { on, anti, coded: true, ...codedSet(keys, left, codes) }
   const ranges = keys.map((key) => wholeRange(key, key.length))
   let [least, most] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY]
   for (const range of ranges) {

@@ -3,29 +3,34 @@
  *
  *     name     'b'  'a'  'b'  null          codes   0  1  0  0         firsts   0  1
  *
- * Codes lie in the arena beside the column, a byte a row, or two from the 257th text on; a text itself is where its first row
- * has it. Whether a column has codes follows from its texts alone. Equal bytes are equal texts.
+ * Codes lie in the arena beside the column, a byte a row, two from the 257th text on, or four; a text itself is where its first
+ * row has it. Whether a column has codes follows from its texts alone. Equal bytes are equal texts.
  */
 import { type Column, isValid } from '../../core/column.ts'
 import { takeColumn } from '../../core/columnSlices.ts'
 import { MemoryError } from '../../core/errors.ts'
+import { FIXED_FORMS } from '../../core/fixedValues.ts'
 import type { TextIndices } from '../../core/textIndices.ts'
 import type { Arena } from '../memory/arena.ts'
 import { arenaTables } from '../operators/arenaIds.ts'
 import { GroupMemory } from '../operators/groupMemory.ts'
 import { KeyIds } from '../operators/keyIds.ts'
 
+export type Codes = Uint8Array | Uint16Array | Int32Array
+
 export interface TextCodes {
   /** By row; 0 where the text is null. */
-  readonly codes: Uint8Array | Uint16Array
+  readonly codes: Codes
   /** The row where each text comes first. */
   readonly firsts: Int32Array
 }
 
 /** The most texts of a column that gets codes: for as many a byte does, and beyond them one for some rows each. */
 const FEW_TEXTS = 256
-const MOST_TEXTS = 2 ** 16
+const MOST_TEXTS = 2 ** 20
 const ROWS_PER_TEXT = 8
+/** Codes of so many texts take two bytes. */
+const WIDE_TEXTS = 2 ** 16
 
 /** Rows that are coded at once. */
 const STRIDE = 2 ** 16
@@ -42,9 +47,21 @@ export function giveCodes(column: Column, codes: TextCodes): void {
   known.set(column, codes)
 }
 
-/** Whether so many texts have codes of two bytes. */
-export function areWide(texts: number): boolean {
-  return texts > FEW_TEXTS
+/** The kind of codes that so many texts have. */
+function codeKind(texts: number): 'u8' | 'u16' | 'i32' {
+  return texts <= FEW_TEXTS ? 'u8' : texts <= WIDE_TEXTS ? 'u16' : 'i32'
+}
+
+/** An array for codes of so many texts, without any. */
+export function emptyCodes(texts: number): Codes {
+  return new FIXED_FORMS[codeKind(texts)].array(0) as Codes // of these kinds
+}
+
+const CODE_BYTES = { u8: 1, u16: 2, i32: 4 } as const
+
+function reservedCodes(texts: number, length: number, arena: Arena): Codes {
+  const kind = codeKind(texts)
+  return arena.view(kind, arena.reserve(CODE_BYTES[kind] * length, CODES), length) as Codes // of these kinds
 }
 
 /** Gives codes to a column of text in the arena that has few texts, found by its indices in a dictionary where they are known; the block that they lie in. */
@@ -62,13 +79,14 @@ function coded(column: Column, values: Uint8Array, offsets: Int32Array, arena: A
   const { length, validity } = column
   const most = mostTexts(length)
   const memory = new GroupMemory(arena)
-  let codes: Uint8Array | Uint16Array | undefined
+  let codes: Codes | undefined
   try {
-    codes = arena.view('u8', arena.reserve(length, CODES), length) as Uint8Array
+    codes = reservedCodes(0, length, arena)
     const tables = arenaTables(memory)
     const texts = tables.texts()
     const ids = tables.ids(Math.min(length, STRIDE))
     const firsts: number[] = []
+    let before = 0
     for (let from = 0; from < length; from += STRIDE) {
       const rows = Math.min(STRIDE, length - from)
       const bits = validity?.subarray(from >> 3, (from + rows + 7) >> 3)
@@ -78,7 +96,8 @@ function coded(column: Column, values: Uint8Array, offsets: Int32Array, arena: A
         arena.free(codes.byteOffset)
         return undefined
       }
-      if (texts.size > FEW_TEXTS && codes instanceof Uint8Array) codes = widened(codes, from, arena)
+      if (codeKind(texts.size) !== codeKind(before)) codes = widened(codes, texts.size, from, arena)
+      before = texts.size
       for (let i = 0; i < rows; i++) {
         const id = ids[i] as number // i < rows
         if (id === firsts.length) firsts.push(from + i)
@@ -116,10 +135,8 @@ function codedEntries({ indices, entries }: TextIndices, arena: Arena): TextCode
     if (firsts.push(row) > most) return undefined
   }
   const codeOfEntry = ids.map((id) => Math.max(0, codeOfId[id] as number)) // of a null 0
-  const wide = areWide(firsts.length)
   try {
-    const block = arena.reserve(indices.length * (wide ? 2 : 1), CODES)
-    const codes = arena.view(wide ? 'u16' : 'u8', block, indices.length) as Uint8Array | Uint16Array
+    const codes = reservedCodes(firsts.length, indices.length, arena)
     for (let row = 0; row < indices.length; row++) {
       const entry = indices[row] as number // row < length
       codes[row] = entry < 0 ? 0 : (codeOfEntry[entry] as number)
@@ -131,18 +148,22 @@ function codedEntries({ indices, entries }: TextIndices, arena: Arena): TextCode
   }
 }
 
-/** The same codes, of which so many are known, in two bytes each. */
-function widened(codes: Uint8Array, known: number, arena: Arena): Uint16Array {
-  const wide = arena.view('u16', arena.reserve(2 * codes.length, CODES), codes.length) as Uint16Array
+/** The same codes, of which so many are known, with room for those of more texts. */
+function widened(codes: Codes, texts: number, known: number, arena: Arena): Codes {
+  const wide = reservedCodes(texts, codes.length, arena)
   wide.set(codes.subarray(0, known))
   arena.free(codes.byteOffset)
   return wide
 }
 
 /** The codes as a column, null where the text is. */
-export function codeColumn({ length, validity }: Column, { codes }: TextCodes): Column {
-  const type = { kind: codes instanceof Uint8Array ? 'u8' : 'u16' } as const
-  return { type, length, values: codes, ...(validity === undefined ? {} : { validity }) }
+export function codeColumn({ length, validity }: Column, text: TextCodes): Column {
+  return { type: { kind: kindOf(text) }, length, values: text.codes, ...(validity === undefined ? {} : { validity }) }
+}
+
+/** How kernels read the codes. */
+export function kindOf({ codes }: TextCodes): 'u8' | 'u16' | 'i32' {
+  return codes instanceof Uint8Array ? 'u8' : codes instanceof Uint16Array ? 'u16' : 'i32'
 }
 
 /** The texts of a column of codes. */

@@ -33,7 +33,7 @@ export interface KernelColumn {
   readonly type: ColumnType
   readonly nullable: boolean
   /** Of text that has codes: what they are. */
-  readonly codes?: 'u8' | 'u16'
+  readonly codes?: 'u8' | 'u16' | 'i32'
 }
 
 /**
