@@ -4,16 +4,15 @@
  * there is another way (`groupRun.ts`), which gives the same bits.
  */
 import type { Column } from '../../core/column.ts'
-import { CHUNK, combinePairwise } from '../../core/fixedTree.ts'
+import { combinePairwise } from '../../core/fixedTree.ts'
 import type { WideOperator } from '../../planner/physical/physicalPlan.ts'
 import { BLOCK_ROWS } from '../kernels/wasmColumns.ts'
 import type { ExecBatch } from '../operators/batches.ts'
 import { extremesColumn, numbersColumn } from '../operators/groupStatistics.ts'
 import { groupRows } from '../operators/hashAggregate.ts'
-import { placesIn, type Window } from '../operators/keyWindows.ts'
 import type { CodedKeys } from './columnProgram.ts'
 import type { ColumnRun } from './columnRun.ts'
-import { groupKeys, type PassKey, passKey, passWindows } from './groupKeys.ts'
+import { groupKeys, passKey, passWindows } from './groupKeys.ts'
 import { type PassSizes, type Records, recordsOf } from './groupRecords.ts'
 import { type FoldOfCall, PassSources, passFolds } from './groupSources.ts'
 
@@ -40,21 +39,12 @@ export async function groupedColumns(
   const folds = passFolds(run, aggregates, sources)
   if (key === undefined || folds === undefined) return undefined
   const windows = passWindows(run, key, sizes.keysLookedAt)
-  if (windows === undefined || sharesRows(run, key, windows)) return undefined
+  if (windows === undefined) return undefined
   const records = await recordsOf(run, { key, windows, folds, sources, sizes })
   if (records === undefined || records.places.length === 0) return undefined
   const columns = folds.of.map((fold) => folded(fold, records))
   const keys = groupKeys(key, windows, records.places)
   return { batch: groupRows(keys, { method: method ?? 'agg', named: aggregates, columns }), coded: key.coded }
-}
-
-/**
- * Whether workers had better share the rows of two passes: nothing has to be selected or computed for either, and groups
- * are so few that each has a chunk for every worker. Windows are about three times as wide as the keys that were seen.
- */
-function sharesRows({ program, workers }: ColumnRun, { parts }: PassKey, windows: readonly Window[]): boolean {
-  if (workers === 1 || program.shape.filters || program.shape.outputs.some(({ kind }) => kind === 'computed')) return false
-  return parts.every(({ kind }) => kind === 'column') && program.rows >= (placesIn(windows) / 3) * workers * CHUNK
 }
 
 function folded({ kind, fold, type }: FoldOfCall, { places, counts, values, chunks }: Records): Column {

@@ -9,7 +9,7 @@ import { valueReader } from '../../core/columnReaders.ts'
 import { emptyColumn, takeColumn } from '../../core/columnSlices.ts'
 import { valueClassOf } from '../../core/elements.ts'
 import { PlanError } from '../../core/errors.ts'
-import { sumByTree } from '../../core/fixedTree.ts'
+import { CHUNK, combinePairwise, sumByTree } from '../../core/fixedTree.ts'
 import { typeText } from '../../core/schema.ts'
 import type { Aggregate } from '../../planner/physical/physicalPlan.ts'
 import { KeyIds, type RowsById } from './keyIds.ts'
@@ -164,7 +164,22 @@ export function bigintSumColumn(name: string, groups: number, sumOf: (group: num
 export function varianceOf(values: Float64Array): number | null {
   if (values.length < 2) return null
   const mean = sumByTree(values) / values.length
-  return sumByTree(values.map((value) => (value - mean) * (value - mean))) / (values.length - 1)
+  return squaresByTree(values, mean) / (values.length - 1)
+}
+
+/** The sum by the tree of how far the values are from their mean, squared: no array of the squares is made. */
+function squaresByTree(values: Float64Array, mean: number): number {
+  const chunks: number[] = []
+  for (let from = 0; from < values.length; from += CHUNK) {
+    const to = Math.min(from + CHUNK, values.length)
+    let sum = 0
+    for (let i = from; i < to; i++) {
+      const difference = (values[i] as number) - mean // i < length
+      sum += difference * difference
+    }
+    chunks.push(sum)
+  }
+  return combinePairwise(chunks, (a, b) => a + b) ?? 0
 }
 
 export function deviationOf(values: Float64Array): number | null {
