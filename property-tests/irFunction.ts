@@ -33,6 +33,13 @@ export function runFromIr(plan: LogicalPlan): LogicalPlan {
       return { ...node, f: fromIr(node.f) }
     case 'Sort':
       return { ...node, by: fromIr(node.by) }
+    case 'Window':
+      return {
+        ...node,
+        ...(node.by === undefined ? {} : { by: fromIr(node.by) }),
+        ...(node.orderBy === undefined ? {} : { orderBy: fromIr(node.orderBy) }),
+        calls: node.calls.map((call) => (call.of === undefined ? call : { ...call, of: fromIr(call.of) })),
+      }
     case 'Index':
       return { ...node, f: fromIr(node.f), ...(node.combine === undefined ? {} : { combine: fromIr(node.combine) }) }
     case 'Repartition':

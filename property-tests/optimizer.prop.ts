@@ -27,6 +27,7 @@ const NEAR: Readonly<Record<string, readonly (readonly Step[])[]>> = {
     ['filter', 'filterOne', 'filterThrows', 'mapRow', 'mapKey', 'withColumns', 'mapScalar'],
     ['filterOne', 'mapKey'],
     ['filterOne', 'join'],
+    ['filter', 'filterOne', 'filterThrows', 'window', 'select'],
     ['filterOne', 'filterThrows', 'join', 'joinBy', 'select'],
     ['filter', 'filterKey', 'filterThrows', 'sortBy', 'union', 'select', 'repartition'],
   ],
@@ -34,10 +35,11 @@ const NEAR: Readonly<Record<string, readonly (readonly Step[])[]>> = {
   fuseMaps: [['mapRow', 'mapScalar', 'mapKey', 'withColumns', 'mapThrows']],
   topK: [['sortBy', 'limit', 'mapRow']],
   pushLimitDown: [['limit', 'mapRow', 'mapKey', 'withColumns', 'select', 'mapThrows', 'sortBy']],
-  removeRedundant: [['select', 'limit', 'distinct', 'union', 'repartition', 'mapRow', 'sortBy', 'mapThrows']],
+  removeRedundant: [['select', 'limit', 'distinct', 'union', 'repartition', 'mapRow', 'sortBy', 'window', 'mapThrows']],
   pruneColumns: [
     ['mapRow', 'mapScalar', 'withColumns', 'select', 'union', 'groupBy', 'filter', 'sortBy', 'mapThrows', 'mapOpaque'],
     ['mapRow', 'mapScalar', 'join', 'joinBy', 'withColumns', 'groupBy'],
+    ['window', 'select', 'mapRow', 'mapThrows', 'withColumns'],
   ],
 }
 

@@ -8,6 +8,7 @@ import { compareKeys } from '../src/core/indexSpace.ts'
 import type { AggregateCall, GroupHow, LogicalPlan } from '../src/core/logicalPlan.ts'
 import { uniformAt } from '../src/core/random.ts'
 import { permutationOf } from '../src/exec/operators/permutation.ts'
+import { windowed } from './windowReference.ts'
 
 export interface Entry {
   readonly key: readonly number[]
@@ -67,6 +68,21 @@ export function interpret(plan: LogicalPlan, tables: Tables): readonly Entry[] {
           .slice(0, plan.limit)
           .map((e) => e.value),
       )
+    case 'Window': {
+      const rows = below(plan.input)
+      const { by, orderBy, descending, frame } = plan
+      const bigints =
+        plan.element.kind === 'row' ? plan.element.fields.filter(({ type }) => type.kind === 'i64').map(({ name }) => name) : []
+      const calls = plan.calls.map(({ of, ...one }) =>
+        of === undefined ? one : { ...one, of: call(of), isBigint: bigints.includes(one.name) },
+      )
+      const keys = { ...(by === undefined ? {} : { by: call(by) }), ...(orderBy === undefined ? {} : { orderBy: call(orderBy) }) }
+      const added = windowed(
+        rows.map(({ value }) => value),
+        { ...keys, descending, frame, calls },
+      )
+      return keyed(rows, unified(rows.map(({ value }, i) => ({ ...(value as Row), ...added[i] }))))
+    }
     case 'Distinct':
       return table(grouped(below(plan.input), (e) => e.value).map((group) => group.members[0]?.value))
     case 'Union':
@@ -278,7 +294,7 @@ function quantileOf(values: readonly number[], q: number): number | null {
   return below === above ? below : below + (above - below) * (at - Math.floor(at))
 }
 
-function extreme(values: readonly unknown[], kind: 'min' | 'max'): unknown {
+export function extreme(values: readonly unknown[], kind: 'min' | 'max'): unknown {
   if (values.length === 0) return null
   if (values.every((value) => typeof value === 'number')) return values.reduce((a, b) => Math[kind](a, b))
   return values.reduce((a, b) => ((kind === 'min' ? compare(b, a) < 0 : compare(b, a) > 0) ? b : a))
@@ -292,7 +308,7 @@ function compare(a: unknown, b: unknown): number {
   return Number(Number.isNaN(x)) - Number(Number.isNaN(y))
 }
 
-function compareSortKeys(a: unknown, b: unknown, descending: boolean): number {
+export function compareSortKeys(a: unknown, b: unknown, descending: boolean): number {
   if (Array.isArray(a) && Array.isArray(b)) {
     for (let i = 0; i < Math.max(a.length, b.length); i++) {
       const order = compareSortKeys(a[i], b[i], descending)

@@ -33,4 +33,19 @@ export type { ColumnSummary, Description } from './core/show/describe.ts'
 export type { Preview } from './core/show/preview.ts'
 export type { Refusal, Span } from './core/span.ts'
 export type { UpdateBuffer } from './core/updateBuffer.ts'
+export {
+  denseRank,
+  type Frame,
+  type FrameEnds,
+  firstValue,
+  lag,
+  lastValue,
+  lead,
+  ntile,
+  percentRank,
+  rank,
+  rowNumber,
+  type WindowFunction,
+  type WindowOver,
+} from './core/windows.ts'
 export { Session, type SessionOptions } from './session.ts'

@@ -50,6 +50,7 @@ const ARRAY: Readonly<Record<string, Entry>> = {
   groupBy: () => table.groupBy((r) => r.a, wrong),
   join: () => table.join(table, 'a', wrong),
   sortBy: () => table.sortBy((r) => r.a, wrong),
+  window: () => table.window(wrong, { n: library.rowNumber() }),
   distinct: 'none',
   union: 'none',
   sample: () => table.sample(0.5, wrong),
@@ -136,6 +137,7 @@ const TESTING: Readonly<Record<string, Entry>> = {
   expectSerialEqualsParallel: () => testing.expectSerialEqualsParallel(() => 1, wrong),
 }
 const AGGREGATES = ['collect', 'count', 'countDistinct', 'first', 'last', 'max', 'mean', 'min', 'quantile', 'stddev', 'sum', 'variance']
+const WINDOWS = ['denseRank', 'firstValue', 'lag', 'lastValue', 'lead', 'ntile', 'percentRank', 'rank', 'rowNumber']
 const CLASSES = ['DistArray', 'Session', 'Bug', 'GangError', 'LoopError', 'MemoryError', 'PlanError', 'SourceError', 'TaskError']
 
 const EVERY = { ...ARRAY, ...SESSION, ...LOOP, ...GROUPED, ...STATIC }
@@ -151,7 +153,7 @@ test('every public method has an entry', () => {
   expect(sorted(namesOf(table.groupBy((r) => r.a)))).toEqual(sorted(Object.keys(GROUPED)))
   expect(sorted(methodsOf(Session))).toEqual(sorted(Object.keys(STATIC)))
   expect(sorted(Object.keys(testing))).toEqual(sorted(Object.keys(TESTING)))
-  expect(sorted(Object.keys(library))).toEqual(sorted([...AGGREGATES, ...CLASSES]))
+  expect(sorted(Object.keys(library))).toEqual(sorted([...AGGREGATES, ...WINDOWS, ...CLASSES]))
 })
 
 /** A call as JavaScript allows it. */
@@ -373,7 +375,7 @@ describe('docs/tables.md, docs/loops.md and docs/testing.md', () => {
 
   test('show every public method and function', () => {
     expect(missing(Object.keys(EVERY), (name) => new RegExp(`\\.${name}\\b`))).toEqual([])
-    expect(missing([...AGGREGATES, ...Object.keys(TESTING)], (name) => new RegExp(`\\b${name}\\(`))).toEqual([])
+    expect(missing([...AGGREGATES, ...WINDOWS, ...Object.keys(TESTING)], (name) => new RegExp(`\\b${name}\\(`))).toEqual([])
   })
   test('name every option', async () => {
     const names: string[] = []

@@ -13,6 +13,7 @@ import { PlanError } from '../../src/core/errors.ts'
 import type { LogicalPlan } from '../../src/core/logicalPlan.ts'
 import { fieldsOf } from '../../src/core/schema.ts'
 import { countPlan } from '../../src/core/transformations.ts'
+import { lag, rank, rowNumber } from '../../src/core/windows.ts'
 import { planEngine, scanOf } from '../plans.ts'
 
 type Any = DistArray<never, readonly number[]>
@@ -39,6 +40,7 @@ export const STEPS = [
   'join',
   'joinBy',
   'groupBy',
+  'window',
   'repartition',
   'index',
   'flatMap',
@@ -326,6 +328,24 @@ function takeStep(array: Any, right: Any, step: Step, picks: Picks): Any {
       return array
         .groupBy(f(`(r) => ${key}`))
         .agg(Object.fromEntries(Object.entries(all).filter(([name]) => chosen.includes(name))) as never) as unknown as Any
+    }
+    case 'window': {
+      const key = picks.of([source.number(0), `({ n: ${source.number(0)}, a: ${source.number(0)} })`, source.value()])
+      const v = f(`(r) => ${source.number(1)}`)
+      const by = picks.of([{ by: f(`(r) => ${key}`) }, { by: f(`(r) => ${key}`) }, {}])
+      const orderBy = { orderBy: f(`(r) => ${source.number(1)}`), descending: picks.of([false, true]) }
+      const frame = picks.of([{}, { frame: { rows: [-1, 0] as const } }, { frame: { range: [-2, null] as const } }])
+      const all = { w: rank(), x: lag(v), a: sum(v), n: count(v), y: max(v), z: rowNumber() }
+      const chosen = picks.of([
+        ['w', 'x'],
+        ['a', 'z'],
+        ['n', 'y'],
+        ['x', 'y', 'z'],
+      ])
+      return array.window(
+        { ...by, ...orderBy, ...frame },
+        Object.fromEntries(Object.entries(all).filter(([name]) => chosen.includes(name))) as never,
+      ) as unknown as Any
     }
     case 'repartition':
       return array.repartition(picks.of([{ partitions: 3 }, { partitions: 2, by: f(`(r) => ${source.number(0)}`) }]))

@@ -29,6 +29,8 @@ import {
   sortPlan,
   withColumnsPlan,
 } from '../../src/core/transformations.ts'
+import { windowPlan } from '../../src/core/windowPlan.ts'
+import { denseRank, firstValue, lag, lastValue, lead, ntile, percentRank, rank, rowNumber } from '../../src/core/windows.ts'
 import { type Table, table } from './batch.ts'
 import type { ColumnName } from './schema.ts'
 
@@ -276,6 +278,28 @@ const aggregatesOf: readonly {
   { needs: ['t'], make: () => ({ u: count((r: Row) => r.t), t: first((r: Row) => r.t), x: collect((r: Row) => r.t) }), gives: ['u', 't'] },
 ]
 
+const windowsOf: readonly {
+  readonly needs: readonly ColumnName[]
+  readonly make: () => Readonly<Record<string, unknown>>
+  readonly gives: readonly ColumnName[]
+}[] = [
+  { needs: [], make: () => ({ u: rowNumber(), w: ntile(3) }), gives: ['u'] },
+  { needs: ['n'], make: () => ({ n: sum((r: Row) => r.n), w: lag((r: Row) => r.n), u: count((r: Row) => r.n) }), gives: ['n', 'u'] },
+  { needs: ['n', 's'], make: () => ({ n: min((r: Row) => r.n), s: max((r: Row) => r.s) }), gives: ['n', 's'] },
+  {
+    needs: ['s', 'd'],
+    make: () => ({ s: lead((r: Row) => r.s, 2), d: max((r: Row) => r.d), w: mean((r: Row) => r.d?.getTime()) }),
+    gives: ['s', 'd'],
+  },
+  { needs: ['b'], make: () => ({ b: sum((r: Row) => r.b), w: min((r: Row) => r.b) }), gives: ['b'] },
+  {
+    needs: ['m', 'l'],
+    make: () => ({ m: firstValue((r: Row) => r.m), l: lastValue((r: Row) => r.l), w: max((r: Row) => r.m) }),
+    gives: ['m', 'l'],
+  },
+  { needs: ['k'], make: () => ({ u: rank(), w: denseRank(), x: percentRank() }), gives: ['u'] },
+]
+
 function keyColumnsOf(lambda: Lambda): readonly ColumnName[] {
   return lambda.gives?.kind === 'row' ? lambda.gives.columns : []
 }
@@ -301,6 +325,19 @@ const OPERATIONS: readonly Operation[] = [
     const grouping = groupingOf(engine, plan, lambda.f)
     if (chosen === undefined) return { plan: groupCountPlan(grouping), elements: rows(...keys) }
     return { plan: aggPlan(grouping, chosen.make() as never), elements: rows(...keys, ...chosen.gives) }
+  }),
+  using(GROUPS, ({ engine }, { plan, elements }, { f }, { a, b }) => {
+    const sorts = SORTS.filter(({ needs }) => has(elements, ...needs))
+    const order = sorts[(a + b) % Math.max(1, sorts.length)]
+    const fitting = windowsOf.filter((one) => has(elements, ...one.needs))
+    const chosen = fitting[b % Math.max(1, fitting.length)]
+    if (chosen === undefined || elements.kind !== 'row') return { plan, elements }
+    const over = {
+      ...(a % 3 === 0 ? {} : { by: f }),
+      ...(order === undefined || a % 4 === 1 ? {} : { orderBy: order.f, descending: b % 2 === 1 }),
+      ...(a % 2 === 0 ? {} : { frame: { rows: [-(b % 3), a % 4 === 1 ? 1 : null] } }),
+    }
+    return { plan: windowPlan(engine, plan, over, chosen.make()), elements: rows(...new Set([...elements.columns, ...chosen.gives])) }
   }),
   using(GROUPS, ({ engine }, { plan, elements }, { f, gives }) => {
     const grouping = groupingOf(engine, plan, f)

@@ -6,7 +6,7 @@
  * `{ env }` after their other arguments.
  */
 import { PlanError } from './errors.ts'
-import type { AggregateKind } from './logicalPlan.ts'
+import type { AggregateKind, WindowKind } from './logicalPlan.ts'
 import { checkOptions } from './options.ts'
 import type { Stored, SumOf } from './rowTypes.ts'
 import { withEnv } from './withEnv.ts'
@@ -35,13 +35,26 @@ function aggregate<Row, Out>(
   options: { readonly env?: object },
   q?: number,
 ): Aggregate<Row, Out> {
-  if (of !== undefined && typeof of !== 'function')
-    throw new PlanError(`${kind}() takes a function of (row), as in ${kind}((row) => row.price).`)
-  if (of === undefined && kind !== 'count') throw new PlanError(`${kind}() needs a function of (row), as in ${kind}((row) => row.price).`)
-  checkOptions(`${kind}()`, options, ['env'])
-  const given = of === undefined ? {} : { of: withEnv(kind, of, options, 1) as (row: Row) => unknown } // with the row alone
+  const given = of === undefined && kind === 'count' ? noArgument(kind, options) : argumentOf<Row>(kind, of, options)
   const plain: Aggregate<Row, Out> = { kind, ...given, ...(q === undefined ? {} : { q }) }
   return Object.freeze(Object.defineProperty(plain, AGGREGATE, { value: true }))
+}
+
+function noArgument(kind: AggregateKind, options: object): object {
+  checkOptions(`${kind}()`, options, ['env'])
+  return {}
+}
+
+/** What is computed of each row. */
+export function argumentOf<Row>(
+  kind: AggregateKind | WindowKind,
+  of: ((row: Row, env: never) => unknown) | undefined,
+  options: { readonly env?: object },
+): { readonly of: (row: Row) => unknown } {
+  const verb = of === undefined ? 'needs' : 'takes'
+  if (typeof of !== 'function') throw new PlanError(`${kind}() ${verb} a function of (row), as in ${kind}((row) => row.price).`)
+  checkOptions(`${kind}()`, options, ['env'])
+  return { of: withEnv(kind, of, options, 1) as (row: Row) => unknown } // with the row alone
 }
 
 /** Whether a value was made by one of the functions below. */

@@ -12,6 +12,7 @@ import type { Grouped } from './grouped.ts'
 import type { ArrayView } from './loopViews.ts'
 import type { Flat } from './rowTypes.ts'
 import type { UpdateBuffer } from './updateBuffer.ts'
+import { firstValue, lag, rowNumber } from './windows.ts'
 
 interface Rating {
   readonly user: number
@@ -290,3 +291,22 @@ export async function queriesAndActions(): Promise<void> {
   // @ts-expect-error rows have no sum
   await table.sum()
 }
+
+export function windows(): void {
+  const windowed = table.window(
+    { by: (r) => r.user, orderBy: (r) => r.at },
+    { n: rowNumber(), before: lag((r) => r.at), total: sum((r) => r.stars), movie: firstValue((r) => r.note) },
+  )
+  expectTypeOf<ElementOf<typeof windowed>>().toEqualTypeOf<{
+    readonly user: number
+    readonly stars: number
+    readonly at: Date
+    readonly note: string | null
+    n: number
+    before: Date | null
+    total: number
+    movie: string | null
+  }>()
+}
+
+type ElementOf<A> = A extends DistArray<infer T> ? Flat<T> : never

@@ -50,6 +50,8 @@ import {
   withColumnsPlan,
 } from './transformations.ts'
 import { UpdateBuffer } from './updateBuffer.ts'
+import { windowPlan } from './windowPlan.ts'
+import type { Windowed, WindowFunction, WindowOver } from './windows.ts'
 import { type EnvOptions, withEnvOnly } from './withEnv.ts'
 
 /** What elements can be sorted by. Nulls come last. */
@@ -210,6 +212,17 @@ export class DistArray<T, K extends Key = readonly [number]> implements AsyncIte
     options: { readonly descending?: boolean; readonly env?: E } = {},
   ): DistArray<T> {
     return this.#over(sortPlan(this.#engine, this.#plan, f, options))
+  }
+
+  /**
+   * Rows with a column for each window function, computed over rows of the same partition; rows keep their order. With `orderBy`, and
+   * without `frame`, aggregates run from the partition's first row to the last peer of the row, as in SQL.
+   */
+  window<W extends Readonly<Record<string, WindowFunction<T, unknown>>>, E extends object = object>(
+    over: WindowOver<T, E>,
+    functions: W,
+  ): DistArray<Windowed<T, W>, K> {
+    return this.#over(windowPlan(this.#engine, this.#plan, over, functions))
   }
 
   /** The first of equal elements, by content. */

@@ -148,7 +148,7 @@ function callOf(grouping: Grouping, { name, kind, of, q }: NamedAggregate): { ca
 }
 
 /** What a key or an aggregate's argument is: a column that is only handed on keeps its type, computed numbers are f64. */
-function evaluated(f: UserFunction, returned: ElementType): ElementType {
+export function evaluated(f: UserFunction, returned: ElementType): ElementType {
   const last = f.ir?.body.at(-1)
   const value = last?.kind === 'Return' ? last.value : undefined
   const isComputed = (expr: Expr | undefined): boolean => expr?.kind !== 'Field' && expr?.kind !== 'Input'
@@ -167,7 +167,7 @@ function widened(type: ColumnType): ColumnType {
 
 const UNKNOWN_TYPE: ColumnType = { kind: 'unknown' }
 
-function aggregateType(
+export function aggregateType(
   kind: AggregateKind,
   returned: ElementType,
   f: UserFunction,

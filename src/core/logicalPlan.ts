@@ -44,6 +44,23 @@ export interface AggregateCall {
   readonly q?: number
 }
 
+/** What `window` computes of the rows around a row, beside the aggregates `sum mean min max count`. */
+export type WindowKind = 'rowNumber' | 'rank' | 'denseRank' | 'percentRank' | 'ntile' | 'lag' | 'lead' | 'firstValue' | 'lastValue'
+export interface WindowCall {
+  readonly name: string
+  readonly kind: WindowKind | 'sum' | 'mean' | 'min' | 'max' | 'count'
+  readonly of?: UserFunction
+  /** Of lag and lead: how many rows away; of ntile: how many parts. */
+  readonly n?: number
+}
+
+/** The rows that a call sees, from one to another: by places or by values of the order. null: to the end of the partition. */
+export interface WindowFrame {
+  readonly kind: 'rows' | 'range'
+  readonly from: number | null
+  readonly to: number | null
+}
+
 export type GroupKey = { readonly kind: 'function'; readonly f: UserFunction } | { readonly kind: 'axis'; readonly axis: number }
 export type JoinHow = 'inner' | 'left' | 'right' | 'full' | 'semi' | 'anti' | 'cross'
 export type JoinKey =
@@ -121,6 +138,16 @@ export type LogicalPlan =
       readonly descending: boolean
       readonly limit?: number
     })
+  /** The input's rows in their order, with a column for each call. */
+  | (NodeBase & {
+      readonly kind: 'Window'
+      readonly input: LogicalPlan
+      readonly by?: UserFunction
+      readonly orderBy?: UserFunction
+      readonly descending: boolean
+      readonly frame: WindowFrame
+      readonly calls: readonly WindowCall[]
+    })
   | (NodeBase & { readonly kind: 'Distinct'; readonly input: LogicalPlan })
   | (NodeBase & { readonly kind: 'Union'; readonly inputs: readonly LogicalPlan[] })
   | (NodeBase & { readonly kind: 'Sample'; readonly input: LogicalPlan; readonly fraction: number; readonly seed: number })
@@ -163,6 +190,7 @@ export function inputsOf(plan: LogicalPlan): readonly LogicalPlan[] {
     case 'Index':
     case 'GroupBy':
     case 'Sort':
+    case 'Window':
     case 'Distinct':
     case 'Sample':
     case 'Limit':
@@ -199,6 +227,7 @@ export function withInputs(plan: LogicalPlan, inputs: readonly LogicalPlan[]): L
     case 'Index':
     case 'GroupBy':
     case 'Sort':
+    case 'Window':
     case 'Distinct':
     case 'Sample':
     case 'Limit':
@@ -255,6 +284,13 @@ export function withFunctions(plan: LogicalPlan, now: (f: UserFunction) => UserF
       const by = now(plan.by)
       return by === plan.by ? plan : { ...plan, by }
     }
+    case 'Window': {
+      const by = plan.by === undefined ? {} : { by: now(plan.by) }
+      const orderBy = plan.orderBy === undefined ? {} : { orderBy: now(plan.orderBy) }
+      const calls = callsWithFunctions(plan.calls, now)
+      const isSame = by.by === plan.by && orderBy.orderBy === plan.orderBy && calls === plan.calls
+      return isSame ? plan : { ...plan, ...by, ...orderBy, calls }
+    }
     case 'Repartition': {
       const by = plan.by === undefined ? undefined : now(plan.by)
       return by === undefined || by === plan.by ? plan : { ...plan, by }
@@ -279,11 +315,8 @@ export function withFunctions(plan: LogicalPlan, now: (f: UserFunction) => UserF
 function howWithFunctions(how: GroupHow, now: (f: UserFunction) => UserFunction): GroupHow {
   switch (how.kind) {
     case 'agg': {
-      const aggregates = how.aggregates.map((call): AggregateCall => {
-        const of = call.of === undefined ? undefined : now(call.of)
-        return of === undefined || of === call.of ? call : { ...call, of }
-      })
-      return aggregates.every((call, i) => call === how.aggregates[i]) ? how : { ...how, aggregates }
+      const aggregates = callsWithFunctions(how.aggregates, now)
+      return aggregates === how.aggregates ? how : { ...how, aggregates }
     }
     case 'reduce':
     case 'map': {
@@ -291,4 +324,15 @@ function howWithFunctions(how: GroupHow, now: (f: UserFunction) => UserFunction)
       return f === how.f ? how : { ...how, f }
     }
   }
+}
+
+function callsWithFunctions<C extends { readonly of?: UserFunction }>(
+  calls: readonly C[],
+  now: (f: UserFunction) => UserFunction,
+): readonly C[] {
+  const replaced = calls.map((call): C => {
+    const of = call.of === undefined ? undefined : now(call.of)
+    return of === undefined || of === call.of ? call : { ...call, of }
+  })
+  return replaced.every((call, i) => call === calls[i]) ? calls : replaced
 }

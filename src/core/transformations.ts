@@ -139,7 +139,7 @@ function notNames(given: unknown): string {
   return `select() takes names of columns, one after another; it was given ${valueText(given)}. ${cure}`
 }
 
-function requireRows(input: LogicalPlan, method: string): void {
+export function requireRows(input: LogicalPlan, method: string): void {
   if (input.element.kind !== 'scalar' || input.element.type.kind === 'unknown') return
   throw new PlanError(
     `${method}() works on rows with columns; the elements of this array are ${elementText(input.element)}.\n` +
@@ -227,16 +227,20 @@ export function sortPlan(
     )
   }
   checkBoolean('The descending of sortBy()', descending)
+  checkOrdered('sortBy()', f, returned)
+  return { kind: 'Sort', input, by: f, descending, element: input.element, keys: ROW_NUMBERS }
+}
+
+/** Throws PlanError for what a function returns that has no order. */
+export function checkOrdered(what: string, f: UserFunction, returned: ElementType): void {
   const orderless =
     returned.kind === 'row' || (returned.kind === 'scalar' && (returned.type.kind === 'struct' || returned.type.kind === 'binary'))
-  if (orderless) {
-    throw new PlanError(
-      `sortBy() takes a function that returns a number, bigint, string, boolean or Date, or an array of them; this one returns ${elementText(returned)}: ${f.text}\n` +
-        'To sort by several values, return them in an array, the most important first.',
-      { span: f.span },
-    )
-  }
-  return { kind: 'Sort', input, by: f, descending, element: input.element, keys: ROW_NUMBERS }
+  if (!orderless) return
+  throw new PlanError(
+    `${what} takes a function that returns a number, bigint, string, boolean or Date, or an array of them; this one returns ${elementText(returned)}: ${f.text}\n` +
+      'To sort by several values, return them in an array, the most important first.',
+    { span: f.span },
+  )
 }
 
 export function distinctPlan(input: LogicalPlan): LogicalPlan {

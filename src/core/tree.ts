@@ -8,7 +8,16 @@
  *       Scan ratings.parquet [user, movie, stars]
  */
 import type { UserFunction } from './functionIr.ts'
-import { type AggregateCall, type GroupHow, inputsOf, type JoinKey, type LogicalPlan, withInputs } from './logicalPlan.ts'
+import {
+  type AggregateCall,
+  type GroupHow,
+  inputsOf,
+  type JoinKey,
+  type LogicalPlan,
+  type WindowCall,
+  type WindowFrame,
+  withInputs,
+} from './logicalPlan.ts'
 import { predicateText } from './predicate.ts'
 
 /** The node over mapped inputs; the node itself when no input changed. */
@@ -71,6 +80,8 @@ function operationText(plan: LogicalPlan): string {
       return `Join ${plan.how}${joinKeyText(plan.on)}`
     case 'Sort':
       return `Sort ${plan.by.text}${plan.descending ? ' descending' : ''}${plan.limit === undefined ? '' : ` first ${plan.limit}`}`
+    case 'Window':
+      return `Window ${windowText(plan)}: ${plan.calls.map(windowCallText).join(', ')}`
     case 'Sample':
       return `Sample ${plan.fraction} seed ${plan.seed}`
     case 'Limit':
@@ -102,6 +113,21 @@ function howText(how: GroupHow): string {
 function aggregateText(call: AggregateCall): string {
   const q = call.q === undefined ? '' : `, ${call.q}`
   return `${call.name} = ${call.kind}(${call.of === undefined ? '' : call.of.text}${q})`
+}
+
+/** What the rows of a window are: `by r => r.user order r => r.ts rows [-6, 0]`. */
+function windowText({ by, orderBy, descending, frame }: Extract<LogicalPlan, { kind: 'Window' }>): string {
+  const order = orderBy === undefined ? '' : `order ${orderBy.text}${descending ? ' descending' : ''} `
+  return `${by === undefined ? '' : `by ${by.text} `}${order}${frameText(frame)}`
+}
+
+/** A frame on one line, as `rows [-6, 0]`; null is the end of the partition. */
+export function frameText({ kind, from, to }: WindowFrame): string {
+  return `${kind} [${from}, ${to}]`
+}
+
+function windowCallText({ name, kind, of, n }: WindowCall): string {
+  return `${name} = ${kind}(${[of?.text ?? [], n ?? []].flat().join(', ')})`
 }
 
 function joinKeyText(on: JoinKey): string {
@@ -140,6 +166,10 @@ export function functionsOf(plan: LogicalPlan): readonly UserFunction[] {
       return plan.on.kind === 'functions' ? [plan.on.left, plan.on.right] : []
     case 'Sort':
       return [plan.by]
+    case 'Window': {
+      const of = plan.calls.flatMap((call) => call.of ?? [])
+      return [plan.by ?? [], plan.orderBy ?? [], of].flat()
+    }
     case 'Repartition':
       return plan.by === undefined ? [] : [plan.by]
     case 'Scan':

@@ -85,7 +85,7 @@ function isCompared(key: Column | undefined): boolean {
 }
 
 /** Each hidden column of all batches as one: on a worker where that copies. */
-async function hiddenColumns(batches: readonly ExecBatch[], { run }: GroupServices): Promise<readonly Column[]> {
+export async function hiddenColumns(batches: readonly ExecBatch[], { run }: Pick<GroupServices, 'run'>): Promise<readonly Column[]> {
   const pieces = (batches[0]?.hidden ?? []).map((_, i) => {
     const parts = batches.map((batch) => batch.hidden?.[i] ?? { type: NULL_TYPE, length: batch.length })
     const type = parts.map((part) => part.type).reduce((a, b) => unifyTypes(a, b, 'key'), NULL_TYPE)

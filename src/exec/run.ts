@@ -344,16 +344,17 @@ export class Run {
   }
 
   /** The input of a wide operator as what a column program leaves in the arena; undefined where steps are no program, or only hand columns on to what needs them in partitions. */
-  private async programmed(plan: PhysicalPlan, { kind }: WideOperator): Promise<Dataset | undefined> {
+  private async programmed(plan: PhysicalPlan, operator: WideOperator): Promise<Dataset | undefined> {
+    const { kind } = operator
     const keySets = this.keySetsOf(plan)
     const codedKeys = kind === 'HashAggregateExec'
-    const isSort = kind === 'SortExec'
+    const isWhole = kind === 'SortExec' || kind === 'WindowExec'
     if (plan.kind !== 'PipelineExec' && keySets === undefined) return undefined
     const isBare = plan.kind !== 'PipelineExec' || plan.steps.every(isFree)
-    if (isBare && !codedKeys && !isSort && keySets === undefined) return undefined
+    if (isBare && !codedKeys && !isWhole && keySets === undefined) return undefined
     const options = { ...this.options, signal: this.signal }
     const grouped = async (run: ColumnRun): Promise<ProgramTable | NotColumns> => {
-      if (isBare && !codedKeys && !isSort && run.keySets.length === 0) return refused('nothing is computed')
+      if (isBare && !codedKeys && !isWhole && run.keySets.length === 0) return refused('nothing is computed')
       const table = await programTable(run, 'shared')
       if (codedKeys) textsGrouped(run.program, isRefused(table) ? 0 : table.batch.length)
       if (!isRefused(table)) this.record?.addProgram(plan, run, table.batch)
@@ -369,8 +370,8 @@ export class Run {
     const { pool, partitionRows = PARTITION_ROWS } = this.options
     // as many pieces as there are workers at least, as even as whole partitions make them
     const share = Math.max(partitionRows, Math.ceil(table.batch.length / pool.size / PARTITION_ROWS) * PARTITION_ROWS)
-    const rows = isSort ? table.batch.length : share // a sort takes it whole
-    const partitions = cutPartitions([withComparedKeys(table.batch, kind)], rows).map(
+    const rows = isWhole ? table.batch.length : share // sorts and windows take it whole
+    const partitions = cutPartitions([withComparedKeys(table.batch, operator)], rows).map(
       (batches): Partition => ({ kind: 'batches', batches }),
     )
     return { kind: 'stored', partitions, blocks, ...(table.coded === undefined ? {} : { coded: table.coded }) }
@@ -768,12 +769,12 @@ function inputOf(plan: Pipeline): PhysicalPlan {
   return scan
 }
 
-/** The first hidden column is what elements are compared by; the column program hands it on as it is (compare `evaluate.ts`). */
-function withComparedKeys(batch: ExecBatch, kind: WideOperator['kind']): ExecBatch {
-  const [key, ...others] = batch.hidden ?? []
-  if (key === undefined) return batch
-  const whole = wholeMilliseconds(key)
-  return { ...batch, hidden: [kind === 'HashJoinExec' ? withWholeNulls(whole) : whole, ...others] }
+/** The first hidden columns are what elements are compared by; the column program hands them on as they are (compare `evaluate.ts`). */
+function withComparedKeys(batch: ExecBatch, operator: WideOperator): ExecBatch {
+  const { hidden = [] } = batch
+  const keys = operator.kind === 'WindowExec' ? Number(operator.by) + Number(operator.ordered) : 1
+  const compared = hidden.slice(0, keys).map(wholeMilliseconds)
+  return { ...batch, hidden: [...(operator.kind === 'HashJoinExec' ? compared.map(withWholeNulls) : compared), ...hidden.slice(keys)] }
 }
 
 /** The pipeline without the step that keeps what may come first of each partition: of a whole table a sort finds the first rows itself. */
@@ -880,6 +881,7 @@ function wholeTaskBecause(operator: WideOperator, isSmall: boolean): string {
   if (isSmall) return 'there are few rows'
   switch (operator.kind) {
     case 'SortExec':
+    case 'WindowExec':
       return 'its keys are compared row by row, or memory is short'
     case 'GroupReduceExec':
     case 'GroupMapExec':

@@ -16,6 +16,7 @@ export function sendable(task: StageTask): StageTask {
     case 'wide':
       return { ...task, inputs: task.inputs.map((batches) => batches.map(compact)), operator: sendableOperator(task.operator) }
     case 'sort':
+    case 'window':
     case 'partition':
     case 'load':
     case 'place':

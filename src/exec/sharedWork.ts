@@ -4,6 +4,7 @@ import { type GroupServices, groupedRows } from './groupRun.ts'
 import { joinedRows } from './joinRun.ts'
 import type { ExecBatch } from './operators/batches.ts'
 import { sortedBatches } from './sortedBatches.ts'
+import { windowedBatches } from './windows/windowRun.ts'
 
 /** The result in pieces, at least one; undefined for what is one task. */
 export async function sharedWork(
@@ -18,6 +19,8 @@ export async function sharedWork(
       return await joinedRows(operator, first, second, services)
     case 'SortExec':
       return await sortedBatches(operator, first, services)
+    case 'WindowExec':
+      return first.some((batch) => batch.length > 0) ? await windowedBatches(operator, first, services) : undefined
     case 'GroupReduceExec':
     case 'GroupMapExec':
     case 'DistinctExec':

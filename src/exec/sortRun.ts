@@ -61,10 +61,19 @@ export class SortRun {
     { descending, limit }: { readonly descending: boolean; readonly limit: number },
   ): Promise<SortedRows | undefined> {
     const parts = orderParts(key)
-    const levels = parts && (await this.levelsOf(parts, key.length, descending))
+    return parts && (await this.rowsBy(parts, key.length, { descending, limit }))
+  }
+
+  /** The same by parts of keys. */
+  async rowsBy(
+    parts: readonly SortPart[],
+    length: number,
+    { descending, limit }: { readonly descending: boolean; readonly limit: number },
+  ): Promise<SortedRows | undefined> {
+    const levels = await this.levelsOf(parts, length, descending)
     if (levels === undefined) return undefined
-    if (levels.length === 0) return { address: this.rowsAsTheyAre(key.length) }
-    return await this.sorted(levels, key.length, limit)
+    if (levels.length === 0) return { address: this.rowsAsTheyAre(length) }
+    return await this.sorted(levels, length, limit)
   }
 
   private rowsAsTheyAre(length: number): number {

@@ -23,6 +23,7 @@ import { type JoinOutcome, type JoinTask, runJoinTask } from './operators/joinTa
 import type { Narrow } from './operators/operator.ts'
 import { type PartitionTask, runPartitionTask } from './operators/partitionTask.ts'
 import { runSortTask, type SortTask } from './operators/sortTask.ts'
+import { runWindowTask, type WindowTask } from './windows/windowTask.ts'
 import { withAbortSignal } from './workers/abortSignal.ts'
 import type { TaskHandler } from './workers/worker.ts'
 
@@ -55,6 +56,7 @@ export type StageTask =
   | ValuesTask
   | JoinTask
   | SortTask
+  | WindowTask
   /** Batches as one. */
   | { readonly kind: 'together'; readonly batches: readonly ExecBatch[] }
   /** Rows of a batch. */
@@ -143,6 +145,8 @@ export async function runStageTask(task: StageTask, services: StageServices): Pr
     case 'sort':
       runSortTask(task, services.arena)
       return { rowsIn: [], batches: [], blocks: [] }
+    case 'window':
+      return { rowsIn: [], ...share(runWindowTask(task), services, 'WindowExec') }
     case 'together':
       return { rowsIn: [], ...share([concatBatches(task.batches)], services, 'SortExec') }
     case 'take':

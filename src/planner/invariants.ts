@@ -8,6 +8,7 @@ import { joinElement } from '../core/combinations.ts'
 import { elementText, keysText, plainElement, ROW_NUMBERS, sameElement, thinned } from '../core/elements.ts'
 import { inputsOf, type Keys, type LogicalPlan } from '../core/logicalPlan.ts'
 import { type ElementType, fieldsOf } from '../core/schema.ts'
+import { functionsOf } from '../core/tree.ts'
 import { columnsRead } from './lambdaFacts.ts'
 
 /** Compares plans before and after rewrites; remembers what it found out about nodes, for as long as it is held. */
@@ -118,6 +119,7 @@ class Orders {
       case 'Project':
       case 'Cast':
       case 'GroupBy':
+      case 'Window':
       case 'Distinct':
       case 'Sample':
       case 'Limit':
@@ -173,6 +175,8 @@ function nodeProblems(plan: LogicalPlan): readonly string[] {
       return [...missing(plan.input, columnsRead(plan.f)), ...sameAsInput(plan, plan.input)]
     case 'Sort':
       return [...missing(plan.input, columnsRead(plan.by)), ...sameAsInput(plan, plan.input)]
+    case 'Window':
+      return [...functionsOf(plan).flatMap((f) => missing(plan.input, columnsRead(f))), ...startsWithInput(plan, plan.input)]
     case 'Index':
       return [...missing(plan.input, columnsRead(plan.f)), ...sameAs(plan, plainElement(plan.input.element))]
     case 'Repartition':
@@ -218,6 +222,7 @@ function keysProblems(plan: LogicalPlan): readonly string[] {
   switch (plan.kind) {
     case 'Map':
     case 'WithColumns':
+    case 'Window':
     case 'Project':
     case 'Cast':
     case 'Repartition':

@@ -132,7 +132,8 @@ function isSafe(expr: Expr, types: Types): boolean {
   }
 }
 
-const COMPARISONS: ReadonlySet<BinaryOperator> = new Set(['==', '!=', '===', '!==', '<', '<=', '>', '>='])
+/** Operators that give true or false of anything, and throw for nothing. */
+export const COMPARISONS: ReadonlySet<BinaryOperator> = new Set(['==', '!=', '===', '!==', '<', '<=', '>', '>='])
 
 /** Takes anything, bigints included. */
 function isSafeCall(callee: Builtin): boolean {

@@ -32,6 +32,7 @@ import {
   withColumnsPlan,
 } from '../core/transformations.ts'
 import { functionsOf } from '../core/tree.ts'
+import { windowNode } from '../core/windowPlan.ts'
 import { checkBigints } from './function/bigintMixes.ts'
 import { returnedElement } from './function/userFunction.ts'
 
@@ -73,6 +74,12 @@ export function retyped(plan: LogicalPlan, inputs: readonly LogicalPlan[]): Logi
     }
     case 'Sort':
       return sortPlan(again, input, call(plan.by), { descending: plan.descending })
+    case 'Window': {
+      const { by, orderBy, descending, frame, calls } = plan
+      const given = { ...(by === undefined ? {} : { by: call(by) }), ...(orderBy === undefined ? {} : { orderBy: call(orderBy) }) }
+      const functions = calls.map(({ of, ...one }) => (of === undefined ? one : { ...one, of: call(of) }))
+      return windowNode(again, input, { ...given, descending, frame }, functions)
+    }
     case 'Distinct':
       return distinctPlan(input)
     case 'Union':

@@ -121,6 +121,7 @@ function rowsOf(plan: LogicalPlan, holdings: Holdings, known: Map<LogicalPlan, n
     case 'Project':
     case 'Cast':
     case 'Sort':
+    case 'Window':
     case 'Repartition':
     case 'ShuffleKeys':
     case 'Materialize':

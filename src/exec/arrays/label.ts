@@ -42,6 +42,7 @@ function chain(node: LogicalPlan): string {
     case 'FlatMap':
     case 'MapPartitions':
     case 'Index':
+    case 'Window':
     case 'Sample':
     case 'Repartition':
     case 'ShuffleKeys':

@@ -69,6 +69,14 @@ export class GroupMemory {
     return copy
   }
 
+  /** The buffer in the arena: one outside of it is copied there until `end`. */
+  copied<B extends NonNullable<Column['values']>>(buffer: B): B {
+    if (this.owns(buffer) || buffer.length === 0) return buffer
+    const ArrayOfBuffer = buffer.constructor as new (memory: ArrayBufferLike, byteOffset: number, length: number) => B // a typed array's own class
+    const at = this.addressOf(buffer)
+    return new ArrayOfBuffer(this.bytes(at, buffer.byteLength).buffer, at, buffer.length)
+  }
+
   /** How wide the addresses are that kernels use. */
   get addresses(): Arena['addresses'] {
     return this.arena.addresses

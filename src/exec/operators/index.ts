@@ -22,6 +22,7 @@ import { sampleExec } from './sample.ts'
 import { shuffleKeysExec } from './shuffleKeys.ts'
 import { sortExec } from './sort.ts'
 import { topKExec } from './topK.ts'
+import { windowExec } from './window.ts'
 import { withColumnsExec } from './withColumns.ts'
 
 export const NARROW: { readonly [K in Step['kind']]: OpenNarrow<K> } = {
@@ -48,6 +49,7 @@ export const WIDE: { readonly [K in WideOperator['kind']]: RunWide<K> } = {
   GroupMapExec: groupMapExec,
   HashJoinExec: hashJoinExec,
   SortExec: sortExec,
+  WindowExec: windowExec,
   DistinctExec: distinctExec,
   IndexExec: indexExec,
   ShuffleKeysExec: shuffleKeysExec,

@@ -16,7 +16,7 @@ import { callerFunctions, readsFiles, withEdges } from './edges.ts'
 import { functionsOfStep } from './functionsOfStep.ts'
 import { keyFilterOf } from './keyFilter.ts'
 import { withKeyReaches } from './keyReach.ts'
-import type { Aggregate, ExecFunction, HiddenColumn, PhysicalPlan, Step, WideOperator } from './physicalPlan.ts'
+import type { Aggregate, ExecFunction, HiddenColumn, PhysicalPlan, Step, WideOperator, WindowColumn } from './physicalPlan.ts'
 
 type Pipeline = Extract<PhysicalPlan, { kind: 'PipelineExec' }>
 type Shape = Pick<LogicalPlan, 'element' | 'keys'>
@@ -94,6 +94,20 @@ function lowered(plan: LogicalPlan): PhysicalPlan {
       if (plan.limit === undefined) return wide([keyed], { kind: 'SortExec', descending }, plan)
       const top = piped(keyed, { kind: 'TopKExec', descending, count: plan.limit }, keyed)
       return wide([top], { kind: 'SortExec', descending, limit: plan.limit }, plan)
+    }
+    case 'Window': {
+      const { by, orderBy, descending, frame } = plan
+      const keyed: HiddenColumn[] = []
+      if (by !== undefined) keyed.push({ f: by, method: 'window', use: 'group' })
+      if (orderBy !== undefined) keyed.push({ f: orderBy, method: 'window', use: 'order' })
+      const calls = plan.calls.map(({ of, ...call }): WindowColumn => {
+        if (of === undefined) return call
+        keyed.push({ f: of, method: call.kind, use: 'argument' })
+        return { ...call, column: keyed.length - 1 }
+      })
+      const input = keyed.length === 0 ? lowered(plan.input) : evaluated(plan.input, keyed, { payload: true })
+      const has = { by: by !== undefined, ordered: orderBy !== undefined }
+      return wide([input], { kind: 'WindowExec', ...has, descending, frame, calls }, plan)
     }
     case 'Distinct':
       return wide([piped(lowered(plan.input), { kind: 'PartialDistinctExec' }, plan)], { kind: 'DistinctExec' }, plan)

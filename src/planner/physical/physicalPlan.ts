@@ -10,7 +10,7 @@
  *         ScanExec orders.parquet
  */
 import type { UserFunction } from '../../core/functionIr.ts'
-import type { AggregateKind, JoinHow, Keys } from '../../core/logicalPlan.ts'
+import type { AggregateKind, JoinHow, Keys, WindowCall, WindowFrame } from '../../core/logicalPlan.ts'
 import type { ArraySource } from '../../core/ports.ts'
 import type { ColumnPredicate } from '../../core/predicate.ts'
 import type { DType, ElementType } from '../../core/schema.ts'
@@ -65,6 +65,11 @@ export interface Aggregate {
   readonly q?: number
 }
 
+/** A window function over hidden column `column`, if it has an argument. */
+export interface WindowColumn extends Omit<WindowCall, 'of'> {
+  readonly column?: number
+}
+
 /** A wide operator: whole inputs in, one result out. */
 export type WideOperator =
   /** `method`: of `count()`, for messages. */
@@ -85,6 +90,15 @@ export type WideOperator =
       readonly element: ElementType
     }
   | { readonly kind: 'SortExec'; readonly descending: boolean; readonly limit?: number }
+  /** The rows in their order, with a column for each call. Hidden columns: the key of the partitions, that of their order, what is computed. */
+  | {
+      readonly kind: 'WindowExec'
+      readonly by: boolean
+      readonly ordered: boolean
+      readonly descending: boolean
+      readonly frame: WindowFrame
+      readonly calls: readonly WindowColumn[]
+    }
   | { readonly kind: 'DistinctExec' }
   /** Sorts by the explicit keys; equal keys are combined or an error. */
   | { readonly kind: 'IndexExec'; readonly combine?: ExecFunction; readonly shape?: readonly number[]; readonly rank: number }

@@ -5,6 +5,7 @@
  *     stage 0  workers  ScanExec orders.parquet [shop, price] -> FilterExec (r) => r.price > 0 -> EvaluateExec
  */
 import { predicateText } from '../../core/predicate.ts'
+import { frameText } from '../../core/tree.ts'
 import type { KeyFilter } from './keyReach.ts'
 import type { PhysicalPlan, Step, WideOperator } from './physicalPlan.ts'
 
@@ -140,6 +141,8 @@ function exchangeText(operator: WideOperator): string {
       return 'ExchangeExec right side to all'
     case 'SortExec':
       return operator.limit === undefined ? 'ExchangeExec by order' : 'ExchangeExec'
+    case 'WindowExec':
+      return 'ExchangeExec by order'
     case 'GroupReduceExec':
     case 'GroupMapExec':
     case 'DistinctExec':
@@ -169,6 +172,11 @@ export function wideText(operator: WideOperator): string {
       return `HashJoinExec ${operator.how}${operator.on === undefined ? '' : ` on "${operator.on}"`}`
     case 'SortExec':
       return `SortExec${operator.descending ? ' descending' : ''}${operator.limit === undefined ? '' : ` first ${operator.limit}`}`
+    case 'WindowExec': {
+      const parts = [operator.by ? 'by key' : [], operator.ordered ? `in order${operator.descending ? ' descending' : ''}` : []].flat()
+      const calls = operator.calls.map(({ name, kind }) => `${name} = ${kind}`).join(', ')
+      return `WindowExec ${[...parts, frameText(operator.frame)].join(' ')}: ${calls}`
+    }
     case 'DistinctExec':
       return 'DistinctExec'
     case 'IndexExec':

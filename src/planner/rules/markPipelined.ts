@@ -66,6 +66,7 @@ function streams(plan: LogicalPlan, input: LogicalPlan): boolean {
     case 'Index':
     case 'Join':
     case 'Sort':
+    case 'Window':
     case 'Distinct':
     case 'Union':
     case 'Sample':

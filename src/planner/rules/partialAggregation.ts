@@ -46,6 +46,7 @@ function isOverTable(plan: LogicalPlan): boolean {
     case 'GroupBy':
     case 'Join':
     case 'Sort':
+    case 'Window':
     case 'Distinct':
     case 'Union':
     case 'Sample':

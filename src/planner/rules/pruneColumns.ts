@@ -11,14 +11,15 @@
  */
 
 import { joinElement } from '../../core/combinations.ts'
-import { plainElement } from '../../core/elements.ts'
+import { isKnown, plainElement } from '../../core/elements.ts'
 import { fieldsByName, positionsOf } from '../../core/fieldPositions.ts'
 import type { Expr, FunctionIr, UserFunction } from '../../core/functionIr.ts'
 import type { LogicalPlan } from '../../core/logicalPlan.ts'
 import { withInputs } from '../../core/logicalPlan.ts'
 import type { ArraySource } from '../../core/ports.ts'
 import { type ElementType, type Field, fieldsOf } from '../../core/schema.ts'
-import { columnsRead, runsUnnoticed } from '../lambdaFacts.ts'
+import { functionsOf } from '../../core/tree.ts'
+import { cannotFail, columnsRead, runsUnnoticed } from '../lambdaFacts.ts'
 import type { Rule } from '../rule.ts'
 import { closureOf, composedFunction } from './irRewrite.ts'
 
@@ -96,6 +97,8 @@ function narrow(plan: LogicalPlan, needed: Columns): LogicalPlan {
       return narrowMap(plan, needed)
     case 'WithColumns':
       return narrowWithColumns(plan, needed)
+    case 'Window':
+      return narrowWindow(plan, needed)
     case 'Union':
       return narrowUnion(plan, needed)
     case 'Join':
@@ -210,14 +213,28 @@ function narrowWithColumns(plan: Node<'WithColumns'>, needed: Columns): LogicalP
   return { ...plan, f, input, element: rowOf(orderedLike(plan, input, names)) }
 }
 
-/** The columns of `withColumns` over a narrower input: the input's first, with the types they now have, then those that are new. */
-function orderedLike(plan: Node<'WithColumns'>, input: LogicalPlan, names: Columns): readonly Field[] {
+/** The columns of `withColumns`, or of a window, over a narrower input: the input's first, with the types they now have, then those that are new. */
+function orderedLike(plan: Node<'WithColumns' | 'Window'>, input: LogicalPlan, names: Columns): readonly Field[] {
   const fields = fieldsOf(plan.element).filter((field) => names.has(field.name))
   const own = fieldsOf(input.element)
   const byName = fieldsByName(fields)
   const replaced = own.flatMap((before) => byName.get(before.name) ?? [])
   const before = positionsOf(own)
   return [...replaced, ...fields.filter((field) => !before.has(field.name))]
+}
+
+/** Calls whose column nobody reads go; with the last of them goes the window. */
+function narrowWindow(plan: Node<'Window'>, needed: Columns): LogicalPlan {
+  const free = isKnown(plan.element) && functionsOf(plan).every((f) => cannotFail(f, [plan.input.element]))
+  const calls = free ? plan.calls.filter(({ name }) => needed.has(name)) : plan.calls
+  if (calls.length === 0) return narrow(plan.input, needed)
+  const added = new Set(plan.calls.map(({ name }) => name))
+  const kept = { ...plan, calls }
+  const read = functionsOf(kept).reduce<Columns | 'all'>((all, f) => union(all, columnsRead(f)), new Set())
+  const input = narrowTo(plan.input, union(new Set([...needed].filter((name) => !added.has(name))), read))
+  if (input === plan.input && calls.length === plan.calls.length) return plan
+  const names = new Set([...fieldsOf(input.element).map((field) => field.name), ...calls.map(({ name }) => name)])
+  return { ...kept, input, element: rowOf(orderedLike(plan, input, names)) }
 }
 
 function namesGiven(f: UserFunction): readonly string[] | undefined {

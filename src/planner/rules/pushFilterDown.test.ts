@@ -1,6 +1,8 @@
 import { expect, test } from 'vitest'
 import { optimizedText, tableOf } from '../../../property-tests/plans.ts'
+import { count, sum } from '../../core/aggregates.ts'
 import { planOf } from '../../core/distArray.ts'
+import { lag } from '../../core/windows.ts'
 import { optimize } from '../optimize.ts'
 import { pushFilterDown } from './pushFilterDown.ts'
 
@@ -87,4 +89,33 @@ test('below sortBy, select, withColumns and union', () => {
             Filter r => r.total > 1
               Scan orders [id, shop, total, note]"
   `)
+})
+
+test('below a window, where it keeps whole partitions', () => {
+  const total = orders.window({ by: (r) => ({ shop: r.shop, id: r.id }), orderBy: (r) => r.total }, { sum: sum((r) => r.total) })
+  expect(
+    optimizedText(
+      total.filter((r) => r.shop === 'north' && r.id > 2).filter((r) => r.sum > 1),
+      [pushFilterDown],
+    ),
+  ).toMatchInlineSnapshot(`
+    "Filter r => r.sum > 1
+      Window by r => ({ shop: r.shop, id: r.id }) order r => r.total range [null, 0]: sum = sum(r => r.total)
+        Filter r => r.shop === "north" && r.id > 2
+          Scan orders [id, shop, total, note]"
+  `)
+})
+
+test('not below a window, where it reads another column or tells zeros apart, or where the window may fail', () => {
+  const byId = orders.window({ by: (r) => r.id }, { n: count() })
+  const replaced = orders.window({ by: (r) => r.id }, { id: count() })
+  const failing = orders.window({ by: (r) => r.id }, { last: lag((r) => r.note?.repeat(r.total)) })
+  for (const chain of [
+    byId.filter((r) => r.total > 1),
+    byId.filter((r) => 1 / r.id > 0),
+    replaced.filter((r) => r.id > 1),
+    failing.filter((r) => r.id > 1),
+    orders.window({}, { n: count() }).filter((r) => r.id > 1),
+  ])
+    expect(optimize(planOf(chain), [pushFilterDown]).plan).toBe(planOf(chain))
 })

@@ -5,7 +5,8 @@
  *       Map f         -->           Filter p of f
  *         X                           X
  *
- * So too below Project, WithColumns, Sort, Union, Repartition, and to a side of a Join whose columns alone it reads. Not
+ * So too below Project, WithColumns, Sort, Union, Repartition, to a side of a Join whose columns alone it reads, and below a
+ * Window where it keeps whole partitions: it reads columns that `by` returns. Not
  * below Limit and Sample (they choose by position), Distinct (which of 0 and -0 is kept), Index and GroupBy.
  *
  * Sound when nobody notices on which rows the functions ran: the predicate is pure, the one it passes cannot fail, and
@@ -13,11 +14,12 @@
  */
 
 import { thinned } from '../../core/elements.ts'
-import type { UserFunction } from '../../core/functionIr.ts'
+import type { Expr, FunctionIr, UserFunction } from '../../core/functionIr.ts'
 import { readsKey } from '../../core/functionUse.ts'
 import type { LogicalPlan } from '../../core/logicalPlan.ts'
-import { fieldsOf } from '../../core/schema.ts'
-import { cannotFail, columnsRead, isPure, runsUnnoticed } from '../lambdaFacts.ts'
+import { type ColumnType, fieldsOf } from '../../core/schema.ts'
+import { functionsOf } from '../../core/tree.ts'
+import { COMPARISONS, cannotFail, columnsRead, isPure, runsUnnoticed } from '../lambdaFacts.ts'
 import type { Rule } from '../rule.ts'
 import { asStored, compose } from './compose.ts'
 import { closureOf, composedFunction, renameColumns } from './irRewrite.ts'
@@ -52,6 +54,8 @@ export const pushFilterDown: Rule = {
         return { ...input, inputs: input.inputs.map((one) => filterOver(one, plan.f)) }
       case 'Join':
         return isFree(plan) ? belowJoin(plan, input) : undefined
+      case 'Window':
+        return isFree(plan) ? belowWindow(plan, input) : undefined
       default:
         return undefined
     }
@@ -98,6 +102,54 @@ function closureOver(f: UserFunction, map: Node<'Map'> | Node<'WithColumns'>): (
   const inner = closureOf(map.f)
   if (map.kind === 'Map') return (value, key) => outer(asStored(inner(value, key)), key)
   return (value, key) => outer({ ...(value as object), ...(asStored(inner(value, key)) as object) }, key) // withColumns takes and gives rows
+}
+
+/** A predicate gives one answer for all rows of a partition where all that it reads of a row is part of the key. */
+function belowWindow(plan: Node<'Filter'>, window: Node<'Window'>): LogicalPlan | undefined {
+  const read = columnsRead(plan.f)
+  if (read === 'all' || window.by === undefined || window.input.element.kind !== 'row') return undefined
+  if (!functionsOf(window).every((f) => cannotFail(f, [window.input.element]))) return undefined
+  const added = window.calls.map(({ name }) => name)
+  const parts = keyColumns(window.by)
+  if (![...read].every((name) => parts.has(name) && !added.includes(name))) return undefined
+  // 0 and -0 are in one partition, by themselves or in lists and objects
+  const hasZeros = fieldsOf(window.input.element).some(({ name, type }) => read.has(name) && mayHoldZeros(type))
+  if (hasZeros && !(isPure(plan.f) && onlyCompares(plan.f.ir))) return undefined
+  const filter = filterOver(window.input, plan.f)
+  return { ...window, input: filter, keys: filter.keys }
+}
+
+function mayHoldZeros({ kind }: ColumnType): boolean {
+  return kind === 'f64' || kind === 'f32' || kind === 'list' || kind === 'struct' || kind === 'unknown'
+}
+
+/** Columns that a key hands on as they are. */
+function keyColumns(by: UserFunction): ReadonlySet<string> {
+  const [only, ...rest] = by.ir?.body ?? []
+  if (rest.length > 0 || only?.kind !== 'Return' || only.value === undefined) return new Set()
+  const parts = only.value.kind === 'ObjectLiteral' ? only.value.fields.map(({ value }) => value) : [only.value]
+  return new Set(parts.flatMap((part) => (part.kind === 'Field' && part.of.kind === 'Input' ? part.name : [])))
+}
+
+/** Whether a function only compares what it reads, with constants or with each other: to that 0 and -0 are one. */
+function onlyCompares(ir: FunctionIr): boolean {
+  const compares = (expr: Expr): boolean => {
+    switch (expr.kind) {
+      case 'Literal':
+      case 'Parameter':
+        return true
+      case 'Field':
+        return expr.of.kind === 'Input'
+      case 'Logical':
+        return compares(expr.left) && compares(expr.right)
+      case 'Binary':
+        return COMPARISONS.has(expr.operator) && compares(expr.left) && compares(expr.right)
+      default:
+        return false
+    }
+  }
+  const [only, ...rest] = ir.body
+  return rest.length === 0 && only?.kind === 'Return' && only.value !== undefined && compares(only.value)
 }
 
 /** Sides to which a predicate over their columns may go: those whose unmatched rows the join does not fill with nulls. */

@@ -6,10 +6,12 @@
  *     Cast to the type it has           -->  its input          Union of Union         -->  one Union
  *     Repartition of Repartition        -->  the outer one      Union of one           -->  its input
  *
- * Without columns (`count()`) the elements cannot be told apart, so that a sort below, and maps that cannot fail, go too.
+ * Without columns (`count()`) the elements cannot be told apart, so that a sort below, and maps and windows that cannot fail, go too.
  */
+import { isKnown } from '../../core/elements.ts'
 import type { LogicalPlan } from '../../core/logicalPlan.ts'
 import { fieldsOf } from '../../core/schema.ts'
+import { functionsOf } from '../../core/tree.ts'
 import { cannotFail, runsUnnoticed } from '../lambdaFacts.ts'
 import type { Rule } from '../rule.ts'
 
@@ -57,6 +59,10 @@ function withoutColumns(plan: Node<'Project'>): LogicalPlan | undefined {
       return runsUnnoticed(input) ? { ...plan, input: input.input } : undefined
     case 'Project':
       return { ...plan, input: input.input }
+    case 'Window':
+      return isKnown(input.element) && functionsOf(input).every((f) => cannotFail(f, [input.input.element]))
+        ? { ...plan, input: input.input }
+        : undefined
     case 'Sort':
       // a sorted array with keys of its own is a table
       return input.limit === undefined && input.input.keys.kind === 'rowNumber' && cannotFail(input.by, [input.input.element])
