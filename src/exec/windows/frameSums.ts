@@ -48,7 +48,24 @@ export class TreePrefix {
 }
 
 /** Sums of frames that begin where the partition does. */
-export function sumsFromStart(values: Float64Array, { ends }: Pick<Frames, 'ends'>, rows: number, sums: Float64Array): void {
+export function sumsFromStart(values: Float64Array, frames: Pick<Frames, 'ends'>, rows: number, sums: Float64Array): void {
+  const { ends } = frames
+  if (rows > 0 && (ends[rows - 1] as number) <= CHUNK) sumsInChunk(values, ends, rows, sums)
+  else sumsByTree(values, ends, rows, sums)
+}
+
+/** The tree of one chunk is a sum from left to right. */
+function sumsInChunk(values: Float64Array, ends: Int32Array, rows: number, sums: Float64Array): void {
+  let at = 0
+  let sum = 0
+  for (let i = 0; i < rows; i++) {
+    const end = ends[i] as number // i < rows
+    while (at < end) sum += values[at++] as number // ends lie inside
+    sums[i] = sum
+  }
+}
+
+function sumsByTree(values: Float64Array, ends: Int32Array, rows: number, sums: Float64Array): void {
   const prefix = new TreePrefix()
   let at = 0
   let sum = 0
