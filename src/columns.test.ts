@@ -95,8 +95,8 @@ test('explain says why a chain is no column program', () => {
   expect(because(table.map((r) => (weights[r.count] ?? 0) * r.price))).toMatchInlineSnapshot(
     `"JavaScript, because it reads the captured weights (1:9 weights[r.count])"`,
   )
-  expect(because(table.filter((r) => r.name.startsWith('a')))).toMatchInlineSnapshot(
-    `"JavaScript, because it calls startsWith of what may be null (1:8 r.name.startsWith("a"))"`,
+  expect(because(table.filter((r) => `${r.name} ${r.count}`.startsWith('a')))).toMatchInlineSnapshot(
+    `"JavaScript, because it calls String (1:21 r.count)"`,
   )
   expect(because(table.filter((r, [i]) => r.price > i))).toMatchInlineSnapshot(`"JavaScript, because a function reads row numbers"`)
   expect(because(session.fromColumns({ x: [1, 2, 3] }).map((r) => r.x + 1))).toMatchInlineSnapshot(
@@ -104,6 +104,16 @@ test('explain says why a chain is no column program', () => {
   )
   expect(because(table.sortBy((r) => r.price).map((r) => r.price))).toMatchInlineSnapshot(
     `"JavaScript, because its rows do not come from a table in memory"`,
+  )
+})
+
+test('explain says what is computed once for each text', () => {
+  const [, text = ''] = table
+    .map((r) => r.name?.toUpperCase())
+    .explain()
+    .split('Functions\n')
+  expect(text).toMatchInlineSnapshot(
+    `"  MapExec r => r.name?.toUpperCase(): WebAssembly over columns, because what depends on one column of text alone is computed once for each of its texts, as long as they are few"`,
   )
 })
 

@@ -10,7 +10,14 @@ export interface Rewriter {
 
 /** The expression with every part rewritten, operands first. */
 export function rewriteExpr(expr: Expr, by: Rewriter): Expr {
-  const go = (one: Expr): Expr => rewriteExpr(one, by)
+  // a field of the element is one thing: the column
+  if (expr.kind === 'Field' && expr.of.kind === 'Input') return by.expr(expr)
+  const named = expr.kind === 'Local' ? { ...expr, name: by.local(expr.name) } : expr
+  return by.expr(withOperands(named, (one) => rewriteExpr(one, by)))
+}
+
+/** The expression with other operands, asked for in their order. */
+export function withOperands(expr: Expr, go: (operand: Expr) => Expr): Expr {
   switch (expr.kind) {
     case 'Literal':
     case 'Parameter':
@@ -18,36 +25,33 @@ export function rewriteExpr(expr: Expr, by: Rewriter): Expr {
     case 'Key':
     case 'Extent':
     case 'LookupLength':
-      return by.expr(expr)
     case 'Local':
-      return by.expr({ ...expr, name: by.local(expr.name) })
+      return expr
     case 'Field':
-      // a field of the element is one thing: the column
-      return by.expr(expr.of.kind === 'Input' ? expr : { ...expr, of: go(expr.of) })
+    case 'Matches':
+      return { ...expr, of: go(expr.of) }
     case 'Unary':
-      return by.expr({ ...expr, operand: go(expr.operand) })
+      return { ...expr, operand: go(expr.operand) }
     case 'Binary':
     case 'Logical':
-      return by.expr({ ...expr, left: go(expr.left), right: go(expr.right) })
+      return { ...expr, left: go(expr.left), right: go(expr.right) }
     case 'Conditional':
       // biome-ignore lint/suspicious/noThenProperty: the IR's own name for the branch
-      return by.expr({ ...expr, test: go(expr.test), then: go(expr.then), else: go(expr.else) })
+      return { ...expr, test: go(expr.test), then: go(expr.then), else: go(expr.else) }
     case 'Call':
     case 'Draw':
-      return by.expr({ ...expr, args: expr.args.map(go) })
+      return { ...expr, args: expr.args.map(go) }
     case 'MethodCall':
-      return by.expr({ ...expr, object: go(expr.object), args: expr.args.map(go) })
-    case 'Matches':
-      return by.expr({ ...expr, of: go(expr.of) })
+      return { ...expr, object: go(expr.object), args: expr.args.map(go) }
     case 'Read':
     case 'Has':
-      return by.expr({ ...expr, subscripts: expr.subscripts.map(go) })
+      return { ...expr, subscripts: expr.subscripts.map(go) }
     case 'Lookup':
-      return by.expr({ ...expr, index: go(expr.index) })
+      return { ...expr, index: go(expr.index) }
     case 'ArrayLiteral':
-      return by.expr({ ...expr, items: expr.items.map(go) })
+      return { ...expr, items: expr.items.map(go) }
     case 'ObjectLiteral':
-      return by.expr({ ...expr, fields: expr.fields.map((field) => ({ name: field.name, value: go(field.value) })) })
+      return { ...expr, fields: expr.fields.map((field) => ({ name: field.name, value: go(field.value) })) }
   }
 }
 

@@ -14,8 +14,10 @@ export interface ColumnCode {
   readonly text: string
 }
 
-/** The kernels that a pipeline over a table in memory is compiled to, or why it is not. */
-export type ExplainedColumns = { readonly kernels: readonly ColumnCode[] } | { readonly because: string; readonly span?: Span }
+/** The kernels that a pipeline over a table in memory is compiled to, and what they need besides its columns; or why it is not. */
+export type ExplainedColumns =
+  | { readonly kernels: readonly ColumnCode[]; readonly besides?: string }
+  | { readonly because: string; readonly span?: Span }
 
 /** How the groups of a `groupBy` are found, and what the rows that are grouped come from; absent where columns are taken as they are. */
 export interface ExplainedGroups {

@@ -205,7 +205,12 @@ export class Executor {
     try {
       const loaded = await run.loaded(plan)
       const found = await run.waitedFor(plan, () =>
-        overColumns(loaded.plan, { ...this.options, ...options }, (columns) => work(columns, run, loaded.plan), { keySets }),
+        overColumns(
+          loaded.plan,
+          { ...this.options, ...options, keep: (own) => run.keep(own) },
+          (columns) => work(columns, run, loaded.plan),
+          { keySets },
+        ),
       )
       if (isRefused(found)) options.record?.refuse(plan, found.because)
       return found
@@ -260,8 +265,8 @@ function comesInPieces({ edge }: PhysicalPlan, { isUntyped = false }: RunOptions
 
 /** The program's table in ordinary memory, but for columns that it only passes on. */
 async function ordinaryTable(columns: ColumnRun, run: Run, plan: PhysicalPlan): Promise<Batch | NotColumns> {
-  const { steps, shape } = columns.program
-  if (steps.length === 0 || !(shape.filters || shape.outputs.some((output) => output.kind === 'computed')))
+  const { steps, shape, ofTexts = 0 } = columns.program
+  if (steps.length === 0 || !(shape.filters || ofTexts > 0 || shape.outputs.some((output) => output.kind === 'computed')))
     return refused('nothing is computed')
   const table = await programTable(columns, 'shared')
   if (isRefused(table)) return table

@@ -9,6 +9,7 @@ import { type ColumnProgram, columnProgramOf, isProgram } from './columns/column
 import { elementGroups } from './columns/elementGroups.ts'
 import { addressOf } from './columns/kernelBinding.ts'
 import { programCode } from './columns/programCode.ts'
+import { plannedTextColumns } from './columns/textColumns.ts'
 import { structColumn } from './kernels/rowKernel.ts'
 import type { Arena } from './memory/arena.ts'
 import { isFree } from './operators/freeSteps.ts'
@@ -22,15 +23,20 @@ interface Options {
 
 /** The kernels of a pipeline over a table in memory, or why there are none. */
 export function explainedColumns(plan: PhysicalPlan, { arena, smallRows = SMALL_ROWS }: Options): ExplainedColumns {
-  const program = columnProgramOf(plan)
+  const program = columnProgramOf(plan, plannedTextColumns)
   if (!isProgram(program))
     return program.span === undefined ? { because: program.because } : { because: program.because, span: program.span }
   if (program.rows < smallRows) return { because: `the table has only ${program.rows} rows` }
   const outside = program.columns.some((column) => column.values !== undefined && addressOf(column.values, arena) === undefined)
   return outside
     ? { because: 'there was no room for the table in the session’s memory' }
-    : { kernels: programCode(withCodedKeys(program) ?? program, arena.addresses) }
+    : {
+        kernels: programCode(withCodedKeys(program) ?? program, arena.addresses),
+        ...(program.ofTexts === undefined ? {} : { besides: OF_TEXTS }),
+      }
 }
+
+const OF_TEXTS = 'what depends on one column of text alone is computed once for each of its texts, as long as they are few'
 
 /** How the last `groupBy` with aggregates, or `distinct`, finds its groups; undefined where there is none. */
 export function explainedGroups(plan: PhysicalPlan, options: Options): ExplainedGroups | undefined {
@@ -42,7 +48,7 @@ export function explainedGroups(plan: PhysicalPlan, options: Options): Explained
   if (plan.operator.kind !== 'HashAggregateExec') return explainedGroups(input, options)
   if (input.kind !== 'PipelineExec' || plan.where === 'caller') return { found: BY_HASH }
   const rows = explainedColumns(input, options)
-  const program = columnProgramOf(input)
+  const program = columnProgramOf(input, plannedTextColumns)
   const asTheyAre = input.steps.every(isFree) && isProgram(program) && program.rows >= (options.smallRows ?? SMALL_ROWS)
   const found = isProgram(program) && (asTheyAre || 'kernels' in rows) ? foundBy(program) : BY_HASH_IF_FAR
   return { found, ...(asTheyAre ? {} : { rows }) }

@@ -62,6 +62,7 @@ function columnsOf(plan: PhysicalPlan, options: Options, not: string | undefined
     return 'because' in scan ? { runs: 'JavaScript', because: scan.because } : { runs: 'WebAssembly', because: 'they are read whole first' }
   const columns = explainedColumns(plan, options)
   if ('because' in columns) return { runs: 'JavaScript', because: columns.because }
+  if (columns.besides !== undefined) return { runs: 'WebAssembly', because: columns.besides }
   return columns.kernels.length === 0 ? { runs: 'nothing', because: 'columns are handed on as they are' } : { runs: 'WebAssembly' }
 }
 

@@ -18,6 +18,7 @@ import { type CodedTexts, type MergedCodes, mergedCodes } from './columns/loaded
 import { isLoadable, isText, type Placed, textBytes } from './columns/loadTask.ts'
 import { ResultBlocks } from './columns/resultBlocks.ts'
 import { emptyCodes, giveCodes, type TextCodes } from './columns/textCodes.ts'
+import { plannedTextColumns } from './columns/textColumns.ts'
 import type { Arena } from './memory/arena.ts'
 import type { ExecBatch } from './operators/batches.ts'
 import { SMALL_ROWS } from './operators/partitions.ts'
@@ -51,7 +52,7 @@ export function scanToLoad(
 ): Scan | { readonly because: string } | undefined {
   const scan = plan.kind === 'PipelineExec' ? plan.input : plan
   if (scan.kind !== 'ScanExec' || scan.source.kind === 'memory' || scan.keys.kind !== 'rowNumber') return undefined
-  if (scan.columns.length === 0 || (plan.kind === 'PipelineExec' && !wouldBeProgram(plan))) return undefined
+  if (scan.columns.length === 0 || (plan.kind === 'PipelineExec' && !wouldBeProgram(plan, plannedTextColumns))) return undefined
   const fields = fieldsRead(scan)
   const splits = splitsRead(scan)
   const rows = rowsOf(splits)

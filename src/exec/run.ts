@@ -218,6 +218,11 @@ export class Run {
     }
   }
 
+  /** Takes blocks that are freed with the run. */
+  keep(blocks: readonly Block[]): void {
+    this.blocks.add(blocks)
+  }
+
   /** The batch with what lies in the run's memory copied out of it. */
   copiedOut(batch: Batch): Batch {
     return this.blocks.copiedOut(batch)
@@ -352,7 +357,7 @@ export class Run {
     if (plan.kind !== 'PipelineExec' && keySets === undefined) return undefined
     const isBare = plan.kind !== 'PipelineExec' || plan.steps.every(isFree)
     if (isBare && !codedKeys && !isWhole && keySets === undefined) return undefined
-    const options = { ...this.options, signal: this.signal }
+    const options = { ...this.options, signal: this.signal, keep: (own: readonly Block[]) => this.blocks.add(own) }
     const grouped = async (run: ColumnRun): Promise<ProgramTable | NotColumns> => {
       if (isBare && !codedKeys && !isWhole && run.keySets.length === 0) return refused('nothing is computed')
       const table = await programTable(run, 'shared')
@@ -619,7 +624,7 @@ export class Run {
     const { operator, inputs, where, keys } = plan
     const [input] = inputs
     if (operator.kind !== 'HashAggregateExec' || input?.kind !== 'PipelineExec' || where === 'caller') return undefined
-    const options = { ...this.options, signal: this.signal }
+    const options = { ...this.options, signal: this.signal, keep: (own: readonly Block[]) => this.blocks.add(own) }
     const keySets = this.keySetsOf(input)
     const work = async (run: ColumnRun): Promise<GroupedColumns | NotColumns> => {
       if (run.keySets.length > 0) return refused('keys of a join filter the rows first')

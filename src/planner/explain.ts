@@ -176,7 +176,8 @@ function groupLines(groups: ExplainedGroups | undefined): readonly string[] {
 function kernelLines(columns: ExplainedColumns): readonly string[] {
   if ('kernels' in columns) {
     const texts = columns.kernels.flatMap(({ gives, text }) => [`  ${gives}`, ...indented(text).map((line) => `  ${line}`)])
-    return ['  WebAssembly: one pass over the columns, four rows at a time', ...texts]
+    const { besides } = columns
+    return ['  WebAssembly: one pass over the columns, four rows at a time', ...(besides === undefined ? [] : [`  ${besides}`]), ...texts]
   }
   const { because, span } = columns
   return [`  JavaScript, because ${because}${span === undefined ? '' : ` (${placeText(span)} ${span.text})`}`]

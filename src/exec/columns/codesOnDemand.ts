@@ -13,7 +13,7 @@ import { leaseOf } from '../arrays/storageBlocks.ts'
 import type { Arena } from '../memory/arena.ts'
 import { uncodedKeys } from './codedKeys.ts'
 import type { ColumnProgram } from './columnProgram.ts'
-import { codesOf, codeTexts } from './textCodes.ts'
+import { codesOf, codeTexts, type TextCodes } from './textCodes.ts'
 
 /** Texts read of a column without codes. */
 const read = new WeakMap<Column, number>()
@@ -43,8 +43,14 @@ export function textsJoined(key: Column, program: ColumnProgram, arena: Arena): 
   codesMade(program, arena, { grouped: false })
 }
 
+/** The codes of a column that a function is computed for each text of, made now: they cost less than a call for each row; undefined where it gets none. */
+export function codesNow(column: Column, table: Pick<ColumnProgram, 'storage'>, arena: Arena): TextCodes | undefined {
+  if (mayHaveCodes(column, table)) made(column, table, arena)
+  return codesOf(column)
+}
+
 /** Whether the column of a stored table may get codes when it is asked for more. */
-export function mayHaveCodes(column: Column, { storage }: ColumnProgram): boolean {
+export function mayHaveCodes(column: Column, { storage }: Pick<ColumnProgram, 'storage'>): boolean {
   const isText = column.type.kind === 'utf8' && column.length > 0
   return isText && storage !== undefined && codesOf(column) === undefined && !without.has(column)
 }
@@ -60,7 +66,7 @@ export function codesMade(program: ColumnProgram, arena: Arena, { grouped }: { r
   return any
 }
 
-function made(column: Column, { storage }: ColumnProgram, arena: Arena): boolean {
+function made(column: Column, { storage }: Pick<ColumnProgram, 'storage'>, arena: Arena): boolean {
   const lease = storage && leaseOf(storage)
   if (lease === undefined || CODE_BYTES * column.length * ROOM > arena.budgetBytes - arena.usedBytes) return false
   const block = codeTexts(column, arena)

@@ -29,36 +29,61 @@ export interface ColumnProgram {
   readonly shape: ProgramShape
   /** Where keys of groups are codes of texts, or integers. */
   readonly coded?: CodedKeys
+  /** How many of the columns, the last, are computed of the texts of others. */
+  readonly ofTexts?: number
   /** For events, as `ScanExec fromColumns -> FilterExec`. */
   readonly name: string
 }
+
+/** The table that a program is over. */
+export interface ProgramSource {
+  readonly name: string
+  readonly element: ElementType
+  readonly columns: readonly Column[]
+  readonly storage?: Storage
+  readonly rows: number
+}
+
+/** A table's columns, and beside them those of functions of a text, which the steps read. */
+export interface WithTextColumns {
+  readonly element: ElementType
+  readonly columns: readonly Column[]
+  readonly steps: readonly Step[]
+}
+
+/** Makes columns of what steps compute of single texts; undefined where there is no such, or it cannot be done. */
+export type TextColumns = (table: ProgramSource, steps: readonly Step[]) => WithTextColumns | undefined
 
 export function isProgram(program: ColumnProgram | NotColumns): program is ColumnProgram {
   return 'shape' in program
 }
 
-/** The program, or why the plan is none. */
-export function columnProgramOf(plan: PhysicalPlan): ColumnProgram | NotColumns {
+/** The program, or why the plan is none. `texts`: makes columns of what is computed of texts; without it such plans are none. */
+export function columnProgramOf(plan: PhysicalPlan, texts?: TextColumns): ColumnProgram | NotColumns {
   if (plan.keys.kind !== 'rowNumber') return no('its elements have explicit keys')
   if (plan.kind === 'PipelineExec') {
     if (plan.where === 'caller') return no('a function runs on the caller’s thread')
     if (plan.numbered) return no('a function reads row numbers')
     const table = tableOf(plan.input)
-    return table === undefined ? no('its rows do not come from a table in memory') : programOver(table, plan.steps, plan.element)
+    return table === undefined ? no('its rows do not come from a table in memory') : programOver(table, plan.steps, plan.element, texts)
   }
   const table = tableOf(plan)
   return table === undefined ? no('its rows do not come from a table in memory') : programOver(table, [], plan.element)
 }
 
 /** Whether a pipeline over files would be a program if their rows were a table in memory. */
-export function wouldBeProgram({ input, steps, where, numbered, keys }: Extract<PhysicalPlan, { kind: 'PipelineExec' }>): boolean {
+export function wouldBeProgram(
+  { input, steps, where, numbered, keys }: Extract<PhysicalPlan, { kind: 'PipelineExec' }>,
+  texts: TextColumns,
+): boolean {
   if (input.kind !== 'ScanExec' || where === 'caller' || numbered || keys.kind !== 'rowNumber' || input.element.kind === 'unknown')
     return false
   const columns = fieldsOf(input.element).map(({ type, nullable }): Column => {
     const column = emptyColumn(type)
     return nullable ? { ...column, validity: new Uint8Array() } : column
   })
-  return !('because' in compiled(() => programShape(input.element, kernelColumns(columns), steps)))
+  const table = { name: input.source.name, element: input.element, columns, rows: 0 }
+  return isProgram(programOver(table, steps, { kind: 'unknown' }, texts))
 }
 
 const UNKNOWN: ColumnType = { kind: 'unknown' }
@@ -67,15 +92,7 @@ function no(because: string): NotColumns {
   return { because, span: undefined }
 }
 
-interface Table {
-  readonly name: string
-  readonly element: ElementType
-  readonly columns: readonly Column[]
-  readonly storage?: Storage
-  readonly rows: number
-}
-
-function tableOf(plan: PhysicalPlan): Table | undefined {
+function tableOf(plan: PhysicalPlan): ProgramSource | undefined {
   if (plan.kind === 'StoredExec') {
     const { storage, name } = plan
     if (storage.kind !== 'table' || plan.keys.kind !== 'rowNumber') return undefined
@@ -110,12 +127,17 @@ function codeKind(column: Column | undefined): Pick<KernelColumn, 'codes'> {
   return codes === undefined ? {} : { codes: kindOf(codes) }
 }
 
-function programOver(table: Table, steps: readonly Step[], declared: ElementType): ColumnProgram | NotColumns {
+function programOver(table: ProgramSource, steps: readonly Step[], declared: ElementType, texts?: TextColumns): ColumnProgram | NotColumns {
   const { element, columns, storage, rows } = table
   if (element.kind === 'unknown') return no('the types of its columns are not known')
   const kinds = kernelColumns(columns).map((kind, i) => ({ ...kind, ...codeKind(columns[i]) }))
   const shape = compiled(() => programShape(element, kinds, steps))
-  if ('because' in shape) return shape
+  if ('because' in shape) {
+    const made = texts?.(table, steps)
+    if (made === undefined) return shape
+    const program = programOver({ ...table, element: made.element, columns: made.columns }, made.steps, declared)
+    return 'because' in program ? program : { ...program, ofTexts: made.columns.length - columns.length }
+  }
   const name = [table.name, ...steps.map((step) => step.kind)].join(' -> ')
   const program = { element, columns, ...(storage === undefined ? {} : { storage }), kernelColumns: kinds, rows, steps, name }
   // the wide operator above looks at the types of hidden columns

@@ -36,6 +36,18 @@ export function lowerColumns(
   }
 }
 
+/** The name of the column of a function of a text; no column of the user's has such a name. */
+export function textFunctionName(n: number): string {
+  return `${OF_TEXT}${n}`
+}
+
+/** Whether a field of an element is the column of a function of a text, which no step hands on. */
+export function isTextFunction(name: string): boolean {
+  return name.startsWith(OF_TEXT)
+}
+
+const OF_TEXT = '\0text'
+
 type Locals = Map<string, ColumnValue>
 
 class Lowering {
@@ -108,7 +120,7 @@ class Lowering {
         return this.element
       case 'Field': {
         const of = this.expr(expr.of, locals)
-        if (of.kind !== 'row' || !of.names.includes(expr.name))
+        if (of.kind !== 'row' || !(of.names.includes(expr.name) || isTextFunction(expr.name)))
           throw new NotCompiled(`it reads ${expr.name}, which is no column`, expr.span)
         return of.of(expr.name)
       }

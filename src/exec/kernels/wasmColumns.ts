@@ -11,7 +11,7 @@ import { rowIrOf } from '../../core/functionUse.ts'
 import { type ColumnType, type ElementType, fieldsOf, VALUE_COLUMN } from '../../core/schema.ts'
 import type { Span } from '../../core/span.ts'
 import type { Step } from '../../planner/physical/physicalPlan.ts'
-import { lowerColumns } from './columnLower.ts'
+import { isTextFunction, lowerColumns } from './columnLower.ts'
 import { and, doubles, truth, validOf } from './columnValues.ts'
 import { type ColumnValue, ColumnWriter, FIRST_ROW, type FrameSlot, type KernelColumn } from './columnWriter.ts'
 import { lanesConst, SCALAR, shuffle32, simd, V } from './simd.ts'
@@ -84,9 +84,10 @@ interface Traced {
 /** The element after the steps, for four rows. */
 function trace(element: ElementType, columns: readonly KernelColumn[], steps: readonly Step[]): Traced {
   const writer = new ColumnWriter(columns)
-  const names = fieldsOf(element).map((field) => field.name)
+  const columnNames = fieldsOf(element).map((field) => field.name)
+  const names = columnNames.filter((name) => !isTextFunction(name))
   let value: ColumnValue =
-    element.kind === 'scalar' ? writer.column(0) : { kind: 'row', names, of: (name) => writer.column(names.indexOf(name)) }
+    element.kind === 'scalar' ? writer.column(0) : { kind: 'row', names, of: (name) => writer.column(columnNames.indexOf(name)) }
   let kept: number | undefined
   let hidden: readonly HiddenFields[] | undefined
   let payload: ColumnValue | undefined

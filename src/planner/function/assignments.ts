@@ -4,12 +4,12 @@
  */
 import type { AnyNode, AssignmentExpression, Expression, MemberExpression, Pattern, UpdateExpression } from 'acorn'
 import type { Expr } from '../../core/functionIr.ts'
+import { BIGINTS } from '../../core/irTypes.ts'
 import { binary, literal, makeIf, negated } from './build.ts'
 import { isBuffer } from './calls.ts'
 import { lowerExpression, operatorOf } from './expressions.ts'
 import type { Lowering } from './lowering.ts'
 import { refusalOf } from './refusals.ts'
-import { BIGINTS } from './types.ts'
 import { exprValue, REFUSED, type Value } from './value.ts'
 
 /** A place that can be assigned. */

@@ -9,12 +9,12 @@
  */
 import { PlanError } from '../../core/errors.ts'
 import { type BinaryOperator, childrenOf, type Expr, type FunctionIr, type Stmt } from '../../core/functionIr.ts'
+import { BIGINTS, isNumberType } from '../../core/irTypes.ts'
 import type { ColumnType } from '../../core/schema.ts'
 import { fieldsOf } from '../../core/schema.ts'
 import { placeText } from '../../core/span.ts'
 import type { LowerContext } from './context.ts'
 import { typesIn } from './returned.ts'
-import { BIGINTS, isNumberType } from './types.ts'
 
 type RowContext = LowerContext & { readonly kind: 'row' }
 

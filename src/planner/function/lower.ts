@@ -2,6 +2,7 @@
  * A function's normalized tree to the IR of `core/functionIr.ts`, or the reasons why the IR cannot say it.
  */
 import { type Expr, expressionsOf, type FunctionIr, visitExpr, visitStmts } from '../../core/functionIr.ts'
+import { inferTypes, type TypeOf, type TypeSources } from '../../core/irTypes.ts'
 import type { Refusal } from '../../core/span.ts'
 import { lowerAssignment, lowerUpdate } from './assignments.ts'
 import { lowerCall, methodCall } from './calls.ts'
@@ -14,7 +15,6 @@ import { fromOutside } from './outside.ts'
 import { bindArguments, bindPattern } from './patterns.ts'
 import { refusalOf } from './refusals.ts'
 import { lowerReturned, lowerStatements } from './statements.ts'
-import { inferTypes, type TypeOf, type TypeSources } from './types.ts'
 import { type Unit, wholeSpan } from './unit.ts'
 
 const VERBS: Verbs = {

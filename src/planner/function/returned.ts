@@ -3,9 +3,9 @@
  */
 import type { FunctionIr, Stmt } from '../../core/functionIr.ts'
 import { visitStmts } from '../../core/functionIr.ts'
+import { holdsUnknown, inferTypes, join, type TypeOf, type ValueType } from '../../core/irTypes.ts'
 import type { ElementType } from '../../core/schema.ts'
 import { inputElement, type LowerContext } from './context.ts'
-import { holdsUnknown, inferTypes, join, type TypeOf, type ValueType } from './types.ts'
 
 /** The types of a function's expressions. */
 export function typesIn(ir: FunctionIr, context: LowerContext): TypeOf {

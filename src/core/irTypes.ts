@@ -4,8 +4,8 @@
  * Flow-insensitive: a local has the join of everything assigned to it. `unknown` is always allowed and says nothing;
  * any other type is a promise about every value the expression can give (null and undefined are `nullable`).
  */
-import { type Builtin, type Expr, type Method, type Primitive, type Stmt, visitStmts } from '../../core/functionIr.ts'
-import { type ColumnType, type ElementType, sameType } from '../../core/schema.ts'
+import { type Builtin, type Expr, type Method, type Primitive, type Stmt, visitStmts } from './functionIr.ts'
+import { type ColumnType, type ElementType, sameType } from './schema.ts'
 
 export interface ValueType {
   readonly type: ColumnType

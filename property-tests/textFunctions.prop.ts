@@ -1,0 +1,223 @@
+/**
+ * Law: what a chain computes of texts is what plain JavaScript computes, whether once for each text of a column or row by row:
+ * values, filters, keys of groups and orders, and what is thrown, over columns with and without nulls, of few and of many texts.
+ */
+import fc from 'fast-check'
+import { afterAll, expect, test } from 'vitest'
+import { count } from '../src/core/aggregates.ts'
+import { DistArray } from '../src/core/distArray.ts'
+import { announcedRun } from './lawRuns.ts'
+import { piecemealEngines, tableOfRows } from './piecemeal.ts'
+
+const LAW = announcedRun('textFunctions.prop.ts')
+const { engines, stop } = piecemealEngines([1, 2], 16)
+afterAll(stop)
+
+/** From so many cases on, shares of them are asked for. */
+const FEW_RUNS = 500
+
+interface Row {
+  readonly s: string
+  readonly t: string | null
+  readonly n: number
+}
+
+const TEXTS = ['', 'a', 'ab', ' ab ', 'Ab-12', '7', '-0', 'žluť', '😀b', 'aXbXc', 'x'.repeat(20)]
+const row: fc.Arbitrary<Row> = fc.record(
+  {
+    s: fc.constantFrom(...TEXTS),
+    t: fc.oneof({ arbitrary: fc.constantFrom(...TEXTS), weight: 5 }, { arbitrary: fc.constant(null), weight: 1 }),
+    n: fc.integer({ min: -3, max: 9 }),
+  },
+  { noNullPrototype: true },
+)
+/** Some without a null. */
+const rows = fc
+  .tuple(fc.array(row, { minLength: 1, maxLength: 40 }), fc.boolean())
+  .map(([all, full]) => (full ? all.map((one) => ({ ...one, t: one.t ?? 'a' })) : all))
+
+/** Source of expressions: of texts, of numbers, of truth values. */
+const { text, number, truth } = fc.letrec<{ text: string; number: string; truth: string }>((tie) => {
+  const [s, n, b] = [tie('text'), tie('number'), tie('truth')]
+  const of = (one: fc.Arbitrary<string>, ...forms: readonly ((text: string) => string)[]): fc.Arbitrary<string> =>
+    fc.tuple(one, fc.constantFrom(...forms)).map(([inside, form]) => form(inside))
+  return {
+    text: fc.oneof(
+      { depthSize: 'small' },
+      { arbitrary: fc.constantFrom('r.s', 'r.s', "(r.t ?? 'nö')", 'String(r.t)'), weight: 3 },
+      of(
+        s,
+        (x) => `${x}.trim()`,
+        (x) => `${x}.toUpperCase()`,
+        (x) => `${x}.slice(1)`,
+        (x) => `${x}.slice(-2, 5)`,
+        (x) => `${x}.padStart(3, '*')`,
+        (x) => `${x}.charAt(1)`,
+        (x) => `(${x} + '!')`,
+        (x) => `${x}.concat(suffix)`,
+      ),
+      fc.tuple(b, s, s).map(([test, yes, no]) => `(${test} ? ${yes} : ${no})`),
+    ),
+    number: fc.oneof(
+      { depthSize: 'small' },
+      { arbitrary: fc.constantFrom('r.n', '2', 'r.s.length', '(r.t?.length ?? -1)', '(r.s.codePointAt(1) * r.n)'), weight: 3 },
+      of(
+        s,
+        (x) => `${x}.length`,
+        (x) => `${x}.indexOf('b')`,
+        (x) => `${x}.charCodeAt(1)`,
+        (x) => `Number(${x})`,
+        (x) => `parseInt(${x}, 10)`,
+      ),
+      fc.tuple(n, fc.constantFrom('+', '-', '*'), n).map(([a, operator, c]) => `(${a} ${operator} ${c})`),
+    ),
+    truth: fc.oneof(
+      { depthSize: 'small' },
+      of(
+        s,
+        (x) => `${x} === 'ab'`,
+        (x) => `${x} < 'b'`,
+        (x) => `${x}.includes('b')`,
+        (x) => `/^\\w*b/.test(${x})`,
+      ).map((x) => `(${x})`),
+      n.map((x) => `(${x} > 1)`),
+      fc.constantFrom('(r.t === null)', "(r.t !== null && r.t.slice(0, 1) === 'a')"),
+      fc.tuple(b, fc.constantFrom('&&', '||'), b).map(([a, operator, c]) => `(${a} ${operator} ${c})`),
+      b.map((x) => `!${x}`),
+    ),
+  }
+})
+const value = fc.oneof(text, number, truth)
+
+type F = (r: Row) => unknown
+/** Chains of functions, the same of an array of rows. */
+interface Chain {
+  readonly source: string
+  readonly of: (array: DistArray<Row>, f: (source: string) => F) => DistArray<unknown>
+  readonly plain: (rows: readonly Row[], f: (source: string) => F) => readonly unknown[]
+}
+const mapped = (source: string): Chain => ({
+  source: `map ${source}`,
+  of: (array, f) => array.map(f(source) as never),
+  plain: (all, f) => all.map(f(source)),
+})
+const filtered = (test: string, then: Chain): Chain => ({
+  source: `filter ${test}, ${then.source}`,
+  of: (array, f) => then.of(array.filter(f(test) as never), f),
+  plain: (all, f) => then.plain(all.filter(f(test)), f),
+})
+/** A chain over what a function gives. */
+const within = (source: string, then: Chain): Chain => ({
+  source: `map ${source}, ${then.source}`,
+  of: (array, f) => then.of(array.map(f(source) as never), f),
+  plain: (all, f) => {
+    const given = all.map(f(source)) as Row[]
+    given.forEach(checkWhole)
+    return then.plain(given, f)
+  },
+})
+const grouped = (key: string): Chain => ({
+  source: `groupBy ${key}`,
+  of: (array, f) => array.groupBy(f(key) as never).agg({ rows: count() }) as DistArray<unknown>,
+  plain: (all, f) => {
+    const groups = new Map<unknown, number>()
+    for (const one of all.map(f(key))) groups.set(one, (groups.get(one) ?? 0) + 1)
+    return [...groups].map(([found, n]) => ({ key: found, rows: n }))
+  },
+})
+const sorted = (key: string): Chain => ({
+  source: `sortBy ${key}`,
+  of: (array, f) => array.sortBy(f(key) as never) as DistArray<unknown>,
+  plain: (all, f) => {
+    const keys = all.map(f(key)) as string[]
+    keys.forEach(checkWhole)
+    const order = all.map((_, i) => i).sort((a, b) => compared(keys[a] as string, keys[b] as string) || a - b)
+    return order.map((i) => all[i])
+  },
+})
+const HALF = 'half a surrogate pair'
+/** No column holds half of a pair. */
+const checkWhole = (one: unknown): void => {
+  if (typeof one === 'string' && /\p{Surrogate}/u.test(one)) throw new Error(HALF)
+  if (typeof one === 'object' && one !== null) Object.values(one).forEach(checkWhole)
+}
+/** By code points, as texts are ordered. */
+const compared = (a: string, b: string): number => Buffer.compare(Buffer.from(a), Buffer.from(b))
+
+/** Several statements, which may be one function of a text as a whole. */
+const statements = fc
+  .tuple(text, number, fc.constantFrom('r.s', 'r.s', 'x'), number)
+  .map(
+    ([x, a, y, b]) =>
+      `{ const x = ${x}; let sum = ${a}; for (let i = 0; i < ${y}.length; i++) sum = sum * 31 + ${y}.charCodeAt(i); return x === '' ? ${b} : sum }`,
+  )
+const chain: fc.Arbitrary<Chain> = fc.oneof(
+  value.map((x) => mapped(`return ${x}`)),
+  fc.tuple(value, value).map(([a, b]) => mapped(`return { a: ${a}, b: ${b}, n: r.n }`)),
+  fc.constantFrom('r.s.at(3)', 'r.s.codePointAt(1)', 'r.t?.at(0)').map((x) => mapped(`return { ...r, x: ${x} }`)),
+  statements.map((x) => mapped(`return (() => ${x})()`)),
+  fc.tuple(text, text, truth).map(([x, y, test]) => mapped(`let x = ${x}; if (${test}) x = ${y}; return { l: x.length + 1, n: r.n }`)),
+  fc.tuple(text, text).map(([x, y]) => within(`return { s: ${x}, t: r.s, n: r.n }`, grouped(`return ${y}`))),
+  fc.tuple(truth, value).map(([test, x]) => filtered(`return ${test}`, mapped(`return [${x}, r.n][0]`))),
+  fc.tuple(truth, value).map(([test, x]) => filtered(`return ${test}`, mapped(`return { x: ${x} }`))),
+  fc
+    .tuple(fc.constantFrom('r.t !== null', 'r.t', "r.t !== null && r.t !== ''"), truth)
+    .map(([guard, test]) =>
+      filtered(`return ${guard}`, filtered(`return ${test}`, mapped("return { u: r.t.slice(1) + 'z', l: r.t.length, k: r.s.trim() }"))),
+    ),
+  value.map((x) => mapped(`return { x: ${x}, l: r.t.length }`)),
+  text.map((x) => grouped(`return ${x}`)),
+  text.map((x) => sorted(`return ${x}`)),
+)
+
+function outcome<T>(run: () => T): { readonly value: T } | { readonly message: string } {
+  try {
+    return { value: run() }
+  } catch (error) {
+    return { message: (error as Error).message }
+  }
+}
+
+/** Columns have no undefined. */
+const withNulls = (one: unknown): unknown => {
+  if (typeof one !== 'object' || one === null) return one ?? null
+  return Object.fromEntries(Object.entries(one).map(([name, field]) => [name, field ?? null]))
+}
+
+test('what is computed of texts, once for each or row by row, is what JavaScript computes', async () => {
+  const counts = { planned: 0, thrown: 0, overColumns: 0 }
+  await fc.assert(
+    fc.asyncProperty(rows, chain, fc.nat(1), fc.boolean(), async (given, { source, of, plain }, engine, stored) => {
+      const suffix = '-ß'
+      // functions as a program has them, with the text that they capture
+      const f = (body: string): F => new Function('suffix', `return (r) => { ${body} }`)(suffix) as F
+      const array = new DistArray<Row>(engines[engine] as (typeof engines)[number], tableOfRows(given))
+      const table = stored ? array.materialize() : array
+      const expected = outcome(() => {
+        const found = plain(given, f).map(withNulls)
+        found.forEach(checkWhole)
+        return found
+      })
+      const actual = of(table as DistArray<Row>, f)
+      if ('message' in expected) {
+        counts.thrown++
+        if (expected.message === HALF) return // a column that nobody reads is not made
+        const { message } = (await actual.collect().catch((error: unknown) => error)) as Error
+        // which of two comes first is not said
+        expect(message.includes(expected.message) || message.includes(HALF), `${source}: ${message}`).toBe(true)
+        return
+      }
+      expect((await actual.collect()).map(withNulls), source).toEqual(expected.value)
+      if (!stored || !actual.explain().includes('once for each of its texts')) return
+      counts.planned++
+      const ran = await actual.explain({ analyze: true })
+      if (/(SIMD over columns|handed on as they are)[^\n]*\n/.test(ran)) counts.overColumns++
+    }),
+    LAW,
+  )
+  console.log(`functions of texts: ${JSON.stringify(counts)}`)
+  if (LAW.numRuns >= FEW_RUNS) {
+    expect(counts.thrown).toBeGreaterThan(LAW.numRuns / 100)
+    expect(counts.overColumns).toBeGreaterThan(LAW.numRuns / 10)
+  }
+}, 300_000)

@@ -1,0 +1,212 @@
+/**
+ * Columns of functions of a text: what a function gives for each text of a column with codes, at the places of the codes.
+ *
+ *     city      'Rome '  'Bern'  'Rome '     codes  0 1 0
+ *     city.trim().length  of each text       4 4     -->   4 4 4
+ */
+import type { Column } from '../../core/column.ts'
+import { columnFromValues } from '../../core/columnBuilder.ts'
+import { valueReader } from '../../core/columnReaders.ts'
+import { emptyColumn } from '../../core/columnSlices.ts'
+import { fieldsOf } from '../../core/schema.ts'
+import type { Step } from '../../planner/physical/physicalPlan.ts'
+import { callable } from '../kernels/rowKernel.ts'
+import type { Arena } from '../memory/arena.ts'
+import type { Block } from '../stageTask.ts'
+import { codesNow, mayHaveCodes } from './codesOnDemand.ts'
+import type { ProgramSource, TextColumns, WithTextColumns } from './columnProgram.ts'
+import { spellTexts } from './loadedTexts.ts'
+import { ResultBlocks } from './resultBlocks.ts'
+import { type Codes, codesOf, emptyCodes, giveCodes, type TextCodes } from './textCodes.ts'
+import { type TextFunction, textFunctionsOf, typeOfTextFunction } from './textFunctions.ts'
+
+/** Columns of functions of a text as far as plans tell, without values; undefined where a text has too many different ones, as far as that is known. */
+export const plannedTextColumns: TextColumns = (table, steps) => {
+  const found = textFunctionsOf(table.element, steps)
+  if (found === undefined) return undefined
+  const made: Made[] = []
+  for (const f of found.functions) {
+    const column = columnNamed(table, f.column)
+    const type = typeOfTextFunction(f, table.element)
+    // a table of which only the types are known may have codes later
+    const mayBe = column.length === 0 || codesOf(column) !== undefined || mayHaveCodes(column, table)
+    if (type === undefined || !mayBe) return undefined
+    const empty = emptyColumn(type.type)
+    made.push({ f, column: type.nullable ? { ...empty, validity: new Uint8Array() } : empty })
+  }
+  return withColumns(table, made, found.steps)
+}
+
+/** The columns themselves, in blocks that are handed to `keep`; undefined where a column of text has no codes, or a function throws. */
+export function madeTextColumns(arena: Arena, keep: (blocks: readonly Block[]) => void): TextColumns {
+  return (table, steps) => {
+    const found = textFunctionsOf(table.element, steps)
+    if (found === undefined) return undefined
+    const blocks = new ResultBlocks(arena, 'functions of texts')
+    try {
+      const made: Made[] = []
+      for (const f of found.functions) {
+        const text = columnNamed(table, f.column)
+        const codes = codesNow(text, table, arena)
+        const column = codes && textColumn(f, text, codes, blocks)
+        if (column === undefined) {
+          blocks.freeAll()
+          return undefined
+        }
+        made.push({ f, column })
+      }
+      keep(blocks.handedOver())
+      return withColumns(table, made, found.steps)
+    } catch (error) {
+      blocks.freeAll()
+      throw error
+    }
+  }
+}
+
+interface Made {
+  readonly f: TextFunction
+  readonly column: Column
+}
+
+function withColumns({ element, columns }: ProgramSource, made: readonly Made[], steps: readonly Step[]): WithTextColumns {
+  const fields = made.map(({ f, column }) => ({ name: f.name, type: column.type, nullable: column.validity !== undefined }))
+  return {
+    element: { kind: 'row', fields: [...fieldsOf(element), ...fields] },
+    columns: [...columns, ...made.map(({ column }) => column)],
+    steps,
+  }
+}
+
+function columnNamed({ element, columns }: ProgramSource, name: string): Column {
+  return columns[fieldsOf(element).findIndex((field) => field.name === name)] as Column // a function is of one of them
+}
+
+/** A text column as places among its different texts: a code, or for null the place behind them. */
+interface Places {
+  readonly ofRows: Codes
+  /** The row where each text comes first. */
+  readonly firsts: Int32Array
+  /** The first row without a text; -1 where all have one. */
+  readonly firstNull: number
+}
+
+/** The column of one function; undefined where the function throws, or gives what no such column holds. */
+function textColumn(f: TextFunction, text: Column, codes: TextCodes, blocks: ResultBlocks): Column | undefined {
+  const places = placesOf(text, codes)
+  const results = resultsOf(f, text, places)
+  const entries = results && entriesOf(results)
+  if (results === undefined || entries === undefined) return undefined
+  const values = entries.type.kind === 'utf8' ? spelled(results, entries, places, blocks) : fixed(entries, places, blocks)
+  if (values === undefined || !results.includes(null)) return values?.column
+  const validity = blocks.emptyBits(text.length)
+  const { ofRows } = places
+  const present = Uint8Array.from(results, (result) => (result === null ? 0 : 1))
+  for (let i = 0; i < ofRows.length; i++) {
+    const bit = (present[ofRows[i] as number] as number) << (i & 7) // a place has a result
+    validity[i >> 3] = (validity[i >> 3] as number) | bit
+  }
+  return { ...values.column, validity }
+}
+
+function placesOf(text: Column, { codes, firsts }: TextCodes): Places {
+  const { validity, length } = text
+  if (validity === undefined) return { ofRows: codes, firsts, firstNull: -1 }
+  const ofRows = Int32Array.from(codes)
+  let firstNull = -1
+  for (let i = length - 1; i >= 0; i--) {
+    if (((validity[i >> 3] as number) & (1 << (i & 7))) !== 0) continue // i < length
+    ofRows[i] = firsts.length
+    firstNull = i
+  }
+  return firstNull < 0 ? { ofRows: codes, firsts, firstNull } : { ofRows, firsts, firstNull }
+}
+
+/** What the function gives at each place; undefined where it throws, or gives undefined to who tells that from null. */
+function resultsOf(f: TextFunction, text: Column, { firsts, firstNull }: Places): readonly unknown[] | undefined {
+  const [call, ...guards] = [f.ir, ...f.guards].map((ir) => callable({ ir, text: f.name, span: ir.span, refusals: [] }))
+  const read = valueReader(text)
+  const resultOf = (value: unknown): unknown => (guards.every((guard) => guard(value)) ? call?.(value) : null)
+  const results: unknown[] = []
+  try {
+    for (const row of firsts) results.push(resultOf(read(row)))
+    if (firstNull >= 0) results.push(resultOf(null))
+  } catch {
+    return undefined // it is called for rows that a step before it may drop: row by row it throws where it does
+  }
+  if (!f.isStored && results.includes(undefined)) return undefined
+  return results.map((result) => result ?? null)
+}
+
+/** The results as a column of their own; undefined where they are no numbers, truth values or texts, or of two kinds, or a text has half of a pair. */
+function entriesOf(results: readonly unknown[]): Column | undefined {
+  const kinds = new Set(results.flatMap((result) => (result === null ? [] : [typeof result])))
+  const [kind] = kinds
+  if (kinds.size !== 1 || !(kind === 'number' || kind === 'boolean' || kind === 'string')) return undefined
+  if (kind === 'string' && results.some((result) => typeof result === 'string' && /\p{Surrogate}/u.test(result))) return undefined
+  return columnFromValues(results)
+}
+
+function fixed(entries: Column, { ofRows }: Places, blocks: ResultBlocks): { readonly column: Column } {
+  const column = blocks.column(entries.type.kind === 'bool' ? 'bool' : 'f64', ofRows.length, { nullable: false })
+  const [to, from] = [column.values, entries.values] as [Float64Array, Float64Array] // or bytes, which are read and written alike
+  for (let i = 0; i < ofRows.length; i++) to[i] = from[ofRows[i] as number] as number // a place has an entry
+  return { column }
+}
+
+/** The texts of the rows, and their codes; undefined where they have more bytes than a column of text. */
+function spelled(
+  results: readonly unknown[],
+  entries: Column,
+  places: Places,
+  blocks: ResultBlocks,
+): { readonly column: Column } | undefined {
+  const { ofRows } = places
+  const ends = entries.offsets ?? new Int32Array(results.length + 1)
+  const counts = new Float64Array(results.length)
+  for (let i = 0; i < ofRows.length; i++) counts[ofRows[i] as number] = (counts[ofRows[i] as number] as number) + 1 // a place has a count
+  const bytes = counts.reduce((sum, count, place) => sum + count * ((ends[place + 1] as number) - (ends[place] as number)), 0)
+  if (bytes > MOST_BYTES) return undefined
+  const offsets = blocks.like(new Int32Array(), ofRows.length + 1)
+  offsets[0] = 0
+  const column: Column = { type: { kind: 'utf8' }, length: ofRows.length, offsets, values: blocks.like(new Uint8Array(), bytes) }
+  const scratch = new ResultBlocks(blocks.arena, 'functions of texts')
+  try {
+    const values = scratch.like(new Int32Array(), ofRows.length)
+    values.set(ofRows)
+    const dictionary = scratch.copy({
+      type: entries.type,
+      length: results.length,
+      offsets: ends,
+      values: entries.values ?? new Uint8Array(),
+    })
+    spellTexts({ type: column.type, length: ofRows.length, values, dictionary }, column, { firstRow: 0, firstByte: 0 }, blocks.arena)
+  } finally {
+    scratch.freeAll()
+  }
+  giveCodes(column, codesOfResults(results, places, blocks))
+  return { column }
+}
+const MOST_BYTES = 2 ** 31 - 1
+
+/** Codes of the results' texts in the order of their first rows. */
+function codesOfResults(results: readonly unknown[], { ofRows, firsts, firstNull }: Places, blocks: ResultBlocks): TextCodes {
+  const rows = [...firsts, ...(firstNull < 0 ? [] : [firstNull])]
+  const inOrder = results.map((_, place) => place).sort((a, b) => (rows[a] as number) - (rows[b] as number)) // a place has a first row
+  const codeOf = new Map<unknown, number>()
+  const own: number[] = []
+  const codeOfPlace = new Int32Array(results.length)
+  for (const place of inOrder) {
+    const result = results[place]
+    if (result === null) continue
+    let code = codeOf.get(result)
+    if (code === undefined) {
+      code = own.push(rows[place] as number) - 1
+      codeOf.set(result, code)
+    }
+    codeOfPlace[place] = code
+  }
+  const codes = blocks.like(emptyCodes(own.length), ofRows.length)
+  for (let i = 0; i < ofRows.length; i++) codes[i] = codeOfPlace[ofRows[i] as number] as number // a place has a code
+  return { codes, firsts: Int32Array.from(own) }
+}
