@@ -15,6 +15,8 @@ export interface LawGang {
   readonly gang: Gang
   readonly children: readonly ChildProcess[]
   stop(): Promise<void>
+  /** Of one that may not answer any more. */
+  kill(): void
 }
 
 /** A gang of so many processes, this one among them; the others have one worker, two, one, … */
@@ -41,12 +43,15 @@ export async function startGang(world: number, others: Partial<GangSettings> = {
   process.once('exit', end)
   try {
     const gang = await Gang.start({ ...(settingsOf({ ...env, DA_RANK: '0' }) as GangSettings), ...others }, threadProgram()) // of a world of several
-    const stop = async (): Promise<void> => {
-      await gang.release(0)
+    const kill = (): void => {
       end()
       process.off('exit', end)
     }
-    return { gang, children, stop }
+    const stop = async (): Promise<void> => {
+      await gang.release(0)
+      kill()
+    }
+    return { gang, children, stop, kill }
   } catch (error) {
     end()
     throw error

@@ -41,23 +41,23 @@ export function scheduledLoop(options: { readonly throws?: boolean; readonly lar
     .map(buildScheduled)
 }
 
-const span = { line: 1, column: 1, text: '' }
-const key = (axis: number): Expr => ({ kind: 'Key', axis, span })
-const number = (value: number): Expr => ({ kind: 'Literal', value, span })
-const binary = (operator: '+' | '-' | '*' | '%' | '===' | '>', left: Expr, right: Expr): Expr => ({
+export const span = { line: 1, column: 1, text: '' }
+export const key = (axis: number): Expr => ({ kind: 'Key', axis, span })
+export const number = (value: number): Expr => ({ kind: 'Literal', value, span })
+export const binary = (operator: '+' | '-' | '*' | '%' | '===' | '>', left: Expr, right: Expr): Expr => ({
   kind: 'Binary',
   operator,
   left,
   right,
   span,
 })
-const read = (array: string, ...subscripts: Expr[]): Expr => ({ kind: 'Read', array, subscripts, span })
-const write = (array: string, subscripts: readonly Expr[], value: Expr): Stmt => ({ kind: 'Write', array, subscripts, value, span })
-const next = (axis: number): Expr => binary('+', key(axis), number(1))
+export const read = (array: string, ...subscripts: Expr[]): Expr => ({ kind: 'Read', array, subscripts, span })
+export const write = (array: string, subscripts: readonly Expr[], value: Expr): Stmt => ({ kind: 'Write', array, subscripts, value, span })
+export const next = (axis: number): Expr => binary('+', key(axis), number(1))
 // biome-ignore lint/suspicious/noThenProperty: the IR's own word
-const when = (test: Expr, stmt: Stmt): Stmt => ({ kind: 'If', test, then: [stmt], else: [], span })
+export const when = (test: Expr, stmt: Stmt): Stmt => ({ kind: 'If', test, then: [stmt], else: [], span })
 /** 0.7 x + 0.3 y: contracting, so that values stay numbers, and rounding, so that order shows. */
-const mix = (x: Expr, y: Expr): Expr => binary('+', binary('*', number(0.7), x), binary('*', number(0.3), y))
+export const mix = (x: Expr, y: Expr): Expr => binary('+', binary('*', number(0.7), x), binary('*', number(0.3), y))
 
 function stmtOf(part: Part, over: 'range' | 'dense' | 'sparse', seed: number): Stmt {
   const [i, j] = [key(0), key(1)]
@@ -138,7 +138,7 @@ export function buildScheduled(raw: ScheduledRaw): RandomLoop {
 }
 
 /** Numbers in [0, 1), the same for the same seed. */
-function pseudoRandom(seed: number): () => number {
+export function pseudoRandom(seed: number): () => number {
   let state = (seed ^ 0x9e3779b9) >>> 0
   return () => {
     state = (Math.imul(state, 1664525) + 1013904223) >>> 0

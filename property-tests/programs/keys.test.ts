@@ -195,6 +195,20 @@ describe.each([1, 2, 3])('%i workers', (workers) => {
     ])
   })
 
+  test('arrays of several lengths that functions return match lists that are handed on', async () => {
+    const table = session.fromRows([[1], [1, 2], [], [2], [2, 1]].map((l, n) => ({ l, n })))
+    const other = table.map((r) => ({ l: r.l, m: r.n }))
+    const handedOn = (r: { readonly l: readonly number[] }) => r.l
+    const returned = (r: { readonly l: readonly number[] }) => unseen(r.l)
+    for (const on of [
+      { left: handedOn, right: returned },
+      { left: returned, right: handedOn },
+    ]) {
+      const rows = await table.join(other, on).collect()
+      expect(rows.map(({ n, m }) => [n, m])).toEqual([0, 1, 2, 3, 4].map((n) => [n, n]))
+    }
+  })
+
   test('lists and arrays are sorted item by item, and objects not at all', async () => {
     const lists = [[2], [1, 3], null, [1], [], [1, null], [1, 2], [Number.NaN]]
     const table = session.fromRows(lists.map((l, n) => ({ l, n })))
