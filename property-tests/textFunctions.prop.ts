@@ -1,11 +1,20 @@
 /**
  * Law: what a chain computes of texts is what plain JavaScript computes, whether once for each text of a column or row by row:
  * values, filters, keys of groups and orders, and what is thrown, over columns with and without nulls, of few and of many texts.
+ *
+ * Law: the codes of what is computed once for each text are those that looking at each row's text would give.
  */
 import fc from 'fast-check'
 import { afterAll, expect, test } from 'vitest'
 import { count } from '../src/core/aggregates.ts'
+import { type Column, isValid } from '../src/core/column.ts'
+import { columnFromValues } from '../src/core/columnBuilder.ts'
 import { DistArray } from '../src/core/distArray.ts'
+import { codesOf, codeTexts, type TextCodes } from '../src/exec/columns/textCodes.ts'
+import { madeTextColumns } from '../src/exec/columns/textColumns.ts'
+import { shareColumn } from '../src/exec/memory/shareColumns.ts'
+import { lowerFunction } from '../src/planner/function/userFunction.ts'
+import { lawArena } from './lawArena.ts'
 import { announcedRun } from './lawRuns.ts'
 import { piecemealEngines, tableOfRows } from './piecemeal.ts'
 
@@ -221,3 +230,46 @@ test('what is computed of texts, once for each or row by row, is what JavaScript
     expect(counts.overColumns).toBeGreaterThan(LAW.numRuns / 10)
   }
 }, 300_000)
+
+test('what is computed of texts has the codes that its texts would get', () => {
+  const counts = { made: 0, coded: 0, nulls: 0 }
+  const texts = fc.array(fc.option(fc.constantFrom(...TEXTS), { freq: 6 }), { minLength: 1, maxLength: 30 })
+  const functions = fc.constantFrom(
+    'r.s?.slice(0, 1)',
+    "r.s ?? 'a'",
+    "r.s?.trim() ?? 'ab'",
+    "r.s === '' ? null : String(r.s)",
+    'r.s.length',
+  )
+  fc.assert(
+    fc.property(texts, functions, (given, source) => {
+      const arena = lawArena(2 ** 24)
+      const column = shareColumn(columnFromValues(given, { kind: 'utf8' }), arena, 'law')
+      codeTexts(column, arena)
+      const element = { kind: 'row', fields: [{ name: 's', type: column.type, nullable: true }] } as const
+      const { fn } = lowerFunction(new Function('r', `return ${source}`) as F, { kind: 'row', method: 'map', inputs: [element] })
+      const step = { kind: 'MapExec', f: fn, element: { kind: 'unknown' } } as const
+      const table = { name: 'law', element, columns: [column], rows: given.length }
+      const found = madeTextColumns(arena, () => undefined)(table, [step])
+      if (found === undefined) return
+      counts.made++
+      const made = found.columns[1] as Column
+      const codes = codesOf(made)
+      expect(codes !== undefined, source).toBe(made.type.kind === 'utf8')
+      if (codes === undefined) return
+      counts.coded++
+      const copy = shareColumn(made, arena, 'law')
+      codeTexts(copy, arena)
+      const looked = codesOf(copy) as TextCodes
+      if (made.validity !== undefined) counts.nulls++
+      expect([...codes.firsts], source).toEqual([...looked.firsts])
+      expect(
+        [...codes.codes].map((code, i) => (isValid(made, i) ? code : 0)),
+        source,
+      ).toEqual([...looked.codes])
+    }),
+    LAW,
+  )
+  console.log(`codes of what is computed: ${JSON.stringify(counts)}`)
+  if (LAW.numRuns >= FEW_RUNS) expect(Math.min(counts.coded, counts.nulls)).toBeGreaterThan(LAW.numRuns / 20)
+})

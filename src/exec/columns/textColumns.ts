@@ -97,16 +97,22 @@ function textColumn(f: TextFunction, text: Column, codes: TextCodes, blocks: Res
   const results = resultsOf(f, text, places)
   const entries = results && entriesOf(results)
   if (results === undefined || entries === undefined) return undefined
-  const values = entries.type.kind === 'utf8' ? spelled(results, entries, places, blocks) : fixed(entries, places, blocks)
-  if (values === undefined || !results.includes(null)) return values?.column
-  const validity = blocks.emptyBits(text.length)
-  const { ofRows } = places
+  const isText = entries.type.kind === 'utf8'
+  const values = isText ? spelled(results, entries, places, blocks) : fixed(entries, places, blocks)
+  if (values === undefined) return undefined
+  const column = results.includes(null) ? { ...values, validity: validityOf(results, places, blocks) } : values
+  if (isText) giveCodes(column, codesOfResults(results, places, blocks))
+  return column
+}
+
+function validityOf(results: readonly unknown[], { ofRows }: Places, blocks: ResultBlocks): Uint8Array {
+  const validity = blocks.emptyBits(ofRows.length)
   const present = Uint8Array.from(results, (result) => (result === null ? 0 : 1))
   for (let i = 0; i < ofRows.length; i++) {
     const bit = (present[ofRows[i] as number] as number) << (i & 7) // a place has a result
     validity[i >> 3] = (validity[i >> 3] as number) | bit
   }
-  return { ...values.column, validity }
+  return validity
 }
 
 function placesOf(text: Column, { codes, firsts }: TextCodes): Places {
@@ -147,20 +153,15 @@ function entriesOf(results: readonly unknown[]): Column | undefined {
   return columnFromValues(results)
 }
 
-function fixed(entries: Column, { ofRows }: Places, blocks: ResultBlocks): { readonly column: Column } {
+function fixed(entries: Column, { ofRows }: Places, blocks: ResultBlocks): Column {
   const column = blocks.column(entries.type.kind === 'bool' ? 'bool' : 'f64', ofRows.length, { nullable: false })
   const [to, from] = [column.values, entries.values] as [Float64Array, Float64Array] // or bytes, which are read and written alike
   for (let i = 0; i < ofRows.length; i++) to[i] = from[ofRows[i] as number] as number // a place has an entry
-  return { column }
+  return column
 }
 
-/** The texts of the rows, and their codes; undefined where they have more bytes than a column of text. */
-function spelled(
-  results: readonly unknown[],
-  entries: Column,
-  places: Places,
-  blocks: ResultBlocks,
-): { readonly column: Column } | undefined {
+/** The texts of the rows; undefined where they have more bytes than a column of text. */
+function spelled(results: readonly unknown[], entries: Column, places: Places, blocks: ResultBlocks): Column | undefined {
   const { ofRows } = places
   const ends = entries.offsets ?? new Int32Array(results.length + 1)
   const counts = new Float64Array(results.length)
@@ -184,8 +185,7 @@ function spelled(
   } finally {
     scratch.freeAll()
   }
-  giveCodes(column, codesOfResults(results, places, blocks))
-  return { column }
+  return column
 }
 const MOST_BYTES = 2 ** 31 - 1
 
