@@ -9,12 +9,16 @@ import { binary, literal, makeIf, negated } from './build.ts'
 import { isBuffer } from './calls.ts'
 import { lowerExpression, operatorOf } from './expressions.ts'
 import type { Lowering } from './lowering.ts'
+import { staticName } from './members.ts'
 import { refusalOf } from './refusals.ts'
-import { exprValue, REFUSED, type Value } from './value.ts'
+import { noteChange, noteReassigned, noteReplaced, storedPart, storeParts } from './stored.ts'
+import { exprValue, REFUSED, type Stored, type Value } from './value.ts'
 
 /** A place that can be assigned. */
 type Place =
   | { readonly kind: 'local'; readonly name: string; readonly userName: string }
+  /** A variable that holds objects, or a part that is one. */
+  | { readonly kind: 'whole'; readonly stored: Stored }
   | { readonly kind: 'element'; readonly array: string; readonly subscripts: readonly Expr[] }
 
 /** `x = e`, `w[k] += e`, `[a, b] = [b, a]`; the value only where it is wanted. */
@@ -37,6 +41,10 @@ export function lowerAssignment(l: Lowering, node: AssignmentExpression, wanted:
   if (place === undefined) {
     lowerExpression(l, right)
     return REFUSED
+  }
+  if (place.kind === 'whole') {
+    lowerExpression(l, right)
+    return l.refuse('object-as-value', left)
   }
   const current = read(place, l, left)
   if (operator === '&&=' || operator === '||=' || operator === '??=') return logicalAssignment(l, place, { current, node, wanted })
@@ -62,6 +70,10 @@ function lowerPlainRead(l: Lowering, left: Pattern & { type: 'Identifier' }, val
 export function assignTo(l: Lowering, target: Pattern & { type: 'Identifier' | 'MemberExpression' }, value: Value): void {
   const place = placeOf(l, target, { twice: false })
   if (place === undefined || value.kind === 'refused') return
+  if (place.kind === 'whole') {
+    storeParts(l, place.stored, value, target)
+    return
+  }
   if (value.kind !== 'expr' && place.kind === 'local') {
     l.refuse('reassigns-value', target, place.userName)
     return
@@ -69,6 +81,8 @@ export function assignTo(l: Lowering, target: Pattern & { type: 'Identifier' | '
   const expr = l.scalarOrNothing(value, target)
   if (expr !== undefined) store(l, place, expr, { node: target, wanted: { value: false } })
 }
+
+type Scalar = Exclude<Place, { kind: 'whole' }>
 
 interface Assigning {
   readonly node: AnyNode
@@ -80,6 +94,10 @@ function assignElement(l: Lowering, left: Pattern, right: Expression, how: Assig
   let place = placeOf(l, left, { twice: false })
   const between = l.out.length
   const value = lowerExpression(l, right)
+  if (place?.kind === 'whole') {
+    storeParts(l, place.stored, value, how.node)
+    return place.stored
+  }
   if (place?.kind === 'element' && l.out.length > between) {
     const emitted = l.out.splice(between)
     place = { ...place, subscripts: place.subscripts.map((one) => l.stabilized(one)) }
@@ -90,7 +108,7 @@ function assignElement(l: Lowering, left: Pattern, right: Expression, how: Assig
 }
 
 /** The value of an assignment is what was assigned, not what the array made of it. */
-function store(l: Lowering, place: Place, value: Expr, { node, wanted }: Assigning): Value {
+function store(l: Lowering, place: Scalar, value: Expr, { node, wanted }: Assigning): Value {
   const span = l.span(node)
   if (place.kind === 'local') {
     l.emit({ kind: 'Assign', local: place.name, value, span })
@@ -106,7 +124,7 @@ function store(l: Lowering, place: Place, value: Expr, { node, wanted }: Assigni
   return exprValue(kept)
 }
 
-function read(place: Place, l: Lowering, node: AnyNode): Expr {
+function read(place: Scalar, l: Lowering, node: AnyNode): Expr {
   const span = l.span(node)
   return place.kind === 'local'
     ? { kind: 'Local', name: place.name, span }
@@ -115,7 +133,7 @@ function read(place: Place, l: Lowering, node: AnyNode): Expr {
 
 function logicalAssignment(
   l: Lowering,
-  place: Place,
+  place: Scalar,
   how: Assigning & { readonly current: Expr; readonly node: AssignmentExpression },
 ): Value {
   const { current, node, wanted } = how
@@ -136,6 +154,7 @@ export function lowerUpdate(l: Lowering, node: UpdateExpression, wanted: { reado
   const span = l.span(node)
   const place = placeOf(l, node.argument, { twice: true })
   if (place === undefined) return REFUSED
+  if (place.kind === 'whole') return l.refuse('object-as-value', node.argument)
   const current = read(place, l, node.argument)
   const isBigint = place.kind === 'local' ? l.bigints.has(place.name) : l.dtypes.get(place.array) === 'i64'
   if (place.kind === 'local') {
@@ -168,6 +187,14 @@ function placeOf(l: Lowering, target: AnyNode, how: { readonly twice: boolean })
       return undefined
     }
     const bound = l.bound.get(binding)
+    if (binding.kind === 'const') {
+      l.refuse('operator', target, 'an assignment to a constant')
+      return undefined
+    }
+    if (bound?.kind === 'value' && bound.value.kind === 'stored' && bound.value.owner.isVariable) {
+      noteReassigned(l, bound.value.owner, l.span(target))
+      return { kind: 'whole', stored: bound.value }
+    }
     if (bound === undefined) l.refuse('use-before-declaration', target, target.name)
     else if (bound.kind === 'value' && bound.value.kind !== 'refused') l.refuse('reassigns-value', target, target.name)
     return bound?.kind === 'local' ? { kind: 'local', name: bound.name, userName: target.name } : undefined
@@ -213,12 +240,43 @@ function elementPlace(l: Lowering, target: MemberExpression, how: { readonly twi
     case 'handle':
       l.refuse('handle-as-value', target, object.name)
       break
+    case 'stored':
+      return partPlace(l, object, target)
     case 'tuple':
     case 'record':
+      if (object.site !== undefined) l.foundChanging.push(object.site)
       l.refuse('mutates-literal', target)
       break
     case 'refused':
       break
   }
   return undefined
+}
+
+/** The part of an object that a function made. */
+function partPlace(l: Lowering, object: Stored, target: MemberExpression): Place | undefined {
+  const { property, computed } = target
+  const value = computed ? lowerExpression(l, property as Expression) : undefined // a private name was refused
+  const name = value === undefined ? (property.type === 'Identifier' ? property.name : undefined) : staticName(l, value)
+  if (name === undefined) {
+    if (value?.kind !== 'refused') l.refuse('computed-name', target)
+    return undefined
+  }
+  const span = l.span(target)
+  const part = storedPart(object, name)
+  switch (part?.kind) {
+    case 'scalar':
+      noteChange(l, object.owner, span)
+      return { kind: 'local', name: part.local, userName: span.text }
+    case 'fields':
+    case 'items':
+      noteReplaced(l, object.owner, span)
+      return { kind: 'whole', stored: { kind: 'stored', storage: part, owner: object.owner, isPart: true } }
+    case 'fixed':
+      l.refuse('reassigns-value', target, span.text)
+      return undefined
+    case undefined:
+      l.refuse('adds-part', target, span.text)
+      return undefined
+  }
 }

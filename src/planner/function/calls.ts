@@ -87,6 +87,7 @@ export function methodCall(l: Lowering, object: Value, name: string, node: CallE
     case 'builtin':
     case 'env':
     case 'record':
+    case 'stored':
       return callMember(l, object, name, node)
     case 'key':
     case 'shape':

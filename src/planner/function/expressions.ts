@@ -13,6 +13,7 @@ import { lowerChain } from './optionalChains.ts'
 import { freeValue } from './outside.ts'
 import { FORBIDDEN_SYNTAX } from './refusals.ts'
 import { regexOf } from './regexes.ts'
+import { holdsNamed, noteCopy, partsOf } from './stored.ts'
 import { exprValue, REFUSED, type Value } from './value.ts'
 
 export function lowerExpression(l: Lowering, node: Expression): Value {
@@ -167,9 +168,14 @@ function lowerConditional(l: Lowering, node: Expression & { type: 'ConditionalEx
     const prefix = a.prefix.map((row, axis) => l.stabilized(conditional(test, row, b.prefix[axis] ?? row, span), 'row'))
     return { kind: 'view', array: a.array, prefix }
   }
-  const isLiteral = (value: Value): boolean => value.kind === 'tuple' || value.kind === 'record' || value.kind === 'key'
+  const isLiteral = (value: Value): boolean =>
+    value.kind === 'tuple' || value.kind === 'record' || value.kind === 'key' || value.kind === 'stored'
   if (isLiteral(then.value) || isLiteral(other.value)) {
-    // literals chosen by a condition can only be returned
+    // Literals chosen by a condition are their parts, chosen one by one.
+    for (const { value } of [then, other]) {
+      if (value.kind === 'stored') noteCopy(l, value, span)
+      if (holdsNamed(value)) l.choosesNamed = true
+    }
     const [a, b] = [returned(l, then.value, node.consequent), returned(l, other.value, node.alternate)]
     if (a === undefined || b === undefined) return REFUSED
     if (then.emitted.length + other.emitted.length > 0) return l.refuse('effect-in-expression', node)
@@ -206,6 +212,7 @@ export function returned(l: Lowering, value: Value, node: AnyNode): Expr | undef
       ? undefined
       : { kind: 'ObjectLiteral', fields: fields as { name: string; value: Expr }[], span } // none is undefined
   }
+  if (value.kind === 'stored') return returned(l, partsOf(value, span), node)
   if (value.kind === 'key') {
     const rank = rankOf(l.context)
     if (rank !== undefined) {
@@ -296,6 +303,7 @@ export function evaluate(l: Lowering, value: Value, node: AnyNode): void {
     case 'view':
     case 'shape':
     case 'data':
+    case 'stored':
     case 'closure':
     case 'builtin':
     case 'global':

@@ -10,11 +10,12 @@ import type { AnyNode } from 'acorn'
 import type { FunctionNode } from './ast.ts'
 import { literal } from './build.ts'
 import { lowerExpression } from './expressions.ts'
-import type { Frame, Lowering } from './lowering.ts'
+import type { Frame, Lowering, Result } from './lowering.ts'
 import { isLikeLet } from './scope.ts'
 import { hasEarlyReturn } from './statements.ts'
+import { named } from './stored.ts'
 import type { Unit } from './unit.ts'
-import { exprValue, REFUSED, type Value } from './value.ts'
+import { exprValue, type Owner, REFUSED, type Value } from './value.ts'
 
 export function inlineCall(l: Lowering, closure: Value & { kind: 'closure' }, args: readonly Value[], node: AnyNode): Value {
   const { unit, node: f, name } = closure
@@ -25,12 +26,15 @@ export function inlineCall(l: Lowering, closure: Value & { kind: 'closure' }, ar
   if (l.isTooLarge) return REFUSED
   const outer = l.unit
   // arguments are evaluated before the call, in order
-  const kept = args.map((value) => l.stabilizedValue(value))
+  const kept = args.map((value) => (value.kind === 'stored' ? value : l.stabilizedValue(value)))
+  const lent = l.lent.length
+  l.lent.push(...ownersOf(kept))
   l.unit = unit
   try {
     return withFrame(l, unit, f, kept, node)
   } finally {
     l.unit = outer
+    l.lent.length = lent
   }
 }
 
@@ -43,7 +47,11 @@ function withFrame(l: Lowering, unit: Unit, f: FunctionNode, args: readonly Valu
         l.verbs.bind(l, param.argument, { kind: 'tuple', items: args.slice(i) }, 'declare')
         return
       }
-      l.verbs.bind(l, param, args[i] ?? exprValue(literal(undefined, span)), 'declare')
+      const given = args[i] ?? exprValue(literal(undefined, span))
+      const binding = param.type === 'Identifier' ? l.unit.names.bindingOf.get(param) : undefined
+      const isConstant = binding !== undefined && binding.assignments === 0 && binding.declarators <= 1
+      if (given.kind === 'stored' && isConstant) l.bound.set(binding, { kind: 'value', value: named(given) })
+      else l.verbs.bind(l, param, given, 'declare')
     }
   }
   if (f.body.type !== 'BlockStatement') {
@@ -67,18 +75,37 @@ function withFrame(l: Lowering, unit: Unit, f: FunctionNode, args: readonly Valu
   }
   const local = l.newName('result')
   const label = l.newLabel('call')
-  l.emit({ kind: 'Let', local, span })
+  const result: Result = { local, label, breaks: early, stored: undefined, declarations: [], isScalar: false }
   const body = l.collect(() => {
-    inFrame(l, { node: f, unit, targets: [], result: { local, label, breaks: early } }, () => {
+    inFrame(l, { node: f, unit, targets: [], result }, () => {
       bindParameters()
       hoistVars(l, unit, f)
       l.verbs.statements(l, statements)
       return REFUSED
     })
   })
+  l.emit(...(result.stored === undefined ? [{ kind: 'Let', local, span } as const] : result.declarations))
   if (early) l.emit({ kind: 'Labeled', label, body, span })
   else l.emit(...body)
+  if (result.stored !== undefined) {
+    // Who asks for a part of undefined fails.
+    if (result.isScalar || !alwaysReturns(statements)) return l.refuse('object-as-value', call)
+    return result.stored
+  }
   return exprValue({ kind: 'Local', name: local, span })
+}
+
+/** Whether statements end in a return with a value, or fail, on every path that does not return before. */
+function alwaysReturns(statements: readonly AnyNode[]): boolean {
+  const last = statements.at(-1)
+  if (last?.type === 'BlockStatement') return alwaysReturns(last.body)
+  if (last?.type === 'IfStatement') return last.alternate != null && alwaysReturns([last.consequent]) && alwaysReturns([last.alternate])
+  return (last?.type === 'ReturnStatement' && last.argument != null) || last?.type === 'ThrowStatement'
+}
+
+/** Whose objects a function is given: as long as it runs, they go by two names. */
+function ownersOf(args: readonly Value[]): Owner[] {
+  return args.flatMap((value) => (value.kind === 'stored' ? [value.owner] : []))
 }
 
 function endsInReturn(last: AnyNode | undefined): boolean {

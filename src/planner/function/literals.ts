@@ -6,17 +6,26 @@ import { isPlain } from './build.ts'
 import { inputElement, rankOf } from './context.ts'
 import type { Lowering } from './lowering.ts'
 import { keyComponent } from './members.ts'
+import { partsOf, storedLiteral } from './stored.ts'
 import { exprValue, REFUSED, type RecordField, type Value } from './value.ts'
 
 export function arrayLiteral(l: Lowering, node: Expression & { type: 'ArrayExpression' }): Value {
   if (node.elements.includes(null)) return l.refuse('sparse-literal', node)
+  const name = l.takeName('item')
   const items = elements(l, node.elements as (Expression | SpreadElement)[]) // null was refused
-  return items === undefined ? REFUSED : { kind: 'tuple', items }
+  return items === undefined ? REFUSED : written(l, name, { kind: 'tuple', items }, node)
+}
+
+/** A literal: its parts, or, where they are assigned later, locals for them. */
+function written(l: Lowering, name: string, value: Value & { kind: 'tuple' | 'record' }, node: AnyNode): Value {
+  const site = { unit: l.unit, start: node.start }
+  if (!l.isChanging(site)) return { ...value, site }
+  return storedLiteral(l, name, value, node)
 }
 
 /** Values of a list in which tuples and keys may be spread. */
 export function elements(l: Lowering, nodes: readonly (Expression | SpreadElement)[]): Value[] | undefined {
-  const values = l.inOrder(nodes.map((one) => () => l.verbs.value(l, one.type === 'SpreadElement' ? one.argument : one)))
+  const values = l.inOrder(nodes.map((one) => () => (one.type === 'SpreadElement' ? spreadValue(l, one) : l.verbs.value(l, one))))
   const result: Value[] = []
   for (const [i, value] of values.entries()) {
     const node = nodes[i]
@@ -33,13 +42,20 @@ export function elements(l: Lowering, nodes: readonly (Expression | SpreadElemen
   return result
 }
 
+/** What is spread is what it holds at that time. */
+function spreadValue(l: Lowering, node: SpreadElement): Value {
+  const value = l.verbs.value(l, node.argument)
+  return value.kind === 'stored' ? partsOf(value, l.span(node)) : value
+}
+
 export function objectLiteral(l: Lowering, node: Expression & { type: 'ObjectExpression' }): Value {
+  const ownName = l.takeName('object')
   const names: (string | undefined)[] = []
   const work: (() => Value)[] = []
   for (const property of node.properties) {
     if (property.type === 'SpreadElement') {
       names.push(undefined)
-      work.push(() => l.verbs.value(l, property.argument))
+      work.push(() => spreadValue(l, property))
       continue
     }
     const name = literalName(l, property)
@@ -51,9 +67,9 @@ export function objectLiteral(l: Lowering, node: Expression & { type: 'ObjectExp
   const values = l.inOrder(work)
   const fields = joinedFields(l, names, values, node)
   if (fields === undefined) return REFUSED
-  if (!mayFail({ kind: 'tuple', items: fields.overwritten })) return { kind: 'record', fields: fields.joined }
+  if (!mayFail({ kind: 'tuple', items: fields.overwritten })) return written(l, ownName, { kind: 'record', fields: fields.joined }, node)
   const kept = values.map((value) => l.stabilizedValue(value))
-  return { kind: 'record', fields: joinedFields(l, names, kept, node)?.joined ?? [] }
+  return written(l, ownName, { kind: 'record', fields: joinedFields(l, names, kept, node)?.joined ?? [] }, node)
 }
 
 function joinedFields(l: Lowering, names: readonly (string | undefined)[], values: readonly Value[], node: AnyNode) {

@@ -75,6 +75,10 @@ interface LoopParts {
 }
 
 function loop(l: Lowering, node: Statement, labels: readonly string[], parts: LoopParts): void {
+  l.inLoop(() => loopOnce(l, node, labels, parts))
+}
+
+function loopOnce(l: Lowering, node: Statement, labels: readonly string[], parts: LoopParts): void {
   const span = l.span(node)
   const label = labels.length > 0 ? l.newLabel(labels[0] ?? 'loop') : undefined
   let test: Expr | undefined
@@ -117,6 +121,10 @@ function inTarget(l: Lowering, target: Target, work: () => void): Stmt[] {
 }
 
 export function lowerDoWhile(l: Lowering, node: DoWhileStatement, labels: readonly string[]): void {
+  l.inLoop(() => doWhile(l, node, labels))
+}
+
+function doWhile(l: Lowering, node: DoWhileStatement, labels: readonly string[]): void {
   const span = l.span(node)
   const label = labels.length > 0 ? l.newLabel(labels[0] ?? 'loop') : undefined
   const hasEffect = someNode(node.test, (one) => /^(Assignment|Update|Call|Sequence)Expression$/.test(one.type), { intoFunctions: false })
@@ -165,10 +173,12 @@ export function lowerForOf(l: Lowering, node: ForOfStatement, labels: readonly s
   const index: Expr = { kind: 'Local', name: local, span }
   const label = labels.length > 0 ? l.newLabel(labels[0] ?? 'loop') : undefined
   l.stableLocals.add(local)
-  const body = inTarget(l, { kind: 'loop', sourceLabels: labels, label, plainBreak: true }, () => {
+  const target = { kind: 'loop', sourceLabels: labels, label, plainBreak: true } as const
+  const eachItem = (): void => {
     l.verbs.bind(l, declaration.id, exprValue(l.temporary({ kind: 'Lookup', table, index, span }, 'item')), 'declare')
     l.verbs.statements(l, [node.body])
-  })
+  }
+  const body = l.inLoop(() => inTarget(l, target, eachItem))
   l.stableLocals.delete(local)
   const counter: Stmt = { kind: 'Let', local, init: literal(0, span), span }
   const test = binary('<', index, { kind: 'LookupLength', table, span }, span)

@@ -121,7 +121,7 @@ test('rows: spread, rest, and literals returned', () => {
       p.x = r.stars
       return p
     }),
-  ).toBe('It changes an object or array that it made. Use one variable per number, or an array in env.')
+  ).toBe(['let p_x = 1', 'p_x = #0.stars', 'return { x: p_x }'].join('\n'))
   expect(
     row((r) => {
       r.stars = 1

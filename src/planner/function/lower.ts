@@ -9,13 +9,15 @@ import { lowerCall, methodCall } from './calls.ts'
 import { inputElement, type LowerContext } from './context.ts'
 import { lowerEffect, lowerExpression } from './expressions.ts'
 import { enterFunction, hoistVars, inlineCall } from './inline.ts'
-import { Lowering, type Missing, type Verbs } from './lowering.ts'
+import { Lowering, type Missing, type Sites, type Verbs } from './lowering.ts'
 import { memberValue } from './members.ts'
 import { fromOutside } from './outside.ts'
 import { bindArguments, bindPattern } from './patterns.ts'
 import { refusalOf } from './refusals.ts'
 import { lowerReturned, lowerStatements } from './statements.ts'
+import { keptStored } from './stored.ts'
 import { type Unit, wholeSpan } from './unit.ts'
+import type { Site } from './value.ts'
 
 const VERBS: Verbs = {
   value: lowerExpression,
@@ -29,6 +31,7 @@ const VERBS: Verbs = {
   update: lowerUpdate,
   member: memberValue,
   fromOutside,
+  kept: keptStored,
 }
 
 export interface Lowered {
@@ -43,20 +46,36 @@ export interface Lowered {
 }
 
 export function lowerUnit(unit: Unit, context: LowerContext): Lowered {
-  const { lowered, noNumbers } = lowerOnce(unit, context, new Set())
+  const changing = new Map<unknown, Set<number>>()
+  let tried = lowerOnce(unit, context, { bigints: new Set(), changing })
+  // Of which literals parts are assigned is known once all of the function has been seen.
+  while (learn(changing, tried.foundChanging)) tried = lowerOnce(unit, context, { bigints: new Set(), changing })
+  const { lowered, noNumbers } = tried
   if (noNumbers.size === 0) return lowered
   // What `x++` adds depends on whether x is a bigint, which types of locals say, which depend on what is added.
-  const again = lowerOnce(unit, context, noNumbers).lowered
+  const again = lowerOnce(unit, context, { bigints: noNumbers, changing }).lowered
   return again.refusals.length < lowered.refusals.length ? again : lowered
+}
+
+/** Whether there was anything new among the literals. */
+function learn(known: Map<unknown, Set<number>>, found: readonly Site[]): boolean {
+  let isNew = false
+  for (const { unit, start } of found) {
+    const starts = known.get(unit.f) ?? new Set()
+    known.set(unit.f, starts)
+    isNew ||= !starts.has(start)
+    starts.add(start)
+  }
+  return isNew
 }
 
 /** `noNumbers`: locals that are incremented and were found to be no numbers. */
 function lowerOnce(
   unit: Unit,
   context: LowerContext,
-  bigints: ReadonlySet<string>,
-): { readonly lowered: Lowered; readonly noNumbers: ReadonlySet<string> } {
-  const l = new Lowering(context, unit, { verbs: VERBS, bigints })
+  given: { readonly bigints: ReadonlySet<string>; readonly changing: Sites },
+): { readonly lowered: Lowered; readonly noNumbers: ReadonlySet<string>; readonly foundChanging: readonly Site[] } {
+  const l = new Lowering(context, unit, { verbs: VERBS, ...given })
   const noNumbers = new Set<string>()
   const { node } = unit
   const span = wholeSpan(unit)
@@ -88,7 +107,7 @@ function lowerOnce(
   const { refusals, missing, captured, units } = l
   units.set(unit.f, unit)
   const ir = refusals.length === 0 ? { ir: { name, span, body, ...usedParts(body, l) } } : {}
-  return { lowered: { ...ir, refusals, missing, captured, typeOf, units }, noNumbers }
+  return { lowered: { ...ir, refusals, missing, captured, typeOf, units }, noNumbers, foundChanging: l.foundChanging }
 }
 
 /** A return without a value at the very end says nothing. */

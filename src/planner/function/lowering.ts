@@ -15,7 +15,7 @@ import { inputElement, type LowerContext } from './context.ts'
 import { forbiddenCall, type Reason, refusalOf } from './refusals.ts'
 import type { Binding } from './scope.ts'
 import type { Unit } from './unit.ts'
-import { exprValue, type HandleKind, type Origin, REFUSED, type Value } from './value.ts'
+import { exprValue, type HandleKind, type Origin, type Owner, REFUSED, type Site, type Stored, type Value } from './value.ts'
 
 /** What a local name of the user's function stands for. */
 export type Bound = { readonly kind: 'local'; readonly name: string } | { readonly kind: 'value'; readonly value: Value }
@@ -36,9 +36,24 @@ export interface Frame {
   readonly node: FunctionNode
   readonly unit: Unit
   /** Where an inlined function leaves its result; absent for the outermost. */
-  readonly result?: { readonly local: string; readonly label: string; readonly breaks: boolean }
+  readonly result?: Result
   readonly targets: Target[]
 }
+
+export interface Result {
+  readonly local: string
+  readonly label: string
+  readonly breaks: boolean
+  /** Locals for an object, where that is what it returns. */
+  stored: Stored | undefined
+  /** Their declarations, which stand before the function. */
+  readonly declarations: Stmt[]
+  /** Whether it returns a number, a text or nothing somewhere. */
+  isScalar: boolean
+}
+
+/** Literals that are lowered in another way in this try, by the functions they are written in. */
+export type Sites = ReadonlyMap<unknown, ReadonlySet<number>>
 
 export interface Missing {
   readonly name: string
@@ -57,6 +72,12 @@ export interface Check {
 /** Above this many nodes the inlined function is refused. */
 const LARGEST_BODY = 20_000
 const CALL_WEIGHT = 10
+
+interface Given {
+  readonly verbs: Verbs
+  readonly bigints: ReadonlySet<string>
+  readonly changing: Sites
+}
 
 export class Lowering {
   readonly context: LowerContext
@@ -83,14 +104,29 @@ export class Lowering {
   readonly verbs: Verbs
   /** Locals that `++` and `--` change by 1n. */
   readonly bigints: ReadonlySet<string>
+  /** Literals whose parts are assigned after they are made. */
+  readonly changing: Sites
+  /** Those found to be in this try. */
+  readonly foundChanging: Site[] = []
+  /** The loops around what is being lowered, each with a number of its own. */
+  readonly loops: number[] = []
+  /** Whose objects the functions being written out were given. */
+  readonly lent: Owner[] = []
+  /** Whether a condition somewhere chooses an object that has a name. */
+  choosesNamed = false
+  /** What the literal being lowered is called. */
+  nameHint: string | undefined
+  #time = 0
+  #loopsBegun = 0
   readonly #names = new Set<string>()
   #nodes = 0
 
-  constructor(context: LowerContext, unit: Unit, { verbs, bigints }: { readonly verbs: Verbs; readonly bigints: ReadonlySet<string> }) {
+  constructor(context: LowerContext, unit: Unit, { verbs, bigints, changing }: Given) {
     this.context = context
     this.unit = unit
     this.verbs = verbs
     this.bigints = bigints
+    this.changing = changing
     if (context.kind === 'loop') for (const name of Object.keys(context.env)) this.#names.add(name)
   }
 
@@ -109,6 +145,32 @@ export class Lowering {
     this.#nodes += statements.length
   }
 
+  /** `work` lowers what a loop does again and again. */
+  inLoop<T>(work: () => T): T {
+    this.loops.push(this.#loopsBegun++)
+    try {
+      return work()
+    } finally {
+      this.loops.pop()
+    }
+  }
+
+  /** A number that grows from one question to the next, as places in the source do. */
+  now(): number {
+    return this.#time++
+  }
+
+  /** What the literal about to be lowered is called, once. */
+  takeName(otherwise: string): string {
+    const name = this.nameHint ?? otherwise
+    this.nameHint = undefined
+    return name
+  }
+
+  isChanging({ unit, start }: Site): boolean {
+    return this.changing.get(unit.f)?.has(start) === true
+  }
+
   /** Counts a call that is written out; expressions alone can grow without any statement. */
   countCall(): void {
     this.#nodes += CALL_WEIGHT
@@ -118,16 +180,21 @@ export class Lowering {
     return this.#nodes >= LARGEST_BODY
   }
 
-  /** Runs `work` and returns what it emitted instead of emitting it. */
-  collect(work: () => void): Stmt[] {
+  /** Runs `work`, whose statements go to a list of their own. */
+  collectInto<T>(list: Stmt[], work: () => T): T {
     const outer = this.out
-    const inner: Stmt[] = []
-    this.out = inner
+    this.out = list
     try {
-      work()
+      return work()
     } finally {
       this.out = outer
     }
+  }
+
+  /** Runs `work` and returns what it emitted instead of emitting it. */
+  collect(work: () => void): Stmt[] {
+    const inner: Stmt[] = []
+    this.collectInto(inner, work)
     return inner
   }
 
@@ -221,6 +288,8 @@ export class Lowering {
         return { ...value, items: value.items.map((item) => this.stabilizedValue(item)) }
       case 'record':
         return { ...value, fields: value.fields.map((field) => ({ ...field, value: this.stabilizedValue(field.value) })) }
+      case 'stored':
+        return this.verbs.kept(this, value)
       case 'key':
       case 'env':
       case 'handle':
@@ -305,6 +374,7 @@ export class Lowering {
         return undefined
       case 'tuple':
       case 'record':
+      case 'stored':
         this.refuse('object-as-value', node)
         return undefined
       case 'refused':
@@ -314,7 +384,7 @@ export class Lowering {
 }
 
 /** Whether an expression gives an array or object that was written out, which can only be returned. */
-function holdsLiteral(expr: Expr): boolean {
+export function holdsLiteral(expr: Expr): boolean {
   if (expr.kind === 'Conditional') return holdsLiteral(expr.then) || holdsLiteral(expr.else)
   return expr.kind === 'ArrayLiteral' || expr.kind === 'ObjectLiteral'
 }
@@ -335,5 +405,7 @@ export interface Verbs {
   readonly update: (l: Lowering, node: Expression & { type: 'UpdateExpression' }, wanted: { readonly value: boolean }) => Value
   /** What a name or a member means. */
   readonly member: (l: Lowering, object: Value, name: Value | string, node: AnyNode) => Value
+  /** What goes on standing for an object whose parts are locals. */
+  readonly kept: (l: Lowering, value: Stored) => Value
   readonly fromOutside: (l: Lowering, value: unknown, name: string, origin: Origin, node: AnyNode) => Value
 }

@@ -8,6 +8,7 @@ import { inputElement, rankOf } from './context.ts'
 import type { Lowering } from './lowering.ts'
 import { builtinFunction, envValue, fromOutside, globalValue, tableOf, tableOfString } from './outside.ts'
 import { refusalOf } from './refusals.ts'
+import { partOf } from './stored.ts'
 import { hasTraps } from './traps.ts'
 import { exprValue, REFUSED, type Value } from './value.ts'
 
@@ -51,6 +52,14 @@ export function memberValue(l: Lowering, object: Value, property: Value | string
       if (field !== undefined) return field.value
       return INHERITED.has(name) ? l.refuse('unknown-method', node, name) : exprValue(literal(undefined, l.span(node)))
     }
+    case 'stored': {
+      const span = l.span(node)
+      const part = partOf(object, name, span)
+      if (part !== undefined) return part
+      if (object.storage.kind === 'items' && name === 'length') return exprValue(literal(object.storage.items.length, span))
+      const isKnown = INHERITED.has(name) || (object.storage.kind === 'items' && !isIndexName(name))
+      return isKnown ? l.refuse('unknown-method', node, name) : exprValue(literal(undefined, span))
+    }
     case 'builtin':
       return globalMember(l, { kind: 'global', name: object.name, value: builtinFunction(object.name) }, name, node)
     case 'closure':
@@ -61,7 +70,7 @@ export function memberValue(l: Lowering, object: Value, property: Value | string
 }
 
 /** The name that a computed member has on every run: a literal, or a captured constant. */
-function staticName(l: Lowering, property: Value): string | undefined {
+export function staticName(l: Lowering, property: Value): string | undefined {
   if (property.kind !== 'expr') return undefined
   const { expr } = property
   if (expr.kind === 'Literal' && typeof expr.value === 'string') return expr.value

@@ -12,6 +12,7 @@ import { fieldsOfValue } from './literals.ts'
 import type { Lowering } from './lowering.ts'
 import { keyComponent, memberValue } from './members.ts'
 import { type Binding, isLikeLet } from './scope.ts'
+import { named, partsOf, storedVariable, takenApart } from './stored.ts'
 import { exprValue, REFUSED, type Value } from './value.ts'
 
 export function bindPattern(l: Lowering, pattern: Pattern, value: Value, mode: 'declare' | 'assign'): void {
@@ -53,17 +54,19 @@ export function declare(l: Lowering, binding: Binding, value: Value, node: AnyNo
     if (expr !== undefined) l.emit({ kind: 'Assign', local: hoisted.name, value: expr, span: l.span(node) })
     return
   }
-  if (value.kind !== 'expr') {
-    if (!isConstant && value.kind !== 'refused') l.refuse('reassigns-value', node, binding.name)
-    l.bound.set(binding, { kind: 'value', value: l.stabilizedValue(value) })
+  const whole = takenApart(l, value)
+  if (whole.kind !== 'expr') {
+    const variable = isConstant ? undefined : storedVariable(l, binding.name, whole, node)
+    if (!isConstant && variable === undefined && whole.kind !== 'refused') l.refuse('reassigns-value', node, binding.name)
+    l.bound.set(binding, { kind: 'value', value: variable ?? named(l.stabilizedValue(whole)) })
     return
   }
-  if (isConstant && l.isStable(value.expr)) {
-    l.bound.set(binding, { kind: 'value', value })
+  if (isConstant && l.isStable(whole.expr)) {
+    l.bound.set(binding, { kind: 'value', value: whole })
     return
   }
   const local = l.newName(binding.name)
-  const expr = l.scalarOrNothing(value, node)
+  const expr = l.scalarOrNothing(whole, node)
   l.emit({ kind: 'Let', local, ...(expr === undefined ? {} : { init: expr }), span: l.span(node) })
   if (isConstant) l.stableLocals.add(local)
   l.bound.set(binding, { kind: 'local', name: local })
@@ -94,9 +97,12 @@ function withDefault(l: Lowering, value: Value, pattern: Pattern & { type: 'Assi
 
 function bindArray(l: Lowering, pattern: Pattern & { type: 'ArrayPattern' }, value: Value, mode: 'declare' | 'assign'): void {
   const simple = mode === 'declare' && pattern.elements.every((element) => element?.type === 'Identifier')
-  const source = value.kind === 'tuple' && !simple ? l.stabilizedValue(value) : value
+  const taken = takenApart(l, value)
+  // Of an array each part is read after the one before has been assigned, which may be a part of the same array.
+  const source = taken.kind === 'tuple' && !simple ? l.stabilizedValue(taken) : taken
   const known =
     source.kind === 'tuple' ||
+    (source.kind === 'stored' && source.storage.kind === 'items') ||
     source.kind === 'key' ||
     source.kind === 'shape' ||
     source.kind === 'refused' ||
@@ -114,11 +120,15 @@ function bindArray(l: Lowering, pattern: Pattern & { type: 'ArrayPattern' }, val
 }
 
 function bindObject(l: Lowering, pattern: Pattern & { type: 'ObjectPattern' }, value: Value, mode: 'declare' | 'assign'): void {
-  const source = value.kind === 'expr' ? exprValue(l.stabilized(value.expr)) : l.stabilizedValue(value)
+  const whole = takenApart(l, value)
+  const source = whole.kind === 'expr' ? exprValue(l.stabilized(whole.expr)) : whole.kind === 'stored' ? whole : l.stabilizedValue(whole)
   const taken = new Set<string>()
   for (const property of pattern.properties) {
     if (property.type === 'RestElement') {
-      const fields = source.kind === 'refused' ? undefined : fieldsOfValue(l, source, property)
+      const fields =
+        source.kind === 'refused'
+          ? undefined
+          : fieldsOfValue(l, source.kind === 'stored' ? partsOf(source, l.span(property)) : source, property)
       const rest: Value = fields === undefined ? REFUSED : { kind: 'record', fields: fields.filter((field) => !taken.has(field.name)) }
       bindPattern(l, property.argument, rest, mode)
       continue

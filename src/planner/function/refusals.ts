@@ -105,6 +105,14 @@ const REASONS = {
     message: 'It changes an object or array that it made.',
     cure: 'Use one variable per number, or an array in env.',
   },
+  'aliased-object': {
+    message: 'It changes {name}, an object or array that another variable may hold as well.',
+    cure: 'Change it before another variable is given it, or give that a copy, as { ...{name} }.',
+  },
+  'adds-part': {
+    message: 'It assigns {name}, which the object or array did not have when it was made.',
+    cure: 'Give it a value where the object or array is made.',
+  },
   'captured-object': {
     message: 'The captured object {name} is not a constant that the plan can read.',
     cure: 'Capture its numbers, a typed array, or a plain object of numbers.',

@@ -8,6 +8,7 @@ import { conditional, literal, makeIf } from './build.ts'
 import { forbidden, lowerEffect, lowerExpression, returned } from './expressions.ts'
 import { lowerDoWhile, lowerFor, lowerForOf, lowerWhile } from './loops.ts'
 import type { Lowering } from './lowering.ts'
+import { isAggregate, returnStored } from './stored.ts'
 import { lowerSwitch } from './switches.ts'
 
 export function lowerStatements(l: Lowering, nodes: readonly Statement[]): void {
@@ -52,7 +53,10 @@ function lowerStatement(l: Lowering, node: Statement, labels: readonly string[])
         return
       }
       for (const one of node.declarations) {
-        if (one.init) l.verbs.bind(l, one.id, lowerExpression(l, one.init), 'declare')
+        l.nameHint = one.id.type === 'Identifier' ? one.id.name : undefined
+        const value = one.init ? lowerExpression(l, one.init) : undefined
+        l.nameHint = undefined
+        if (value !== undefined) l.verbs.bind(l, one.id, value, 'declare')
         else if (node.kind !== 'var') l.verbs.bind(l, one.id, { kind: 'expr', expr: literal(undefined, span) }, 'declare')
       }
       return
@@ -154,10 +158,13 @@ function lowerReturn(l: Lowering, node: Statement & { type: 'ReturnStatement' })
   }
   const value = node.argument ? lowerExpression(l, node.argument) : undefined
   if (value?.kind === 'closure') l.refuse('returns-function', node)
+  else if (value !== undefined && node.argument && isAggregate(value)) returnStored(l, result, value, node.argument)
   else if (value !== undefined && node.argument) {
+    result.isScalar = true
     const expr = l.scalarOrNothing(value, node.argument)
     if (expr !== undefined) l.emit({ kind: 'Assign', local: result.local, value: expr, span })
   }
+  if (node.argument === null || node.argument === undefined) result.isScalar = true
   if (result.breaks) l.emit({ kind: 'Break', label: result.label, span })
 }
 

@@ -3,6 +3,7 @@
  * no trace in the IR: keys, views, handles, literals taken apart, functions about to be inlined.
  */
 import type { Builtin, Expr } from '../../core/functionIr.ts'
+import type { Span } from '../../core/span.ts'
 import type { FunctionNode } from './ast.ts'
 import type { Unit } from './unit.ts'
 
@@ -27,14 +28,72 @@ export type Value =
   | { readonly kind: 'builtin'; readonly name: Builtin }
   /** Math, Number and other globals that hold functions, and global functions the IR does not know. */
   | { readonly kind: 'global'; readonly name: string; readonly value: unknown }
-  | { readonly kind: 'tuple'; readonly items: readonly Value[] }
-  | { readonly kind: 'record'; readonly fields: readonly RecordField[] }
+  | ({ readonly kind: 'tuple'; readonly items: readonly Value[] } & Literal)
+  | ({ readonly kind: 'record'; readonly fields: readonly RecordField[] } & Literal)
+  | Stored
   /** Already refused: nothing more is said about it. */
   | { readonly kind: 'refused' }
 
 export interface RecordField {
   readonly name: string
   readonly value: Value
+}
+
+/** What is known of an object or array that no part is assigned of. */
+interface Literal {
+  readonly site?: Site
+  /** Whether a name stands for it. */
+  readonly isNamed?: boolean
+}
+
+/** Where a literal is written: a second try lowers it in another way. */
+export interface Site {
+  readonly unit: Unit
+  readonly start: number
+}
+
+/** An object or array whose parts are locals, and may be assigned; see `stored.ts`. */
+export interface Stored {
+  readonly kind: 'stored'
+  readonly storage: Storage
+  readonly owner: Owner
+  /** Whether it lies in another one. */
+  readonly isPart: boolean
+}
+
+/** Where the parts of an object or array are kept. */
+export type Storage =
+  | { readonly kind: 'scalar'; readonly local: string }
+  | { readonly kind: 'fields'; readonly fields: readonly { readonly name: string; readonly storage: Storage }[] }
+  | { readonly kind: 'items'; readonly items: readonly Storage[] }
+  /** A part that is never replaced: another object, a row view, a function. */
+  | { readonly kind: 'fixed'; readonly value: Value }
+
+/** Whose storage it is, and what has happened to it that another name could notice. */
+export interface Owner {
+  readonly name: string
+  readonly span: Span
+  /** Whether it belongs to a variable that is assigned again, and not to one object. */
+  readonly isVariable: boolean
+  /** Whether it is what a function that was written out returns. */
+  readonly isResult: boolean
+  /** Whether a name stands for it. */
+  isNamed: boolean
+  /** The loops it is made in. */
+  readonly loops: readonly number[]
+  /** When a part was last assigned, and whether one that is no object was. */
+  hasChangedScalars: boolean
+  changed: number | undefined
+  /** When it was first copied. */
+  copied: number | undefined
+  /** Whether it is copied in a loop that goes on with the same object. */
+  isCopiedAgain: boolean
+  /** Whether the variable was given an object that has another name as well. */
+  isShared: boolean
+  /** Whether a name stands for a part of it. */
+  hasNamedParts: boolean
+  /** Whether a part that is an object was replaced by another. */
+  hasReplacedParts: boolean
 }
 
 export const REFUSED: Value = { kind: 'refused' }
