@@ -28,12 +28,12 @@ import { sourceFromArrow } from '../src/io/memory.ts'
 import { readSplit } from '../src/io/readSplit.ts'
 import { irListing } from '../src/planner/function/irText.ts'
 import { returnedElement } from '../src/planner/function/userFunction.ts'
-import { lower } from '../src/planner/physical/lower.ts'
 import { HANDLERS } from '../src/taskHandlers.ts'
 import { binary, literal, span } from './arbitraries/irNodes.ts'
 import { interpretIr } from './functions/interpretIr.ts'
 import { lawArena } from './lawArena.ts'
 import { announcedRun } from './lawRuns.ts'
+import { lowerMarked as lower } from './lowerMarked.ts'
 
 const run = announcedRun('columnDates.prop.ts')
 const arena = lawArena(2 ** 26)

@@ -15,11 +15,11 @@ import { createPool } from '../src/exec/workers/pool.ts'
 import { sourceFromRows } from '../src/io/memory.ts'
 import { readSplit } from '../src/io/readSplit.ts'
 import { irListing } from '../src/planner/function/irText.ts'
-import { lower } from '../src/planner/physical/lower.ts'
 import { HANDLERS } from '../src/taskHandlers.ts'
 import { interpretIr } from './functions/interpretIr.ts'
 import { lawArena } from './lawArena.ts'
 import { announcedRun } from './lawRuns.ts'
+import { lowerMarked as lower } from './lowerMarked.ts'
 
 const run = announcedRun('columnTexts.prop.ts')
 const FEW_RUNS = 500

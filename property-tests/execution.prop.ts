@@ -24,6 +24,7 @@ import { type Placement, placement } from './arbitraries/partitioning.ts'
 import { planOfProgram, program } from './arbitraries/plan.ts'
 import { engineOf, entriesIn, expectedOf, firstDifference } from './entries.ts'
 import { lawRuns } from './lawRuns.ts'
+import { lowerMarked } from './lowerMarked.ts'
 import { type Entry, interpret, type Tables } from './reference.ts'
 
 const RUNS = lawRuns()
@@ -36,8 +37,9 @@ afterAll(async () => {
   await pools.threads.stop()
 })
 
-function executorFor({ where, partitionRows, smallRows }: Placement): Executor {
-  return new Executor({ pool: pools[where], arena, readSplit, lower, partitionRows, smallRows })
+/** `lowering`: by default arrays are streamed where they may be. */
+function executorFor({ where, partitionRows, smallRows }: Placement, lowering: typeof lower = lowerMarked): Executor {
+  return new Executor({ pool: pools[where], arena, readSplit, lower: lowering, partitionRows, smallRows })
 }
 
 async function entriesOf(executor: Executor, plan: LogicalPlan): Promise<readonly Entry[]> {
@@ -58,8 +60,10 @@ describe('law 1: a plan gives what the reference gives', () => {
             const tables: Tables = new Map(drawn.tables.map(({ source, rows }) => [source, rows]))
             const expected = expectedOf(plan, tables)
             const toRun = optimized ? optimize(plan).plan : plan
+            // without marks every array is stored
+            const lowering = optimized || functions === 'lowered' ? lower : lowerMarked
             try {
-              const actual = await entriesOf(executorFor(place), toRun)
+              const actual = await entriesOf(executorFor(place, lowering), toRun)
               if (expected === 'refused' && asksForNothing(plan)) return // what is below a limit of 0 need not run
               if (expected === 'refused') throw new Bug('The plan should have been refused.')
               const difference = firstDifference(expected, actual)

@@ -34,10 +34,10 @@ import { readSplit } from '../src/io/readSplit.ts'
 import { writeArrow } from '../src/io/writeArrow.ts'
 import { writeParquet } from '../src/io/writeParquet.ts'
 import { RowFunctions } from '../src/planner/function/rowFunctions.ts'
-import { lower } from '../src/planner/physical/lower.ts'
 import { retyped } from '../src/planner/retype.ts'
 import { HANDLERS } from '../src/taskHandlers.ts'
 import { announcedRun } from './lawRuns.ts'
+import { lowerMarked as lower } from './lowerMarked.ts'
 
 const RUN = announcedRun('fileTypes.prop.ts')
 const folder = mkdtempSync(join(tmpdir(), 'distarray-file-types-'))

@@ -21,12 +21,12 @@ import type { WorkerPool } from '../src/exec/workers/worker.ts'
 import { sourceFromColumns } from '../src/io/memory.ts'
 import { readSplit } from '../src/io/readSplit.ts'
 import { lowerFunction } from '../src/planner/function/userFunction.ts'
-import { lower } from '../src/planner/physical/lower.ts'
 import type { Aggregate } from '../src/planner/physical/physicalPlan.ts'
 import { HANDLERS } from '../src/taskHandlers.ts'
 import { expectedGroups } from './expectedGroups.ts'
 import { lawArena } from './lawArena.ts'
 import { announcedRun } from './lawRuns.ts'
+import { lowerMarked as lower } from './lowerMarked.ts'
 
 const LAW = announcedRun('groupPass.prop.ts')
 const arena = lawArena(2 ** 29)

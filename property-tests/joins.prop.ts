@@ -20,11 +20,11 @@ import { runJoinTask } from '../src/exec/operators/joinTask.ts'
 import type { Block } from '../src/exec/stageTask.ts'
 import { createPool } from '../src/exec/workers/pool.ts'
 import { lowerFunction } from '../src/planner/function/userFunction.ts'
-import { lower } from '../src/planner/physical/lower.ts'
 import { HANDLERS } from '../src/taskHandlers.ts'
 import { cuts, keys, pieces } from './arbitraries/keys.ts'
 import { lawArena } from './lawArena.ts'
 import { announcedRun } from './lawRuns.ts'
+import { lowerMarked as lower } from './lowerMarked.ts'
 import { equal, treeSum } from './reference.ts'
 
 const LAW = announcedRun('joins.prop.ts')

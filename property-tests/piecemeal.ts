@@ -10,7 +10,7 @@ import { fieldsOf } from '../src/core/schema.ts'
 import type { SessionEvent } from '../src/core/sessionEvent.ts'
 import { SessionEngine } from '../src/engine.ts'
 import { ArrayStore } from '../src/exec/arrayStore.ts'
-import { Executor } from '../src/exec/executor.ts'
+import { Executor, type ExecutorOptions } from '../src/exec/executor.ts'
 import type { Arena } from '../src/exec/memory/arena.ts'
 import { createPool } from '../src/exec/workers/pool.ts'
 import { sourceFromRows } from '../src/io/memory.ts'
@@ -34,12 +34,16 @@ export interface PiecemealEngines {
   stop(): Promise<void>
 }
 
-export function piecemealEngines(sizes: readonly number[], partitionRows: number = ROWS_IN_A_PIECE): PiecemealEngines {
+export function piecemealEngines(
+  sizes: readonly number[],
+  partitionRows: number = ROWS_IN_A_PIECE,
+  executorOf: (options: ExecutorOptions) => Executor = (options) => new Executor(options),
+): PiecemealEngines {
   const arena = lawArena(2 ** 27)
   const handlers = { url: new URL('../src/threadHandlers.ts', import.meta.url).href, table: HANDLERS }
   const pools = sizes.map((workers) => createPool({ workers, arena, handlers }))
   const made = pools.map((pool) => {
-    const executor = new Executor({ pool, arena, readSplit, lower, smallRows: 0, partitionRows })
+    const executor = executorOf({ pool, arena, readSplit, lower, smallRows: 0, partitionRows })
     const functions = new RowFunctions()
     const store = new ArrayStore({
       arena,

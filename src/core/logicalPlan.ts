@@ -78,8 +78,11 @@ export type ArrayInit =
 interface NodeBase {
   readonly element: ElementType
   readonly keys: Keys
-  /** Set by the optimizer: the array is streamed into the node above, batch by batch, and never stored as a whole. */
-  readonly pipelined?: boolean
+  /**
+   * Set by the optimizer: the array is streamed into the node above, partition after partition, and never there as a whole.
+   * 'first': only where perhaps only the first elements of the result are wanted; else all are stored, since they tell their types.
+   */
+  readonly pipelined?: true | 'first'
 }
 
 export type LogicalPlan =

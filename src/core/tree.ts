@@ -44,7 +44,8 @@ function linesOf(plan: LogicalPlan, note?: (node: LogicalPlan) => readonly strin
 
 /** What a node does, on one line, and whether its array is streamed. */
 export function nodeText(plan: LogicalPlan): string {
-  return `${operationText(plan)}${plan.pipelined === true ? '  (pipelined)' : ''}`
+  const mark = plan.pipelined === undefined ? '' : plan.pipelined === true ? '  (pipelined)' : '  (pipelined for who wants the first)'
+  return `${operationText(plan)}${mark}`
 }
 
 function operationText(plan: LogicalPlan): string {

@@ -50,7 +50,7 @@ export interface ExecutorOptions {
   readonly arena: Arena
   readonly readSplit: ReadSplit
   /** `planner/physical/lower.ts`. */
-  readonly lower: (plan: LogicalPlan) => PhysicalPlan
+  readonly lower: (plan: LogicalPlan, options?: { readonly first?: boolean }) => PhysicalPlan
   readonly onEvent?: (event: ExecutorEvent) => void
   /** Aborted when the session stops: ends what is read on the caller's thread. */
   readonly stopped?: AbortSignal
@@ -222,8 +222,8 @@ export class Executor {
 
   /** The batches of the result, partition after partition as they are asked for. */
   async *stream(plan: LogicalPlan, options: RunOptions = {}): AsyncGenerator<Batch, void, undefined> {
-    const physical = this.options.lower(plan)
-    if (!comesInPieces(physical, options)) {
+    const physical = this.options.lower(plan, { first: options.isUntyped === true })
+    if (!comesInPieces(physical)) {
       yield* await this.execute(plan, options)
       return
     }
@@ -244,7 +244,7 @@ export class Executor {
 
   /** Whether `stream` gives partition after partition, rather than all of them once they are computed. */
   streams(plan: LogicalPlan, options: RunOptions = {}): boolean {
-    return comesInPieces(this.options.lower(plan), options)
+    return comesInPieces(this.options.lower(plan, { first: options.isUntyped === true }))
   }
 }
 
@@ -259,8 +259,8 @@ function isBare(plan: PhysicalPlan): boolean {
   return plan.kind === 'ScanExec' || plan.kind === 'StoredExec'
 }
 
-function comesInPieces({ edge }: PhysicalPlan, { isUntyped = false }: RunOptions): boolean {
-  return edge?.kind === 'streamed' || (isUntyped && edge?.kind === 'stored' && edge.isOptional === true)
+function comesInPieces({ edge }: PhysicalPlan): boolean {
+  return edge?.kind === 'streamed'
 }
 
 /** The program's table in ordinary memory, but for columns that it only passes on. */

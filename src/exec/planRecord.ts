@@ -14,12 +14,21 @@ import { isFree } from './operators/freeSteps.ts'
 import { mapBatch, type StageResult } from './stageTask.ts'
 import { storedBatches } from './storedBatches.ts'
 
+/** Rows of a result: at the moment, at most, of its largest part, and in all. */
+export interface KeptRows {
+  readonly now: number
+  readonly most: number
+  readonly part: number
+  readonly all: number
+}
+
 export class PlanRecord {
   private root: PhysicalPlan | undefined
   private readonly measures = new Map<PhysicalPlan, Measures>()
   /** Waited for the results of a node, those of its inputs included. */
   private readonly waited = new Map<PhysicalPlan, number>()
   private readonly others = new Map<PhysicalPlan, PhysicalPlan>()
+  private readonly kept = new Map<PhysicalPlan, KeptRows>()
   private readonly shown = new Map<PhysicalPlan, PhysicalPlan>()
 
   /** A plan begins to run; of what ran before, and failed or came to nothing, only the reasons count. */
@@ -30,6 +39,7 @@ export class PlanRecord {
     for (const [node, because] of refusals) this.add(node, { because })
     this.waited.clear()
     this.others.clear()
+    this.kept.clear()
   }
 
   /** `other` runs in the place of `plan`. */
@@ -55,6 +65,23 @@ export class PlanRecord {
   addResult(plan: PhysicalPlan, batches: readonly ExecBatch[]): void {
     const { rows = 0, bytes = 0 } = this.measures.get(plan) ?? {}
     this.add(plan, { rows: rows + rowsOf(batches), bytes: bytes + bytesOf(batches) })
+  }
+
+  /** Rows that a node has computed for what consumes them. */
+  addMade(plan: PhysicalPlan, rows: number): void {
+    const { now = 0, most = 0, part = 0, all = 0 } = this.kept.get(plan) ?? {}
+    this.kept.set(plan, { now: now + rows, most: Math.max(most, now + rows), part: Math.max(part, rows), all: all + rows })
+  }
+
+  /** Rows whose consumer is done with them. */
+  addTaken(plan: PhysicalPlan, rows: number): void {
+    const kept = this.kept.get(plan)
+    if (kept !== undefined) this.kept.set(plan, { ...kept, now: kept.now - rows })
+  }
+
+  /** How many rows of each node's result were there, computed and still in use. */
+  rowsKept(): ReadonlyMap<PhysicalPlan, KeptRows> {
+    return this.kept
   }
 
   addWait(planned: PhysicalPlan, milliseconds: number): void {

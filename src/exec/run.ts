@@ -80,12 +80,9 @@ export class Run {
   private readonly blocks: Blocks
   /** Keys of joins whose first side is there, by their numbers. */
   private readonly joined = new Map<number, readonly Column[]>()
-  /** Whether perhaps only the first of the results are wanted, whatever types the others have. */
-  private readonly isUntyped: boolean
   /** Where what runs is measured; absent where nobody asks. */
   readonly record: PlanRecord | undefined
-  constructor(options: ExecutorOptions, { signal, isUntyped = false, record }: RunOptions = {}) {
-    this.isUntyped = isUntyped
+  constructor(options: ExecutorOptions, { signal, record }: RunOptions = {}) {
     this.options = options
     this.signal = signal
     this.record = record
@@ -148,15 +145,21 @@ export class Run {
             left -= taken.length
             return taken
           })
+          this.record?.addMade(plan, rowsIn(batches))
           yield { ...result, batches }
+          this.record?.addTaken(pipeline, rowsIn(result.batches))
           if (left === 0) return
         }
         return
       }
       case 'UnionExec':
         for (const input of plan.inputs)
-          for await (const result of this.results(input, limited))
-            yield { ...result, batches: result.batches.map((batch) => asDeclared(withoutKeys(batch), plan.element)) }
+          for await (const result of this.results(input, limited)) {
+            const batches = result.batches.map((batch) => asDeclared(withoutKeys(batch), plan.element))
+            this.record?.addMade(plan, rowsIn(batches))
+            yield { ...result, batches }
+            this.record?.addTaken(input, rowsIn(batches))
+          }
         return
       case 'StoredExec':
       case 'WideExec':
@@ -171,10 +174,7 @@ export class Run {
   /** What a pipeline reads: as it comes where the plan says so. */
   private async inputOf(plan: Pipeline, limited: boolean = false): Promise<Input> {
     const input = inputOf(plan)
-    const isLeaf = input.kind === 'ScanExec' || input.kind === 'StoredExec'
-    const { edge } = input
-    const isStreamed = edge?.kind === 'streamed' || ((limited || this.isUntyped) && edge?.isOptional === true)
-    if (isLeaf || !isStreamed) return await this.run(input)
+    if (!isStreamed(input)) return await this.run(input)
     return { kind: 'streamed', results: this.results(input, limited) }
   }
 
@@ -254,8 +254,11 @@ export class Run {
   private async runOf(plan: PhysicalPlan): Promise<Dataset> {
     const dataset = await this.datasetOf(plan)
     // of splits that are still to be read nothing is known
-    if (plan.kind !== 'PipelineExec' && dataset.partitions.every(({ kind }) => kind === 'batches'))
-      this.record?.addWhole(plan, batchesOf(dataset.partitions))
+    if (plan.kind !== 'PipelineExec' && dataset.partitions.every(({ kind }) => kind === 'batches')) {
+      const batches = batchesOf(dataset.partitions)
+      this.record?.addWhole(plan, batches)
+      this.record?.addMade(plan, rowsIn(batches))
+    }
     return dataset
   }
 
@@ -273,11 +276,14 @@ export class Run {
       case 'LimitExec': {
         const pipeline = limitedPipeline(plan)
         if (plan.count === 0 && plan.keys.kind === 'rowNumber') return this.inMemory([emptyBatch(plan.element)])
-        return await this.waitedFor(pipeline, async () => await this.collected(pipeline, await this.inputOf(pipeline, true), plan.count))
+        return await this.waitedFor(
+          pipeline,
+          async () => await this.collected(pipeline, await this.inputOf(pipeline, true), { limit: plan.count }),
+        )
       }
       case 'UnionExec': {
         const datasets: Dataset[] = []
-        for (const input of plan.inputs) datasets.push(await this.whole(input))
+        for (const input of plan.inputs) datasets.push(await (isStreamed(input) ? this.handedOn(input) : this.whole(input)))
         if (!isKnown(plan.element))
           checkUnion(
             plan,
@@ -318,7 +324,11 @@ export class Run {
   }
 
   /** Runs a pipeline to its end, or until `limit` elements have come. */
-  private async collected(plan: Pipeline, input: Input, limit: number = Number.POSITIVE_INFINITY): Promise<Dataset> {
+  private async collected(
+    plan: Pipeline,
+    input: Input,
+    { limit = Number.POSITIVE_INFINITY, isHandedOn = false }: { readonly limit?: number; readonly isHandedOn?: boolean } = {},
+  ): Promise<Dataset> {
     const partitions: Partition[] = []
     const blocks: Block[] = []
     const together = input.kind === 'stored' && runsTogether(plan, input.partitions)
@@ -333,10 +343,20 @@ export class Run {
       if (together) partitions.push(...batches.map((batch): Partition => ({ kind: 'batches', batches: [batch] })))
       else partitions.push({ kind: 'batches', batches })
       blocks.push(...result.blocks)
+      if (isHandedOn || limited) this.record?.addTaken(plan, rowsIn(result.batches))
       if (rows >= limit) break
     }
     const used = input.kind === 'stored' ? this.blocks.keep(input.blocks, batchesOf(partitions)) : []
     return { kind: 'stored', partitions: agreed(partitions), blocks: [...blocks, ...used] }
+  }
+
+  /** The results of a streamed input for a union that is stored: they are the union's, partition by partition. */
+  private async handedOn(plan: PhysicalPlan): Promise<Dataset> {
+    return await this.waitedFor(plan, async () =>
+      plan.kind === 'PipelineExec'
+        ? await this.collected(plan, await this.inputOf(plan), { isHandedOn: true })
+        : await this.datasetOf(plan),
+    )
   }
 
   /** The results of a pipeline for who keeps them all: where memory is short for that, the error says why they are kept. */
@@ -402,6 +422,7 @@ export class Run {
         for (const [step, count] of result.rowsIn.entries()) rowsBefore[step] = (rowsBefore[step] ?? 0) + count
         for (const batch of result.batches) rows += batch.length
         this.record?.addPartition(plan, result)
+        this.record?.addMade(plan, rowsIn(result.batches))
         yield result
         done++
         this.emit({ kind: 'progress', job: name, done, total: total.total ?? done })
@@ -462,10 +483,10 @@ export class Run {
     input: AsyncGenerator<Result, void, undefined>,
     { streamed, limited }: How,
   ): AsyncGenerator<StageResult, void, undefined> {
-    const inline = plan.where === 'caller'
-    this.record?.addPlace(plan, inline ? 'caller' : 'workers')
     // how far a function is ahead that the program can see at work must not follow from the number of workers
-    const oneByOne = inline || (streamed === true && runsOnCaller(plan.input))
+    const oneByOne = plan.where === 'caller' || (streamed === true && runsOnCaller(plan.input))
+    const isEndless = plan.steps.some(stepMayNotEnd)
+    this.record?.addPlace(plan, plan.where) // perhaps no partition comes
     const unwanted = givenUp()
     let index = 0
     let firstRow = 0
@@ -474,9 +495,12 @@ export class Run {
         next: async () => {
           const next = await input.next()
           if (next.done === true) return undefined
-          const partition: Partition = { kind: 'batches', batches: next.value.batches }
+          const partition = { kind: 'batches', batches: next.value.batches } as const
           const task = narrowTask(plan, partition, index++, firstRow)
-          firstRow += rowsOf(partition) ?? 0
+          firstRow += rowsIn(partition.batches)
+          // of few rows nobody knows whether they are the last
+          const inline = plan.where === 'caller' || (firstRow < (this.options.smallRows ?? SMALL_ROWS) && !isEndless)
+          this.record?.addPlace(plan, inline ? 'caller' : 'workers')
           return async () => ({ result: await this.task(task, inline, unwanted.signal), read: next.value })
         },
         window: oneByOne ? 1 : this.options.pool.size,
@@ -489,6 +513,7 @@ export class Run {
       for await (const { result, read } of tasks) {
         const used = this.blocks.keep(read.blocks, result.batches)
         yield { ...result, blocks: [...result.blocks, ...used] }
+        this.record?.addTaken(plan.input, rowsIn(read.batches))
       }
     } finally {
       await input.return(undefined)
@@ -604,6 +629,7 @@ export class Run {
       for await (const { batches, blocks } of this.results(input)) {
         for (const batch of batches) if (batch.length > 0) groups.add(batch)
         this.blocks.free(blocks)
+        this.record?.addTaken(input, rowsIn(batches))
         charge.raiseTo(groups.bytes)
       }
       const result = groups.finish(operator)
@@ -760,6 +786,11 @@ function readsNothing({ steps }: Pipeline, partitions: readonly Partition[]): bo
   )
 }
 
+/** Whether the results of a part of a plan are taken as they come; sources are there, or are read as they are needed. */
+function isStreamed({ kind, edge }: PhysicalPlan): boolean {
+  return kind !== 'ScanExec' && kind !== 'StoredExec' && edge?.kind === 'streamed'
+}
+
 /** Whether a function of the plan runs as it stands. */
 function runsOnCaller(plan: PhysicalPlan): boolean {
   if ((plan.kind === 'PipelineExec' || plan.kind === 'WideExec') && plan.where === 'caller') return true
@@ -847,7 +878,11 @@ function bytesToRead(partition: Partition): number {
 
 function rowsOf(partition: Partition): number | undefined {
   if (partition.kind === 'split') return partition.scan.predicate === undefined ? partition.split.rows : undefined
-  return partition.batches.reduce((sum, batch) => sum + batch.length, 0)
+  return rowsIn(partition.batches)
+}
+
+function rowsIn(batches: readonly ExecBatch[]): number {
+  return batches.reduce((sum, batch) => sum + batch.length, 0)
 }
 
 function batchesOf(partitions: readonly Partition[]): readonly ExecBatch[] {

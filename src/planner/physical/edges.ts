@@ -4,102 +4,63 @@
  *     streamed   partition after partition, in order: only some are in memory, and each is freed once it was consumed
  *     stored     all of it is there before the consumer begins
  *
- * The plan carries this, the executor obeys it, and `explain()` prints it.
+ * Between two nodes of the logical plan the optimizer's mark decides (`rules/markPipelined.ts`). The plan carries the edges,
+ * the executor obeys them, and `explain()` prints them.
  */
 import { isKnown } from '../../core/elements.ts'
 import { needsCaller } from '../../core/functionUse.ts'
+import type { LogicalPlan } from '../../core/logicalPlan.ts'
+import { keptFromFlowing, storedBecause, takesEach } from '../pipelining.ts'
 import { functionsOfStep } from './functionsOfStep.ts'
-import { type Edge, type ExecFunction, inputsOf, type PhysicalPlan, type Step, type WideOperator } from './physicalPlan.ts'
+import { type Edge, type ExecFunction, inputsOf, type PhysicalPlan, type WideOperator } from './physicalPlan.ts'
 
-type Pipeline = Extract<PhysicalPlan, { kind: 'PipelineExec' }>
+/** Of what is one operator in several parts, and of sources: they are there, or are read as they are needed. */
+export const STREAMED: Edge = { kind: 'streamed' }
 
-const STREAMED: Edge = { kind: 'streamed' }
-
-/** The plan with an edge above each of its parts. */
-export function withEdges(plan: PhysicalPlan): PhysicalPlan {
-  return under(edgeToAction(plan), plan)
+/** From the array `input` to the functions of `plan`. `first`: perhaps only the first elements of what comes of it are wanted. */
+export function edgeBetween(plan: LogicalPlan, input: LogicalPlan, { first }: { readonly first: boolean }): Edge {
+  if (input.kind === 'Scan' || input.kind === 'Stored') return STREAMED
+  // what a sort or a join stores is what its functions make of the elements
+  const stored = takesEach(plan) ? markedAs(plan, input, first) : keptFromFlowing(plan, input)
+  return stored === undefined ? STREAMED : { kind: 'stored', because: stored.because }
 }
 
-function under(edge: Edge, plan: PhysicalPlan): PhysicalPlan {
+function markedAs(plan: LogicalPlan, input: LogicalPlan, first: boolean): { readonly because: string } | undefined {
+  if (input.pipelined === true || (input.pipelined === 'first' && first)) return undefined
+  return storedBecause(plan, input) ?? { because: 'the optimizer did not mark them' }
+}
+
+/** To an action that takes elements one after another: iteration, batches, folds and writers. `first`: perhaps only the first. */
+export function edgeToAction(plan: PhysicalPlan, { first }: { readonly first: boolean }): Edge {
+  // while the consumer has a partition, it may write the arrays that the next one reads
+  if (readsStorage(plan)) return { kind: 'stored', because: 'the arrays they are computed from can be written meanwhile' }
   switch (plan.kind) {
     case 'ScanExec':
     case 'StoredExec':
-      return { ...plan, edge }
     case 'PipelineExec':
-      return { ...plan, input: under(edgeToPipeline(plan), plan.input), edge }
     case 'LimitExec':
-      return { ...plan, input: under(edgeToStep(plan.input), plan.input), edge }
     case 'UnionExec':
-      return { ...plan, inputs: plan.inputs.map((input) => under(edgeOf(input), input)), edge }
+      return isKnown(plan.element) || (first && plan.kind !== 'UnionExec') ? STREAMED : UNTYPED
     case 'WideExec':
-      return { ...plan, inputs: plan.inputs.map((input) => under(edgeToWide(plan.operator, input), input)), edge }
+      return isKnown(plan.element) ? { kind: 'stored', because: `${plan.operator.kind} makes them together` } : UNTYPED
     case 'IndexBuildExec':
     case 'IndexLookupExec':
-      return { ...plan, input: under({ kind: 'stored', because: `${plan.kind} needs all of them` }, plan.input), edge }
+      return isKnown(plan.element) ? { kind: 'stored', because: `${plan.kind} makes them together` } : UNTYPED
   }
 }
 
-/** To an action that takes elements one after another: iteration, batches, folds and writers. */
-function edgeToAction(plan: PhysicalPlan): Edge {
-  // while the consumer has a partition, it may write the arrays that the next one reads
-  if (readsStorage(plan)) return { kind: 'stored', because: 'the arrays they are computed from can be written meanwhile' }
-  return edgeOf(plan)
-}
+const UNTYPED: Edge = { kind: 'stored', because: 'only running all of them tells their types' }
 
-/** A limit takes what it needs and no more: it runs no function that would have to know the types of all. */
-function edgeToPipeline({ steps, input }: Pipeline): Edge {
-  const [own, below] = [onCaller(steps), callerFunctions(input)]
-  if (own.length > 0 && below.length > 0 && [...own, ...below].some((f) => f.sharesState === true))
-    return { kind: 'stored', because: 'functions share variables, and one has all rows before the next has any' }
-  if (steps.every((step) => step.kind === 'LimitExec') && isPiped(input)) return STREAMED
-  const edge = edgeToStep(input)
-  // a column that is asked for may be one that only later rows have
-  if (edge.kind === 'streamed' || !steps.some((step) => step.kind === 'ProjectExec')) return edge
-  return { kind: 'stored', because: edge.because }
-}
-
-function onCaller(steps: readonly Step[]): readonly ExecFunction[] {
-  return steps.flatMap(functionsOfStep).filter(needsCaller)
-}
-
-/** The functions of a plan that run as they stand, row by row. */
-export function callerFunctions(plan: PhysicalPlan): readonly ExecFunction[] {
-  return [...(plan.kind === 'PipelineExec' ? onCaller(plan.steps) : []), ...inputsOf(plan).flatMap(callerFunctions)]
-}
-
-/** To a pipeline or a limit. What comes from memory is not worth it. */
-function edgeToStep(plan: PhysicalPlan): Edge {
-  if (readsFiles(plan)) return edgeOf(plan)
-  return { kind: 'stored', because: 'they come from memory', ...(isPiped(plan) ? { isOptional: true } : {}) }
-}
-
-function isPiped(plan: PhysicalPlan): boolean {
-  return plan.kind === 'PipelineExec' || plan.kind === 'LimitExec'
-}
-
-/** Groups are folded as the partitions come where those leave what that takes. */
-function edgeToWide({ kind }: WideOperator, input: PhysicalPlan): Edge {
+/** To a wide operator. Groups are folded as the partitions come where those leave what that takes. */
+export function edgeToWide({ kind }: WideOperator, input: PhysicalPlan): Edge {
   const isFolded = input.kind === 'PipelineExec' && input.steps.at(-1)?.kind === 'PartialGroupsExec'
   return isFolded ? STREAMED : { kind: 'stored', because: `${kind} needs all of them` }
 }
 
-function edgeOf(plan: PhysicalPlan): Edge {
-  if (!isKnown(plan.element)) {
-    return { kind: 'stored', because: 'only running all of them tells their types', ...(isPiped(plan) ? { isOptional: true } : {}) }
-  }
-  switch (plan.kind) {
-    case 'ScanExec':
-    case 'StoredExec':
-    case 'PipelineExec':
-    case 'LimitExec':
-    case 'UnionExec':
-      return STREAMED
-    case 'WideExec':
-      return { kind: 'stored', because: `${plan.operator.kind} makes them together` }
-    case 'IndexBuildExec':
-    case 'IndexLookupExec':
-      return { kind: 'stored', because: `${plan.kind} makes them together` }
-  }
+/** The functions of a plan that run as they stand, row by row. */
+export function callerFunctions(plan: PhysicalPlan): readonly ExecFunction[] {
+  const own = plan.kind === 'PipelineExec' ? plan.steps.flatMap(functionsOfStep).filter(needsCaller) : []
+  return [...own, ...inputsOf(plan).flatMap(callerFunctions)]
 }
 
 function readsStorage(plan: PhysicalPlan): boolean {

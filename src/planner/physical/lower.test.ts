@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest'
+import { lowerMarked as lower } from '../../../property-tests/lowerMarked.ts'
 import type { UserFunction } from '../../core/functionIr.ts'
 import type { LogicalPlan } from '../../core/logicalPlan.ts'
 import type { ElementType } from '../../core/schema.ts'
 import type { Callback } from '../../core/transformations.ts'
 import { lowerFunction } from '../function/userFunction.ts'
-import { lower } from './lower.ts'
 import { stagesText } from './stages.ts'
 
 const element: ElementType = {

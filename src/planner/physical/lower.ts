@@ -1,9 +1,9 @@
 /**
  * Logical plans to physical ones: which operator carries out a node, and which steps share a pipeline.
  *
- * A step joins the pipeline below it unless it has to wait: for the sizes of the partitions before its own (it reads
- * row numbers, and a step below changes how many rows there are), for types that only running a function can tell
- * (all partitions must agree on them), or for another thread.
+ * What is stored ends a pipeline; what is streamed goes on in the same one, unless a step has to wait: for the sizes of the
+ * partitions before its own (it reads row numbers, and a step below changes how many rows there are), or for another
+ * thread. Then two pipelines have a streamed edge between them.
  */
 import { unionNames } from '../../core/combinations.ts'
 import { isKnown } from '../../core/elements.ts'
@@ -12,7 +12,7 @@ import type { UserFunction } from '../../core/functionIr.ts'
 import { needsCaller, readsKey } from '../../core/functionUse.ts'
 import type { GroupHow, JoinKey, LogicalPlan } from '../../core/logicalPlan.ts'
 import { labelOf } from '../../core/tree.ts'
-import { callerFunctions, readsFiles, withEdges } from './edges.ts'
+import { callerFunctions, edgeBetween, edgeToAction, edgeToWide, readsFiles, STREAMED } from './edges.ts'
 import { functionsOfStep } from './functionsOfStep.ts'
 import { keyFilterOf } from './keyFilter.ts'
 import { withKeyReaches } from './keyReach.ts'
@@ -21,12 +21,23 @@ import type { Aggregate, ExecFunction, HiddenColumn, PhysicalPlan, Step, WideOpe
 type Pipeline = Extract<PhysicalPlan, { kind: 'PipelineExec' }>
 type Shape = Pick<LogicalPlan, 'element' | 'keys'>
 
-/** The physical plan. Throws Bug for an array without storage: the session replaces those before a run. */
-export function lower(plan: LogicalPlan): PhysicalPlan {
-  return withEdges(withKeyReaches(lowered(plan)))
+/** `first`: perhaps only the first elements of the result are wanted, whatever types the others have. */
+export interface LowerOptions {
+  readonly first?: boolean
 }
 
-function lowered(plan: LogicalPlan): PhysicalPlan {
+/** Whether perhaps only the first elements of a node are wanted. */
+interface Wanted {
+  readonly first: boolean
+}
+
+/** The physical plan. Throws Bug for an array without storage: the session replaces those before a run. */
+export function lower(plan: LogicalPlan, { first = false }: LowerOptions = {}): PhysicalPlan {
+  const physical = withKeyReaches(lowered(plan, { first }))
+  return { ...physical, edge: edgeToAction(physical, { first }) }
+}
+
+function lowered(plan: LogicalPlan, wanted: Wanted): PhysicalPlan {
   const { element, keys } = plan
   switch (plan.kind) {
     case 'Scan':
@@ -50,29 +61,30 @@ function lowered(plan: LogicalPlan): PhysicalPlan {
     case 'Array':
       throw new Bug(`The array ${plan.name} has no storage yet.`)
     case 'Map':
-      return piped(lowered(plan.input), { kind: 'MapExec', f: plan.f, element }, plan)
+      return piped(inputTo(plan, plan.input, wanted), { kind: 'MapExec', f: plan.f, element }, plan)
     case 'Filter':
-      return piped(lowered(plan.input), { kind: 'FilterExec', f: plan.f }, plan)
+      return piped(inputTo(plan, plan.input, wanted), { kind: 'FilterExec', f: plan.f }, plan)
     case 'WithColumns':
-      return piped(lowered(plan.input), { kind: 'WithColumnsExec', f: plan.f, element }, plan)
+      return piped(inputTo(plan, plan.input, wanted), { kind: 'WithColumnsExec', f: plan.f, element }, plan)
     case 'FlatMap':
-      return piped(lowered(plan.input), { kind: 'FlatMapExec', f: plan.f, element }, plan)
+      return piped(inputTo(plan, plan.input, wanted), { kind: 'FlatMapExec', f: plan.f, element }, plan)
     case 'MapPartitions':
-      return piped(lowered(plan.input), { kind: 'MapPartitionsExec', f: plan.f, element }, plan)
+      return piped(inputTo(plan, plan.input, wanted), { kind: 'MapPartitionsExec', f: plan.f, element }, plan)
     case 'Project':
-      return piped(lowered(plan.input), { kind: 'ProjectExec', columns: plan.columns }, plan)
+      return piped(inputTo(plan, plan.input, wanted), { kind: 'ProjectExec', columns: plan.columns }, plan)
     case 'Cast':
-      return piped(lowered(plan.input), { kind: 'CastExec', dtype: plan.dtype }, plan)
+      return piped(inputTo(plan, plan.input, wanted), { kind: 'CastExec', dtype: plan.dtype }, plan)
     case 'Sample':
-      return piped(lowered(plan.input), { kind: 'SampleExec', fraction: plan.fraction, seed: plan.seed }, plan)
+      return piped(inputTo(plan, plan.input, wanted), { kind: 'SampleExec', fraction: plan.fraction, seed: plan.seed }, plan)
     case 'Limit': {
-      const input = piped(lowered(plan.input), { kind: 'LimitExec', count: plan.count }, plan)
-      return { kind: 'LimitExec', input, count: plan.count, element, keys }
+      const input = piped(inputTo(plan, plan.input, { first: true }), { kind: 'LimitExec', count: plan.count }, plan)
+      return { kind: 'LimitExec', input: { ...input, edge: STREAMED }, count: plan.count, element, keys }
     }
     case 'Index': {
       const rank = keys.kind === 'explicit' ? keys.rank : 1
       const shape = plan.shape === undefined ? {} : { shape: plan.shape }
-      const input = piped(lowered(plan.input), { kind: 'KeysExec', f: plan.f, rank, ...shape }, { element: plan.input.element, keys })
+      const below = inputTo(plan, plan.input, ALL)
+      const input = piped(below, { kind: 'KeysExec', f: plan.f, rank, ...shape }, { element: plan.input.element, keys })
       const combine = plan.combine === undefined ? {} : { combine: plan.combine }
       return wide([input], { kind: 'IndexExec', rank, ...combine, ...shape }, plan, plan.combine)
     }
@@ -89,7 +101,7 @@ function lowered(plan: LogicalPlan): PhysicalPlan {
       return from === undefined ? join : { ...join, keyFilter: { side: from, keys: 0, below: false } }
     }
     case 'Sort': {
-      const keyed = evaluated(plan.input, [{ f: plan.by, method: 'sortBy', use: 'order' }], { payload: true })
+      const keyed = evaluated(plan, plan.input, [{ f: plan.by, method: 'sortBy', use: 'order' }], { payload: true })
       const { descending } = plan
       if (plan.limit === undefined) return wide([keyed], { kind: 'SortExec', descending }, plan)
       const top = piped(keyed, { kind: 'TopKExec', descending, count: plan.limit }, keyed)
@@ -105,32 +117,52 @@ function lowered(plan: LogicalPlan): PhysicalPlan {
         keyed.push({ f: of, method: call.kind, use: 'argument' })
         return { ...call, column: keyed.length - 1 }
       })
-      const input = keyed.length === 0 ? lowered(plan.input) : evaluated(plan.input, keyed, { payload: true })
+      const input = keyed.length === 0 ? lowered(plan.input, ALL) : evaluated(plan, plan.input, keyed, { payload: true })
       const has = { by: by !== undefined, ordered: orderBy !== undefined }
       return wide([input], { kind: 'WindowExec', ...has, descending, frame, calls }, plan)
     }
     case 'Distinct':
-      return wide([piped(lowered(plan.input), { kind: 'PartialDistinctExec' }, plan)], { kind: 'DistinctExec' }, plan)
+      return wide([piped(inputTo(plan, plan.input, ALL), { kind: 'PartialDistinctExec' }, plan)], { kind: 'DistinctExec' }, plan)
     case 'Union':
-      return { kind: 'UnionExec', inputs: plan.inputs.map(lowered), names: unionNames(plan.inputs), element, keys }
+      return {
+        kind: 'UnionExec',
+        inputs: plan.inputs.map((input) => inputTo(plan, input, wanted)),
+        names: unionNames(plan.inputs),
+        element,
+        keys,
+      }
     case 'Repartition': {
       const partitions = plan.partitions === undefined ? {} : { partitions: plan.partitions }
       const by = plan.by
       const input =
-        by === undefined ? lowered(plan.input) : evaluated(plan.input, [{ f: by, method: 'repartition', use: 'piece' }], { payload: true })
+        by === undefined
+          ? lowered(plan.input, ALL)
+          : evaluated(plan, plan.input, [{ f: by, method: 'repartition', use: 'piece' }], { payload: true })
       return wide([input], { kind: 'RepartitionExec', by: by !== undefined, ...partitions }, plan)
     }
     case 'ShuffleKeys': {
       const shape = keys.kind === 'explicit' && keys.shape !== undefined ? { shape: keys.shape } : {}
-      return wide([lowered(plan.input)], { kind: 'ShuffleKeysExec', axes: plan.axes, seed: plan.seed, ...shape }, plan)
+      return wide([lowered(plan.input, ALL)], { kind: 'ShuffleKeysExec', axes: plan.axes, seed: plan.seed, ...shape }, plan)
     }
     case 'Materialize':
-      return lowered(plan.input)
+      return lowered(plan.input, wanted)
     case 'IndexBuild':
-      return { kind: 'IndexBuildExec', input: lowered(plan.input), element, keys }
+      return { kind: 'IndexBuildExec', input: whole(plan.kind, lowered(plan.input, ALL)), element, keys }
     case 'IndexLookup':
-      return { kind: 'IndexLookupExec', input: lowered(plan.input), selectors: plan.selectors, element, keys }
+      return { kind: 'IndexLookupExec', input: whole(plan.kind, lowered(plan.input, ALL)), selectors: plan.selectors, element, keys }
   }
+}
+
+const ALL: Wanted = { first: false }
+
+/** What computes the array `input`, with the edge to the functions of `plan`. */
+function inputTo(plan: LogicalPlan, input: LogicalPlan, wanted: Wanted): PhysicalPlan {
+  const edge = edgeBetween(plan, input, wanted)
+  return { ...lowered(input, edge.kind === 'streamed' ? wanted : ALL), edge }
+}
+
+function whole(kind: 'IndexBuild' | 'IndexLookup', input: PhysicalPlan): PhysicalPlan {
+  return { ...input, edge: { kind: 'stored', because: `${kind}Exec needs all of them` } }
 }
 
 function lowerGroupBy(plan: Extract<LogicalPlan, { kind: 'GroupBy' }>, how: GroupHow): PhysicalPlan {
@@ -145,7 +177,7 @@ function lowerGroupBy(plan: Extract<LogicalPlan, { kind: 'GroupBy' }>, how: Grou
         const column = call.of === undefined ? {} : { column: args.length - 1 }
         return { name: call.name, kind: call.kind, ...column, ...(call.q === undefined ? {} : { q: call.q }) }
       })
-      const input = evaluated(plan.input, [...key, ...args], { ...axis, payload: false })
+      const input = evaluated(plan, plan.input, [...key, ...args], { ...axis, payload: false })
       const method = how.method === undefined ? {} : { method: how.method }
       if (readsFiles(input) && aggregates.every(({ kind }) => FOLDED.includes(kind))) {
         const groups = piped(input, { kind: 'PartialGroupsExec', aggregates }, input)
@@ -156,9 +188,10 @@ function lowerGroupBy(plan: Extract<LogicalPlan, { kind: 'GroupBy' }>, how: Grou
       return wide([parts], { kind: 'HashAggregateExec', aggregates: aggregates.map(combining), element, ...method }, plan)
     }
     case 'reduce':
-      return wide([evaluated(plan.input, key, { ...axis, payload: true })], { kind: 'GroupReduceExec', f: how.f, element }, plan, how.f)
-    case 'map':
-      return wide([evaluated(plan.input, key, { ...axis, payload: true })], { kind: 'GroupMapExec', f: how.f, element }, plan, how.f)
+    case 'map': {
+      const kind = how.kind === 'reduce' ? 'GroupReduceExec' : 'GroupMapExec'
+      return wide([evaluated(plan, plan.input, key, { ...axis, payload: true })], { kind, f: how.f, element }, plan, how.f)
+    }
   }
 }
 
@@ -187,17 +220,19 @@ function combining({ name, kind }: Aggregate, column: number): Aggregate {
 }
 
 function joinSides(plan: Extract<LogicalPlan, { kind: 'Join' }>, on: JoinKey): readonly [PhysicalPlan, PhysicalPlan] {
-  if (on.kind !== 'functions') return [lowered(plan.left), lowered(plan.right)]
-  const side = (input: LogicalPlan, f: UserFunction) => evaluated(input, [{ f, method: 'join', use: 'match' }], { payload: true })
+  if (on.kind !== 'functions') return [lowered(plan.left, ALL), lowered(plan.right, ALL)]
+  const side = (input: LogicalPlan, f: UserFunction) => evaluated(plan, input, [{ f, method: 'join', use: 'match' }], { payload: true })
   return [side(plan.left, on.left), side(plan.right, on.right)]
 }
 
+/** The elements of `input` with what the functions of `plan` make of them, or that alone, as one operator's own. */
 function evaluated(
+  plan: LogicalPlan,
   input: LogicalPlan,
   columns: readonly HiddenColumn[],
   options: { readonly axis?: number; readonly payload: boolean },
 ): PhysicalPlan {
-  return piped(lowered(input), { kind: 'EvaluateExec', columns, ...options }, input)
+  return { ...piped(inputTo(plan, input, ALL), { kind: 'EvaluateExec', columns, ...options }, input), edge: STREAMED }
 }
 
 function wide(
@@ -207,7 +242,8 @@ function wide(
   f?: ExecFunction,
 ): Extract<PhysicalPlan, { kind: 'WideExec' }> {
   const place = placeOf(f === undefined ? [] : [f])
-  return { kind: 'WideExec', inputs, operator, ...place, element, keys }
+  const all = inputs.map((input) => ({ ...input, edge: edgeToWide(operator, input) }))
+  return { kind: 'WideExec', inputs: all, operator, ...place, element, keys }
 }
 
 /** Where functions can run, and why not in the workers. */
@@ -219,25 +255,20 @@ function placeOf(functions: readonly ExecFunction[]): { readonly where: 'workers
 }
 
 /** The step at the end of the pipeline `input`, or in a new pipeline over it. */
-function piped(input: PhysicalPlan, step: Step, { element, keys }: Shape): PhysicalPlan {
+function piped(input: PhysicalPlan, step: Step, { element, keys }: Shape): Pipeline & PhysicalPlan {
   const place = placeOf(functionsOfStep(step))
   const numbered = readsRowNumbers(step, input)
-  if (input.kind === 'PipelineExec' && input.where === place.where && !mustWait(input, numbered) && !sharesState(input, step)) {
-    return { ...input, steps: [...input.steps, step], numbered: input.numbered || numbered, element, keys }
+  if (input.kind === 'PipelineExec' && input.edge?.kind === 'streamed' && input.where === place.where && !mustWait(input, numbered)) {
+    const { edge: _, ...pipeline } = input
+    return { ...pipeline, steps: [...input.steps, step], numbered: input.numbered || numbered, element, keys }
   }
   return { kind: 'PipelineExec', input, steps: [step], ...place, numbered, element, keys }
 }
 
+/** Whether the step in the same pipeline would have numbers, or types, of its partition alone. */
 function mustWait(input: Pipeline, numbered: boolean): boolean {
   if (numbered && input.steps.some((step) => !keepsCount(step))) return true
   return input.steps.some(runsOpaquely) && !isKnown(input.element)
-}
-
-/** Whether one step may see what the other does. */
-function sharesState({ steps, where }: Pipeline, step: Step): boolean {
-  const [before, after] = [steps.flatMap(functionsOfStep), functionsOfStep(step)].map((functions) => functions.filter(needsCaller))
-  if (where !== 'caller' || before === undefined || after === undefined) return false
-  return before.length > 0 && after.length > 0 && [...before, ...after].some((f) => f.sharesState === true)
 }
 
 /** Steps whose result's types may come from the values alone. */

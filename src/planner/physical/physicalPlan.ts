@@ -109,11 +109,8 @@ export type WideOperator =
 /** How a result gets to what consumes it (`edges.ts`). */
 export type Edge =
   | { readonly kind: 'streamed' }
-  /**
-   * `because` ends a sentence that begins with: all of them are kept at once, because. `isOptional`: who perhaps
-   * wants the first of them only takes them as they come, with the types of those that have come.
-   */
-  | { readonly kind: 'stored'; readonly because: string; readonly isOptional?: boolean }
+  /** `because` ends a sentence that begins with: all of them are kept at once, because. */
+  | { readonly kind: 'stored'; readonly because: string }
 
 /** `edge`: to what consumes the result; stored where it is absent. `filteredBy`: keys of joins above, of a table or a pipeline over one. */
 export type PhysicalPlan = PhysicalNode & { readonly edge?: Edge; readonly filteredBy?: readonly KeyReach[] }

@@ -2,8 +2,8 @@ import { expect, test } from 'vitest'
 import { optimizedText, tableOf } from '../../../property-tests/plans.ts'
 import { mean } from '../../core/aggregates.ts'
 import { planOf } from '../../core/distArray.ts'
-import type { LogicalPlan } from '../../core/logicalPlan.ts'
-import { planText } from '../../core/tree.ts'
+import { type LogicalPlan, withFunctions } from '../../core/logicalPlan.ts'
+import { mapInputs, planText } from '../../core/tree.ts'
 import { optimize } from '../optimize.ts'
 import { markPipelined } from './markPipelined.ts'
 
@@ -25,11 +25,45 @@ test('what one node gives to the next element by element is streamed; a sort sto
   `)
 })
 
-test('who reads row numbers waits for the rows before', () => {
-  const chain = orders.filter((r) => r.price > 0).map((r, [i]) => r.price * i)
-  expect(optimizedText(chain, [markPipelined])).toMatchInlineSnapshot(`
-    "Map (r, [i]) => r.price * i
-      Filter r => r.price > 0
+test('types that only running a function tells are those of all elements, but for who wants the first', () => {
+  const opaque = orders.map((r) => JSON.parse(r.shop) as number)
+  expect(
+    optimizedText(
+      opaque.filter((x) => x > 1).filter((x) => JSON.stringify(x) !== ''),
+      [markPipelined],
+    ),
+  ).toMatchInlineSnapshot(`
+    "Filter x => JSON.stringify(x) !== ""
+      Filter x => x > 1  (pipelined)
+        Map r => JSON.parse(r.shop)  (pipelined for who wants the first)
+          Scan orders [id, shop, price]"
+  `)
+  expect(optimizedText(opaque.limit(3), [markPipelined])).toMatchInlineSnapshot(`
+    "Limit 3
+      Map r => JSON.parse(r.shop)  (pipelined)
+        Scan orders [id, shop, price]"
+  `)
+})
+
+test('an array that two nodes read may be streamed to one and stored for the other', () => {
+  const cheap = orders.filter((r) => r.price < 1)
+  expect(optimizedText(cheap.union(cheap.sortBy((r) => r.price)), [markPipelined])).toMatchInlineSnapshot(`
+    "Union
+      Filter r => r.price < 1  (pipelined)
+        Scan orders [id, shop, price]
+      Sort r => r.price
+        Filter r => r.price < 1
+          Scan orders [id, shop, price]"
+  `)
+})
+
+test('functions that share variables do not take turns', () => {
+  let calls = 0
+  const counted = planOf(orders.filter(() => calls++ < 9).map((r) => r.price + calls++))
+  const sharing = (plan: LogicalPlan): LogicalPlan => withFunctions(mapInputs(plan, sharing), (f) => ({ ...f, sharesState: true }))
+  expect(planText(optimize(sharing(counted), [markPipelined]).plan)).toMatchInlineSnapshot(`
+    "Map r => r.price + calls++
+      Filter () => calls++ < 9
         Scan orders [id, shop, price]"
   `)
 })

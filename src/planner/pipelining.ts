@@ -1,0 +1,161 @@
+/**
+ * Whether the array between two nodes is streamed from one to the other, or stored before the other begins.
+ *
+ *     GroupBy r.shop                  takes one row after another, and keeps none
+ *       Filter r.price > 0              computes one after another: streamed
+ *         Sort r.price                    makes all together: stored
+ *
+ * A stream comes partition after partition, in order, and each partition is freed once it was used. The rule
+ * `markPipelined` marks arrays by this, and `physical/lower.ts` obeys the mark.
+ */
+import { isKnown } from '../core/elements.ts'
+import type { UserFunction } from '../core/functionIr.ts'
+import { needsCaller } from '../core/functionUse.ts'
+import { inputsOf, type LogicalPlan } from '../core/logicalPlan.ts'
+import { functionsOf } from '../core/tree.ts'
+
+/** Why an array is stored. `because` ends a sentence that begins with: all of them are kept at once, because. */
+export interface Stored {
+  readonly because: string
+  /** Who wants the first of them only takes them as they come, with the types of those that have come. */
+  readonly isForTypes?: boolean
+}
+
+/** Why the array `input` is not streamed into `plan`; undefined where it is. */
+export function storedBecause(plan: LogicalPlan, input: LogicalPlan): Stored | undefined {
+  return takesEach(plan) ? keptFromFlowing(plan, input) : { because: `${plan.kind} needs all of them` }
+}
+
+/**
+ * Why the functions of `plan` cannot have the elements of `input` as they come, whatever becomes of the elements then;
+ * undefined where they can.
+ */
+export function keptFromFlowing(plan: LogicalPlan, input: LogicalPlan): Stored | undefined {
+  if (!flows(input)) return { because: `${input.kind} makes them together` }
+  if (sharesState(plan, input)) return { because: 'functions share variables, and one has all rows before the next has any' }
+  if (!isUnsettled(input, plan)) return undefined
+  // a limit runs no function that would have to know the types of all; a union of several kinds is an error whoever reads it
+  if (plan.kind === 'Limit' && input.kind !== 'Union') return undefined
+  // a column that is asked for may be one that only later rows have
+  const waits = plan.kind === 'Project' || input.kind === 'Union'
+  return { because: 'only running all of them tells their types', ...(waits ? {} : { isForTypes: true }) }
+}
+
+/** Whether a node takes one element after another and keeps none: it never needs its input as a whole. */
+export function takesEach(plan: LogicalPlan): boolean {
+  switch (plan.kind) {
+    case 'Map':
+    case 'WithColumns':
+    case 'Filter':
+    case 'FlatMap':
+    case 'MapPartitions':
+    case 'Project':
+    case 'Cast':
+    case 'Sample':
+    case 'Limit':
+    case 'Union':
+      return true
+    case 'GroupBy':
+      return plan.how.kind === 'agg'
+    case 'Scan':
+    case 'Array':
+    case 'Stored':
+    case 'Index':
+    case 'Join':
+    case 'Sort':
+    case 'Window':
+    case 'Distinct':
+    case 'Repartition':
+    case 'ShuffleKeys':
+    case 'Materialize':
+    case 'IndexBuild':
+    case 'IndexLookup':
+      return false
+  }
+}
+
+/** Whether a node computes its elements one after another. Sources are there already, or are read as they are needed. */
+function flows(plan: LogicalPlan): boolean {
+  switch (plan.kind) {
+    case 'Map':
+    case 'WithColumns':
+    case 'Filter':
+    case 'FlatMap':
+    case 'MapPartitions':
+    case 'Project':
+    case 'Cast':
+    case 'Sample':
+    case 'Limit':
+    case 'Union':
+      return true
+    case 'Scan':
+    case 'Array':
+    case 'Stored':
+    case 'Index':
+    case 'GroupBy':
+    case 'Join':
+    case 'Sort':
+    case 'Window':
+    case 'Distinct':
+    case 'Repartition':
+    case 'ShuffleKeys':
+    case 'Materialize':
+    case 'IndexBuild':
+    case 'IndexLookup':
+      return false
+  }
+}
+
+/** Whether partitions may come with types of their own: the values alone tell them, and nothing below waits for all. */
+function isUnsettled(input: LogicalPlan, plan: LogicalPlan): boolean {
+  if (isKnown(input.element)) return false
+  switch (input.kind) {
+    case 'Map':
+    case 'WithColumns':
+    case 'FlatMap':
+    case 'MapPartitions':
+    case 'Union':
+      return true
+    default: {
+      const isStreamed = (below: LogicalPlan): boolean =>
+        below.pipelined === true || (below.pipelined === 'first' && plan.kind === 'Project')
+      return inputsOf(input).some((below) => isStreamed(below) && isUnsettled(below, plan))
+    }
+  }
+}
+
+/** Whether a function of `plan` would see what one below it does, were their rows to take turns. */
+function sharesState(plan: LogicalPlan, input: LogicalPlan): boolean {
+  const own = functionsOf(plan).filter(needsCaller)
+  if (own.length === 0) return false
+  const below = runningBelow(input)
+  return below.any && (below.share || own.some(mayShare))
+}
+
+/** What runs as it stands while an array is computed. */
+interface Running {
+  readonly any: boolean
+  /** Whether one of them shares variables with another function. */
+  readonly share: boolean
+}
+
+/** An array put after itself forty times has 2^40 of them. */
+const known = new WeakMap<LogicalPlan, Running>()
+
+/** The functions of the node and of those below it, down to what is stored. */
+function runningBelow(plan: LogicalPlan): Running {
+  const found = known.get(plan)
+  if (found !== undefined) return found
+  const own = functionsOf(plan).filter(needsCaller)
+  const below = inputsOf(plan).flatMap((input) => (input.pipelined === undefined ? [] : [runningBelow(input)]))
+  const running = {
+    any: own.length > 0 || below.some(({ any }) => any),
+    share: own.some(mayShare) || below.some(({ share }) => share),
+  }
+  known.set(plan, running)
+  return running
+}
+
+function mayShare({ sharesState }: UserFunction): boolean {
+  return sharesState === true
+}
