@@ -57,6 +57,8 @@ interface Dataset {
   readonly blocks: readonly Block[]
   /** Where keys of groups are codes of texts. */
   readonly coded?: CodedKeys
+  /** Joins, by the numbers of their keys, without a match in whose first side no row is left. */
+  readonly matched?: readonly number[]
 }
 
 /** Filters of a program's rows by keys. */
@@ -378,7 +380,9 @@ export class Run {
     const isBare = plan.kind !== 'PipelineExec' || plan.steps.every(isFree)
     if (isBare && !codedKeys && !isWhole && keySets === undefined) return undefined
     const options = { ...this.options, signal: this.signal, keep: (own: readonly Block[]) => this.blocks.add(own) }
+    let matched: readonly number[] = []
     const grouped = async (run: ColumnRun): Promise<ProgramTable | NotColumns> => {
+      matched = run.keySets.flatMap(({ keys = [] }) => keys)
       if (isBare && !codedKeys && !isWhole && run.keySets.length === 0) return refused('nothing is computed')
       const table = await programTable(run, 'shared')
       if (codedKeys) textsGrouped(run.program, isRefused(table) ? 0 : table.batch.length)
@@ -399,7 +403,7 @@ export class Run {
     const partitions = cutPartitions([withComparedKeys(table.batch, operator)], rows).map(
       (batches): Partition => ({ kind: 'batches', batches }),
     )
-    return { kind: 'stored', partitions, blocks, ...(table.coded === undefined ? {} : { coded: table.coded }) }
+    return { kind: 'stored', partitions, blocks, matched, ...(table.coded === undefined ? {} : { coded: table.coded }) }
   }
 
   /** The results of a pipeline's tasks, in order. `streamed`: each is consumed before the next is asked for. */
@@ -578,7 +582,7 @@ export class Run {
       return isUnknown ? [emptyBatch(plan.inputs[i]?.element ?? { kind: 'unknown' })] : all
     })
     const inline = plan.where === 'caller' || inputs.every(({ partitions }) => this.isSmall(partitions))
-    const result = await this.wideResult(plan, operator, batches, inline)
+    const result = this.joinedByKeys(plan, inputs) ?? (await this.wideResult(plan, operator, batches, inline))
     const coded = inputs[0]?.coded
     const texts = coded === undefined ? result.batches : result.batches.map((batch) => withKeys(batch, coded))
     const found = distinct === undefined || elements === undefined ? texts : texts.map(distinct.elements)
@@ -589,6 +593,15 @@ export class Run {
     const blocks = [...result.blocks, ...used]
     if (how.isWhole !== true && !keepsPieces(plan.operator)) return this.cut(out, blocks)
     return { kind: 'stored', partitions: agreed(out.map((batch) => ({ kind: 'batches', batches: [batch] }))), blocks }
+  }
+
+  /** A semi-join whose left rows have all been looked up among the right side's keys. */
+  private joinedByKeys(plan: Wide, [left]: readonly Dataset[]): Result | undefined {
+    const { operator, keyFilter } = plan
+    if (operator.kind !== 'HashJoinExec' || operator.how !== 'semi' || keyFilter?.side !== 'right') return undefined
+    if (left?.matched?.includes(keyFilter.keys) !== true) return undefined
+    this.record?.add(plan, { ran: 'with the rows that its keys keep' })
+    return { batches: batchesOf(left.partitions).map(({ hidden: _, ...batch }) => batch), blocks: [] }
   }
 
   /** What filters the rows of a table, or of a pipeline over one, by keys of joins above. */

@@ -7,6 +7,7 @@ import { fieldsOf } from '../../core/schema.ts'
 import type { KeyPart, KeyReach } from '../../planner/physical/keyReach.ts'
 import type { WideOperator } from '../../planner/physical/physicalPlan.ts'
 import type { ExecBatch } from '../operators/batches.ts'
+import { rangeSeen } from '../operators/keyWindows.ts'
 import type { ColumnProgram } from './columnProgram.ts'
 import { type KeySet, keySetOf, namedColumns } from './semiJoin.ts'
 
@@ -14,8 +15,10 @@ type Join = Extract<WideOperator, { kind: 'HashJoinExec' }>
 
 /** Bytes of the widest set: a table of a hundred million keys has them in 16 MiB if one in six is there. */
 const WIDEST_SET = 2 ** 24
-/** Keys beyond this part of all that the set could have would keep most rows. */
+/** Keys beyond this part of all that the rows are likely to have would keep most rows. */
 const MOST_KEYS = 3 / 4
+/** Rows of the other side that are looked at to tell which keys they have. */
+const LOOKED_AT = 4096
 
 /** The keys of a side that is there; undefined where a batch has none. */
 export function keysOfSide(join: Join, batches: readonly ExecBatch[]): readonly Column[] | undefined {
@@ -33,7 +36,9 @@ export function keyFilters(
 ): readonly KeySet[] {
   return filteredBy.flatMap(({ keys, column, part }) => {
     const parts = keyParts(known.get(keys), part)
-    return parts === undefined ? [] : (keyFilter(column, parts, program) ?? [])
+    const set = parts && keyFilter(column, parts, program)
+    if (set === undefined) return []
+    return part === undefined ? { ...set, keys } : set
   })
 }
 
@@ -54,8 +59,14 @@ function keyFilter(on: string, keys: readonly Column[], { columns, element, rows
   if (column === undefined || count >= rows) return undefined
   const set = keySetOf({ on, anti: false }, keys, column, WIDEST_SET)
   if (set === undefined) return undefined
-  const most = MOST_KEYS * set.window.span
+  const most = MOST_KEYS * (set.coded ? set.window.span : spanOfBoth(set, column))
   return count > most && keysIn(set) > most ? undefined : set
+}
+
+/** How many keys the set and the rows have room for together. */
+function spanOfBoth({ window: { base, span } }: KeySet, column: Column): number {
+  const [least, most] = rangeSeen(column, LOOKED_AT) ?? [base, base]
+  return Math.max(most, base + span - 1) - Math.min(least, base) + 1
 }
 
 function keysIn({ present }: KeySet): number {

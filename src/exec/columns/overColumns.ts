@@ -19,6 +19,9 @@ type Options = Pick<ExecutorOptions, 'pool' | 'arena' | 'onEvent' | 'smallRows'>
   readonly keep: (blocks: readonly Block[]) => void
 }
 
+/** Tables of so small a part of what is else worth a pass are filtered by keys of joins: whatever comes after has fewer rows. */
+const FILTERED = 1 / 16
+
 /** What `work` gives; or why it cannot: the plan is no program, or one of few rows, or there is too little memory. `codedKeys`: texts of the first hidden column as codes. */
 export async function overColumns<T extends object>(
   plan: PhysicalPlan,
@@ -32,7 +35,8 @@ export async function overColumns<T extends object>(
   const texts = once(madeTextColumns(arena, keep), smallRows)
   const known = programOf(plan, texts)
   if (!isProgram(known)) return known
-  if (known.rows < smallRows) return refused(`the table has only ${known.rows} rows`)
+  const isFiltered = typeof keySets === 'function' || keySets.length > 0
+  if (known.rows < (isFiltered ? smallRows * FILTERED : smallRows)) return refused(`the table has only ${known.rows} rows`)
   const found = codesMade(known, arena, { grouped: codedKeys }) ? programOf(plan, texts) : known
   if (!isProgram(found)) return found
   const program = (codedKeys ? withCodedKeys(found) : undefined) ?? found

@@ -38,6 +38,8 @@ export interface KeySet {
   readonly present: Uint8Array
   /** Whether the numbers are codes of the column's texts. */
   readonly coded: boolean
+  /** The number of a join all of whose keys these are, whole ones. */
+  readonly keys?: number
 }
 
 /** Bytes of the widest set: more would not stay in the caches of a core. */

@@ -96,7 +96,7 @@ export function windowsOf(
   return undefined
 }
 
-const NOTHING = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY] as const
+const NOTHING: readonly [number, number] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY]
 
 function windowAround([from, to]: readonly [number, number], margin: (width: number) => number, least: number): Window {
   const width = to - from + 1
@@ -136,6 +136,18 @@ if (value > most) most = value;
 return [least, most];`,
   )
   return loop(form.array, key.validity, length)
+}
+
+/** The least and the most of some keys, from the first to the last, where they are whole numbers of 32 bits. */
+export function rangeSeen(key: Column, lookedAt: number): readonly [number, number] | undefined {
+  let [least, most] = NOTHING
+  for (const piece of piecesOf([key], lookedAt)) {
+    const found = wholeRange(piece, piece.length)
+    if (found === undefined) return undefined
+    least = Math.min(least, found[0])
+    most = Math.max(most, found[1])
+  }
+  return [least, most]
 }
 
 /** Marks the places of whole keys, which lie in the window. */

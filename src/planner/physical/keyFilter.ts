@@ -43,7 +43,13 @@ interface Likely {
 /** What a filter keeps where nothing is known of it, as optimizers have guessed since Selinger (1979): a quarter or so. */
 const KEPT = 1 / 4
 
+/** Keys of joins above count as filters. */
 function likely(plan: PhysicalPlan): Likely {
+  const filters = new Set(plan.filteredBy?.map(({ keys }) => keys)).size
+  return shared(likelyWithout(plan), KEPT ** filters)
+}
+
+function likelyWithout(plan: PhysicalPlan): Likely {
   switch (plan.kind) {
     case 'ScanExec':
       return { rows: plan.source.rows ?? plan.source.splits.reduce((sum, { rows = 0 }) => sum + rows, 0), share: 1 }

@@ -12,6 +12,13 @@ const parts = tableOf<{ id: number; name: string }>('parts', { id: 'f64', name: 
 
 /** The line of the plan's last join. */
 function joinText(chain: DistArray<unknown>): string | undefined {
+  return planText(chain)
+    .split('\n')
+    .findLast((line) => line.includes('HashJoinExec'))
+}
+
+/** The physical plan over tables in memory. */
+function planText(chain: DistArray<unknown>): string {
   const over = (plan: LogicalPlan): LogicalPlan => {
     if (plan.kind !== 'Scan') return withInputs(plan, inputsOf(plan).map(over))
     const columns = fieldsOf(plan.element).map(({ type }) => ({ type, length: 0 }))
@@ -19,8 +26,6 @@ function joinText(chain: DistArray<unknown>): string | undefined {
     return { kind: 'Stored', name: 'table', storage: { kind: 'table', element, length: 0, columns }, element, keys }
   }
   return stagesText(lower(over(planOf(chain))))
-    .split('\n')
-    .findLast((line) => line.includes('HashJoinExec'))
 }
 
 test('keys of groups are columns of what is grouped', () => {
@@ -42,4 +47,15 @@ test('not through a function that may fail', () => {
   const keys = { left: (p: { id: number }) => p.id, right: (s: { part: number }) => s.part }
   expect(joinText(parts.join(sold.filter((s) => s.n > 9), keys))).toContain('computed from') // biome-ignore format: one line
   expect(joinText(parts.join(checked, keys))).not.toContain('computed from')
+})
+
+test('a side that keys of a join above filter is the one to begin with', () => {
+  const shops = tableOf<{ shop: number; part: number }>('shops', { shop: 'f64', part: 'f64' })
+  const sold = sales.join(shops, { left: (s) => s.shop, right: (s) => s.shop }, { suffix: '_of' })
+  const text = (chain: DistArray<unknown>): string => planText(chain).split('\n').filter((line) => line.includes('HashJoinExec')).join('\n') // biome-ignore format: one line
+  expect(text(sold)).not.toContain('where they are few')
+  expect(text(sold.join(parts, { left: (s) => s.part_of, right: (p) => p.id }))).toMatchInlineSnapshot(`
+    "stage 2: stage 0, stage 1 -> ExchangeExec right side to all -> HashJoinExec inner, keys of the right filter the left where they are few
+    stage 5: stage 3, stage 4 -> ExchangeExec right side to all -> HashJoinExec inner, keys of the right filter the left, and what it is computed from, where they are few"
+  `)
 })

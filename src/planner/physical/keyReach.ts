@@ -16,7 +16,8 @@ import { rowIrOf } from '../../core/functionUse.ts'
 import type { JoinHow } from '../../core/logicalPlan.ts'
 import { type ElementType, fieldsOf } from '../../core/schema.ts'
 import { cannotFail } from '../lambdaFacts.ts'
-import type { Side } from './keyFilter.ts'
+import { callerFunctions } from './edges.ts'
+import { keyFilterOf, type Side } from './keyFilter.ts'
 import { type ExecFunction, inputsOf, type PhysicalPlan, type Step, type WideOperator, withInputs } from './physicalPlan.ts'
 
 type Pipeline = Extract<PhysicalPlan, { kind: 'PipelineExec' }>
@@ -50,14 +51,14 @@ interface Found {
   readonly part?: KeyPart
 }
 
-/** The plan in which tables and pipelines over them tell which keys filter them. */
-export function withKeyReaches(plan: PhysicalPlan): PhysicalPlan {
+/** The plan in which joins say which side comes first, and tables and pipelines over them which keys filter them: from above, since what keys have filtered is likely the side to begin with. */
+export function withKeyFilters(plan: PhysicalPlan): PhysicalPlan {
   let last = 0
   const numbered = (node: PhysicalPlan): PhysicalPlan => {
-    if (node.kind !== 'WideExec' || node.operator.kind !== 'HashJoinExec' || node.keyFilter === undefined)
+    const side = firstSide(node)
+    if (node.kind !== 'WideExec' || node.operator.kind !== 'HashJoinExec' || side === undefined)
       return withInputs(node, inputsOf(node).map(numbered))
     const keys = ++last
-    const { side } = node.keyFilter
     const at = side === 'left' ? 1 : 0
     const other = node.inputs[at] as PhysicalPlan // a join has two
     const found = keysFrom(other, node.operator.on)
@@ -66,6 +67,14 @@ export function withKeyReaches(plan: PhysicalPlan): PhysicalPlan {
     return { ...node, inputs, keyFilter: { side, keys, below } }
   }
   return numbered(plan)
+}
+
+function firstSide(node: PhysicalPlan): Side | undefined {
+  if (node.kind !== 'WideExec' || node.operator.kind !== 'HashJoinExec') return undefined
+  const [left, right] = node.inputs
+  // functions that run as they stand have their rows in the order of the program
+  if (left === undefined || right === undefined || callerFunctions(node).length > 0) return undefined
+  return keyFilterOf(node.operator.how, left, right)
 }
 
 function marked(plan: PhysicalPlan, found: readonly Found[], keys: number): PhysicalPlan {

@@ -12,10 +12,9 @@ import type { UserFunction } from '../../core/functionIr.ts'
 import { needsCaller, readsKey } from '../../core/functionUse.ts'
 import type { GroupHow, JoinKey, LogicalPlan } from '../../core/logicalPlan.ts'
 import { labelOf } from '../../core/tree.ts'
-import { callerFunctions, edgeBetween, edgeToAction, edgeToWide, readsFiles, STREAMED } from './edges.ts'
+import { edgeBetween, edgeToAction, edgeToWide, readsFiles, STREAMED } from './edges.ts'
 import { functionsOfStep } from './functionsOfStep.ts'
-import { keyFilterOf } from './keyFilter.ts'
-import { withKeyReaches } from './keyReach.ts'
+import { withKeyFilters } from './keyReach.ts'
 import type { Aggregate, ExecFunction, HiddenColumn, PhysicalPlan, Step, WideOperator, WindowColumn } from './physicalPlan.ts'
 
 type Pipeline = Extract<PhysicalPlan, { kind: 'PipelineExec' }>
@@ -33,7 +32,7 @@ interface Wanted {
 
 /** The physical plan. Throws Bug for an array without storage: the session replaces those before a run. */
 export function lower(plan: LogicalPlan, { first = false }: LowerOptions = {}): PhysicalPlan {
-  const physical = withKeyReaches(lowered(plan, { first }))
+  const physical = withKeyFilters(lowered(plan, { first }))
   return { ...physical, edge: edgeToAction(physical, { first }) }
 }
 
@@ -94,11 +93,7 @@ function lowered(plan: LogicalPlan, wanted: Wanted): PhysicalPlan {
       const [left, right] = joinSides(plan, plan.on)
       const names: [string, string] = [labelOf(plan.left) ?? 'the left side', labelOf(plan.right) ?? 'the right side']
       const on = plan.on.kind === 'column' ? { on: plan.on.column } : {}
-      // functions that run as they stand have their rows in the order of the program
-      const isOrdered = [left, right].some((side) => callerFunctions(side).length > 0)
-      const from = isOrdered ? undefined : keyFilterOf(plan.how, left, right)
-      const join = wide([left, right], { kind: 'HashJoinExec', how: plan.how, suffix: plan.suffix, names, element, ...on }, plan)
-      return from === undefined ? join : { ...join, keyFilter: { side: from, keys: 0, below: false } }
+      return wide([left, right], { kind: 'HashJoinExec', how: plan.how, suffix: plan.suffix, names, element, ...on }, plan)
     }
     case 'Sort': {
       const keyed = evaluated(plan, plan.input, [{ f: plan.by, method: 'sortBy', use: 'order' }], { payload: true })

@@ -30,6 +30,8 @@ export type Ran =
   /** By the tasks of the pipeline above it. */
   | 'read as it is needed'
   | 'columns handed on as they are'
+  /** A semi-join: by the pass over its left side. */
+  | 'with the rows that its keys keep'
   /** Together with the node above it. */
   | 'with the operator above'
 
