@@ -4,8 +4,10 @@
  * A result may share buffers with its input (a projection, a renamed column), so an input's block lives on as long as
  * a batch lies in it.
  */
+import type { Column } from '../core/column.ts'
+import { ownColumn } from '../core/columnSlices.ts'
 import type { Arena } from './memory/arena.ts'
-import { copyInto } from './memory/shareColumns.ts'
+import { copyInto, mapBuffers } from './memory/shareColumns.ts'
 import type { ExecBatch } from './operators/batches.ts'
 import { type Block, mapBatch } from './stageTask.ts'
 
@@ -72,13 +74,27 @@ export class Blocks {
   copiedOut(batch: ExecBatch): ExecBatch {
     if (this.live.size === 0) return batch
     const sorted = [...this.live.values()].sort((a, b) => a.offset - b.offset)
-    return mapBatch(batch, (buffer) => {
-      if (blockOf(sorted, buffer, this.arena) === undefined) return buffer
+    const isInside = (buffer: ArrayBufferView): boolean => blockOf(sorted, buffer, this.arena) !== undefined
+    // slices of a column of texts, or of lists, have all of its values: of each only its own are copied
+    const columns = batch.columns.map((column) =>
+      column.offsets !== undefined && anyBuffer(column, isInside) ? ownColumn(column) : column,
+    )
+    return mapBatch({ ...batch, columns }, (buffer) => {
+      if (!isInside(buffer)) return buffer
       const copy = new (buffer.constructor as new (length: number) => typeof buffer)(buffer.length) // a typed array's own class
       copy.set(buffer as never)
       return copy
     })
   }
+}
+
+function anyBuffer(column: Column, test: (buffer: ArrayBufferView) => boolean): boolean {
+  let found = false
+  mapBuffers(column, (buffer) => {
+    found ||= test(buffer)
+    return buffer
+  })
+  return found
 }
 
 function blockOf(sorted: readonly Block[], buffer: ArrayBufferView, arena: Arena): Block | undefined {

@@ -4,14 +4,16 @@
  * Nodes are told apart by their identity. Where another node runs than the plan has (columns that are read whole take the
  * place of a scan), the record says so, so that what is shown is what ran.
  */
+import type { Column } from '../core/column.ts'
 import type { PhysicalPlan } from '../planner/physical/physicalPlan.ts'
 import type { Measures, RanPlan } from '../planner/physical/ranPlan.ts'
 import type { ColumnProgram } from './columns/columnProgram.ts'
 import type { ColumnRun } from './columns/columnRun.ts'
+import { isText, textBytes } from './columns/loadTask.ts'
 import { type LoadedScan, splitsRead } from './loadedScan.ts'
 import type { ExecBatch } from './operators/batches.ts'
 import { isFree } from './operators/freeSteps.ts'
-import { mapBatch, type StageResult } from './stageTask.ts'
+import type { StageResult } from './stageTask.ts'
 import { storedBatches } from './storedBatches.ts'
 
 /** Rows of a result: at the moment, at most, of its largest part, and in all. */
@@ -239,11 +241,14 @@ function rowsOf(batches: readonly ExecBatch[]): number {
 }
 
 function bytesOf(batches: readonly ExecBatch[]): number {
-  let bytes = 0
-  for (const batch of batches)
-    mapBatch(batch, (buffer) => {
-      bytes += buffer.byteLength
-      return buffer
-    })
-  return bytes
+  return batches.reduce((sum, { columns, hidden = [] }) => sum + bytesOfColumns(columns) + bytesOfColumns(hidden), 0)
+}
+
+/** Of texts those of the rows: slices of a column have all of its values. */
+function bytesOfColumns(columns: readonly Column[]): number {
+  return columns.reduce((sum, column) => {
+    const { values, offsets, validity, children = [] } = column
+    const own = isText(column.type) ? textBytes(column) : (values?.byteLength ?? 0)
+    return sum + own + (offsets?.byteLength ?? 0) + (validity?.byteLength ?? 0) + bytesOfColumns(children)
+  }, 0)
 }

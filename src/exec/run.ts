@@ -40,6 +40,7 @@ import { sharedWork } from './sharedWork.ts'
 import { type Block, runStageTask, type StageResult, type StageTask } from './stageTask.ts'
 import { storedBatches } from './storedBatches.ts'
 import { checkUnion } from './unionCheck.ts'
+import { wholeTable } from './wholeTable.ts'
 
 type Scan = Extract<PhysicalPlan, { kind: 'ScanExec' }>
 type Pipeline = Extract<PhysicalPlan, { kind: 'PipelineExec' }>
@@ -541,7 +542,11 @@ export class Run {
   /** The result of a wide operator as one table, all of whose buffers are whole blocks of the arena that are the caller's from now on. */
   async table(plan: Wide): Promise<Batch> {
     const { partitions, blocks } = await this.wide(plan, { isWhole: true })
-    return this.blocks.handedOver(concatBatches(finished(batchesOf(partitions), plan)), blocks)
+    const pieces = finished(batchesOf(partitions), plan)
+    const whole = await wholeTable(pieces, { arena: this.options.arena, run: (task) => this.task(task, false) })
+    if (whole === undefined) return this.blocks.handedOver(concatBatches(pieces), blocks)
+    this.blocks.free(blocks)
+    return whole.batch
   }
 
   private async wide(given: Wide, how: { readonly isWhole?: boolean } = {}): Promise<Dataset> {
