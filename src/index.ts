@@ -18,7 +18,18 @@ export {
 } from './core/aggregates.ts'
 export type { TypedArray } from './core/column.ts'
 export { DistArray, type SortKey } from './core/distArray.ts'
-export { Bug, GangError, type GangFault, LoopError, MemoryError, PlanError, SourceError, TaskError } from './core/errors.ts'
+export {
+  Bug,
+  CheckpointError,
+  type CheckpointFault,
+  GangError,
+  type GangFault,
+  LoopError,
+  MemoryError,
+  PlanError,
+  SourceError,
+  TaskError,
+} from './core/errors.ts'
 export type { Grouped } from './core/grouped.ts'
 export type { IndexSpace, Key, KeyOf, Selector, Shape } from './core/indexSpace.ts'
 export type { Loop, RunOptions } from './core/loop.ts'

@@ -7,6 +7,7 @@
 
 import { checkBoolean, checkCount, checkOneOf, checkSignal } from './core/arguments.ts'
 import { callSite } from './core/callSite.ts'
+import type { KeptInput } from './core/checkpoint.ts'
 import { defined } from './core/defined.ts'
 import type { Engine } from './core/engine.ts'
 import { isError } from './core/isError.ts'
@@ -20,14 +21,16 @@ import { type Shown, showAs } from './core/show/shown.ts'
 import { counted, countText } from './core/show/width.ts'
 import type { Storage } from './core/storage.ts'
 import { copyStorage } from './exec/arrays/storageBlocks.ts'
+import type { LedgerCall } from './exec/ledger/ledger.ts'
 import { blocksAlong } from './exec/loops/cutBlocks.ts'
 import { kernelCode } from './exec/loops/kernelCode.ts'
 import { type KernelForecast, kernelForecast } from './exec/loops/kernelForecast.ts'
 import type { PassResult, PreparedLoop } from './exec/loops/loopRun.ts'
 import { codeOfParts } from './exec/loops/partKernels.ts'
 import { SplitLoop } from './exec/loops/splitLoop.ts'
-import { LoopAnalysis } from './loopAnalysis.ts'
+import { type Analysis, LoopAnalysis } from './loopAnalysis.ts'
 import { accumulatorInputs, bufferFunctions, ownPlanOf } from './loopBindings.ts'
+import { arrayText, callText, capturedDigest, keptPass, whyNotRecorded } from './loopLedger.ts'
 import { LoopPreparation, type Prepared } from './loopPreparation.ts'
 import { checkRequest, type LoopRequest } from './loopRequest.ts'
 import { type ExplainedKernel, explainLoop } from './planner/loop/explain.ts'
@@ -44,6 +47,7 @@ export class LoopHandle implements Loop {
   readonly #analysis: LoopAnalysis
   readonly #preparation: LoopPreparation
   #measured: MeasuredPass | undefined
+  #toldNotRecorded = false
   #forecasted: { readonly analyzed: AnalyzedLoop; readonly forecast: KernelForecast | undefined } | undefined
   /** Passes of this handle so far: what its generators are keyed by. */
   #passes = 0
@@ -155,25 +159,32 @@ export class LoopHandle implements Loop {
     const analysis = this.#analysis.read()
     const asked = options.passes ?? 1
     const signal = this.#startRun(asked, options.signal)
+    const call = this.#recorded(analysis)
+    const skipped = this.#skipKnown(analysis, call, asked)
     // every pass under one lock: who asks for the arrays after this call gets them after its last pass
-    if (asked > 0) {
+    if (asked > skipped.count) {
       this.#passEvent(1)
       await this.#preparation.use(
         analysis,
         async (prepared, again) => {
+          for (const pass of this.#reported(await skipped.reports, asked)) passes.push(pass)
           for (let next = prepared; ; next = await again()) {
             if (passes.length > 0) {
               this.#runtime.checkOpen()
               this.#passEvent(passes.length + 1)
             }
-            const { reports, failed } = await this.#runPasses(next, passes.length + 1, asked - passes.length, signal)
+            const { reports, failed } = await this.#runPasses(next, passes.length + 1, asked - passes.length, { signal, analysis, call })
             for (const pass of this.#reported(reports, asked)) passes.push(pass)
             if (failed !== undefined) throw failed.reason
             if (passes.length >= asked) return
           }
         },
         signal,
+        { by: call === undefined ? undefined : 'pass' },
       )
+    } else if (asked > 0) {
+      this.#passEvent(1)
+      for (const pass of this.#reported(await skipped.reports, asked)) passes.push(pass)
     }
     const predictions = passes.flatMap(({ predictedMilliseconds }) => predictedMilliseconds ?? [])
     return {
@@ -190,12 +201,18 @@ export class LoopHandle implements Loop {
     let analysis = this.#analysis.read()
     const captures = analysis.analyzed.plan.variables.some(({ origin }) => origin === 'capture')
     const signal = this.#startRun(count, options.signal)
+    const call = this.#recorded(analysis)
     for (let number = 1; number <= count; number++) {
       this.#runtime.checkOpen()
       // between two passes the program may change what the closure sees
       if (number > 1 && captures) analysis = this.#analysis.read()
       this.#passEvent(number)
-      const { reports, failed } = await this.#preparation.use(analysis, (prepared) => this.#runPasses(prepared, number, 1, signal), signal)
+      if (call?.isKnown === true) {
+        yield* this.#reported(await this.#skipKnown(analysis, call, 1).reports, count)
+        continue
+      }
+      const run = (prepared: Prepared) => this.#runPasses(prepared, number, 1, { signal, analysis, call })
+      const { reports, failed } = await this.#preparation.use(analysis, run, signal, { by: call === undefined ? undefined : 'pass' })
       yield* this.#reported(reports, count)
       if (failed !== undefined) throw failed.reason
     }
@@ -286,8 +303,86 @@ export class LoopHandle implements Loop {
     }
   }
 
+  // ------------------------------------------------------------------ checkpoints
+
+  /** The call as a checkpoint knows it; undefined where none is kept, or its passes run again whenever the program does. */
+  #recorded(analysis: Analysis): LedgerCall | undefined {
+    const { ledger, store } = this.#runtime
+    const accesses = ledger === undefined ? [] : this.#preparation.accesses(analysis)
+    if (ledger === undefined) return undefined
+    const because = whyNotRecorded(analysis, accesses)
+    if (because !== undefined) {
+      this.#tellNotRecorded(because)
+      return undefined
+    }
+    const { overPlan, over } = this.#analysis
+    const { name: _, ...options } = this.#request.options
+    const place = overPlan === undefined ? over.label : arrayText(overPlan)
+    const text = callText(analysis, { name: this.#name, over: place, options })
+    return ledger.begin(text, store.keptBy(ledger, accesses))
+  }
+
+  #tellNotRecorded(why: string): void {
+    if (this.#toldNotRecorded) return
+    this.#toldNotRecorded = true
+    const because = `Its passes are not kept in the checkpoint and run again on each start: ${why}.`
+    this.#runtime.events.next({ kind: 'fallback', what: this.#name, because })
+  }
+
+  /** Of passes that are known and not run, at most `most`: their arrays are asked for now, as those of passes that run. */
+  #skipKnown(
+    analysis: Analysis,
+    call: LedgerCall | undefined,
+    most: number,
+  ): { readonly count: number; readonly reports: Promise<readonly PassReport[]> } {
+    const { ledger, store } = this.#runtime
+    const count = call === undefined ? 0 : Math.min(most, call.passes.length - call.had)
+    if (ledger === undefined || call === undefined || count === 0) return { count: 0, reports: Promise.resolve([]) }
+    const captured = capturedDigest(analysis)
+    const skip = (inputs: readonly KeptInput[]): readonly PassReport[] => {
+      const first = call.had + 1
+      return ledger.skip(call, count, { before: this.#passes, captured, inputs }).map((pass, i) => this.#finishPass(first + i, pass))
+    }
+    const reports = store.skipPasses(this.#preparation.accesses(analysis), skip, count)
+    reports.catch(() => undefined) // whoever awaits it hears of it
+    return { count, reports }
+  }
+
+  /** Runs passes and has them recorded, where they are. */
   async #runPasses(
     { loop }: Prepared,
+    number: number,
+    most: number,
+    {
+      signal,
+      analysis,
+      call,
+    }: { readonly signal: AbortSignal | undefined; readonly analysis: Analysis; readonly call: LedgerCall | undefined },
+  ): Promise<{ readonly reports: readonly PassReport[]; readonly failed?: { readonly reason: unknown } }> {
+    const { ledger, store } = this.#runtime
+    if (ledger === undefined || call === undefined) return await this.#passesOf(loop, number, most, signal)
+    if (loop.kernel?.target === 'as-is') ledger.close(`The body of ${this.#name} runs as it stands by what its arrays hold.`)
+    const inputs = store.holdings(this.#preparation.accesses(analysis))
+    const before = this.#passes
+    ledger.start()
+    let isOver = false
+    try {
+      const outcome = await this.#passesOf(loop, number, most, signal)
+      const captured = capturedDigest(analysis)
+      for (const [i, report] of outcome.reports.entries()) {
+        const { workers } = this.#measured ?? { workers: 1 }
+        ledger.record(call, keptPass(report, { workers, before: before + i, captured, inputs: i === 0 ? inputs : [] }))
+      }
+      isOver = outcome.failed === undefined
+      return outcome
+    } finally {
+      if (isOver) ledger.end()
+      else ledger.failed()
+    }
+  }
+
+  async #passesOf(
+    loop: PreparedLoop,
     number: number,
     most: number,
     signal: AbortSignal | undefined,

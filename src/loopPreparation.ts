@@ -68,19 +68,24 @@ export class LoopPreparation {
     analysis: Analysis,
     run: (prepared: Prepared, again: () => Promise<Prepared>) => Promise<T>,
     signal?: AbortSignal,
+    options: { readonly by?: 'pass' | undefined } = {},
   ): Promise<T> {
     const before = this.#turn
-    const accesses = this.#accesses(analysis)
+    const accesses = this.accesses(analysis)
     // turns are taken in the order in which arrays are asked for: no pass has what the one before it waits for
-    const turn = this.#runtime.store.withArrays(accesses, async (found) => {
-      await before
-      this.#analysis.adopt(analysis)
-      const again = (): Promise<Prepared> => {
-        const left = this.#runtime.store.betweenPasses(accesses, found)
-        return this.#prepare(accesses, asDenseWhereSo(accesses, left), signal)
-      }
-      return await run(await this.#prepare(accesses, asDenseWhereSo(accesses, found), signal), again)
-    })
+    const turn = this.#runtime.store.withArrays(
+      accesses,
+      async (found) => {
+        await before
+        this.#analysis.adopt(analysis)
+        const again = (): Promise<Prepared> => {
+          const left = this.#runtime.store.betweenPasses(accesses, found)
+          return this.#prepare(accesses, asDenseWhereSo(accesses, left), signal)
+        }
+        return await run(await this.#prepare(accesses, asDenseWhereSo(accesses, found), signal), again)
+      },
+      options,
+    )
     const over = turn.catch(() => undefined) // the next pass does not fail of this one
     const { passes } = this.#runtime
     this.#turn = over
@@ -93,7 +98,7 @@ export class LoopPreparation {
   }
 
   /** The arrays to lock; the same list for the same analysis. */
-  #accesses(analysis: Analysis): readonly Access[] {
+  accesses(analysis: Analysis): readonly Access[] {
     const { analyzed, bindings } = analysis
     if (this.#locked?.analyzed === analyzed) return this.#locked.accesses
     const { store } = this.#runtime

@@ -138,7 +138,18 @@ const TESTING: Readonly<Record<string, Entry>> = {
 }
 const AGGREGATES = ['collect', 'count', 'countDistinct', 'first', 'last', 'max', 'mean', 'min', 'quantile', 'stddev', 'sum', 'variance']
 const WINDOWS = ['denseRank', 'firstValue', 'lag', 'lastValue', 'lead', 'ntile', 'percentRank', 'rank', 'rowNumber']
-const CLASSES = ['DistArray', 'Session', 'Bug', 'GangError', 'LoopError', 'MemoryError', 'PlanError', 'SourceError', 'TaskError']
+const CLASSES = [
+  'DistArray',
+  'Session',
+  'Bug',
+  'CheckpointError',
+  'GangError',
+  'LoopError',
+  'MemoryError',
+  'PlanError',
+  'SourceError',
+  'TaskError',
+]
 
 const EVERY = { ...ARRAY, ...SESSION, ...LOOP, ...GROUPED, ...STATIC }
 
@@ -226,7 +237,7 @@ test.each<[string, () => unknown, string]>([
   [
     'workers',
     () => Session.start({ threads: 2 } as never),
-    'Session.start() has no option "threads". Did you mean "workers"? Its options are workers, memory, seed, progress, checkRaces, require.',
+    'Session.start() has no option "threads". Did you mean "workers"? Its options are workers, memory, seed, progress, checkRaces, require, checkpoint.',
   ],
   [
     'what to join on',

@@ -5,6 +5,7 @@ import { PlanError } from './core/errors.ts'
 import type { SessionEvent } from './core/sessionEvent.ts'
 import type { ArrayStore } from './exec/arrayStore.ts'
 import type { Executor } from './exec/executor.ts'
+import type { Ledger } from './exec/ledger/ledger.ts'
 import type { LoopGang } from './exec/loops/preparedLoop.ts'
 import type { SharedArena } from './exec/memory/arena.ts'
 import { hasWideMemory, mostBytes } from './exec/memory/wideMemory.ts'
@@ -22,6 +23,8 @@ export interface Runtime {
   readonly require?: 'compiled' | undefined
   /** Other processes that run passes with this one. */
   readonly gang?: LoopGang | undefined
+  /** The passes that a checkpoint keeps. */
+  readonly ledger?: Ledger | undefined
   /** Estimated milliseconds from which a first pass runs on workers, where it is not the usual. */
   readonly worthThreadsMs: number | undefined
   /** Aborted when the session stops: ends what waits for files and servers. */

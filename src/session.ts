@@ -6,6 +6,7 @@ import { availableParallelism } from 'node:os'
 import type { Schema as ArrowSchema, RecordBatch, Table } from 'apache-arrow'
 import { type Observable, Subject } from 'rxjs'
 import { queriesBy } from './arrayQueries.ts'
+import { type Checkpoint, checkpointAskedFor, ledgerOf, openedCheckpoint } from './checkpoint.ts'
 import { Accumulator, type AccumulatorKind } from './core/accumulator.ts'
 import { checkBoolean, checkCloneable, checkFunction, checkList, checkOneOf, checkSeed, isSignal } from './core/arguments.ts'
 import type { TypedArray } from './core/column.ts'
@@ -83,6 +84,19 @@ export interface SessionOptions {
    * Functions of actions (`forEach`, `reduce`) are called on the caller's thread as ever.
    */
   readonly require?: 'compiled'
+  /**
+   * A folder in which passes of loops are kept: the program, started again after it was killed, goes on where it was, with the same bits.
+   * Made if there is none. One program at a time: it does the same on each start.
+   */
+  readonly checkpoint?: string
+}
+
+const SESSION_OPTIONS = ['workers', 'memory', 'seed', 'progress', 'checkRaces', 'require', 'checkpoint'] as const
+
+/** What a session is started with that takes time to come by. */
+interface Joined {
+  readonly gang?: Gang
+  readonly checkpoint?: Checkpoint | undefined
 }
 
 type ColumnValues = TypedArray | readonly (string | number | bigint | boolean | Date | null)[]
@@ -103,8 +117,7 @@ export class Session implements AsyncDisposable {
   readonly #stopped = new AbortController()
   #stopping: Promise<void> | undefined
 
-  private constructor(options: SessionOptions, gang?: Gang) {
-    checkOptions('Session.start()', options, ['workers', 'memory', 'seed', 'progress', 'checkRaces', 'require'])
+  private constructor(options: SessionOptions, { gang, checkpoint }: Joined = {}) {
     const { workers = Math.min(MOST_WORKERS, availableParallelism()), progress = 'auto' } = options
     if (!Number.isInteger(workers) || workers < 1 || workers > MOST_WORKERS) {
       throw new PlanError(
@@ -121,8 +134,10 @@ export class Session implements AsyncDisposable {
     const pool = sessionPool(workers, arena, events)
     const executor = new Executor({ pool, arena, readSplit, lower, onEvent: (event) => events.next(event), stopped: this.#stopped.signal })
     const functions = new RowFunctions()
+    const ledger = checkpoint === undefined ? undefined : ledgerOf(checkpoint, arena, events)
     const store = new ArrayStore({
       arena,
+      ledger,
       moment: (used) => {
         const moment = functions.moment(used)
         if (options.require === 'compiled') for (const f of used) requireCompiled(moment.now(f))
@@ -137,6 +152,7 @@ export class Session implements AsyncDisposable {
     this.#runtime = {
       require: options.require,
       gang,
+      ledger,
       arena,
       pool,
       store,
@@ -168,11 +184,23 @@ export class Session implements AsyncDisposable {
    */
   static async start(options: SessionOptions = {}): Promise<Session> {
     await Promise.all([loadArrow(), loadThreadProgram()])
+    checkOptions('Session.start()', options, SESSION_OPTIONS)
+    const wanted = checkpointAskedFor()
     const asked = gangAskedFor()
-    if (asked === undefined) return new Session(options)
-    const { driverGang, serveDriver } = await import('./gang.ts')
-    if (asked.rank > 0) return await serveDriver(asked, new Session({ ...options, progress: false }).#runtime)
-    return new Session(options, await driverGang(asked))
+    if (asked !== undefined && asked.rank > 0) {
+      const { serveDriver } = await import('./gang.ts')
+      return await serveDriver(asked, new Session({ ...options, progress: false }).#runtime)
+    }
+    const checkpoint = await openedCheckpoint(options, wanted)
+    try {
+      return new Session(options, {
+        checkpoint,
+        ...(asked === undefined ? {} : { gang: await (await import('./gang.ts')).driverGang(asked) }),
+      })
+    } catch (error) {
+      await checkpoint?.files.release()
+      throw error
+    }
   }
 
   /** Ends all work; what is under way rejects, and so does everything asked afterwards. */
@@ -181,6 +209,7 @@ export class Session implements AsyncDisposable {
     const { pool, passes } = this.#runtime
     this.#stopping ??= pool.stop().finally(async () => {
       await Promise.all(passes)
+      await this.#runtime.ledger?.finish()
       await new Promise<void>((resolve) => setImmediate(resolve)) // their callers hear of it first
       this.#hideProgress()
       this.#runtime.events.complete()

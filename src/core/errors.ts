@@ -90,6 +90,22 @@ export class GangError extends Error {
   }
 }
 
+/** What went wrong with a checkpoint: it is another program's or engine's, damaged, used by another process, or its folder cannot be read or written. */
+export type CheckpointFault = 'differs' | 'damaged' | 'taken' | 'unusable'
+
+/** A program cannot go on with what is kept of it. */
+export class CheckpointError extends Error {
+  readonly fault: CheckpointFault
+  /** The folder, or the file in it. */
+  readonly path: string
+  constructor(message: string, fault: CheckpointFault, path: string, options?: ErrorOptions) {
+    super(message, options)
+    this.name = 'CheckpointError'
+    this.fault = fault
+    this.path = path
+  }
+}
+
 /** A fault in the library, not in the user's program. */
 export class Bug extends Error {
   constructor(message: string) {

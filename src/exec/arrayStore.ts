@@ -9,6 +9,8 @@
  * Every write bumps the array's version, by which kept storage and the caches of others are valid or not. A node that
  * is garbage takes its storage with it.
  */
+import type { KeptInput } from '../core/checkpoint.ts'
+import { defined } from '../core/defined.ts'
 import { isKnown, keysText, sameElement, thinned } from '../core/elements.ts'
 import { Bug, PlanError, TaskError } from '../core/errors.ts'
 import type { UserFunction } from '../core/functionIr.ts'
@@ -24,6 +26,8 @@ import type { LockMode } from './arrays/rwLock.ts'
 import { storageAskedFor } from './arrays/storageAskedFor.ts'
 import { copyStorage, freeStorage, overwriteDense } from './arrays/storageBlocks.ts'
 import type { Executor } from './executor.ts'
+import { digestOf } from './ledger/digest.ts'
+import type { Ledger, LedgerArray } from './ledger/ledger.ts'
 import type { Arena } from './memory/arena.ts'
 
 export interface ArrayStoreOptions {
@@ -36,6 +40,8 @@ export interface ArrayStoreOptions {
   readonly retype?: (plan: LogicalPlan, inputs: readonly LogicalPlan[]) => LogicalPlan
   /** A reading of what functions capture; where there is none, they stay what they were when the plan was made. */
   readonly moment?: (functions: readonly UserFunction[]) => Moment
+  /** What passes have written, where a checkpoint is kept. */
+  readonly ledger?: Ledger | undefined
 }
 
 /** One array of a loop or a query. */
@@ -60,6 +66,7 @@ export class ArrayStore {
   private readonly lookup: ArrayStoreOptions['lookup']
   private readonly retype: NonNullable<ArrayStoreOptions['retype']>
   private readonly moments: NonNullable<ArrayStoreOptions['moment']>
+  private readonly ledger: Ledger | undefined
   private readonly cells = new WeakMap<LogicalPlan, Cell>()
   private lastId = 0
   /** What runs hold on to: neither it nor the storage below it is garbage. */
@@ -71,6 +78,7 @@ export class ArrayStore {
     this.lookup = options.lookup
     this.retype = options.retype ?? withInputs
     this.moments = options.moment ?? (() => SAME_FUNCTIONS)
+    this.ledger = options.ledger
   }
 
   /**
@@ -132,7 +140,7 @@ export class ArrayStore {
     if (node.kind === 'Stored') return node.storage
     const cell = this.cells.get(node)
     if (cell?.gone !== undefined) return 'gone'
-    if (cell?.owned !== true || cell.storage === undefined) return undefined
+    if (cell?.owned !== true || cell.storage === undefined || cell.kept?.isOwed === true) return undefined
     return cell.lock.isFree('read') ? cell.storage : 'being written'
   }
 
@@ -274,14 +282,85 @@ export class ArrayStore {
    * Runs something over the storage of several arrays, read or written: no one else writes any of them meanwhile, and
    * no one reads those that are written. Storage comes in the order of the accesses.
    */
-  async withArrays<T>(accesses: readonly Access[], run: (storages: readonly Storage[]) => Promise<T> | T): Promise<T> {
-    return await this.locked(accesses, run, { allowGone: false, unchangedByErrors: false })
+  async withArrays<T>(
+    accesses: readonly Access[],
+    run: (storages: readonly Storage[]) => Promise<T> | T,
+    options: { readonly by?: 'pass' | undefined } = {},
+  ): Promise<T> {
+    return await this.locked(accesses, run, { allowGone: false, unchangedByErrors: false, ...defined(options) })
+  }
+
+  /**
+   * What a checkpoint knows the arrays of a loop by, those that it writes. In the order of the accesses: the same whenever the
+   * program runs.
+   */
+  keptBy(ledger: Ledger, accesses: readonly Access[]): readonly LedgerArray[] {
+    return accesses.flatMap(({ node, mode }) => {
+      if (mode === 'read') return []
+      const cell = this.cellOf(node)
+      const known = new WeakRef(cell) // an array that is garbage is nobody's any more
+      cell.kept ??= ledger.track(cell.label, () => known.deref()?.storage)
+      return cell.kept
+    })
+  }
+
+  /** What arrays hold that are locked and have their storage, as a checkpoint tells it. */
+  holdings(accesses: readonly Access[]): readonly KeptInput[] {
+    return accesses.map(({ node }) => {
+      const cell = this.cellOf(node)
+      return { label: cell.label, holds: this.knownHolding(node) ?? this.digestOf(cell) }
+    })
+  }
+
+  /** What an array holds that recorded passes have left, or nobody has written. */
+  private knownHolding(node: LogicalPlan): string | undefined {
+    const { kept, version } = this.cellOf(node)
+    if (node.kind === 'Array' && version === 0) return 'what it was made with'
+    return kept === undefined || kept.state === 0 || kept.isChanged ? undefined : `what ${kept.state} passes have left`
+  }
+
+  private digestOf(cell: Cell): string {
+    const { storage, version, digest } = cell
+    if (storage === undefined) throw new Bug(`${cell.label} has no storage to be looked at.`)
+    if (digest?.of === storage && digest.version === version) return digest.text
+    const text = digestOf(storage)
+    cell.digest = { of: storage, version, text }
+    return text
+  }
+
+  /**
+   * Passes that are not run: the arrays that they write own their storage, which `skip` says what it is owed, given what the arrays hold.
+   * Waits its turn as a pass does.
+   */
+  async skipPasses<T>(accesses: readonly Access[], skip: (inputs: readonly KeptInput[]) => T, passes: number): Promise<T> {
+    const moment = this.moment(...accesses.map(({ node }) => node))
+    const unlock = await this.lock((locks) => {
+      for (const { node, mode } of accesses) this.ask(node, mode, locks, moment)
+    })
+    this.inUse.add(accesses)
+    try {
+      for (const { node, mode } of accesses) {
+        if (this.knownHolding(node) === undefined) await this.compute(node, moment, { by: 'pass' })
+        else if (mode === 'write') await this.storageFor(node, moment) // what it holds is owed
+      }
+      const skipped = skip(this.holdings(accesses))
+      for (const { node, mode } of accesses) {
+        if (mode === 'read') continue
+        const cell = this.cellOf(node)
+        cell.owned = true
+        for (let pass = 0; pass < passes; pass++) cell.wrote()
+      }
+      return skipped
+    } finally {
+      this.inUse.delete(accesses)
+      unlock()
+    }
   }
 
   private async locked<T>(
     accesses: readonly Access[],
     run: (storages: readonly Storage[]) => Promise<T> | T,
-    options: { readonly allowGone: boolean; readonly unchangedByErrors: boolean },
+    options: { readonly allowGone: boolean; readonly unchangedByErrors: boolean; readonly by?: 'pass' },
   ): Promise<T> {
     for (const { node, mode } of accesses) {
       if (node.kind === 'Stored' && mode === 'write') throw new Bug(`${node.name} is storage, not an array that can be written.`)
@@ -304,7 +383,12 @@ export class ArrayStore {
         return result
       } finally {
         if (unchanged) for (const cell of lazy) cell.owned = false
-        else for (const cell of written) cell.wrote()
+        else {
+          for (const cell of written) {
+            cell.wrote()
+            if (options.by !== 'pass' && cell.kept !== undefined) cell.kept.isChanged = true
+          }
+        }
       }
     } finally {
       this.inUse.delete(accesses)
@@ -466,8 +550,16 @@ export class ArrayStore {
     return (gone === undefined || allowGone) && storage !== undefined && this.hasStorage(node, moment) ? storage : undefined
   }
 
+  /** The storage of a node that is locked and about to be used, with what it is owed. */
+  private async compute(node: LogicalPlan, moment: Moment, options: Computing = {}): Promise<Storage> {
+    const storage = await this.storageFor(node, moment, options)
+    const kept = this.cells.get(node)?.kept
+    if (kept !== undefined) await this.ledger?.use(kept, storage, options.by ?? 'program')
+    return storage
+  }
+
   /** The storage of a node that is locked; concurrent readers share one computation. */
-  private async compute(node: LogicalPlan, moment: Moment, { allowGone = false, build }: Computing = {}): Promise<Storage> {
+  private async storageFor(node: LogicalPlan, moment: Moment, { allowGone = false, build }: Computing = {}): Promise<Storage> {
     const stored = this.stored(node, moment, allowGone)
     if (stored !== undefined) return stored
     const cell = this.cellOf(node)
@@ -561,6 +653,8 @@ interface Computing {
   readonly allowGone?: boolean
   /** The `IndexBuild` of a query's plan, over the node's inputs as they are stored. */
   readonly build?: LogicalPlan | undefined
+  /** A pass that a checkpoint records. */
+  readonly by?: 'pass'
 }
 
 function lookupOf(array: LogicalPlan, selectors: readonly Selector[]): LogicalPlan {

@@ -1,6 +1,7 @@
 /** What the array store knows of one plan node: its storage, how much of it is the node's own, and who uses it. */
 import type { LogicalPlan } from '../../core/logicalPlan.ts'
 import type { Storage } from '../../core/storage.ts'
+import type { LedgerArray } from '../ledger/ledger.ts'
 import { labelOf } from './label.ts'
 import { RwLock } from './rwLock.ts'
 
@@ -18,6 +19,10 @@ export class Cell {
   written = false
   /** Set when what the array held is gone: reading throws this. */
   gone: (() => Error) | undefined
+  /** Where a checkpoint is kept and loops write the array. */
+  kept: LedgerArray | undefined
+  /** Of what the storage held at a version. */
+  digest: { readonly of: Storage; readonly version: number; readonly text: string } | undefined
   built = 0
   queries = 0
   constructor(id: number, node: LogicalPlan) {
