@@ -13,8 +13,9 @@ import { afterAll, expect, test } from 'vitest'
 import type { Batch } from '../src/core/column.ts'
 import { rowReader } from '../src/core/columnReaders.ts'
 import { SourceError } from '../src/core/errors.ts'
-import type { ArraySource } from '../src/core/ports.ts'
+import type { ArraySource, CsvKernels } from '../src/core/ports.ts'
 import { fieldsOf } from '../src/core/schema.ts'
+import { csvKernels } from '../src/exec/kernels/csvKernels.ts'
 import { type CsvOptions, openCsv } from '../src/io/csv.ts'
 import { sourceFromColumns, sourceFromRows } from '../src/io/memory.ts'
 import { readSplit } from '../src/io/readSplit.ts'
@@ -71,9 +72,14 @@ function nameRead(written: string, i: number): string {
   return written.trim() === '' ? `column${i + 1}` : written
 }
 
+/** With kernels and without, which is the same. */
 async function batchesOf(source: ArraySource): Promise<readonly Batch[]> {
   const names = fieldsOf(source.element).map((field) => field.name)
-  return (await Promise.all(source.splits.map((split) => readSplit(source, split, names)))).flat()
+  const read = (csv?: CsvKernels) => Promise.all(source.splits.map((split) => readSplit(source, split, names, undefined, { csv })))
+  const [plain, byKernels] = await Promise.allSettled([read(), read(csvKernels)])
+  expect(byKernels).toStrictEqual(plain)
+  if (plain.status === 'rejected') throw plain.reason
+  return plain.value.flat()
 }
 
 async function rowsOf(source: ArraySource): Promise<unknown[]> {

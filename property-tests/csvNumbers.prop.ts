@@ -13,7 +13,7 @@ const settings = announcedRun('csvNumbers.prop.ts')
 const PLAIN = /^-?(?:0|[1-9]\d{0,14})(?:\.\d{1,22})?$/
 
 const digits = (least: number, most: number): fc.Arbitrary<string> =>
-  fc.array(fc.constantFrom(...'0123456789', '0', '9', '5'), { minLength: least, maxLength: most }).map((all) => all.join(''))
+  fc.array(fc.constantFrom(...'0123456789', '0', '9', '5'), { minLength: least, maxLength: most, size: 'max' }).map((all) => all.join(''))
 
 /** A number half way between two doubles, or next to it, with as many digits as can be read. */
 const nearlyHalfWay = fc

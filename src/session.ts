@@ -33,6 +33,7 @@ import { ArrayStore } from './exec/arrayStore.ts'
 import { storedObject, storedValue } from './exec/arrays/fit.ts'
 import { Executor } from './exec/executor.ts'
 import type { Gang } from './exec/gang/gang.ts'
+import { csvKernels } from './exec/kernels/csvKernels.ts'
 import { tableMemory } from './exec/memory/tableMemory.ts'
 import { stoppedError } from './exec/workers/pool.ts'
 import { loadThreadProgram } from './exec/workers/threadProgram.ts'
@@ -249,7 +250,7 @@ export class Session implements AsyncDisposable {
   /** Rows of CSV files. Types are read off the data unless given; an empty field is null. */
   async readCsv<Row = Record<string, unknown>>(source: FileSource, options: CsvOptions = {}): Promise<DistArray<Row>> {
     this.#checkOpen()
-    return this.#scan(await openCsv(source, this.#reading(options)))
+    return this.#scan(await openCsv(source, this.#reading(options), csvKernels))
   }
 
   /** The lines of text files, without their ends. */

@@ -212,6 +212,11 @@ export class ValidityBuilder {
     if (index >> 3 >= this.bits.length) this.bits = grown(this.bits, this.bits.length * 2)
     if (valid) this.bits[index >> 3] = (this.bits[index >> 3] ?? 0) | (1 << (index & 7))
   }
+  /** A byte each: 0 for one that is null; undefined where none is. */
+  appendAll(present: Uint8Array | undefined, count: number): void {
+    if (present === undefined && this.bits === undefined) this.length += count
+    else for (let i = 0; i < count; i++) this.append(present?.[i] !== 0)
+  }
   finish(): { readonly validity?: Uint8Array } {
     return this.bits === undefined ? {} : { validity: this.bits.slice(0, (this.length + 7) >> 3) }
   }

@@ -62,6 +62,7 @@ export interface Access {
   /** Where the values of a column go, by its number among those that are read: as many bytes as they take. Only of values of a fixed width. */
   readonly into?: ((column: number) => Uint8Array | undefined) | undefined
   readonly numbers?: NumberKernels | undefined
+  readonly csv?: CsvKernels | undefined
   /** Texts may come as places in a dictionary. */
   readonly dictionaries?: true
 }
@@ -80,6 +81,48 @@ export interface Integers {
   /** At most 2^53, so that what is between is exactly a number. */
   readonly limit: number
   readonly divisor: number
+}
+
+/** Kernels over CSV. */
+export interface CsvKernels {
+  /** Bounds that are kept before their columns are read. A record with more is not for kernels. */
+  readonly mostBounds: number
+  /** What `use` gives, of a memory with room for so many bytes of a file, whose it is until then. */
+  withMemory<R>(length: number, use: (memory: CsvMemory) => Promise<R>): Promise<R>
+}
+
+/** What a field of CSV is made into. */
+export type CsvField = 'f64' | 'f32' | 'i32' | 'u32' | 'i16' | 'u16' | 'i8' | 'u8' | 'i64' | 'u64' | 'bool' | 'date' | 'timestamp' | 'utf8'
+
+export interface CsvMemory {
+  /** The piece of a file: its owner puts it there. */
+  readonly bytes: Uint8Array
+  /** Two numbers a field: where it begins (`~begin` inside of quotes) and ends. */
+  readonly bounds: Int32Array
+  /** Puts the bounds of records of `width` fields, from the byte `at` on, to `base` and behind; where it ended, before a record that is not plain at the latest. */
+  records(from: { readonly at: number; readonly base: number; readonly width: number; readonly delimiter: number }): {
+    readonly at: number
+    readonly base: number
+  }
+  /** Whether the number of quotes from one byte to another is odd. */
+  oddQuotes(from: number, to: number): boolean
+  /** Makes values of fields, of which the first has its bounds at `place`, and each next `step` later; the ends of texts count from `base`. */
+  staged(
+    field: CsvField,
+    fields: { readonly place: number; readonly step: number; readonly count: number; readonly base: number },
+  ): CsvStaged
+}
+
+/** Values of fields, up to the first that is not plain; they lie in a memory that the next call uses again. */
+export interface CsvStaged {
+  readonly done: number
+  /** A byte each, 0 for a field with nothing in it; undefined where all are there. */
+  readonly present: Uint8Array | undefined
+  values<A>(array: new (buffer: ArrayBuffer, offset: number, length: number) => A): A
+  /** Where texts end. */
+  offsets(): Int32Array
+  /** The bytes of texts. */
+  texts(length: number): Uint8Array
 }
 
 /** Memory that is used again. */

@@ -11,6 +11,7 @@ import type { Step, WideOperator } from '../planner/physical/physicalPlan.ts'
 import { type CodedTexts, countedTexts } from './columns/loadedTexts.ts'
 import { isText, nullsPlaced, type Placed, place, placeOf } from './columns/loadTask.ts'
 import { fallbacksOf } from './fallbacks.ts'
+import { csvKernels } from './kernels/csvKernels.ts'
 import { numberKernels } from './kernels/numberKernels.ts'
 import { RowFailure } from './kernels/rowFailure.ts'
 import type { Arena } from './memory/arena.ts'
@@ -166,7 +167,12 @@ async function readInput(
   to: Pick<Access, 'scratch' | 'into' | 'dictionaries'> = {},
 ): Promise<readonly ExecBatch[]> {
   if (input.kind === 'batches') return input.batches
-  return await readSplit(input.source, input.split, input.columns, input.predicate, { signal, numbers: numberKernels, ...to })
+  return await readSplit(input.source, input.split, input.columns, input.predicate, {
+    signal,
+    numbers: numberKernels,
+    csv: csvKernels,
+    ...to,
+  })
 }
 
 /** The batches put into the whole columns, but for texts. */

@@ -8,7 +8,7 @@ import { checkBoolean } from '../core/arguments.ts'
 import { valueText } from '../core/columnBuilder.ts'
 import { PlanError, SourceError } from '../core/errors.ts'
 import { missingColumnMessage } from '../core/nearestNames.ts'
-import type { Access, ArraySource, SourceSplit } from '../core/ports.ts'
+import type { Access, ArraySource, CsvKernels, SourceSplit } from '../core/ports.ts'
 import { sameItems } from '../core/sameItems.ts'
 import { type Field, namesText } from '../core/schema.ts'
 import { nameOfPath, openBytes } from './byteSource.ts'
@@ -55,7 +55,7 @@ interface CsvFile {
 const MOST_COLUMNS = 100_000
 
 /** The records of one or more CSV files with the same columns. Reads a sample of each, and files above 8 MiB once, to find where records end. */
-export async function openCsv(source: FileSource, options: CsvOptions = {}): Promise<ArraySource> {
+export async function openCsv(source: FileSource, options: CsvOptions = {}, kernels?: CsvKernels): Promise<ArraySource> {
   checkReading('readCsv', options, ['delimiter', 'header', 'types'])
   const { delimiter = ',', header = true, types = {} } = options
   checkDelimiter(delimiter)
@@ -64,7 +64,7 @@ export async function openCsv(source: FileSource, options: CsvOptions = {}): Pro
   const paths = await pathsOf(source)
   const files: CsvFile[] = []
   for (const path of paths) {
-    const file = await openOne(path, { delimiter, header }, options)
+    const file = await openOne(path, { delimiter, header, kernels }, options)
     const known = files[0]
     if (known !== undefined && !sameItems(file.names, known.names)) {
       throw new SourceError(
@@ -119,20 +119,20 @@ function checkTypes(types: unknown): void {
 
 async function openOne(
   path: string,
-  { delimiter, header }: { readonly delimiter: string; readonly header: boolean },
+  { delimiter, header, kernels }: { readonly delimiter: string; readonly header: boolean; readonly kernels: CsvKernels | undefined },
   access: Access & Pick<CsvOptions, 'delimiter'>,
 ): Promise<CsvFile> {
   const bytes = await openBytes(path, access)
   try {
     const sample = await sampleOf(bytes, path, header ? 2 : 1)
-    const records = new CsvRecords(sample, delimiter, markBytes(sample))
+    const records = new CsvRecords({ bytes: sample, delimiter, from: markBytes(sample) })
     if (!records.next()) throw new SourceError(`${path} is empty.`, path)
     const names = namesOf(path, records, header)
     if (header && access.delimiter === undefined) checkNames(path, records)
     const guesses = names.map(newGuess)
     if (!header) observeRecord(records, guesses)
     while (records.next()) observeRecord(records, guesses)
-    return { path, stamp: bytes.stamp, pieces: await piecesOf(bytes, path), names, guesses }
+    return { path, stamp: bytes.stamp, pieces: await piecesOf(bytes, path, kernels), names, guesses }
   } catch (error) {
     throw error instanceof MalformedRecord ? await malformed(bytes, path, error) : error
   } finally {

@@ -1,10 +1,17 @@
-/** Columns out of the fields of CSV records, a thousand records at a time: numbers and texts from their bytes. */
+/**
+ * Columns out of the fields of CSV records, a thousand records at a time.
+ *
+ * Statement: a kernel, where there is one, makes of fields what `one` makes of each. It stops at a field that it does not
+ * know, which then is made here, and goes on behind it.
+ */
 import type { Column } from '../core/column.ts'
-import { type ColumnBuilder, createBuilder, LARGEST_OFFSET, ValidityBuilder } from '../core/columnBuilder.ts'
-import { PlanError } from '../core/errors.ts'
+import { LARGEST_OFFSET, ValidityBuilder } from '../core/columnBuilder.ts'
+import { Bug, PlanError } from '../core/errors.ts'
+import { FIXED_FORMS, type FixedForm, type FixedKind, isFixedKind } from '../core/fixedValues.ts'
+import type { CsvField } from '../core/ports.ts'
 import type { ColumnType } from '../core/schema.ts'
 import { plainNumber } from './csvNumbers.ts'
-import { type CsvField, type CsvRecords, QUOTED_EMPTY } from './csvRecords.ts'
+import { type CsvRecords, QUOTED_EMPTY } from './csvRecords.ts'
 import { valueOfField } from './csvValues.ts'
 
 export interface CsvColumn {
@@ -26,64 +33,86 @@ export interface Fields {
 
 /** Makes one column. */
 export interface CsvColumnReader {
-  /** How many of the fields fit the column, to which they are appended: all of them, or those before the first that does not. */
-  append(fields: Fields): number
+  /** Makes room for so many fields. */
+  reserve(fields: Fields): void
+  /** Appends fields by a kernel; how many. */
+  staged(fields: Fields): number
+  /** Appends the field whose bounds are at a place; whether it fits the column. */
+  one(records: CsvRecords, place: number): boolean
   finish(): Column
 }
 
 export function columnReader(column: CsvColumn): CsvColumnReader {
   const { kind } = column.type
-  if (kind === 'f64') return new NumberReader(column)
-  return kind === 'utf8' ? new TextReader(column) : new ValueReader(column)
+  if (kind === 'utf8') return new TextReader(column)
+  if (!isFixedKind(kind)) throw new Bug(`CSV has no columns of ${kind}.`)
+  return new FixedReader(column, kind)
 }
 
-/** The number of a field by its text; undefined where it is none. */
-function numberOf(field: CsvField, { type, guessed }: CsvColumn): number | undefined {
-  return field === QUOTED_EMPTY ? undefined : (valueOfField(field, type, guessed) as number | undefined) // of a column of numbers
+/** How many of the fields fit the column, to which they are appended: all of them, or those before the first that does not. */
+export function appendFields(reader: CsvColumnReader, { records, place, step, count }: Fields): number {
+  reader.reserve({ records, place, step, count })
+  for (let done = 0; done < count; done++) {
+    done += reader.staged({ records, place: place + done * step, step, count: count - done })
+    if (done < count && !reader.one(records, place + done * step)) return done
+  }
+  return count
 }
 
-class NumberReader implements CsvColumnReader {
-  private values: Float64Array = new Float64Array(1024)
+class FixedReader implements CsvColumnReader {
+  private values: InstanceType<FixedForm['array']>
   private length = 0
   private readonly validity = new ValidityBuilder()
   private readonly column: CsvColumn
+  private readonly form: FixedForm
+  private readonly field: CsvField | undefined
 
-  constructor(column: CsvColumn) {
+  constructor(column: CsvColumn, kind: FixedKind) {
     this.column = column
+    this.form = FIXED_FORMS[kind]
+    this.field = kind === 'time' ? undefined : kind
+    this.values = new this.form.array(1024)
   }
 
-  append({ records, place, step, count }: Fields): number {
-    const { bytes, bounds } = records
-    this.reserve(count)
-    const { values, validity } = this
-    for (let i = 0; i < count; i++) {
-      const at = place + i * step
-      const begin = bounds[at] as number // the records have bounds for every field
-      const end = bounds[at + 1] as number
-      if (begin === end) validity.append(false)
-      else {
-        let value = begin < 0 ? Number.NaN : plainNumber(bytes, begin, end)
-        if (Number.isNaN(value)) {
-          const other = numberOf(records.text(at), this.column)
-          if (other === undefined) return i
-          value = other
-        }
-        values[this.length] = value
-        validity.append(true)
-      }
-      this.length++
+  staged({ records, place, step, count }: Fields): number {
+    if (records.memory === undefined || this.field === undefined) return 0
+    const { done, present, values } = records.memory.staged(this.field, { place, step, count, base: 0 })
+    // the column's own kind of array
+    this.values.set(values(this.form.array as unknown as new (buffer: ArrayBuffer, offset: number, length: number) => never), this.length)
+    this.validity.appendAll(present, done)
+    this.length += done
+    return done
+  }
+
+  one(records: CsvRecords, place: number): boolean {
+    const begin = records.bounds[place] as number // the records have bounds for every field
+    const end = records.bounds[place + 1] as number
+    if (begin !== end) {
+      const number = begin < 0 || this.column.type.kind !== 'f64' ? Number.NaN : plainNumber(records.bytes, begin, end)
+      const stored = Number.isNaN(number) ? this.stored(records, place) : number
+      if (stored === undefined) return false
+      this.values[this.length] = stored as never // the form's own kind: number or bigint
     }
-    return count
+    this.validity.append(begin !== end)
+    this.length++
+    return true
+  }
+
+  /** The value of a field by its text; undefined where it is none. */
+  private stored(records: CsvRecords, place: number): number | bigint | undefined {
+    const { type, guessed } = this.column
+    const field = records.text(place)
+    return field === QUOTED_EMPTY ? undefined : this.form.store(valueOfField(field, type, guessed), type)
   }
 
   finish(): Column {
     return { type: this.column.type, length: this.length, values: this.values.slice(0, this.length), ...this.validity.finish() }
   }
 
-  private reserve(more: number): void {
-    if (this.length + more <= this.values.length) return
-    const larger = new Float64Array(Math.max(2 * this.values.length, this.length + more))
-    larger.set(this.values)
+  reserve({ count }: Fields): void {
+    if (this.length + count <= this.values.length) return
+    const larger = new this.form.array(Math.max(2 * this.values.length, this.length + count))
+    larger.set(this.values as never) // of one class
     this.values = larger
   }
 }
@@ -102,28 +131,36 @@ class TextReader implements CsvColumnReader {
     this.column = column
   }
 
-  append({ records, place, step, count }: Fields): number {
-    const { bytes, bounds } = records
-    this.reserve(count, records, place, step)
-    const { values, offsets, validity } = this
+  staged({ records, place, step, count }: Fields): number {
+    if (records.memory === undefined) return 0
+    const { done, present, offsets, texts } = records.memory.staged('utf8', { place, step, count, base: this.used })
+    if (done === 0) return 0
+    this.offsets.set(offsets(), this.length + 1)
+    this.length += done
+    const end = this.offsets[this.length] as number // it was just set
+    this.values.set(texts(end - this.used), this.used)
+    this.used = end
+    this.validity.appendAll(present, done)
+    return done
+  }
+
+  one({ bytes, bounds }: CsvRecords, place: number): boolean {
+    const { values, validity } = this
     let { used } = this
-    for (let i = 0; i < count; i++) {
-      const at = place + i * step
-      const begin = bounds[at] as number // the records have bounds for every field
-      const end = bounds[at + 1] as number
-      validity.append(begin !== end)
-      if (begin >= 0)
-        for (let b = begin; b < end; b++) values[used++] = bytes[b] as number // b < end
-      else
-        for (let b = ~begin; b < end; b++) {
-          const byte = bytes[b] as number // b < end
-          values[used++] = byte
-          if (byte === QUOTE) b++ // the second of two
-        }
-      offsets[++this.length] = used
-    }
+    const begin = bounds[place] as number // the records have bounds for every field
+    const end = bounds[place + 1] as number
+    validity.append(begin !== end)
+    if (begin >= 0)
+      for (let b = begin; b < end; b++) values[used++] = bytes[b] as number // b < end
+    else
+      for (let b = ~begin; b < end; b++) {
+        const byte = bytes[b] as number // b < end
+        values[used++] = byte
+        if (byte === QUOTE) b++ // the second of two
+      }
+    this.offsets[++this.length] = used
     this.used = used
-    return count
+    return true
   }
 
   finish(): Column {
@@ -133,7 +170,7 @@ class TextReader implements CsvColumnReader {
   }
 
   /** Room for fields with their bytes, those of doubled quotes included. */
-  private reserve(count: number, { bounds }: CsvRecords, place: number, step: number): void {
+  reserve({ records: { bounds }, place, step, count }: Fields): void {
     let needed = this.used
     for (let i = 0; i < count; i++) {
       const at = place + i * step
@@ -152,38 +189,5 @@ class TextReader implements CsvColumnReader {
     const larger = new Int32Array(Math.max(this.length + count + 1, 2 * this.offsets.length))
     larger.set(this.offsets)
     this.offsets = larger
-  }
-}
-
-/** Of any other type: value by value. */
-class ValueReader implements CsvColumnReader {
-  private readonly builder: ColumnBuilder
-  private readonly column: CsvColumn
-
-  constructor(column: CsvColumn) {
-    this.column = column
-    this.builder = createBuilder(column.type, column.name)
-  }
-
-  append({ records, place, step, count }: Fields): number {
-    for (let i = 0; i < count; i++) if (!this.appended(records.text(place + i * step))) return i
-    return count
-  }
-
-  private appended(field: CsvField): boolean {
-    const { type, guessed } = this.column
-    const value = field === QUOTED_EMPTY ? undefined : field === '' ? null : valueOfField(field, type, guessed)
-    if (value === undefined) return false
-    try {
-      this.builder.append(value)
-      return true
-    } catch (error) {
-      if (error instanceof PlanError) return false
-      throw error
-    }
-  }
-
-  finish(): Column {
-    return this.builder.finish()
   }
 }

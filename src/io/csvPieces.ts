@@ -4,6 +4,7 @@
  * A record ends at a line end at which every quote is closed, so that all bytes before it have to be looked at.
  */
 import { SourceError } from '../core/errors.ts'
+import type { CsvKernels } from '../core/ports.ts'
 import type { ByteSource } from './byteSource.ts'
 import { lineEndsBefore } from './csvRecords.ts'
 import { checkForm } from './fileForms.ts'
@@ -46,18 +47,45 @@ export interface Piece {
   readonly end: number
 }
 
+/** Where a part of a file is looked through. */
+interface Looked {
+  readonly bytes: Uint8Array
+  /** Whether the number of quotes in a range is odd. */
+  oddQuotes(from: number, to: number): boolean
+}
+
 /** Byte ranges that end between records: a line end at which every quote is closed. */
-export async function piecesOf(bytes: ByteSource, path: string): Promise<Piece[]> {
+export async function piecesOf(bytes: ByteSource, path: string, kernels?: CsvKernels): Promise<Piece[]> {
   if (bytes.size <= SPLIT_BYTES) return [{ start: 0, end: bytes.size }]
+  if (kernels === undefined) return await cut(bytes, path, [plainBuffer(), plainBuffer()])
+  return await kernels.withMemory(SPLIT_BYTES, (one) => kernels.withMemory(SPLIT_BYTES, (other) => cut(bytes, path, [one, other])))
+}
+
+function plainBuffer(): Looked {
+  const bytes = new Uint8Array(SPLIT_BYTES)
+  const oddQuotes = (from: number, to: number): boolean => {
+    let odd = false
+    for (let at = from; at < to; at++) odd = odd !== (bytes[at] === QUOTE)
+    return odd
+  }
+  return { bytes, oddQuotes }
+}
+
+async function cut(bytes: ByteSource, path: string, buffers: readonly [Looked, Looked]): Promise<Piece[]> {
   const pieces: Piece[] = []
   let start = 0
   let record = 0
   let quoted = false
-  const buffers = [new Uint8Array(SPLIT_BYTES), new Uint8Array(SPLIT_BYTES)] as const
-  const readAt = async (at: number): Promise<Uint8Array> =>
-    await bytes.read(at, Math.min(bytes.size, at + SPLIT_BYTES), buffers[(at / SPLIT_BYTES) % 2])
+  const bufferAt = (at: number): Looked => buffers[((at / SPLIT_BYTES) % 2) as 0 | 1]
+  const readAt = async (at: number): Promise<Uint8Array> => {
+    const { bytes: into } = bufferAt(at)
+    const read = await bytes.read(at, Math.min(bytes.size, at + SPLIT_BYTES), into)
+    if (read.buffer !== into.buffer) into.set(read)
+    return into.subarray(0, read.length)
+  }
   let coming = readAt(0)
   for (let at = 0; at < bytes.size; at += SPLIT_BYTES) {
+    const buffer = bufferAt(at)
     const read = await coming
     if (at + SPLIT_BYTES < bytes.size) {
       // it is read while this is looked through; whoever waits for it hears of its errors
@@ -68,7 +96,7 @@ export async function piecesOf(bytes: ByteSource, path: string): Promise<Piece[]
     while (start + SPLIT_BYTES <= at + read.length) {
       // a piece ends at the first end of a record that makes it long enough
       const from = Math.max(seen, start + SPLIT_BYTES - 1 - at)
-      quoted = quoted !== hasOddQuotes(read, seen, from)
+      quoted = quoted !== buffer.oddQuotes(seen, from)
       const end = recordEnd(read, from, quoted)
       seen = from
       if (end < 0) break
@@ -77,7 +105,7 @@ export async function piecesOf(bytes: ByteSource, path: string): Promise<Piece[]
       seen = end
       quoted = false
     }
-    quoted = quoted !== hasOddQuotes(read, seen, read.length)
+    quoted = quoted !== buffer.oddQuotes(seen, read.length)
     const last = lastRecordEnd(read, quoted)
     if (last >= 0) record = at + last
     if (at + read.length - record > LARGEST_PIECE_BYTES) throw await tooLong(bytes, path, record)
@@ -105,25 +133,6 @@ function lastRecordEnd(bytes: Uint8Array, open: boolean): number {
   }
   return -1
 }
-
-/** Whether the number of quotes in a range is odd; four bytes at a time, without a branch. */
-function hasOddQuotes(bytes: Uint8Array, from: number, to: number): boolean {
-  let odd = 0
-  let at = from
-  for (; at < to && (bytes.byteOffset + at) % 4 !== 0; at++) odd ^= bytes[at] === QUOTE ? 1 : 0
-  const words = new Int32Array(bytes.buffer, bytes.byteOffset + at, Math.max(0, (to - at) >> 2))
-  let marks = 0
-  for (let w = 0; w < words.length; w++) {
-    const x = (words[w] as number) ^ QUOTES // w < length; its bytes are 0 where there is a quote
-    marks ^= ~(((x & LOW_BITS) + LOW_BITS) | x | LOW_BITS) // the high bit of bytes that are 0 (Warren, Hacker's Delight, 6-1)
-  }
-  for (let shift = 7; shift < 32; shift += 8) odd ^= (marks >>> shift) & 1
-  for (at += 4 * words.length; at < to; at++) odd ^= bytes[at] === QUOTE ? 1 : 0
-  return odd === 1
-}
-
-const QUOTES = 0x22222222
-const LOW_BITS = 0x7f7f7f7f
 
 /** The number of the line that begins at, or holds, a byte of a file. Reads all before it: for messages. */
 export async function lineAtByte(bytes: ByteSource, at: number): Promise<number> {

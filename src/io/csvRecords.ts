@@ -2,8 +2,10 @@
  * The records of CSV in bytes, one after another: RFC 4180 with any delimiter, `\n` or `\r\n` at the ends of records.
  *
  * A record is known by where its fields begin and end; text is made only of fields that are asked for. Every byte is
- * looked at once. Bounds of several records may lie one after another (`keep`), so that columns are read by the thousand.
+ * looked at once. Bounds of several records may lie one after another (`keep`), so that columns are read by the thousand;
+ * those of plain records come from a kernel, where the bytes lie in its memory (`keepPlain`).
  */
+import type { CsvMemory } from '../core/ports.ts'
 import { plainNumber } from './csvNumbers.ts'
 
 /** A field of two quotes and nothing between: an empty text, where an empty field is null. */
@@ -28,14 +30,25 @@ const RETURN = 13
 /** Bounds that are kept before the columns are read. */
 const MOST_BOUNDS = 32_768
 
+/** Where records are read from. */
+export interface CsvBytes {
+  readonly bytes: Uint8Array
+  readonly delimiter: string
+  /** Where the first record begins. */
+  readonly from?: number
+  /** What holds the bytes. */
+  readonly memory?: CsvMemory | undefined
+}
+
 export class CsvRecords {
   /** Where the record begins in the bytes. */
   start = 0
   /** How many fields the record has. */
   width = 0
   /** Two numbers a field: where it begins (`~begin` inside of quotes) and ends. The kept records' come first. */
-  bounds: Int32Array = new Int32Array(64)
+  bounds: Int32Array
   readonly bytes: Uint8Array
+  readonly memory: CsvMemory | undefined
   /** The bytes, to make texts of. */
   private readonly buffer: Buffer
   /** Where the record's bounds begin. */
@@ -48,9 +61,10 @@ export class CsvRecords {
   /** Its first byte, which other characters may have as well. */
   private readonly first: number
 
-  /** `from`: where the first record begins. */
-  constructor(bytes: Uint8Array, delimiter: string, from: number = 0) {
+  constructor({ bytes, delimiter, from = 0, memory }: CsvBytes) {
     this.bytes = bytes
+    this.memory = memory
+    this.bounds = memory?.bounds ?? new Int32Array(64)
     this.buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length)
     this.at = from
     this.delimiter = new TextEncoder().encode(delimiter)
@@ -95,10 +109,24 @@ export class CsvRecords {
     return true
   }
 
-  /** Keeps the bounds of the record before those of the next. False: they are to be read, and dropped, first. */
-  keep(): boolean {
+  /** Keeps the bounds of the plain records of so many fields that come next, as long as there is room; how many they are. */
+  keepPlain(width: number): number {
+    const { at, base, memory, first } = this
+    if (memory === undefined || this.delimiter.length > 1) return 0
+    const found = memory.records({ at, base, width, delimiter: first })
+    this.at = found.at
+    this.base = found.base
+    return (found.base - base) / (2 * width)
+  }
+
+  /** Whether no more records are kept before those that are have been read, and dropped. */
+  get isFull(): boolean {
+    return this.base >= MOST_BOUNDS
+  }
+
+  /** Keeps the bounds of the record before those of the next. */
+  keep(): void {
     this.base += 2 * this.width
-    return this.base < MOST_BOUNDS
   }
 
   /** Forgets the records that were kept. */

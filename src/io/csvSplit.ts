@@ -5,10 +5,10 @@
 import type { Batch } from '../core/column.ts'
 import { valueText } from '../core/columnBuilder.ts'
 import { PlanError, SourceError } from '../core/errors.ts'
-import type { Access, ReadSplit } from '../core/ports.ts'
+import type { Access, CsvMemory, ReadSplit } from '../core/ports.ts'
 import { type ColumnType, type Field, typeText } from '../core/schema.ts'
 import { type ByteSource, openBytes } from './byteSource.ts'
-import { type CsvColumn, type CsvColumnReader, columnReader } from './csvColumns.ts'
+import { appendFields, type CsvColumn, type CsvColumnReader, columnReader } from './csvColumns.ts'
 import { lineAtByte } from './csvPieces.ts'
 import { type CsvField, CsvRecords, MalformedRecord, QUOTED_EMPTY } from './csvRecords.ts'
 import { checkUtf8, markBytes, readRange } from './text.ts'
@@ -26,28 +26,33 @@ export interface CsvDetail {
 
 export const readCsvSplit: ReadSplit = async (_source, split, names, _predicate, access) => {
   const detail = split.detail as CsvDetail // made by `openCsv`
-  const buffer = scratch
-  scratch = undefined // another read of this thread may begin while this one waits
-  const bytes = checkUtf8(await readRange(detail, access, buffer), detail.path)
+  const kernels = access?.csv
+  if (kernels === undefined || 2 * detail.columns.length > kernels.mostBounds) return [await readPiece(detail, names, access)]
+  return [await kernels.withMemory(detail.end - detail.start, (memory) => readPiece(detail, names, access, memory))]
+}
+
+async function readPiece(detail: CsvDetail, names: readonly string[], access: Access | undefined, memory?: CsvMemory): Promise<Batch> {
+  const { path, delimiter } = detail
+  const bytes = checkUtf8(held(await readRange(detail, access, memory?.bytes), memory), path)
   const picked = pickedColumns(detail, names)
-  const records = new CsvRecords(bytes, detail.delimiter, detail.start === 0 ? markBytes(bytes) : 0)
+  const records = new CsvRecords({ bytes, delimiter, from: detail.start === 0 ? markBytes(bytes) : 0, memory })
   try {
     const length = readRecords(records, detail, picked)
     const columns = picked.map(({ reader }) => reader.finish())
     const fields = picked.map(({ column }): Field => ({ name: column.name, type: column.type, nullable: true }))
-    const batch: Batch = { element: { kind: 'row', fields }, length, columns }
-    return [batch]
+    return { element: { kind: 'row', fields }, length, columns }
   } catch (error) {
     if (error instanceof MalformedRecord) throw await malformedIn(detail, error, access)
     throw error instanceof Misfit ? await misfitIn(detail, error, access) : error
-  } finally {
-    if (bytes.length <= LARGEST_SCRATCH) scratch = bytes.length > (buffer?.length ?? 0) ? bytes : buffer
   }
 }
 
-/** What this thread read its last piece into, for the next: buffers of this size, made for each, are what collections of garbage wait for. */
-let scratch: Uint8Array | undefined
-const LARGEST_SCRATCH = 2 ** 24
+/** The bytes in the memory, where there is one: servers send theirs in buffers of their own. */
+function held(bytes: Uint8Array, memory: CsvMemory | undefined): Uint8Array {
+  if (memory === undefined || bytes.buffer === memory.bytes.buffer) return bytes
+  memory.bytes.set(bytes)
+  return memory.bytes
+}
 
 interface Picked {
   readonly index: number
@@ -83,20 +88,22 @@ function readRecords(records: CsvRecords, detail: CsvDetail, picked: readonly Pi
   let length = 0
   let kept = 0
   const flush = (): void => {
-    appendFields(records, { width, count: kept }, picked)
+    appendRecords(records, { width, count: kept }, picked)
     records.drop()
     length += kept
     kept = 0
   }
   try {
     for (let skip = detail.skip; skip > 0; skip--) records.next()
-    while (records.next()) {
-      if (records.width !== width) {
-        if (records.isEmpty) continue
+    for (;;) {
+      kept += records.keepPlain(width)
+      if (records.isFull) flush()
+      else if (!records.next()) break
+      else if (records.width === width) {
+        kept++
+        records.keep()
+      } else if (!records.isEmpty)
         throw new MalformedRecord(records.start, `the record has ${records.width} fields, and the table ${width} columns.`)
-      }
-      kept++
-      if (!records.keep()) flush()
     }
   } catch (error) {
     flush() // a field before it may not fit its column: of two complaints, the first is told
@@ -107,7 +114,7 @@ function readRecords(records: CsvRecords, detail: CsvDetail, picked: readonly Pi
 }
 
 /** Throws a Misfit for the first field that does not fit, in the order of records and then of the columns asked for. */
-function appendFields(
+function appendRecords(
   records: CsvRecords,
   { width, count }: { readonly width: number; readonly count: number },
   picked: readonly Picked[],
@@ -116,7 +123,7 @@ function appendFields(
   let fitting = count
   let odd: Picked | undefined
   for (const one of picked) {
-    const appended = one.reader.append({ records, place: 2 * one.index, step, count: fitting })
+    const appended = appendFields(one.reader, { records, place: 2 * one.index, step, count: fitting })
     if (appended < fitting) [fitting, odd] = [appended, one]
   }
   if (odd === undefined) return
