@@ -21,13 +21,15 @@ import { assignSlice, type EditContext, setKey, updateKey } from './exec/arrays/
 import { atKey, shapeOfStorage, sliceStorage, toTypedArray } from './exec/arrays/query.ts'
 import { SMALL_ROWS } from './exec/operators/partitions.ts'
 import { PlanRecord } from './exec/planRecord.ts'
+import type { Keeper } from './exec/run.ts'
 import { toArrowTable, toRecordBatch } from './io/arrowBatches.ts'
 import { arrowSchemaOf, arrowTypeOf } from './io/arrowTypes.ts'
 import { checkFolder } from './io/atomicFile.ts'
 import { type Encoder, type EncodeTask, encode } from './io/encode.ts'
+import { rowsOf } from './io/regroup.ts'
 import { writeArrow } from './io/writeArrow.ts'
 import { writeCsv } from './io/writeCsv.ts'
-import { writeParquet } from './io/writeParquet.ts'
+import { type Written, writeParquet } from './io/writeParquet.ts'
 import { explainPlan } from './planner/explain.ts'
 import { requireCompiled } from './planner/function/requireCompiled.ts'
 import type { RowFunctions } from './planner/function/rowFunctions.ts'
@@ -191,8 +193,40 @@ export class SessionEngine implements Engine {
     const moment = this.#open().store.moment(plan)
     if (!isKnown(plan.element)) await checkFolder(path)
     const known = isKnown(plan.element) ? undefined : await this.execute(plan, { signal, moment })
-    const batches = known ?? this.#pieces(plan, { signal, moment })
-    const request = { batches, element: known?.[0]?.element ?? plan.element, path, signal, encoder: this.#encoder(signal) }
+    if (known !== undefined) return await this.#written(known, { element: known[0]?.element ?? plan.element, path, signal, form })
+    const { store, executor } = this.#open()
+    // batches are read where they lie: nobody writes to them until the last is encoded
+    const { resolved, leave } = await store.enter(plan, moment)
+    const lent = new Lent()
+    try {
+      const optimized = optimize(resolved).plan
+      const batches = async function* (): AsyncGenerator<Batch, void, undefined> {
+        // Arrow's writer encodes nothing on workers, and copies what it gets at once
+        if (executor.streams(optimized, { signal })) yield* executor.stream(optimized, { signal }, form.kind === 'arrow' ? undefined : lent)
+        else yield* await executor.execute(optimized, { signal })
+      }
+      return await this.#written(batches(), { element: plan.element, path, signal, form, done: (batch) => lent.free(batch) })
+    } finally {
+      lent.freeAll()
+      leave()
+    }
+  }
+
+  async #written(
+    batches: AsyncIterable<Batch> | Iterable<Batch>,
+    {
+      form,
+      done,
+      ...where
+    }: {
+      readonly element: ElementType
+      readonly path: string
+      readonly signal: AbortSignal
+      readonly form: WriteForm
+      readonly done?: (batch: Batch) => void
+    },
+  ): Promise<Written> {
+    const request = { ...where, batches, encoder: this.#encoder(where.signal, done) }
     switch (form.kind) {
       case 'parquet': {
         const { kind: _, ...options } = form
@@ -205,27 +239,14 @@ export class SessionEngine implements Engine {
     }
   }
 
-  /** The batches as they come or lie in storage, which nobody writes to until the last is taken: for consumers that are no program's. */
-  async *#pieces(plan: LogicalPlan, options: ExecuteOptions & { readonly moment: Moment }): AsyncGenerator<Batch, void, undefined> {
-    const { store, executor } = this.#open()
-    const { resolved, leave } = await store.enter(plan, options.moment)
-    try {
-      const optimized = optimize(resolved).plan
-      if (executor.streams(optimized, options)) yield* executor.stream(optimized, options)
-      else yield* await executor.execute(optimized, options)
-    } finally {
-      leave()
-    }
-  }
-
   /** Bytes of what is written are made by workers; those of small batches here, which takes less than to tell a worker. */
-  #encoder(signal: AbortSignal): Encoder {
+  #encoder(signal: AbortSignal, done?: (batch: Batch) => void): Encoder {
     const { pool } = this.#open()
     const run = async (task: EncodeTask): Promise<Uint8Array> => {
-      if (task.batch.length < SMALL_ROWS) return encode(task)
-      return (await pool.run('encode', { ...task, batch: sent(task.batch) }, { signal, repeatable: true })) as Uint8Array // what its handler returns
+      if (rowsOf(task.parts) < SMALL_ROWS) return encode(task)
+      return (await pool.run('encode', { ...task, parts: task.parts.map(sent) }, { signal, repeatable: true })) as Uint8Array // what its handler returns
     }
-    return { width: pool.size, run }
+    return { width: pool.size, run, ...defined({ done }) }
   }
 
   #open(): Runtime {
@@ -246,6 +267,29 @@ function ordinary(batches: readonly Batch[]): readonly Batch[] {
     columns: batch.columns.map((column) => (isShared(column) ? ownColumn(column) : column)),
     ...(batch.keys === undefined ? {} : { keys: batch.keys.map((axis) => (isOfArena(axis) ? axis.slice() : axis)) }),
   }))
+}
+
+/** Batches of a run's memory that a writer reads there. */
+class Lent implements Keeper {
+  readonly #frees = new Map<Batch, () => void>()
+  readonly #ends: (() => void)[] = []
+
+  keep(batch: Batch, free: () => void): void {
+    this.#frees.set(batch, free)
+  }
+
+  atEnd(free: () => void): void {
+    this.#ends.push(free)
+  }
+
+  free(batch: Batch): void {
+    this.#frees.get(batch)?.()
+    this.#frees.delete(batch)
+  }
+
+  freeAll(): void {
+    for (const end of this.#ends) end()
+  }
 }
 
 /** The batch as another thread gets it: what lies in the arena is there already. */

@@ -38,7 +38,7 @@ import type { Arena } from './memory/arena.ts'
 import { isFree } from './operators/freeSteps.ts'
 import { SMALL_ROWS } from './operators/partitions.ts'
 import type { PlanRecord } from './planRecord.ts'
-import { Run } from './run.ts'
+import { type Keeper, Run } from './run.ts'
 import type { WorkerPool } from './workers/worker.ts'
 
 /** What it has to tell of its work. */
@@ -220,8 +220,8 @@ export class Executor {
     }
   }
 
-  /** The batches of the result, partition after partition as they are asked for. */
-  async *stream(plan: LogicalPlan, options: RunOptions = {}): AsyncGenerator<Batch, void, undefined> {
+  /** The batches of the result, partition after partition as they are asked for; with a keeper, they lie in the arena until they are freed. */
+  async *stream(plan: LogicalPlan, options: RunOptions = {}, keeper?: Keeper): AsyncGenerator<Batch, void, undefined> {
     const physical = this.options.lower(plan, { first: options.isUntyped === true })
     if (!comesInPieces(physical)) {
       yield* await this.execute(plan, options)
@@ -230,7 +230,8 @@ export class Executor {
     const run = new Run(this.options, options)
     this.running.add(physical)
     try {
-      yield* run.stream(physical)
+      keeper?.atEnd(() => run.end())
+      yield* run.stream(physical, keeper)
     } catch (error) {
       const exact = withoutPredicates(plan)
       if (exact === plan || !(error instanceof TaskError)) throw error
@@ -238,7 +239,7 @@ export class Executor {
       throw error
     } finally {
       this.running.delete(physical)
-      run.end()
+      if (keeper === undefined) run.end()
     }
   }
 

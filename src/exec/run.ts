@@ -77,6 +77,13 @@ type Result = Pick<StageResult, 'batches' | 'blocks'>
 /** What a pipeline reads: partitions that are there, or that come as they are asked for. */
 type Input = Dataset | { readonly kind: 'streamed'; readonly results: AsyncGenerator<Result, void, undefined> }
 
+/** Who has batches where they lie, until it frees them. */
+export interface Keeper {
+  keep(batch: Batch, free: () => void): void
+  /** Hears how to free all that is left. */
+  atEnd(free: () => void): void
+}
+
 export class Run {
   private readonly options: ExecutorOptions
   private readonly signal: AbortSignal | undefined
@@ -98,14 +105,29 @@ export class Run {
     return finished(batchesOf(partitions), plan).map((batch) => this.blocks.copiedOut(batch))
   }
 
-  /** The result partition after partition, outside of the run's memory, from which each is freed before it is handed over; at least one batch. */
-  async *stream(plan: PhysicalPlan): AsyncGenerator<Batch, void, undefined> {
+  /**
+   * The result partition after partition, outside of the run's memory, from which each is freed before it is handed over; at
+   * least one batch. Where somebody keeps them, and no more than half of the memory is taken, they lie there until they are freed.
+   */
+  async *stream(plan: PhysicalPlan, keeper?: Keeper): AsyncGenerator<Batch, void, undefined> {
     let any = false
     let element = plan.element
     for await (const { batches, blocks } of this.results(plan)) {
       const filled = batches.filter((batch) => batch.length > 0)
       // values of different kinds are an error, whether all are there at once or not
       if (!isKnown(plan.element)) element = unifyElements([element, ...filled.map((batch) => batch.element)])
+      if (keeper !== undefined && this.hasRoom() && filled.length > 0) {
+        any = true
+        let left = filled.length
+        for (const batch of filled) {
+          const [kept = batch] = finished([batch], plan)
+          keeper.keep(kept, () => {
+            if (--left === 0) this.blocks.free(blocks)
+          })
+          yield kept
+        }
+        continue
+      }
       const last = filled.pop()
       for (const batch of filled) yield* this.outside(batch, plan)
       if (last === undefined) {
@@ -118,6 +140,11 @@ export class Run {
       yield* out
     }
     if (!any) yield emptyBatch(plan.element)
+  }
+
+  private hasRoom(): boolean {
+    const { usedBytes, budgetBytes } = this.options.arena
+    return usedBytes <= budgetBytes / 2
   }
 
   private outside(batch: ExecBatch, plan: PhysicalPlan): readonly Batch[] {

@@ -21,6 +21,12 @@ export function toArrowTable(batches: readonly Batch[], element: ElementType): T
   )
 }
 
+/** A batch as a table in the batch's own buffers, as far as they can be Arrow's: for what is done with it before they change. */
+export function toSharedArrowTable(batch: Batch): Table {
+  const schema = arrowSchemaOf(batch.element)
+  return new Table(schema, [recordBatchOf(schema, batch, (column, field) => dataOf(column, field.type as DataType, same))])
+}
+
 /** One batch as a record batch. */
 export function toRecordBatch(batch: Batch, element: ElementType): RecordBatch {
   return recordBatchWith(arrowSchemaOf(element), batch)
@@ -42,24 +48,25 @@ export function recordBatchOf(schema: Schema, batch: Batch, dataOfColumn: (colum
   return new RecordBatch(schema, struct)
 }
 
-export function dataOf(column: Column, type: DataType): Data {
+/** `own` gives what buffers become: copies, unless it says otherwise. */
+export function dataOf(column: Column, type: DataType, own: Own = copied): Data {
   const { length } = column
   const kind = column.type.kind
   const base = { type, length, ...validityOf(column) }
   if (kind === 'null' || kind === 'unknown') return nullsOf(type, length)
   if (kind === 'struct') {
-    const children = (column.children ?? []).map((child, i) => dataOf(child, childType(type, i)))
+    const children = (column.children ?? []).map((child, i) => dataOf(child, childType(type, i), own))
     return makeData({ ...base, children } as never)
   }
   if (kind === 'list') {
     const { offsets, start, end } = offsetsOf(column)
     const child = column.children?.[0]
     if (child === undefined) throw new Bug('A list column has no child.')
-    return makeData({ ...base, valueOffsets: offsets, child: dataOf(sliceColumn(child, start, end), childType(type, 0)) } as never)
+    return makeData({ ...base, valueOffsets: offsets, child: dataOf(sliceColumn(child, start, end), childType(type, 0), own) } as never)
   }
   if (kind === 'utf8' || kind === 'binary') {
     const { offsets, start, end } = offsetsOf(column)
-    return makeData({ ...base, valueOffsets: offsets, data: copied((column.values as Uint8Array).subarray(start, end)) } as never)
+    return makeData({ ...base, valueOffsets: offsets, data: own((column.values as Uint8Array).subarray(start, end)) } as never)
   }
   if (column.values === undefined) throw new Bug(`A column of ${kind} has no values.`)
   if (kind === 'bool') return makeData({ ...base, data: bitsOfBytes(column.values as Uint8Array, length) } as never)
@@ -69,7 +76,7 @@ export function dataOf(column: Column, type: DataType): Data {
   }
   if (DataType.isInt(type) && values instanceof Float64Array)
     return makeData({ ...base, data: integersOf(column, type.isSigned ? 'i64' : 'u64') } as never)
-  return makeData({ ...base, data: copied(values) } as never)
+  return makeData({ ...base, data: own(values) } as never)
 }
 
 /** Arrow's own slice of nulls forgets that all of them are null, and then writes a count of -1. */
@@ -84,6 +91,10 @@ function childType(type: DataType, index: number): DataType {
   if (child === undefined) throw new Bug(`The Arrow type ${String(type)} has no child ${index}.`)
   return child.type as DataType
 }
+
+type Own = <A extends NonNullable<Column['values']>>(values: A) => A
+
+const same: Own = (values) => values
 
 /** A copy in an ordinary buffer, whatever the buffer of the original is. */
 function copied<A extends NonNullable<Column['values']>>(values: A): A {

@@ -1,43 +1,66 @@
 /**
  * Encoding of what is written: batches as bytes, by whoever has a core to spare, in their order.
  *
- *     batch 0 --> worker --> bytes --> appended
- *     batch 1 --> worker --> bytes --> appended behind them
+ *     batches --> worker --> bytes --> appended
+ *     batches --> worker --> bytes --> appended behind them
  */
 import type { Batch } from '../core/column.ts'
+import type { ElementType } from '../core/schema.ts'
 import { csvRecords } from './csvBytes.ts'
 import { encodeGroup, type GroupEncoding } from './parquet/encodeGroup.ts'
+import { joinBatches } from './regroup.ts'
 
-/** A batch, and what becomes of it. Plain data, so that any thread can do it. */
-export type EncodeTask = { readonly batch: Batch } & ({ readonly format: 'csv' } | ({ readonly format: 'parquet' } & GroupEncoding))
+/** Batches that are put together, and what becomes of them. Plain data, so that any thread can do it. */
+export type EncodeTask = { readonly parts: readonly Batch[]; readonly element: ElementType } & (
+  | { readonly format: 'csv' }
+  | ({ readonly format: 'parquet' } & GroupEncoding)
+)
+
+/** A task, and the batches that nobody needs once it is done and those before it are. */
+export interface Encoding {
+  readonly task: EncodeTask
+  readonly ended: readonly Batch[]
+}
 
 /** Who encodes. */
 export interface Encoder {
-  /** Batches worth encoding at once. */
+  /** Tasks worth doing at once. */
   readonly width: number
   readonly run: (task: EncodeTask) => Promise<Uint8Array>
+  /** Hears of each batch that is no longer needed. */
+  readonly done?: (batch: Batch) => void
 }
 
 /** Does a task, in any thread. */
 export function encode(task: EncodeTask): Uint8Array {
-  return task.format === 'csv' ? csvRecords(task.batch) : encodeGroup(task.batch, task)
+  const batch = joinBatches(task.parts, task.element)
+  return task.format === 'csv' ? csvRecords(batch) : encodeGroup(batch, task)
 }
 
 /** On the thread that asks. */
 const HERE: Encoder = { width: 1, run: async (task) => encode(task) }
 
 /** The bytes of each task in the tasks' order; a few of them are under way while the first is waited for. */
-export async function* encodedInOrder(tasks: AsyncIterable<EncodeTask>, { width, run }: Encoder = HERE): AsyncGenerator<Uint8Array> {
-  const underWay: Promise<Uint8Array>[] = []
+export async function* encodedInOrder(
+  encodings: AsyncIterable<Encoding>,
+  { width, run, done = () => undefined }: Encoder = HERE,
+): AsyncGenerator<Uint8Array> {
+  const underWay: { readonly bytes: Promise<Uint8Array>; readonly ended: readonly Batch[] }[] = []
+  const next = async (): Promise<Uint8Array> => {
+    const { bytes, ended } = underWay.shift() as (typeof underWay)[number] // there is one
+    const found = await bytes
+    for (const batch of ended) done(batch)
+    return found
+  }
   try {
-    for await (const task of tasks) {
+    for await (const { task, ended } of encodings) {
       const bytes = run(task)
       bytes.catch(() => undefined) // whoever waits for it hears of it
-      underWay.push(bytes)
-      if (underWay.length >= width) yield await (underWay.shift() as Promise<Uint8Array>) // there is one
+      underWay.push({ bytes, ended })
+      if (underWay.length >= width) yield await next()
     }
-    while (underWay.length > 0) yield await (underWay.shift() as Promise<Uint8Array>) // there is one
+    while (underWay.length > 0) yield await next()
   } finally {
-    await Promise.allSettled(underWay)
+    await Promise.allSettled(underWay.map(({ bytes }) => bytes))
   }
 }

@@ -7,17 +7,27 @@ import { type ElementType, fieldsOf } from '../core/schema.ts'
 /** A batch is ended before its bytes pass this, whatever its rows. */
 const LARGEST_BATCH_BYTES = 128 * 2 ** 20
 
-/** The same rows in the same order, `rows` to a batch but for the last (and for very wide rows); no empty batches. */
-export async function* regroup(batches: AsyncIterable<Batch> | Iterable<Batch>, element: ElementType, rows: number): AsyncGenerator<Batch> {
-  let held: Batch[] = []
+/** Rows that are written together. */
+export interface Group {
+  /** Their batches, or parts of them, in order. */
+  readonly parts: readonly Batch[]
+  /** Batches of which no rows are left behind it. */
+  readonly ended: readonly Batch[]
+}
+
+/** The same rows in the same order, `rows` to a group but for the last (and for very wide rows); no empty groups. */
+export async function* groupsOf(batches: AsyncIterable<Batch> | Iterable<Batch>, rows: number): AsyncGenerator<Group> {
+  let parts: Batch[] = []
+  let ended: Batch[] = []
   let heldRows = 0
   let heldBytes = 0
-  const flush = (): Batch => {
-    const joined = joinBatches(held, element, heldRows)
-    held = []
+  const flush = (): Group => {
+    const group = { parts, ended }
+    parts = []
+    ended = []
     heldRows = 0
     heldBytes = 0
-    return joined
+    return group
   }
   for await (const batch of batches) {
     const perRow = batch.length === 0 ? 0 : batch.columns.reduce((sum, column) => sum + bytesOfColumn(column), 0) / batch.length
@@ -25,18 +35,25 @@ export async function* regroup(batches: AsyncIterable<Batch> | Iterable<Batch>, 
     while (from < batch.length) {
       const fitting = perRow === 0 ? rows : Math.max(1, Math.floor((LARGEST_BATCH_BYTES - heldBytes) / perRow))
       const take = Math.min(batch.length - from, rows - heldRows, fitting)
-      held.push(sliceBatch(batch, from, from + take))
+      parts.push(sliceBatch(batch, from, from + take))
       heldRows += take
       heldBytes += take * perRow
       from += take
+      if (from === batch.length) ended.push(batch)
       if (heldRows === rows || heldBytes >= LARGEST_BATCH_BYTES - perRow) yield flush()
     }
   }
   if (heldRows > 0) yield flush()
 }
 
-function joinBatches(batches: readonly Batch[], element: ElementType, length: number): Batch {
+/** The groups as one batch each. */
+export async function* regroup(batches: AsyncIterable<Batch> | Iterable<Batch>, element: ElementType, rows: number): AsyncGenerator<Batch> {
+  for await (const { parts } of groupsOf(batches, rows)) yield joinBatches(parts, element)
+}
+
+export function joinBatches(batches: readonly Batch[], element: ElementType): Batch {
   const [first] = batches
+  const length = rowsOf(batches)
   if (batches.length === 1 && first !== undefined) return { element, length, columns: first.columns }
   const columns = fieldsOf(element).map((field, i) =>
     concatColumns(
@@ -45,6 +62,10 @@ function joinBatches(batches: readonly Batch[], element: ElementType, length: nu
     ),
   )
   return { element, length, columns }
+}
+
+export function rowsOf(batches: readonly Batch[]): number {
+  return batches.reduce((sum, batch) => sum + batch.length, 0)
 }
 
 function sliceBatch(batch: Batch, from: number, to: number): Batch {

@@ -8,8 +8,8 @@ import { PlanError } from '../core/errors.ts'
 import { type ColumnType, fieldsOf, typeText } from '../core/schema.ts'
 import { writeAtomically } from './atomicFile.ts'
 import { csvText, inQuotes } from './csvBytes.ts'
-import { type EncodeTask, encodedInOrder } from './encode.ts'
-import { regroup } from './regroup.ts'
+import { type Encoding, encodedInOrder } from './encode.ts'
+import { groupsOf, rowsOf } from './regroup.ts'
 import type { WriteRequest, Written } from './writeParquet.ts'
 
 /** Of a batch that is made into text at once. */
@@ -23,17 +23,17 @@ export async function writeCsv({ batches, element, path, signal, encoder }: Writ
   for (const field of fields) checkType(field.type, field.name)
   let rows = 0
   const header = `${fields.map(({ name }) => (OTHER_DELIMITERS.test(name) ? inQuotes(name) : csvText(name))).join(',')}\n`
-  const tasks = async function* (): AsyncGenerator<EncodeTask> {
-    for await (const batch of regroup(batches, element, BATCH_ROWS)) {
-      rows += batch.length
-      yield { format: 'csv', batch }
+  const encodings = async function* (): AsyncGenerator<Encoding> {
+    for await (const { parts, ended } of groupsOf(batches, BATCH_ROWS)) {
+      rows += rowsOf(parts)
+      yield { task: { format: 'csv', parts, element }, ended }
     }
   }
   const bytes = await writeAtomically(
     path,
     async (append) => {
       await append(new TextEncoder().encode(header))
-      for await (const records of encodedInOrder(tasks(), encoder)) await append(records)
+      for await (const records of encodedInOrder(encodings(), encoder)) await append(records)
     },
     signal,
   )

@@ -4,7 +4,7 @@
  *     group 0 --> parquet-wasm --> a file of one row group --+
  *     group 1 --> parquet-wasm --> a file of one row group --+--> bodies one after another, one footer
  *
- * Memory holds one row group at a time. The footer carries checksums (`parquet/checksums.ts`) and the types Parquet
+ * Memory holds a row group for each of those that encode, and the next. The footer carries checksums (`parquet/checksums.ts`) and the types Parquet
  * has no word for (`parquet/ownSchema.ts`).
  */
 import { crc32 } from 'node:zlib'
@@ -13,7 +13,7 @@ import { emptyColumn } from '../core/columnSlices.ts'
 import { Bug, PlanError } from '../core/errors.ts'
 import { type ColumnType, type ElementType, type Field, fieldsOf, plainType, typeText } from '../core/schema.ts'
 import { type Append, writeAtomically } from './atomicFile.ts'
-import { type Encoder, type EncodeTask, encodedInOrder } from './encode.ts'
+import { type Encoder, type Encoding, encodedInOrder } from './encode.ts'
 import { fileType } from './int64.ts'
 import { CHECKSUM_KEY, checksumValue, sealFooter } from './parquet/checksums.ts'
 import { ARROW_KEY, arrowValue, SCHEMA_KEY, schemaValue, unitRatio } from './parquet/ownSchema.ts'
@@ -32,7 +32,7 @@ import {
   text,
   textOf,
 } from './parquet/thrift.ts'
-import { regroup } from './regroup.ts'
+import { type Group, groupsOf, rowsOf } from './regroup.ts'
 
 export interface WriteParquetOptions {
   /** Default 'snappy'. */
@@ -85,20 +85,17 @@ export async function writeParquet({
     async (append) => {
       const file = new FileUnderWay(append)
       await file.begin()
-      const groupTask = (group: Batch): EncodeTask => {
-        rows += group.length
-        return {
-          format: 'parquet',
-          batch: storedBatch(group, stored, path),
-          compression,
-          ...(compatibility === undefined ? {} : { compatibility }),
-        }
+      const encodingOf = ({ parts, ended }: Group): Encoding => {
+        rows += rowsOf(parts)
+        const how = { format: 'parquet' as const, compression, ...(compatibility === undefined ? {} : { compatibility }) }
+        return { task: { ...how, element: stored, parts: parts.map((part) => storedBatch(part, stored, path)) }, ended }
       }
-      const tasks = async function* (): AsyncGenerator<EncodeTask> {
-        for await (const group of regroup(batches, element, rowGroupRows)) yield groupTask(group)
-        if (rows === 0) yield groupTask({ element, length: 0, columns: fields.map((field) => emptyColumn(field.type)) })
+      const encodings = async function* (): AsyncGenerator<Encoding> {
+        for await (const group of groupsOf(batches, rowGroupRows)) yield encodingOf(group)
+        const none = { element, length: 0, columns: fields.map((field) => emptyColumn(field.type)) }
+        if (rows === 0) yield encodingOf({ parts: [none], ended: [] })
       }
-      for await (const group of encodedInOrder(tasks(), encoder)) await file.add(group)
+      for await (const group of encodedInOrder(encodings(), encoder)) await file.add(group)
       await file.end(rows, fields, arrowFields)
     },
     signal,

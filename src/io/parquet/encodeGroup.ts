@@ -1,8 +1,10 @@
 /** A batch as a Parquet file of one row group, made by parquet-wasm. */
-import type { Batch } from '../../core/column.ts'
+import type { Batch, Column } from '../../core/column.ts'
 import { Bug } from '../../core/errors.ts'
-import { toArrowTable } from '../arrowBatches.ts'
+import { fieldsOf } from '../../core/schema.ts'
+import { toSharedArrowTable } from '../arrowBatches.ts'
 import { tableToIPC } from '../arrowLibrary.ts'
+import { hasFewValues } from './fewValues.ts'
 import { WasmFailure, withParquetWasm } from './wasm.ts'
 
 /** How a row group is encoded. */
@@ -13,7 +15,7 @@ export interface GroupEncoding {
 
 /** Whoever asks for it, on whatever thread, has awaited `loadParquet` on the caller's. */
 export function encodeGroup(group: Batch, { compression, compatibility }: GroupEncoding): Uint8Array {
-  const ipc = tableToIPC(toArrowTable([group], group.element), 'stream')
+  const ipc = tableToIPC(toSharedArrowTable(group), 'stream')
   try {
     return withParquetWasm((wasm) => {
       const codec = { snappy: wasm.Compression.SNAPPY, zstd: wasm.Compression.ZSTD, none: wasm.Compression.UNCOMPRESSED }[compression]
@@ -22,10 +24,16 @@ export function encodeGroup(group: Batch, { compression, compatibility }: GroupE
         .setWriterVersion(wasm.WriterVersion.V1)
         .setMaxRowGroupSize(Math.max(1, group.length))
       if (compatibility === 'v1') builder = builder.setDictionaryEnabled(false)
+      else for (const name of manyValued(group)) builder = builder.setColumnDictionaryEnabled(name, false)
       return wasm.writeParquet(wasm.Table.fromIPCStream(ipc), builder.build())
     })
   } catch (error) {
     if (error instanceof WasmFailure) throw new Bug(`The Parquet encoder refused a row group: ${error.message}.`)
     throw error
   }
+}
+
+/** Names of columns of which a dictionary would have nearly as many entries as the column values: it takes longer than all else, and no less room. */
+function manyValued({ element, columns }: Batch): string[] {
+  return fieldsOf(element).flatMap(({ name }, i) => (hasFewValues(columns[i] as Column) ? [] : [name])) // one for each field
 }
