@@ -88,7 +88,9 @@ class Output {
   /** Text of ASCII characters alone. */
   ascii(text: string): void {
     this.reserve(text.length)
-    for (let i = 0; i < text.length; i++) this.bytes[this.used++] = text.charCodeAt(i)
+    const { bytes, used } = this
+    for (let i = 0; i < text.length; i++) bytes[used + i] = text.charCodeAt(i)
+    this.used = used + text.length
   }
 
   text(text: string): void {
@@ -119,7 +121,10 @@ class Output {
       digitsOf[count] = small - 10 * tenth
       small = tenth
     }
-    while (count > 0) this.bytes[this.used++] = ZERO + (digitsOf[--count] as number) // count digits were put there
+    const { bytes } = this
+    let { used } = this
+    while (count > 0) bytes[used++] = ZERO + (digitsOf[--count] as number) // count digits were put there
+    this.used = used
   }
 }
 
@@ -218,28 +223,30 @@ function isSpace(byte: number): boolean {
 
 /** Decimals below it have at most 15 digits. */
 const LARGEST_EXACT = 1e15
-/** Tried one after the other. */
-const PLACES = [0, 2, 4] as const
 
 function writeNumber(out: Output, value: number): void {
   const size = Math.abs(value)
-  if (size < LARGEST_EXACT)
-    for (const places of PLACES) {
-      const scale = 10 ** places
-      const scaled = Math.round(size * scale)
-      if (scaled >= LARGEST_EXACT || scaled / scale !== size) continue
+  if (size < LARGEST_EXACT) {
+    const whole = Math.floor(size)
+    // of four places where as many digits are left for them
+    const scale = size < LARGEST_EXACT / 10_000 ? 10_000 : 100
+    const scaled = whole === size ? 0 : Math.floor(size * scale + 0.5)
+    if (whole === size || (scaled < LARGEST_EXACT && scaled / scale === size)) {
       if (value < 0 || Object.is(value, -0)) out.byte(MINUS)
-      const whole = Math.floor(scaled / scale)
       out.digits(whole, 1)
-      let part = scaled - whole * scale
-      if (part === 0) return
-      let digits: number = places
-      for (; part % 10 === 0; digits--) part /= 10
-      out.byte(POINT)
-      out.digits(part, digits)
+      if (whole !== size) writeFraction(out, scaled - whole * scale, scale)
       return
     }
+  }
   out.ascii(String(value))
+}
+
+/** A point, and the digits of a part of `scale`, without the zeros at the end. */
+function writeFraction(out: Output, part: number, scale: number): void {
+  let [digits, rest] = [scale === 100 ? 2 : 4, part | 0]
+  for (; rest % 10 === 0; digits--) rest = (rest / 10) | 0
+  out.byte(POINT)
+  out.digits(rest, digits)
 }
 
 /** From 0000-03-01 to 1970-01-01: years that begin in March end with the day that not all of them have. */
