@@ -24,7 +24,8 @@ export function toArrowTable(batches: readonly Batch[], element: ElementType): T
 /** A batch as a table in the batch's own buffers, as far as they can be Arrow's: for what is done with it before they change. */
 export function toSharedArrowTable(batch: Batch): Table {
   const schema = arrowSchemaOf(batch.element)
-  return new Table(schema, [recordBatchOf(schema, batch, (column, field) => dataOf(column, field.type as DataType, same))])
+  const own = sameOnce()
+  return new Table(schema, [recordBatchOf(schema, batch, (column, field) => dataOf(column, field.type as DataType, own))])
 }
 
 /** One batch as a record batch. */
@@ -94,7 +95,17 @@ function childType(type: DataType, index: number): DataType {
 
 type Own = <A extends NonNullable<Column['values']>>(values: A) => A
 
-const same: Own = (values) => values
+/** Buffers as they are, but for those that came before: Arrow's writer takes two views of one place that follow each other for one buffer. */
+function sameOnce(): Own {
+  const seen = new Map<ArrayBufferLike, Set<number>>()
+  return (values) => {
+    const begins = seen.get(values.buffer) ?? new Set()
+    seen.set(values.buffer, begins)
+    if (begins.has(values.byteOffset)) return copied(values)
+    begins.add(values.byteOffset)
+    return values
+  }
+}
 
 /** A copy in an ordinary buffer, whatever the buffer of the original is. */
 function copied<A extends NonNullable<Column['values']>>(values: A): A {
