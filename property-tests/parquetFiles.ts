@@ -12,6 +12,8 @@ export interface HandColumn {
   readonly type: number
   /** The number of its annotation, as older writers have it. */
   readonly converted?: number
+  /** Of decimals. */
+  readonly digits?: { readonly scale: number; readonly precision: number }
   /** 0 required, 1 optional, 2 repeated. */
   readonly repetition?: number
   readonly codec?: number
@@ -47,6 +49,53 @@ export function page(
   return Buffer.concat([header, body])
 }
 
+/** A data page of the second version: its levels lie before what is packed. */
+export function secondPage(
+  levels: Uint8Array,
+  body: Uint8Array,
+  how: { values: number; encoding: number; uncompressed: number; nulls?: number; isPacked: boolean },
+): Uint8Array {
+  const page = struct(
+    [1, i32(how.values)],
+    [2, i32(how.nulls ?? 0)],
+    [3, i32(how.values)],
+    [4, i32(how.encoding)],
+    [5, i32(levels.length)],
+    [6, i32(0)],
+    [7, { type: how.isPacked ? 1 : 2, value: how.isPacked }],
+  )
+  const header = struct([1, i32(3)], [2, i32(levels.length + how.uncompressed)], [3, i32(levels.length + body.length)], [8, nested(page)])
+  return Buffer.concat([encodeThrift(header), levels, body])
+}
+
+/** Snappy's form of bytes that are told as they are. */
+export function snappyLiterals(bytes: Uint8Array): Uint8Array {
+  const parts: Uint8Array[] = [varint(bytes.length)]
+  for (let at = 0; at < bytes.length; at += 60) {
+    const some = bytes.subarray(at, at + 60)
+    parts.push(Uint8Array.from([(some.length - 1) << 2]), some)
+  }
+  return Buffer.concat(parts)
+}
+
+/** Values of so many bits one after another, in whole groups of eight, with the header that says how many groups. */
+export function packedRun(values: readonly number[], bits: number): Uint8Array {
+  const groups = Math.ceil(values.length / 8)
+  const bytes = new Uint8Array(groups * bits)
+  for (const [i, value] of values.entries())
+    for (let bit = 0; bit < bits; bit++) {
+      const at = i * bits + bit
+      if (Math.floor(value / 2 ** bit) % 2 === 1) bytes[at >> 3] = (bytes[at >> 3] ?? 0) | (1 << (at & 7))
+    }
+  return Buffer.concat([varint(groups * 2 + 1), bytes])
+}
+
+/** One run of a value of so many bits. */
+export function repeatedRun(count: number, value: number, bits: number): Uint8Array {
+  const bytes = Uint8Array.from({ length: Math.ceil(bits / 8) }, (_, i) => Math.floor(value / 256 ** i) % 256)
+  return Buffer.concat([varint(count * 2), bytes])
+}
+
 /** A file of row groups that all have the same columns, whose pages lie in the file once. */
 export function handFile(columns: readonly HandColumn[], { rows, groups = 1, extra = [] }: HandGroups): Uint8Array {
   let at = 4
@@ -78,8 +127,16 @@ export function handFile(columns: readonly HandColumn[], { rows, groups = 1, ext
   const group = struct([1, structs(chunks)], [2, i64(at)], [3, i64(rows)])
   const schema = [
     struct([4, text('schema')], [5, i32(columns.length)]),
-    ...columns.map(({ name, type, repetition = 0, converted }) =>
-      struct([1, i32(type)], [3, i32(repetition)], [4, text(name)], ...(converted === undefined ? [] : ([[6, i32(converted)]] as const))),
+    ...columns.map(({ name, type, repetition = 0, converted, digits }) =>
+      struct(
+        ...([
+          [1, i32(type)],
+          [3, i32(repetition)],
+          [4, text(name)],
+        ] as const),
+        ...(converted === undefined ? [] : ([[6, i32(converted)]] as const)),
+        ...(digits === undefined ? [] : ([[7, i32(digits.scale)] as const, [8, i32(digits.precision)] as const] as const)),
+      ),
     ),
   ]
   const footer = encodeThrift(

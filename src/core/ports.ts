@@ -19,6 +19,8 @@ export interface ArraySource {
   readonly rows?: number
   /** Pieces that can be read alone, in row order; cut by the data (row groups, record batches, byte ranges), never by the worker count. */
   readonly splits: readonly SourceSplit[]
+  /** The thread has nothing else to do: files are read while it waits, which takes less of its time. */
+  readonly waits?: boolean | undefined
   /** How long a server may send nothing before reading ends, where the user said so. */
   readonly timeoutMs?: number
   /** Of tables in memory: the whole columns of which the splits are slices. */
@@ -55,6 +57,8 @@ export interface SourceSplit {
 export interface Access {
   /** Ends it, with the signal's reason. */
   readonly signal?: AbortSignal | undefined
+  /** The thread has nothing else to do: files are read while it waits, which takes less of its time. */
+  readonly waits?: boolean | undefined
   /** How long a server may send nothing. */
   readonly timeoutMs?: number | undefined
   /** Memory for what is read, where who reads is done with it before the next read. Default: each buffer has its own. */
@@ -63,6 +67,8 @@ export interface Access {
   readonly into?: ((column: number) => Uint8Array | undefined) | undefined
   readonly numbers?: NumberKernels | undefined
   readonly csv?: CsvKernels | undefined
+  /** What writes values of unpacked pages to the places that `into` tells. */
+  readonly pages?: PageKernels | undefined
   /** Texts may come as places in a dictionary. */
   readonly dictionaries?: true
 }
@@ -123,6 +129,33 @@ export interface CsvStaged {
   offsets(): Int32Array
   /** The bytes of texts. */
   texts(length: number): Uint8Array
+}
+
+/** Kernels that find the values of pages, in the session's memory. */
+export interface PageKernels {
+  /** For each of the columns whether all of its values were written: where one is not as it should be, what was is lost. `parts` are unpacked pages, one behind the other. */
+  decode(parts: readonly Uint8Array[], columns: readonly PagedColumn[]): readonly boolean[]
+}
+
+/** Values of a fixed width in pages. Places are those among the bytes of all parts. */
+export interface PagedColumn {
+  /** Where the values go: in the session's memory. */
+  readonly out: Uint8Array
+  /** Bytes of a value of the file. */
+  readonly width: 4 | 8
+  /** How f64 are made of its integers; they stay as they are where it does not say. */
+  readonly numbers?: Pick<Integers, 'signed' | 'limit' | 'divisor'>
+  readonly dictionary?: { readonly at: number; readonly entries: number }
+  /** In the order of their values. */
+  readonly pages: readonly PageOfValues[]
+}
+
+export interface PageOfValues {
+  readonly at: number
+  readonly end: number
+  readonly values: number
+  /** The bits of an index of the dictionary's entries, which runs of them are made of; absent where the page has values. */
+  readonly indexBits?: number
 }
 
 /** Memory that is used again. */

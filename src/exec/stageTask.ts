@@ -4,12 +4,14 @@
  * Runs in any thread. Large results are put into the arena, so that the next task finds them without a copy; who
  * receives the result owns those blocks.
  */
+import { isMainThread } from 'node:worker_threads'
 import type { Column } from '../core/column.ts'
 import type { Access, ArraySource, ReadSplit, SourceSplit } from '../core/ports.ts'
 import type { ColumnPredicate } from '../core/predicate.ts'
 import type { Step, WideOperator } from '../planner/physical/physicalPlan.ts'
 import { type CodedTexts, countedTexts } from './columns/loadedTexts.ts'
 import { isText, nullsPlaced, type Placed, place, placeOf } from './columns/loadTask.ts'
+import { pageKernels } from './columns/pageValues.ts'
 import { fallbacksOf } from './fallbacks.ts'
 import { csvKernels } from './kernels/csvKernels.ts'
 import { numberKernels } from './kernels/numberKernels.ts'
@@ -129,7 +131,11 @@ export async function runStageTask(task: StageTask, services: StageServices): Pr
         const { wholes, firstRow, input } = task
         const rows = input.kind === 'split' ? input.split.rows : undefined
         const into = (i: number) => (rows === undefined ? undefined : placeOf(wholes[i] as Column, firstRow, rows)) // one for each
-        return loaded(await readInput(input, services, { scratch, into, dictionaries: true }), task, services)
+        return loaded(
+          await readInput(input, services, { scratch, into, dictionaries: true, pages: pageKernels(services.arena) }),
+          task,
+          services,
+        )
       })
     case 'place':
       for (const column of task.columns) place(column, services.arena)
@@ -164,11 +170,12 @@ export async function runStageTask(task: StageTask, services: StageServices): Pr
 async function readInput(
   input: TaskInput,
   { readSplit, signal }: StageServices,
-  to: Pick<Access, 'scratch' | 'into' | 'dictionaries'> = {},
+  to: Pick<Access, 'scratch' | 'into' | 'dictionaries' | 'pages'> = {},
 ): Promise<readonly ExecBatch[]> {
   if (input.kind === 'batches') return input.batches
   return await readSplit(input.source, input.split, input.columns, input.predicate, {
     signal,
+    waits: !isMainThread,
     numbers: numberKernels,
     csv: csvKernels,
     ...to,

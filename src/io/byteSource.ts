@@ -5,7 +5,8 @@
  * the two.
  */
 
-import { type FileHandle, open, stat } from 'node:fs/promises'
+import { closeSync, openSync, readSync, statSync } from 'node:fs'
+import { open, stat } from 'node:fs/promises'
 import { basename } from 'node:path'
 import { SourceError } from '../core/errors.ts'
 import { isError } from '../core/isError.ts'
@@ -37,10 +38,44 @@ export async function openBytes(path: string, access: Access = {}): Promise<Byte
   return isUrl(path) ? openHttp(path, access) : openFile(path, access)
 }
 
-async function openFile(path: string, { signal }: Access): Promise<ByteSource> {
+/** What is done with files: while the thread goes on, or while it waits. */
+interface Files {
+  readonly stat: (path: string) => Awaitable<{ readonly size: number; readonly mtimeMs: number; isFile(): boolean; isDirectory(): boolean }>
+  readonly open: (path: string) => Awaitable<OpenFile>
+}
+
+interface OpenFile {
+  /** How many bytes were read, from `at` on. */
+  read(into: Uint8Array, at: number): Awaitable<number>
+  close(): Awaitable<void>
+}
+
+type Awaitable<T> = T | Promise<T>
+
+const GOING_ON: Files = {
+  stat,
+  async open(path) {
+    const handle = await open(path, 'r')
+    return {
+      read: async (into, at) => (await handle.read(into, 0, into.length, at)).bytesRead,
+      close: () => handle.close(),
+    }
+  },
+}
+
+const WAITING: Files = {
+  stat: (path) => statSync(path),
+  open(path) {
+    const file = openSync(path, 'r')
+    return { read: (into, at) => readSync(file, into, 0, into.length, at), close: () => closeSync(file) }
+  },
+}
+
+async function openFile(path: string, { signal, waits }: Access): Promise<ByteSource> {
+  const files = waits === true ? WAITING : GOING_ON
   try {
     // Before open(): opening a named pipe would wait for a writer.
-    const info = await stat(path)
+    const info = await files.stat(path)
     if (info.isDirectory())
       throw new SourceError(`${path} is a directory. Name the files in it, for example ${path.replace(/\/$/, '')}/*.`, path)
     if (!info.isFile())
@@ -48,7 +83,7 @@ async function openFile(path: string, { signal }: Access): Promise<ByteSource> {
         `${path} is not a regular file, which could be read in pieces. Copy what it gives to a file, and read that.`,
         path,
       )
-    const handle = await open(path, 'r')
+    const handle = await files.open(path)
     if (info.size === 0) await checkEmpty(handle, path)
     return {
       size: info.size,
@@ -58,13 +93,13 @@ async function openFile(path: string, { signal }: Access): Promise<ByteSource> {
         let done = 0
         while (done < bytes.length) {
           signal?.throwIfAborted()
-          const { bytesRead } = await handle.read(bytes, done, Math.min(bytes.length - done, 2 ** 30), start + done)
+          const bytesRead = await handle.read(bytes.subarray(done, Math.min(bytes.length, done + 2 ** 30)), start + done)
           if (bytesRead === 0) throw new SourceError(`${path} ended at byte ${start + done}: it was cut while it was read.`, path)
           done += bytesRead
         }
         return bytes
       },
-      close: () => handle.close(),
+      close: async () => await handle.close(),
     }
   } catch (error) {
     throw fileError(path, error)
@@ -72,9 +107,9 @@ async function openFile(path: string, { signal }: Access): Promise<ByteSource> {
 }
 
 /** Some systems have files that are made as they are read, and say that they are empty. */
-async function checkEmpty(handle: FileHandle, path: string): Promise<void> {
+async function checkEmpty(handle: OpenFile, path: string): Promise<void> {
   try {
-    const { bytesRead } = await handle.read(new Uint8Array(1), 0, 1, 0)
+    const bytesRead = await handle.read(new Uint8Array(1), 0)
     if (bytesRead > 0) throw new SourceError(`${path} does not say how long it is. Copy it to a file, and read that.`, path)
   } catch (error) {
     await handle.close()

@@ -154,6 +154,7 @@ export const OP = {
   i32LtS: 0x48,
   i32LtU: 0x49,
   i32GtS: 0x4a,
+  i32GtU: 0x4b,
   i32LeS: 0x4c,
   i32LeU: 0x4d,
   i32GeS: 0x4e,

@@ -17,6 +17,8 @@ import { changedColumn } from './annotations.ts'
 import type { ColumnDetail, FileDetail } from './describe.ts'
 import { checkInt96 } from './int96.ts'
 import { type Destination, nativeColumns } from './nativeColumns.ts'
+import { pagedColumns } from './pagedColumns.ts'
+import type { Page } from './pages.ts'
 import { type GroupPart, singleGroupFile } from './singleGroup.ts'
 import { fullFailure, WasmFailure, withParquetDecoder } from './wasm.ts'
 
@@ -25,6 +27,8 @@ export interface ReadyColumn {
   readonly name: string
   readonly detail: ColumnDetail
   readonly part: GroupPart
+  /** Those of all its chunks. */
+  readonly pages: readonly Page[]
   /** What it becomes, by what its pages declare. */
   readonly likelyBytes: number
   /** Whether all its values are indices of a dictionary's entries. */
@@ -63,9 +67,11 @@ export function* decodeColumns(file: FileDetail, columns: readonly ReadyColumn[]
 /** Flat columns that the decoder makes in one batch without complaint; undefined for all others. Texts are places in dictionaries where they may be. */
 function decodedNatively(file: FileDetail, columns: readonly ReadyColumn[], rows: number, to: Destination): readonly Column[] | undefined {
   if (columns.some(({ detail: { int96, elements } }) => int96 !== undefined || elements.length > 1)) return undefined
+  const paged = pagedColumns(file, columns, rows, to)
   const decoded: Column[] = []
+  for (const [i, column] of paged) decoded[i] = column
   for (const coded of [true, false]) {
-    const places = columns.flatMap((column, i) => (mayBeCoded(column, to) === coded ? [i] : []))
+    const places = columns.flatMap((column, i) => (!paged.has(i) && mayBeCoded(column, to) === coded ? [i] : []))
     const some = places.map((i) => columns[i] as ReadyColumn) // one for each place
     const into = to.into && ((column: number) => to.into?.(places[column] as number))
     const found = some.length === 0 ? [] : decodedTogether(file, some, { rows, coded, to: { ...to, into } })

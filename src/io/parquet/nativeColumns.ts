@@ -45,7 +45,7 @@ export interface Exported {
 }
 
 /** Where the columns go, and what makes numbers of wide integers: without it they come by a message. */
-export type Destination = Pick<Access, 'into' | 'scratch' | 'numbers' | 'dictionaries'>
+export type Destination = Pick<Access, 'into' | 'scratch' | 'numbers' | 'pages' | 'dictionaries'>
 
 /**
  * The columns, of `rows` rows each; undefined where one of them has to come by a message. Of the decoder's memory only validity
@@ -70,6 +70,17 @@ export function nativeColumns(
     columns.push(found.validity === undefined ? column : { ...column, validity: found.validity })
   }
   return columns
+}
+
+/** The values of a table's only column, which has so many of one byte each: a view of the decoder's memory. Undefined for any other table. */
+export function onlyBytes({ memory, schema, array }: Exported, length: number): Uint8Array | undefined {
+  const view = new DataView(memory.buffer)
+  if (wordAt(view, array + ARRAY.childCount) !== 1) return undefined
+  const child = wordAt(view, wordAt(view, array + ARRAY.children))
+  const field = wordAt(view, wordAt(view, schema + SCHEMA.children))
+  const isBytes = formatAt(view, wordAt(view, field + SCHEMA.format)) === 'w:1' && wordAt(view, child + ARRAY.offset) === 0
+  if (!isBytes || wordAt(view, child + ARRAY.length) !== length) return undefined
+  return new Uint8Array(memory.buffer, wordAt(view, wordAt(view, child + ARRAY.buffers) + 4), length)
 }
 
 function wordAt(view: DataView, address: number): number {

@@ -12,7 +12,7 @@ import { readColumn } from '../int64.ts'
 import { bytesOfColumn } from '../regroup.ts'
 import { decodeColumns, fitTogether, type ReadyColumn } from './decode.ts'
 import type { ChunkDetail, ColumnDetail, FileDetail, GroupDetail } from './describe.ts'
-import { checkPages } from './pages.ts'
+import { checkPages, type Page } from './pages.ts'
 import type { GroupPart } from './singleGroup.ts'
 import { decodeThrift } from './thrift.ts'
 
@@ -93,18 +93,20 @@ async function readyColumn(
   let likelyBytes = 0
   let isCoded = true
   const chunks: GroupPart['chunks'][number][] = []
+  const pages: Page[] = []
   for (const chunk of group.chunks.get(name) ?? []) {
     const least = Math.max(chunk.bytes, chunk.values * 8)
     if (decodedBytes + least > limits.columnBytes) throw tooLarge(place, group, decodedBytes + least)
     const read = await readChunk(bytes, chunk, place, scratch)
-    const pages = checkPages(read, chunk.codec, chunk.values, place)
-    decodedBytes += Math.max(pages.uncompressedBytes, chunk.values * 8)
-    likelyBytes += Math.max(pages.likelyBytes, chunk.values * 8)
+    const found = checkPages(read, chunk.codec, chunk.values, place)
+    decodedBytes += Math.max(found.uncompressedBytes, chunk.values * 8)
+    likelyBytes += Math.max(found.likelyBytes, chunk.values * 8)
     if (decodedBytes > limits.columnBytes) throw tooLarge(place, group, decodedBytes)
-    isCoded &&= pages.isCoded
-    chunks.push({ meta: decodeThrift(chunk.meta), bytes: read.subarray(0, pages.usedBytes) })
+    isCoded &&= found.isCoded
+    chunks.push({ meta: decodeThrift(chunk.meta), bytes: [read.subarray(0, found.usedBytes)] })
+    pages.push(...found.pages)
   }
-  return { name, detail, part: { elements: detail.elements.map(decodeThrift), chunks }, likelyBytes, isCoded }
+  return { name, detail, part: { elements: detail.elements.map(decodeThrift), chunks }, pages, likelyBytes, isCoded }
 }
 
 async function readChunk(bytes: ByteSource, chunk: ChunkDetail, place: Place, scratch: Scratch | undefined): Promise<Uint8Array> {

@@ -12,7 +12,8 @@ import { encodeThrift, i32, i64, structs, type ThriftField, type ThriftStruct, t
 
 export interface GroupPart {
   readonly elements: readonly ThriftStruct[]
-  readonly chunks: readonly { readonly meta: ThriftStruct; readonly bytes: Uint8Array }[]
+  /** Their bytes, in parts that follow each other. */
+  readonly chunks: readonly { readonly meta: ThriftStruct; readonly bytes: readonly Uint8Array[] }[]
 }
 
 interface FileOptions {
@@ -33,16 +34,17 @@ export function singleGroupFile(
   let total = 0
   if (rows !== undefined) {
     for (const { meta, bytes } of columns.flatMap((column) => column.chunks)) {
-      const moved = metaAt(meta, offset, bytes.length)
+      const length = bytes.reduce((sum, part) => sum + part.length, 0)
+      const moved = metaAt(meta, offset, length)
       chunks.push(
         new Map<number, ThriftField>([
           [2, i64(offset)],
           [3, { type: 12, value: moved }],
         ]),
       )
-      bodies.push(bytes)
-      offset += bytes.length
-      total += bytes.length
+      bodies.push(...bytes)
+      offset += length
+      total += length
     }
   }
   const root: ThriftStruct = new Map([

@@ -57,15 +57,20 @@ const STANDARD_BYTES = 2 ** 20
 
 export class ThriftReader {
   readonly bytes: Uint8Array
-  readonly view: DataView
   offset: number
   #left: number
   /** `mostBytes` is what all values together may take in memory. */
   constructor(bytes: Uint8Array, offset = 0, mostBytes: number = STANDARD_BYTES) {
     this.bytes = bytes
-    this.view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
     this.offset = offset
     this.#left = mostBytes
+  }
+
+  /** The wanted fields of the struct that begins at `offset`, which may take as much memory as that of a new reader. */
+  structAt(offset: number, shape: ThriftShape): ThriftStruct {
+    this.offset = offset
+    this.#left = STANDARD_BYTES
+    return this.struct(shape)
   }
 
   struct(shape: ThriftShape = 'all', depth = 0): ThriftStruct {
@@ -148,7 +153,7 @@ export class ThriftReader {
         return this.zigzagBig()
       case DOUBLE: {
         this.pass(8)
-        return this.view.getFloat64(this.offset - 8, true)
+        return new DataView(this.bytes.buffer, this.bytes.byteOffset + this.offset - 8, 8).getFloat64(0, true)
       }
       case BINARY: {
         const length = this.varint()

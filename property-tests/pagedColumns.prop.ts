@@ -1,0 +1,323 @@
+/**
+ * Laws: a column of numbers that kernels find in unpacked pages is the one that the decoder makes of the same file, for pages
+ * of any cut, encoding, codec and version; and where the file is damaged, the outcome is the decoder's: its error, or what it
+ * reads. The kernel of indices does what a reader of one bit after another does, and writes nothing behind its values.
+ */
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { brotliCompressSync, gzipSync } from 'node:zlib'
+import fc from 'fast-check'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { type Column, isValid } from '../src/core/column.ts'
+import { valueReader } from '../src/core/columnReaders.ts'
+import { SourceError } from '../src/core/errors.ts'
+import { FIXED_FORMS, isFixedKind } from '../src/core/fixedValues.ts'
+import type { Access, ArraySource } from '../src/core/ports.ts'
+import { fieldsOf } from '../src/core/schema.ts'
+import { pageKernels } from '../src/exec/columns/pageValues.ts'
+import { numberKernels } from '../src/exec/kernels/numberKernels.ts'
+import { entriesKernel, MOST_PLACE_BITS, READ_BEHIND } from '../src/exec/kernels/pageKernels.ts'
+import { arenaKernel } from '../src/exec/operators/arenaKernels.ts'
+import { loadArrow } from '../src/io/arrowLibrary.ts'
+import { openParquet, readParquetSplit } from '../src/io/parquet.ts'
+import { lawArena } from './lawArena.ts'
+import { announcedRun } from './lawRuns.ts'
+import {
+  CODEC,
+  ENCODING,
+  type HandColumn,
+  handFile,
+  levels,
+  packedRun,
+  page,
+  repeatedRun,
+  run as runOf,
+  secondPage,
+  snappyLiterals,
+  TYPES,
+} from './parquetFiles.ts'
+
+const run = announcedRun('pagedColumns.prop.ts')
+const folder = mkdtempSync(join(tmpdir(), 'distarray-paged-'))
+beforeAll(loadArrow)
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
+
+interface Form {
+  readonly type: number
+  readonly converted?: number
+  readonly digits?: HandColumn['digits']
+  readonly value: fc.Arbitrary<number | bigint>
+  readonly bytes: (value: never) => Uint8Array
+  readonly read?: (value: never) => unknown
+  readonly bigints?: true
+}
+
+const written = (length: number, write: (view: DataView) => void): Uint8Array => {
+  const bytes = new Uint8Array(length)
+  write(new DataView(bytes.buffer))
+  return bytes
+}
+const int32 = (value: number) => written(4, (view) => view.setInt32(0, value, true))
+const int64 = (value: bigint) => written(8, (view) => view.setBigInt64(0, value, true))
+const small = fc.integer({ min: -(2 ** 31), max: 2 ** 31 - 1 })
+const near = fc.oneof(
+  { weight: 12, arbitrary: fc.bigInt(-(10n ** 9n), 10n ** 9n) },
+  { weight: 4, arbitrary: fc.bigInt(-(2n ** 53n) + 1n, 2n ** 53n - 1n) },
+)
+/** Now and then there is one that is no number. */
+const nearOrFar = fc.oneof({ weight: 60, arbitrary: near }, { weight: 1, arbitrary: fc.constant(2n ** 60n) })
+/** With the sign they would be numbers. */
+const wholeOrFar = fc.oneof({ weight: 30, arbitrary: fc.bigInt(0n, 2n ** 53n - 1n) }, { weight: 1, arbitrary: fc.bigInt(-9n, -1n) })
+const cents = fc.bigInt(-(10n ** 15n) + 1n, 10n ** 15n - 1n)
+
+const FORMS: readonly Form[] = [
+  { type: TYPES.int32, value: small, bytes: int32 },
+  { type: TYPES.int32, converted: 13, value: small, bytes: int32, read: (value: number) => value >>> 0 },
+  { type: TYPES.int32, converted: 6, value: fc.nat(30_000), bytes: int32, read: (value: number) => new Date(value * 86_400_000) },
+  { type: TYPES.int32, converted: 15, value: fc.integer({ min: -128, max: 127 }), bytes: int32 },
+  { type: TYPES.int32, converted: 5, digits: { scale: 2, precision: 9 }, value: small, bytes: int32, read: (value: number) => value / 100 },
+  { type: TYPES.int64, value: nearOrFar, bytes: int64, read: Number },
+  { type: TYPES.int64, value: fc.bigInt(-(2n ** 63n), 2n ** 63n - 1n), bytes: int64, bigints: true },
+  { type: TYPES.int64, converted: 14, value: wholeOrFar, bytes: int64, read: Number },
+  {
+    type: TYPES.int64,
+    converted: 9,
+    value: fc.bigInt(-(10n ** 12n), 10n ** 12n),
+    bytes: int64,
+    read: (value: bigint) => new Date(Number(value)),
+  },
+  {
+    type: TYPES.int64,
+    converted: 5,
+    digits: { scale: 3, precision: 18 },
+    value: cents,
+    bytes: int64,
+    read: (value: bigint) => Number(`${value}e-3`),
+  },
+  { type: TYPES.float, value: fc.float(), bytes: (value: number) => written(4, (view) => view.setFloat32(0, value, true)) },
+  { type: TYPES.double, value: fc.double(), bytes: (value: number) => written(8, (view) => view.setFloat64(0, value, true)) },
+]
+
+const drawnColumn = fc.record({
+  form: fc.nat(FORMS.length - 1),
+  pool: fc.array(fc.integer(), { minLength: 1, maxLength: 6 }),
+  nullable: fc.constantFrom('no', 'no', 'one run', 'one run', 'packed', 'nulls'),
+  version: fc.constantFrom(1, 1, 2),
+  codec: fc.constantFrom('none', 'snappy', 'gzip', 'brotli') as fc.Arbitrary<'none' | 'snappy' | 'gzip' | 'brotli'>,
+  isPacked: fc.boolean(),
+  spareBits: fc.nat(3),
+  /** Of each page: how many rows, whether it names entries, how its runs are cut. */
+  pages: fc.array(fc.record({ rows: fc.nat(40), named: fc.boolean(), runs: fc.array(fc.nat(30), { minLength: 1, maxLength: 5 }) }), {
+    minLength: 1,
+    maxLength: 4,
+  }),
+  damage: fc.constantFrom('none', 'none', 'none', 'none', 'none', 'none', 'far index', 'cut', 'bits', 'byte'),
+  at: fc.nat(1_000_000),
+})
+type Drawn = typeof drawnColumn extends fc.Arbitrary<infer T> ? T : never
+
+const cases = fc.array(drawnColumn, { minLength: 1, maxLength: 3 }).chain((columns) =>
+  fc.record({
+    columns: fc.constant(columns),
+    values: fc.tuple(...columns.map(({ form }) => fc.array((FORMS[form] as Form).value, { minLength: 1, maxLength: 12 }))),
+  }),
+)
+
+/** Indices as runs that are cut as was drawn. */
+function hybrid(indices: readonly number[], bits: number, cuts: readonly number[]): Uint8Array {
+  const parts: Uint8Array[] = []
+  for (let at = 0, cut = 0; at < indices.length; cut++) {
+    const wanted = 1 + (cuts[cut % cuts.length] as number)
+    const first = indices[at] as number // at < length
+    let same = 1
+    while (same < wanted && indices[at + same] === first) same++
+    const isRun = wanted % 3 === 0
+    const length = isRun ? same : Math.min(indices.length - at, Math.ceil(wanted / 8) * 8)
+    parts.push(isRun ? repeatedRun(length, first, bits) : packedRun(indices.slice(at, at + length), bits))
+    at += length
+  }
+  return Buffer.concat(parts)
+}
+
+function handColumn(
+  drawn: Drawn,
+  pool: readonly (number | bigint)[],
+  rows: number,
+  name: string,
+): { readonly column: HandColumn; readonly values: readonly unknown[] } {
+  const form = FORMS[drawn.form] as Form
+  const { damage, at: where, codec } = drawn
+  const pack = (bytes: Uint8Array): Uint8Array =>
+    ({
+      none: (b: Uint8Array) => b,
+      snappy: snappyLiterals,
+      gzip: (b: Uint8Array) => gzipSync(b),
+      brotli: (b: Uint8Array) => brotliCompressSync(b),
+    })[codec](bytes)
+  const entryBytes = Buffer.concat(pool.map((value) => form.bytes(value as never)))
+  const bits = Math.min(MOST_PLACE_BITS + 2, Math.ceil(Math.log2(pool.length)) + drawn.spareBits)
+  const parts: Uint8Array[] = [
+    page('dictionary', pack(entryBytes), { values: pool.length, encoding: ENCODING.plain, uncompressed: entryBytes.length }),
+  ]
+  const values: unknown[] = []
+  let row = 0
+  const isNull = (at: number) => drawn.nullable === 'nulls' && at % 5 === 3
+  for (let p = 0; row < rows; p++) {
+    const { rows: wanted, named, runs } = drawn.pages[p % drawn.pages.length] as Drawn['pages'][number]
+    const count = Math.min(rows - row, 1 + wanted)
+    const all = Array.from({ length: count }, (_, i) => row + i)
+    const present = all.filter((at) => !isNull(at))
+    const index = (at: number) => Math.abs(drawn.pool[at % drawn.pool.length] as number) % pool.length
+    for (const at of all) {
+      const value = pool[index(at)] as number | bigint
+      values.push(isNull(at) ? null : form.read === undefined ? value : form.read(value as never))
+    }
+    const indices = present.map(index)
+    if (damage === 'far index' && indices.length > 0) indices[where % indices.length] = pool.length
+    let body = named
+      ? Buffer.concat([Uint8Array.from([damage === 'bits' ? where % 40 : bits]), hybrid(indices, bits, runs)])
+      : Buffer.concat(present.map((at) => form.bytes(pool[index(at)] as never)))
+    if (damage === 'cut') body = body.subarray(0, Math.max(0, body.length - 1 - (where % 9)))
+    if (damage === 'byte' && body.length > 0) body[where % body.length] = where >> 8
+    const shown = all.map((at) => (isNull(at) ? 0 : 1))
+    const level = drawn.nullable === 'one run' ? runOf(count, 1) : packedRun(shown, 1)
+    const head = drawn.nullable === 'no' ? new Uint8Array() : drawn.version === 2 ? level : levels(level)
+    const encoding = named ? ENCODING.dictionary : ENCODING.plain
+    if (drawn.version === 2) {
+      const isPacked = codec !== 'none' && drawn.isPacked
+      const nulls = count - present.length
+      parts.push(secondPage(head, isPacked ? pack(body) : body, { values: count, encoding, uncompressed: body.length, nulls, isPacked }))
+    } else {
+      const whole = Buffer.concat([head, body])
+      parts.push(page('data', pack(whole), { values: count, encoding, uncompressed: whole.length }))
+    }
+    row += count
+  }
+  const { type, converted, digits } = form
+  const column = { name, type, codec: CODEC[codec], repetition: drawn.nullable === 'no' ? 0 : 1, pages: Buffer.concat(parts) }
+  return { column: { ...column, ...(converted !== undefined && { converted }), ...(digits && { digits }) }, values }
+}
+
+type Outcome = { readonly values: readonly (readonly unknown[])[] } | { readonly error: string }
+
+async function outcomeOf(source: ArraySource, access: Access): Promise<Outcome> {
+  const [split] = source.splits
+  if (split === undefined) return { values: [] }
+  try {
+    const [batch] = await readParquetSplit(
+      source,
+      split,
+      fieldsOf(source.element).map(({ name }) => name),
+      undefined,
+      access,
+    )
+    return { values: batch?.columns.map(shown) ?? [] }
+  } catch (error) {
+    if (error instanceof SourceError) return { error: error.message }
+    throw error
+  }
+}
+
+function shown(column: Column): readonly unknown[] {
+  const read = valueReader(column)
+  return Array.from({ length: column.length }, (_, i) => (isValid(column, i) ? read(i) : null))
+}
+
+test('numbers found in unpacked pages are those that the decoder reads', async () => {
+  const counts = { found: 0, left: 0, refused: 0, damaged: 0 }
+  const path = join(folder, 'a.parquet')
+  await fc.assert(
+    fc.asyncProperty(cases, fc.integer({ min: 1, max: 90 }), async ({ columns, values: pools }, rows) => {
+      const made = columns.map((drawn, i) => handColumn(drawn, pools[i] as never, rows, `c${i}`))
+      writeFileSync(
+        path,
+        handFile(
+          made.map(({ column }) => column),
+          { rows },
+        ),
+      )
+      const int64 = columns.some(({ form }) => FORMS[form]?.bigints) ? 'bigint' : 'number'
+      const source = await openParquet(path, { int64 })
+      const arena = lawArena(2 ** 22)
+      const kernels = pageKernels(arena)
+      const places = fieldsOf(source.element).map(({ type }) => {
+        const width = isFixedKind(type.kind) ? new FIXED_FORMS[type.kind].array(0).BYTES_PER_ELEMENT : 0
+        return arena.view('u8', arena.allocate(width * rows, 'law'), width * rows) as Uint8Array
+      })
+      const decoded = await outcomeOf(source, { numbers: numberKernels, waits: true })
+      const found = await outcomeOf(source, {
+        ...{ numbers: numberKernels, into: (column: number) => places[column] },
+        pages: {
+          decode(parts, columns) {
+            const found = kernels.decode(parts, columns)
+            for (const is of found) counts[is ? 'found' : 'left']++
+            return found
+          },
+        },
+      })
+      expect(found).toStrictEqual(decoded)
+      const isSound = columns.every(({ damage }) => damage === 'none')
+      if (isSound && 'values' in found && int64 === 'number') expect(found.values).toStrictEqual(made.map(({ values }) => values))
+      if ('error' in found) counts.refused++
+      if (!isSound) counts.damaged++
+    }),
+    run,
+  )
+  console.log(`paged columns: ${JSON.stringify(counts)}`)
+  if (run.numRuns >= 500) expect(Math.min(counts.found, counts.left * 5, counts.damaged)).toBeGreaterThan(run.numRuns * 0.1)
+})
+
+const indexCase = fc.record({
+  bits: fc.integer({ min: 0, max: MOST_PLACE_BITS }),
+  entries: fc.oneof(
+    { weight: 4, arbitrary: fc.integer({ min: 1, max: 300 }) },
+    { weight: 1, arbitrary: fc.integer({ min: 60_000, max: 300_000 }) },
+  ),
+  raw: fc.array(fc.nat(2 ** 29), { minLength: 1, maxLength: 200 }),
+  cuts: fc.array(fc.nat(30), { minLength: 1, maxLength: 6 }),
+  log2: fc.constantFrom(2, 3) as fc.Arbitrary<2 | 3>,
+  odd: fc.constantFrom('no', 'no', 'no', 'far', 'short'),
+})
+
+test('indices of any number of bits name the entries that they are the numbers of', () => {
+  const arena = lawArena(2 ** 23)
+  const counts = { sound: 0, odd: 0 }
+  fc.assert(
+    fc.property(indexCase, ({ bits, entries, raw, cuts, log2, odd }) => {
+      const most = Math.min(entries, 2 ** bits)
+      const isFar = odd === 'far' && 2 ** bits > entries
+      const indices = raw.map((index, i) => (isFar && i === raw.length >> 1 ? entries : index % most))
+      const bytes = hybrid(indices, bits, cuts)
+      // all of the last group may be padding, but not the last value
+      const lastBits = odd === 'short' && bits > 0 ? bytes.length - 1 - Math.floor((7 * bits) / 8) : bytes.length
+      const kernel = arenaKernel(arena, `law ${log2}`, () => entriesKernel(log2))
+      const width = 2 ** log2
+      const [source, dictionary, out] = [bytes.length + READ_BEHIND, entries * width, (indices.length + 1) * width].map((size) =>
+        arena.allocate(size, 'law'),
+      ) as [number, number, number]
+      try {
+        ;(arena.view('u8', source, bytes.length) as Uint8Array).set(bytes)
+        const dtype = log2 === 2 ? 'i32' : 'f64'
+        const values = arena.view(dtype, dictionary, entries) as Float64Array | Int32Array
+        for (let i = 0; i < entries; i++) values[i] = i * 3 + 1
+        const to = arena.view(dtype, out, indices.length + 1) as Float64Array | Int32Array
+        to[indices.length] = -7
+        const start = () => kernel(source, Math.max(0, lastBits), bits, indices.length, entries, dictionary, out)
+        if (isFar || lastBits < bytes.length) {
+          counts.odd++
+          expect(start).toThrow(WebAssembly.RuntimeError)
+        } else {
+          counts.sound++
+          start()
+          expect([...to]).toStrictEqual([...indices.map((index) => index * 3 + 1), -7])
+        }
+        expect(to[indices.length]).toBe(-7)
+      } finally {
+        for (const block of [source, dictionary, out]) arena.free(block)
+      }
+    }),
+    run,
+  )
+  if (run.numRuns >= 500) expect(Math.min(counts.sound, counts.odd)).toBeGreaterThan(run.numRuns * 0.05)
+})

@@ -1,0 +1,263 @@
+/**
+ * Columns of numbers from their pages: the decoder only unpacks these, all of a row group at once, and kernels over the
+ * session's memory find the values and write them to their places.
+ *
+ *     pages of the file   [header][packed] …        of columns a and b, of any sizes
+ *     what the decoder sees   one column of single bytes, of which these are the pages
+ *     what it gives       the bytes that they unpack to, one page behind the other
+ *
+ * Statement: a column that comes out of here is the one that the decoder would have made. What is nested, null, odd or damaged
+ * does not come out: the decoder makes it, or says what is wrong.
+ */
+import type { Column } from '../../core/column.ts'
+import { FIXED_FORMS, isFixedKind, LARGEST_WHOLE } from '../../core/fixedValues.ts'
+import type { Integers, PagedColumn, PageOfValues } from '../../core/ports.ts'
+import type { ColumnType } from '../../core/schema.ts'
+import { DIGITS_KEPT, POWERS_OF_TEN } from '../decimals.ts'
+import type { ReadyColumn } from './decode.ts'
+import type { ColumnDetail, FileDetail } from './describe.ts'
+import { type Destination, onlyBytes } from './nativeColumns.ts'
+import { DICTIONARY_ENCODINGS, type Page } from './pages.ts'
+import { singleGroupFile } from './singleGroup.ts'
+import { encodeThrift, i32, i64, intOf, STRUCT, type ThriftField, type ThriftStruct, text } from './thrift.ts'
+import { WasmFailure, withParquetDecoder } from './wasm.ts'
+
+const PHYSICAL = { INT32: 1, INT64: 2, FLOAT: 4, DOUBLE: 5, FIXED_LEN_BYTE_ARRAY: 7 } as const
+const [PLAIN, RLE] = [0, 3]
+
+/** The columns that could be made so, by their numbers among those that are read. */
+export function pagedColumns(
+  file: FileDetail,
+  columns: readonly ReadyColumn[],
+  rows: number,
+  to: Destination,
+): ReadonlyMap<number, Column> {
+  const made = new Map<number, Column>()
+  const { pages: kernels } = to
+  if (kernels === undefined) return made
+  for (const [codec, wanted] of byCodec(columns, rows, to)) {
+    const pages = wanted.flatMap(({ column }) => column.pages)
+    const found = withUnpacked(file, pages, { codec, to }, (parts, placeOf) => {
+      const paged = wanted.map((one) => pagedOf(one, parts, placeOf))
+      const whole = paged.filter((column) => column !== undefined)
+      const written = kernels.decode(parts, whole)
+      return paged.map((column) => column !== undefined && written[whole.indexOf(column)] === true)
+    })
+    for (const [i, { number, type, out }] of wanted.entries()) if (found?.[i] === true) made.set(number, columnOver(type, rows, out))
+  }
+  return made
+}
+
+/** A column that pages may be enough for. */
+interface Wanted extends Form {
+  readonly number: number
+  readonly column: ReadyColumn
+  readonly out: Uint8Array
+}
+
+interface Form {
+  readonly type: ColumnType
+  readonly width: 4 | 8
+  readonly numbers?: Pick<Integers, 'signed' | 'limit' | 'divisor'>
+}
+
+function byCodec(columns: readonly ReadyColumn[], rows: number, { into }: Destination): ReadonlyMap<number, readonly Wanted[]> {
+  const groups = new Map<number, Wanted[]>()
+  for (const [number, column] of columns.entries()) {
+    const [chunk, another] = column.part.chunks
+    if (chunk === undefined || another !== undefined) continue
+    const form = formOf(intOf(chunk.meta, 1), column.detail)
+    const out = form && into?.(number)
+    if (form === undefined || out?.length !== rows * (form.numbers === undefined ? form.width : 8)) continue
+    const codec = intOf(chunk.meta, 4) ?? 0
+    const own = groups.get(codec) ?? []
+    groups.set(codec, own)
+    own.push({ ...form, number, column, out })
+  }
+  return groups
+}
+
+/** What a value of the file becomes; undefined for what is not made here. */
+function formOf(physical: number | undefined, { type, changes: [change, another], elements, int96 }: ColumnDetail): Form | undefined {
+  if (elements.length !== 1 || another !== undefined || int96 !== undefined) return undefined
+  const width = physical === PHYSICAL.INT32 || physical === PHYSICAL.FLOAT ? 4 : 8
+  if (change?.kind === 'decimal') {
+    const divisor = POWERS_OF_TEN[change.scale]
+    const isWhole = physical === PHYSICAL.INT32 || physical === PHYSICAL.INT64
+    return isWhole && divisor !== undefined
+      ? { type: { kind: 'f64' }, width, numbers: { signed: true, limit: DIGITS_KEPT, divisor } }
+      : undefined
+  }
+  if (change !== undefined && change.kind !== 'type') return undefined
+  switch (physical) {
+    case PHYSICAL.INT32:
+      return type.kind === 'i32' || type.kind === 'u32' || type.kind === 'date' ? { type, width } : undefined
+    case PHYSICAL.INT64:
+      if (type.kind === 'i64' || type.kind === 'u64' || type.kind === 'timestamp') return { type, width }
+      if (type.kind !== 'f64' || type.integers === undefined) return undefined
+      return { type, width, numbers: { signed: type.integers === 'i64', limit: LARGEST_WHOLE, divisor: 1 } }
+    case PHYSICAL.FLOAT:
+      return type.kind === 'f32' ? { type, width } : undefined
+    case PHYSICAL.DOUBLE:
+      return type.kind === 'f64' && type.integers === undefined ? { type, width } : undefined
+  }
+  return undefined
+}
+
+function columnOver(type: ColumnType, rows: number, { buffer, byteOffset }: Uint8Array): Column {
+  const ArrayOfValues = FIXED_FORMS[isFixedKind(type.kind) ? type.kind : 'f64'].array as unknown as new (
+    memory: ArrayBufferLike,
+    at: number,
+    length: number,
+  ) => NonNullable<Column['values']> // as all typed arrays
+  return { type, length: rows, values: new ArrayOfValues(buffer, byteOffset, rows) }
+}
+
+/** Where the bytes of a page begin among those of all parts. */
+type PlaceOf = (page: Page) => number
+
+/** Hands the unpacked bytes of the pages to `use`, which is done with them when it returns; undefined where they cannot be unpacked. */
+function withUnpacked<R>(
+  file: FileDetail,
+  pages: readonly Page[],
+  { codec, to }: { readonly codec: number; readonly to: Destination },
+  use: (parts: readonly Uint8Array[], placeOf: PlaceOf) => R,
+): R | undefined {
+  const places = new Map<Page, number>()
+  let bytes = 0
+  const put = (page: Page): void => {
+    places.set(page, bytes)
+    bytes += unpackedBytes(page)
+  }
+  const isPacked = (page: Page): boolean => codec !== 0 && page.second?.isCompressed !== false
+  const packed = pages.filter(isPacked)
+  const bare = pages.filter((page) => !isPacked(page))
+  if (pages.some(({ second }) => second !== undefined && (second.levelBytes < 0 || second.nulls !== 0))) return undefined
+  for (const page of packed) put(page)
+  const packedBytes = bytes
+  for (const page of bare) put(page)
+  const parts = bare.map((page) => valueBytes(page))
+  if (bare.some((page, i) => parts[i]?.length !== unpackedBytes(page))) return undefined
+  const placeOf: PlaceOf = (page) => places.get(page) ?? 0
+  if (packed.length === 0) return use(parts, placeOf)
+  const small = singleGroupFile([bytesColumn(packed, codec, packedBytes)], packedBytes, { scratch: to.scratch })
+  try {
+    return withParquetDecoder(file.limits.quickBytes, (wasm) => {
+      const table = wasm.readParquet(small, { batchSize: packedBytes }).intoFFI()
+      try {
+        const [array, another] = table.arrayAddrs()
+        if (array === undefined || another !== undefined) return undefined
+        const memory = wasm.wasmMemory() as WebAssembly.Memory
+        const unpacked = onlyBytes({ memory, schema: table.schemaAddr(), array }, packedBytes)
+        return unpacked && use([unpacked, ...parts], placeOf)
+      } finally {
+        table.free()
+      }
+    })
+  } catch (error) {
+    if (error instanceof WasmFailure) return undefined
+    throw error
+  }
+}
+
+/** The levels of a page of the second version are not packed. */
+function valueBytes({ body, second }: Page): Uint8Array {
+  return second === undefined ? body : body.subarray(second.levelBytes)
+}
+
+function unpackedBytes({ uncompressedBytes, second }: Page): number {
+  return uncompressedBytes - (second?.levelBytes ?? 0)
+}
+
+/** A column whose values are single bytes, and whose pages unpack to what these do. */
+function bytesColumn(pages: readonly Page[], codec: number, values: number): Parameters<typeof singleGroupFile>[0][number] {
+  const element: ThriftStruct = new Map<number, ThriftField>([
+    [1, i32(PHYSICAL.FIXED_LEN_BYTE_ARRAY)],
+    [2, i32(1)],
+    [3, i32(0)],
+    [4, text('bytes')],
+  ])
+  const parts = pages.flatMap((page) => [headerOf(page), valueBytes(page)])
+  const bytes = parts.reduce((sum, part) => sum + part.length, 0)
+  const meta: ThriftStruct = new Map<number, ThriftField>([
+    [1, i32(PHYSICAL.FIXED_LEN_BYTE_ARRAY)],
+    [2, { type: 9, value: { elementType: 5, items: [PLAIN, RLE] } }],
+    [3, { type: 9, value: { elementType: 8, items: [new TextEncoder().encode('bytes')] } }],
+    [4, i32(codec)],
+    [5, i64(values)],
+    [6, i64(bytes)],
+  ])
+  return { elements: [element], chunks: [{ meta, bytes: parts }] }
+}
+
+/** Of a page of plain values of one byte each. */
+function headerOf(page: Page): Uint8Array {
+  const values = unpackedBytes(page)
+  const data: ThriftStruct = new Map<number, ThriftField>([
+    [1, i32(values)],
+    [2, i32(PLAIN)],
+    [3, i32(RLE)],
+    [4, i32(RLE)],
+  ])
+  const header: ThriftStruct = new Map<number, ThriftField>([
+    [1, i32(0)],
+    [2, i32(values)],
+    [3, i32(valueBytes(page).length)],
+    [5, { type: STRUCT, value: data }],
+  ])
+  return encodeThrift(header)
+}
+
+/** Where the column's values are; undefined where it has what kernels do not read. */
+function pagedOf({ column, out, width, numbers }: Wanted, parts: readonly Uint8Array[], placeOf: PlaceOf): PagedColumn | undefined {
+  const { detail, pages } = column
+  let dictionary: PagedColumn['dictionary']
+  const own: PageOfValues[] = []
+  for (const page of pages) {
+    const at = placeOf(page)
+    const end = at + unpackedBytes(page)
+    const { kind, values, encoding, second } = page
+    if (kind === 'dictionary') {
+      if (dictionary !== undefined || end - at < values * width) return undefined
+      dictionary = { at, entries: values }
+      continue
+    }
+    const begin = detail.nullable && second === undefined ? afterLevels(parts, { at, end, values }) : at
+    if (begin === undefined) return undefined
+    if (encoding === PLAIN) own.push({ at: begin, end, values })
+    else if (DICTIONARY_ENCODINGS.includes(encoding) && begin < end)
+      own.push({ at: begin + 1, end, values, indexBits: byteOf(parts, begin) })
+    else return undefined
+  }
+  return { out, width, ...(numbers && { numbers }), ...(dictionary && { dictionary }), pages: own }
+}
+
+/** Where the values of a page of the first version begin, whose levels say in one run that all are there; undefined for other levels. */
+function afterLevels(
+  parts: readonly Uint8Array[],
+  { at, end, values }: { readonly at: number; readonly end: number; readonly values: number },
+): number | undefined {
+  if (end - at < 4) return undefined
+  let bytes = 0
+  for (let i = 3; i >= 0; i--) bytes = bytes * 256 + byteOf(parts, at + i)
+  const begin = at + 4 + bytes
+  if (begin > end) return undefined
+  let header = 0
+  let next = at + 4
+  for (let shift = 1; next < begin; shift *= 128) {
+    const byte = byteOf(parts, next++)
+    header += (byte & 127) * shift
+    if (byte < 128) break
+  }
+  const isOneRun = header % 2 === 0 && header / 2 >= values && next < begin && byteOf(parts, next) === 1
+  return isOneRun ? begin : undefined
+}
+
+function byteOf(parts: readonly Uint8Array[], at: number): number {
+  let from = at
+  for (const part of parts) {
+    if (from < part.length) return part[from] as number // as the loop sees
+    from -= part.length
+  }
+  return 0
+}
