@@ -332,8 +332,9 @@ function arraysOf(plan: PhysicalPlan, above: PhysicalPlan | undefined): readonly
     return [...own, ...below]
   }
   if (plan.kind !== 'PipelineExec') return below
-  const own = plan.steps.flatMap((step, i) => {
-    const next = plan.steps[i + 1]
+  const steps = plan.steps.filter((step) => step.kind !== 'ProjectExec' || step.isAdded !== true)
+  const own = steps.flatMap((step, i) => {
+    const next = steps[i + 1]
     const kind = step.kind.replace('Exec', '')
     if (!FLOWING.includes(kind) || kind === 'Limit' || (next === undefined && above === undefined)) return []
     if (next !== undefined) return [`${kind} ${keeps(next) ? 'stored' : 'streamed'}`]
@@ -350,5 +351,5 @@ function wayTo(plan: PhysicalPlan, above: PhysicalPlan): 'streamed' | 'stored' {
 
 /** Steps that a wide operator begins with, whose results hold the elements and are stored. */
 function keeps(step: PhysicalStep): boolean {
-  return step.kind === 'PartialDistinctExec' || step.kind === 'KeysExec' || (step.kind === 'EvaluateExec' && step.payload)
+  return step.kind === 'PartialDistinctExec' || step.kind === 'KeysExec' || (step.kind === 'EvaluateExec' && step.payload !== false)
 }

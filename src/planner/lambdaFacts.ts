@@ -17,7 +17,7 @@ export function visitExpressions(ir: FunctionIr, visit: (expr: Expr) => void): v
 }
 
 /** The columns of one argument that a function reads; 'all' when it was refused or takes the element as a whole. */
-export function columnsRead(f: UserFunction, argument = 0): ReadonlySet<string> | 'all' {
+export function columnsRead(f: Pick<UserFunction, 'ir'>, argument = 0): ReadonlySet<string> | 'all' {
   if (f.ir === undefined) return 'all'
   const columns = new Set<string>()
   let inputs = 0

@@ -104,19 +104,16 @@ function trace(element: ElementType, columns: readonly KernelColumn[], steps: re
       case 'WithColumnsExec':
         value = extended(value, returned(writer, step.f, value))
         break
-      case 'ProjectExec': {
-        const row = value
-        if (row.kind !== 'row') throw new NotCompiled('it takes columns of what is no row')
-        value = { kind: 'row', names: step.columns, of: row.of }
+      case 'ProjectExec':
+        value = picked(value, step.columns)
         break
-      }
       case 'EvaluateExec': {
         if (step.axis !== undefined) throw new NotCompiled('it takes keys of an axis')
         const element = value
         const columns = step.columns.map(({ f, use }) => returned(writer, f, element, { arrays: use === 'match' }))
         hidden = columns.map(hiddenFields)
         value = flattened(columns, hidden)
-        if (step.payload) payload = element
+        if (step.payload !== false) payload = step.payload === true ? element : picked(element, step.payload)
         break
       }
       default:
@@ -125,6 +122,11 @@ function trace(element: ElementType, columns: readonly KernelColumn[], steps: re
   }
   if (payload !== undefined) value = beside(payload, value)
   return { writer, result: value, kept, ...(hidden === undefined ? {} : { hidden }), ...(payload === undefined ? {} : { payload }) }
+}
+
+function picked(row: ColumnValue, names: readonly string[]): ColumnValue {
+  if (row.kind !== 'row') throw new NotCompiled('it takes columns of what is no row')
+  return { kind: 'row', names, of: row.of }
 }
 
 /** The columns of elements, under names that hidden columns do not have, and those. */

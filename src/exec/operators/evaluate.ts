@@ -6,6 +6,7 @@ import type { HiddenColumn } from '../../planner/physical/physicalPlan.ts'
 import { columnOf } from '../kernels/rowKernel.ts'
 import type { ExecBatch } from './batches.ts'
 import { counting, type OpenNarrow, withoutKeys } from './operator.ts'
+import { projected } from './project.ts'
 import type { ArrayForm } from './tupleKeys.ts'
 import { wholeMilliseconds } from './wholeMilliseconds.ts'
 
@@ -16,7 +17,8 @@ export const evaluateExec: OpenNarrow<'EvaluateExec'> = ({ columns, axis, payloa
       return column.use === 'argument' ? values : wholeMilliseconds(values)
     })
     const all = axis === undefined ? hidden : [axisColumn(batch, axis, row.firstRow), ...hidden]
-    return payload ? { ...batch, hidden: all } : { ...withoutKeys(batch), element: { kind: 'row', fields: [] }, columns: [], hidden: all }
+    if (payload !== false) return { ...(payload === true ? batch : projected(batch, payload)), hidden: all }
+    return { ...withoutKeys(batch), element: { kind: 'row', fields: [] }, columns: [], hidden: all }
   })
 
 const ARRAYS: { readonly [U in HiddenColumn['use']]: ArrayForm } = {

@@ -8,10 +8,11 @@
 import type { Column } from '../../core/column.ts'
 import { concatColumns } from '../../core/columnConcat.ts'
 import { convertColumn, unifyTypes } from '../../core/columnConversions.ts'
-import { sliceColumn, takeColumn } from '../../core/columnSlices.ts'
-import { PlanError } from '../../core/errors.ts'
+import { nullColumn, sliceColumn, takeColumn } from '../../core/columnSlices.ts'
+import { Bug, PlanError } from '../../core/errors.ts'
+import { positionsOf } from '../../core/fieldPositions.ts'
 import { type ColumnType, fieldsOf, typeText } from '../../core/schema.ts'
-import type { WideOperator } from '../../planner/physical/physicalPlan.ts'
+import type { JoinedColumn, WideOperator } from '../../planner/physical/physicalPlan.ts'
 import { type ExecBatch, rowBatch, takeBatch } from './batches.ts'
 import { KeyIds, type RowsById, rowsById } from './keyIds.ts'
 import { ownNulls, withWholeNulls } from './nullKeys.ts'
@@ -214,6 +215,7 @@ export interface JoinedColumns {
 
 /** The columns of both sides; the column joined on comes once, and a name of the left side's gets the suffix on the right. */
 export function joined(join: Join, left: ExecBatch, right: ExecBatch, rows: JoinedColumns): ExecBatch {
+  if (join.columns !== undefined) return joinedOf(join.columns, join, [left, right], rows)
   const names: string[] = []
   const taken = new Set<string>()
   const columns: Column[] = []
@@ -238,6 +240,23 @@ export function joined(join: Join, left: ExecBatch, right: ExecBatch, rows: Join
   }
   const declared = join.element.kind === 'row' ? join.element.fields.map((field) => field.name) : []
   return rowBatch(declared.length === names.length ? declared : names, columns, rows.length)
+}
+
+function joinedOf(columns: readonly JoinedColumn[], { on }: Join, sides: readonly [ExecBatch, ExecBatch], rows: JoinedColumns): ExecBatch {
+  const positions = sides.map(({ element }) => positionsOf(fieldsOf(element)))
+  const taken = columns.map(({ from, name }) => {
+    const at = positions[from]?.get(name)
+    // of a side without rows nobody may know the columns
+    if (at === undefined && sides[from].length === 0) return nullColumn({ kind: 'null' }, rows.length)
+    if (at === undefined) throw new Bug(`A join carries ${name}, which its side does not have.`)
+    if (from === 1) return rows.right(at)
+    return name === on ? rows.shared(at, name) : rows.left(at)
+  })
+  return rowBatch(
+    columns.map(({ as }) => as),
+    taken,
+    rows.length,
+  )
 }
 
 /** The join column: from the left side, and from the right where the left has no row. */

@@ -73,7 +73,7 @@ test('a function that reads the row number of a filtered table waits for the cou
     (r: Order, [i]: [number]) => r.price * i,
   )
   expect(stagesText(lower(plan))).toMatchInlineSnapshot(`
-    "stage 0: ScanExec orders.parquet [shop, price] where price > 0 -> FilterExec r => r.price > 0 -> streamed to stage 1
+    "stage 0: ScanExec orders.parquet [shop, price] where price > 0 -> FilterExec r => r.price > 0 -> ProjectExec [price] -> streamed to stage 1
     stage 1: stage 0 -> MapExec (r, [i]) => r.price * i -> streamed to the action"
   `)
 })

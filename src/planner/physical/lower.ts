@@ -12,6 +12,7 @@ import type { UserFunction } from '../../core/functionIr.ts'
 import { needsCaller, readsKey } from '../../core/functionUse.ts'
 import type { GroupHow, JoinKey, LogicalPlan } from '../../core/logicalPlan.ts'
 import { labelOf } from '../../core/tree.ts'
+import { withCarried } from './carried.ts'
 import { edgeBetween, edgeToAction, edgeToWide, readsFiles, STREAMED } from './edges.ts'
 import { functionsOfStep } from './functionsOfStep.ts'
 import { withKeyFilters } from './keyReach.ts'
@@ -32,7 +33,7 @@ interface Wanted {
 
 /** The physical plan. Throws Bug for an array without storage: the session replaces those before a run. */
 export function lower(plan: LogicalPlan, { first = false }: LowerOptions = {}): PhysicalPlan {
-  const physical = withKeyFilters(lowered(plan, { first }))
+  const physical = withCarried(withKeyFilters(lowered(plan, { first })))
   return { ...physical, edge: edgeToAction(physical, { first }) }
 }
 

@@ -39,15 +39,21 @@ export type Step =
   | { readonly kind: 'WithColumnsExec'; readonly f: ExecFunction; readonly element: ElementType }
   | { readonly kind: 'FlatMapExec'; readonly f: ExecFunction; readonly element: ElementType }
   | { readonly kind: 'MapPartitionsExec'; readonly f: ExecFunction; readonly element: ElementType }
-  | { readonly kind: 'ProjectExec'; readonly columns: readonly string[] }
+  /** `isAdded`: no node of the plan's, but where columns end that nothing above reads (`carried.ts`). */
+  | { readonly kind: 'ProjectExec'; readonly columns: readonly string[]; readonly isAdded?: true }
   | { readonly kind: 'CastExec'; readonly dtype: DType }
   | { readonly kind: 'SampleExec'; readonly fraction: number; readonly seed: number }
   /** At most `count` elements of the partition. */
   | { readonly kind: 'LimitExec'; readonly count: number }
   /** New explicit keys; drops the old ones. */
   | { readonly kind: 'KeysExec'; readonly f: ExecFunction; readonly rank: number; readonly shape?: readonly number[] }
-  /** Adds hidden columns; `payload: false` drops the elements themselves, which the operator above does not need. */
-  | { readonly kind: 'EvaluateExec'; readonly columns: readonly HiddenColumn[]; readonly axis?: number; readonly payload: boolean }
+  /** Adds hidden columns; `payload: false` drops the elements themselves, which the operator above does not need, and a list all columns but those. */
+  | {
+      readonly kind: 'EvaluateExec'
+      readonly columns: readonly HiddenColumn[]
+      readonly axis?: number
+      readonly payload: boolean | readonly string[]
+    }
   /** Groups the partition by the first hidden column; the results are the hidden columns that `HashAggregateExec` then combines. */
   | { readonly kind: 'PartialAggregateExec'; readonly aggregates: readonly Aggregate[] }
   /** Groups the partition by the first hidden column; `HashAggregateExec` takes what comes of each partition in their order. */
@@ -87,6 +93,8 @@ export type WideOperator =
       readonly on?: string
       readonly suffix: string
       readonly names: readonly [string, string]
+      /** Those that something above reads; all, as the join names them, where they are absent. */
+      readonly columns?: readonly JoinedColumn[]
       readonly element: ElementType
     }
   | { readonly kind: 'SortExec'; readonly descending: boolean; readonly limit?: number }
@@ -105,6 +113,13 @@ export type WideOperator =
   | { readonly kind: 'ShuffleKeysExec'; readonly axes: readonly number[]; readonly seed: number; readonly shape?: readonly number[] }
   /** Cuts anew: into `partitions` pieces, by the hidden column's hash when there is one. */
   | { readonly kind: 'RepartitionExec'; readonly partitions?: number; readonly by: boolean }
+
+/** A column of joined rows: of the left side (0) or the right side. */
+export interface JoinedColumn {
+  readonly from: 0 | 1
+  readonly name: string
+  readonly as: string
+}
 
 /** How a result gets to what consumes it (`edges.ts`). */
 export type Edge =

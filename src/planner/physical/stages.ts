@@ -120,7 +120,8 @@ export function stepText(step: Step): string {
       return `LimitExec ${step.count}`
     case 'EvaluateExec': {
       const axis = step.axis === undefined ? [] : [`axis ${step.axis}`]
-      return `EvaluateExec [${[...axis, ...step.columns.map(({ f }) => f.text)].join(', ')}]`
+      const beside = typeof step.payload === 'boolean' ? '' : ` beside [${step.payload.join(', ')}]`
+      return `EvaluateExec [${[...axis, ...step.columns.map(({ f }) => f.text)].join(', ')}]${beside}`
     }
     case 'TopKExec':
       return `TopKExec ${step.count}${step.descending ? ' descending' : ''}`
@@ -168,8 +169,10 @@ export function wideText(operator: WideOperator): string {
     case 'GroupReduceExec':
     case 'GroupMapExec':
       return `${operator.kind} ${operator.f.text}`
-    case 'HashJoinExec':
-      return `HashJoinExec ${operator.how}${operator.on === undefined ? '' : ` on "${operator.on}"`}`
+    case 'HashJoinExec': {
+      const carried = operator.columns === undefined ? '' : ` carrying [${operator.columns.map(({ as }) => as).join(', ')}]`
+      return `HashJoinExec ${operator.how}${operator.on === undefined ? '' : ` on "${operator.on}"`}${carried}`
+    }
     case 'SortExec':
       return `SortExec${operator.descending ? ' descending' : ''}${operator.limit === undefined ? '' : ` first ${operator.limit}`}`
     case 'WindowExec': {
