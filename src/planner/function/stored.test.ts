@@ -96,3 +96,37 @@ test('a copy that could be told from the object is refused by name', () => {
     }),
   ).toMatchInlineSnapshot(`"adds-part: It assigns p.w, which the object or array did not have when it was made."`)
 })
+
+test('one object under two names is told by the next turn, by a list and by a part', () => {
+  expect(
+    lowered(([i], { x }) => {
+      const p = { v: 1 }
+      let q = { v: 0 }
+      for (let k = 0; k < 2; k++) {
+        x.set(i, q.v)
+        p.v += 1
+        q = p
+      }
+    }),
+  ).toBe('aliased-object: It changes p, an object or array that another variable may hold as well.')
+  expect(
+    lowered(([i], { x }) => {
+      const list = [1, 2]
+      const o = { list, n: 0 }
+      o.n = 1
+      x.set(i, (list[0] ?? 0) + o.n)
+    }),
+  ).toMatchInlineSnapshot(`
+    "let o_n = 0
+    o_n = 1
+    x[@0] = (1 + o_n)"
+  `)
+  expect(
+    lowered(([i], { x }) => {
+      const p = { at: { v: 1 } }
+      const q = p.at
+      p.at = { v: 2 }
+      x.set(i, q.v)
+    }),
+  ).toBe('aliased-object: It changes p, an object or array that another variable may hold as well.')
+})
