@@ -9,7 +9,9 @@ import { columnFromValues } from '../src/core/columnBuilder.ts'
 import { valueReader } from '../src/core/columnReaders.ts'
 import { countedTexts, mergedCodes } from '../src/exec/columns/loadedTexts.ts'
 import { place, textBytes } from '../src/exec/columns/loadTask.ts'
-import { codesOf, codeTexts } from '../src/exec/columns/textCodes.ts'
+import { ResultBlocks } from '../src/exec/columns/resultBlocks.ts'
+import { codesOfUnspelled, isUnspelled, spelled, spelledBytes, unspelled } from '../src/exec/columns/spelledTexts.ts'
+import { codeColumn, codeOf, codesOf, codeTexts, decoded, emptyCodes } from '../src/exec/columns/textCodes.ts'
 import { mapBuffers } from '../src/exec/memory/shareColumns.ts'
 import { lawArena } from './lawArena.ts'
 import { announcedRun } from './lawRuns.ts'
@@ -28,10 +30,10 @@ const split = fc.record({
   plain: fc.integer({ min: 0, max: 9 }).map((of) => of === 0),
 })
 
-test('texts of dictionaries are those that they stand for, with the codes that these would get', () => {
+test('texts of dictionaries are those that they stand for, with the codes that these would get', async () => {
   const counts = { coded: 0, plain: 0, nulls: 0, rows: 0 }
-  fc.assert(
-    fc.property(words, fc.array(split, { minLength: 1, maxLength: 4 }), (texts, splits) => {
+  await fc.assert(
+    fc.asyncProperty(words, fc.array(split, { minLength: 1, maxLength: 4 }), async (texts, splits) => {
       const arena = lawArena(2 ** 26)
       const inArena = (column: Column): Column =>
         mapBuffers(column, (buffer) => {
@@ -61,14 +63,6 @@ test('texts of dictionaries are those that they stand for, with the codes that t
         return { values, ...countedTexts(read) }
       })
       const all = parts.flatMap(({ values }) => values)
-      const whole: Column = {
-        ...{ type: TEXT, length: all.length, offsets: like(new Int32Array(), all.length + 1) },
-        values: like(
-          new Uint8Array(),
-          parts.reduce((sum, { column, coded }) => sum + (coded?.bytes ?? textBytes(column)), 0),
-        ),
-      }
-      ;(whole.offsets as Int32Array)[0] = 0
       let firstRow = 0
       const begun = parts.map((part) => {
         const first = firstRow
@@ -79,22 +73,37 @@ test('texts of dictionaries are those that they stand for, with the codes that t
         dictionary && coded ? [{ dictionary, coded, firstRow }] : [],
       )
       const merged = coded.length < parts.length ? undefined : mergedCodes(coded, all.length)
-      const codes = new Uint16Array(all.length)
-      let firstByte = 0
-      for (const [p, { column, coded, firstRow }] of begun.entries()) {
-        const map = merged?.maps[p]
-        place({ part: inArena(column), whole, firstRow, firstByte, ...(map && { codes: { map, whole: codes } }) }, arena)
-        firstByte += coded?.bytes ?? textBytes(column)
-      }
       const { validity } = columnFromValues(all, TEXT)
-      const column = inArena({ ...whole, ...(validity && { validity }) })
-      const read = valueReader(column)
+      const blocks = new ResultBlocks(arena, 'law')
+      const bytesOf = (column: Column): number => (column.dictionary === undefined ? textBytes(column) : spelledBytes(column))
+      const bytes = parts.reduce((sum, { column }) => sum + bytesOf(column), 0)
+      const codes = like(emptyCodes(merged?.firsts.length ?? 0), all.length)
+      const found = merged && unspelled(codes, merged.texts, blocks)
+      const whole = found?.column ?? {
+        ...{ type: TEXT, length: all.length, offsets: like(new Int32Array(), all.length + 1).fill(0, 0, 1) },
+        values: like(new Uint8Array(), bytes),
+      }
+      let firstByte = 0
+      for (const [p, { column, firstRow }] of begun.entries()) {
+        const places = merged?.maps[p]
+        place({ part: inArena(column), whole, firstRow, firstByte, ...(places && { places }) }, arena)
+        firstByte += bytesOf(column)
+      }
+      const column = { ...whole, ...(validity && { validity: inArena({ type: TEXT, length: 0, values: validity }).values as Uint8Array }) }
+      const text = isUnspelled(column)
+        ? await spelled(column, blocks, async (placed) => placed.forEach((one) => void place(one, arena)), 16)
+        : inArena(column)
+      const read = valueReader(text)
       expect(all.map((_, i) => read(i))).toStrictEqual(all)
-      codeTexts(column, arena)
-      const looked = codesOf(column)
-      if (merged !== undefined && looked !== undefined) {
-        expect([...merged.firsts]).toStrictEqual([...looked.firsts])
-        expect(all.map((value, i) => (value === null ? 0 : codes[i]))).toStrictEqual([...looked.codes])
+      codeTexts(text, arena)
+      const looked = codesOf(text)
+      if (merged !== undefined && found !== undefined && looked !== undefined) {
+        const own = codesOfUnspelled(column, merged.firsts, found.texts)
+        expect([...own.firsts]).toStrictEqual([...looked.firsts])
+        expect(all.map((value, i) => (value === null ? 0 : own.codes[i]))).toStrictEqual([...looked.codes])
+        expect(texts.map((one) => codeOf(one, column, own))).toStrictEqual(texts.map((one) => codeOf(one, text, looked)))
+        const back = valueReader(decoded(codeColumn(column, own), column, own))
+        expect(all.map((_, i) => back(i))).toStrictEqual(all)
       }
       counts[merged === undefined ? 'plain' : 'coded']++
       if (all.includes(null)) counts.nulls++

@@ -35,8 +35,8 @@ export interface Column {
   /** list: the one child; struct: a child per field, each of this column's length. */
   readonly children?: readonly Column[]
   /**
-   * utf8 that was read as it was encoded: `values` are places in here, an Int32Array, and there are no offsets. Only who asked for
-   * dictionaries gets such a column (see `Access`).
+   * utf8 as it was encoded: `values` are places in here, and there are no offsets. Readers give it to those who asked for
+   * dictionaries (see `Access`), with places in an Int32Array; within the executor a table that was read whole may have it.
    */
   readonly dictionary?: Column
   /** Only for type 'object'. */

@@ -17,6 +17,7 @@ import { wouldBeProgram } from './columns/columnProgram.ts'
 import { type CodedTexts, type MergedCodes, mergedCodes } from './columns/loadedTexts.ts'
 import { isLoadable, isText, type Placed, textBytes } from './columns/loadTask.ts'
 import { ResultBlocks } from './columns/resultBlocks.ts'
+import { codesOfUnspelled, spelledBytes, unspelled } from './columns/spelledTexts.ts'
 import { emptyCodes, giveCodes, type TextCodes } from './columns/textCodes.ts'
 import { plannedTextColumns } from './columns/textColumns.ts'
 import type { Arena } from './memory/arena.ts'
@@ -138,10 +139,10 @@ export async function loadedScan(scan: Scan, services: LoadServices): Promise<Lo
       services.onProgress(++done, splits.length)
     }
     if (done !== splits.length) throw new Bug(`${name}: ${done} of ${splits.length} splits were read.`)
-    const spelled = texts.length === 0 ? { columns: wholes, codes: [] } : await textsPlaced(wholes, { texts, parts, blocks, services })
+    const placed = texts.length === 0 ? { columns: wholes, codes: [] } : await textsPlaced(wholes, { texts, parts, blocks, services })
     for (const own of held) services.free(own)
-    const columns = spelled.columns.map((column, i) => (nulls[i] === 0 ? blocks.withoutValidity(column) : column))
-    for (const { column, codes } of spelled.codes) giveCodes(columns[column] as Column, codes) // one of them
+    const columns = placed.columns.map((column, i) => (nulls[i] === 0 ? blocks.withoutValidity(column) : column))
+    for (const { column, codes } of placed.codes) giveCodes(columns[column] as Column, codes) // one of them
     const element = { kind: 'row' as const, fields }
     const storage = { kind: 'table' as const, element, length: rows, columns }
     const plan = { kind: 'StoredExec' as const, name: scan.source.name, storage, element: scan.element, keys: scan.keys }
@@ -168,15 +169,11 @@ function startsOf<T>(
   }
 }
 
-/** A column for all rows; of texts without their bytes. */
+/** A column for all rows; of texts only the bitmap. */
 function wholeColumn({ type, nullable }: Field, rows: number, blocks: ResultBlocks): Column {
   if (type.kind === 'null') return { type, length: rows }
   const validity = nullable ? { validity: blocks.emptyBits(rows) } : {}
-  if (!isFixedKind(type.kind)) {
-    const offsets = blocks.like(new Int32Array(), rows + 1)
-    offsets[0] = 0
-    return { type, length: rows, offsets, ...validity }
-  }
+  if (!isFixedKind(type.kind)) return { type, length: rows, ...validity }
   return { type, length: rows, values: blocks.like(new FIXED_FORMS[type.kind].array(0), rows), ...validity }
 }
 
@@ -195,36 +192,41 @@ interface Texts {
   readonly services: LoadServices
 }
 
-interface SpelledTexts {
+interface PlacedTexts {
   readonly columns: readonly Column[]
   /** By the number of the column. */
   readonly codes: readonly { readonly column: number; readonly codes: TextCodes }[]
 }
 
-async function textsPlaced(wholes: readonly Column[], { texts, parts, blocks, services }: Texts): Promise<SpelledTexts> {
-  const placed = [...wholes]
-  const codes: SpelledTexts['codes'][number][] = []
+/** Texts that are places in dictionaries stay so, where they are few; bytes of others are put end to end. */
+async function textsPlaced(wholes: readonly Column[], { texts, parts, blocks, services }: Texts): Promise<PlacedTexts> {
+  const columns = [...wholes]
+  const codes: PlacedTexts['codes'][number][] = []
   const works: Placed[][] = parts.map(() => [])
   for (const [t, i] of texts.entries()) {
     const own = textParts(parts, t)
-    const bytes = own.reduce((sum, part) => sum + part.bytes, 0)
-    const whole: Column = { ...(wholes[i] as Column), values: blocks.like(new Uint8Array(), bytes) }
-    const { validity: _, ...bare } = whole // its bits were set when the split was read
-    placed[i] = whole
-    const merged = mergedOf(own, whole.length)
-    const all = merged && blocks.like(emptyCodes(merged.firsts.length), whole.length)
-    if (merged !== undefined && all !== undefined) codes.push({ column: i, codes: { codes: all, firsts: merged.firsts } })
+    const { validity, ...bare } = wholes[i] as Column // its bits were set when the split was read
+    const merged = mergedOf(own, bare.length)
+    if (merged !== undefined) {
+      const { column, texts } = unspelled(blocks.like(emptyCodes(merged.firsts.length), bare.length), merged.texts, blocks)
+      columns[i] = validity === undefined ? column : { ...column, validity }
+      codes.push({ column: i, codes: codesOfUnspelled(column, merged.firsts, texts) })
+      for (const [p, { column: part, firstRow }] of own.entries())
+        works[p]?.push({ part, whole: column, firstRow, firstByte: 0, places: merged.maps[p] as Uint16Array }) // one for each part
+      continue
+    }
+    const bytes = own.map(({ column }) => (column.dictionary === undefined ? textBytes(column) : spelledBytes(column)))
+    const values = blocks.like(
+      new Uint8Array(),
+      bytes.reduce((sum, one) => sum + one, 0),
+    )
+    const whole: Column = { ...bare, offsets: blocks.like(new Int32Array(), bare.length + 1), values }
+    ;(whole.offsets as Int32Array)[0] = 0
+    columns[i] = validity === undefined ? whole : { ...whole, validity }
     let firstByte = 0
-    for (const [p, { column, firstRow, bytes }] of own.entries()) {
-      const map = merged?.maps[p]
-      works[p]?.push({
-        part: column,
-        whole: bare,
-        firstRow,
-        firstByte,
-        ...(map === undefined || all === undefined ? {} : { codes: { map, whole: all } }),
-      })
-      firstByte += bytes
+    for (const [p, { column, firstRow }] of own.entries()) {
+      works[p]?.push({ part: column, whole, firstRow, firstByte })
+      firstByte += bytes[p] as number // one for each part
     }
   }
   const tasks = inOrder({
@@ -236,13 +238,12 @@ async function textsPlaced(wholes: readonly Column[], { texts, parts, blocks, se
     drop: () => undefined,
   })
   for await (const _ of tasks);
-  return { columns: placed, codes }
+  return { columns, codes }
 }
 
 interface TextPart {
   readonly column: Column
   readonly coded: CodedTexts | undefined
-  readonly bytes: number
   readonly firstRow: number
 }
 
@@ -251,8 +252,7 @@ function textParts(parts: readonly LoadedPart[], text: number): readonly TextPar
   let firstRow = 0
   return parts.map(({ batch, coded }) => {
     const column = batch.columns[text] as Column // one for each text
-    const own = coded[text]
-    const part = { column, coded: own, bytes: own?.bytes ?? textBytes(column), firstRow }
+    const part = { column, coded: coded[text], firstRow }
     firstRow += column.length
     return part
   })

@@ -14,7 +14,6 @@ import { type LoadedScan, splitsRead } from './loadedScan.ts'
 import type { ExecBatch } from './operators/batches.ts'
 import { isFree } from './operators/freeSteps.ts'
 import type { StageResult } from './stageTask.ts'
-import { storedBatches } from './storedBatches.ts'
 
 /** Rows of a result: at the moment, at most, of its largest part, and in all. */
 export interface KeptRows {
@@ -145,9 +144,10 @@ export class PlanRecord {
 
   /** Columns that were read whole, in the place of a scan. */
   addLoaded(scan: Scan, stored: Stored, milliseconds: number): void {
+    const { storage } = stored
     this.showAs(stored, scan)
     this.addWait(stored, milliseconds)
-    this.addWhole(stored, storedBatches(stored.storage, stored))
+    if (storage.kind === 'table') this.addWhole(stored, [storage])
     this.add(stored, { ran: 'read whole into the arena', pieces: piecesOf(scan) })
   }
 
@@ -247,8 +247,8 @@ function bytesOf(batches: readonly ExecBatch[]): number {
 /** Of texts those of the rows: slices of a column have all of its values. */
 function bytesOfColumns(columns: readonly Column[]): number {
   return columns.reduce((sum, column) => {
-    const { values, offsets, validity, children = [] } = column
-    const own = isText(column.type) ? textBytes(column) : (values?.byteLength ?? 0)
+    const { values, offsets, validity, children = [], dictionary } = column
+    const own = isText(column.type) && dictionary === undefined ? textBytes(column) : (values?.byteLength ?? 0)
     return sum + own + (offsets?.byteLength ?? 0) + (validity?.byteLength ?? 0) + bytesOfColumns(children)
   }, 0)
 }

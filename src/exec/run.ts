@@ -6,11 +6,12 @@ import { MemoryError, TaskError } from '../core/errors.ts'
 import { fallbackOf } from '../core/functionUse.ts'
 import { joinedSignal } from '../core/joinedSignal.ts'
 import { mayNotEnd } from '../core/mayNotEnd.ts'
+import type { Storage } from '../core/storage.ts'
 import type { PhysicalPlan, Step, WideOperator } from '../planner/physical/physicalPlan.ts'
 import { Blocks } from './blocks.ts'
 import { withKeys } from './columns/codedKeys.ts'
 import { textsGrouped } from './columns/codesOnDemand.ts'
-import type { CodedKeys, ColumnProgram } from './columns/columnProgram.ts'
+import { type CodedKeys, type ColumnProgram, columnProgramOf, isProgram } from './columns/columnProgram.ts'
 import type { ColumnRun } from './columns/columnRun.ts'
 import { type ProgramTable, programTable } from './columns/columnTable.ts'
 import { elementGroups } from './columns/elementGroups.ts'
@@ -18,7 +19,11 @@ import { type GroupedColumns, groupedColumns } from './columns/groupedColumns.ts
 import { keyFilters, keysOfSide } from './columns/joinFilter.ts'
 import { overColumns } from './columns/overColumns.ts'
 import { isRefused, refused } from './columns/refused.ts'
+import { ResultBlocks } from './columns/resultBlocks.ts'
 import type { KeySet } from './columns/semiJoin.ts'
+import { isUnspelled, spelled } from './columns/spelledTexts.ts'
+import { codesOf, giveCodes } from './columns/textCodes.ts'
+import { plannedTextColumns } from './columns/textColumns.ts'
 import type { ExecutorOptions, RunOptions } from './executor.ts'
 import { addCost, fallbackEvent, fallbacksOf, functionsIn, rowsOfFilesEvent } from './fallbacks.ts'
 import { asRowFailure, taskErrorOf } from './kernels/rowFailure.ts'
@@ -90,6 +95,8 @@ export class Run {
   private readonly blocks: Blocks
   /** Keys of joins whose first side is there, by their numbers. */
   private readonly joined = new Map<number, readonly Column[]>()
+  /** Tables that have texts as codes alone, with their bytes. */
+  private readonly tables = new Map<Storage, Storage>()
   /** Where what runs is measured; absent where nobody asks. */
   readonly record: PlanRecord | undefined
   constructor(options: ExecutorOptions, { signal, record }: RunOptions = {}) {
@@ -218,15 +225,17 @@ export class Run {
     const name = `ScanExec ${scan.source.name}`
     const started = performance.now()
     this.emit({ kind: 'stage', phase: 'started', stage: name })
+    const own: Block[] = []
     try {
       const { plan: stored, blocks } = await loadedScan(scan, {
         arena,
         workers: pool.size,
         run: (task) => this.task(task, false),
-        free: (own) => this.blocks.free(own),
+        free: (done) => this.blocks.free(done),
         onProgress: (done, total) => this.emit({ kind: 'progress', job: name, done, total }),
       })
       this.blocks.add(blocks)
+      own.push(...blocks)
       const milliseconds = performance.now() - started
       this.record?.addLoaded(scan, stored, milliseconds)
       this.emit({
@@ -237,14 +246,50 @@ export class Run {
         milliseconds,
       })
       const { edge: _, ...pipeline } = bare
-      const other = pipeline.kind === 'PipelineExec' ? { ...pipeline, input: stored } : stored
+      const coded = pipeline.kind === 'PipelineExec' ? { ...pipeline, input: stored } : stored
+      const other = await this.withTexts(coded)
       this.record?.ranAs(plan, other)
       if (other !== stored) this.record?.addWait(other, milliseconds)
       return { plan: other, blocks }
     } catch (error) {
       if (!(error instanceof MemoryError)) throw error
+      this.blocks.free(own)
       this.record?.refuse(plan, 'memory is short for whole columns')
       return { plan, blocks: [] } // split by split there may be enough
+    }
+  }
+
+  /** The pipeline over its columns as they were read, or over texts with their bytes where no kernels run over codes alone. */
+  private async withTexts(plan: PhysicalPlan): Promise<PhysicalPlan> {
+    if (plan.kind !== 'PipelineExec' || plan.input.kind !== 'StoredExec' || isProgram(columnProgramOf(plan, plannedTextColumns)))
+      return plan
+    const storage = await this.spelled(plan.input.storage)
+    return storage === plan.input.storage ? plan : { ...plan, input: { ...plan.input, storage } }
+  }
+
+  /** The storage with bytes for all texts. */
+  private async spelled(storage: Storage): Promise<Storage> {
+    if (storage.kind !== 'table' || !storage.columns.some(isUnspelled)) return storage
+    const known = this.tables.get(storage)
+    if (known !== undefined) return known
+    const blocks = new ResultBlocks(this.options.arena, 'texts of files')
+    try {
+      const columns: Column[] = []
+      for (const column of storage.columns) {
+        const whole = isUnspelled(column)
+          ? await spelled(column, blocks, (placed) => this.task({ kind: 'place', columns: placed }, false))
+          : column
+        const codes = codesOf(column)
+        if (whole !== column && codes !== undefined) giveCodes(whole, codes)
+        columns.push(whole)
+      }
+      this.blocks.add(blocks.handedOver())
+      const table = { ...storage, columns }
+      this.tables.set(storage, table)
+      return table
+    } catch (error) {
+      blocks.freeAll()
+      throw error
     }
   }
 
@@ -298,7 +343,7 @@ export class Run {
       case 'ScanExec':
         return await this.scan(plan)
       case 'StoredExec':
-        return this.inMemory(storedBatches(plan.storage, plan))
+        return this.inMemory(storedBatches(await this.spelled(plan.storage), plan))
       case 'PipelineExec':
         return await this.collected(plan, await this.inputOf(plan))
       case 'WideExec':

@@ -12,6 +12,7 @@ import type { Storage } from '../../core/storage.ts'
 import type { PhysicalPlan, Step } from '../../planner/physical/physicalPlan.ts'
 import type { KernelColumn } from '../kernels/columnWriter.ts'
 import { compiled, elementNames, kernelColumns, type NotColumns, type ProgramShape, programShape } from '../kernels/wasmColumns.ts'
+import { isUnspelled } from './spelledTexts.ts'
 import { codesOf, kindOf } from './textCodes.ts'
 
 /** For each part of the key of groups what it stands for, where that is something else: codes for the texts of a column, integers of 32 bits for doubles. */
@@ -122,9 +123,9 @@ function pickedColumns({ element, columns }: Columns, names: readonly string[] |
   return { element: { kind: 'row', fields: positions.map((position) => fields[position] as (typeof fields)[number]) }, columns: picked }
 }
 
-function codeKind(column: Column | undefined): Pick<KernelColumn, 'codes'> {
+function codeKind(column: Column | undefined): Pick<KernelColumn, 'codes' | 'unspelled'> {
   const codes = codesOf(column)
-  return codes === undefined ? {} : { codes: kindOf(codes) }
+  return codes === undefined || column === undefined ? {} : { codes: kindOf(codes), unspelled: isUnspelled(column) }
 }
 
 function programOver(table: ProgramSource, steps: readonly Step[], declared: ElementType, texts?: TextColumns): ColumnProgram | NotColumns {

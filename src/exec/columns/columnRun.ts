@@ -6,6 +6,8 @@
  *
  * Workers claim units of 16 blocks, of 4 where there are few. Everything lies in the arena and is freed at the end, but for the result.
  */
+
+import type { Column } from '../../core/column.ts'
 import { CHUNK, combinePairwise } from '../../core/fixedTree.ts'
 import { fieldsOf } from '../../core/schema.ts'
 import type { FoldName } from '../kernels/foldKernels.ts'
@@ -25,7 +27,10 @@ import {
   type Values,
 } from './columnTask.ts'
 import { addressOf, boundKernel, type Places, sentFold } from './kernelBinding.ts'
+import { place } from './loadTask.ts'
+import type { ResultBlocks } from './resultBlocks.ts'
 import { boundSemi, type KeySet } from './semiJoin.ts'
+import { spelled } from './spelledTexts.ts'
 
 export interface ColumnServices {
   readonly pool: WorkerPool
@@ -212,6 +217,15 @@ export class ColumnRun {
     const { columns, rows } = this.program
     for (const slot of kernel.slots) if (slot.kind === 'offsets') textsRead(columns[slot.column], rows * COMPARED)
     return boundKernel(kernel, columns, places, this.services.arena)
+  }
+
+  /** A column of texts that are places in a dictionary, with bytes, in these blocks. */
+  async spelled(column: Column, blocks: ResultBlocks): Promise<Column> {
+    const { pool, signal, arena } = this.services
+    return await spelled(column, blocks, async (columns) => {
+      if (columns.every(({ part }) => part.length === column.length)) for (const one of columns) place(one, arena)
+      else await pool.run('stage', { kind: 'place', columns }, { repeatable: true, ...(signal === undefined ? {} : { signal }) })
+    })
   }
 
   /** A block that lives as long as the run. */

@@ -9,8 +9,11 @@ import type { CodedKeys, ColumnProgram } from './columnProgram.ts'
 import { type ColumnRun, compiledKernel, type Selected } from './columnRun.ts'
 import { type Compacted, compactFold } from './columnTask.ts'
 import { addressOf } from './kernelBinding.ts'
+import { isText } from './loadTask.ts'
 import { NO_ROOM, refused } from './refused.ts'
 import { ResultBlocks } from './resultBlocks.ts'
+import { isUnspelled } from './spelledTexts.ts'
+import { codesOf, kindOf } from './textCodes.ts'
 import type { CompactedText } from './textTask.ts'
 
 /** Columns of the source that the result has as they are: copied, or the very same ones. */
@@ -28,7 +31,7 @@ export interface ProgramTable {
 export async function programTable(run: ColumnRun, same: SameColumns): Promise<ProgramTable | NotColumns> {
   const { program } = run
   const drops = program.shape.filters || run.keySets.length > 0
-  const odd = program.shape.outputs.find((output) => widthOf(output, program) === undefined && !isText(output, program))
+  const odd = program.shape.outputs.find((output) => widthOf(output, program) === undefined && !isSpelledText(output, program))
   if (drops && odd?.kind === 'column')
     return refused(`rows are kept of a column of ${typeText(program.columns[odd.column]?.type ?? { kind: 'unknown' })}`)
   const selected = await run.select({ skipsNulls: false })
@@ -105,11 +108,20 @@ async function allRows(run: ColumnRun, blocks: ResultBlocks, same: SameColumns):
       if (column !== undefined && counts !== undefined && presentIn(run, counts) === rows) made.set(name, blocks.withoutValidity(column))
     }
   }
-  return shape.outputs.map((output) => {
-    if (output.kind === 'computed') return made.get(output.name) as Column // made above
-    const column = columns[output.column] as Column // of the program
-    return same === 'shared' ? column : blocks.copy(column)
-  })
+  const outputs: Column[] = []
+  for (const output of shape.outputs) {
+    if (output.kind === 'computed')
+      outputs.push(made.get(output.name) as Column) // made above
+    else outputs.push(await wholeColumn(run, blocks, same, columns[output.column] as Column)) // of the program
+  }
+  return outputs
+}
+
+async function wholeColumn(run: ColumnRun, blocks: ResultBlocks, same: SameColumns, column: Column): Promise<Column> {
+  if (!isUnspelled(column)) return same === 'shared' ? column : blocks.copy(column)
+  const { validity, ...texts } = await run.spelled(column, blocks)
+  if (validity === undefined) return texts
+  return { ...texts, validity: same === 'shared' ? validity : blocks.copyOf(validity) }
 }
 
 /** How many values of a column are not null, by the counts of its blocks. */
@@ -125,7 +137,7 @@ async function selectedRows(run: ColumnRun, blocks: ResultBlocks, selected: Sele
   const texts: TextOutput[] = []
   const made: Column[] = []
   for (const output of shape.outputs) {
-    if (output.kind === 'column' && isText(output, program)) {
+    if (output.kind === 'column' && isSpelledText(output, program)) {
       const text = textOutput(run, blocks, selected, program.columns[output.column] as Column) // of the program
       if (text === undefined) return undefined
       if (text.bits !== undefined) compacted.push(text.bits)
@@ -140,7 +152,10 @@ async function selectedRows(run: ColumnRun, blocks: ResultBlocks, selected: Sele
     const whole: Column =
       source?.values === undefined
         ? blocks.column(output.kind === 'computed' ? output.type : 'f64', selected.total, { nullable: false })
-        : { type: source.type, length: selected.total, values: blocks.like(source.values, selected.total) }
+        : {
+            ...{ type: source.type, length: selected.total, values: blocks.like(source.values, selected.total) },
+            ...(source.dictionary && { dictionary: source.dictionary }),
+          }
     const column = output.nullable ? { ...whole, validity: blocks.emptyBits(selected.total) } : whole
     made.push(column)
     const bits = addressOf(source?.validity, run.arena)
@@ -159,7 +174,13 @@ async function selectedRows(run: ColumnRun, blocks: ResultBlocks, selected: Sele
   const work = { kind: 'compact', columns: compacted, selection: selected, ...(kernel === undefined ? {} : { kernel }) } as const
   if (compacted.length > 0) await run.together(work, run.units(rows), folds)
   for (const [i, column] of (await textColumns(run, blocks, selected, texts)).entries()) made[texts[i]?.at ?? 0] = column
-  return made.map((column) => (hasNulls(column) ? column : blocks.withoutValidity(column)))
+  const outputs: Column[] = []
+  for (const column of made) {
+    const whole = hasNulls(column) ? column : blocks.withoutValidity(column)
+    outputs.push(isUnspelled(whole) ? await run.spelled(whole, blocks) : whole)
+    if (isUnspelled(whole)) blocks.free(whole.values)
+  }
+  return outputs
 }
 
 interface TextOutput {
@@ -218,14 +239,19 @@ function hasNulls({ validity, length }: Column): boolean {
   return words.reduce((sum, word) => sum + popcount(word), 0) < length
 }
 
-function isText(output: ProgramOutput, { columns }: ColumnProgram): boolean {
-  const kind = output.kind === 'column' ? columns[output.column]?.type.kind : undefined
-  return kind === 'utf8' || kind === 'binary'
+function isSpelledText(output: ProgramOutput, { columns }: ColumnProgram): boolean {
+  const column = output.kind === 'column' ? columns[output.column] : undefined
+  return column !== undefined && isText(column.type) && !isUnspelled(column)
 }
 
 /** Of a column whose values can be put end to end, the bytes of one as a power of two. */
 function widthOf(output: ProgramOutput, { columns }: ColumnProgram): number | undefined {
-  return LOG2_BYTES.get(output.kind === 'computed' ? output.type : (columns[output.column]?.type.kind ?? 'unknown'))
+  if (output.kind === 'computed') return LOG2_BYTES.get(output.type)
+  const column = columns[output.column]
+  const codes = codesOf(column)
+  return LOG2_BYTES.get(
+    column !== undefined && codes !== undefined && isUnspelled(column) ? kindOf(codes) : (column?.type.kind ?? 'unknown'),
+  )
 }
 
 /** Types of a value in a fixed number of bytes. */

@@ -11,8 +11,9 @@ import type { Column } from '../../core/column.ts'
 import { isFixedKind } from '../../core/fixedValues.ts'
 import type { ColumnType } from '../../core/schema.ts'
 import type { Arena } from '../memory/arena.ts'
-import { spellTexts, writeCodes } from './loadedTexts.ts'
-import type { TextCodes } from './textCodes.ts'
+import { writeCodes } from './loadedTexts.ts'
+import { spellTexts } from './spelledTexts.ts'
+import type { Codes } from './textCodes.ts'
 
 /** A part of a column, and where it goes. */
 export interface Placed {
@@ -22,8 +23,8 @@ export interface Placed {
   readonly firstRow: number
   /** Of texts: where the part's bytes go among those of the whole. */
   readonly firstByte: number
-  /** Of texts that are places in a dictionary: the codes of its entries, and those of all rows. */
-  readonly codes?: { readonly map: Uint16Array; readonly whole: TextCodes['codes'] }
+  /** Of texts that are places in a dictionary: what each place is among those of the whole, where that has a dictionary too. */
+  readonly places?: Uint16Array
 }
 
 /** Whether columns of the type can be put together so. */
@@ -36,11 +37,11 @@ export function isText({ kind }: ColumnType): boolean {
 }
 
 /** Copies the part to its place; how many of its values are null. */
-export function place({ part, whole, firstRow, firstByte, codes }: Placed, arena: Arena): number {
+export function place({ part, whole, firstRow, firstByte, places }: Placed, arena: Arena): number {
   const { length } = part
   const [from, to] = [part.values, whole.values]
-  if (codes !== undefined) writeCodes(part, codes.map, codes.whole, firstRow)
-  if (part.dictionary !== undefined) spellTexts(part, whole, { firstRow, firstByte }, arena)
+  if (places !== undefined) writeCodes(part, places, to as Codes, firstRow)
+  else if (part.dictionary !== undefined) spellTexts(part, whole, { firstRow, firstByte }, arena)
   else if (whole.offsets !== undefined) placeTexts(part, whole, { firstRow, firstByte })
   else if (from !== undefined && to !== undefined && !isThere(from, to, firstRow))
     to.subarray(firstRow, firstRow + length).set(from.subarray(0, length) as never) // of one class

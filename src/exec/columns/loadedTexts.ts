@@ -8,15 +8,10 @@
  * A null's place is that of an empty text behind the dictionary's entries.
  */
 import { type Column, isValid } from '../../core/column.ts'
-import { endsKernel, textsKernel } from '../kernels/gatherKernels.ts'
-import type { Arena } from '../memory/arena.ts'
-import { arenaKernel } from '../operators/arenaKernels.ts'
-import { mostTexts, type TextCodes } from './textCodes.ts'
+import { type Codes, mostTexts } from './textCodes.ts'
 
 /** What is known of a split's texts that are places in a dictionary. */
 export interface CodedTexts {
-  /** Of all rows. */
-  readonly bytes: number
   /** The row where each entry comes first; -1 for one that no row has. */
   readonly firsts: Int32Array
 }
@@ -31,46 +26,17 @@ export function countedTexts(part: Column): { readonly column: Column; readonly 
   offsets.set(ends)
   offsets[entries + 1] = offsets[entries] as number
   if (part.validity !== undefined) for (let i = 0; i < length; i++) if (!isValid(part, i)) places[i] = entries
-  const counts = new Int32Array(entries + 1)
-  const firsts = new Int32Array(entries).fill(-1)
-  for (let i = 0; i < length; i++) {
+  const firsts = new Int32Array(entries + 1).fill(-1)
+  let left = entries
+  for (let i = 0; i < length && left > 0; i++) {
     const place = places[i] as number // i < length
-    if (counts[place] === 0) firsts[place] = i
-    counts[place] = (counts[place] as number) + 1
+    if ((firsts[place] as number) >= 0) continue
+    firsts[place] = i
+    if (place < entries) left--
   }
-  let bytes = 0
-  for (let entry = 0; entry < entries; entry++)
-    bytes += (counts[entry] as number) * ((offsets[entry + 1] as number) - (offsets[entry] as number))
-  return { column: { ...part, dictionary: { ...dictionary, length: entries + 1, offsets } }, coded: { bytes, firsts } }
-}
-
-/** Rows between two calls of a kernel, so that V8 can replace it while it warms up. */
-const STRIDE = 16_384
-
-/** Writes the texts of a part, and where they end, behind `firstByte` bytes of those before. All lies in the arena. */
-export function spellTexts(
-  { length, values, dictionary }: Column,
-  whole: Column,
-  { firstRow, firstByte }: { readonly firstRow: number; readonly firstByte: number },
-  arena: Arena,
-): void {
-  const [places, entries, offsets, ends, out] = [values, dictionary?.values, dictionary?.offsets, whole.offsets, whole.values].map(
-    (buffer) => buffer?.byteOffset ?? 0,
-  ) as [number, number, number, number, number] // one for each
-  const findEnds = arenaKernel(arena, 'gather ends false', () => endsKernel(false))
-  const copy = arenaKernel(arena, 'gather texts', textsKernel)
-  const total = arena.reserve(4, 'texts of files')
-  try {
-    const bytes = arena.view('i32', total, 1) as Int32Array
-    let before = firstByte
-    for (let from = 0; from < length; from += STRIDE) {
-      const to = Math.min(length, from + STRIDE)
-      findEnds(offsets, 0, places, from, to, ends + 4 * firstRow, total)
-      copy(entries, offsets, places, from, to, ends + 4 * firstRow, before, out)
-      before += bytes[0] as number
-    }
-  } finally {
-    arena.free(total)
+  return {
+    column: { ...part, dictionary: { ...dictionary, length: entries + 1, offsets } },
+    coded: { firsts: firsts.subarray(0, entries) },
   }
 }
 
@@ -84,6 +50,8 @@ export interface SplitTexts {
 /** Codes of all rows, from those of the splits' entries. */
 export interface MergedCodes {
   readonly firsts: Int32Array
+  /** Each text, by its code. */
+  readonly texts: Column
   /** For each split the code of each place; 0 for nulls. */
   readonly maps: readonly Uint16Array[]
 }
@@ -96,6 +64,7 @@ export function mergedCodes(splits: readonly SplitTexts[], rows: number): Merged
   const most = Math.min(MOST_MERGED, mostTexts(rows))
   const codeOf = new Map<string, number>()
   const firsts: number[] = []
+  const texts: Buffer[] = []
   const maps: Uint16Array[] = []
   for (const { dictionary, coded, firstRow } of splits) {
     const { offsets, values } = dictionary
@@ -109,16 +78,23 @@ export function mergedCodes(splits: readonly SplitTexts[], rows: number): Merged
         code = firsts.length
         codeOf.set(text, code)
         if (firsts.push(firstRow + row) > most) return undefined
+        texts.push(bytes.subarray(offsets?.[entry], offsets?.[entry + 1]))
       }
       map[entry] = code
     }
     maps.push(map)
   }
-  return { firsts: Int32Array.from(firsts), maps }
+  return { firsts: Int32Array.from(firsts), texts: endToEnd(texts), maps }
+}
+
+function endToEnd(texts: readonly Buffer[]): Column {
+  const offsets = new Int32Array(texts.length + 1)
+  for (const [i, text] of texts.entries()) offsets[i + 1] = (offsets[i] as number) + text.length // i < length
+  return { type: { kind: 'utf8' }, length: texts.length, offsets, values: new Uint8Array(Buffer.concat(texts)) }
 }
 
 /** Writes the codes of a part's rows. */
-export function writeCodes(part: Column, map: Uint16Array, codes: TextCodes['codes'], firstRow: number): void {
+export function writeCodes(part: Column, map: Uint16Array, codes: Codes, firstRow: number): void {
   const places = part.values as Int32Array // of whoever has a dictionary
   for (let i = 0; i < part.length; i++) codes[firstRow + i] = map[places[i] as number] as number // a place has a code
 }

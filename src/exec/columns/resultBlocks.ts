@@ -44,16 +44,23 @@ export class ResultBlocks {
   }
 
   copy(column: Column): Column {
-    return mapBuffers(column, (buffer) => {
-      const copy = this.like(buffer, buffer.length)
-      copy.set(buffer as never) // of one class
-      return copy
-    })
+    return mapBuffers(column, (buffer) => this.copyOf(buffer))
+  }
+
+  copyOf<B extends Buffer>(buffer: B): B {
+    const copy = this.like(buffer, buffer.length)
+    copy.set(buffer as never) // of one class
+    return copy
+  }
+
+  /** Frees the block that a buffer is. */
+  free(buffer: Buffer | undefined): void {
+    if (buffer !== undefined && this.offsets.delete(buffer.byteOffset)) this.arena.free(buffer.byteOffset)
   }
 
   /** The column without its bitmap, in which all bits are set. */
   withoutValidity({ validity, ...column }: Column): Column {
-    if (validity !== undefined && this.offsets.delete(validity.byteOffset)) this.arena.free(validity.byteOffset)
+    this.free(validity)
     return column
   }
 

@@ -8,7 +8,6 @@
  * column has codes: those of the right side that have a code in it are a set of codes.
  */
 import type { Batch, Column } from '../../core/column.ts'
-import { takeColumn } from '../../core/columnSlices.ts'
 import { fieldsOf, plainType, sameType } from '../../core/schema.ts'
 import type { PhysicalPlan, Step } from '../../planner/physical/physicalPlan.ts'
 import { SEMI_FRAME, type SemiShape, semiKernel } from '../kernels/semiKernel.ts'
@@ -20,7 +19,7 @@ import { markPlaces, type Window, wholeRange } from '../operators/keyWindows.ts'
 import { isFinerThanMilliseconds } from '../operators/wholeMilliseconds.ts'
 import type { BoundKernel } from './columnTask.ts'
 import { addressOf, sentModule } from './kernelBinding.ts'
-import { codeColumn, codesOf, type TextCodes } from './textCodes.ts'
+import { codeColumn, codesOf, differentTexts, type TextCodes } from './textCodes.ts'
 
 export interface SemiJoin {
   /** The plan without the join, over its left side. */
@@ -122,7 +121,7 @@ function codedSet(keys: readonly Column[], left: Column, codes: TextCodes): Pick
   const span = codes.firsts.length
   const present = new Uint8Array(span + 1)
   const known = new KeyIds(left.type)
-  known.encode(takeColumn(left, codes.firsts)) // all different, so that ids are codes
+  known.encode(differentTexts(left, codes)) // all different, so that ids are codes
   for (const key of keys) for (const code of known.lookUp(key)) if (code >= 0) present[code] = 1
   return { window: { base: 0, span }, present }
 }

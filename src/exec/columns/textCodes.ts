@@ -23,6 +23,13 @@ export interface TextCodes {
   readonly codes: Codes
   /** The row where each text comes first. */
   readonly firsts: Int32Array
+  /** Each text by its code, of a column that has texts nowhere else. */
+  readonly texts?: Column
+}
+
+/** Each text by its code. */
+export function differentTexts(text: Column, { firsts, texts }: TextCodes): Column {
+  return texts ?? takeColumn(text, firsts)
 }
 
 /** The most texts of a column that gets codes: for as many a byte does, and beyond them one for some rows each. */
@@ -167,22 +174,25 @@ export function kindOf({ codes }: TextCodes): 'u8' | 'u16' | 'i32' {
 }
 
 /** The texts of a column of codes. */
-export function decoded(codes: Column, text: Column, { firsts }: TextCodes): Column {
+export function decoded(codes: Column, text: Column, { firsts, texts }: TextCodes): Column {
   const { values, validity, length } = codes
   const rows = new Int32Array(length)
   for (let i = 0; i < length; i++) {
     const isNull = validity !== undefined && ((validity[i >> 3] as number) & (1 << (i & 7))) === 0 // i < length
-    rows[i] = isNull ? -1 : (firsts[Number(values?.[i] ?? 0)] ?? -1)
+    const code = Number(values?.[i] ?? 0)
+    rows[i] = isNull ? -1 : texts === undefined ? (firsts[code] ?? -1) : code
   }
-  return takeColumn(text, rows)
+  return takeColumn(texts ?? text, rows)
 }
 
 /** The code of a text; -1 where no row has it. */
-export function codeOf(text: string, { values, offsets }: Column, { firsts }: TextCodes): number {
+export function codeOf(text: string, column: Column, { firsts, texts }: TextCodes): number {
   const wanted = new TextEncoder().encode(text)
+  const { values, offsets } = texts ?? column
   if (!(values instanceof Uint8Array) || offsets === undefined) return -1
-  return firsts.findIndex((row) => {
-    const [start = 0, end = 0] = [offsets[row], offsets[row + 1]]
+  return firsts.findIndex((row, code) => {
+    const at = texts === undefined ? row : code
+    const [start = 0, end = 0] = [offsets[at], offsets[at + 1]]
     return end - start === wanted.length && wanted.every((byte, i) => values[start + i] === byte)
   })
 }

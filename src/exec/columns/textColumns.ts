@@ -7,7 +7,7 @@
 import type { Column } from '../../core/column.ts'
 import { columnFromValues } from '../../core/columnBuilder.ts'
 import { valueReader } from '../../core/columnReaders.ts'
-import { emptyColumn } from '../../core/columnSlices.ts'
+import { emptyColumn, takeColumn } from '../../core/columnSlices.ts'
 import { fieldsOf } from '../../core/schema.ts'
 import type { Step } from '../../planner/physical/physicalPlan.ts'
 import { callable } from '../kernels/rowKernel.ts'
@@ -15,9 +15,9 @@ import type { Arena } from '../memory/arena.ts'
 import type { Block } from '../stageTask.ts'
 import { codesNow, mayHaveCodes } from './codesOnDemand.ts'
 import type { ProgramSource, TextColumns, WithTextColumns } from './columnProgram.ts'
-import { spellTexts } from './loadedTexts.ts'
 import { ResultBlocks } from './resultBlocks.ts'
-import { type Codes, codesOf, emptyCodes, giveCodes, type TextCodes } from './textCodes.ts'
+import { codesOfUnspelled, unspelled } from './spelledTexts.ts'
+import { type Codes, codesOf, differentTexts, emptyCodes, giveCodes, type TextCodes } from './textCodes.ts'
 import { type TextFunction, textFunctionsOf, typeOfTextFunction } from './textFunctions.ts'
 
 /** Columns of functions of a text as far as plans tell, without values; undefined where a text has too many different ones, as far as that is known. */
@@ -94,14 +94,14 @@ interface Places {
 /** The column of one function; undefined where the function throws, or gives what no such column holds. */
 function textColumn(f: TextFunction, text: Column, codes: TextCodes, blocks: ResultBlocks): Column | undefined {
   const places = placesOf(text, codes)
-  const results = resultsOf(f, text, places)
+  const results = resultsOf(f, text, codes, places)
   const entries = results && entriesOf(results)
   if (results === undefined || entries === undefined) return undefined
   const isText = entries.type.kind === 'utf8'
-  const values = isText ? spelled(results, entries, places, blocks) : fixed(entries, places, blocks)
-  if (values === undefined) return undefined
+  const texts = isText ? textsOfResults(results, entries, places, blocks) : undefined
+  const values = texts?.column ?? fixed(entries, places, blocks)
   const column = results.includes(null) ? { ...values, validity: validityOf(results, places, blocks) } : values
-  if (isText) giveCodes(column, codesOfResults(results, places, blocks))
+  if (texts !== undefined) giveCodes(column, texts.codes)
   return column
 }
 
@@ -129,13 +129,13 @@ function placesOf(text: Column, { codes, firsts }: TextCodes): Places {
 }
 
 /** What the function gives at each place; undefined where it throws, or gives undefined to who tells that from null. */
-function resultsOf(f: TextFunction, text: Column, { firsts, firstNull }: Places): readonly unknown[] | undefined {
+function resultsOf(f: TextFunction, text: Column, codes: TextCodes, { firsts, firstNull }: Places): readonly unknown[] | undefined {
   const [call, ...guards] = [f.ir, ...f.guards].map((ir) => callable({ ir, text: f.name, span: ir.span, refusals: [] }))
-  const read = valueReader(text)
+  const read = valueReader(differentTexts(text, codes))
   const resultOf = (value: unknown): unknown => (guards.every((guard) => guard(value)) ? call?.(value) : null)
   const results: unknown[] = []
   try {
-    for (const row of firsts) results.push(resultOf(read(row)))
+    for (const code of firsts.keys()) results.push(resultOf(read(code)))
     if (firstNull >= 0) results.push(resultOf(null))
   } catch {
     return undefined // it is called for rows that a step before it may drop: row by row it throws where it does
@@ -160,41 +160,18 @@ function fixed(entries: Column, { ofRows }: Places, blocks: ResultBlocks): Colum
   return column
 }
 
-/** The texts of the rows; undefined where they have more bytes than a column of text. */
-function spelled(results: readonly unknown[], entries: Column, places: Places, blocks: ResultBlocks): Column | undefined {
-  const { ofRows } = places
-  const ends = entries.offsets ?? new Int32Array(results.length + 1)
-  const counts = new Float64Array(results.length)
-  for (let i = 0; i < ofRows.length; i++) counts[ofRows[i] as number] = (counts[ofRows[i] as number] as number) + 1 // a place has a count
-  const bytes = counts.reduce((sum, count, place) => sum + count * ((ends[place + 1] as number) - (ends[place] as number)), 0)
-  if (bytes > MOST_BYTES) return undefined
-  const offsets = blocks.like(new Int32Array(), ofRows.length + 1)
-  offsets[0] = 0
-  const column: Column = { type: { kind: 'utf8' }, length: ofRows.length, offsets, values: blocks.like(new Uint8Array(), bytes) }
-  const scratch = new ResultBlocks(blocks.arena, 'functions of texts')
-  try {
-    const values = scratch.like(new Int32Array(), ofRows.length)
-    values.set(ofRows)
-    const dictionary = scratch.copy({
-      type: entries.type,
-      length: results.length,
-      offsets: ends,
-      values: entries.values ?? new Uint8Array(),
-    })
-    spellTexts({ type: column.type, length: ofRows.length, values, dictionary }, column, { firstRow: 0, firstByte: 0 }, blocks.arena)
-  } finally {
-    scratch.freeAll()
-  }
-  return column
-}
-const MOST_BYTES = 2 ** 31 - 1
-
-/** Codes of the results' texts in the order of their first rows. */
-function codesOfResults(results: readonly unknown[], { ofRows, firsts, firstNull }: Places, blocks: ResultBlocks): TextCodes {
+/** The results' texts as codes, in the order of their first rows. */
+function textsOfResults(
+  results: readonly unknown[],
+  entries: Column,
+  { ofRows, firsts, firstNull }: Places,
+  blocks: ResultBlocks,
+): { readonly column: Column; readonly codes: TextCodes } {
   const rows = [...firsts, ...(firstNull < 0 ? [] : [firstNull])]
   const inOrder = results.map((_, place) => place).sort((a, b) => (rows[a] as number) - (rows[b] as number)) // a place has a first row
   const codeOf = new Map<unknown, number>()
   const own: number[] = []
+  const different: number[] = []
   const codeOfPlace = new Int32Array(results.length)
   for (const place of inOrder) {
     const result = results[place]
@@ -202,11 +179,13 @@ function codesOfResults(results: readonly unknown[], { ofRows, firsts, firstNull
     let code = codeOf.get(result)
     if (code === undefined) {
       code = own.push(rows[place] as number) - 1
+      different.push(place)
       codeOf.set(result, code)
     }
     codeOfPlace[place] = code
   }
   const codes = blocks.like(emptyCodes(own.length), ofRows.length)
   for (let i = 0; i < ofRows.length; i++) codes[i] = codeOfPlace[ofRows[i] as number] as number // a place has a code
-  return { codes, firsts: Int32Array.from(own) }
+  const { column, texts } = unspelled(codes, takeColumn(entries, Int32Array.from(different)), blocks)
+  return { column, codes: codesOfUnspelled(column, Int32Array.from(own), texts) }
 }

@@ -28,12 +28,17 @@ export type FrameSlot =
   | { readonly kind: 'inexact' }
   | { readonly kind: 'output' | 'outputValidity' | 'outputCounts'; readonly output: number }
 
+/** What is read of texts themselves. */
+const BYTES: ReadonlySet<FrameSlot['kind']> = new Set(['values', 'offsets', 'size'])
+
 /** A column as kernels see it. */
 export interface KernelColumn {
   readonly type: ColumnType
   readonly nullable: boolean
   /** Of text that has codes: what they are. */
   readonly codes?: 'u8' | 'u16' | 'i32'
+  /** Whether it has codes alone: there are no bytes to look at. */
+  readonly unspelled?: boolean
 }
 
 /**
@@ -193,6 +198,8 @@ export class ColumnWriter {
   /** The address in a slot of the frame, or the code. */
   address(slot: Exclude<FrameSlot, { kind: 'number' }>): number {
     const key = JSON.stringify(slot)
+    if (BYTES.has(slot.kind) && 'column' in slot && this.columns[slot.column]?.unspelled === true)
+      throw new NotCompiled('it reads bytes of texts that are places in a dictionary')
     return this.once(key, () => {
       this.slots.push(slot)
       const at = 8 * (this.slots.length - 1)
