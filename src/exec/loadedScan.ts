@@ -12,6 +12,7 @@ import { FIXED_FORMS, isFixedKind } from '../core/fixedValues.ts'
 import type { SourceSplit } from '../core/ports.ts'
 import { mayHold } from '../core/predicate.ts'
 import { type Field, fieldsOf, typeText } from '../core/schema.ts'
+import type { Storage } from '../core/storage.ts'
 import type { PhysicalPlan } from '../planner/physical/physicalPlan.ts'
 import { wouldBeProgram } from './columns/columnProgram.ts'
 import { type CodedTexts, type MergedCodes, mergedCodes } from './columns/loadedTexts.ts'
@@ -26,7 +27,7 @@ import { SMALL_ROWS } from './operators/partitions.ts'
 import { inOrder, type StartTask } from './scheduler.ts'
 import type { Block, StageResult, StageTask } from './stageTask.ts'
 
-type Scan = Extract<PhysicalPlan, { kind: 'ScanExec' }>
+export type Scan = Extract<PhysicalPlan, { kind: 'ScanExec' }>
 
 /** Of the memory that is free, columns that are read whole may take one part in so many. */
 const ROOM = 2
@@ -61,8 +62,12 @@ export function scanToLoad(
   const odd = fields.find(({ type }) => !isLoadable(type))
   if (odd !== undefined) return { because: `columns of ${typeText(odd.type)}, as ${odd.name}, are not read whole` }
   if (rows < smallRows) return { because: `only ${rows} of its rows are read` }
-  const isRoom = bytesOf(splits, fields) * ROOM <= arena.budgetBytes - arena.usedBytes
-  return isRoom ? scan : { because: 'there is no room for whole columns in the session’s memory' }
+  return hasRoom(scan, arena) ? scan : { because: 'there is no room for whole columns in the session’s memory' }
+}
+
+/** Whether the columns of a scan that is to be read whole take no more than one part of `parts` of the memory that is free. */
+export function hasRoom(scan: Scan, { budgetBytes, usedBytes }: Pick<Arena, 'budgetBytes' | 'usedBytes'>, parts: number = ROOM): boolean {
+  return bytesOf(splitsRead(scan), fieldsRead(scan) ?? []) * parts <= budgetBytes - usedBytes
 }
 
 /** The pipeline without the groups of its partitions: groups of all rows are found at once where columns are in memory. */
@@ -102,7 +107,7 @@ function widthOf(kind: Field['type']['kind']): number {
 
 export interface LoadedScan {
   /** In place of the scan. */
-  readonly plan: Extract<PhysicalPlan, { kind: 'StoredExec' }>
+  readonly plan: Extract<PhysicalPlan, { kind: 'StoredExec' }> & { readonly storage: Extract<Storage, { kind: 'table' }> }
   /** What its columns lie in: the caller's. */
   readonly blocks: readonly Block[]
 }
@@ -151,6 +156,15 @@ export async function loadedScan(scan: Scan, services: LoadServices): Promise<Lo
     blocks.freeAll()
     throw error
   }
+}
+
+/** The same rows with the columns of this scan alone, all of which are there. */
+export function columnsFor(scan: Scan, { storage, name }: LoadedScan['plan']): LoadedScan['plan'] {
+  const fields = fieldsOf(storage.element)
+  const places = scan.columns.map((column) => fields.findIndex((field) => field.name === column))
+  const element = { kind: 'row' as const, fields: places.map((place) => fields[place] as Field) } // all are there
+  const columns = places.map((place) => storage.columns[place] as Column)
+  return { kind: 'StoredExec', name, storage: { ...storage, element, columns }, element: scan.element, keys: scan.keys }
 }
 
 /** The tasks of the splits one after another, each with the rows before it. */

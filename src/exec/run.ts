@@ -29,6 +29,7 @@ import { addCost, fallbackEvent, fallbacksOf, functionsIn, rowsOfFilesEvent } fr
 import { asRowFailure, taskErrorOf } from './kernels/rowFailure.ts'
 import type { NotColumns } from './kernels/wasmColumns.ts'
 import { loadedScan, scanToLoad, splitsRead, withoutPartialGroups } from './loadedScan.ts'
+import { LoadsAhead, plannedLoads, type TimedLoad } from './loadsAhead.ts'
 import { Charge } from './memory/charge.ts'
 import { asDeclared, batchAs, concatBatches, type ExecBatch, emptyBatch, sliceBatch, unifyElements } from './operators/batches.ts'
 import { FoldedGroups } from './operators/foldedGroups.ts'
@@ -97,6 +98,8 @@ export class Run {
   private readonly joined = new Map<number, readonly Column[]>()
   /** Tables that have texts as codes alone, with their bytes. */
   private readonly tables = new Map<Storage, Storage>()
+  /** Scans that are read before their turn. */
+  private readonly loads: LoadsAhead
   /** Where what runs is measured; absent where nobody asks. */
   readonly record: PlanRecord | undefined
   constructor(options: ExecutorOptions, { signal, record }: RunOptions = {}) {
@@ -104,6 +107,7 @@ export class Run {
     this.signal = signal
     this.record = record
     this.blocks = new Blocks(options.arena)
+    this.loads = new LoadsAhead(options.arena, (scan, isWaitedFor) => this.load(scan, isWaitedFor))
   }
 
   /** The whole result, outside of the run's memory; at least one batch. */
@@ -217,34 +221,16 @@ export class Run {
 
   /** The plan over columns that are read whole, where it reads files and kernels can run over them; else the plan itself. `blocks`: what the columns lie in. */
   async loaded(plan: PhysicalPlan): Promise<{ readonly plan: PhysicalPlan; readonly blocks: readonly Block[] }> {
-    const { arena, pool } = this.options
     const bare = withoutPartialGroups(plan)
-    const scan = scanToLoad(bare, this.options)
+    const begun = await this.loads.taken(plan)
+    const scan = begun?.scan ?? scanToLoad(bare, this.options)
     if (scan !== undefined && 'because' in scan) this.record?.refuse(plan, scan.because)
     if (scan === undefined || 'because' in scan) return { plan, blocks: [] }
-    const name = `ScanExec ${scan.source.name}`
-    const started = performance.now()
-    this.emit({ kind: 'stage', phase: 'started', stage: name })
     const own: Block[] = []
     try {
-      const { plan: stored, blocks } = await loadedScan(scan, {
-        arena,
-        workers: pool.size,
-        run: (task) => this.task(task, false),
-        free: (done) => this.blocks.free(done),
-        onProgress: (done, total) => this.emit({ kind: 'progress', job: name, done, total }),
-      })
-      this.blocks.add(blocks)
+      const { plan: stored, blocks, milliseconds } = begun?.loaded ?? (await this.load(scan))
       own.push(...blocks)
-      const milliseconds = performance.now() - started
       this.record?.addLoaded(scan, stored, milliseconds)
-      this.emit({
-        kind: 'stage',
-        phase: 'finished',
-        stage: name,
-        rows: stored.storage.kind === 'table' ? stored.storage.length : 0,
-        milliseconds,
-      })
       const { edge: _, ...pipeline } = bare
       const coded = pipeline.kind === 'PipelineExec' ? { ...pipeline, input: stored } : stored
       const other = await this.withTexts(coded)
@@ -257,6 +243,27 @@ export class Run {
       this.record?.refuse(plan, 'memory is short for whole columns')
       return { plan, blocks: [] } // split by split there may be enough
     }
+  }
+
+  /** Reads the columns of a scan; what they lie in is the run's. */
+  private async load(scan: Scan, isWaitedFor: () => boolean = () => true): Promise<TimedLoad> {
+    const { arena, pool } = this.options
+    const name = `ScanExec ${scan.source.name}`
+    const started = performance.now()
+    this.emit({ kind: 'stage', phase: 'started', stage: name })
+    const loaded = await loadedScan(scan, {
+      arena,
+      workers: pool.size,
+      run: (task) => this.task(task, false),
+      free: (done) => this.blocks.free(done),
+      onProgress: (done, total) => {
+        if (isWaitedFor()) this.emit({ kind: 'progress', job: name, done, total })
+      },
+    })
+    this.blocks.add(loaded.blocks)
+    const milliseconds = performance.now() - started
+    this.emit({ kind: 'stage', phase: 'finished', stage: name, rows: loaded.plan.storage.length, milliseconds })
+    return { ...loaded, milliseconds }
   }
 
   /** The pipeline over its columns as they were read, or over texts with their bytes where no kernels run over codes alone. */
@@ -622,6 +629,13 @@ export class Run {
   }
 
   private async wide(given: Wide, how: { readonly isWhole?: boolean } = {}): Promise<Dataset> {
+    return await this.loads.during(
+      () => plannedLoads(given, this.options),
+      () => this.wideWith(given, how),
+    )
+  }
+
+  private async wideWith(given: Wide, how: { readonly isWhole?: boolean }): Promise<Dataset> {
     const inputs: PhysicalPlan[] = []
     const loaded: Block[] = []
     for (const input of given.inputs) {

@@ -70,7 +70,9 @@ export function mergedCodes(splits: readonly SplitTexts[], rows: number): Merged
     const { offsets, values } = dictionary
     const bytes = values === undefined ? Buffer.alloc(0) : Buffer.from(values.buffer, values.byteOffset, values.byteLength)
     const map = new Uint16Array(dictionary.length)
-    const present = Array.from(coded.firsts, (row, entry) => ({ row, entry })).filter(({ row }) => row >= 0)
+    const present: { readonly row: number; readonly entry: number }[] = []
+    for (const [entry, row] of coded.firsts.entries()) if (row >= 0) present.push({ row, entry })
+    if (present.length > most) return undefined
     for (const { row, entry } of present.sort((a, b) => a.row - b.row)) {
       const text = bytes.toString('latin1', offsets?.[entry], offsets?.[entry + 1]) // bytes as characters: equal bytes are equal texts
       let code = codeOf.get(text)

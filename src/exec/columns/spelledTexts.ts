@@ -70,7 +70,8 @@ export function spelledBytes(column: Column): number {
   const { length, values, dictionary, validity } = column
   const places = values as Codes // of whoever has a dictionary
   const ends = dictionary?.offsets ?? new Int32Array(1)
-  const lengths = Int32Array.from({ length: dictionary?.length ?? 0 }, (_, entry) => (ends[entry + 1] as number) - (ends[entry] as number))
+  const lengths = new Int32Array(dictionary?.length ?? 0)
+  for (let entry = 0; entry < lengths.length; entry++) lengths[entry] = (ends[entry + 1] as number) - (ends[entry] as number) // one more ends
   let bytes = 0
   if (validity === undefined)
     for (let i = 0; i < length; i++) bytes += lengths[places[i] as number] as number // a place has an entry
