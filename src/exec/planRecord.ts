@@ -138,8 +138,8 @@ export class PlanRecord {
   }
 
   /** What a node's result is, all of it. */
-  addWhole(plan: PhysicalPlan, batches: readonly ExecBatch[]): void {
-    this.add(plan, { rows: rowsOf(batches), bytes: bytesOf(batches) })
+  addWhole(planned: PhysicalPlan, batches: readonly ExecBatch[]): void {
+    this.add(this.thatRan(planned), { rows: rowsOf(batches), bytes: bytesOf(batches) })
   }
 
   /** Columns that were read whole, in the place of a scan. */
@@ -149,6 +149,11 @@ export class PlanRecord {
     this.addWait(stored, milliseconds)
     if (storage.kind === 'table') this.addWhole(stored, [storage])
     this.add(stored, { ran: 'read whole into the arena', pieces: piecesOf(scan) })
+  }
+
+  /** What a wide operator gave, as the table that a pipeline above it reads. */
+  addTable(stored: PhysicalPlan, wide: PhysicalPlan): void {
+    this.ranAs(stored, wide)
   }
 
   /** A pipeline that begins to run, partition by partition. */

@@ -46,7 +46,7 @@ import { sharedWork } from './sharedWork.ts'
 import { type Block, runStageTask, type StageResult, type StageTask } from './stageTask.ts'
 import { storedBatches } from './storedBatches.ts'
 import { checkUnion } from './unionCheck.ts'
-import { wholeTable } from './wholeTable.ts'
+import { type WholeTable, wholeTable } from './wholeTable.ts'
 
 type Scan = Extract<PhysicalPlan, { kind: 'ScanExec' }>
 type Pipeline = Extract<PhysicalPlan, { kind: 'PipelineExec' }>
@@ -98,6 +98,8 @@ export class Run {
   private readonly joined = new Map<number, readonly Column[]>()
   /** Tables that have texts as codes alone, with their bytes. */
   private readonly tables = new Map<Storage, Storage>()
+  /** What wide operators gave that somebody is about to ask for. */
+  private readonly ready = new Map<PhysicalPlan, Dataset>()
   /** Scans that are read before their turn. */
   private readonly loads: LoadsAhead
   /** Where what runs is measured; absent where nobody asks. */
@@ -300,6 +302,55 @@ export class Run {
     }
   }
 
+  /**
+   * A pipeline over the table that a wide operator gives, where kernels run over its columns, for the operator above; else the
+   * pipeline as it is, whose input is ready.
+   */
+  private async overTable(plan: PhysicalPlan, above: WideOperator, held: Block[]): Promise<PhysicalPlan> {
+    const bare = withoutPartialGroups(plan)
+    if (!isOverWide(bare) || (bare.steps.every(isFree) && above.kind !== 'HashAggregateExec')) return plan
+    return await this.waitedFor(plan, () => this.overTableOf(plan, bare, held))
+  }
+
+  private async overTableOf(plan: PhysicalPlan, bare: Pipeline & { readonly input: Wide }, held: Block[]): Promise<PhysicalPlan> {
+    const { input } = bare
+    const { partitions, blocks } = await this.waitedFor(input, () => this.wide(input, { isWhole: true }))
+    const pieces = finished(batchesOf(partitions), input)
+    const { smallRows = SMALL_ROWS } = this.options
+    const pipelineOver = ({ element, length, columns }: Batch): Pipeline => {
+      const { edge: _, ...pipeline } = bare
+      const { element: declared, keys } = input
+      const stored = { kind: 'StoredExec' as const, name: input.operator.kind, element: declared, keys }
+      return { ...pipeline, input: { ...stored, storage: { kind: 'table', element, length, columns } } }
+    }
+    const [first] = pieces
+    if (first !== undefined && rowsIn(pieces) >= smallRows && isProgram(columnProgramOf(pipelineOver(first), plannedTextColumns))) {
+      const whole = pieces.length === 1 ? { batch: first, blocks } : await this.together(pieces)
+      if (whole !== undefined) {
+        if (pieces.length > 1) this.blocks.free(blocks)
+        held.push(...whole.blocks)
+        const other = pipelineOver(whole.batch)
+        this.record?.addTable(other.input, input)
+        this.record?.ranAs(plan, other)
+        return other
+      }
+    }
+    this.ready.set(input, this.cut(batchesOf(partitions), blocks))
+    return plan
+  }
+
+  /** The pieces as one table in the run's memory; undefined where they cannot be, or there is no room. */
+  private async together(pieces: readonly Batch[]): Promise<WholeTable | undefined> {
+    try {
+      const whole = await wholeTable(pieces, { arena: this.options.arena, run: (task) => this.task(task, false) })
+      if (whole !== undefined) this.blocks.add(whole.blocks)
+      return whole
+    } catch (error) {
+      if (error instanceof MemoryError) return undefined
+      throw error
+    }
+  }
+
   /** Takes blocks that are freed with the run. */
   keep(blocks: readonly Block[]): void {
     this.blocks.add(blocks)
@@ -346,6 +397,11 @@ export class Run {
 
   private async datasetOf(plan: PhysicalPlan): Promise<Dataset> {
     this.signal?.throwIfAborted()
+    const ready = this.ready.get(plan)
+    if (ready !== undefined) {
+      this.ready.delete(plan)
+      return ready
+    }
     switch (plan.kind) {
       case 'ScanExec':
         return await this.scan(plan)
@@ -645,14 +701,19 @@ export class Run {
     }
     const plan = { ...given, inputs }
     this.record?.ranAs(given, plan)
-    const dataset = await this.wideOver(plan, how)
+    const dataset = await this.wideOver(plan, how, loaded)
     this.record?.addWhole(plan, batchesOf(dataset.partitions))
     const used = this.blocks.keep(loaded, batchesOf(dataset.partitions))
     return { ...dataset, blocks: [...dataset.blocks, ...used] }
   }
 
-  private async wideOver(plan: Wide, how: { readonly isWhole?: boolean }): Promise<Dataset> {
+  /** `held`: takes blocks that inputs lie in, which the result may lie in. */
+  private async wideOver(given: Wide, how: { readonly isWhole?: boolean }, held: Block[]): Promise<Dataset> {
+    const [first, another] = given.inputs
+    const isAlone = first !== undefined && another === undefined
+    const plan = isAlone ? { ...given, inputs: [await this.overTable(first, given.operator, held)] } : given
     const [only] = plan.inputs
+    this.record?.ranAs(given, plan)
     if (plan.operator.kind === 'HashAggregateExec' && only?.edge?.kind === 'streamed')
       return await this.foldedGroups(plan.operator, plan, only)
     const grouped = await this.groupedAtOnce(plan)
@@ -661,7 +722,7 @@ export class Run {
     const elements = distinct && (await this.waitedFor(distinct.input, () => this.programmed(distinct.input, distinct.operator)))
     if (distinct !== undefined && elements !== undefined && only !== undefined) this.record?.ranAs(only, distinct.input)
     const operator = distinct === undefined || elements === undefined ? plan.operator : distinct.operator
-    const inputs = elements === undefined ? await this.inputsOf(plan) : [elements]
+    const inputs = elements === undefined ? await this.inputsOf(plan, held) : [elements]
     const name = plan.operator.kind
     const started = performance.now()
     this.emit({ kind: 'stage', phase: 'started', stage: name })
@@ -702,9 +763,11 @@ export class Run {
   }
 
   /** The inputs of a wide operator. Of a join, the side that the plan names comes first, and its keys filter the other's rows. */
-  private async inputsOf({ inputs, operator, keyFilter: from }: Wide): Promise<Dataset[]> {
-    const ready = async (input: PhysicalPlan): Promise<Dataset> =>
-      await this.waitedFor(input, async () => (await this.programmed(input, operator)) ?? (await this.wholeOf(input)))
+  private async inputsOf({ inputs, operator, keyFilter: from }: Wide, held: Block[]): Promise<Dataset[]> {
+    const ready = async (given: PhysicalPlan): Promise<Dataset> => {
+      const input = inputs.length === 1 ? given : await this.overTable(given, operator, held)
+      return await this.waitedFor(input, async () => (await this.programmed(input, operator)) ?? (await this.wholeOf(input)))
+    }
     const [left, right] = inputs
     const unlimited = operator.kind === 'SortExec' && left !== undefined ? withoutTopK(left) : undefined
     const table = unlimited && (await this.waitedFor(unlimited, () => this.programmed(unlimited, operator)))
@@ -893,6 +956,12 @@ function readsNothing({ steps }: Pipeline, partitions: readonly Partition[]): bo
 /** Whether the results of a part of a plan are taken as they come; sources are there, or are read as they are needed. */
 function isStreamed({ kind, edge }: PhysicalPlan): boolean {
   return kind !== 'ScanExec' && kind !== 'StoredExec' && edge?.kind === 'streamed'
+}
+
+/** Whether a pipeline could run over the table that a wide operator gives. */
+function isOverWide(plan: PhysicalPlan): plan is Pipeline & { readonly input: Wide } {
+  if (plan.kind !== 'PipelineExec' || plan.where === 'caller' || plan.numbered) return false
+  return plan.input.kind === 'WideExec' && !isStreamed(plan.input)
 }
 
 /** Whether a function of the plan runs as it stands. */

@@ -10,9 +10,11 @@
  * Rows of tables in memory need not move: workers share them, and count and compare numbers in kernels.
  */
 import { valueClassOf } from '../../core/elements.ts'
+import type { UserFunction } from '../../core/functionIr.ts'
 import type { AggregateCall, LogicalPlan } from '../../core/logicalPlan.ts'
-import { fieldsOf } from '../../core/schema.ts'
+import { type ElementType, fieldsOf } from '../../core/schema.ts'
 import type { Rule } from '../rule.ts'
+import { isColumn } from './irRewrite.ts'
 
 const COMBINES: readonly AggregateCall['kind'][] = ['count', 'min', 'max', 'first', 'last']
 
@@ -26,7 +28,7 @@ export const partialAggregation: Rule = {
   },
 }
 
-/** Whether the rows come from columns in memory, by steps that tasks run over them. */
+/** Whether the rows come from columns in memory, which joins and groups leave as well, by steps that tasks run over them. */
 function isOverTable(plan: LogicalPlan): boolean {
   switch (plan.kind) {
     case 'Scan':
@@ -38,13 +40,15 @@ function isOverTable(plan: LogicalPlan): boolean {
     case 'WithColumns':
     case 'Project':
       return isOverTable(plan.input)
+    case 'Join':
+      return true
+    case 'GroupBy':
+      return plan.how.kind === 'agg'
     case 'Array':
     case 'FlatMap':
     case 'MapPartitions':
     case 'Cast':
     case 'Index':
-    case 'GroupBy':
-    case 'Join':
     case 'Sort':
     case 'Window':
     case 'Distinct':
@@ -60,9 +64,20 @@ function isOverTable(plan: LogicalPlan): boolean {
   }
 }
 
-/** Counts of rows, and extremes of numbers. */
-function hasKernel({ element }: LogicalPlan, { name, kind, of }: AggregateCall): boolean {
+/** Counts of rows and of numbers, and extremes of numbers. */
+function hasKernel({ element, input }: Extract<LogicalPlan, { kind: 'GroupBy' }>, { name, kind, of }: AggregateCall): boolean {
+  if (kind === 'count') return of === undefined || isNumber(input.element, columnOf(of))
+  return (kind === 'min' || kind === 'max') && isNumber(element, name)
+}
+
+function isNumber(element: ElementType, name: string | undefined): boolean {
   const type = fieldsOf(element).find((field) => field.name === name)?.type
-  if (kind === 'count') return of === undefined
-  return (kind === 'min' || kind === 'max') && type !== undefined && valueClassOf(type) === 'number'
+  return type !== undefined && valueClassOf(type) === 'number'
+}
+
+/** The column that a function hands on as it is. */
+function columnOf({ ir }: UserFunction): string | undefined {
+  const [only, ...rest] = ir?.body ?? []
+  const value = only?.kind === 'Return' && rest.length === 0 ? only.value : undefined
+  return value !== undefined && isColumn(value) ? value.name : undefined
 }
