@@ -128,7 +128,7 @@ async function fileOf(name: string, rows: readonly Row[]): Promise<LogicalPlan> 
   const plan = tableOfRows(rows) as Extract<LogicalPlan, { kind: 'Scan' }>
   const [split] = plan.source.splits
   const batches = split === undefined ? [] : await readSplit(plan.source, split, ['k', 's', 'x'])
-  await writeParquet({ batches, element: plan.source.element, path, options: { rowGroupRows: 5 } })
+  await writeParquet({ batches, element: plan.source.element, path, options: { rowGroupRows: 2 } })
   return tableOf(await openParquet(path))
 }
 
@@ -142,7 +142,7 @@ function outcome<T>(run: () => T): { readonly value: T } | { readonly failed: tr
 
 test('files that a plan reads in several places are read once, and ahead, with the rows that each place reads', async () => {
   const counts = { joins: 0, shared: 0, others: 0, failed: 0 }
-  const rows = fc.array(row, { minLength: 1, maxLength: 24 })
+  const rows = fc.array(row, { minLength: 1, maxLength: 30 })
   await fc.assert(
     fc.asyncProperty(rows, rows, tree, fc.nat(1), async (a, b, program, engine) => {
       // sorted by key, so that row groups are skipped

@@ -50,6 +50,8 @@ export interface SourceSplit {
   readonly columnBytes?: ReadonlyMap<string, number>
   /** Smallest and largest value per column where the source knows them, for skipping. Nulls are not counted. */
   readonly statistics?: ReadonlyMap<string, Bounds>
+  /** What its reader knows of each column, beside `detail`: a read needs that of its own columns. */
+  readonly columns?: ReadonlyMap<string, unknown>
   readonly detail: unknown
 }
 

@@ -24,8 +24,8 @@ import { plannedTextColumns } from './columns/textColumns.ts'
 import type { Arena } from './memory/arena.ts'
 import type { ExecBatch } from './operators/batches.ts'
 import { SMALL_ROWS } from './operators/partitions.ts'
-import { inOrder, type StartTask } from './scheduler.ts'
-import type { Block, StageResult, StageTask } from './stageTask.ts'
+import { inOrder } from './scheduler.ts'
+import type { Block, PlacedRead, StageResult, StageTask } from './stageTask.ts'
 
 export type Scan = Extract<PhysicalPlan, { kind: 'ScanExec' }>
 
@@ -128,20 +128,21 @@ export async function loadedScan(scan: Scan, services: LoadServices): Promise<Lo
     const parts: LoadedPart[] = []
     const held: Block[][] = []
     let done = 0
-    const tasks = inOrder<StageResult>({
-      next: startsOf(splits, (split, firstRow) => {
-        const { source, columns } = scan
-        const input = { kind: 'split', source: { ...source, splits: [] }, split, columns } as const
-        return () => services.run({ kind: 'load', input, wholes, firstRow })
-      }),
+    const works = piecesOf(placedReads(scan, splits), services.workers)
+    const tasks = inOrder<StageResult & { readonly splits: number }>({
+      next: () => {
+        const reads = works.shift()
+        return reads && (async () => ({ ...(await services.run({ kind: 'load', reads, wholes })), splits: reads.length }))
+      },
       window: 2 * services.workers,
       drop: (result) => services.free(result.blocks),
     })
-    for await (const { batches, blocks: own, nulls: found, coded } of tasks) {
-      parts.push(...batches.map((batch) => ({ batch, coded: coded ?? [] })))
+    for await (const { batches, blocks: own, nulls: found, coded, splits: read } of tasks) {
+      parts.push(...batches.map((batch, i) => ({ batch, coded: coded?.[i] ?? [] })))
       held.push([...own])
       for (const [i, count] of (found ?? []).entries()) nulls[i] = (nulls[i] ?? 0) + count
-      services.onProgress(++done, splits.length)
+      done += read
+      services.onProgress(done, splits.length)
     }
     if (done !== splits.length) throw new Bug(`${name}: ${done} of ${splits.length} splits were read.`)
     const placed = texts.length === 0 ? { columns: wholes, codes: [] } : await textsPlaced(wholes, { texts, parts, blocks, services })
@@ -167,20 +168,28 @@ export function columnsFor(scan: Scan, { storage, name }: LoadedScan['plan']): L
   return { kind: 'StoredExec', name, storage: { ...storage, element, columns }, element: scan.element, keys: scan.keys }
 }
 
-/** The tasks of the splits one after another, each with the rows before it. */
-function startsOf<T>(
-  splits: readonly SourceSplit[],
-  start: (split: SourceSplit, firstRow: number) => StartTask<T>,
-): () => StartTask<T> | undefined {
-  let next = 0
+/** The splits, each with the rows before it. */
+function placedReads({ source, columns }: Scan, splits: readonly SourceSplit[]): readonly PlacedRead[] {
   let firstRow = 0
-  return () => {
-    const split = splits[next++]
-    if (split === undefined) return undefined
-    const before = firstRow
+  return splits.map((split) => {
+    const read = { input: { kind: 'split', source, split, columns }, firstRow } as const
     firstRow += split.rows ?? 0
-    return start(split, before)
+    return read
+  })
+}
+
+/** Tasks for each worker, if there is enough work: between two of them a worker waits for the next. */
+const TASKS = 4
+
+/** The works in their order as lists, many of which are left when one is done, and the last of which are short. */
+function piecesOf<T>(works: readonly T[], workers: number): T[][] {
+  const pieces: T[][] = []
+  for (let from = 0; from < works.length; ) {
+    const length = Math.ceil((works.length - from) / (TASKS * workers))
+    pieces.push(works.slice(from, from + length))
+    from += length
   }
+  return pieces
 }
 
 /** A column for all rows; of texts only the bitmap. */
@@ -243,9 +252,10 @@ async function textsPlaced(wholes: readonly Column[], { texts, parts, blocks, se
       firstByte += bytes[p] as number // one for each part
     }
   }
+  const pieces = piecesOf(works, services.workers)
   const tasks = inOrder({
     next: () => {
-      const columns = works.shift()
+      const columns = pieces.shift()?.flat()
       return columns && (() => services.run({ kind: 'place', columns }))
     },
     window: 2 * services.workers,

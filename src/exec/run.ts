@@ -1014,8 +1014,7 @@ function narrowTask(plan: Pipeline, partition: Partition, index: number, firstRo
   if (partition.kind === 'batches') return { ...base, input: partition }
   const { source, columns, predicate } = partition.scan
   const skips = predicate === undefined ? {} : { predicate }
-  // the other splits would only be copied along
-  return { ...base, input: { kind: 'split', source: { ...source, splits: [] }, split: partition.split, columns, ...skips } }
+  return { ...base, input: { kind: 'split', source, split: partition.split, columns, ...skips } }
 }
 
 /** Memory was short for one partition alone: where it is, and how to cut it finer. */

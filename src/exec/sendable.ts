@@ -2,25 +2,30 @@
  * A task as it goes to another thread: without closures, which cannot be cloned, and without the rest of a buffer of
  * which it needs a part, which would be.
  */
+import type { ArraySource } from '../core/ports.ts'
 import type { ExecFunction, Step, WideOperator } from '../planner/physical/physicalPlan.ts'
 import type { ExecBatch } from './operators/batches.ts'
-import { mapBatch, type StageTask } from './stageTask.ts'
+import { mapBatch, type PlacedRead, type StageTask } from './stageTask.ts'
 
 export function sendable(task: StageTask): StageTask {
   switch (task.kind) {
     case 'narrow': {
       const { input } = task
-      const batches = input.kind === 'batches' ? { ...input, batches: input.batches.map(compact) } : input
-      return { ...task, input: batches, steps: task.steps.map(sendableOperator) }
+      return {
+        ...task,
+        input: input.kind === 'batches' ? { ...input, batches: input.batches.map(compact) } : read(input),
+        steps: task.steps.map(sendableOperator),
+      }
     }
     case 'wide':
       return { ...task, inputs: task.inputs.map((batches) => batches.map(compact)), operator: sendableOperator(task.operator) }
     case 'sort':
     case 'window':
     case 'partition':
-    case 'load':
     case 'place':
       return task // all its columns lie in the arena
+    case 'load':
+      return { ...task, reads: task.reads.map((one) => ({ ...one, input: read(one.input) })) }
     case 'together':
       return { ...task, batches: task.batches.map(compact) }
     case 'take':
@@ -30,6 +35,26 @@ export function sendable(task: StageTask): StageTask {
       return { ...task, left: task.left.map(compact), right: task.right.map(compact) }
   }
 }
+
+/** Of a split what a read of these columns needs: one of a wide table knows more of all columns than a task is long. */
+function read({ source, split, columns, ...rest }: PlacedRead['input']): PlacedRead['input'] {
+  const { rows, bytes, columns: known, detail } = split
+  const own = known && new Map(columns.map((name) => [name, known.get(name)]))
+  return {
+    ...rest,
+    columns,
+    source: withoutSplits(source),
+    split: { detail, ...(rows === undefined ? {} : { rows }), ...(bytes === undefined ? {} : { bytes }), ...(own && { columns: own }) },
+  }
+}
+
+/** One for all tasks: what is named twice in a message is written once. */
+function withoutSplits(source: ArraySource): ArraySource {
+  let bare = bares.get(source)
+  if (bare === undefined) bares.set(source, (bare = { ...source, splits: [] }))
+  return bare
+}
+const bares = new WeakMap<ArraySource, ArraySource>()
 
 function compact(batch: ExecBatch): ExecBatch {
   return mapBatch(batch, (buffer) => {

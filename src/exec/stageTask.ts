@@ -40,7 +40,11 @@ export type TaskInput =
     }
   | { readonly kind: 'batches'; readonly batches: readonly ExecBatch[] }
 
-type LoadTask = Extract<StageTask, { kind: 'load' }>
+/** A split, and where its rows go. */
+export interface PlacedRead {
+  readonly input: Extract<TaskInput, { kind: 'split' }>
+  readonly firstRow: number
+}
 
 export type StageTask =
   | {
@@ -51,8 +55,8 @@ export type StageTask =
       readonly firstRow: number
     }
   | { readonly kind: 'wide'; readonly inputs: readonly (readonly ExecBatch[])[]; readonly operator: WideOperator }
-  /** Puts the columns of a split into those of all; its texts are the result. */
-  | { readonly kind: 'load'; readonly input: TaskInput; readonly wholes: readonly Column[]; readonly firstRow: number }
+  /** Puts the columns of splits into those of all; their texts are the result, a batch for each split. */
+  | { readonly kind: 'load'; readonly reads: readonly PlacedRead[]; readonly wholes: readonly Column[] }
   /** Puts texts that were read among those of all. */
   | { readonly kind: 'place'; readonly columns: readonly Placed[] }
   | PartitionTask
@@ -82,8 +86,8 @@ export interface StageResult {
   readonly nulls?: readonly number[]
   /** Why JavaScript did what a kernel might have done. */
   readonly refused?: string
-  /** Of texts that are to be put into others: what is known of those that are places in dictionaries. */
-  readonly coded?: readonly (CodedTexts | undefined)[]
+  /** Of texts that are to be put into others, for each batch: what is known of those that are places in dictionaries. */
+  readonly coded?: readonly (readonly (CodedTexts | undefined)[])[]
 }
 
 export interface StageServices {
@@ -103,7 +107,8 @@ export function stageHandler(readSplit: ReadSplit, options: Pick<StageServices, 
   return async (payload, { arena, abortFlag }) => {
     const task = payload as StageTask // the executor sends nothing else
     const services: StageServices = { ...options, readSplit, arena }
-    if ((task.kind !== 'narrow' && task.kind !== 'load') || task.input.kind !== 'split') return await runStageTask(task, services)
+    const reads = task.kind === 'load' || (task.kind === 'narrow' && task.input.kind === 'split')
+    if (!reads) return await runStageTask(task, services)
     return await withAbortSignal(abortFlag, (signal) => runStageTask(task, { ...services, signal }))
   }
 }
@@ -127,16 +132,7 @@ export async function runStageTask(task: StageTask, services: StageServices): Pr
       return { rowsIn: [], ...spentMs, ...share(out, services, task.operator.kind) }
     }
     case 'load':
-      return await withScratch(async (scratch) => {
-        const { wholes, firstRow, input } = task
-        const rows = input.kind === 'split' ? input.split.rows : undefined
-        const into = (i: number) => (rows === undefined ? undefined : placeOf(wholes[i] as Column, firstRow, rows)) // one for each
-        return loaded(
-          await readInput(input, services, { scratch, into, dictionaries: true, pages: pageKernels(services.arena) }),
-          task,
-          services,
-        )
-      })
+      return await loaded(task.reads, task.wholes, services)
     case 'place':
       for (const column of task.columns) place(column, services.arena)
       return { batches: [], rowsIn: [], blocks: [] }
@@ -182,19 +178,43 @@ async function readInput(
   })
 }
 
+/** The splits one after another. */
+async function loaded(reads: readonly PlacedRead[], wholes: readonly Column[], services: StageServices): Promise<StageResult> {
+  const results: StageResult[] = []
+  for (const { input, firstRow } of reads)
+    results.push(
+      await withScratch(async (scratch) => {
+        const { rows } = input.split
+        const into = (i: number) => (rows === undefined ? undefined : placeOf(wholes[i] as Column, firstRow, rows)) // one for each
+        const to = { scratch, into, dictionaries: true, pages: pageKernels(services.arena) } as const
+        return placedSplit(await readInput(input, services, to), { wholes, firstRow }, services)
+      }),
+    )
+  const nulls = wholes.map((_, i) => results.reduce((sum, result) => sum + (result.nulls?.[i] ?? 0), 0))
+  return {
+    ...{ rowsIn: [], nulls, coded: results.flatMap(({ coded = [] }) => coded) },
+    ...{ batches: results.flatMap(({ batches }) => batches), blocks: results.flatMap(({ blocks }) => blocks) },
+  }
+}
+
 /** The batches put into the whole columns, but for texts. */
-function loaded(batches: readonly ExecBatch[], { wholes, firstRow }: LoadTask, services: StageServices): StageResult {
-  const { columns, element, length } = concatBatches(batches)
+function placedSplit(
+  batches: readonly ExecBatch[],
+  { wholes, firstRow }: { readonly wholes: readonly Column[]; readonly firstRow: number },
+  services: StageServices,
+): StageResult {
+  const { columns, length } = concatBatches(batches)
   const nulls = columns.map((part, i) => {
     const whole = wholes[i] as Column // one for each
     return isText(part.type) ? nullsPlaced(part, whole, firstRow) : place({ part, whole, firstRow, firstByte: 0 }, services.arena)
   })
   const texts = columns.filter(({ type }) => isText(type))
+  if (texts.length === 0) return { rowsIn: [], nulls, batches: [], blocks: [] }
   const counted = texts.map((column) => (column.dictionary === undefined ? { column, coded: undefined } : countedTexts(column)))
   const bare = counted.map(({ column }) => withoutNulls(column))
   // small ones too: what they lie in is used again
-  const shared = share([{ element, length, columns: bare }], { ...services, sharedFromBytes: 1 }, 'ScanExec')
-  return { rowsIn: [], nulls, coded: counted.map(({ coded }) => coded), ...shared }
+  const shared = share([{ element: { kind: 'unknown' }, length, columns: bare }], { ...services, sharedFromBytes: 1 }, 'ScanExec')
+  return { rowsIn: [], nulls, coded: [counted.map(({ coded }) => coded)], ...shared }
 }
 
 function withoutNulls({ validity: _, ...column }: Column): Column {

@@ -62,6 +62,7 @@ const MOST_MERGED = 2 ** 16
 /** The codes of the texts of all splits; undefined where there are too many texts. */
 export function mergedCodes(splits: readonly SplitTexts[], rows: number): MergedCodes | undefined {
   const most = Math.min(MOST_MERGED, mostTexts(rows))
+  if (splits.some(({ coded }) => coded.firsts.length > most && presentIn(coded) > most)) return undefined
   const codeOf = new Map<string, number>()
   const firsts: number[] = []
   const texts: Buffer[] = []
@@ -72,7 +73,6 @@ export function mergedCodes(splits: readonly SplitTexts[], rows: number): Merged
     const map = new Uint16Array(dictionary.length)
     const present: { readonly row: number; readonly entry: number }[] = []
     for (const [entry, row] of coded.firsts.entries()) if (row >= 0) present.push({ row, entry })
-    if (present.length > most) return undefined
     for (const { row, entry } of present.sort((a, b) => a.row - b.row)) {
       const text = bytes.toString('latin1', offsets?.[entry], offsets?.[entry + 1]) // bytes as characters: equal bytes are equal texts
       let code = codeOf.get(text)
@@ -87,6 +87,13 @@ export function mergedCodes(splits: readonly SplitTexts[], rows: number): Merged
     maps.push(map)
   }
   return { firsts: Int32Array.from(firsts), texts: endToEnd(texts), maps }
+}
+
+/** How many entries some row has. */
+function presentIn({ firsts }: CodedTexts): number {
+  let present = 0
+  for (let entry = 0; entry < firsts.length; entry++) if ((firsts[entry] as number) >= 0) present++ // entry < length
+  return present
 }
 
 function endToEnd(texts: readonly Buffer[]): Column {

@@ -22,8 +22,6 @@ import { WasmFailure, withParquetDecoder } from './wasm.ts'
 export interface FileDetail {
   readonly path: string
   readonly stamp: string
-  /** By name; Maps, as a plain object loses a column named `__proto__` on the way to a thread. */
-  readonly columns: ReadonlyMap<string, ColumnDetail>
   readonly limits: DecodeLimits
 }
 export interface ColumnDetail {
@@ -41,7 +39,11 @@ export interface GroupDetail {
   /** The file's rows before it. */
   readonly firstRow: number
   readonly rows: number
-  readonly chunks: ReadonlyMap<string, readonly ChunkDetail[]>
+}
+/** What a split knows of a column. By name it is in a Map: a plain object loses a column named `__proto__` on the way to a thread. */
+export interface GroupColumn {
+  readonly column: ColumnDetail
+  readonly chunks: readonly ChunkDetail[]
 }
 export interface ChunkDetail {
   readonly meta: Uint8Array
@@ -58,6 +60,7 @@ export interface FileColumns {
   readonly fields: readonly Field[]
   readonly footer: ParquetFooter
   readonly columns: readonly ParquetColumn[]
+  readonly details: ReadonlyMap<string, ColumnDetail>
   readonly detail: FileDetail
 }
 
@@ -97,11 +100,11 @@ export function describeFile({ path, stamp, footer, columns, int64, limits }: Op
       ...(int96 ? { int96: read } : {}),
     })
   }
-  return { path, fields, footer, columns, detail: { path, stamp, columns: details, limits } }
+  return { path, fields, footer, columns, details, detail: { path, stamp, limits } }
 }
 
 /** One split for each row group that has rows. */
-export function splitsOf({ path: _, fields, footer, columns, detail }: FileColumns): SourceSplit[] {
+export function splitsOf({ path: _, fields, footer, columns, details, detail }: FileColumns): SourceSplit[] {
   const types = new Map(fields.map((field) => [field.name, field.type]))
   let rowsBefore = 0
   return footer.groups.flatMap((group, index) => {
@@ -110,7 +113,7 @@ export function splitsOf({ path: _, fields, footer, columns, detail }: FileColum
     rowsBefore += group.rows
     const columnBytes = new Map<string, number>()
     const statistics = new Map<string, Bounds>()
-    const chunks = new Map<string, readonly ChunkDetail[]>()
+    const known = new Map<string, GroupColumn>()
     let bytes = 0
     for (const column of columns) {
       const own = group.chunks.slice(column.firstLeaf, column.firstLeaf + column.leaves.length)
@@ -131,22 +134,23 @@ export function splitsOf({ path: _, fields, footer, columns, detail }: FileColum
         column.name,
         own.reduce((sum, chunk) => sum + Math.max(chunk.uncompressedBytes, chunk.values * 8), 0),
       )
-      chunks.set(column.name, described)
+      const kept = details.get(column.name)
+      if (kept !== undefined) known.set(column.name, { column: kept, chunks: described })
       const [leaf] = column.leaves
       const [chunk] = own
       const type = types.get(column.name)
-      const [change] = detail.columns.get(column.name)?.changes ?? []
+      const [change] = kept?.changes ?? []
       const changed = change !== undefined && change.kind !== 'type' && change.kind !== 'decimal'
       if (leaf === undefined || chunk === undefined || type === undefined || !leaf.flat || leaf.path.length > 1 || changed) continue
       const bounds = boundsOf(chunk.meta, leaf.element, fileType(type), change?.kind === 'decimal' ? change.scale : undefined)
       if (bounds !== undefined) statistics.set(column.name, bounds)
     }
-    const group_: GroupDetail = { file: detail, group: index, firstRow, rows: group.rows, chunks }
+    const group_: GroupDetail = { file: detail, group: index, firstRow, rows: group.rows }
     const place = {
       what: `row group ${index} of ${detail.path}`,
       cure: 'Write the file with smaller row groups, as with writeParquet(path, { rowGroupRows: 65_536 })',
     }
-    return [{ rows: group.rows, bytes, columnBytes, place, statistics, detail: group_ }]
+    return [{ rows: group.rows, bytes, columnBytes, place, statistics, columns: known, detail: group_ }]
   })
 }
 

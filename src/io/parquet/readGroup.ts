@@ -11,7 +11,7 @@ import { type ByteSource, openBytes } from '../byteSource.ts'
 import { readColumn } from '../int64.ts'
 import { bytesOfColumn } from '../regroup.ts'
 import { decodeColumns, fitTogether, type ReadyColumn } from './decode.ts'
-import type { ChunkDetail, ColumnDetail, FileDetail, GroupDetail } from './describe.ts'
+import type { ChunkDetail, FileDetail, GroupColumn, GroupDetail } from './describe.ts'
 import { checkPages, type Page } from './pages.ts'
 import type { GroupPart } from './singleGroup.ts'
 import { decodeThrift } from './thrift.ts'
@@ -23,13 +23,13 @@ const SLACK_BYTES = 128
 export const readParquetSplit: ReadSplit = async (_source, split, columns, _predicate, access): Promise<readonly Batch[]> => {
   const group = split.detail as GroupDetail // made by `splitsOf`
   const { file, rows } = group
-  const details = columns.map((name): ColumnDetail => {
-    const column = file.columns.get(name)
+  const known = columns.map((name): GroupColumn => {
+    const column = split.columns?.get(name) as GroupColumn | undefined // made by `splitsOf`
     if (column === undefined) throw new Bug(`The column "${name}" of ${file.path} was not opened.`)
     return column
   })
   const fields = columns.map((name, i): Field => {
-    const { type, nullable } = details[i] as ColumnDetail // one a name
+    const { type, nullable } = (known[i] as GroupColumn).column // one a name
     return { name, type, nullable }
   })
   const element = { kind: 'row' as const, fields }
@@ -54,7 +54,7 @@ export const readParquetSplit: ReadSplit = async (_source, split, columns, _pred
       waitingBytes = 0
     }
     for (const [i, name] of columns.entries()) {
-      const ready = await readyColumn(bytes, name, details[i] as ColumnDetail, group, access?.scratch)
+      const ready = await readyColumn(bytes, name, known[i] as GroupColumn, group, access?.scratch)
       if (!fitTogether(file, waitingBytes + ready.likelyBytes)) flush()
       waiting.push(ready)
       waitingBytes += ready.likelyBytes
@@ -83,7 +83,7 @@ function tooLarge(place: Place, { group, file }: GroupDetail, bytes: number): So
 async function readyColumn(
   bytes: ByteSource,
   name: string,
-  detail: ColumnDetail,
+  { column: detail, chunks: described }: GroupColumn,
   group: GroupDetail,
   scratch: Scratch | undefined,
 ): Promise<ReadyColumn> {
@@ -94,7 +94,7 @@ async function readyColumn(
   let isCoded = true
   const chunks: GroupPart['chunks'][number][] = []
   const pages: Page[] = []
-  for (const chunk of group.chunks.get(name) ?? []) {
+  for (const chunk of described) {
     const least = Math.max(chunk.bytes, chunk.values * 8)
     if (decodedBytes + least > limits.columnBytes) throw tooLarge(place, group, decodedBytes + least)
     const read = await readChunk(bytes, chunk, place, scratch)
