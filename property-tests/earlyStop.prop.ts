@@ -73,9 +73,12 @@ function plainly(steps: readonly Step[], { functions }: Program): Iterator<reado
   let partitions: Iterable<readonly Row[]> = Array.from({ length: Math.ceil(ROWS.length / ROWS_IN_A_PIECE) }, (_, i) =>
     ROWS.slice(i * ROWS_IN_A_PIECE, (i + 1) * ROWS_IN_A_PIECE),
   )
+  // what is whole is done: only functions from here on take turns
+  let since = 0
   for (const [at, step] of steps.entries()) {
-    const asIs = steps.slice(0, at + 1).flatMap((one, i) => (runsAsIs(one) ? [i] : []))
+    const asIs = steps.slice(0, at + 1).flatMap((one, i) => (i >= since && runsAsIs(one) ? [i] : []))
     const waits = runsAsIs(step) && asIs.length > 1 && asIs.some((i) => sharesVariables(steps, i))
+    if (waits) since = at
     const input = waits ? allOf(partitions) : partitions
     partitions = stepped(input, (rows) => rows[methodOf(step)](functions[at] as never) as readonly Row[])
   }
