@@ -19,7 +19,7 @@ import { type RanNode, ranNode, ranText } from '../src/planner/physical/ranPlan.
 import { HANDLERS } from '../src/taskHandlers.ts'
 import { placement } from './arbitraries/partitioning.ts'
 import { planOfProgram, program } from './arbitraries/plan.ts'
-import { engineOf, entriesIn, expectedOf, firstDifference } from './entries.ts'
+import { engineOf, entriesIn, expectedOfWhole, firstDifference } from './entries.ts'
 import { lawRuns } from './lawRuns.ts'
 import type { Tables } from './reference.ts'
 
@@ -36,7 +36,7 @@ test('the plan that ran has the rows that came', async () => {
     fc.asyncProperty(program, placement, fc.constantFrom('lowered', 'mixed'), async (drawn, place, functions) => {
       const plan = optimize(planOfProgram(engineOf(functions), drawn)).plan
       const tables: Tables = new Map(drawn.tables.map(({ source, rows }) => [source, rows]))
-      const expected = expectedOf(plan, tables)
+      const expected = expectedOfWhole(plan, tables)
       const { where, partitionRows, smallRows } = place
       const executor = new Executor({ pool: pools[where], arena, readSplit, lower, partitionRows, smallRows })
       const record = new PlanRecord()

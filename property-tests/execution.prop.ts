@@ -22,7 +22,7 @@ import { lower } from '../src/planner/physical/lower.ts'
 import { HANDLERS } from '../src/taskHandlers.ts'
 import { type Placement, placement } from './arbitraries/partitioning.ts'
 import { planOfProgram, program } from './arbitraries/plan.ts'
-import { engineOf, entriesIn, expectedOf, firstDifference } from './entries.ts'
+import { engineOf, entriesIn, expectedOfWhole, firstDifference } from './entries.ts'
 import { lawRuns } from './lawRuns.ts'
 import { lowerMarked } from './lowerMarked.ts'
 import { type Entry, interpret, type Tables } from './reference.ts'
@@ -58,7 +58,7 @@ describe('law 1: a plan gives what the reference gives', () => {
           fc.asyncProperty(program, placement, async (drawn, place) => {
             const plan = planOfProgram(engineOf(functions), drawn)
             const tables: Tables = new Map(drawn.tables.map(({ source, rows }) => [source, rows]))
-            const expected = expectedOf(plan, tables)
+            const expected = expectedOfWhole(plan, tables)
             const toRun = optimized ? optimize(plan).plan : plan
             // without marks every array is stored
             const lowering = optimized || functions === 'lowered' ? lower : lowerMarked
