@@ -155,3 +155,18 @@ test('as JSON it has the same as data', async () => {
     inputs: [{ operator: 'ScanExec fromRows [a, s] where a > 9', rows: 30_000, inputs: [] }],
   })
 })
+
+test('scans of the same rows of a file are read once', async () => {
+  const totals = file.groupBy((r) => r.s).agg({ total: sum((r) => r.a) })
+  expect(await ran(file.join(totals, { left: (r) => r.s, right: (t) => t.key }).filter((r) => r.a > 9))).toMatchInlineSnapshot(`
+    "Ran in … ms
+      HashJoinExec inner: 29,999 -> 29,990 rows, … ms, 820 KiB; WebAssembly in workers
+        EvaluateExec [r => r.s]: 29,990 rows, … ms, 586 KiB; SIMD over columns
+          FilterExec r => r.a > 9
+            ScanExec rows.parquet [a, s] where a > 9: 30,000 rows, 3 of 3 row groups, … ms, 264 KiB; read whole into the arena, once for several scans
+        EvaluateExec [t => t.key]: 9 -> 9 rows, … ms, 188 bytes; columns handed on as they are
+          HashAggregateExec total = sum: 9 rows, … ms, 130 bytes; SIMD over columns, groups in the same pass
+            EvaluateExec [r => r.s, r => r.a]; with the operator above
+              ScanExec rows.parquet [a, s]: 30,000 rows, 3 of 3 row groups, … ms, 264 KiB; read whole into the arena, once for several scans"
+  `)
+})

@@ -32,6 +32,7 @@ import { type PartitionFolds, scratchSizes } from './operators/partitionFolds.ts
 import type { PartitionWork } from './operators/partitionTask.ts'
 import { type ComparedColumn, type Partitions, tableSlots } from './operators/radixPartitions.ts'
 import { isFinerThanMilliseconds } from './operators/wholeMilliseconds.ts'
+import { allOf } from './scheduler.ts'
 import type { SortedServices } from './sortedBatches.ts'
 import { placesOf, type Range, rangesOf, SortRun } from './sortRun.ts'
 
@@ -369,13 +370,4 @@ export function comparedColumn({ type, values, offsets, validity }: Column, memo
 
 const FORMS: { readonly [K in KernelType]: ComparedPart['form'] } = {
   ...{ f64: 'f64', f32: 'f32', i64: 'long', i32: 'word', u32: 'word', i16: 'half', u16: 'half', i8: 'byte', u8: 'byte' },
-}
-
-/** All results, or the first failure in order once nothing runs any more. */
-async function allOf<T>(running: readonly Promise<T>[]): Promise<T[]> {
-  const outcomes = await Promise.allSettled(running)
-  return outcomes.map((outcome) => {
-    if (outcome.status === 'rejected') throw outcome.reason
-    return outcome.value
-  })
 }

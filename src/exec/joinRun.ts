@@ -14,6 +14,7 @@ import { batchAs, concatBatches, type ExecBatch, unifyElements } from './operato
 import { keyTypeOf, MOST_ROWS, tooMany, unmatchedPiece } from './operators/hashJoin.ts'
 import type { JoinTask } from './operators/joinTask.ts'
 import { rangesOf } from './operators/partitions.ts'
+import { allOf } from './scheduler.ts'
 import { mapBatch } from './stageTask.ts'
 
 type Join = Extract<WideOperator, { kind: 'HashJoinExec' }>
@@ -38,11 +39,7 @@ export async function joinedRows(
   const tasks = rangesOf(leftBatches, services.workers).map(
     (range): JoinTask => ({ kind: 'join', join, left: range, right: [rightWhole], type }),
   )
-  const outcomes = await Promise.allSettled(tasks.map(services.run))
-  const results = outcomes.map((outcome) => {
-    if (outcome.status === 'rejected') throw outcome.reason
-    return outcome.value
-  })
+  const results = await allOf(tasks.map(services.run))
   const pieces = results.map(([piece]) => piece as ExecBatch) // every task gives one
   const flags = results.flatMap(([, matched]) =>
     matched?.hidden?.[0]?.values === undefined ? [] : [matched.hidden[0].values as Uint8Array],

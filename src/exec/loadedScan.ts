@@ -7,7 +7,8 @@
  * Statement: the table has the rows of the splits that the scan's predicate does not rule out, in their order.
  */
 import type { Column } from '../core/column.ts'
-import { Bug } from '../core/errors.ts'
+import { LARGEST_OFFSET } from '../core/columnBuilder.ts'
+import { Bug, MemoryError } from '../core/errors.ts'
 import { FIXED_FORMS, isFixedKind } from '../core/fixedValues.ts'
 import type { SourceSplit } from '../core/ports.ts'
 import { mayHold } from '../core/predicate.ts'
@@ -112,7 +113,7 @@ export interface LoadedScan {
   readonly blocks: readonly Block[]
 }
 
-/** Reads the scan's columns; its rows are known. MemoryError where there is too little memory after all. */
+/** Reads the scan's columns; its rows are known. MemoryError where there is too little memory after all, or more text than offsets of 32 bits reach. */
 export async function loadedScan(scan: Scan, services: LoadServices): Promise<LoadedScan> {
   const { arena } = services
   const splits = splitsRead(scan)
@@ -200,6 +201,9 @@ function wholeColumn({ type, nullable }: Field, rows: number, blocks: ResultBloc
   return { type, length: rows, values: blocks.like(new FIXED_FORMS[type.kind].array(0), rows), ...validity }
 }
 
+/** Of texts that are all read at once. */
+export const TOO_MUCH_TEXT = 'a column has more than 2 GiB of texts'
+
 /** The texts of a split. */
 interface LoadedPart {
   readonly batch: ExecBatch
@@ -239,10 +243,9 @@ async function textsPlaced(wholes: readonly Column[], { texts, parts, blocks, se
       continue
     }
     const bytes = own.map(({ column }) => (column.dictionary === undefined ? textBytes(column) : spelledBytes(column)))
-    const values = blocks.like(
-      new Uint8Array(),
-      bytes.reduce((sum, one) => sum + one, 0),
-    )
+    const all = bytes.reduce((sum, one) => sum + one, 0)
+    if (all > LARGEST_OFFSET) throw new MemoryError(TOO_MUCH_TEXT, { operator: 'texts of files', bytes: all })
+    const values = blocks.like(new Uint8Array(), all)
     const whole: Column = { ...bare, offsets: blocks.like(new Int32Array(), bare.length + 1), values }
     ;(whole.offsets as Int32Array)[0] = 0
     columns[i] = validity === undefined ? whole : { ...whole, validity }

@@ -127,7 +127,7 @@ export class LoadsAhead {
   }
 
   /** The columns of a wide operator's input that was read before its turn; undefined for others. */
-  async taken(input: PhysicalPlan): Promise<{ readonly scan: Scan; readonly loaded: TimedLoad } | undefined> {
+  async taken(input: PhysicalPlan): Promise<{ readonly scan: Scan; readonly loaded: TimedLoad; readonly isShared: boolean } | undefined> {
     const begun = this.begun.get(input)
     const reader = begun?.load.readers.find((one) => one.input === input)
     if (begun === undefined || reader === undefined) return undefined
@@ -136,6 +136,6 @@ export class LoadsAhead {
     if (loaded === undefined) return undefined
     const { scan } = reader
     const isShared = begun.load.readers.length > 1 // what others may still read is there until the run ends
-    return { scan, loaded: isShared ? { ...loaded, plan: columnsFor(scan, loaded.plan), blocks: [] } : loaded }
+    return { scan, isShared, loaded: isShared ? { ...loaded, plan: columnsFor(scan, loaded.plan), blocks: [] } : loaded }
   }
 }

@@ -23,6 +23,15 @@ export interface KeptRows {
   readonly all: number
 }
 
+/** Columns that were read whole, in the place of a scan. */
+interface LoadedColumns {
+  readonly scan: Scan
+  readonly stored: Stored
+  readonly milliseconds: number
+  /** Whether other scans have columns of the same reading. */
+  readonly isShared: boolean
+}
+
 export class PlanRecord {
   private root: PhysicalPlan | undefined
   private readonly measures = new Map<PhysicalPlan, Measures>()
@@ -142,13 +151,15 @@ export class PlanRecord {
     this.add(this.thatRan(planned), { rows: rowsOf(batches), bytes: bytesOf(batches) })
   }
 
-  /** Columns that were read whole, in the place of a scan. */
-  addLoaded(scan: Scan, stored: Stored, milliseconds: number): void {
+  addLoaded({ scan, stored, milliseconds, isShared }: LoadedColumns): void {
     const { storage } = stored
     this.showAs(stored, scan)
     this.addWait(stored, milliseconds)
     if (storage.kind === 'table') this.addWhole(stored, [storage])
-    this.add(stored, { ran: 'read whole into the arena', pieces: piecesOf(scan) })
+    this.add(stored, {
+      ran: isShared ? 'read whole into the arena, once for several scans' : 'read whole into the arena',
+      pieces: piecesOf(scan),
+    })
   }
 
   /** What a wide operator gave, as the table that a pipeline above it reads. */

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { inOrder, type OrderedTasks } from './scheduler.ts'
+import { allOf, inOrder, type OrderedTasks } from './scheduler.ts'
 
 interface Log {
   readonly started: number[]
@@ -121,4 +121,23 @@ test('one that fails alone as well has failed', async () => {
   })
   expect(await taken(tasks)).toEqual([0, 'short of memory'])
   expect(log.started).toEqual([0, 1, 2, 3, 4, 1])
+})
+
+test('all results, or the first failure in order once nothing runs any more', async () => {
+  const done: string[] = []
+  const after = async (turns: number, name: string, error?: Error): Promise<string> => {
+    for (let turn = 0; turn < turns; turn++) await undefined
+    done.push(name)
+    if (error !== undefined) throw error
+    return name
+  }
+  expect(await allOf([after(3, 'a'), after(1, 'b')])).toEqual(['a', 'b'])
+  done.length = 0
+  await expect(allOf([after(5, 'slow'), after(9, 'failing', new Error('first')), after(1, 'other', new Error('second'))])).rejects.toThrow(
+    'first',
+  )
+  expect(done).toEqual(['other', 'slow', 'failing'])
+  done.length = 0
+  await expect(allOf([after(1, 'failing', new Error('early')), after(9, 'still writing')])).rejects.toThrow('early')
+  expect(done).toEqual(['failing', 'still writing'])
 })

@@ -90,3 +90,15 @@ async function outcomeOf<T>(promise: Promise<T>): Promise<Outcome<T>> {
     return { ok: false, error }
   }
 }
+
+/**
+ * All results, or the first failure in order once nothing runs any more: whoever hears of it may free what the work wrote to,
+ * which `Promise.all` does not grant.
+ */
+export async function allOf<T>(running: readonly Promise<T>[]): Promise<T[]> {
+  const outcomes = await Promise.allSettled(running)
+  return outcomes.map((outcome) => {
+    if (outcome.status === 'rejected') throw outcome.reason
+    return outcome.value
+  })
+}

@@ -15,6 +15,7 @@ import { GroupMemory } from './operators/groupMemory.ts'
 import { scratchBytes } from './operators/sortedBuckets.ts'
 import { orderParts, type SortPart } from './operators/sortParts.ts'
 import type { FixedPlace, PackedPart, SortLevel, SortTask, SortWork, Span, TextPlace } from './operators/sortTask.ts'
+import { allOf } from './scheduler.ts'
 
 export interface SortServices {
   /** Tasks worth running at once. */
@@ -161,8 +162,7 @@ export class SortRun {
 
   /** All of the work, each on a worker; nothing of it runs any more when this fails. */
   async together(works: readonly SortWork[]): Promise<void> {
-    const outcomes = await Promise.allSettled(works.map((work) => this.services.run({ kind: 'sort', work })))
-    for (const outcome of outcomes) if (outcome.status === 'rejected') throw outcome.reason
+    await allOf(works.map((work) => this.services.run({ kind: 'sort', work })))
   }
 }
 

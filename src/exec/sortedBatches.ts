@@ -7,6 +7,7 @@ import { ResultBlocks } from './columns/resultBlocks.ts'
 import { gatheredColumns, isGatherable } from './gatherRun.ts'
 import { concatBatches, type ExecBatch } from './operators/batches.ts'
 import { withoutKeys } from './operators/operator.ts'
+import { allOf } from './scheduler.ts'
 import { isSortable, SortRun, type SortServices } from './sortRun.ts'
 import type { Block, StageTask } from './stageTask.ts'
 
@@ -63,11 +64,7 @@ async function inOrder(
     const order = run.memory.integers(rows.address, rows.length)
     const cuts = Array.from({ length: workers + 1 }, (_, i) => Math.floor((rows.length * i) / workers))
     const tasks = cuts.slice(1).map((to, i) => runTask({ kind: 'take', batch: payload, rows: order.subarray(cuts[i], to) }))
-    const outcomes = await Promise.allSettled(tasks)
-    return outcomes.flatMap((outcome) => {
-      if (outcome.status === 'rejected') throw outcome.reason
-      return outcome.value
-    })
+    return (await allOf(tasks)).flat()
   }
   const blocks = new ResultBlocks(arena, 'SortExec')
   try {

@@ -14,6 +14,7 @@ import { isLoadable, isText, type Placed, textBytes } from './columns/loadTask.t
 import { ResultBlocks } from './columns/resultBlocks.ts'
 import type { Arena } from './memory/arena.ts'
 import { mapBuffers } from './memory/shareColumns.ts'
+import { allOf } from './scheduler.ts'
 import type { Block, StageTask } from './stageTask.ts'
 
 export interface WholeServices {
@@ -50,8 +51,7 @@ export async function wholeTable(pieces: readonly Batch[], { arena, run }: Whole
       tasks.push({ kind: 'place', columns: placed })
       firstRow += piece.length
     }
-    const outcomes = await Promise.allSettled(tasks.map(run)) // nobody writes to what is freed
-    for (const outcome of outcomes) if (outcome.status === 'rejected') throw outcome.reason
+    await allOf(tasks.map(run)) // nobody writes to what is freed
     return { batch: { ...first, length, columns: wholes }, blocks: blocks.handedOver() }
   } catch (error) {
     blocks.freeAll()

@@ -12,6 +12,7 @@ import { PlanError } from '../../core/errors.ts'
 import { endsKernel, textsKernel } from '../kernels/gatherKernels.ts'
 import type { Arena } from '../memory/arena.ts'
 import { arenaKernel } from '../operators/arenaKernels.ts'
+import { allOf } from '../scheduler.ts'
 import type { Placed } from './loadTask.ts'
 import type { ResultBlocks } from './resultBlocks.ts'
 import type { Codes, TextCodes } from './textCodes.ts'
@@ -55,7 +56,7 @@ export async function spelled(
   if (firstByte > LARGEST_OFFSET)
     throw new PlanError('A column would hold more than 2 GiB of text in one piece. Cut the array with repartition({ partitions }).')
   const whole = { type, length, offsets, values: blocks.like(new Uint8Array(), firstByte) }
-  await Promise.all(pieces.map((one) => placed([{ ...one, whole }])))
+  await allOf(pieces.map((one) => placed([{ ...one, whole }]))) // nobody writes to what is freed
   return validity === undefined ? whole : { ...whole, validity }
 }
 

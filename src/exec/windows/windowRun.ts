@@ -15,6 +15,7 @@ import { hiddenColumns } from '../groupRun.ts'
 import { mapBuffers } from '../memory/shareColumns.ts'
 import type { ExecBatch } from '../operators/batches.ts'
 import { orderParts, type SortPart, sortParts } from '../operators/sortParts.ts'
+import { allOf } from '../scheduler.ts'
 import type { SortedServices } from '../sortedBatches.ts'
 import { rangesOf, SortRun } from '../sortRun.ts'
 import { PARTITION } from './boundaries.ts'
@@ -136,13 +137,4 @@ async function columnsOf(
 
 async function together(tasks: readonly WindowTask[], { run }: SortedServices): Promise<void> {
   await allOf(tasks.map((task) => run(task)))
-}
-
-/** All results, or the first failure in order once nothing runs any more. */
-async function allOf<T>(running: readonly Promise<T>[]): Promise<T[]> {
-  const outcomes = await Promise.allSettled(running)
-  return outcomes.map((outcome) => {
-    if (outcome.status === 'rejected') throw outcome.reason
-    return outcome.value
-  })
 }

@@ -26,6 +26,7 @@ export type Ran =
   | 'JavaScript in workers'
   | "JavaScript on the caller's thread"
   | 'read whole into the arena'
+  | 'read whole into the arena, once for several scans'
   | 'read in workers'
   /** By the tasks of the pipeline above it. */
   | 'read as it is needed'
