@@ -169,7 +169,7 @@ test('of the blocks that are ready when a pass begins, those that most is left t
     }),
     RUN,
   )
-  expect(uneven).toBeGreaterThan(RUN.numRuns / 20)
+  expect(uneven).toBeGreaterThan(RUN.numRuns / 40)
 })
 
 test('a worker notes what each block took, where it is asked to', () => {

@@ -64,7 +64,7 @@ const KEYS: readonly RowFunction[] = [
 const FILTERS: readonly RowFunction[] = [(r) => r.keep < 40, (r) => r.keep > 60, (r) => r.keep % 2 === 0 && r.signed >= 0]
 const VALUES: readonly ((row: Row) => number)[] = [(r) => r.x, (r) => r.y, (r) => r.z, (r) => r.x * r.z]
 const AGGREGATES: readonly Aggregate[] = [
-  ...(['sum', 'mean', 'min', 'max', 'count'] as const).flatMap((kind) =>
+  ...(['sum', 'mean', 'variance', 'stddev', 'min', 'max', 'count'] as const).flatMap((kind) =>
     VALUES.map((_, column): Aggregate => ({ name: `${kind}${column}`, kind, column })),
   ),
   { name: 'rows', kind: 'count' },

@@ -242,7 +242,7 @@ function expectFirst(seen: Seen, report: string, open: readonly Pair[], loop: Ra
       return array === one?.array && element === one.element && (mode === 'read') === (one.mode === 'read')
     }),
   )
-  const first = Math.min(...open.map(([, q]) => q))
+  const first = open.reduce((least, [, q]) => Math.min(least, q), Number.POSITIVE_INFINITY) // there may be more than a call takes
   if (named && real && a?.array === b?.array && a?.element === b?.element && b?.rank === first) return
   throw new Error(
     `The first open pair is ${describePair(

@@ -5,7 +5,7 @@
 import { CHUNK } from '../../core/fixedTree.ts'
 import { FRAME, frameBytes, isTouched, type KeyPart } from '../kernels/groupFrame.ts'
 import { LOG_ENTRY_BYTES } from '../kernels/groupKernels.ts'
-import { addKernel, type PassFold, passRecordBytes, passValueAt, placesKernel } from '../kernels/groupPassKernels.ts'
+import { addKernel, MEAN_AT, type PassFold, passRecord, placesKernel } from '../kernels/groupPassKernels.ts'
 import { valuesKernel } from '../kernels/wasmColumns.ts'
 import { addressAt, putAddress } from '../memory/addressWords.ts'
 import type { Arena } from '../memory/arena.ts'
@@ -40,6 +40,8 @@ export interface Pass {
   readonly folds: PassFolds
   readonly sources: PassSources
   readonly sizes: PassSizes
+  /** For each fold of squares the mean of each group, which lies at these places. */
+  readonly means?: { readonly places: Int32Array; readonly of: readonly Float64Array[] }
 }
 
 /** What the pass leaves: by group, in order of first appearance. */
@@ -72,14 +74,14 @@ export async function recordsOf(run: ColumnRun, pass: Pass): Promise<Records | u
 
   const units = Math.ceil(program.rows / sizes.unitRows)
   const places = placesIn(windows)
-  const most = passRecordBytes(folds.kinds.length) * places < sizes.splitBytes ? 1 : Math.min(run.workers, units, MOST_ADDERS)
+  const most = passRecord(folds.kinds).bytes * places < sizes.splitBytes ? 1 : Math.min(run.workers, units, MOST_ADDERS)
   const count = Math.max(1, Math.min(most, folds.kinds.length))
-  const recordBytes = passRecordBytes(Math.ceil(folds.kinds.length / count))
+  const parted = Array.from({ length: count }, (_, adder) => folds.kinds.flatMap((_, f) => (f % count === adder ? [f] : [])))
+  const layouts = parted.map((own) => passRecord(own.map((f) => folds.kinds[f] as PassFold)))
+  const recordBytes = Math.max(...layouts.map(({ bytes }) => bytes))
   if (count * recordBytes * places > Math.max(FEW_BYTES, MOST_BYTES_A_ROW * program.rows)) return undefined
-  const adders = Array.from({ length: count }, (_, adder) => {
-    const own = folds.kinds.flatMap((_, f) => (f % count === adder ? [f] : []))
-    return addsFolds(run, folds, own, { places, recordBytes })
-  })
+  const size = { places, recordBytes }
+  const adders = parted.map((own, adder) => addsFolds(run, pass, own, { ...size, at: layouts[adder]?.at ?? [] }))
 
   const selected = selects.length > 0
   const forms = kernelParts(key)
@@ -101,7 +103,7 @@ export async function recordsOf(run: ColumnRun, pass: Pass): Promise<Records | u
   } as const
   await run.together(work, units, [])
   if ((arena.view('i32', words, 1) as Int32Array)[0] !== 0) return undefined
-  return recordsIn(arena, adders, { places, recordBytes, folds: folds.kinds.length })
+  return recordsIn(arena, adders, { ...size, folds: folds.kinds.length })
 }
 
 /** The kernel that computes what keys and folds take that is not as it stands in a column. */
@@ -145,6 +147,8 @@ function placingFrame({ windows, sources: { copied } }: Pass, parts: readonly Pa
 
 /** An adder, and where it leaves what. */
 interface RecordsAdder extends Adder {
+  /** Where the double of each of its folds lies in a record. */
+  readonly at: readonly number[]
   /** The address of a record for each place. */
   readonly records: number
   /** The address of the records' offsets in order of first appearance. */
@@ -161,7 +165,12 @@ interface RecordsSize {
 }
 
 /** Allocates what an adder needs for its own of the folds. */
-function addsFolds(run: ColumnRun, folds: PassFolds, own: readonly number[], { places, recordBytes }: RecordsSize): RecordsAdder {
+function addsFolds(
+  run: ColumnRun,
+  { folds, means }: Pass,
+  own: readonly number[],
+  { places, recordBytes, at }: RecordsSize & Pick<RecordsAdder, 'at'>,
+): RecordsAdder {
   const { arena, program } = run
   const [records, order] = [run.allocate(recordBytes * places), run.allocate(4 * Math.min(places, program.rows))]
   const log = run.allocate(LOG_ENTRY_BYTES * (Math.floor(program.rows / CHUNK) + 1) * own.length)
@@ -170,7 +179,14 @@ function addsFolds(run: ColumnRun, folds: PassFolds, own: readonly number[], { p
   fill(ends, { records, slots: order, log })
   const kinds = own.map((f) => folds.kinds[f] as PassFold)
   const from = own.map((f) => folds.from[f] as PassFolds['from'][number])
-  return { kernel: sentModule(addKernel(kinds), arena), frame, from, records, order, log, ends }
+  if (means !== undefined) {
+    const doubles = arena.view('f64', records, (recordBytes * places) / 8) as Float64Array
+    for (const [i, f] of own.entries()) {
+      const [mean, first] = [means.of[f] as Float64Array, ((at[i] as number) + MEAN_AT) / 8] // one for each fold
+      for (const [group, place] of means.places.entries()) doubles[(place * recordBytes) / 8 + first] = mean[group] as number
+    }
+  }
+  return { kernel: sentModule(addKernel(kinds), arena), frame, from, at, records, order, log, ends }
 }
 
 /** What the adders have left; fold f is the floor(f / adders)-th of adder f % adders. */
@@ -201,7 +217,7 @@ function recordsIn(
   return {
     places: offsets.map((offset) => offset / recordBytes),
     counts: found[0]?.(0, 4) ?? new Float64Array(0),
-    values: ofFolds.map(([adder, fold]) => found[adder]?.(passValueAt(fold), 8) ?? new Float64Array(0)),
+    values: ofFolds.map(([adder, fold]) => found[adder]?.(adders[adder]?.at[fold] ?? 0, 8) ?? new Float64Array(0)),
     chunks: ofFolds.map(([adder, fold]) => chunks[adder]?.[fold] ?? new Map()),
   }
 }

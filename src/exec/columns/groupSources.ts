@@ -52,7 +52,7 @@ export class PassSources {
 
 /** An aggregate: the fold of its records, none for counts, and what type its values have. */
 export interface FoldOfCall {
-  readonly kind: 'sum' | 'mean' | 'min' | 'max' | 'count'
+  readonly kind: 'sum' | 'mean' | 'variance' | 'stddev' | 'min' | 'max' | 'count'
   readonly fold: number
   readonly type: ColumnType
 }
@@ -72,7 +72,7 @@ export function passFolds(run: ColumnRun, aggregates: readonly Aggregate[], sour
   const of: FoldOfCall[] = []
   const known = new Map<string, number>()
   for (const { kind, column } of aggregates) {
-    if (kind !== 'sum' && kind !== 'mean' && kind !== 'min' && kind !== 'max' && kind !== 'count') return undefined
+    if (kind === 'quantile' || kind === 'countDistinct' || kind === 'first' || kind === 'last' || kind === 'collect') return undefined
     if (column === undefined) {
       of.push({ kind, fold: 0, type: { kind: 'f64' } })
       continue
@@ -82,7 +82,7 @@ export function passFolds(run: ColumnRun, aggregates: readonly Aggregate[], sour
     const from = output === undefined ? undefined : sources.added(output)
     if (output === undefined || from === undefined) return undefined
     const type: ColumnType = output.kind === 'computed' ? { kind: output.type } : (columns[output.column]?.type ?? { kind: 'f64' })
-    const fold = kind === 'mean' ? 'sum' : kind
+    const fold = kind === 'mean' || kind === 'variance' || kind === 'stddev' ? 'sum' : kind
     if (fold === 'count') {
       of.push({ kind, fold: 0, type })
       continue

@@ -38,20 +38,30 @@ import { LOG_ENTRY_BYTES, loadedDouble } from './groupKernels.ts'
 import { SCALAR, shuffle32, simd, V } from './simd.ts'
 import { type Code, I, moduleBytes, OP } from './wasmEncoder.ts'
 
-/** What is kept of a column's values by group. */
-export type PassFold = 'sum' | 'min' | 'max'
+/** What is kept of a column's values by group; squares are those of what values are off the group's mean, which is there before. */
+export type PassFold = 'sum' | 'min' | 'max' | 'squares'
 
 const COUNT_BYTES = 8
 
-/** A record: how many rows (i32), then a double for each fold. */
-export function passRecordBytes(folds: number): number {
-  return COUNT_BYTES + 8 * folds
+export interface PassRecord {
+  readonly bytes: number
+  /** Where the double of each fold lies; the mean that squares are taken of lies behind it. */
+  readonly at: readonly number[]
 }
 
-/** Where fold `f` lies in its record. */
-export function passValueAt(f: number): number {
-  return COUNT_BYTES + 8 * f
+/** A record: how many rows (i32), then a double for each fold, and the mean of squares. */
+export function passRecord(folds: readonly PassFold[]): PassRecord {
+  let bytes = COUNT_BYTES
+  const at = folds.map((fold) => {
+    const own = bytes
+    bytes += fold === 'squares' ? 8 + MEAN_AT : 8
+    return own
+  })
+  return { bytes, at }
 }
+
+/** The mean that squares are taken of, from their own double on. */
+export const MEAN_AT = 8
 
 const get = I.localGet
 const set = I.localSet
@@ -175,34 +185,42 @@ export function addKernel(folds: readonly PassFold[]): Uint8Array<ArrayBuffer> {
   const own = firstOwn(key)
   const [places, records, record, slots, log, whole] = [own, own + 1, own + 2, own + 3, own + 4, own + 5] as const
   const values = (f: number): number => own + 6 + f
-  const sums = folds.flatMap((fold, f) => (fold === 'sum' ? [f] : []))
+  const { at } = passRecord(folds)
+  const isSum = (fold: PassFold): boolean => fold === 'sum' || fold === 'squares'
+  const sums = folds.flatMap((fold, f) => (isSum(fold) ? [f] : []))
+  const off = localsOf(key, 6 + folds.length).length + PARAMETERS.length
 
   const row = (k: number): Code => {
     const place = [...get(places), ...I.memory(OP.i32Load, 4 * k)]
     const begun = folds.flatMap((fold, f) =>
-      fold === 'sum'
+      isSum(fold)
         ? []
         : [
             ...get(record),
             ...I.f64Const(fold === 'min' ? Number.POSITIVE_INFINITY : Number.NEGATIVE_INFINITY),
-            ...I.memory(OP.f64Store, passValueAt(f)),
+            ...I.memory(OP.f64Store, at[f]),
           ],
     )
     const isNew = [...[...get(slots), ...place, ...I.memory(OP.i32Store), ...get(slots), ...num(4), OP.i32Add, ...set(slots)], ...begun]
     const closed = sums.flatMap((f) => [
       ...[...get(log), ...place, ...I.memory(OP.i32Store), ...get(log), ...num(f), ...I.memory(OP.i32Store, 4)],
-      ...[...get(log), ...get(record), ...I.memory(OP.f64Load, passValueAt(f)), ...I.memory(OP.f64Store, 8)],
-      ...[...get(record), ...I.f64Const(0), ...I.memory(OP.f64Store, passValueAt(f))],
+      ...[...get(log), ...get(record), ...I.memory(OP.f64Load, at[f]), ...I.memory(OP.f64Store, 8)],
+      ...[...get(record), ...I.f64Const(0), ...I.memory(OP.f64Store, at[f])],
       ...[...get(log), ...num(LOG_ENTRY_BYTES), OP.i32Add, ...set(log)],
     ])
-    const operation = { sum: OP.f64Add, min: OP.f64Min, max: OP.f64Max } as const
+    const operation = { sum: OP.f64Add, squares: OP.f64Add, min: OP.f64Min, max: OP.f64Max } as const
+    const value = (f: number): Code => [...get(values(f)), ...I.memory(OP.f64Load, 8 * k)]
+    const square = (f: number): Code => [
+      ...[...value(f), ...get(record), ...I.memory(OP.f64Load, (at[f] as number) + MEAN_AT), OP.f64Sub],
+      ...[...I.localTee(off), ...get(off), OP.f64Mul],
+    ]
     return [
       ...[...get(records), ...place, OP.i32Add, ...I.localTee(record), ...I.memory(OP.i32Load), ...I.localTee(A)],
       ...[...num(CHUNK - 1), OP.i32And, OP.i32Eqz, ...I.if(), ...get(A), ...I.if(), ...closed, OP.else, ...isNew, OP.end, OP.end],
       ...[...get(record), ...get(A), ...num(1), OP.i32Add, ...I.memory(OP.i32Store)],
       ...folds.flatMap((fold, f) => [
-        ...[...get(record), ...get(record), ...I.memory(OP.f64Load, passValueAt(f)), ...get(values(f)), ...I.memory(OP.f64Load, 8 * k)],
-        ...[operation[fold], ...I.memory(OP.f64Store, passValueAt(f))],
+        ...[...get(record), ...get(record), ...I.memory(OP.f64Load, at[f]), ...(fold === 'squares' ? square(f) : value(f))],
+        ...[operation[fold], ...I.memory(OP.f64Store, at[f])],
       ]),
     ]
   }
@@ -222,5 +240,5 @@ export function addKernel(folds: readonly PassFold[]): Uint8Array<ArrayBuffer> {
     ...[...get(TO), ...num(-AT_ONCE), OP.i32And, ...set(whole), ...turns(AT_ONCE, whole), ...turns(1, TO)],
     ...[...get(FRAME_AT), ...get(slots), ...I.addressStore(FRAME.slots), ...get(FRAME_AT), ...get(log), ...I.addressStore(FRAME.log)],
   ]
-  return moduleBytes({ imports: [], parameters: PARAMETERS, locals: localsOf(key, 6 + folds.length), body })
+  return moduleBytes({ imports: [], parameters: PARAMETERS, locals: [...localsOf(key, 6 + folds.length), 'f64'], body })
 }
