@@ -15,7 +15,7 @@ import { existsSync, mkdirSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DuckDBInstance } from '@duckdb/node-api'
-import { type DistArray, Session } from 'distarray'
+import { type DistArray, Session, sum } from 'distarray'
 import { type Pass, suite, timed } from './harness.ts'
 import { startPolars } from './polars.ts'
 import { createMix, sameAnswer } from './tablesData.ts'
@@ -122,6 +122,51 @@ await ask({
   ours: async () => (await session.readCsv<Sale>(sales.csv, { types })).map((sale) => sale.price).sum(),
   duck: `SELECT sum(price) FROM '${sales.csv}'`,
   polars: `answer = pl.scan_csv('${sales.csv}').select(pl.col('price').sum()).collect().item()`,
+  compared: true,
+})
+
+const visits = join(folder, `visits-${12 * rows}.parquet`)
+if (!existsSync(visits))
+  await duckdb.run(`COPY (SELECT
+    (mix(i, 100000000) % 1000)::INTEGER AS shop,
+    (mix(i, 200000000)::DOUBLE / 4294967296.0) * 100 AS spent,
+    'town ' || (mix(i, 300000000) % 100) AS town
+    FROM range(${12 * rows}) t(i)) TO '${visits}' (ROW_GROUP_SIZE 122880)`)
+interface Visit {
+  readonly shop: number
+  readonly spent: number
+  readonly town: string
+}
+const visited = () => session.readParquet<Visit>(visits)
+await ask({
+  name: `Parquet, ${12 * rows} x 3: sum of what a filter keeps`,
+  rows: 12 * rows,
+  ours: async () =>
+    (await visited())
+      .filter((v) => v.shop < 300)
+      .map((v) => v.spent)
+      .sum(),
+  duck: `SELECT sum(spent) FROM '${visits}' WHERE shop < 300`,
+  polars: `answer = pl.scan_parquet('${visits}').filter(pl.col('shop') < 300).select(pl.col('spent').sum()).collect().item()`,
+  compared: true,
+})
+await ask({
+  name: `Parquet, ${12 * rows} x 3: sums by group`,
+  rows: 12 * rows,
+  ours: async () => {
+    const groups = (await visited()).groupBy((v) => v.shop).agg({ spent: sum((v) => v.spent) })
+    return groups.map((g) => g.spent).max()
+  },
+  duck: `SELECT max(spent) FROM (SELECT sum(spent) AS spent FROM '${visits}' GROUP BY shop)`,
+  polars: `answer = pl.scan_parquet('${visits}').group_by('shop').agg(pl.col('spent').sum()).select(pl.col('spent').max()).collect().item()`,
+  compared: true,
+})
+await ask({
+  name: `Parquet, ${12 * rows} x 3: rows of one text`,
+  rows: 12 * rows,
+  ours: async () => (await visited()).filter((v) => v.town === 'town 7').count(),
+  duck: `SELECT count(*)::DOUBLE FROM '${visits}' WHERE town = 'town 7'`,
+  polars: `answer = pl.scan_parquet('${visits}').filter(pl.col('town') == 'town 7').select(pl.len()).collect().item()`,
   compared: true,
 })
 

@@ -4,11 +4,11 @@
  */
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import type { Column } from '../src/core/column.ts'
+import { type Column, isValid } from '../src/core/column.ts'
 import { columnFromValues } from '../src/core/columnBuilder.ts'
 import { valueReader } from '../src/core/columnReaders.ts'
 import { countedTexts, mergedCodes } from '../src/exec/columns/loadedTexts.ts'
-import { place, textBytes } from '../src/exec/columns/loadTask.ts'
+import { nullsPlaced, place, textBytes } from '../src/exec/columns/loadTask.ts'
 import { ResultBlocks } from '../src/exec/columns/resultBlocks.ts'
 import { codesOfUnspelled, isUnspelled, spelled, spelledBytes, unspelled } from '../src/exec/columns/spelledTexts.ts'
 import { codeColumn, codeOf, codesOf, codeTexts, decoded, emptyCodes } from '../src/exec/columns/textCodes.ts'
@@ -113,4 +113,32 @@ test('texts of dictionaries are those that they stand for, with the codes that t
   )
   console.log(`loaded texts: ${JSON.stringify(counts)}`)
   if (run.numRuns >= 500) expect(Math.min(counts.coded, counts.plain, counts.nulls)).toBeGreaterThan(run.numRuns * 0.05)
+})
+
+test('bits of what is there are put where the rows of each part go, and what is not there is counted', () => {
+  const part = fc.record({ length: fc.integer({ min: 0, max: 40 }), nulls: fc.constantFrom('none', 'none', 'some') })
+  fc.assert(
+    fc.property(fc.array(part, { minLength: 1, maxLength: 6 }), fc.infiniteStream(fc.boolean()), (parts, drawn) => {
+      const present = parts.map(({ length, nulls }) => Array.from({ length }, () => nulls === 'none' || drawn.next().value === true))
+      const all = present.flat()
+      const whole: Column = {
+        type: { kind: 'i32' },
+        length: all.length,
+        validity: new Uint8Array(new SharedArrayBuffer((all.length + 7) >> 3)),
+      }
+      let firstRow = 0
+      for (const [p, { nulls }] of parts.entries()) {
+        const own = present[p] as readonly boolean[] // one for each part
+        const column = columnFromValues(
+          own.map((is) => (is ? 1 : null)),
+          { kind: 'i32' },
+        )
+        const given: Column = nulls === 'none' ? { type: column.type, length: own.length } : column
+        expect(nullsPlaced(given, whole, firstRow)).toBe(own.filter((is) => !is).length)
+        firstRow += own.length
+      }
+      expect(all.map((_, row) => isValid(whole, row))).toStrictEqual(all)
+    }),
+    run,
+  )
 })

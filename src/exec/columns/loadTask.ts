@@ -40,7 +40,7 @@ export function isText({ kind }: ColumnType): boolean {
 export function place({ part, whole, firstRow, firstByte, places }: Placed, arena: Arena): number {
   const { length } = part
   const [from, to] = [part.values, whole.values]
-  if (places !== undefined) writeCodes(part, places, to as Codes, firstRow)
+  if (places !== undefined) writeCodes(part, places, to as Codes, { firstRow, arena })
   else if (part.dictionary !== undefined) spellTexts(part, whole, { firstRow, firstByte }, arena)
   else if (whole.offsets !== undefined) placeTexts(part, whole, { firstRow, firstByte })
   else if (from !== undefined && to !== undefined && !isThere(from, to, firstRow))
@@ -84,6 +84,13 @@ function placeBits({ validity, length }: Column, bits: Uint8Array, firstRow: num
   let present = 0
   const end = firstRow + length
   for (let row = firstRow; row < end; ) {
+    const whole = validity === undefined && (row & 7) === 0 ? end >> 3 : 0
+    if (whole > row >> 3) {
+      bits.fill(255, row >> 3, whole)
+      present += 8 * whole - row
+      row = 8 * whole
+      continue
+    }
     const byte = row >> 3
     const last = Math.min(end, (byte + 1) << 3)
     const count = last - row

@@ -8,6 +8,9 @@
  * A null's place is that of an empty text behind the dictionary's entries.
  */
 import { type Column, isValid } from '../../core/column.ts'
+import { gatherKernel } from '../kernels/gatherKernels.ts'
+import type { Arena } from '../memory/arena.ts'
+import { arenaKernel } from '../operators/arenaKernels.ts'
 import { type Codes, mostTexts } from './textCodes.ts'
 
 /** What is known of a split's texts that are places in a dictionary. */
@@ -102,8 +105,30 @@ function endToEnd(texts: readonly Buffer[]): Column {
   return { type: { kind: 'utf8' }, length: texts.length, offsets, values: new Uint8Array(Buffer.concat(texts)) }
 }
 
-/** Writes the codes of a part's rows. */
-export function writeCodes(part: Column, map: Uint16Array, codes: Codes, firstRow: number): void {
-  const places = part.values as Int32Array // of whoever has a dictionary
-  for (let i = 0; i < part.length; i++) codes[firstRow + i] = map[places[i] as number] as number // a place has a code
+/** Rows between two calls of the kernel, so that V8 can replace it while it warms up. */
+const STRIDE = 65_536
+
+/** Writes the codes of a part's rows to their places in the arena. */
+export function writeCodes({ length, values }: Column, map: Uint16Array, codes: Codes, { firstRow, arena }: CodesPlace): void {
+  const places = values as Int32Array // of whoever has a dictionary
+  if (!arena.owns(places)) {
+    for (let i = 0; i < length; i++) codes[firstRow + i] = map[places[i] as number] as number // a place has a code
+    return
+  }
+  const width = codes.BYTES_PER_ELEMENT
+  const room = arena.reserve(width * map.length, 'codes of texts')
+  try {
+    ;(arena.view(width === 1 ? 'u8' : width === 2 ? 'u16' : 'i32', room, map.length) as Codes).set(map)
+    const log2 = Math.log2(width)
+    const kernel = arenaKernel(arena, `gather ${log2}`, () => gatherKernel(log2))
+    const to = codes.byteOffset + width * firstRow
+    for (let from = 0; from < length; from += STRIDE) kernel(room, places.byteOffset, from, Math.min(length, from + STRIDE), to)
+  } finally {
+    arena.free(room)
+  }
+}
+
+interface CodesPlace {
+  readonly firstRow: number
+  readonly arena: Arena
 }

@@ -17,23 +17,60 @@ const OPERATOR = 'pages of files'
 
 /** The kernels over this arena. */
 export function pageKernels(arena: Arena): PageKernels {
-  return {
-    decode(parts, columns) {
-      const bytes = parts.reduce((sum, part) => sum + part.length, 0)
-      const block = reserved(arena, bytes + READ_BEHIND)
-      if (block === undefined) return columns.map(() => false)
-      try {
-        let at = 0
-        const room = arena.view('u8', block, bytes) as Uint8Array
-        for (const part of parts) {
-          room.set(part, at)
-          at += part.length
-        }
-        return columns.map((column) => decoded(arena, block, column))
-      } finally {
-        arena.free(block)
-      }
-    },
+  return { decode: (parts, columns) => columns.map((column) => copied(parts, column) ?? computed(arena, parts, column)) }
+}
+
+/** Copies values that stay as they are straight to their places; undefined where some do not. */
+function copied(parts: readonly Uint8Array[], { out, width, numbers, pages }: PagedColumn): boolean | undefined {
+  if (numbers !== undefined || pages.some(({ indexBits }) => indexBits !== undefined)) return undefined
+  let to = 0
+  for (const { at, end, values } of pages) {
+    const page = end - at < values * width ? undefined : bytesAt(parts, at, values * width)
+    if (page === undefined || to + page.length > out.length) return false
+    out.set(page, to)
+    to += page.length
+  }
+  return to === out.length
+}
+
+/** So many bytes from `at` on, where they lie in one part. */
+function bytesAt(parts: readonly Uint8Array[], at: number, length: number): Uint8Array | undefined {
+  let from = at
+  for (const part of parts) {
+    if (from < part.length) return from + length <= part.length ? part.subarray(from, from + length) : undefined
+    from -= part.length
+  }
+  return length === 0 ? new Uint8Array() : undefined
+}
+
+/** Has kernels over the arena find the values: the column's pages are copied there first. */
+function computed(arena: Arena, parts: readonly Uint8Array[], column: PagedColumn): boolean {
+  const { dictionary, width, pages } = column
+  const entries = dictionary && bytesAt(parts, dictionary.at, dictionary.entries * width)
+  const bodies = pages.map(({ at, end }) => bytesAt(parts, at, end - at))
+  const pieces = [...(dictionary === undefined ? [] : [entries]), ...bodies]
+  const block = reserved(arena, pieces.reduce((sum, piece) => sum + (piece?.length ?? 0), 0) + READ_BEHIND)
+  if (block === undefined) return false
+  try {
+    const places: number[] = []
+    let at = 0
+    for (const piece of pieces) {
+      if (piece === undefined) return false
+      ;(arena.view('u8', block + at, piece.length) as Uint8Array).set(piece)
+      places.push(at)
+      at += piece.length
+    }
+    const first = dictionary === undefined ? 0 : 1
+    return decoded(arena, block, {
+      ...column,
+      ...(dictionary && { dictionary: { ...dictionary, at: 0 } }),
+      pages: pages.map((page, i) => {
+        const begin = places[first + i] as number // one for each
+        return { ...page, at: begin, end: begin + page.end - page.at }
+      }),
+    })
+  } finally {
+    arena.free(block)
   }
 }
 
