@@ -140,8 +140,8 @@ export class SessionEngine implements Engine {
     return toArrowTable(batches, isKnown(element) ? element : (batches[0]?.element ?? element))
   }
 
-  toRecordBatch(batch: Batch): ReturnType<Engine['toRecordBatch']> {
-    return toRecordBatch(batch, batch.element)
+  toRecordBatch(element: ElementType, batch: Batch): ReturnType<Engine['toRecordBatch']> {
+    return toRecordBatch(batch, isKnown(element) ? element : batch.element)
   }
 
   async at(plan: LogicalPlan, key: Key): Promise<unknown> {

@@ -455,7 +455,7 @@ export class DistArray<T, K extends Key = readonly [number]> implements AsyncIte
 
   /** The elements as Arrow record batches, one after another as they are computed. */
   async *batches(): AsyncGenerator<RecordBatch, void, undefined> {
-    for await (const batch of this.#engine.stream(this.#plan)) yield this.#engine.toRecordBatch(batch)
+    for await (const batch of this.#engine.stream(this.#plan)) yield this.#engine.toRecordBatch(this.#plan.element, batch)
   }
 
   /**

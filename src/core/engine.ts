@@ -74,8 +74,8 @@ export interface Engine extends Lowering {
   arrowSchema(element: ElementType): ArrowSchema | DataType
   /** Batches as one Arrow table over ordinary memory; `element` is the plan's, for a result without batches. */
   toArrowTable(element: ElementType, batches: readonly Batch[]): Table
-  /** One batch as Arrow's, over ordinary memory. */
-  toRecordBatch(batch: Batch): RecordBatch
+  /** One batch as Arrow's, over ordinary memory; `element` is the plan's. */
+  toRecordBatch(element: ElementType, batch: Batch): RecordBatch
 
   // queries over keyed storage; they build and keep an index where there is none
   at(plan: LogicalPlan, key: Key): Promise<unknown>

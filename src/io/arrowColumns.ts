@@ -66,6 +66,7 @@ function columnAs(data: Data, type: ColumnType, within: Within): Column {
   const { place } = within
   if (DataType.isDictionary(data.type)) return dictionaryColumn(data, type, within)
   const { length } = data
+  if (length === 0) return emptyColumn(type) // Arrow's own of no values may have no buffers
   const base = { type, length, ...validityOf(data) }
   const arrow = data.type
   if (DataType.isNull(arrow)) return { type, length }

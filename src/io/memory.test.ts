@@ -133,3 +133,10 @@ test('Arrow tables: chunks, dictionaries, slices with offsets', async () => {
   expect(await rowsOf(sourceFromArrow(table.slice(1, 4)))).toStrictEqual(all.slice(1))
   expect(await rowsOf(sourceFromArrow(table.slice(1, 3).concat(table.slice(3))))).toStrictEqual(all.slice(1))
 })
+
+test("a table that Arrow made of no values has no rows, and its columns' types", async () => {
+  const table = new Table({ x: vectorFromArray([] as number[], new Float64()), n: vectorFromArray([] as number[], new Int32()) })
+  const source = sourceFromArrow(table)
+  expect(types(source)).toStrictEqual(['x f64?', 'n i32?'])
+  expect(await rowsOf(source)).toStrictEqual([])
+})
