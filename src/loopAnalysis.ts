@@ -3,6 +3,7 @@
  * loop would see.
  */
 import { defined } from './core/defined.ts'
+import { DistArray, planOf } from './core/distArray.ts'
 import type { Engine } from './core/engine.ts'
 import { LoopError } from './core/errors.ts'
 import type { IndexSpace } from './core/indexSpace.ts'
@@ -14,6 +15,7 @@ import { type Bindings, bindNames, envValueOf, isHandle, isOf, overOfPlan, overO
 import { checkPromises, isIndexSpace, type LoopRequest } from './loopRequest.ts'
 import { capturedHandles } from './planner/function/capturedHandles.ts'
 import { type CapturedState, capturedNow, sameCaptures } from './planner/function/capturedNow.ts'
+import type { LocalArray } from './planner/function/context.ts'
 import { irText } from './planner/function/irText.ts'
 import { lowerFunction } from './planner/function/userFunction.ts'
 import { loopWithData, type Study, studyLoop } from './planner/loop/analyze.ts'
@@ -49,6 +51,8 @@ export class LoopAnalysis {
   #now: Analysis
   /** As the captures were read last. */
   #latest: Analysis
+  /** Stand for those that the body makes. */
+  readonly #locals = new Map<string, DistArray<unknown>>()
 
   constructor(request: LoopRequest, context: LoopContext, site: string | undefined) {
     this.#request = request
@@ -134,6 +138,26 @@ export class LoopAnalysis {
     return all
   }
 
+  /** The same array for the same of the body's, however often it is analysed. */
+  #localArray({ number, text, dtype, shape }: LocalArray): DistArray<unknown> {
+    const key = `${number} ${dtype} ${shape.join(' ')}`
+    const element = { kind: 'scalar', type: { kind: dtype }, nullable: false } as const
+    const keys = { kind: 'explicit', rank: shape.length, shape, dense: true } as const
+    const plan = { kind: 'Array', name: text, shape, dtype, init: { kind: 'zeros' }, element, keys } as const
+    const array = this.#locals.get(key) ?? new DistArray(this.#context.engine, plan)
+    this.#locals.set(key, array)
+    return array
+  }
+
+  #withLocals(bindings: Bindings): Bindings {
+    const own = new Set<LogicalPlan>([...this.#locals.values()].map(planOf))
+    const isLocal = (name: string): boolean => own.has(bindings.arrays.get(name) as LogicalPlan) // undefined is none of them
+    const env = Object.entries(bindings.env).map(([name, binding]) =>
+      isLocal(name) ? ([name, { ...binding, isLocal: true }] as const) : ([name, binding] as const),
+    )
+    return { ...bindings, env: Object.fromEntries(env) }
+  }
+
   #analyze(captured: CapturedState | undefined): Analysis {
     const { env, body, options } = this.#request
     const { engine } = this.#context
@@ -145,6 +169,7 @@ export class LoopAnalysis {
       rank: this.over.rank,
       env: Object.fromEntries(Object.entries(env).map(([name, value]) => [name, envValueOf(value, engine) ?? { kind: 'constant', value }])),
       classify: (value) => envValueOf(value, engine),
+      localArray: (local) => this.#localArray(local),
     })
     if (lowered.isAsync) {
       throw new LoopError(
@@ -153,7 +178,7 @@ export class LoopAnalysis {
       )
     }
     const known = lowered.fn.ir === undefined ? this.#withAllHandles(lowered.captured) : lowered.captured
-    const bindings = bindNames(env, known, this.#context)
+    const bindings = this.#withLocals(bindNames(env, known, this.#context))
     const tables = lowered.fn.ir?.tables ?? []
     const study = studyLoop({ body: lowered.fn, over: this.over, env: bindings.env, options, ...defined({ site: this.#site }) })
     return {

@@ -110,7 +110,7 @@ function typeOfExpr(expr: Expr, locals: Locals, sources: TypeSources): ValueType
     case 'Read':
       return typeOfElement(sources.dtype(expr.array))
     case 'Lookup':
-      return typeOfTable(sources.table(expr.table))
+      return typeOfLookup(sources.table(expr.table), expr.index)
     case 'Unary':
       return unaryType(expr.operator, of(expr.operand))
     case 'Binary':
@@ -178,6 +178,14 @@ function typeOfPrimitive(value: Primitive): ValueType {
 function typeOfElement(dtype: string | undefined): ValueType {
   if (dtype === undefined || dtype === 'object' || dtype === 'row' || dtype === 'unknown') return UNKNOWN
   return dtype === 'i64' ? I64 : F64
+}
+
+/** Inside of a table of numbers, where that can be seen, there is one. */
+function typeOfLookup(table: ArrayLike<Primitive> | undefined, index: Expr): ValueType {
+  const found = typeOfTable(table)
+  const at = index.kind === 'Literal' ? index.value : undefined
+  const isNumber = typeof at === 'number' && typeof table?.[at] === 'number'
+  return isNumber && found.type.kind === 'f64' ? { ...found, nullable: false } : found
 }
 
 function typeOfTable(table: ArrayLike<Primitive> | undefined): ValueType {

@@ -29,7 +29,8 @@ export interface Dependence {
 export interface LoopVariable {
   readonly name: string
   readonly class: VariableClass
-  readonly origin: 'env' | 'capture'
+  /** `body`: an array that the body makes for itself. */
+  readonly origin: 'env' | 'capture' | 'body'
   /**
    * Of a local array: each worker has a copy of its own, of so many bytes. What the iteration leaves that comes last in the
    * serial order is what the array holds after the pass.

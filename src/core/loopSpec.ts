@@ -51,6 +51,8 @@ export type EnvBinding =
       readonly rank?: number
       readonly shape?: readonly (number | undefined)[]
       readonly label: string
+      /** The body makes it, and begins anew with it in each iteration. */
+      readonly isLocal?: true
     }
   | {
       readonly kind: 'buffer'

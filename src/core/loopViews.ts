@@ -62,6 +62,10 @@ export interface RowView {
   set(k: number, value: number): void
   /** Adds to an element; see `ArrayView.add`. */
   add(k: number, delta: number): void
+  /** Calls `f` with each element in turn, and what it gave for those before. */
+  reduce<A>(f: (sofar: A, value: number, k: number) => A, init: A): A
+  forEach(f: (value: number, k: number) => void): void
+  [Symbol.iterator](): IterableIterator<number>
 }
 
 /** An array of `env` inside a loop body. Keys outside the array are errors. */

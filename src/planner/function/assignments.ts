@@ -8,6 +8,7 @@ import { BIGINTS } from '../../core/irTypes.ts'
 import { binary, literal, makeIf, negated } from './build.ts'
 import { isBuffer } from './calls.ts'
 import { lowerExpression, operatorOf } from './expressions.ts'
+import { checkNumber } from './localArrays.ts'
 import type { Lowering } from './lowering.ts'
 import { staticName } from './members.ts'
 import { refusalOf } from './refusals.ts'
@@ -114,6 +115,7 @@ function store(l: Lowering, place: Scalar, value: Expr, { node, wanted }: Assign
     l.emit({ kind: 'Assign', local: place.name, value, span })
     return exprValue({ kind: 'Local', name: place.name, span })
   }
+  if (l.locals.has(place.array)) checkNumber(l, place.array, value, node)
   if (!wanted.value) {
     l.emit({ kind: 'Write', array: place.array, subscripts: place.subscripts, value, span })
     return REFUSED
@@ -211,6 +213,10 @@ function elementPlace(l: Lowering, target: MemberExpression, how: { readonly twi
   }
   const object = lowerExpression(l, target.object)
   const objectText = l.span(target.object).text
+  if (object.kind === 'view' && object.rank !== undefined && object.rank > object.prefix.length + 1) {
+    l.refuse('reassigns-value', target, l.span(target).text)
+    return undefined
+  }
   if (object.kind === 'view') {
     if (isBuffer(l, object.array)) l.refuse('unknown-method', target, `${objectText}[…] =`)
     const index = target.computed ? l.scalarOrNothing(lowerExpression(l, target.property), target.property) : undefined
@@ -222,6 +228,7 @@ function elementPlace(l: Lowering, target: MemberExpression, how: { readonly twi
   }
   switch (object.kind) {
     case 'data':
+    case 'tableRow':
     case 'global':
       l.refuse('mutates-captured-object', target, object.name)
       break
@@ -260,6 +267,7 @@ function partPlace(l: Lowering, object: Stored, target: MemberExpression): Place
   const name = value === undefined ? (property.type === 'Identifier' ? property.name : undefined) : staticName(l, value)
   if (name === undefined) {
     if (value?.kind !== 'refused') l.refuse('computed-name', target)
+    if (object.site !== undefined) l.foundIndexed.push(object.site)
     return undefined
   }
   const span = l.span(target)

@@ -3,21 +3,27 @@
  * are written out.
  */
 import type { AnyNode, CallExpression, Expression } from 'acorn'
-import { type Expr, METHODS, type Method } from '../../core/functionIr.ts'
+import { type Builtin, type Expr, METHODS, type Method } from '../../core/functionIr.ts'
 import { binary, literal, logical, truth } from './build.ts'
+import { keyedMethod } from './capturedLookups.ts'
 import { dateMethod } from './dates.ts'
+import { elements } from './elements.ts'
 import { lowerExpression } from './expressions.ts'
-import { elements } from './literals.ts'
+import { extremeOf, overElements } from './iteration.ts'
+import { calledArray, localMethod } from './localArrays.ts'
 import type { Lowering } from './lowering.ts'
 import { memberValue } from './members.ts'
-import { tableOf } from './outside.ts'
+import { fromOutside, tableOf } from './outside.ts'
 import { refusalOf } from './refusals.ts'
 import type { Regex } from './regexes.ts'
+import { hasTraps } from './traps.ts'
 import { exprValue, REFUSED, type Value } from './value.ts'
 
 export function lowerCall(l: Lowering, node: CallExpression): Value {
   const { callee } = node
   if (callee.type === 'Super') return l.refuse('operator', node, 'super')
+  const array = calledArray(l, node)
+  if (array !== undefined) return array
   if (callee.type === 'MemberExpression' && callee.object.type !== 'Super') {
     const object = lowerExpression(l, callee.object)
     const name = methodName(l, callee)
@@ -55,11 +61,23 @@ function callValue(l: Lowering, f: Value, node: CallExpression, name: string): V
     if (f.kind === 'refused') return REFUSED
     return l.refuseCall(name, node)
   }
+  const extreme = f.kind === 'builtin' ? spreadExtreme(l, f.name, node) : undefined
+  if (extreme !== undefined) return extreme
   const args = elements(l, node.arguments)
   if (args === undefined) return REFUSED
   if (f.kind === 'closure') return l.verbs.inline(l, f, args, node)
   const exprs = argumentExprs(l, args, node)
   return exprs === undefined ? REFUSED : exprValue({ kind: 'Call', callee: f.name, args: exprs, span: l.span(node) })
+}
+
+/** `Math.max(...row)`; undefined for other calls. */
+function spreadExtreme(l: Lowering, callee: Builtin, node: CallExpression): Value | undefined {
+  const [argument, another] = node.arguments
+  if ((callee !== 'Math.max' && callee !== 'Math.min') || argument?.type !== 'SpreadElement' || another !== undefined) return undefined
+  const before = l.out.length
+  const value = extremeOf(l, callee, lowerExpression(l, argument.argument), node)
+  if (value === undefined) l.out.length = before // what is spread is lowered among the arguments
+  return value
 }
 
 function argumentExprs(l: Lowering, args: readonly Value[], node: CallExpression): Expr[] | undefined {
@@ -73,12 +91,17 @@ export function methodCall(l: Lowering, object: Value, name: string, node: CallE
     case 'handle':
       return handleMethod(l, object, name, node)
     case 'view':
-      return viewMethod(l, object, name, node)
+      return (
+        overElements(l, object, name, node) ??
+        (l.locals.has(object.array) ? localMethod(l, object, name, node) : viewMethod(l, object, name, node))
+      )
     case 'expr':
       return valueMethod(l, object.expr, name, node)
     case 'data':
       if (name === 'includes') return includes(l, object, node)
-      return callMember(l, object, name, node)
+      return keyedMethod(l, object, name, node) ?? overElements(l, object, name, node) ?? callMember(l, object, name, node)
+    case 'tableRow':
+      return l.refuse('captured-object', node, object.name)
     case 'date':
       return dateMethod(l, object, name, node)
     case 'regex':
@@ -87,11 +110,14 @@ export function methodCall(l: Lowering, object: Value, name: string, node: CallE
     case 'builtin':
     case 'env':
     case 'record':
-    case 'stored':
       return callMember(l, object, name, node)
+    case 'tuple':
+    case 'stored':
+      // of elements that lie in memory there are loops
+      if (OF_LISTS.has(name) && object.site !== undefined) l.foundIndexed.push(object.site)
+      return object.kind === 'stored' ? callMember(l, object, name, node) : l.refuse('unknown-method', node, name)
     case 'key':
     case 'shape':
-    case 'tuple':
     case 'closure':
       return l.refuse('unknown-method', node, name)
     case 'refused':
@@ -99,10 +125,31 @@ export function methodCall(l: Lowering, object: Value, name: string, node: CallE
   }
 }
 
+/** Methods that arrays in memory have. */
+const OF_LISTS: ReadonlySet<string> = new Set(['fill', 'forEach', 'reduce'])
+
 /** A function kept in an object: `Math.exp(x)`, `env.f(x)`, `helpers.f(x)`. */
 function callMember(l: Lowering, object: Value, name: string, node: CallExpression): Value {
-  if (object.kind === 'data' && !Object.hasOwn(object.value, name)) return l.refuse('unknown-method', node, `${object.name}.${name}`)
-  return callValue(l, memberValue(l, object, name, node), node, textOf(l, node.callee))
+  if (object.kind === 'data' && !Object.hasOwn(object.value, name)) {
+    const method = methodOf(l, object, name, node)
+    return method === undefined ? l.refuse('unknown-method', node, `${object.name}.${name}`) : callValue(l, method, node, name)
+  }
+  const f = memberValue(l, object, name, node)
+  const isMethod = object.kind === 'data' && f.kind === 'closure' && f.node.type !== 'ArrowFunctionExpression'
+  return callValue(l, isMethod ? { ...f, self: object } : f, node, textOf(l, node.callee))
+}
+
+/** A method of a captured object's class, whose `this` is the object; undefined for what no class of the user's has. */
+function methodOf(l: Lowering, object: Value & { kind: 'data' }, name: string, node: CallExpression): Value | undefined {
+  for (let at: unknown = Object.getPrototypeOf(object.value); typeof at === 'object' && at !== null; at = Object.getPrototypeOf(at)) {
+    if (hasTraps(at)) return undefined
+    const own = Object.getOwnPropertyDescriptor(at, name)
+    if (own === undefined) continue
+    if (typeof own.value !== 'function') return undefined
+    const f = fromOutside(l, own.value, `${object.name}.${name}`, object.origin, node)
+    return f.kind === 'closure' ? { ...f, self: object } : undefined
+  }
+  return undefined
 }
 
 /** Arguments evaluated in order, after an object whose parts cannot change. */

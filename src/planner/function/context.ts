@@ -28,6 +28,18 @@ export interface LoopContext {
   readonly env: Readonly<Record<string, EnvValue>>
   /** What a captured value is, when it is a handle of the session. */
   readonly classify?: (value: unknown) => EnvValue | undefined
+  /** An array for one that the body makes; the same for the same number, type and shape. Absent where there are none. */
+  readonly localArray?: (local: LocalArray) => object
+}
+
+/** An array that a loop's body makes for itself. */
+export interface LocalArray {
+  /** Among all that it makes. */
+  readonly number: number
+  /** As the source has it. */
+  readonly text: string
+  readonly dtype: DType
+  readonly shape: readonly number[]
 }
 
 export type LowerContext = ({ readonly kind: 'row' } & RowLambdaContext) | LoopContext

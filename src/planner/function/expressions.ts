@@ -3,10 +3,12 @@
  */
 import type { AnyNode, Expression, Identifier } from 'acorn'
 import type { BinaryOperator, Expr } from '../../core/functionIr.ts'
+import type { Span } from '../../core/span.ts'
 import { asTest, binary, conditional, isPlain, literal, logical, makeIf, negated, unary } from './build.ts'
 import { rankOf } from './context.ts'
 import { writtenDate } from './dates.ts'
 import { arrayLiteral, memberOf, objectLiteral } from './literals.ts'
+import { newTypedArray } from './localArrays.ts'
 import type { Lowering } from './lowering.ts'
 import { keyComponent } from './members.ts'
 import { lowerChain } from './optionalChains.ts'
@@ -77,8 +79,9 @@ export function lowerExpression(l: Lowering, node: Expression): Value {
       return objectLiteral(l, node)
     case 'NewExpression':
       if (node.callee.type === 'Identifier' && node.callee.name === 'Date' && node.arguments.length === 0) return l.refuseCall('Date', node)
-      return writtenDate(l, node) ?? forbidden(l, node)
+      return writtenDate(l, node) ?? newTypedArray(l, node) ?? forbidden(l, node)
     case 'ThisExpression':
+      return selfOf(l) ?? forbidden(l, node)
     case 'YieldExpression':
     case 'TaggedTemplateExpression':
     case 'ClassExpression':
@@ -87,6 +90,12 @@ export function lowerExpression(l: Lowering, node: Expression): Value {
     case 'ImportExpression':
       return forbidden(l, node)
   }
+}
+
+/** What `this` is in a method of a captured object, and in arrow functions written there. */
+function selfOf(l: Lowering): Value | undefined {
+  const method = l.frames.findLast((frame) => frame.self !== undefined || frame.node.type !== 'ArrowFunctionExpression')
+  return method?.unit === l.unit ? method.self : undefined
 }
 
 export function forbidden(l: Lowering, node: AnyNode): Value {
@@ -132,13 +141,25 @@ function lowerLogical(l: Lowering, node: Expression & { type: 'LogicalExpression
     right = l.scalarOrNothing(lowerExpression(l, node.right), node.right)
   })
   if (left === undefined || right === undefined) return REFUSED
-  if (emitted.length === 0) return exprValue(logical(operator, left, right, span))
+  if (emitted.length === 0) return exprValue(operator === '??' ? otherwise(l, left, right, span) : logical(operator, left, right, span))
   const local = l.newName('temp')
   const current: Expr = { kind: 'Local', name: local, span }
   l.emit({ kind: 'Let', local, init: left, span })
   const test = operator === '&&' ? current : operator === '||' ? negated(current, span) : binary('==', current, literal(null, span), span)
   l.emit(...makeIf(test, [...emitted, { kind: 'Assign', local, value: right, span }], [], span))
   return exprValue(current)
+}
+
+/** `map.get(k) ?? d`: what is found where there is a k is a number. */
+function otherwise(l: Lowering, left: Expr, right: Expr, span: Span): Expr {
+  const isFound =
+    left.kind === 'Conditional' &&
+    left.else.kind === 'Literal' &&
+    left.else.value === undefined &&
+    left.then.kind === 'Unary' &&
+    left.then.operand.kind === 'Lookup' &&
+    l.isPartOfConstant(left.then.operand.table)
+  return isFound ? conditional(left.test, left.then, right, span) : logical('??', left, right, span)
 }
 
 function lowerConditional(l: Lowering, node: Expression & { type: 'ConditionalExpression' }): Value {
@@ -303,6 +324,7 @@ export function evaluate(l: Lowering, value: Value, node: AnyNode): void {
     case 'view':
     case 'shape':
     case 'data':
+    case 'tableRow':
     case 'stored':
     case 'closure':
     case 'builtin':

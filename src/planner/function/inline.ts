@@ -31,14 +31,15 @@ export function inlineCall(l: Lowering, closure: Value & { kind: 'closure' }, ar
   l.lent.push(...ownersOf(kept))
   l.unit = unit
   try {
-    return withFrame(l, unit, f, kept, node)
+    return withFrame(l, closure, kept, node)
   } finally {
     l.unit = outer
     l.lent.length = lent
   }
 }
 
-function withFrame(l: Lowering, unit: Unit, f: FunctionNode, args: readonly Value[], call: AnyNode): Value {
+function withFrame(l: Lowering, { unit, node: f, self }: Value & { kind: 'closure' }, args: readonly Value[], call: AnyNode): Value {
+  const frame = { node: f, unit, targets: [], ...(self === undefined ? {} : { self }) }
   const span = l.span(f)
   enterFunction(l, unit, f)
   const bindParameters = (): void => {
@@ -55,7 +56,7 @@ function withFrame(l: Lowering, unit: Unit, f: FunctionNode, args: readonly Valu
     }
   }
   if (f.body.type !== 'BlockStatement') {
-    return inFrame(l, { node: f, unit, targets: [] }, () => {
+    return inFrame(l, frame, () => {
       bindParameters()
       return notAFunction(l, lowerExpression(l, f.body as Exclude<typeof f.body, { type: 'BlockStatement' }>), call)
     })
@@ -64,7 +65,7 @@ function withFrame(l: Lowering, unit: Unit, f: FunctionNode, args: readonly Valu
   const last = statements.at(-1)
   const early = hasEarlyReturn(statements)
   if (!early && (last?.type === 'ReturnStatement' || !endsInReturn(last))) {
-    return inFrame(l, { node: f, unit, targets: [] }, () => {
+    return inFrame(l, frame, () => {
       bindParameters()
       hoistVars(l, unit, f)
       const hasResult = last?.type === 'ReturnStatement'
@@ -77,7 +78,7 @@ function withFrame(l: Lowering, unit: Unit, f: FunctionNode, args: readonly Valu
   const label = l.newLabel('call')
   const result: Result = { local, label, breaks: early, stored: undefined, declarations: [], isScalar: false }
   const body = l.collect(() => {
-    inFrame(l, { node: f, unit, targets: [], result }, () => {
+    inFrame(l, { ...frame, result }, () => {
       bindParameters()
       hoistVars(l, unit, f)
       l.verbs.statements(l, statements)

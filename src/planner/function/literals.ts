@@ -1,51 +1,42 @@
 /**
  * Array and object literals: while lowering, tuples and records whose parts are values of their own.
  */
-import type { AnyNode, Expression, SpreadElement } from 'acorn'
+import type { AnyNode, ArrayExpression, Expression, SpreadElement } from 'acorn'
 import { isPlain } from './build.ts'
-import { inputElement, rankOf } from './context.ts'
+import { inputElement } from './context.ts'
+import { elements, spreadValue } from './elements.ts'
+import { listLiteral } from './localArrays.ts'
 import type { Lowering } from './lowering.ts'
-import { keyComponent } from './members.ts'
-import { partsOf, storedLiteral } from './stored.ts'
+import { storedLiteral } from './stored.ts'
 import { exprValue, REFUSED, type RecordField, type Value } from './value.ts'
 
 export function arrayLiteral(l: Lowering, node: Expression & { type: 'ArrayExpression' }): Value {
   if (node.elements.includes(null)) return l.refuse('sparse-literal', node)
   const name = l.takeName('item')
-  const items = elements(l, node.elements as (Expression | SpreadElement)[]) // null was refused
+  const nodes = node.elements as (Expression | SpreadElement)[] // null was refused
+  const rows = l.isIndexed({ unit: l.unit, start: node.start }) ? rowsOf(l, nodes) : undefined
+  const list = rows && listLiteral(l, name, rows, node)
+  if (list !== undefined) return list
+  const items = elements(l, nodes)
   return items === undefined ? REFUSED : written(l, name, { kind: 'tuple', items }, node)
+}
+
+/** The items of a list in memory: rows that are written out in it lie there, and not in arrays of their own. Undefined where one is none. */
+function rowsOf(l: Lowering, nodes: readonly (Expression | SpreadElement)[]): readonly Value[] | undefined {
+  if (!nodes.every((one) => one.type === 'ArrayExpression' && !one.elements.includes(null))) return undefined
+  const rows = nodes.map((one) => () => {
+    const items = elements(l, (one as ArrayExpression).elements as (Expression | SpreadElement)[]) // as looked at above
+    return items === undefined ? REFUSED : ({ kind: 'tuple', items } as const)
+  })
+  return l.inOrder(rows)
 }
 
 /** A literal: its parts, or, where they are assigned later, locals for them. */
 function written(l: Lowering, name: string, value: Value & { kind: 'tuple' | 'record' }, node: AnyNode): Value {
   const site = { unit: l.unit, start: node.start }
-  if (!l.isChanging(site)) return { ...value, site }
-  return storedLiteral(l, name, value, node)
-}
-
-/** Values of a list in which tuples and keys may be spread. */
-export function elements(l: Lowering, nodes: readonly (Expression | SpreadElement)[]): Value[] | undefined {
-  const values = l.inOrder(nodes.map((one) => () => (one.type === 'SpreadElement' ? spreadValue(l, one) : l.verbs.value(l, one))))
-  const result: Value[] = []
-  for (const [i, value] of values.entries()) {
-    const node = nodes[i]
-    if (value.kind === 'refused' || node === undefined) return undefined
-    if (node.type !== 'SpreadElement') result.push(value)
-    else if (value.kind === 'tuple') result.push(...value.items)
-    else if (value.kind === 'key' && rankOf(l.context) !== undefined) {
-      for (let axis = 0; axis < (rankOf(l.context) ?? 0); axis++) result.push(keyComponent(l, axis, node))
-    } else {
-      l.refuse('spread', node)
-      return undefined
-    }
-  }
-  return result
-}
-
-/** What is spread is what it holds at that time. */
-function spreadValue(l: Lowering, node: SpreadElement): Value {
-  const value = l.verbs.value(l, node.argument)
-  return value.kind === 'stored' ? partsOf(value, l.span(node)) : value
+  const list = value.kind === 'tuple' && l.isIndexed(site) ? listLiteral(l, name, value.items, node) : undefined
+  if (list !== undefined) return list
+  return l.isChanging(site) ? storedLiteral(l, name, { ...value, site }, node) : { ...value, site }
 }
 
 export function objectLiteral(l: Lowering, node: Expression & { type: 'ObjectExpression' }): Value {

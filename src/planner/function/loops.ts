@@ -1,19 +1,18 @@
 /**
- * Loops: `for`, `while`, `do`, and `for … of` over captured arrays, all as the IR's one For.
+ * Loops: `for`, `while` and `do`, all as the IR's one For; `for … of` is in `iteration.ts`.
  *
  * A test that has effects moves into the body, where `if (!test) break` takes its place. Declarations in the head stand
  * before the loop, all but the counter's: locals are unique, so it makes no difference.
  */
-import type { DoWhileStatement, Expression, ForOfStatement, ForStatement, Statement, WhileStatement } from 'acorn'
+import type { DoWhileStatement, Expression, ForStatement, Statement, WhileStatement } from 'acorn'
 import type { Expr, Stmt } from '../../core/functionIr.ts'
 import { someNode } from './ast.ts'
-import { asTest, binary, literal, makeIf, negated } from './build.ts'
+import { asTest, makeIf, negated } from './build.ts'
 import { counted } from './counted.ts'
 import { lowerEffect, lowerExpression } from './expressions.ts'
+import { counterRange } from './indexRanges.ts'
 import type { Lowering, Target } from './lowering.ts'
-import { tableOf } from './outside.ts'
 import type { Binding } from './scope.ts'
-import { exprValue } from './value.ts'
 
 export function lowerFor(l: Lowering, node: ForStatement, labels: readonly string[]): void {
   const { init } = node
@@ -36,7 +35,10 @@ export function lowerFor(l: Lowering, node: ForStatement, labels: readonly strin
   const local = bound?.kind === 'local' ? bound.name : undefined
   // inside the body the counter is as good as a constant
   if (local !== undefined) l.stableLocals.add(local)
+  const range = local === undefined || counter === undefined ? undefined : counterRange(node, counter.name)
+  if (local !== undefined && range !== undefined) l.counters.set(local, range)
   loop(l, node, labels, { head, test: node.test ?? undefined, update: node.update ?? undefined, body: node.body, local })
+  if (local !== undefined) l.counters.delete(local)
 }
 
 /** The variable of the head that only the update assigns. */
@@ -113,7 +115,7 @@ function loopOnce(l: Lowering, node: Statement, labels: readonly string[], parts
   })
 }
 
-function inTarget(l: Lowering, target: Target, work: () => void): Stmt[] {
+export function inTarget(l: Lowering, target: Target, work: () => void): Stmt[] {
   l.frame.targets.push(target)
   const body = l.collect(work)
   l.frame.targets.pop()
@@ -155,44 +157,6 @@ function doWhile(l: Lowering, node: DoWhileStatement, labels: readonly string[])
     update: [],
     body: [{ kind: 'Labeled', label: continueLabel, body: inner, span }, ...tail],
     doWhile: false,
-    span,
-  })
-}
-
-/** `for (const x of table)` of a captured array of primitives, by index. */
-export function lowerForOf(l: Lowering, node: ForOfStatement, labels: readonly string[]): void {
-  const span = l.span(node)
-  const over = lowerExpression(l, node.right)
-  const table = over.kind === 'data' ? tableOf(l, over) : undefined
-  const declaration = node.left.type === 'VariableDeclaration' ? node.left.declarations[0] : undefined
-  if (table === undefined || declaration === undefined || node.await) {
-    if (over.kind !== 'refused') l.refuse('for-of', node.right)
-    return
-  }
-  const local = l.newName('index')
-  const index: Expr = { kind: 'Local', name: local, span }
-  const label = labels.length > 0 ? l.newLabel(labels[0] ?? 'loop') : undefined
-  l.stableLocals.add(local)
-  const target = { kind: 'loop', sourceLabels: labels, label, plainBreak: true } as const
-  const eachItem = (): void => {
-    l.verbs.bind(l, declaration.id, exprValue(l.temporary({ kind: 'Lookup', table, index, span }, 'item')), 'declare')
-    l.verbs.statements(l, [node.body])
-  }
-  const body = l.inLoop(() => inTarget(l, target, eachItem))
-  l.stableLocals.delete(local)
-  const counter: Stmt = { kind: 'Let', local, init: literal(0, span), span }
-  const test = binary('<', index, { kind: 'LookupLength', table, span }, span)
-  const update: Stmt = { kind: 'Assign', local, value: binary('+', index, literal(1, span), span), span }
-  const found = counted({ init: [counter], test, update: [update], body })
-  l.emit({
-    kind: 'For',
-    ...(label === undefined ? {} : { label }),
-    init: [counter],
-    test,
-    update: [update],
-    body,
-    doWhile: false,
-    ...(found === undefined ? {} : { counted: found.loop }),
     span,
   })
 }

@@ -211,7 +211,7 @@ H[(@1 + 1), 2] = (H[(@1 + 1), 2] + 1)`,
     loop((_v, [i], { W }) => {
       for (const x of W.row(i)) W.set(i, 0, x)
     }),
-  ).toBe('It loops over a value that is not a captured array of numbers or strings. Loop over numbers, as for (let i = 0; i < n; i++).')
+  ).toBe('for index$1 from 0 to W.shape[1] by 1\n  let x = W[@0, index$1]\n  W[@0, 0] = x')
 })
 
 test('a row number that may change is kept', () => {
@@ -320,7 +320,7 @@ test('loops of every form', () => {
     range(([i], { W }) => {
       for (const x of table) W.add(i, x)
     }),
-  ).toBe('for index$1 from 0 to $table.length by 1\n  let item = $table[index$1]\n  W[@0] += item')
+  ).toBe('for index$1 from 0 to $table.length by 1\n  let x = $table[index$1]\n  W[@0] += x')
   expect(
     range(([i], { W }) => {
       outer: for (let a = 0; a < 2; a++) for (let b = 0; b < 2; b++) if (W.get(a, b) > i) continue outer
@@ -641,9 +641,9 @@ test('a Date that is used as an object is refused, and so is one whose text depe
     `"The captured object marked is not a constant that the plan can read. Capture its numbers, a typed array, or a plain object of numbers."`,
   )
   expect(row((r) => r.at > new Date('1994-01-01T00:00'))).toMatchInlineSnapshot(
-    `"It makes an object with new. Use plain numbers and strings, or make the object outside and capture its numbers."`,
+    `"It makes an object with new. Use plain numbers, arrays of numbers as new Float64Array(n), or make the object outside and capture its numbers."`,
   )
   expect(row((r) => r.at > new Date(r.stars))).toMatchInlineSnapshot(
-    `"It makes an object with new. Use plain numbers and strings, or make the object outside and capture its numbers."`,
+    `"It makes an object with new. Use plain numbers, arrays of numbers as new Float64Array(n), or make the object outside and capture its numbers."`,
   )
 })

@@ -46,14 +46,18 @@ export interface Lowered {
 }
 
 export function lowerUnit(unit: Unit, context: LowerContext): Lowered {
-  const changing = new Map<unknown, Set<number>>()
-  let tried = lowerOnce(unit, context, { bigints: new Set(), changing })
-  // Of which literals parts are assigned is known once all of the function has been seen.
-  while (learn(changing, tried.foundChanging)) tried = lowerOnce(unit, context, { bigints: new Set(), changing })
+  const [changing, indexed] = [new Map<unknown, Set<number>>(), new Map<unknown, Set<number>>()]
+  let tried = lowerOnce(unit, context, { bigints: new Set(), changing, indexed })
+  // Of which literals parts are assigned, or chosen, is known once all of the function has been seen.
+  while (learnBoth()) tried = lowerOnce(unit, context, { bigints: new Set(), changing, indexed })
+  function learnBoth(): boolean {
+    const [isNew, others] = [learn(changing, tried.foundChanging), learn(indexed, tried.foundIndexed)]
+    return isNew || others
+  }
   const { lowered, noNumbers } = tried
   if (noNumbers.size === 0) return lowered
   // What `x++` adds depends on whether x is a bigint, which types of locals say, which depend on what is added.
-  const again = lowerOnce(unit, context, { bigints: noNumbers, changing }).lowered
+  const again = lowerOnce(unit, context, { bigints: noNumbers, changing, indexed }).lowered
   return again.refusals.length < lowered.refusals.length ? again : lowered
 }
 
@@ -69,12 +73,19 @@ function learn(known: Map<unknown, Set<number>>, found: readonly Site[]): boolea
   return isNew
 }
 
-/** `noNumbers`: locals that are incremented and were found to be no numbers. */
+interface Tried {
+  readonly lowered: Lowered
+  /** Locals that are incremented and were found to be no numbers. */
+  readonly noNumbers: ReadonlySet<string>
+  readonly foundChanging: readonly Site[]
+  readonly foundIndexed: readonly Site[]
+}
+
 function lowerOnce(
   unit: Unit,
   context: LowerContext,
-  given: { readonly bigints: ReadonlySet<string>; readonly changing: Sites },
-): { readonly lowered: Lowered; readonly noNumbers: ReadonlySet<string>; readonly foundChanging: readonly Site[] } {
+  given: { readonly bigints: ReadonlySet<string>; readonly changing: Sites; readonly indexed: Sites },
+): Tried {
   const l = new Lowering(context, unit, { verbs: VERBS, ...given })
   const noNumbers = new Set<string>()
   const { node } = unit
@@ -107,7 +118,12 @@ function lowerOnce(
   const { refusals, missing, captured, units } = l
   units.set(unit.f, unit)
   const ir = refusals.length === 0 ? { ir: { name, span, body, ...usedParts(body, l) } } : {}
-  return { lowered: { ...ir, refusals, missing, captured, typeOf, units }, noNumbers, foundChanging: l.foundChanging }
+  return {
+    lowered: { ...ir, refusals, missing, captured, typeOf, units },
+    noNumbers,
+    foundChanging: l.foundChanging,
+    foundIndexed: l.foundIndexed,
+  }
 }
 
 /** A return without a value at the very end says nothing. */

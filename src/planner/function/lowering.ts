@@ -12,8 +12,10 @@ import type { Refusal, Span } from '../../core/span.ts'
 import type { FunctionNode } from './ast.ts'
 import { literal } from './build.ts'
 import { inputElement, type LowerContext } from './context.ts'
+import type { IndexRange } from './indexRanges.ts'
 import { forbiddenCall, type Reason, refusalOf } from './refusals.ts'
 import type { Binding } from './scope.ts'
+import { noteNumber } from './surelyNumbers.ts'
 import type { Unit } from './unit.ts'
 import { exprValue, type HandleKind, type Origin, type Owner, REFUSED, type Site, type Stored, type Value } from './value.ts'
 
@@ -29,12 +31,16 @@ export interface Target {
   readonly continueLabel?: string
   /** Whether a plain `break` means this one. */
   readonly plainBreak: boolean
+  /** A loop of which no loop is left: its turns stand one after another. */
+  readonly isWrittenOut?: boolean
 }
 
 /** One function being lowered: the outermost, or one written out where it is called. */
 export interface Frame {
   readonly node: FunctionNode
   readonly unit: Unit
+  /** What `this` is, in a method. */
+  readonly self?: Value
   /** Where an inlined function leaves its result; absent for the outermost. */
   readonly result?: Result
   readonly targets: Target[]
@@ -77,6 +83,7 @@ interface Given {
   readonly verbs: Verbs
   readonly bigints: ReadonlySet<string>
   readonly changing: Sites
+  readonly indexed: Sites
 }
 
 export class Lowering {
@@ -108,6 +115,22 @@ export class Lowering {
   readonly changing: Sites
   /** Those found to be in this try. */
   readonly foundChanging: Site[] = []
+  /** Array literals of which elements are chosen by what the function computes. */
+  readonly indexed: Sites
+  readonly foundIndexed: Site[] = []
+  /** The shapes of arrays that a loop's body makes for itself, by name. */
+  readonly locals: Map<string, readonly number[]> = new Map()
+  /** Those of them that are plain arrays. */
+  readonly lists: Set<string> = new Set()
+  /** Locals that are surely numbers, and never anything else. */
+  readonly numbers: Set<string> = new Set()
+  /** Counters of the loops around, whose bounds are written out. */
+  readonly counters: Map<string, IndexRange> = new Map()
+  /** Tables made of captured constants of several parts, by the constant. */
+  readonly partsOfConstants: Map<object, { keys?: string; values?: string }> = new Map()
+  /** How many arrays it made, and their bytes. */
+  localArrays = 0
+  localBytes = 0
   /** The loops around what is being lowered, each with a number of its own. */
   readonly loops: number[] = []
   /** Whose objects the functions being written out were given. */
@@ -121,12 +144,13 @@ export class Lowering {
   readonly #names = new Set<string>()
   #nodes = 0
 
-  constructor(context: LowerContext, unit: Unit, { verbs, bigints, changing }: Given) {
+  constructor(context: LowerContext, unit: Unit, { verbs, bigints, changing, indexed }: Given) {
     this.context = context
     this.unit = unit
     this.verbs = verbs
     this.bigints = bigints
     this.changing = changing
+    this.indexed = indexed
     if (context.kind === 'loop') for (const name of Object.keys(context.env)) this.#names.add(name)
   }
 
@@ -169,6 +193,15 @@ export class Lowering {
 
   isChanging({ unit, start }: Site): boolean {
     return this.changing.get(unit.f)?.has(start) === true
+  }
+
+  /** Whether the table holds the values of a captured Map. */
+  isPartOfConstant(table: string): boolean {
+    return [...this.partsOfConstants.values()].some(({ values }) => values === table)
+  }
+
+  isIndexed({ unit, start }: Site): boolean {
+    return this.indexed.get(unit.f)?.has(start) === true
   }
 
   /** Counts a call that is written out; expressions alone can grow without any statement. */
@@ -234,6 +267,7 @@ export class Lowering {
   temporary(expr: Expr, name = 'temp'): Expr {
     const local = this.newName(name)
     this.stableLocals.add(local)
+    noteNumber(this, local, expr)
     this.emit({ kind: 'Let', local, init: expr, span: expr.span })
     return { kind: 'Local', name: local, span: expr.span }
   }
@@ -296,6 +330,7 @@ export class Lowering {
       case 'view':
       case 'shape':
       case 'data':
+      case 'tableRow':
       case 'date':
       case 'regex':
       case 'closure':
@@ -357,6 +392,7 @@ export class Lowering {
         this.refuse('handle-as-value', node, `${value.array}.shape`)
         return undefined
       case 'data':
+      case 'tableRow':
         this.refuse('captured-object', node, value.name)
         return undefined
       case 'date':

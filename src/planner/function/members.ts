@@ -4,6 +4,7 @@
 import type { AnyNode } from 'acorn'
 import type { Expr } from '../../core/functionIr.ts'
 import { literal } from './build.ts'
+import { elementOfRow, nestedRow } from './capturedLookups.ts'
 import { inputElement, rankOf } from './context.ts'
 import type { Lowering } from './lowering.ts'
 import { builtinFunction, envValue, fromOutside, globalValue, tableOf, tableOfString } from './outside.ts'
@@ -37,6 +38,11 @@ export function memberValue(l: Lowering, object: Value, property: Value | string
       return l.refuse('handle-as-value', node, `${object.array}.shape`)
     case 'data':
       return dataMember(l, object, name, node)
+    case 'tableRow': {
+      const span = l.span(node)
+      if (name === 'length') return exprValue(literal(object.columns, span))
+      return isIndexName(name) ? elementOfRow(object, literal(Number(name), span), l, node) : l.refuse('captured-object', node, object.name)
+    }
     case 'date':
       return l.refuse('unknown-method', node, name)
     case 'regex':
@@ -126,7 +132,9 @@ function keyMember(l: Lowering, name: string, node: AnyNode): Value {
 }
 
 function viewElement(l: Lowering, view: Value & { kind: 'view' }, index: Expr, node: AnyNode): Value {
-  return exprValue({ kind: 'Read', array: view.array, subscripts: [...view.prefix, index], span: l.span(node) })
+  const subscripts = [...view.prefix, index]
+  if (view.rank !== undefined && view.rank > subscripts.length) return { ...view, prefix: [...view.prefix, l.stabilized(index, 'row')] }
+  return exprValue({ kind: 'Read', array: view.array, subscripts, span: l.span(node) })
 }
 
 function indexed(l: Lowering, object: Value, property: Value, node: AnyNode): Value {
@@ -134,9 +142,12 @@ function indexed(l: Lowering, object: Value, property: Value, node: AnyNode): Va
   if (object.kind === 'view') return viewElement(l, object, l.scalar(property, node), node)
   if (object.kind === 'data') {
     const table = tableOf(l, object)
-    if (table === undefined) return l.refuse('captured-object', node, object.name)
-    return exprValue({ kind: 'Lookup', table, index: l.scalar(property, node), span: l.span(node) })
+    const index = l.scalarOrNothing(property, node)
+    if (index === undefined) return REFUSED
+    if (table === undefined) return nestedRow(l, object, index, node) ?? l.refuse('captured-object', node, object.name)
+    return exprValue({ kind: 'Lookup', table, index, span: l.span(node) })
   }
+  if (object.kind === 'tableRow') return elementOfRow(object, l.scalar(property, node), l, node)
   if (object.kind === 'expr') {
     const table = object.expr.kind === 'Parameter' ? tableOfString(l, object.expr.name) : undefined
     if (table !== undefined) return exprValue({ kind: 'Lookup', table, index: l.scalar(property, node), span: l.span(node) })
@@ -145,6 +156,7 @@ function indexed(l: Lowering, object: Value, property: Value, node: AnyNode): Va
     return l.refuse('string-index', node)
   }
   if (object.kind === 'handle') return l.refuse('handle-as-value', node, object.name)
+  if ((object.kind === 'tuple' || object.kind === 'stored') && object.site !== undefined) l.foundIndexed.push(object.site)
   return l.refuse('computed-name', node)
 }
 

@@ -153,14 +153,14 @@ export function tableOfString(l: Lowering, name: string): string | undefined {
   )
 }
 
-function addTable(l: Lowering, wanted: string, value: ArrayLike<Primitive>, origin: Origin, of: unknown): string {
+export function addTable(l: Lowering, wanted: string, value: ArrayLike<Primitive>, origin: Origin, of: unknown): string {
   const inEnv = origin === 'env' && !l.tables.some((table) => table.name === wanted) && !l.parameters.some((one) => one.name === wanted)
   const name = inEnv ? wanted : l.newName(wanted)
   l.tables.push({ name, value, origin, of })
   return name
 }
 
-function isTable(value: object): value is ArrayLike<Primitive> {
+export function isTable(value: object): value is ArrayLike<Primitive> {
   if (ArrayBuffer.isView(value)) return !(value instanceof DataView)
   return (
     Array.isArray(value) &&

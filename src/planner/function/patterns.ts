@@ -13,6 +13,7 @@ import type { Lowering } from './lowering.ts'
 import { keyComponent, memberValue } from './members.ts'
 import { type Binding, isLikeLet } from './scope.ts'
 import { named, partsOf, storedVariable, takenApart } from './stored.ts'
+import { noteNumber } from './surelyNumbers.ts'
 import { exprValue, REFUSED, type Value } from './value.ts'
 
 export function bindPattern(l: Lowering, pattern: Pattern, value: Value, mode: 'declare' | 'assign'): void {
@@ -68,7 +69,10 @@ export function declare(l: Lowering, binding: Binding, value: Value, node: AnyNo
   const local = l.newName(binding.name)
   const expr = l.scalarOrNothing(whole, node)
   l.emit({ kind: 'Let', local, ...(expr === undefined ? {} : { init: expr }), span: l.span(node) })
-  if (isConstant) l.stableLocals.add(local)
+  if (isConstant) {
+    l.stableLocals.add(local)
+    noteNumber(l, local, expr)
+  }
   l.bound.set(binding, { kind: 'local', name: local })
 }
 

@@ -38,7 +38,7 @@ export const FORBIDDEN_SYNTAX: Readonly<Partial<Record<AnyNode['type'], Entry>>>
   NewExpression: {
     code: 'new',
     message: 'It makes an object with new.',
-    cure: 'Use plain numbers and strings, or make the object outside and capture its numbers.',
+    cure: 'Use plain numbers, arrays of numbers as new Float64Array(n), or make the object outside and capture its numbers.',
   },
 }
 
@@ -109,6 +109,22 @@ const REASONS = {
     message: 'It changes {name}, an object or array that another variable may hold as well.',
     cure: 'Change it before another variable is given it, or give that a copy, as { ...{name} }.',
   },
+  'local-array-length': {
+    message: 'How many elements {name} has is not known before the run.',
+    cure: 'Give it a number, or a captured one, from 1 on.',
+  },
+  'local-arrays-large': {
+    message: 'The arrays that it makes take more than 1 MiB, which each worker has, {name} among them.',
+    cure: 'Put an array in env, and give each iteration a part of it.',
+  },
+  'local-array-value': {
+    message: 'It puts something into {name} that may not be a number.',
+    cure: 'Convert it first, as Number(x).',
+  },
+  'local-array-grows': {
+    message: 'It makes {name} longer.',
+    cure: 'Make it as long as it may become, as new Float64Array(n), and count its elements.',
+  },
   'adds-part': {
     message: 'It assigns {name}, which the object or array did not have when it was made.',
     cure: 'Give it a value where the object or array is made.',
@@ -178,8 +194,8 @@ const REASONS = {
   },
   switch: { message: 'A case of its switch falls through to the next.', cure: 'End each case with break or return.' },
   'for-of': {
-    message: 'It loops over a value that is not a captured array of numbers or strings.',
-    cure: 'Loop over numbers, as for (let i = 0; i < n; i++).',
+    message: 'It loops over a value whose elements are not known.',
+    cure: 'Loop over numbers, as for (let i = 0; i < n; i++), over a row, or over a captured array of numbers or strings.',
   },
   'throws-value': { message: 'It throws something other than a new Error.', cure: "Write throw new Error('…')." },
   regex: {

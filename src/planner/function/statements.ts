@@ -6,7 +6,8 @@ import type { Expr, Stmt } from '../../core/functionIr.ts'
 import { someNode } from './ast.ts'
 import { conditional, literal, makeIf } from './build.ts'
 import { forbidden, lowerEffect, lowerExpression, returned } from './expressions.ts'
-import { lowerDoWhile, lowerFor, lowerForOf, lowerWhile } from './loops.ts'
+import { lowerForOf } from './iteration.ts'
+import { lowerDoWhile, lowerFor, lowerWhile } from './loops.ts'
 import type { Lowering } from './lowering.ts'
 import { isAggregate, returnStored } from './stored.ts'
 import { lowerSwitch } from './switches.ts'
@@ -132,7 +133,7 @@ function lowerBreak(l: Lowering, node: Statement & { type: 'BreakStatement' }): 
   const name = node.label?.name
   const target = targets.findLast((one) => (name === undefined ? one.plainBreak : one.sourceLabels.includes(name)))
   if (target === undefined) return
-  const isInnermost = target.kind === 'loop' && targets.findLast((one) => one.kind === 'loop') === target
+  const isInnermost = target.kind === 'loop' && target.isWrittenOut !== true && targets.findLast((one) => one.kind === 'loop') === target
   if (isInnermost && (name === undefined || target.label === undefined)) l.emit({ kind: 'Break', span })
   else if (target.label !== undefined) l.emit({ kind: 'Break', label: target.label, span })
 }

@@ -16,7 +16,7 @@ import type { Span } from '../../core/span.ts'
 import { conditional } from './build.ts'
 import { holdsLiteral, type Lowering, type Result } from './lowering.ts'
 import { refusalOf } from './refusals.ts'
-import { exprValue, type Owner, REFUSED, type Storage, type Stored, type Value } from './value.ts'
+import { exprValue, type Owner, REFUSED, type Site, type Storage, type Stored, type Value } from './value.ts'
 
 function ownerOf(l: Lowering, name: string, node: AnyNode, { isVariable }: { readonly isVariable: boolean }): Owner {
   const nothing = { changed: undefined, copied: undefined }
@@ -25,10 +25,10 @@ function ownerOf(l: Lowering, name: string, node: AnyNode, { isVariable }: { rea
 }
 
 /** The object of a literal whose parts are assigned later. */
-export function storedLiteral(l: Lowering, name: string, value: Value, node: AnyNode): Value {
+export function storedLiteral(l: Lowering, name: string, value: Value & { readonly site: Site }, node: AnyNode): Value {
   const storage = newStorage(l, name, value, { node, owner: undefined })
   if (storage === undefined) return REFUSED
-  return { kind: 'stored', storage, owner: ownerOf(l, name, node, { isVariable: false }), isPart: false }
+  return { kind: 'stored', storage, owner: ownerOf(l, name, node, { isVariable: false }), isPart: false, site: value.site }
 }
 
 /** A variable that holds objects like this one; undefined, without a word, for what is none. */

@@ -15,16 +15,18 @@ export type Value =
   | { readonly kind: 'key' }
   | { readonly kind: 'env' }
   | { readonly kind: 'handle'; readonly of: HandleKind; readonly name: string }
-  /** `A.row(...prefix)` of an array or a buffer. */
-  | { readonly kind: 'view'; readonly array: string; readonly prefix: readonly Expr[] }
+  /** `A.row(...prefix)` of an array or a buffer; of an array that the body makes, which has `rank` axes, all or a part of it. */
+  | { readonly kind: 'view'; readonly array: string; readonly prefix: readonly Expr[]; readonly rank?: number }
   | { readonly kind: 'shape'; readonly array: string }
   /** A captured (or env) array or object, read at the time of lowering. */
   | { readonly kind: 'data'; readonly value: object; readonly name: string; readonly origin: Origin }
+  /** A row of a captured list of lists, which a table has end to end: its index, and how many elements it has. */
+  | { readonly kind: 'tableRow'; readonly table: string; readonly columns: number; readonly row: Expr; readonly name: string }
   /** A Date, captured or written out, by the number that operators make of it; it can be nothing else. */
   | { readonly kind: 'date'; readonly milliseconds: Expr; readonly name: string }
   /** A regular expression, captured or written out, that keeps no place between calls. */
   | { readonly kind: 'regex'; readonly pattern: string; readonly flags: string }
-  | { readonly kind: 'closure'; readonly unit: Unit; readonly node: FunctionNode; readonly name: string }
+  | { readonly kind: 'closure'; readonly unit: Unit; readonly node: FunctionNode; readonly name: string; readonly self?: Value }
   | { readonly kind: 'builtin'; readonly name: Builtin }
   /** Math, Number and other globals that hold functions, and global functions the IR does not know. */
   | { readonly kind: 'global'; readonly name: string; readonly value: unknown }
@@ -59,6 +61,8 @@ export interface Stored {
   readonly owner: Owner
   /** Whether it lies in another one. */
   readonly isPart: boolean
+  /** Where it is written as a literal. */
+  readonly site?: Site
 }
 
 /** Where the parts of an object or array are kept. */

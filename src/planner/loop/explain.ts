@@ -70,8 +70,11 @@ function variableLines({ variables }: LoopPlan): string[] {
   return table(variables.map((variable) => [variable.name, variable.class, variable.origin, ...copiesText(variable)]))
 }
 
-function copiesText({ private: copies }: LoopVariable): string[] {
-  return copies === undefined ? [] : [`private: a copy of ${bytesText(copies.sizeBytes)} for each worker; that of the last iteration stays`]
+function copiesText({ private: copies, origin }: LoopVariable): string[] {
+  if (copies === undefined) return []
+  const size = bytesText(copies.sizeBytes)
+  if (origin === 'body') return [`private: ${size} for each worker`]
+  return [`private: a copy of ${size} for each worker; that of the last iteration stays`]
 }
 
 function accessLines({ accesses }: LoopPlan, file: string | undefined): string[] {

@@ -46,7 +46,8 @@ export function variablesOf(placement: Placement): readonly LoopVariable[] {
     if (binding === undefined) return []
     const copied = privateArrays.find(({ array }) => binding.kind === 'array' && binding.array === array)
     const copies = copied === undefined ? {} : { private: { sizeBytes: copied.sizeBytes } }
-    return [{ name, class: classOf(placement, name, binding), origin, ...copies }]
+    const made = binding.kind === 'array' && binding.isLocal === true
+    return [{ name, class: classOf(placement, name, binding), origin: made ? ('body' as const) : origin, ...copies }]
   })
   const constants = [...ir.parameters, ...ir.tables].map(({ name, origin }) => ({ name, class: 'constant' as const, origin }))
   return [...iterated, ...used, ...constants]

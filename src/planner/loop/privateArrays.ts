@@ -48,11 +48,17 @@ export function privateArraysOf(spec: LoopSpec, accesses: readonly Access[], own
   return arrays.flatMap((array): PrivateArray[] => {
     const sizeBytes = sizeOf(spec, array)
     const all = accesses.filter((access) => access.array === array)
+    if (sizeBytes !== undefined && isLocal(spec, array)) return [{ array, name: all[0]?.name ?? '', sizeBytes }]
     if (sizeBytes === undefined || all.some((access) => access.mode !== 'write' && !ownReads.has(access))) return []
     const always = all.filter(isAlways)
     const isSame = all.every((access) => access.mode === 'read' || always.includes(access) || isAmong(spec, access, always))
     return isSame ? [{ array, name: all[0]?.name ?? '', sizeBytes }] : []
   })
+}
+
+/** Whether the body makes it: no iteration sees what another left, and nobody looks at it after the pass. */
+function isLocal({ env }: LoopSpec, array: number): boolean {
+  return Object.values(env).some((binding) => binding.kind === 'array' && binding.array === array && binding.isLocal === true)
 }
 
 /** Bytes of a dense array of numbers of known shape that no update buffer stands before. */

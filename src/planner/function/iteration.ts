@@ -1,0 +1,181 @@
+/**
+ * Loops over the elements of something: `for (const x of row)`, `row.reduce(f, 0)`, `Math.max(...row)`.
+ *
+ *     for (const w of weights) s += w        -->     for (let index = 0; index < weights.length; index++) s += weights[index]
+ *     for (const [dx, dy] of OFFSETS) f      -->     f, with dx and dy for each of the few
+ *
+ * Captured arrays of primitives, row views and the body's own arrays are gone through by index, each element read when its turn
+ * comes, as JavaScript does. Lists of anything else are short, and their turns are written out.
+ */
+import type { AnyNode, CallExpression, ForOfStatement } from 'acorn'
+import type { Expr, Stmt } from '../../core/functionIr.ts'
+import { someNode } from './ast.ts'
+import { binary, literal } from './build.ts'
+import { counted } from './counted.ts'
+import { inTarget } from './loops.ts'
+import type { Lowering } from './lowering.ts'
+import { memberValue } from './members.ts'
+import { tableOf } from './outside.ts'
+import { exprValue, REFUSED, type Value } from './value.ts'
+
+/** Turns that are written out. */
+const MOST_TURNS = 64
+
+/** Elements that are read by their index. */
+interface ByIndex {
+  readonly length: Expr
+  readonly item: (index: Expr) => Value
+}
+
+export function lowerForOf(l: Lowering, node: ForOfStatement, labels: readonly string[]): void {
+  const over = l.verbs.value(l, node.right)
+  const declaration = node.left.type === 'VariableDeclaration' ? node.left.declarations[0] : undefined
+  if (over.kind === 'refused') return
+  if (declaration === undefined || node.await) {
+    l.refuse('for-of', node.right)
+    return
+  }
+  const turn = (item: Value): void => {
+    l.verbs.bind(l, declaration.id, item, 'declare')
+    l.verbs.statements(l, [node.body])
+  }
+  const byIndex = elementsOf(l, over, node.right)
+  if (byIndex !== undefined) eachByIndex(l, byIndex, node, labels, turn)
+  else if (!writtenOut(l, over, node, labels, turn)) l.refuse('for-of', node.right)
+}
+
+/** What has elements that are all of one kind: captured arrays of primitives, row views, the body's own arrays. */
+function elementsOf(l: Lowering, over: Value, node: AnyNode): ByIndex | undefined {
+  const span = l.span(node)
+  if (over.kind === 'data') {
+    const table = Array.isArray(over.value) || ArrayBuffer.isView(over.value) ? tableOf(l, over) : undefined
+    if (table === undefined) return undefined
+    return { length: { kind: 'LookupLength', table, span }, item: (index) => exprValue({ kind: 'Lookup', table, index, span }) }
+  }
+  if (over.kind !== 'view') return undefined
+  const length: Expr = { kind: 'Extent', array: over.array, axis: over.prefix.length, span }
+  return { length, item: (index) => memberValue(l, over, exprValue(index), node) }
+}
+
+/** A loop over the indices, whose turn is done with each element. */
+function eachByIndex(
+  l: Lowering,
+  { length, item }: ByIndex,
+  node: AnyNode,
+  labels: readonly string[],
+  turn: (item: Value, index: Expr) => void,
+): void {
+  const span = l.span(node)
+  const local = l.newName('index')
+  const index: Expr = { kind: 'Local', name: local, span }
+  const label = labels.length > 0 ? l.newLabel(labels[0] ?? 'loop') : undefined
+  l.stableLocals.add(local)
+  const most = length.kind === 'LookupLength' ? l.tables.find(({ name }) => name === length.table)?.value.length : undefined
+  if (most !== undefined) l.counters.set(local, { low: 0, high: most - 1 })
+  const target = { kind: 'loop', sourceLabels: labels, label, plainBreak: true } as const
+  const body = l.inLoop(() => inTarget(l, target, () => turn(item(index), index)))
+  l.stableLocals.delete(local)
+  l.counters.delete(local)
+  const counter: Stmt = { kind: 'Let', local, init: literal(0, span), span }
+  const test = binary('<', index, length, span)
+  const update: Stmt = { kind: 'Assign', local, value: binary('+', index, literal(1, span), span), span }
+  const found = counted({ init: [counter], test, update: [update], body })
+  l.emit({
+    kind: 'For',
+    ...(label === undefined ? {} : { label }),
+    init: [counter],
+    test,
+    update: [update],
+    body,
+    doWhile: false,
+    ...(found === undefined ? {} : { counted: found.loop }),
+    span,
+  })
+}
+
+/** The body once for each of a few elements, whatever they are; whether it was. */
+function writtenOut(l: Lowering, given: Value, node: ForOfStatement, labels: readonly string[], turn: (item: Value) => void): boolean {
+  const over = given.kind === 'tuple' ? l.stabilizedValue(given) : given
+  const length = fewOf(over)
+  if (length === undefined || length > MOST_TURNS) return false
+  const span = l.span(node)
+  const leaves = (type: AnyNode['type']): boolean => someNode(node.body, (one) => one.type === type, { intoFunctions: false })
+  const label = leaves('BreakStatement') || leaves('ContinueStatement') ? l.newLabel(labels[0] ?? 'turns') : undefined
+  const turns = l.collect(() => {
+    for (let i = 0; i < length && !l.isTooLarge; i++) {
+      const next = leaves('ContinueStatement') ? l.newLabel('turn') : undefined
+      const target = {
+        ...({ kind: 'loop', isWrittenOut: true, sourceLabels: labels, label, plainBreak: true } as const),
+        ...(next === undefined ? {} : { continueLabel: next }),
+      }
+      l.countCall()
+      const body = inTarget(l, target, () => turn(memberValue(l, over, String(i), node)))
+      if (next === undefined) l.emit(...body)
+      else l.emit({ kind: 'Labeled', label: next, body, span })
+    }
+  })
+  if (label === undefined) l.emit(...turns)
+  else l.emit({ kind: 'Labeled', label, body: turns, span })
+  return true
+}
+
+function fewOf(over: Value): number | undefined {
+  if (over.kind === 'tuple') return over.items.length
+  if (over.kind === 'stored') return over.storage.kind === 'items' ? over.storage.items.length : undefined
+  return over.kind === 'data' && Array.isArray(over.value) ? over.value.length : undefined
+}
+
+/** `row.reduce(f, init)`, `row.forEach(f)`; undefined for other methods. */
+export function overElements(l: Lowering, over: Value, name: string, node: CallExpression): Value | undefined {
+  if (name !== 'reduce' && name !== 'forEach') return undefined
+  const byIndex = elementsOf(l, over, node)
+  const [given, init, ...more] = node.arguments
+  if (byIndex === undefined || given === undefined || given.type === 'SpreadElement' || more.length > 0) return undefined
+  const f = l.verbs.value(l, given)
+  if (f.kind !== 'closure') return undefined
+  const span = l.span(node)
+  const called = (args: readonly Value[]): Value => l.verbs.inline(l, f, args, node)
+  if (name === 'forEach') {
+    if (init !== undefined) return undefined
+    eachByIndex(l, byIndex, node, [], (item, index) => void called([item, exprValue(index)]))
+    return exprValue(literal(undefined, span))
+  }
+  if (init === undefined || init.type === 'SpreadElement') return undefined
+  const first = l.scalarOrNothing(l.verbs.value(l, init), init)
+  if (first === undefined) return REFUSED
+  return folded(l, byIndex, first, node, (sofar, item, index) =>
+    l.scalarOrNothing(called([exprValue(sofar), item, exprValue(index)]), node),
+  )
+}
+
+/** `Math.max(...row)`; undefined where what is spread is no row. */
+export function extremeOf(l: Lowering, callee: 'Math.max' | 'Math.min', over: Value, node: CallExpression): Value | undefined {
+  const byIndex = elementsOf(l, over, node)
+  if (byIndex === undefined) return undefined
+  const span = l.span(node)
+  const first = literal(callee === 'Math.max' ? Number.NEGATIVE_INFINITY : Number.POSITIVE_INFINITY, span)
+  return folded(l, byIndex, first, node, (sofar, item) => {
+    const expr = l.scalarOrNothing(item, node)
+    return expr && { kind: 'Call', callee, args: [sofar, expr], span }
+  })
+}
+
+/** A local that each element in turn makes another of. */
+function folded(
+  l: Lowering,
+  byIndex: ByIndex,
+  first: Expr,
+  node: AnyNode,
+  next: (sofar: Expr, item: Value, index: Expr) => Expr | undefined,
+): Value {
+  const span = l.span(node)
+  const local = l.newName('sofar')
+  const sofar: Expr = { kind: 'Local', name: local, span }
+  l.emit({ kind: 'Let', local, init: first, span })
+  eachByIndex(l, byIndex, node, [], (item, index) => {
+    const kept = item.kind === 'expr' ? exprValue(l.temporary(item.expr, 'item')) : item
+    const value = next(sofar, kept, index)
+    if (value !== undefined) l.emit({ kind: 'Assign', local, value, span })
+  })
+  return exprValue(l.temporary(sofar))
+}

@@ -1,0 +1,25 @@
+/**
+ * Which values are surely numbers, beyond what types say: of a table they say that one may read outside of it.
+ */
+import type { Expr, Primitive } from '../../core/functionIr.ts'
+import { isWithin } from './indexRanges.ts'
+import type { Lowering } from './lowering.ts'
+
+/** Whether what is looked up is surely a number: types say of every table that one may read outside of it. */
+export function isNumber(l: Lowering, expr: Expr): boolean {
+  if (expr.kind === 'Local') return l.numbers.has(expr.name)
+  if (expr.kind === 'Conditional') return isNumber(l, expr.then) && isNumber(l, expr.else)
+  if (expr.kind === 'Literal') return typeof expr.value === 'number'
+  const table = expr.kind === 'Lookup' ? l.tables.find(({ name }) => name === expr.table)?.value : undefined
+  return table !== undefined && expr.kind === 'Lookup' && holdsNumbers(table) && isWithin(l, expr.index, table.length)
+}
+
+/** Says that a local is the number that it begins with, if it is one. */
+export function noteNumber(l: Lowering, local: string, init: Expr | undefined): void {
+  if (init !== undefined && isNumber(l, init)) l.numbers.add(local)
+}
+
+function holdsNumbers(table: ArrayLike<Primitive>): boolean {
+  if (ArrayBuffer.isView(table)) return !(table instanceof BigInt64Array || table instanceof BigUint64Array)
+  return Array.from(table).every((value) => typeof value === 'number')
+}
