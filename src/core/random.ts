@@ -166,6 +166,11 @@ export class IterationRng {
     this.pass = (pass + 1) | 0
   }
 
+  /** For who draws by itself: the two words of the key, and the word of the pass. */
+  word(which: number): number {
+    return which === 0 ? this.k0 : which === 1 ? this.k1 : this.pass
+  }
+
   begin(k0 = 0, k1 = 0, ...more: number[]): void {
     this.c0 = k0 | 0
     this.c1 = k1 | 0

@@ -143,7 +143,7 @@ function argumentOf(value: Primitive): number | bigint {
 function importedFunction(
   name: string,
   plan: WasmKernelPlan,
-  { outside, at }: KernelBinding,
+  { outside, at, rngs }: KernelBinding,
   grow: (accumulator: number) => void,
 ): (...args: number[]) => unknown {
   if (name === 'grow') return (accumulator) => grow(accumulator as number)
@@ -153,6 +153,7 @@ function importedFunction(
       return BigInt(value as number)
     }
   }
+  if (name === 'generator') return (number, which) => rngs[number as number]?.word(which as number)
   if (name === 'int32') return (value) => (value as number) | 0
   if (name === 'fail') {
     return (index, place) => {

@@ -7,6 +7,7 @@ import { accessCode } from './wasmAccess.ts'
 import { bigintBinary, bigintCompared, bigintUnary } from './wasmBigints.ts'
 import { called } from './wasmCalls.ts'
 import { LOG2_BYTES, loadOf, shifted } from './wasmCode.ts'
+import { drawn } from './wasmDraws.ts'
 import { bytesOf, type Code, I, OP, SATURATE } from './wasmEncoder.ts'
 import { columnValue } from './wasmIteration.ts'
 import {
@@ -116,7 +117,7 @@ export function expression(w: KernelWriter, expr: Expr): Value {
     case 'Has':
       throw new NotCompiled('it asks which keys are present', expr.span)
     case 'Draw':
-      throw new NotCompiled('it draws random numbers', expr.span)
+      return drawn(w, expr)
     case 'MethodCall':
       throw new NotCompiled(`it calls ${expr.method}`, expr.span)
     case 'Matches':

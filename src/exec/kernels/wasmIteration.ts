@@ -5,6 +5,7 @@
 import type { DType } from '../../core/schema.ts'
 import type { Span } from '../../core/span.ts'
 import { type Control, LOG2_BYTES, loadOf, shifted, sumOf } from './wasmCode.ts'
+import { drawsStart } from './wasmDraws.ts'
 import { type Code, type GrowingCode, I, OP } from './wasmEncoder.ts'
 import type { TouchAhead } from './wasmTouch.ts'
 import { asBool, BOOL, heldAs, NotCompiled, type Value } from './wasmTypes.ts'
@@ -91,9 +92,9 @@ function isThere(at: number, slot: number, limit: number): Code {
   return [I.localGet(slot), I.i32Const(1), OP.i32Add, I.localTee(at), I.localGet(limit), OP.i32LtS]
 }
 
-/** The elements of the iteration that the body uses. */
+/** The elements of the iteration that the body uses, and generators that have drawn nothing. */
 export function elementStart(w: KernelWriter): Code {
-  const code: GrowingCode = []
+  const code: GrowingCode = [...drawsStart(w)]
   for (const [column, { slot, value }] of w.columns) {
     const dtype = columnType(w, column)
     const loaded = loadOf(dtype, [...columnAddress(w, column)])

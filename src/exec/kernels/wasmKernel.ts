@@ -10,6 +10,7 @@
 import { defined } from '../../core/defined.ts'
 import type { Span } from '../../core/span.ts'
 import type { LoopFate, ThrownError, WasmTarget } from './wasmCode.ts'
+import { draws, drawsApart } from './wasmDraws.ts'
 import { withElementBounds } from './wasmElementBounds.ts'
 import { type Code, I, type Import, moduleBytes, OP } from './wasmEncoder.ts'
 import { condition, expression } from './wasmExpressions.ts'
@@ -45,12 +46,12 @@ const MOST_ROUNDS = 16
 
 /** The module, or the reason why there is none. */
 export function wasmKernel(given: WasmTarget): WasmCode | { readonly because: string; readonly span: Span | undefined } {
-  const target = { ...given, ir: withElementBounds(given) }
   try {
+    const target = targetOf(given)
     const locals = new Map<string, WasmType>()
     // What is written before the types have settled is thrown away, and lanes settle none: drafts have none.
     let isDraft = assignedIn(target.ir).size > 0
-    let isPlain = false
+    let isPlain = draws(target.ir.body)
     for (let round = 0; round < MOST_ROUNDS; ) {
       const writer = new KernelWriter(target, locals, PARTS, { round, isDraft, isPlain })
       const body = unlessItMayFail(writer)
@@ -69,6 +70,11 @@ export function wasmKernel(given: WasmTarget): WasmCode | { readonly because: st
     if (error instanceof RangeError) return { because: 'it is too large', span: undefined }
     throw error
   }
+}
+
+function targetOf(given: WasmTarget): WasmTarget {
+  const ir = draws(given.ir.body) ? drawsApart(given.ir) : given.ir
+  return { ...given, ir: withElementBounds({ ...given, ir }) }
 }
 
 /** Undefined where an expression may fail and the writer keeps no order of expressions. */

@@ -123,7 +123,8 @@ export function fastLoop(w: KernelWriter, loop: InnerLoop): Code | undefined {
   const { body, index, isRun } = loop
   if (hasLoop(body)) return undefined
   if (w.isPlain) {
-    w.loops.push({ text: `${loop.name}: not vectorized, a bigint may be divided by zero or made of a fraction`, lanes: 1, ...placed(loop) })
+    const because = w.generators.size > 0 ? 'random numbers are drawn' : 'a bigint may be divided by zero or made of a fraction'
+    w.loops.push({ text: `${loop.name}: not vectorized, ${because}`, lanes: 1, ...placed(loop) })
     return undefined
   }
   const borders = bordersOf(w, loop, { index, isRun, changed: changedIn(body) })

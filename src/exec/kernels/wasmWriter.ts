@@ -14,6 +14,7 @@ import {
   type ThrownError,
   type WasmTarget,
 } from './wasmCode.ts'
+import { type Generator, generatorsOf } from './wasmDraws.ts'
 import { type Code, type GrowingCode, I, type Import, OP, type ParameterType, type ValueType } from './wasmEncoder.ts'
 import { assignedIn, readsIn, readUnset, subscriptParameters, sumsFromZero } from './wasmLocals.ts'
 import {
@@ -125,6 +126,8 @@ export class KernelWriter {
   /** Locals that hold the key of the iteration being written. */
   keys: readonly number[]
   readonly accumulatorSlots: readonly number[]
+  /** What the body draws from. */
+  readonly generators: ReadonlyMap<string, Generator>
 
   readonly parts: WriterParts
 
@@ -161,6 +164,7 @@ export class KernelWriter {
     this.position = this.declare('i32')
     this.keys = shape.space === 'box' ? shape.extents.map((_, axis) => 4 + 3 * axis + 2) : shape.extents.map(() => this.declare('i32'))
     this.accumulatorSlots = this.accumulators.map((name) => this.declare(shape.accumulators.get(name) === 'sum' ? 'i32' : 'f64'))
+    this.generators = generatorsOf(this)
   }
 
   declare(type: ValueType): number {
