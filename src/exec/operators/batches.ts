@@ -10,16 +10,7 @@ import { nullColumn, sliceColumn, takeColumn } from '../../core/columnSlices.ts'
 import { isKnown } from '../../core/elements.ts'
 import { PlanError } from '../../core/errors.ts'
 import { positionsOf } from '../../core/fieldPositions.ts'
-import {
-  type ColumnType,
-  type ElementType,
-  type Field,
-  fieldsOf,
-  plainType,
-  sameType,
-  scalarType,
-  VALUE_COLUMN,
-} from '../../core/schema.ts'
+import { type ColumnType, type ElementType, type Field, fieldsOf, sameType, scalarType, VALUE_COLUMN } from '../../core/schema.ts'
 
 /** A batch with columns that are no part of its elements: keys to sort, group or join by, arguments of aggregates. */
 export interface ExecBatch extends Batch {
@@ -240,7 +231,6 @@ export function asDeclared(batch: ExecBatch, declared: ElementType): ExecBatch {
 
 function widerType(actual: ColumnType, declared: ColumnType): ColumnType {
   if (declared.kind === 'unknown' || sameType(actual, declared)) return actual
-  if (sameType(plainType(actual), plainType(declared))) return declared // the plan knows which numbers are integers of a file
   try {
     const both = unifyTypes(actual, declared, VALUE_COLUMN)
     return sameType(both, declared) ? declared : actual
