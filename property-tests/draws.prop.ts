@@ -30,6 +30,7 @@ const value: fc.Arbitrary<string> = fc.oneof(
   draw.map((x) => `Math.max(${x}, s, ${x})`),
   draw.map((x) => `t[Math.floor(Math.abs(${x})) % 4]`),
   draw.map((x) => `(${x} > 0.5 ? s : 2)`),
+  fc.constantFrom('t[Math.floor(4 * a.uniform())]', 't[Math.floor(b.uniform() * 2 + a.uniform() * 2)]'),
 )
 const statement: fc.Arbitrary<string> = fc.letrec<{ one: string; block: string }>((tie) => ({
   block: fc.array(tie('one'), { minLength: 1, maxLength: 3 }).map((all) => all.join('\n')),
@@ -37,6 +38,7 @@ const statement: fc.Arbitrary<string> = fc.letrec<{ one: string; block: string }
     { maxDepth: 3 },
     value.map((x) => `s = s * 0.5 + ${x}`),
     fc.tuple(value, value).map(([x, y]) => `t[Math.floor(Math.abs(${x})) % 4] = ${y}`),
+    value.map((x) => `t[Math.floor(a.uniform() * 4)] += ${x}`),
     fc.tuple(draw, tie('block'), tie('block')).map(([x, then, other]) => `if (${x} < 0.4) {\n${then}\n} else {\n${other}\n}`),
     fc.tuple(fc.integer({ min: 0, max: 4 }), tie('block')).map(([n, body]) => `for (let k = 0; k < ${n}; k++) {\n${body}\n}`),
     fc

@@ -45,6 +45,11 @@ const CAPTURED = {
     [1, 0],
     [-1, 2],
   ],
+  centers: [
+    { x: 1.5, y: -1, size: 2 },
+    { x: 0.25, y: 4, size: 3 },
+    { x: -8, y: 0.5, size: 5 },
+  ],
   table: new Map([
     [0, 1.5],
     [2, -2.25],
@@ -120,8 +125,8 @@ class BodyText {
     const name = this.name('a')
     const length = 2 + this.drawn.below(10)
     const value = (): string => this.value([...arrays], counter)
-    const kind = this.drawn.below(8)
-    this.used.add(['typed', 'whole', 'filled', 'literal', 'table', 'of', 'copied', 'alias'][kind] as string)
+    const kind = this.drawn.below(9)
+    this.used.add(['typed', 'whole', 'filled', 'literal', 'table', 'of', 'copied', 'from', 'alias'][kind] as string)
     switch (kind) {
       case 0:
         arrays.push({ name, length, isWhole: false })
@@ -155,6 +160,12 @@ class BodyText {
         const items = Array.from({ length: 2 }, value)
         arrays.push({ name, length: 2, isWhole: false })
         return `const ${name} = new Float64Array([${items.join(', ')}])`
+      }
+      case 7: {
+        const k = this.name('k')
+        const text = `const ${name} = Array.from({ length: ${this.drawn.of(['M.shape[1]', '5'])} }, (_, ${k}) => ${value()} - ${k})`
+        arrays.push({ name, length: 5, isWhole: false })
+        return text
       }
       default: {
         const of = arrays.at(-1)
@@ -199,7 +210,11 @@ class BodyText {
         return of === undefined ? '1' : `(${this.element(of, counter)} - ${this.drawn.below(9)})`
       case 5:
         this.used.add('grid')
-        return `grid[i % 2][${this.drawn.of(['0', '2', 'i % 3'])}]`
+        return this.drawn.of([
+          `grid[i % 2][${this.drawn.of(['0', '2', 'i % 3'])}]`,
+          'centers[i % 3].x',
+          '(centers[2 - (i % 3)].size - centers[1].y)',
+        ])
       case 6:
         this.used.add('map')
         return `(table.get(${this.drawn.of(['i % 5', 'i - 3'])}) ?? ${this.drawn.below(5)})`
@@ -245,7 +260,10 @@ class BodyText {
         this.used.add('fill')
         return `${of.name}${of.columns === undefined ? '' : `[${this.subscript(of.length, counter)}]`}.fill(${value()})`
       case 6:
-        return `if (${at} > ${this.drawn.below(20)}) s -= ${value()}`
+        return this.drawn.of([
+          `if (${at} > ${this.drawn.below(20)}) s -= ${value()}`,
+          `{ const { x: cx, y: cy } = centers[i % 3]; const [g, , h] = grid[i % 2]; ${at} = cx * g - cy + h }`,
+        ])
       case 7:
       case 8: {
         const name = this.name('k')
@@ -300,7 +318,7 @@ function plain(body: Body): Float64Array {
   const env = {
     x: { get: (i: number) => START[i] },
     y: { set: (i: number, value: number) => void (y[i] = value) },
-    M: { row, get: (i: number, k: number) => row(i)[k] },
+    M: { row, get: (i: number, k: number) => row(i)[k], shape: [ROWS, COLUMNS] },
   }
   for (let i = 0; i < ROWS; i++) body([i], env)
   return y

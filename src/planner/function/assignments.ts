@@ -229,6 +229,7 @@ function elementPlace(l: Lowering, target: MemberExpression, how: { readonly twi
   switch (object.kind) {
     case 'data':
     case 'tableRow':
+    case 'recordRow':
     case 'global':
       l.refuse('mutates-captured-object', target, object.name)
       break

@@ -101,6 +101,7 @@ export function methodCall(l: Lowering, object: Value, name: string, node: CallE
       if (name === 'includes') return includes(l, object, node)
       return keyedMethod(l, object, name, node) ?? overElements(l, object, name, node) ?? callMember(l, object, name, node)
     case 'tableRow':
+    case 'recordRow':
       return l.refuse('captured-object', node, object.name)
     case 'date':
       return dateMethod(l, object, name, node)

@@ -2,6 +2,7 @@
  * Constants of several parts that a loop's body captures, as tables that it looks numbers up in.
  *
  *     grid[r][c]       a list of lists of as many primitives each     -->  its rows end to end, at r * columns + c
+ *     centers[k].x     a list of objects with the same fields       -->  a table of each field, at k
  *     rates.get(k)     a Map of whole numbers to numbers              -->  whether there is a k, and its value, at k - least
  *     stops.has(k)     a Set of whole numbers                         -->  whether there is a k, at k - least
  *
@@ -14,6 +15,7 @@ import { binary, conditional, literal, logical, makeIf, unary } from './build.ts
 import { isWithin, rangeOf } from './indexRanges.ts'
 import type { Lowering } from './lowering.ts'
 import { addTable, isTable } from './outside.ts'
+import { hasTraps } from './traps.ts'
 import { exprValue, REFUSED, type Value } from './value.ts'
 
 type Data = Value & { readonly kind: 'data' }
@@ -30,18 +32,50 @@ export function nestedRow(l: Lowering, data: Data, index: Expr, node: AnyNode): 
   if (l.context.kind !== 'loop' || !Array.isArray(value)) return undefined
   const rows: readonly unknown[] = value
   const [first] = rows
+  if (isPlainRecord(first)) return recordRow(l, data, rows, index, node)
   const columns = Array.isArray(first) ? first.length : 0
   if (columns === 0 || rows.length * columns > MOST_ELEMENTS) return undefined
   if (!rows.every((row) => Array.isArray(row) && row.length === columns && isTable(row))) return undefined
   const table = tableFor(l, data, 'values', () => numbersOf(rows.flat() as Primitive[]))
+  return { kind: 'tableRow', table, columns, row: rowOf(l, index, rows.length, node), name }
+}
+
+/** The index of a row, which is one: JavaScript finds undefined elsewhere, of which it cannot take a part. */
+function rowOf(l: Lowering, index: Expr, length: number, node: AnyNode): Expr {
   const span = l.span(node)
   const row = l.stabilized(index, 'row')
-  const place = { kind: 'tableRow', table, columns, row, name } as const
-  if (isWithin(l, row, rows.length)) return place
-  const isOutside = outside(l, row, rows.length, { whole: true })
+  if (isWithin(l, row, length)) return row
+  const isOutside = outside(l, row, length, { whole: true })
   const message = literal('Cannot read properties of undefined', span)
   l.emit(...makeIf(isOutside, [{ kind: 'Throw', error: 'TypeError', message, span }], [], span))
-  return place
+  return row
+}
+
+/** An object of a list whose objects have the same fields, all of them numbers; undefined for other lists. */
+function recordRow(l: Lowering, data: Data, rows: readonly unknown[], index: Expr, node: AnyNode): Value | undefined {
+  const names = Object.keys(rows[0] as object)
+  if (names.length === 0 || names.includes('__proto__') || rows.length * names.length > MOST_ELEMENTS) return undefined
+  const isAlike = (row: unknown): boolean => {
+    if (!isPlainRecord(row) || Reflect.ownKeys(row).length !== names.length) return false
+    return names.every((name) => typeof Object.getOwnPropertyDescriptor(row, name)?.value === 'number')
+  }
+  if (!rows.every(isAlike)) return undefined
+  const tables = names.map((name): [string, string] => {
+    const values = (): Float64Array => Float64Array.from(rows, (row) => (row as Record<string, number>)[name] as number) // as looked at above
+    return [name, tableFor(l, data, name, values)]
+  })
+  return { kind: 'recordRow', tables: new Map(tables), row: rowOf(l, index, rows.length, node), name: data.name }
+}
+
+function isPlainRecord(value: unknown): value is object {
+  return typeof value === 'object' && value !== null && Object.getPrototypeOf(value) === Object.prototype && !hasTraps(value)
+}
+
+/** A field of an object of the list. */
+export function fieldOfRow({ tables, row, name }: Value & { kind: 'recordRow' }, field: string, l: Lowering, node: AnyNode): Value {
+  const table = tables.get(field)
+  if (table !== undefined) return exprValue(unary('+', { kind: 'Lookup', table, index: row, span: l.span(node) }, l.span(node)))
+  return field in Object.prototype ? l.refuse('captured-object', node, name) : exprValue(literal(undefined, l.span(node)))
 }
 
 /** Whether the index is none of a list of so many, as far as that is not known before; `whole`: nor what is no whole number. */
@@ -112,7 +146,7 @@ function isExactly<C extends typeof Map | typeof Set>(value: object, of: C): val
 }
 
 /** A table made of a constant, once. */
-function tableFor(l: Lowering, { value, name }: Data, part: 'keys' | 'values', held: () => ArrayLike<Primitive>): string {
+function tableFor(l: Lowering, { value, name }: Data, part: string, held: () => ArrayLike<Primitive>): string {
   const of = l.partsOfConstants.get(value) ?? {}
   l.partsOfConstants.set(value, of)
   return (of[part] ??= addTable(l, `${name}_${part}`, held(), 'capture', undefined))

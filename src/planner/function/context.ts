@@ -11,6 +11,8 @@ export type EnvValue =
       readonly kind: HandleKind
       /** For arrays and buffers, where it is known: i64 elements are bigint. */
       readonly dtype?: DType | 'object' | 'row' | 'unknown'
+      /** Its extents, where they are known. */
+      readonly shape?: readonly number[]
       /** Whether its elements are true and false, never null: memory has 1 and 0 for them. */
       readonly isBoolean?: boolean
       /** What it is to the program: a captured one that is in env as well has its name there. */

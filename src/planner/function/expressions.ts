@@ -325,6 +325,7 @@ export function evaluate(l: Lowering, value: Value, node: AnyNode): void {
     case 'shape':
     case 'data':
     case 'tableRow':
+    case 'recordRow':
     case 'stored':
     case 'closure':
     case 'builtin':

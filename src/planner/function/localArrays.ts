@@ -20,7 +20,7 @@ import type { Lowering } from './lowering.ts'
 import { refusalOf } from './refusals.ts'
 import { partsOf } from './stored.ts'
 import { isNumber } from './surelyNumbers.ts'
-import { REFUSED, type Value } from './value.ts'
+import { exprValue, REFUSED, type Value } from './value.ts'
 
 type View = Value & { readonly kind: 'view' }
 
@@ -78,6 +78,7 @@ export function calledArray(l: Lowering, node: CallExpression): Value | undefine
     const items = elements(l, node.arguments)
     return items === undefined ? REFUSED : holding(l, { name, dtype: of, node }, items)
   }
+  if (property.name === 'from' && platformValue(l, object) === Array) return arrayFrom(l, node)
   const makes = object.type === 'NewExpression' || object.type === 'CallExpression'
   if (property.name !== 'fill' || !makes || platformValue(l, object.callee) !== Array) return undefined
   const [size, ...moreSizes] = object.arguments
@@ -89,6 +90,31 @@ export function calledArray(l: Lowering, node: CallExpression): Value | undefine
   if (length === undefined) return l.refuse('local-array-length', size, l.span(object).text)
   const given = l.scalarOrNothing(l.verbs.value(l, value), value)
   return given === undefined ? REFUSED : filled(l, { name, dtype: 'f64', node, isList: true }, length, given)
+}
+
+/** `Array.from({ length: n }, (_, k) => …)`; undefined for what makes something else. */
+function arrayFrom(l: Lowering, node: CallExpression): Value | undefined {
+  const [like, make, another] = node.arguments
+  if (like?.type !== 'ObjectExpression' || make === undefined || make.type === 'SpreadElement' || another !== undefined) return undefined
+  const [property, ...more] = like.properties
+  if (property?.type !== 'Property' || property.computed || more.length > 0) return undefined
+  if (property.key.type !== 'Identifier' || property.key.name !== 'length') return undefined
+  const name = l.takeName('local')
+  const length = lengthOf(l, l.verbs.value(l, property.value as Expression)) // of an object that is no pattern
+  if (length === undefined) return l.refuse('local-array-length', property, l.span(node).text)
+  const f = l.verbs.value(l, make)
+  if (f.kind !== 'closure') return f.kind === 'refused' ? REFUSED : l.refuse('unknown-method', node, 'Array.from')
+  const list = made(l, { name, dtype: 'f64', node, isList: true }, [length])
+  if (list === undefined) return REFUSED
+  const span = l.span(node)
+  const nothing = exprValue(literal(undefined, span))
+  eachIndex(l, length, node, (at) => {
+    const value = l.scalarOrNothing(l.verbs.inline(l, f, [nothing, exprValue(at)], node), node)
+    if (value === undefined) return
+    checkNumber(l, list.array, value, node)
+    l.emit({ kind: 'Write', array: list.array, subscripts: [at], value, span })
+  })
+  return list
 }
 
 /** An array literal of numbers, or of rows of as many numbers each, whose subscripts are computed; undefined for one of other things. */
@@ -175,19 +201,28 @@ function fill(l: Lowering, { array, prefix }: View, length: number, given: Expr,
   const span = l.span(node)
   const value = l.stabilized(given)
   checkNumber(l, array, value, node)
-  if (length <= WRITTEN_OUT) {
-    for (let at = 0; at < length; at++) l.emit({ kind: 'Write', array, subscripts: [...prefix, literal(at, span)], value, span })
-    return
-  }
+  const write = (at: Expr): void => l.emit({ kind: 'Write', array, subscripts: [...prefix, at], value, span })
+  if (length <= WRITTEN_OUT) for (let at = 0; at < length; at++) write(literal(at, span))
+  else eachIndex(l, length, node, write)
+}
+
+/** A loop over the indices of a list of so many. */
+function eachIndex(l: Lowering, length: number, node: AnyNode, turn: (at: Expr) => void): void {
+  const span = l.span(node)
   const local = l.newName('at')
   const at: Expr = { kind: 'Local', name: local, span }
   const [from, to] = [literal(0, span), literal(length, span)]
+  l.stableLocals.add(local)
+  l.counters.set(local, { low: 0, high: length - 1 })
+  const body = l.inLoop(() => l.collect(() => turn(at)))
+  l.stableLocals.delete(local)
+  l.counters.delete(local)
   l.emit({
     kind: 'For',
     init: [{ kind: 'Let', local, init: from, span }],
     test: binary('<', at, to, span),
     update: [{ kind: 'Assign', local, value: binary('+', at, literal(1, span), span), span }],
-    body: [{ kind: 'Write', array, subscripts: [...prefix, at], value, span }],
+    body,
     doWhile: false,
     counted: { local, from, to, step: 1 },
     span,
@@ -234,6 +269,8 @@ function constantOf(l: Lowering, expr: Expr): number | undefined {
       const value = l.parameters.find((one) => one.name === expr.name)?.value
       return typeof value === 'number' ? value : undefined
     }
+    case 'Extent':
+      return (l.locals.get(expr.array) ?? l.shapes.get(expr.array))?.[expr.axis]
     case 'Binary': {
       const [a, b] = [constantOf(l, expr.left), constantOf(l, expr.right)]
       if (a === undefined || b === undefined) return undefined

@@ -102,6 +102,8 @@ export class Lowering {
   readonly uses: { name: string; kind: HandleKind; origin: Origin }[] = []
   /** Element types of arrays in use, where they are known. */
   readonly dtypes: Map<string, string> = new Map()
+  /** Extents of arrays in use, where they are known. */
+  readonly shapes: Map<string, readonly number[]> = new Map()
   /** Arrays whose elements are true and false. */
   readonly booleans: Set<string> = new Set()
   readonly captured: Map<string, unknown> = new Map()
@@ -127,7 +129,7 @@ export class Lowering {
   /** Counters of the loops around, whose bounds are written out. */
   readonly counters: Map<string, IndexRange> = new Map()
   /** Tables made of captured constants of several parts, by the constant. */
-  readonly partsOfConstants: Map<object, { keys?: string; values?: string }> = new Map()
+  readonly partsOfConstants: Map<object, Record<string, string>> = new Map()
   /** How many arrays it made, and their bytes. */
   localArrays = 0
   localBytes = 0
@@ -331,6 +333,7 @@ export class Lowering {
       case 'shape':
       case 'data':
       case 'tableRow':
+      case 'recordRow':
       case 'date':
       case 'regex':
       case 'closure':
@@ -393,6 +396,7 @@ export class Lowering {
         return undefined
       case 'data':
       case 'tableRow':
+      case 'recordRow':
         this.refuse('captured-object', node, value.name)
         return undefined
       case 'date':

@@ -4,7 +4,7 @@
 import type { AnyNode } from 'acorn'
 import type { Expr } from '../../core/functionIr.ts'
 import { literal } from './build.ts'
-import { elementOfRow, nestedRow } from './capturedLookups.ts'
+import { elementOfRow, fieldOfRow, nestedRow } from './capturedLookups.ts'
 import { inputElement, rankOf } from './context.ts'
 import type { Lowering } from './lowering.ts'
 import { builtinFunction, envValue, fromOutside, globalValue, tableOf, tableOfString } from './outside.ts'
@@ -38,6 +38,8 @@ export function memberValue(l: Lowering, object: Value, property: Value | string
       return l.refuse('handle-as-value', node, `${object.array}.shape`)
     case 'data':
       return dataMember(l, object, name, node)
+    case 'recordRow':
+      return fieldOfRow(object, name, l, node)
     case 'tableRow': {
       const span = l.span(node)
       if (name === 'length') return exprValue(literal(object.columns, span))

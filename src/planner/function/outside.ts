@@ -104,6 +104,7 @@ export function envValue(l: Lowering, name: string, node: AnyNode): Value {
 function handleOf(l: Lowering, value: EnvValue & { kind: Exclude<EnvValue['kind'], 'constant'> }, name: string, origin: Origin): Value {
   if (!l.uses.some((use) => use.name === name)) l.uses.push({ name, kind: value.kind, origin })
   if (value.dtype !== undefined) l.dtypes.set(name, value.dtype)
+  if (value.shape !== undefined) l.shapes.set(name, value.shape)
   if (value.isBoolean === true) l.booleans.add(name)
   return { kind: 'handle', of: value.kind, name }
 }

@@ -108,6 +108,7 @@ function bindArray(l: Lowering, pattern: Pattern & { type: 'ArrayPattern' }, val
     source.kind === 'tuple' ||
     (source.kind === 'stored' && source.storage.kind === 'items') ||
     source.kind === 'key' ||
+    source.kind === 'tableRow' ||
     source.kind === 'shape' ||
     source.kind === 'refused' ||
     (source.kind === 'data' && Array.isArray(source.value))

@@ -22,6 +22,8 @@ export type Value =
   | { readonly kind: 'data'; readonly value: object; readonly name: string; readonly origin: Origin }
   /** A row of a captured list of lists, which a table has end to end: its index, and how many elements it has. */
   | { readonly kind: 'tableRow'; readonly table: string; readonly columns: number; readonly row: Expr; readonly name: string }
+  /** An object of a captured list of objects with the same fields, of each of which there is a table. */
+  | { readonly kind: 'recordRow'; readonly tables: ReadonlyMap<string, string>; readonly row: Expr; readonly name: string }
   /** A Date, captured or written out, by the number that operators make of it; it can be nothing else. */
   | { readonly kind: 'date'; readonly milliseconds: Expr; readonly name: string }
   /** A regular expression, captured or written out, that keeps no place between calls. */
