@@ -17,7 +17,22 @@ const OPERATOR = 'pages of files'
 
 /** The kernels over this arena. */
 export function pageKernels(arena: Arena): PageKernels {
-  return { decode: (parts, columns) => columns.map((column) => copied(parts, column) ?? computed(arena, parts, column)) }
+  return {
+    decode(parts, columns) {
+      const room = Math.max(...columns.map(pageBytes))
+      let block: number | undefined
+      try {
+        return columns.map((column) => {
+          const isCopied = copied(parts, column)
+          if (isCopied !== undefined) return isCopied
+          block ??= reserved(arena, room + READ_BEHIND) // of one column at a time
+          return block !== undefined && computed(arena, block, parts, column)
+        })
+      } finally {
+        if (block !== undefined) arena.free(block)
+      }
+    },
+  }
 }
 
 /** Copies values that stay as they are straight to their places; undefined where some do not. */
@@ -43,35 +58,33 @@ function bytesAt(parts: readonly Uint8Array[], at: number, length: number): Uint
   return length === 0 ? new Uint8Array() : undefined
 }
 
-/** Has kernels over the arena find the values: the column's pages are copied there first. */
-function computed(arena: Arena, parts: readonly Uint8Array[], column: PagedColumn): boolean {
+function pageBytes({ dictionary, width, pages }: PagedColumn): number {
+  return (dictionary?.entries ?? 0) * width + pages.reduce((sum, { at, end }) => sum + Math.max(0, end - at), 0)
+}
+
+/** Has kernels over the arena find the values: the column's pages are copied to the block first. */
+function computed(arena: Arena, block: number, parts: readonly Uint8Array[], column: PagedColumn): boolean {
   const { dictionary, width, pages } = column
   const entries = dictionary && bytesAt(parts, dictionary.at, dictionary.entries * width)
   const bodies = pages.map(({ at, end }) => bytesAt(parts, at, end - at))
   const pieces = [...(dictionary === undefined ? [] : [entries]), ...bodies]
-  const block = reserved(arena, pieces.reduce((sum, piece) => sum + (piece?.length ?? 0), 0) + READ_BEHIND)
-  if (block === undefined) return false
-  try {
-    const places: number[] = []
-    let at = 0
-    for (const piece of pieces) {
-      if (piece === undefined) return false
-      ;(arena.view('u8', block + at, piece.length) as Uint8Array).set(piece)
-      places.push(at)
-      at += piece.length
-    }
-    const first = dictionary === undefined ? 0 : 1
-    return decoded(arena, block, {
-      ...column,
-      ...(dictionary && { dictionary: { ...dictionary, at: 0 } }),
-      pages: pages.map((page, i) => {
-        const begin = places[first + i] as number // one for each
-        return { ...page, at: begin, end: begin + page.end - page.at }
-      }),
-    })
-  } finally {
-    arena.free(block)
+  const places: number[] = []
+  let at = 0
+  for (const piece of pieces) {
+    if (piece === undefined) return false
+    ;(arena.view('u8', block + at, piece.length) as Uint8Array).set(piece)
+    places.push(at)
+    at += piece.length
   }
+  const first = dictionary === undefined ? 0 : 1
+  return decoded(arena, block, {
+    ...column,
+    ...(dictionary && { dictionary: { ...dictionary, at: 0 } }),
+    pages: pages.map((page, i) => {
+      const begin = places[first + i] as number // one for each
+      return { ...page, at: begin, end: begin + page.end - page.at }
+    }),
+  })
 }
 
 /** Undefined where memory is short: there are ways that need none. */
