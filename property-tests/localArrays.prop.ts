@@ -226,7 +226,10 @@ class BodyText {
         return this.drawn.of(['scale.of(x.get(i))', 'scale.dot(s)', 'helper.times(x.get(i))'])
       case 9:
         this.used.add('reduce')
-        return this.drawn.of(['M.row(i).reduce((a, v) => a + v, 0)', 'M.row(i).reduce((a, v, k) => a + v * k, s)'])
+        return this.drawn.of([
+          'M.row(i).reduce((a, v) => a + v, 0)',
+          'M.row(i).reduce((a, v, k, all) => a + v * k + all[0] * all.length, s)',
+        ])
       case 10:
         this.used.add('spread')
         return of === undefined || of.columns !== undefined ? 'Math.max(...M.row(i))' : `Math.min(...${of.name})`
@@ -293,7 +296,7 @@ class BodyText {
       default: {
         this.used.add('forEach')
         const [v, k] = [this.name('v'), this.name('k')]
-        return of.columns === undefined ? `${of.name}.forEach((${v}, ${k}) => { s += ${v} * ${k} })` : `s += ${value()}`
+        return of.columns === undefined ? `${of.name}.forEach((${v}, ${k}, all) => { s += ${v} * ${k} - all[${k}] })` : `s += ${value()}`
       }
     }
   }

@@ -63,8 +63,8 @@ export interface RowView {
   /** Adds to an element; see `ArrayView.add`. */
   add(k: number, delta: number): void
   /** Calls `f` with each element in turn, and what it gave for those before. */
-  reduce<A>(f: (sofar: A, value: number, k: number) => A, init: A): A
-  forEach(f: (value: number, k: number) => void): void
+  reduce<A>(f: (sofar: A, value: number, k: number, row: RowView) => A, init: A): A
+  forEach(f: (value: number, k: number, row: RowView) => void): void
   [Symbol.iterator](): IterableIterator<number>
 }
 

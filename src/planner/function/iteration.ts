@@ -137,14 +137,14 @@ export function overElements(l: Lowering, over: Value, name: string, node: CallE
   const called = (args: readonly Value[]): Value => l.verbs.inline(l, f, args, node)
   if (name === 'forEach') {
     if (init !== undefined) return undefined
-    eachByIndex(l, byIndex, node, [], (item, index) => void called([item, exprValue(index)]))
+    eachByIndex(l, byIndex, node, [], (item, index) => void called([item, exprValue(index), over]))
     return exprValue(literal(undefined, span))
   }
   if (init === undefined || init.type === 'SpreadElement') return undefined
   const first = l.scalarOrNothing(l.verbs.value(l, init), init)
   if (first === undefined) return REFUSED
   return folded(l, byIndex, first, node, (sofar, item, index) =>
-    l.scalarOrNothing(called([exprValue(sofar), item, exprValue(index)]), node),
+    l.scalarOrNothing(called([exprValue(sofar), item, exprValue(index), over]), node),
   )
 }
 
