@@ -12,11 +12,17 @@
  */
 import { PlanError } from './errors.ts'
 
-const M0 = 0xd2511f53 | 0
-const M1 = 0xcd9e8d57 | 0
-const W0 = 0x9e3779b9 | 0
-const W1 = 0xbb67ae85 | 0
-const ROUNDS = 10
+/** Of Philox4x32-10, for whoever writes it out: what counters are multiplied by, and what a round adds to the keys. */
+export const PHILOX: Philox = { multipliers: [0xd2511f53 | 0, 0xcd9e8d57 | 0], increments: [0x9e3779b9 | 0, 0xbb67ae85 | 0], rounds: 10 }
+interface Philox {
+  readonly multipliers: readonly [number, number]
+  readonly increments: readonly [number, number]
+  readonly rounds: number
+}
+
+const [M0, M1] = PHILOX.multipliers
+const [W0, W1] = PHILOX.increments
+const ROUNDS = PHILOX.rounds
 
 /** The last block: four random words. */
 const out = new Int32Array(4)

@@ -1,6 +1,6 @@
 /** What is not read whole, however much memory there is. */
 import { expect, test } from 'vitest'
-import { loadedScan, type Scan, TOO_MUCH_TEXT } from './loadedScan.ts'
+import { loadedScan, type Scan, scanToLoad } from './loadedScan.ts'
 import { createArena } from './memory/arena.ts'
 import type { ExecBatch } from './operators/batches.ts'
 
@@ -22,6 +22,14 @@ test('texts of more than 2 GiB in one column are not read whole, and nothing is 
     free: () => undefined,
     onProgress: () => undefined,
   }
-  await expect(loadedScan(scan, services)).rejects.toThrow(TOO_MUCH_TEXT)
+  await expect(loadedScan(scan, services)).rejects.toThrow(
+    'A column of texts takes more than 2 GiB. Cut the file into smaller ones, or select fewer rows.',
+  )
   expect(arena.usedBytes).toBe(0)
+  // where pages say so, nothing is read
+  const large = splits.map((split) => ({ ...split, columnBytes: new Map([['s', 2 ** 30]]) }))
+  const room = { arena: createArena({ budgetBytes: 2 ** 20 }), smallRows: 0 }
+  expect(scanToLoad({ ...scan, source: { ...source, splits: large } }, room)).toStrictEqual({
+    because: 'a column has more than 2 GiB of texts',
+  })
 })

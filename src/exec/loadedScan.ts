@@ -62,6 +62,8 @@ export function scanToLoad(
   if (fields === undefined || rows === undefined) return { because: 'its rows are not counted before they are read' }
   const odd = fields.find(({ type }) => !isLoadable(type))
   if (odd !== undefined) return { because: `columns of ${typeText(odd.type)}, as ${odd.name}, are not read whole` }
+  if (fields.some(({ name, type }) => isText(type) && pageBytes(splits, name) > LARGEST_OFFSET))
+    return { because: 'a column has more than 2 GiB of texts' }
   if (rows < smallRows) return { because: `only ${rows} of its rows are read` }
   return hasRoom(scan, arena) ? scan : { because: 'there is no room for whole columns in the session’s memory' }
 }
@@ -91,6 +93,11 @@ function rowsOf(splits: readonly SourceSplit[]): number | undefined {
     sum += rows
   }
   return sum
+}
+
+/** What a column takes by what its pages say. */
+function pageBytes(splits: readonly SourceSplit[], name: string): number {
+  return splits.reduce((sum, { columnBytes }) => sum + (columnBytes?.get(name) ?? 0), 0)
 }
 
 /** About what the columns take. */
@@ -201,9 +208,6 @@ function wholeColumn({ type, nullable }: Field, rows: number, blocks: ResultBloc
   return { type, length: rows, values: blocks.like(new FIXED_FORMS[type.kind].array(0), rows), ...validity }
 }
 
-/** Of texts that are all read at once. */
-export const TOO_MUCH_TEXT = 'a column has more than 2 GiB of texts'
-
 /** The texts of a split. */
 interface LoadedPart {
   readonly batch: ExecBatch
@@ -244,7 +248,11 @@ async function textsPlaced(wholes: readonly Column[], { texts, parts, blocks, se
     }
     const bytes = own.map(({ column }) => (column.dictionary === undefined ? textBytes(column) : spelledBytes(column)))
     const all = bytes.reduce((sum, one) => sum + one, 0)
-    if (all > LARGEST_OFFSET) throw new MemoryError(TOO_MUCH_TEXT, { operator: 'texts of files', bytes: all })
+    if (all > LARGEST_OFFSET)
+      throw new MemoryError('A column of texts takes more than 2 GiB. Cut the file into smaller ones, or select fewer rows.', {
+        operator: 'texts of files',
+        bytes: all,
+      })
     const values = blocks.like(new Uint8Array(), all)
     const whole: Column = { ...bare, offsets: blocks.like(new Int32Array(), bare.length + 1), values }
     ;(whole.offsets as Int32Array)[0] = 0

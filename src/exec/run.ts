@@ -28,7 +28,7 @@ import type { ExecutorOptions, RunOptions } from './executor.ts'
 import { addCost, fallbackEvent, fallbacksOf, functionsIn, rowsOfFilesEvent } from './fallbacks.ts'
 import { asRowFailure, taskErrorOf } from './kernels/rowFailure.ts'
 import type { NotColumns } from './kernels/wasmColumns.ts'
-import { loadedScan, scanToLoad, splitsRead, TOO_MUCH_TEXT, withoutPartialGroups } from './loadedScan.ts'
+import { loadedScan, scanToLoad, splitsRead, withoutPartialGroups } from './loadedScan.ts'
 import { LoadsAhead, plannedLoads, type TimedLoad } from './loadsAhead.ts'
 import { Charge } from './memory/charge.ts'
 import { asDeclared, batchAs, concatBatches, type ExecBatch, emptyBatch, sliceBatch, unifyElements } from './operators/batches.ts'
@@ -242,7 +242,7 @@ export class Run {
     } catch (error) {
       if (!(error instanceof MemoryError)) throw error
       this.blocks.free(own)
-      this.record?.refuse(plan, error.message === TOO_MUCH_TEXT ? TOO_MUCH_TEXT : 'memory is short for whole columns')
+      this.record?.refuse(plan, 'memory is short for whole columns')
       return { plan, blocks: [] } // split by split there may be enough
     }
   }

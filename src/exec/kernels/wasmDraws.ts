@@ -5,21 +5,22 @@
  *
  * A draw moves its generator on, so each is a statement of its own first (`drawsApart`), in the order of the source: what code
  * of an expression is written twice, or not at all, would draw twice, or not. A generator is in locals: its key, the pass, how
- * many numbers the iteration has drawn, and the second number of the last block.
+ * many numbers the iteration has drawn, and those of the last blocks that are left.
  */
 import { type Expr, expressionsOf, type FunctionIr, type Stmt, visitExpr, visitStmts } from '../../core/functionIr.ts'
 import { someExpr } from '../../core/irFacts.ts'
 import { withOperands } from '../../core/irRewrite.ts'
+import { PHILOX } from '../../core/random.ts'
+import { rngNames } from './loopKernelFrame.ts'
 import { type Code, I, OP, SATURATE } from './wasmEncoder.ts'
 import { asF64, F64, HIGHEST, NotCompiled, type Value } from './wasmTypes.ts'
 import type { KernelWriter } from './wasmWriter.ts'
 
 type Draw = Extract<Expr, { kind: 'Draw' }>
 
-/** Multipliers and increments of the keys, of Salmon, Moraes, Dror and Shaw (SC '11). */
-const [M0, M1] = [0xd2511f53n, 0xcd9e8d57n]
-const [W0, W1] = [0x9e3779b9, 0xbb67ae85]
-const ROUNDS = 10
+/** As 64 bits that are multiplied. */
+const [M0, M1] = PHILOX.multipliers.map((word) => BigInt(word >>> 0)) as [bigint, bigint]
+const [W0, W1] = PHILOX.increments
 
 export function draws(stmts: readonly Stmt[]): boolean {
   let found = false
@@ -58,28 +59,29 @@ export function drawsApart(ir: FunctionIr): FunctionIr {
   }
   const one = (stmt: Stmt): readonly Stmt[] => {
     const before: Stmt[] = []
+    const after = (rewritten: Stmt): readonly Stmt[] => [...before, rewritten]
     const expr = (of: Expr): Expr => (hasDraw(of) ? apart(of, before) : of)
     switch (stmt.kind) {
       case 'Let':
-        return stmt.init === undefined ? [stmt] : after(before, { ...stmt, init: expr(stmt.init) })
+        return stmt.init === undefined ? [stmt] : after({ ...stmt, init: expr(stmt.init) })
       case 'Assign':
       case 'Accumulate':
       case 'Evaluate':
-        return after(before, { ...stmt, value: expr(stmt.value) })
+        return after({ ...stmt, value: expr(stmt.value) })
       case 'Write':
       case 'Add':
-        return after(before, { ...stmt, subscripts: stmt.subscripts.map(expr), value: expr(stmt.value) })
+        return after({ ...stmt, subscripts: stmt.subscripts.map(expr), value: expr(stmt.value) })
       case 'If':
         // biome-ignore lint/suspicious/noThenProperty: the IR's own name for the branch
-        return after(before, { ...stmt, test: expr(stmt.test), then: block(stmt.then), else: block(stmt.else) })
+        return after({ ...stmt, test: expr(stmt.test), then: block(stmt.then), else: block(stmt.else) })
       case 'For':
         return [loop(stmt)]
       case 'Labeled':
         return [{ ...stmt, body: block(stmt.body) }]
       case 'Return':
-        return stmt.value === undefined ? [stmt] : after(before, { ...stmt, value: expr(stmt.value) })
+        return stmt.value === undefined ? [stmt] : after({ ...stmt, value: expr(stmt.value) })
       case 'Throw':
-        return stmt.message === undefined ? [stmt] : after(before, { ...stmt, message: expr(stmt.message) })
+        return stmt.message === undefined ? [stmt] : after({ ...stmt, message: expr(stmt.message) })
       case 'Break':
       case 'Continue':
         return [stmt]
@@ -100,10 +102,6 @@ export function drawsApart(ir: FunctionIr): FunctionIr {
   }
   const block = (stmts: readonly Stmt[]): readonly Stmt[] => stmts.flatMap(one)
   return { ...ir, body: block(ir.body) }
-}
-
-function after(before: readonly Stmt[], stmt: Stmt): readonly Stmt[] {
-  return [...before, stmt]
 }
 
 /** Locals of a generator. */
@@ -133,9 +131,8 @@ export function generatorsOf(w: KernelWriter): ReadonlyMap<string, Generator> {
       if (stmt.kind === 'Let' && stmt.init?.kind === 'Draw') inLoop.add(stmt.init.rng)
     })
   })
-  const names = ir.uses.flatMap(({ kind, name }) => (kind === 'rng' ? [name] : [])) // as the binding lists them
   const found = new Map<string, Generator>()
-  for (const [number, name] of names.entries()) {
+  for (const [number, name] of rngNames(ir).entries()) {
     if (!used.has(name)) continue
     const word = (which: number): number => {
       const local = w.declare('i32')
@@ -212,7 +209,7 @@ function blocks(w: KernelWriter, { key, pass, drawn, spare }: Generator, value: 
     const counter = [I.localGet(drawn), I.i32Const(1), OP.i32ShrU, I.i32Const(number), OP.i32Add]
     return [set(c0, component(0)), set(c1, component(1)), set(c2, counter), set(c3, I.localGet(pass))]
   })
-  const rounds = Array.from({ length: ROUNDS }, (_, round) =>
+  const rounds = Array.from({ length: PHILOX.rounds }, (_, round) =>
     all.map(({ c0, c1, c2, c3, p0, p1 }): Code => {
       const next0 = [high(p1), I.localGet(c1), OP.i32Xor, keyed(key[0], W0, round), OP.i32Xor]
       const next2 = [high(p0), I.localGet(c3), OP.i32Xor, keyed(key[1], W1, round), OP.i32Xor]
