@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, expect, test } from 'vitest'
-import { count, type DistArray, quantile, Session, sum } from './index.ts'
+import { count, type DistArray, quantile, Session, stddev, sum } from './index.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'analyze-'))
 const session = await Session.start({ workers: 2, progress: false })
@@ -73,6 +73,7 @@ test('groups, sorts and limits', async () => {
         EvaluateExec [r => r.s, r => r.a]; with the operator above
           ScanExec fromRows [a, s]: 30,000 rows"
   `)
+  expect(await ran(large.groupBy((r) => r.a % 7).agg({ s: stddev((r) => r.a) }))).toContain('SIMD over columns, groups in two such passes')
   const medians = large
     .filter((r) => r.a > 3)
     .groupBy((r) => r.s)

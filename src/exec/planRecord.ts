@@ -207,8 +207,8 @@ export class PlanRecord {
   }
 
   /** Groups that were made in one pass with the rows that are grouped. */
-  addOnePass(plan: Wide, input: Pipeline, program: ColumnProgram): void {
-    this.set(plan, { ran: 'SIMD over columns, groups in the same pass' })
+  addGroupPass(plan: Wide, input: Pipeline, program: ColumnProgram, passes: 1 | 2): void {
+    this.set(plan, { ran: passes === 1 ? 'SIMD over columns, groups in the same pass' : 'SIMD over columns, groups in two such passes' })
     this.set(input, { rowsIn: [program.rows], ran: 'with the operator above' })
     this.addSource(input, program.rows)
   }

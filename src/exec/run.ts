@@ -822,7 +822,7 @@ export class Run {
     const work = async (run: ColumnRun): Promise<GroupedColumns | NotColumns> => {
       if (run.keySets.length > 0) return refused('keys of a join filter the rows first')
       const grouped = (await groupedColumns(run, operator, this.options.groupPass)) ?? refused('two passes are taken')
-      if (!isRefused(grouped)) this.record?.addOnePass(plan, input, run.program)
+      if (!isRefused(grouped)) this.record?.addGroupPass(plan, input, run.program, grouped.passes)
       return grouped
     }
     const found = await overColumns(input, options, work, { codedKeys: true, ...(keySets === undefined ? {} : { keySets }) })

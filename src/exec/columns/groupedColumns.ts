@@ -25,6 +25,8 @@ const SIZES: PassSizes = { unitRows: 2 * BLOCK_ROWS, splitBytes: 2 ** 22, mostWo
 export interface GroupedColumns {
   readonly batch: ExecBatch
   readonly coded: CodedKeys
+  /** Over the rows: a second for variances. */
+  readonly passes: 1 | 2
 }
 
 /** The groups in order of first appearance, with their aggregates; undefined where one pass cannot give them. */
@@ -46,7 +48,11 @@ export async function groupedColumns(
   if (squares === undefined) return undefined
   const columns = folds.of.map((fold) => folded(fold, records, squares))
   const keys = groupKeys(key, windows, records.places)
-  return { batch: groupRows(keys, { method: method ?? 'agg', named: aggregates, columns }), coded: key.coded }
+  return {
+    batch: groupRows(keys, { method: method ?? 'agg', named: aggregates, columns }),
+    coded: key.coded,
+    passes: squares.size > 0 ? 2 : 1,
+  }
 }
 
 /** For folds of sums that variances are made of: what the values of each group are off its mean, squared and summed, which a second pass finds. */

@@ -22,6 +22,8 @@ export type Ran =
   | 'SIMD over columns, rows without a match dropped by the keys of the other side'
   /** One pass over the columns, which selects, computes and groups. */
   | 'SIMD over columns, groups in the same pass'
+  /** Two of them: a variance needs the mean first. */
+  | 'SIMD over columns, groups in two such passes'
   | 'WebAssembly in workers'
   | 'JavaScript in workers'
   | "JavaScript on the caller's thread"
