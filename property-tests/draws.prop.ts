@@ -30,6 +30,9 @@ const value: fc.Arbitrary<string> = fc.oneof(
   draw.map((x) => `Math.max(${x}, s, ${x})`),
   draw.map((x) => `t[Math.floor(Math.abs(${x})) % 4]`),
   draw.map((x) => `(${x} > 0.5 ? s : 2)`),
+  fc.tuple(draw, draw, draw).map(([x, y, z]) => `(${x} < 0.5 ? ${y} : s - ${z})`),
+  fc.tuple(draw, draw).map(([x, y]) => `(s < 0.3 ? 1 : ${x} < 0.5 ? s : ${y})`),
+  fc.tuple(draw, draw).map(([x, y]) => `(t[1] + (s > 0.5 || ${x} < t[2] ? ${y} : t[3]))`),
   fc.constantFrom('t[Math.floor(4 * a.uniform())]', 't[Math.floor(b.uniform() * 2 + a.uniform() * 2)]'),
 )
 const statement: fc.Arbitrary<string> = fc.letrec<{ one: string; block: string }>((tie) => ({
@@ -39,6 +42,11 @@ const statement: fc.Arbitrary<string> = fc.letrec<{ one: string; block: string }
     value.map((x) => `s = s * 0.5 + ${x}`),
     fc.tuple(value, value).map(([x, y]) => `t[Math.floor(Math.abs(${x})) % 4] = ${y}`),
     value.map((x) => `t[Math.floor(a.uniform() * 4)] += ${x}`),
+    fc
+      .tuple(draw, draw, tie('block'))
+      .map(([x, y, then]) => `if ((s < 0.2 || ${x} < Math.exp(-s)) && !(s > 2 && ${y} > 0.5)) {\n${then}\n}`),
+    tie('block').map((body) => `{ let n = 0\ndo {\n${body}\n} while (n++ < 3 && a.uniform() < 0.6) }`),
+    fc.tuple(draw, tie('block')).map(([x, body]) => `for (let w = ${x}, n = 0; w < 1 && n < 4; w += 0.3, n++) {\ns -= w\n${body}\n}`),
     fc.tuple(draw, tie('block'), tie('block')).map(([x, then, other]) => `if (${x} < 0.4) {\n${then}\n} else {\n${other}\n}`),
     fc.tuple(fc.integer({ min: 0, max: 4 }), tie('block')).map(([n, body]) => `for (let k = 0; k < ${n}; k++) {\n${body}\n}`),
     fc

@@ -142,15 +142,23 @@ describe.each([1, 2, 3])('%i workers', (workers) => {
   test('the value iterated over is what it was when the iteration started', async () => {
     const a = session.fill([20], 3)
     const dice = session.rng(1)
-    // a draw that is not always made keeps the body a JavaScript kernel
-    const loop = session.loop(a, { a, dice }, (value, [i], { a, dice }) => {
+    const compiled = session.loop(a, { a, dice }, (value, [i], { a, dice }) => {
       a.set(i, value + (i < 0 ? dice.int(1) : 0))
       a.set(i, a.get(i) + 1)
       a.set(i, a.get(i) * 2 + value * 10)
     })
-    await loop.run()
+    await compiled.run()
     expect(await a.collect()).toEqual(new Array(20).fill(38))
-    expect(loop.plan.kernel.target).toBe('js')
+    expect(compiled.plan.kernel.target).toBe('wasm')
+    // a draw in what a loop does after each turn keeps the body a JavaScript kernel
+    const written = session.loop(a, { a, dice }, (value, [i], { a, dice }) => {
+      for (let k = 0; k < 0; k += dice.int(1)) a.set(i, 0)
+      a.set(i, a.get(i) + 1)
+      a.set(i, a.get(i) * 2 + value * 10)
+    })
+    await written.run()
+    expect(await a.collect()).toEqual(new Array(20).fill(39 * 2 + 380))
+    expect(written.plan.kernel.target).toBe('js')
   })
 
   test('a signal that was aborted before the run leaves the arrays alone', async () => {

@@ -1,15 +1,10 @@
 /**
- * Random numbers in kernels: Philox4x32-10, as `core/random.ts` has it, written out where a body draws.
+ * Random numbers in kernels: Philox4x32-10, as `core/random.ts` has it, written out where a body draws, which is a statement of
+ * its own (`drawsApart.ts`).
  *
- *     if (rng.uniform() < p) …            let rng$0 = rng.uniform();  if (rng$0 < p) …
- *
- * A draw moves its generator on, so each is a statement of its own first (`drawsApart`), in the order of the source: what code
- * of an expression is written twice, or not at all, would draw twice, or not. A generator is in locals: its key, the pass, how
- * many numbers the iteration has drawn, and those of the last blocks that are left.
+ * A generator is in locals: its key, the pass, how many numbers the iteration has drawn, and those of the last blocks that are left.
  */
-import { type Expr, expressionsOf, type FunctionIr, type Stmt, visitExpr, visitStmts } from '../../core/functionIr.ts'
-import { someExpr } from '../../core/irFacts.ts'
-import { withOperands } from '../../core/irRewrite.ts'
+import { type Expr, expressionsOf, visitExpr, visitStmts } from '../../core/functionIr.ts'
 import { PHILOX } from '../../core/random.ts'
 import { rngNames } from './loopKernelFrame.ts'
 import { type Code, I, OP, SATURATE } from './wasmEncoder.ts'
@@ -21,88 +16,6 @@ type Draw = Extract<Expr, { kind: 'Draw' }>
 /** As 64 bits that are multiplied. */
 const [M0, M1] = PHILOX.multipliers.map((word) => BigInt(word >>> 0)) as [bigint, bigint]
 const [W0, W1] = PHILOX.increments
-
-export function draws(stmts: readonly Stmt[]): boolean {
-  let found = false
-  visitStmts(stmts, (stmt) => {
-    found ||= expressionsOf(stmt).some(hasDraw)
-  })
-  return found
-}
-
-function hasDraw(expr: Expr): boolean {
-  return someExpr(expr, ({ kind }) => kind === 'Draw')
-}
-
-/** The body with each draw in a local of its own; NotCompiled where what draws is not always evaluated. */
-export function drawsApart(ir: FunctionIr): FunctionIr {
-  const names = new Set<string>()
-  visitStmts(ir.body, (stmt) => {
-    if (stmt.kind === 'Let') names.add(stmt.local)
-  })
-  const newName = (rng: string): string => {
-    let n = 0
-    while (names.has(`${rng}$${n}`)) n++
-    names.add(`${rng}$${n}`)
-    return `${rng}$${n}`
-  }
-  /** The expression with the draws taken out, which go to `before`. */
-  const apart = (expr: Expr, before: Stmt[]): Expr => {
-    const isChosen =
-      (expr.kind === 'Logical' && hasDraw(expr.right)) || (expr.kind === 'Conditional' && (hasDraw(expr.then) || hasDraw(expr.else)))
-    if (isChosen) throw new NotCompiled('it draws random numbers in a part of an expression that is not always evaluated', expr.span)
-    const whole = withOperands(expr, (operand) => apart(operand, before))
-    if (whole.kind !== 'Draw') return whole
-    const local = newName(whole.rng)
-    before.push({ kind: 'Let', local, init: whole, span: whole.span })
-    return { kind: 'Local', name: local, span: whole.span }
-  }
-  const one = (stmt: Stmt): readonly Stmt[] => {
-    const before: Stmt[] = []
-    const after = (rewritten: Stmt): readonly Stmt[] => [...before, rewritten]
-    const expr = (of: Expr): Expr => (hasDraw(of) ? apart(of, before) : of)
-    switch (stmt.kind) {
-      case 'Let':
-        return stmt.init === undefined ? [stmt] : after({ ...stmt, init: expr(stmt.init) })
-      case 'Assign':
-      case 'Accumulate':
-      case 'Evaluate':
-        return after({ ...stmt, value: expr(stmt.value) })
-      case 'Write':
-      case 'Add':
-        return after({ ...stmt, subscripts: stmt.subscripts.map(expr), value: expr(stmt.value) })
-      case 'If':
-        // biome-ignore lint/suspicious/noThenProperty: the IR's own name for the branch
-        return after({ ...stmt, test: expr(stmt.test), then: block(stmt.then), else: block(stmt.else) })
-      case 'For':
-        return [loop(stmt)]
-      case 'Labeled':
-        return [{ ...stmt, body: block(stmt.body) }]
-      case 'Return':
-        return stmt.value === undefined ? [stmt] : after({ ...stmt, value: expr(stmt.value) })
-      case 'Throw':
-        return stmt.message === undefined ? [stmt] : after({ ...stmt, message: expr(stmt.message) })
-      case 'Break':
-      case 'Continue':
-        return [stmt]
-    }
-  }
-  /** A test that draws is the first thing that a turn does. */
-  const loop = (stmt: Extract<Stmt, { kind: 'For' }>): Stmt => {
-    if (draws(stmt.init) || draws(stmt.update)) throw new NotCompiled('it draws random numbers in the head of a loop', stmt.span)
-    const body = block(stmt.body)
-    if (stmt.test === undefined || !hasDraw(stmt.test)) return { ...stmt, body }
-    if (stmt.doWhile) throw new NotCompiled('it draws random numbers where a do … while ends', stmt.span)
-    const { span, test, counted: _, ...rest } = stmt
-    const before: Stmt[] = []
-    const drawn = apart(test, before)
-    // biome-ignore lint/suspicious/noThenProperty: the IR's own name for the branch
-    const ends: Stmt = { kind: 'If', test: drawn, then: [], else: [{ kind: 'Break', span }], span }
-    return { ...rest, span, body: [...before, ends, ...body] }
-  }
-  const block = (stmts: readonly Stmt[]): readonly Stmt[] => stmts.flatMap(one)
-  return { ...ir, body: block(ir.body) }
-}
 
 /** Locals of a generator. */
 export interface Generator {

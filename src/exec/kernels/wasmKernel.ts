@@ -9,8 +9,8 @@
  */
 import { defined } from '../../core/defined.ts'
 import type { Span } from '../../core/span.ts'
+import { draws, drawsApart } from './drawsApart.ts'
 import type { LoopFate, ThrownError, WasmTarget } from './wasmCode.ts'
-import { draws, drawsApart } from './wasmDraws.ts'
 import { withElementBounds } from './wasmElementBounds.ts'
 import { type Code, I, type Import, moduleBytes, OP } from './wasmEncoder.ts'
 import { condition, expression } from './wasmExpressions.ts'
