@@ -43,6 +43,7 @@ import { loadArrow } from './io/arrowLibrary.ts'
 import { type CsvOptions, openCsv } from './io/csv.ts'
 import { sourceFromArrow, sourceFromColumns, sourceFromRows } from './io/memory.ts'
 import { openParquet } from './io/parquet.ts'
+import type { PartitionOptions } from './io/partitions.ts'
 import type { FileSource, ReadOptions } from './io/reading.ts'
 import { readSplit } from './io/readSplit.ts'
 import { openText } from './io/text.ts'
@@ -225,14 +226,15 @@ export class Session implements AsyncDisposable {
   // ------------------------------------------------------------------ sources
 
   /**
-   * Rows of Parquet files: a path, a glob, a URL, or several. Reads the footers now and the data when an action runs.
+   * Rows of Parquet files: a path, a folder, a glob, a URL, or several. Folders named `year=2024` are columns. Reads the footers now and the data when an action runs.
    * 64-bit integers are numbers, with a SourceError when a column is read that has one beyond ±2^53; with `int64: 'bigint'`
    * they are bigints. All readers take a signal that ends the opening, and `timeoutMs`: how long a server may send nothing,
    * 30,000 unless given.
    */
   async readParquet<Row = Record<string, unknown>>(
     source: FileSource,
-    options: ReadOptions & { readonly columns?: readonly (keyof Row & string)[]; readonly int64?: 'number' | 'bigint' } = {},
+    options: ReadOptions &
+      PartitionOptions & { readonly columns?: readonly (keyof Row & string)[]; readonly int64?: 'number' | 'bigint' } = {},
   ): Promise<DistArray<Row>> {
     this.#checkOpen()
     return this.#scan(await openParquet(source, this.#reading(options), this.#runtime.arena.budgetBytes))
@@ -241,7 +243,7 @@ export class Session implements AsyncDisposable {
   /** Rows of Arrow IPC files or streams. 64-bit integers as `readParquet` gives them. */
   async readArrow<Row = Record<string, unknown>>(
     source: FileSource,
-    options: ReadOptions & { readonly int64?: 'number' | 'bigint' } = {},
+    options: ReadOptions & PartitionOptions & { readonly int64?: 'number' | 'bigint' } = {},
   ): Promise<DistArray<Row>> {
     this.#checkOpen()
     return this.#scan(await openArrow(source, this.#reading(options), this.#runtime.arena.budgetBytes))

@@ -90,6 +90,8 @@ export type LogicalPlan =
   | (NodeBase & {
       readonly kind: 'Scan'
       readonly source: ArraySource
+      /** Of a scan that leaves out files: the source with all of them. */
+      readonly whole?: ArraySource
       readonly columns: readonly string[]
       readonly predicate?: ColumnPredicate
     })

@@ -23,6 +23,8 @@ export interface ArraySource {
   readonly waits?: boolean | undefined
   /** How long a server may send nothing before reading ends, where the user said so. */
   readonly timeoutMs?: number
+  /** Of files in folders that say what their rows have in common: how many are read, and how many there are. */
+  readonly files?: { readonly read: number; readonly all: number }
   /** Of tables in memory: the whole columns of which the splits are slices. */
   readonly columns?: readonly Column[]
 }
@@ -50,10 +52,17 @@ export interface SourceSplit {
   readonly columnBytes?: ReadonlyMap<string, number>
   /** Smallest and largest value per column where the source knows them, for skipping. Nulls are not counted. */
   readonly statistics?: ReadonlyMap<string, Bounds>
+  /** The number of its file among those that are read as one table. */
+  readonly file?: number
+  /** Columns that are no part of the file and have one value in all of its rows: what the folders on the way to it say. */
+  readonly constants?: ReadonlyMap<string, Constant>
   /** What its reader knows of each column, beside `detail`: a read needs that of its own columns. */
   readonly columns?: ReadonlyMap<string, unknown>
   readonly detail: unknown
 }
+
+/** The value of a column in all rows of a file. */
+export type Constant = number | bigint | string | Date | null
 
 /** What one read obeys. */
 export interface Access {

@@ -18,6 +18,7 @@ import {
   type WindowFrame,
   withInputs,
 } from './logicalPlan.ts'
+import type { ArraySource } from './ports.ts'
 import { predicateText } from './predicate.ts'
 
 /** The node over mapped inputs; the node itself when no input changed. */
@@ -48,11 +49,16 @@ export function nodeText(plan: LogicalPlan): string {
   return `${operationText(plan)}${mark}`
 }
 
+/** How many of the files that folders tell apart are read, where some are left out. */
+export function filesText({ files }: ArraySource): string {
+  return files === undefined || files.read === files.all ? '' : `, files: ${files.read} of ${files.all}`
+}
+
 function operationText(plan: LogicalPlan): string {
   switch (plan.kind) {
     case 'Scan': {
       const where = plan.predicate === undefined || plan.predicate.length === 0 ? '' : ` where ${predicateText(plan.predicate)}`
-      return `Scan ${plan.source.name} [${plan.columns.join(', ')}]${where}`
+      return `Scan ${plan.source.name} [${plan.columns.join(', ')}]${where}${filesText(plan.source)}`
     }
     case 'Array':
       return `Array ${plan.name} ${plan.dtype}`

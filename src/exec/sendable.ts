@@ -38,13 +38,19 @@ export function sendable(task: StageTask): StageTask {
 
 /** Of a split what a read of these columns needs: one of a wide table knows more of all columns than a task is long. */
 function read({ source, split, columns, ...rest }: PlacedRead['input']): PlacedRead['input'] {
-  const { rows, bytes, columns: known, detail } = split
+  const { rows, bytes, columns: known, constants, detail } = split
   const own = known && new Map(columns.map((name) => [name, known.get(name)]))
   return {
     ...rest,
     columns,
     source: withoutSplits(source),
-    split: { detail, ...(rows === undefined ? {} : { rows }), ...(bytes === undefined ? {} : { bytes }), ...(own && { columns: own }) },
+    split: {
+      detail,
+      ...(rows === undefined ? {} : { rows }),
+      ...(bytes === undefined ? {} : { bytes }),
+      ...(own && { columns: own }),
+      ...(constants && { constants }),
+    },
   }
 }
 

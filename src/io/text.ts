@@ -6,9 +6,9 @@ import type { Batch } from '../core/column.ts'
 import { createBuilder } from '../core/columnBuilder.ts'
 import { SourceError } from '../core/errors.ts'
 import type { Access, ArraySource, ReadSplit, SourceSplit } from '../core/ports.ts'
-import { type ByteSource, nameOfPath, openBytes } from './byteSource.ts'
+import { type ByteSource, openBytes } from './byteSource.ts'
 import { checkForm } from './fileForms.ts'
-import { pathsOf } from './paths.ts'
+import { filesOf } from './paths.ts'
 import { checkReading, type FileSource, type ReadOptions } from './reading.ts'
 
 const SPLIT_BYTES = 8 * 2 ** 20
@@ -26,7 +26,7 @@ interface TextDetail {
 /** The lines of one or more text files in UTF-8, cut into splits after line ends. */
 export async function openText(source: FileSource, options: ReadOptions = {}): Promise<ArraySource> {
   checkReading('readText', options, [])
-  const paths = await pathsOf(source)
+  const { paths, name } = await filesOf(source)
   const splits: SourceSplit[] = []
   for (const path of paths) {
     const bytes = await openBytes(path, options)
@@ -49,10 +49,9 @@ export async function openText(source: FileSource, options: ReadOptions = {}): P
       await bytes.close()
     }
   }
-  const [first = ''] = paths
   return {
     kind: 'text',
-    name: paths.length === 1 ? nameOfPath(first) : `${nameOfPath(first)} and ${paths.length - 1} more`,
+    name,
     element: ELEMENT,
     splits,
     ...(options.timeoutMs === undefined ? {} : { timeoutMs: options.timeoutMs }),

@@ -92,7 +92,7 @@ class Orders {
     if (plan.keys.kind === 'explicit') return this.#numberOf('keys')
     switch (plan.kind) {
       case 'Scan':
-        return this.#numberOf(`source ${this.#identityOf(plan.source)}`)
+        return this.#numberOf(`source ${this.#identityOf(plan.whole ?? plan.source)}`)
       case 'Stored':
         return this.#numberOf(`storage ${this.#identityOf(plan.storage)}`)
       case 'Repartition':

@@ -5,7 +5,7 @@
  *     stage 0  workers  ScanExec orders.parquet [shop, price] -> FilterExec (r) => r.price > 0 -> EvaluateExec
  */
 import { predicateText } from '../../core/predicate.ts'
-import { frameText } from '../../core/tree.ts'
+import { filesText, frameText } from '../../core/tree.ts'
 import type { KeyFilter } from './keyReach.ts'
 import type { PhysicalPlan, Step, WideOperator } from './physicalPlan.ts'
 
@@ -97,7 +97,7 @@ export function leafText(plan: Extract<PhysicalPlan, { kind: 'ScanExec' | 'Store
   if (plan.kind === 'StoredExec')
     return `StoredExec ${plan.name} ${plan.storage.kind}${plan.columns === undefined ? '' : ` [${plan.columns.join(', ')}]`}`
   const where = plan.predicate === undefined || plan.predicate.length === 0 ? '' : ` where ${predicateText(plan.predicate)}`
-  return `ScanExec ${plan.source.name} [${plan.columns.join(', ')}]${where}`
+  return `ScanExec ${plan.source.name} [${plan.columns.join(', ')}]${where}${filesText(plan.source)}`
 }
 
 /** A step on one line. */

@@ -11,6 +11,7 @@ import { markPipelined } from './markPipelined.ts'
 import { mergeFilters } from './mergeFilters.ts'
 import { partialAggregation } from './partialAggregation.ts'
 import { pruneColumns } from './pruneColumns.ts'
+import { prunePartitions } from './prunePartitions.ts'
 import { pushFilterDown } from './pushFilterDown.ts'
 import { pushLimitDown } from './pushLimitDown.ts'
 import { pushPredicateIntoScan } from './pushPredicateIntoScan.ts'
@@ -22,6 +23,8 @@ export const RULES: readonly Rule[] = [
   removeRedundant,
   // Before merging: two filters may go to different sides of a join, one made of both to neither.
   pushFilterDown,
+  // Before merging: a filter that folders decide goes, which one made of two may not.
+  prunePartitions,
   // Before filters reach their scan, so that one predicate holds what all of them say.
   mergeFilters,
   // After filters have left the maps: what stays between two maps is then only what could not move.

@@ -1,0 +1,172 @@
+/**
+ * What an expression is in all rows of which only some columns are known, as those that the folders of a file say.
+ *
+ *     r.year === 2024 && r.total > 3     year = 2023   -->   false in every row
+ *
+ * Statement: where there is a value, JavaScript has it for every row with these columns. Where there is only its truth, what other
+ * columns decide was passed over: JavaScript has it for every row for which that does not throw.
+ */
+import type { BinaryOperator, Expr, FunctionIr, Method } from '../core/functionIr.ts'
+import type { Constant } from '../core/ports.ts'
+
+/** The value itself, or only whether it counts as true. */
+export type Partial = { readonly value: unknown } | { readonly truth: boolean } | undefined
+
+export interface KnownColumns {
+  readonly ir: FunctionIr
+  /** Columns of the first argument. */
+  readonly columns: ReadonlyMap<string, Constant>
+}
+
+/** What is known of an expression; undefined where it depends on other columns, or is none of the forms that are looked into. */
+export function partialValue(expr: Expr, known: KnownColumns): Partial {
+  switch (expr.kind) {
+    case 'Literal':
+      return { value: expr.value }
+    case 'Parameter': {
+      const found = known.ir.parameters.find(({ name }) => name === expr.name)
+      return found && { value: found.value }
+    }
+    case 'Field': {
+      if (expr.of.kind !== 'Input' || expr.of.argument !== 0) return undefined
+      const value = known.columns.get(expr.name)
+      return value === undefined ? undefined : { value }
+    }
+    case 'Unary': {
+      const of = partialValue(expr.operand, known)
+      const truth = truthOf(of)
+      if (expr.operator === '!') return truth === undefined ? undefined : isValue(of) ? { value: !truth } : { truth: !truth }
+      return expr.operator === '-' && isNumber(of) ? { value: -of.value } : undefined
+    }
+    case 'Binary': {
+      const left = partialValue(expr.left, known)
+      const right = partialValue(expr.right, known)
+      return isValue(left) && isValue(right) ? binary(expr.operator, left.value, right.value) : undefined
+    }
+    case 'Logical':
+      return logical(expr, known)
+    case 'Conditional': {
+      const test = partialValue(expr.test, known)
+      const truth = truthOf(test)
+      return truth === undefined ? undefined : after(test, partialValue(truth ? expr.then : expr.else, known))
+    }
+    case 'MethodCall': {
+      const object = partialValue(expr.object, known)
+      const args = expr.args.map((arg) => partialValue(arg, known))
+      if (!isValue(object) || !args.every(isValue)) return undefined
+      return called(
+        object.value,
+        expr.method,
+        args.map((arg) => arg.value),
+      )
+    }
+    case 'Matches': {
+      const of = partialValue(expr.of, known)
+      if (!isValue(of) || typeof of.value !== 'string') return undefined
+      return { value: new RegExp(expr.pattern, expr.flags).test(of.value) }
+    }
+    default:
+      return undefined // values of the row that is being asked about, or forms that filters on folders do not have
+  }
+}
+
+/** Whether what is known counts as true in a condition. */
+export function truthOf(known: Partial): boolean | undefined {
+  if (known === undefined) return undefined
+  return 'truth' in known ? known.truth : Boolean(known.value)
+}
+
+/** What comes behind something of which perhaps only the truth is known. */
+function after(first: Partial, second: Partial): Partial {
+  const truth = truthOf(second)
+  return isValue(first) || truth === undefined ? second : { truth }
+}
+
+/** Whether nothing was passed over. */
+export function isValue(known: Partial): known is { readonly value: unknown } {
+  return known !== undefined && 'value' in known
+}
+
+function isNumber(known: Partial): known is { readonly value: number } {
+  return isValue(known) && typeof known.value === 'number'
+}
+
+function logical({ operator, left, right }: Extract<Expr, { kind: 'Logical' }>, known: KnownColumns): Partial {
+  const first = partialValue(left, known)
+  if (operator === '??') {
+    if (!isValue(first)) return undefined
+    return first.value === null || first.value === undefined ? partialValue(right, known) : first
+  }
+  const truth = truthOf(first)
+  const decides = operator === '||'
+  if (truth === decides) return first
+  const second = partialValue(right, known)
+  if (truth !== undefined) return after(first, second)
+  return truthOf(second) === decides ? { truth: decides } : undefined
+}
+
+function binary(operator: BinaryOperator, left: unknown, right: unknown): Partial {
+  const [a, b] = [left as number, right as number] // JavaScript compares anything with anything
+  switch (operator) {
+    case '===':
+      return { value: a === b }
+    case '!==':
+      return { value: a !== b }
+    case '==':
+      // biome-ignore lint/suspicious/noDoubleEquals: the user's own
+      return { value: a == b }
+    case '!=':
+      // biome-ignore lint/suspicious/noDoubleEquals: the user's own
+      return { value: a != b }
+    case '<':
+      return { value: a < b }
+    case '<=':
+      return { value: a <= b }
+    case '>':
+      return { value: a > b }
+    case '>=':
+      return { value: a >= b }
+    default:
+      return typeof left === 'number' && typeof right === 'number' ? arithmetic(operator, left, right) : undefined
+  }
+}
+
+function arithmetic(operator: BinaryOperator, a: number, b: number): Partial {
+  switch (operator) {
+    case '+':
+      return { value: a + b }
+    case '-':
+      return { value: a - b }
+    case '*':
+      return { value: a * b }
+    case '/':
+      return { value: a / b }
+    case '%':
+      return { value: a % b }
+    default:
+      return undefined
+  }
+}
+
+const OF_TEXTS: ReadonlySet<Method> = new Set([
+  'length',
+  'charAt',
+  'charCodeAt',
+  'endsWith',
+  'includes',
+  'indexOf',
+  'slice',
+  'startsWith',
+  'substring',
+  'toLowerCase',
+  'toUpperCase',
+  'trim',
+])
+
+function called(object: unknown, method: Method, args: readonly unknown[]): Partial {
+  if (typeof object === 'string' && method === 'length') return { value: object.length }
+  const isKnown = typeof object === 'string' ? OF_TEXTS.has(method) : object instanceof Date && /^get(UTC|Time)/.test(method)
+  if (!isKnown) return undefined
+  const of = object as Readonly<Record<Method, (...args: readonly unknown[]) => unknown>> // the platform's own method
+  return { value: of[method](...args) }
+}

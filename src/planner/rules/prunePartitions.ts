@@ -1,0 +1,76 @@
+/**
+ * Files whose folders decide that a filter keeps none of their rows are not read.
+ *
+ *     Filter r.year === 2024 && f(r)      Filter r.year === 2024 && f(r)
+ *       Scan sales                 -->      Scan sales, files: 3 of 120
+ *
+ * A filter that the folders of all files left decide goes. Sound because what other columns decide before the part that is
+ * false cannot fail, and the filter does not read row numbers, which leaving out rows would change.
+ */
+import type { Expr, FunctionIr } from '../../core/functionIr.ts'
+import { readsKey } from '../../core/functionUse.ts'
+import type { LogicalPlan } from '../../core/logicalPlan.ts'
+import type { ArraySource, Constant, SourceSplit } from '../../core/ports.ts'
+import type { ElementType } from '../../core/schema.ts'
+import { cannotFail, isPure } from '../lambdaFacts.ts'
+import { isValue, type KnownColumns, partialValue, truthOf } from '../partialValue.ts'
+import type { Rule } from '../rule.ts'
+
+export const prunePartitions: Rule = {
+  name: 'prunePartitions',
+  rewrite(plan: LogicalPlan): LogicalPlan | undefined {
+    if (plan.kind !== 'Filter' || plan.input.kind !== 'Scan' || !isPure(plan.f)) return undefined
+    const scan = plan.input
+    const { source } = scan
+    if (source.files === undefined || (scan.keys.kind === 'rowNumber' && readsKey(plan.f))) return undefined
+    const { ir } = plan.f
+    const keeps = keptBy(ir, scan.element)
+    const splits = source.splits.filter(({ constants }) => keeps(constants) !== false)
+    const isDecided = splits.every(({ constants }) => keeps(constants) === true)
+    if (splits.length === source.splits.length && !isDecided) return undefined
+    const narrower =
+      splits.length === source.splits.length ? scan : { ...scan, whole: scan.whole ?? source, source: narrowed(source, splits) }
+    return isDecided ? narrower : { ...plan, input: narrower }
+  },
+}
+
+/** Whether a function keeps all rows of a file, or none; undefined where that is for the rows to say. Files of one folder are asked about once. */
+function keptBy(ir: FunctionIr, element: ElementType): (constants: SourceSplit['constants']) => boolean | undefined {
+  const [only] = ir.body
+  const answers = new Map<SourceSplit['constants'], boolean | undefined>()
+  if (ir.body.length !== 1 || only?.kind !== 'Return' || only.value === undefined) return () => undefined
+  const parts = conjunctsOf(only.value).map((part) => ({ part, isSafe: isSafe(part, ir, element) }))
+  const answer = (columns: ReadonlyMap<string, Constant>): boolean | undefined => {
+    const known: KnownColumns = { ir, columns }
+    let all: true | undefined = true
+    for (const { part, isSafe } of parts) {
+      const found = partialValue(part, known)
+      if (!isSafe && !isValue(found)) return undefined // it may throw, which leaving out its rows would hide
+      const truth = truthOf(found)
+      if (truth === false) return false
+      if (truth === undefined) all = undefined
+    }
+    return all
+  }
+  return (constants) => {
+    if (constants === undefined) return undefined
+    if (!answers.has(constants)) answers.set(constants, answer(constants))
+    return answers.get(constants)
+  }
+}
+
+function conjunctsOf(expr: Expr): readonly Expr[] {
+  return expr.kind === 'Logical' && expr.operator === '&&' ? [...conjunctsOf(expr.left), ...conjunctsOf(expr.right)] : [expr]
+}
+
+function isSafe(value: Expr, ir: FunctionIr, element: ElementType): boolean {
+  const { span } = value
+  return cannotFail({ ir: { ...ir, body: [{ kind: 'Return', value, span }] } }, [element])
+}
+
+function narrowed(source: ArraySource, splits: readonly SourceSplit[]): ArraySource {
+  const read = new Set(splits.map(({ file }) => file)).size
+  const { rows: _, ...rest } = source
+  const rows = splits.some(({ rows }) => rows === undefined) ? {} : { rows: splits.reduce((sum, { rows = 0 }) => sum + rows, 0) }
+  return { ...rest, ...rows, splits, files: { read, all: source.files?.all ?? read } }
+}
