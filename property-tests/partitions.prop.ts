@@ -8,11 +8,14 @@ import { join } from 'node:path'
 import { type DuckDBConnection, DuckDBDateValue, DuckDBInstance, type DuckDBValue } from '@duckdb/node-api'
 import fc from 'fast-check'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import type { Batch } from '../src/core/column.ts'
 import { columnFromValues } from '../src/core/columnBuilder.ts'
 import { type DistArray, planOf } from '../src/core/distArray.ts'
 import type { LogicalPlan } from '../src/core/logicalPlan.ts'
+import { type ColumnType, type ElementType, fieldsOf } from '../src/core/schema.ts'
 import { NULL_PARTITION } from '../src/io/partitions.ts'
 import { writeParquet } from '../src/io/writeParquet.ts'
+import { writePartitions } from '../src/io/writePartitions.ts'
 import { optimize } from '../src/planner/optimize.ts'
 import { Session } from '../src/session.ts'
 import { announcedRun } from './lawRuns.ts'
@@ -141,6 +144,85 @@ test(
   },
   LIMIT_MS,
 )
+
+const VALUES: Readonly<Record<string, readonly [ColumnType, fc.Arbitrary<unknown>]>> = {
+  number: [{ kind: 'f64' }, fc.constantFrom(0, -0, 1, -7, 2024, 9007199254740990)],
+  i32: [{ kind: 'i32' }, fc.integer({ min: -2, max: 2 })],
+  text: [{ kind: 'utf8' }, fc.oneof(fc.string({ maxLength: 2 }), fc.constantFrom('DE', 'a/b', '..', '%', '100%25', 'é=', '007', '_x'))],
+  day: [{ kind: 'date' }, fc.constantFrom('2024-01-01', '1969-12-31', '2024-02-29').map((day) => new Date(day))],
+}
+
+test(
+  'what is written into folders is read back, by DuckDB too: each row once, those of a folder in their order',
+  async () => {
+    const lake = join(folder, 'written')
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(fc.constantFrom(...Object.keys(VALUES)), { minLength: 1, maxLength: 2 }),
+        fc.array(fc.integer({ min: 0, max: 6 }), { minLength: 1, maxLength: 3 }),
+        fc.integer({ min: 1, max: 5 }),
+        fc.integer(),
+        async (kinds, sizes, rowGroupRows, seed) => {
+          const names = NAMES.slice(0, kinds.length)
+          const total = sizes.reduce((sum, size) => sum + size, 0)
+          const pools = kinds.map((kind) =>
+            fc.sample(fc.option((VALUES[kind] as (typeof VALUES)[string])[1], { freq: 6 }), { seed, numRuns: 3 }),
+          )
+          const pick = (row: number, c: number): unknown => pools[c]?.[Math.abs((seed % 1000) * (c + 1) + row * row + row) % 3]
+          const rows = Array.from({ length: total }, (_, id) => ({
+            id,
+            ...Object.fromEntries(names.map((name, c) => [name, pick(id, c)])),
+          }))
+          const fields = names.map((name, c) => ({ name, type: (VALUES[kinds[c] ?? ''] as (typeof VALUES)[string])[0], nullable: true }))
+          const element: ElementType = { kind: 'row', fields: [...fields, { name: 'id', type: { kind: 'f64' }, nullable: false }] }
+          let from = 0
+          const batches = sizes.map((length): Batch => {
+            const part = rows.slice(from, from + length) as readonly Readonly<Record<string, unknown>>[]
+            from += length
+            return {
+              element,
+              length,
+              columns: fieldsOf(element).map(({ name, type }) =>
+                columnFromValues(
+                  part.map((row) => row[name]),
+                  type,
+                ),
+              ),
+            }
+          })
+          const written = await writePartitions({
+            batches,
+            element,
+            path: lake,
+            options: { partitionBy: names, existing: 'replace', rowGroupRows },
+          })
+          expect(written.rows).toBe(total)
+          if (total === 0) return
+          const back = await (await session.readParquet<Row>(lake)).collect()
+          const theirs = await duckdbRows(lake, names)
+          expect(byId(back)).toEqual(theirs)
+          expect(theirs.map((row) => names.map((name) => textOf(row[name])))).toEqual(
+            rows.map((row) => names.map((name) => textOf((row as never)[name]))),
+          )
+          const last = new Map<string, number>()
+          for (const row of back) {
+            const key = names.map((name) => textOf(row[name])).join('/')
+            expect(Number(row.id)).toBeGreaterThan(last.get(key) ?? -1)
+            last.set(key, Number(row.id))
+          }
+          expect(written.files).toBe(last.size)
+        },
+      ),
+      run,
+    )
+  },
+  LIMIT_MS,
+)
+
+/** Numbers that stand among texts are texts when they are read. */
+function textOf(value: unknown): string {
+  return value instanceof Date ? value.toISOString().slice(0, 10) : String(Object.is(value, -0) ? 0 : value)
+}
 
 function scanOf(table: DistArray<Row>): {
   readonly source: Extract<LogicalPlan, { kind: 'Scan' }>['source']

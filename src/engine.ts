@@ -26,10 +26,12 @@ import { toArrowTable, toRecordBatch } from './io/arrowBatches.ts'
 import { arrowSchemaOf, arrowTypeOf } from './io/arrowTypes.ts'
 import { checkFolder } from './io/atomicFile.ts'
 import { type Encoder, type EncodeTask, encode } from './io/encode.ts'
+import { checkPlace } from './io/folderOutput.ts'
 import { rowsOf } from './io/regroup.ts'
 import { writeArrow } from './io/writeArrow.ts'
 import { writeCsv } from './io/writeCsv.ts'
 import { type Written, writeParquet } from './io/writeParquet.ts'
+import { PARQUET_EXTENSION, writePartitions } from './io/writePartitions.ts'
 import { explainPlan } from './planner/explain.ts'
 import { requireCompiled } from './planner/function/requireCompiled.ts'
 import type { RowFunctions } from './planner/function/rowFunctions.ts'
@@ -181,17 +183,14 @@ export class SessionEngine implements Engine {
     await this.#open().store.release(plan)
   }
 
-  async write(
-    plan: LogicalPlan,
-    path: string,
-    form: WriteForm,
-    options: ExecuteOptions = {},
-  ): Promise<{ readonly rows: number; readonly bytes: number }> {
+  async write(plan: LogicalPlan, path: string, form: WriteForm, options: ExecuteOptions = {}): Promise<Written> {
     const { stopped } = this.#open()
     const signal = options.signal === undefined ? stopped : joinedSignal([options.signal, stopped])
     // what the rows are is in the file's header: it must be known before the first of them is written
     const moment = this.#open().store.moment(plan)
-    if (!isKnown(plan.element)) await checkFolder(path)
+    const { existing = 'refuse', partitionBy } = form.kind === 'parquet' ? form : {}
+    const folders = partitionBy === undefined ? undefined : { path, existing, extension: PARQUET_EXTENSION }
+    if (!isKnown(plan.element)) await (folders === undefined ? checkFolder(path) : checkPlace(folders))
     const known = isKnown(plan.element) ? undefined : await this.execute(plan, { signal, moment })
     if (known !== undefined) return await this.#written(known, { element: known[0]?.element ?? plan.element, path, signal, form })
     const { store, executor } = this.#open()
@@ -229,8 +228,10 @@ export class SessionEngine implements Engine {
     const request = { ...where, batches, encoder: this.#encoder(where.signal, done) }
     switch (form.kind) {
       case 'parquet': {
-        const { kind: _, ...options } = form
-        return await writeParquet({ ...request, options })
+        const { kind: _, partitionBy, ...options } = form
+        return partitionBy === undefined
+          ? await writeParquet({ ...request, options })
+          : await writePartitions({ ...request, options: { ...options, partitionBy } })
       }
       case 'arrow':
         return await writeArrow(request)

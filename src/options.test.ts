@@ -232,7 +232,7 @@ test.each<[string, () => unknown, string]>([
   [
     'the delimiter',
     () => session.readCsv(file, { sep: ';' } as never),
-    'readCsv() has no option "sep". Did you mean "delimiter"? Its options are delimiter, header, types, signal, timeoutMs.',
+    'readCsv() has no option "sep". Did you mean "delimiter"? Its options are delimiter, header, types, partitions, signal, timeoutMs.',
   ],
   [
     'workers',

@@ -53,6 +53,7 @@ import { UpdateBuffer } from './updateBuffer.ts'
 import { windowPlan } from './windowPlan.ts'
 import type { Windowed, WindowFunction, WindowOver } from './windows.ts'
 import { type EnvOptions, withEnvOnly } from './withEnv.ts'
+import { parquetForm, type WriteParquetOptions } from './writeOptions.ts'
 
 /** What elements can be sorted by. Nulls come last. */
 export type SortKey = number | bigint | string | boolean | Date | null
@@ -66,6 +67,8 @@ export interface ExplainOptions {
 export interface Written {
   readonly rows: number
   readonly bytes: number
+  /** Where folders were written. */
+  readonly files?: number
 }
 
 /** What is behind a handle, if the value is one; set by the class, which alone can see its private fields. */
@@ -460,28 +463,11 @@ export class DistArray<T, K extends Key = readonly [number]> implements AsyncIte
 
   /**
    * Writes a Parquet file; it appears under its name when it is complete. `compatibility: 'v1'` for old readers. A signal
-   * ends the writing of any file, and leaves what was there.
+   * ends the writing of any file, and leaves what was there. With `partitionBy` a folder of files, in folders named `year=2024`
+   * after the values of these columns.
    */
-  async writeParquet(
-    path: string,
-    options: {
-      readonly compression?: 'snappy' | 'zstd' | 'none'
-      readonly rowGroupRows?: number
-      readonly compatibility?: 'v1'
-      readonly signal?: AbortSignal
-    } = {},
-  ): Promise<Written> {
-    checkOptions('writeParquet()', options, ['compression', 'rowGroupRows', 'compatibility', 'signal'])
-    const { compression = 'snappy', rowGroupRows, compatibility } = options
-    checkOneOf('The compression of writeParquet()', compression, ['snappy', 'zstd', 'none'])
-    if (rowGroupRows !== undefined) checkCount('The rowGroupRows of writeParquet()', rowGroupRows, 1)
-    if (compatibility !== undefined) checkOneOf('The compatibility of writeParquet()', compatibility, ['v1'])
-    const form = {
-      kind: 'parquet',
-      compression,
-      ...(rowGroupRows === undefined ? {} : { rowGroupRows }),
-      ...(compatibility === undefined ? {} : { compatibility }),
-    } as const
+  async writeParquet(path: string, options: WriteParquetOptions<T extends object ? keyof T & string : never> = {}): Promise<Written> {
+    const form = parquetForm(options)
     return this.#write('writeParquet', path, form, options)
   }
 

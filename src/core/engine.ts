@@ -92,15 +92,23 @@ export interface Engine extends Lowering {
     path: string,
     form: WriteForm,
     options?: { readonly signal?: AbortSignal },
-  ): Promise<{ readonly rows: number; readonly bytes: number }>
+  ): Promise<{ readonly rows: number; readonly bytes: number; readonly files?: number }>
 }
+
+export type ParquetCompression = 'snappy' | 'zstd' | 'gzip' | 'brotli' | 'lz4' | 'none'
+
+/** What becomes of files in the folder that is written: the folder is refused, new files lie beside them, or in their place. */
+export type Existing = 'refuse' | 'add' | 'replace'
 
 export type WriteForm =
   | {
       readonly kind: 'parquet'
-      readonly compression: 'snappy' | 'zstd' | 'none'
+      readonly compression: ParquetCompression
       readonly rowGroupRows?: number
       readonly compatibility?: 'v1'
+      /** Columns that become folders. */
+      readonly partitionBy?: readonly string[]
+      readonly existing?: Existing
     }
   | { readonly kind: 'arrow' }
   | { readonly kind: 'csv' }

@@ -29,6 +29,8 @@ const SYNONYMS: Readonly<Record<string, readonly string[]>> = {
   distribution: ['kind', 'type'],
   dtype: ['type', 'kind'],
   compression: ['codec'],
+  partitionBy: ['partitioncols', 'partitionkeys', 'partitions', 'hive'],
+  existing: ['mode', 'overwrite', 'append', 'replace', 'ifexists'],
   rowGroupRows: ['rowgroupsize', 'rowgrouplength', 'batchsize'],
   workers: ['threads', 'numthreads', 'nthreads', 'cores', 'concurrency', 'parallelism', 'numworkers', 'maxworkers'],
   memory: ['memorylimit', 'maxmemory', 'budget', 'limit', 'heap'],

@@ -112,7 +112,8 @@ async function keepOwner(handle: FileHandle, { mode, uid, gid }: Stats): Promise
   await handle.chmod(mode & 0o7777)
 }
 
-function writeError(path: string, error: unknown, folder: string = dirname(path)): unknown {
+/** The SourceError for what the file system says of a path that is written. */
+export function writeError(path: string, error: unknown, folder: string = dirname(path)): unknown {
   if (error instanceof SourceError) return error
   if (isMissing(error)) return folderError(path, folder, error)
   if ((error as { readonly code?: unknown } | undefined)?.code === 'ERR_ACCESS_DENIED') {

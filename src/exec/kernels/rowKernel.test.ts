@@ -95,6 +95,18 @@ test('what a function throws names the position and keeps the cause', () => {
   )
 })
 
+test('a map that returns its element runs for what it may throw', () => {
+  const { fn, returned } = lowered((r: Row) => {
+    if (r.n === null) throw new Error('none')
+    return r
+  }, batch)
+  expect(() => mapRows(fn, batch, context, returned)).toThrowError(expect.objectContaining({ name: 'RowFailure', message: 'none' }))
+  const tested = lowered((r: Row) => ((r.s as string).length > 0 ? r : r), batch)
+  expect(() => mapRows(tested.fn, batch, context, tested.returned)).toThrowError(
+    expect.objectContaining({ message: "Cannot read properties of null (reading 'length')" }),
+  )
+})
+
 test('functions of two elements are called with values', () => {
   const at = { kind: 'row' as const, method: 'reduce', inputs: [batch.element, batch.element] }
   const { fn } = lowerFunction((a: Row, b: Row) => ({ n: (a.n ?? 0) + (b.n ?? 0), s: a.s }), at)

@@ -106,7 +106,11 @@ export function mapRows(f: ExecFunction, batch: Batch, context: RowContext, decl
 function mappedElements(f: ExecFunction, batch: Batch, context: RowContext, declared: ElementType): Batch {
   const ir = rowIrOf(f)
   const shape = ir === undefined ? undefined : returnShapeOf(ir)
-  if (ir !== undefined && shape?.kind === 'same') return batch
+  if (ir !== undefined && shape?.kind === 'same') {
+    // what comes before the element is returned may throw
+    if (!returnsAtOnce(ir)) runKernel(ir, batch, context, {}, (value, print) => (value === undefined ? '' : `void (${print(value)});`))
+    return batch
+  }
   if (ir !== undefined && shape?.kind === 'object') {
     const fields = declared.kind === 'row' ? declared.fields : []
     const columns = outputColumns(ir, batch, context, shape.names, (name) => fields.find((field) => field.name === name)?.type)
@@ -124,6 +128,10 @@ function mappedElements(f: ExecFunction, batch: Batch, context: RowContext, decl
   const builder = createBuilder(declared.kind === 'scalar' ? declared.type : undefined)
   returnedValues(f, batch, context, (value) => builder.append(value))
   return structBatch(builder.finish())
+}
+
+function returnsAtOnce({ body: [only, ...rest] }: FunctionIr): boolean {
+  return rest.length === 0 && only?.kind === 'Return' && only.value?.kind === 'Input'
 }
 
 /** Calls `visit` with what the function returns for each element, in order. */

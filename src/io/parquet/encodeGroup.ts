@@ -1,5 +1,6 @@
 /** A batch as a Parquet file of one row group, made by parquet-wasm. */
 import type { Batch, Column } from '../../core/column.ts'
+import type { ParquetCompression } from '../../core/engine.ts'
 import { Bug } from '../../core/errors.ts'
 import { fieldsOf } from '../../core/schema.ts'
 import { toSharedArrowTable } from '../arrowBatches.ts'
@@ -9,16 +10,26 @@ import { WasmFailure, withParquetWasm } from './wasm.ts'
 
 /** How a row group is encoded. */
 export interface GroupEncoding {
-  readonly compression: 'snappy' | 'zstd' | 'none'
+  readonly compression: ParquetCompression
   readonly compatibility?: 'v1'
 }
+
+/** The names that the encoder has for them. */
+const CODECS = {
+  snappy: 'SNAPPY',
+  zstd: 'ZSTD',
+  gzip: 'GZIP',
+  brotli: 'BROTLI',
+  lz4: 'LZ4_RAW',
+  none: 'UNCOMPRESSED',
+} as const satisfies Readonly<Record<ParquetCompression, string>>
 
 /** Whoever asks for it, on whatever thread, has awaited `loadParquet` on the caller's. */
 export function encodeGroup(group: Batch, { compression, compatibility }: GroupEncoding): Uint8Array {
   const ipc = tableToIPC(toSharedArrowTable(group), 'stream')
   try {
     return withParquetWasm((wasm) => {
-      const codec = { snappy: wasm.Compression.SNAPPY, zstd: wasm.Compression.ZSTD, none: wasm.Compression.UNCOMPRESSED }[compression]
+      const codec = wasm.Compression[CODECS[compression]]
       let builder = new wasm.WriterPropertiesBuilder()
         .setCompression(codec)
         .setWriterVersion(wasm.WriterVersion.V1)
