@@ -7,6 +7,7 @@
  *     threadText.js            what threads run, as text      loaded by the first session
  *     linkText.js              what the thread of a gang's links runs, gRPC with it       loaded where there is a gang
  *     parquetText.js           parquet-wasm, compressed       loaded by the first use of Parquet
+ *     sparkTables.js           the client of Spark, gRPC with it       loaded by a session whose tables are there
  *     cli.js                   `distarray run`, which needs none of the others
  *
  * and the same once more as `.cjs`. Declarations of both forms' entries take what they share from `library.d.cts`, so that a class
@@ -38,6 +39,10 @@ const INSTEAD = new Map([
   ['src/exec/gang/linkProgram.ts', 'src/packaged/linkProgram.ts'],
   ['src/io/parquet/parquetFiles.ts', 'src/packaged/parquetFiles.ts'],
 ])
+/** A module without anything. */
+const NOTHING = '\0unused.cjs'
+/** What is loaded on demand, and stays out of the code that all programs load. */
+const ON_DEMAND = /sparkTables|\/io\/spark\/|node_modules\/(@grpc|@js-sdsl)\/|external-require|unused/
 /** Its modules for bundlers, of which only what is used is taken. */
 const RXJS = join(ROOT, 'node_modules/rxjs/dist/esm/index.js')
 
@@ -106,7 +111,13 @@ async function bundle(
     chunkFileNames: `[name].${suffix}`,
     ...(isAlone
       ? {}
-      : { codeSplitting: { groups: [{ name: 'implementation', test: (id: string) => !/packaged|\/testing[/.]|src\/index/.test(id) }] } }),
+      : {
+          codeSplitting: {
+            groups: [
+              { name: 'implementation', test: (id: string) => !/packaged|\/testing[/.]|src\/index/.test(id) && !ON_DEMAND.test(id) },
+            ],
+          },
+        }),
   })
   await build.close()
   return made.filter((file) => file.type === 'chunk')
@@ -119,11 +130,13 @@ function replaced(texts: ReadonlyMap<string, string>): Plugin {
   return {
     name: 'packaged',
     async resolveId(source, importer) {
+      // a call of require() that no bundler of an application could follow
+      if (UNUSED.test(source) && importer !== undefined) return NOTHING
       if (!source.startsWith('.') || importer === undefined) return null
       const found = await this.resolve(source, importer, { skipSelf: true })
       return instead.get(found?.id ?? '') ?? null
     },
-    load: (id) => loaded.get(id) ?? null,
+    load: (id) => (id === NOTHING ? 'module.exports = {}' : (loaded.get(id) ?? null)),
   }
 }
 

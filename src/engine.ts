@@ -98,7 +98,7 @@ export class SessionEngine implements Engine {
   }
 
   explain(plan: LogicalPlan, options: { readonly verbose: boolean; readonly format: 'text' | 'json' }): string {
-    const { executor, store } = this.#runtime
+    const { executor, store, spark } = this.#runtime
     const index = store.stats(plan)
     let called: LogicalPlan
     try {
@@ -107,14 +107,20 @@ export class SessionEngine implements Engine {
       if (error instanceof PlanError) return explainPlan(plan, { ...options, index }) // which the action throws
       throw error
     }
-    const optimized = optimize(store.asStored(plan.kind === 'Materialize' ? plan.input : plan)).plan
+    const ours = optimize(store.asStored(plan.kind === 'Materialize' ? plan.input : plan)).plan
+    const placed = spark === undefined ? undefined : (optimized: LogicalPlan): LogicalPlan => spark.placed(optimized)
+    const optimized = placed === undefined ? ours : placed(ours)
     const functions = executor.explainFunctions(optimized)
     const kernels = options.verbose ? { columns: executor.explainColumns(optimized), groups: executor.explainGroups(optimized) } : {}
-    return explainPlan(called, { ...options, index: { ...index, array: store.asStored(plan) }, ...defined({ functions, ...kernels }) })
+    return explainPlan(called, {
+      ...options,
+      index: { ...index, array: store.asStored(plan) },
+      ...defined({ functions, placed, ...kernels }),
+    })
   }
 
   async analyze(plan: LogicalPlan, options: { readonly verbose: boolean; readonly format: 'text' | 'json' }): Promise<string> {
-    const { store, executor } = this.#open()
+    const { store, executor, spark } = this.#open()
     const record = new PlanRecord()
     const run = async (resolved: LogicalPlan): Promise<number> => {
       const started = performance.now()
@@ -124,7 +130,10 @@ export class SessionEngine implements Engine {
     // what is materialized runs here as it runs at its first use; where it has, it is a table that is there
     const isThere = store.stats(plan).storage !== 'none'
     const milliseconds = await store.use(plan.kind === 'Materialize' && !isThere ? plan.input : plan, run)
-    return explainPlan(store.asCalled(plan), { ...options, milliseconds, ...defined({ ran: record.ran() }) })
+    const called = store.asCalled(plan)
+    const placed = spark === undefined ? undefined : (optimized: LogicalPlan): LogicalPlan => spark.placed(optimized)
+    const remote = options.verbose ? await spark?.explained(optimize(called).plan) : undefined
+    return explainPlan(called, { ...options, milliseconds, ...defined({ ran: record.ran(), placed, remote }) })
   }
 
   async shape(plan: LogicalPlan): Promise<readonly number[]> {

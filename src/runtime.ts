@@ -10,6 +10,7 @@ import type { LoopGang } from './exec/loops/preparedLoop.ts'
 import type { SharedArena } from './exec/memory/arena.ts'
 import { hasWideMemory, mostBytes } from './exec/memory/wideMemory.ts'
 import type { WorkerPool } from './exec/workers/worker.ts'
+import type { SparkTables } from './sparkTables.ts'
 
 export interface Runtime {
   readonly arena: SharedArena
@@ -25,6 +26,8 @@ export interface Runtime {
   readonly gang?: LoopGang | undefined
   /** The passes that a checkpoint keeps. */
   readonly ledger?: Ledger | undefined
+  /** Where tables of the session are, if not here. */
+  readonly spark?: SparkTables | undefined
   /** Estimated milliseconds from which a first pass runs on workers, where it is not the usual. */
   readonly worthThreadsMs: number | undefined
   /** Aborted when the session stops: ends what waits for files and servers. */

@@ -31,7 +31,7 @@ import { ARRAY_OF_DTYPE } from './core/storage.ts'
 import { SessionEngine } from './engine.ts'
 import { ArrayStore } from './exec/arrayStore.ts'
 import { storedObject, storedValue } from './exec/arrays/fit.ts'
-import { Executor } from './exec/executor.ts'
+import { Executor, type ExecutorEvent } from './exec/executor.ts'
 import type { Gang } from './exec/gang/gang.ts'
 import { csvKernels } from './exec/kernels/csvKernels.ts'
 import { tableMemory } from './exec/memory/tableMemory.ts'
@@ -57,6 +57,7 @@ import { progressBar } from './progress.ts'
 import { type Runtime, worthThreadsMsOf } from './runtime.ts'
 import { SessionEvents } from './sessionEvents.ts'
 import { endWith, sessionArena, sessionPool } from './sessionParts.ts'
+import type { SparkTables } from './sparkTables.ts'
 
 /** More threads than any machine has cores for; each takes some megabytes. */
 const MOST_WORKERS = 1024
@@ -91,14 +92,22 @@ export interface SessionOptions {
    * Made if there is none. One program at a time: it does the same on each start.
    */
   readonly checkpoint?: string
+  /**
+   * The address of a Spark Connect server, as 'sc://host:15002' or 'sc://host:15002/;token=…;use_ssl=true': `readParquet`, `readCsv` and
+   * `table` open tables there, and what a program does with them up to its arrays and loops runs there.
+   */
+  readonly tables?: string
+  /** 'local': what Spark cannot run is run here, over tables that it sends. Default: that is a PlanError. */
+  readonly fallback?: 'local'
 }
 
-const SESSION_OPTIONS = ['workers', 'memory', 'seed', 'progress', 'checkRaces', 'require', 'checkpoint'] as const
+const SESSION_OPTIONS = ['workers', 'memory', 'seed', 'progress', 'checkRaces', 'require', 'checkpoint', 'tables', 'fallback'] as const
 
 /** What a session is started with that takes time to come by. */
 interface Joined {
   readonly gang?: Gang
   readonly checkpoint?: Checkpoint | undefined
+  readonly spark?: SparkTables | undefined
 }
 
 type ColumnValues = TypedArray | readonly (string | number | bigint | boolean | Date | null)[]
@@ -119,7 +128,7 @@ export class Session implements AsyncDisposable {
   readonly #stopped = new AbortController()
   #stopping: Promise<void> | undefined
 
-  private constructor(options: SessionOptions, { gang, checkpoint }: Joined = {}) {
+  private constructor(options: SessionOptions, { gang, checkpoint, spark }: Joined = {}) {
     const { workers = Math.min(MOST_WORKERS, availableParallelism()), progress = 'auto' } = options
     if (!Number.isInteger(workers) || workers < 1 || workers > MOST_WORKERS) {
       throw new PlanError(
@@ -134,7 +143,9 @@ export class Session implements AsyncDisposable {
     const events = new Subject<SessionEvent>()
     const arena = sessionArena(options.memory)
     const pool = sessionPool(workers, arena, events)
-    const executor = new Executor({ pool, arena, readSplit, lower, onEvent: (event) => events.next(event), stopped: this.#stopped.signal })
+    this.#tables = tableMemory(arena)
+    const running = { pool, arena, readSplit, lower, onEvent: (event: ExecutorEvent) => events.next(event), stopped: this.#stopped.signal }
+    const executor = spark?.executor(running, { memory: this.#tables, events }) ?? new Executor(running)
     const functions = new RowFunctions()
     const ledger = checkpoint === undefined ? undefined : ledgerOf(checkpoint, arena, events)
     const store = new ArrayStore({
@@ -148,11 +159,11 @@ export class Session implements AsyncDisposable {
       ...queriesBy(executor),
       retype: retyped,
     })
-    this.#tables = tableMemory(arena)
     const { checkRaces } = options
     const worthThreadsMs = worthThreadsMsOf(options)
     this.#runtime = {
       require: options.require,
+      spark,
       gang,
       ledger,
       arena,
@@ -193,14 +204,18 @@ export class Session implements AsyncDisposable {
       const { serveDriver } = await import('./gang.ts')
       return await serveDriver(asked, new Session({ ...options, progress: false }).#runtime)
     }
-    const checkpoint = await openedCheckpoint(options, wanted)
+    const spark = await sparkAskedFor(options)
+    let checkpoint: Checkpoint | undefined
     try {
+      checkpoint = await openedCheckpoint(options, wanted)
       return new Session(options, {
         checkpoint,
+        spark,
         ...(asked === undefined ? {} : { gang: await (await import('./gang.ts')).driverGang(asked) }),
       })
     } catch (error) {
       await checkpoint?.files.release()
+      await spark?.release()
       throw error
     }
   }
@@ -212,6 +227,7 @@ export class Session implements AsyncDisposable {
     this.#stopping ??= pool.stop().finally(async () => {
       await Promise.all(passes)
       await this.#runtime.ledger?.finish()
+      await this.#runtime.spark?.release()
       await new Promise<void>((resolve) => setImmediate(resolve)) // their callers hear of it first
       this.#hideProgress()
       this.#runtime.events.complete()
@@ -236,7 +252,8 @@ export class Session implements AsyncDisposable {
     options: ReadOptions &
       PartitionOptions & { readonly columns?: readonly (keyof Row & string)[]; readonly int64?: 'number' | 'bigint' } = {},
   ): Promise<DistArray<Row>> {
-    this.#checkOpen()
+    const { spark } = this.#open()
+    if (spark !== undefined) return this.#scan(await spark.parquet(source, this.#reading(options)))
     return this.#scan(await openParquet(source, this.#reading(options), this.#runtime.arena.budgetBytes))
   }
 
@@ -251,8 +268,22 @@ export class Session implements AsyncDisposable {
 
   /** Rows of CSV files. Types are read off the data unless given; an empty field is null. */
   async readCsv<Row = Record<string, unknown>>(source: FileSource, options: CsvOptions = {}): Promise<DistArray<Row>> {
-    this.#checkOpen()
+    const { spark } = this.#open()
+    if (spark !== undefined) return this.#scan(await spark.csv(source, this.#reading(options)))
     return this.#scan(await openCsv(source, this.#reading(options), csvKernels))
+  }
+
+  /** A table of the catalogue of the Spark server that the session was started with, by its name there, as 'db.sales'. */
+  async table<Row = Record<string, unknown>>(
+    name: string,
+    options: ReadOptions & { readonly int64?: 'number' | 'bigint' } = {},
+  ): Promise<DistArray<Row>> {
+    const { spark } = this.#open()
+    if (spark === undefined)
+      throw new PlanError(
+        "table() opens tables of a Spark server, and this session has none. Start it with one: Session.start({ tables: 'sc://host:15002' }).",
+      )
+    return this.#scan(await spark.table(name, this.#reading(options)))
   }
 
   /** The lines of text files, without their ends. */
@@ -396,6 +427,11 @@ export class Session implements AsyncDisposable {
     if (this.#stopping !== undefined) throw stoppedError()
   }
 
+  #open(): Runtime {
+    this.#checkOpen()
+    return this.#runtime
+  }
+
   /** The options of a reader, which `stop()` ends as its signal does; what makes no sense is left for the reader to say. */
   #reading<O extends ReadOptions>(options: O): O {
     if (typeof options !== 'object' || options === null) return options
@@ -442,6 +478,16 @@ function megabytes(bytes: number): string {
 /** The types of a loop's parts were for the caller; from here on each is checked as it comes. */
 function requestOf(over: object, env: object, body: unknown, options: LoopOptions): LoopRequest {
   return { over, env: env as LoopRequest['env'], body: body as LoopRequest['body'], options }
+}
+
+/** Loaded where it is asked for. */
+async function sparkAskedFor({ tables, fallback }: SessionOptions): Promise<SparkTables | undefined> {
+  if (tables === undefined) {
+    if (fallback !== undefined)
+      throw new PlanError("fallback says what runs here of a session with { tables: 'sc://host:15002' }, and this one has no tables there.")
+    return undefined
+  }
+  return await (await import('./sparkTables.ts')).sparkTables(tables, fallback)
 }
 
 function checkProgress(progress: unknown): void {

@@ -2,6 +2,7 @@
  * What the layers ask of each other: interfaces that `core` names and `io` or `exec` implement.
  */
 import type { Batch, Column } from './column.ts'
+import type { LogicalPlan } from './logicalPlan.ts'
 import type { Bounds, ColumnPredicate } from './predicate.ts'
 import type { ElementType } from './schema.ts'
 
@@ -11,7 +12,7 @@ import type { ElementType } from './schema.ts'
  */
 export interface ArraySource {
   /** Which reader: the keys of the table in `io/readSplit.ts`. */
-  readonly kind: 'parquet' | 'arrow' | 'csv' | 'text' | 'memory'
+  readonly kind: 'parquet' | 'arrow' | 'csv' | 'text' | 'memory' | 'spark'
   /** For messages and plans, as `ratings.parquet` or `fromColumns`. */
   readonly name: string
   readonly element: ElementType
@@ -27,7 +28,17 @@ export interface ArraySource {
   readonly files?: { readonly read: number; readonly all: number }
   /** Of tables in memory: the whole columns of which the splits are slices. */
   readonly columns?: readonly Column[]
+  /** Of tables on a server, which has no splits: it is asked before a plan runs, and its answer is a table in memory. */
+  readonly remote?: RemoteTable
 }
+
+export type RemoteTable =
+  /** A table that the server reads. `detail` is its client's own. */
+  | { readonly kind: 'table'; readonly detail: unknown }
+  /** Of this process, which the server is sent before. */
+  | { readonly kind: 'sent'; readonly plan: LogicalPlan }
+  /** What a server makes of its tables. */
+  | { readonly kind: 'query'; readonly plan: LogicalPlan }
 
 /** Where tables in memory are put, so that kernels reach them. */
 export interface TableMemory {

@@ -58,6 +58,7 @@ function operationText(plan: LogicalPlan): string {
   switch (plan.kind) {
     case 'Scan': {
       const where = plan.predicate === undefined || plan.predicate.length === 0 ? '' : ` where ${predicateText(plan.predicate)}`
+      if (plan.source.remote?.kind === 'query') return `SparkExec ${plan.source.name} [${plan.columns.join(', ')}]`
       return `Scan ${plan.source.name} [${plan.columns.join(', ')}]${where}${filesText(plan.source)}`
     }
     case 'Array':

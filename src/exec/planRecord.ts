@@ -245,7 +245,14 @@ function piecesOf(scan: Scan): NonNullable<Measures['pieces']> {
   return { of: PIECES[scan.source.kind], read: splitsRead(scan).length, all: scan.source.splits.length }
 }
 
-const PIECES = { parquet: 'row groups', arrow: 'record batches', csv: 'ranges', text: 'ranges', memory: 'batches' } as const
+const PIECES = {
+  parquet: 'row groups',
+  arrow: 'record batches',
+  csv: 'ranges',
+  text: 'ranges',
+  memory: 'batches',
+  spark: 'answers',
+} as const
 
 function inputsOf(plan: PhysicalPlan): readonly PhysicalPlan[] {
   if ('inputs' in plan) return plan.inputs

@@ -207,6 +207,23 @@ export function sourceFromArrow(
   return sourceOf('fromArrow', readElement(element, int64), columns, whole.numRows, options)
 }
 
+/** A table of batches of one element, put together. */
+export function sourceFromBatches(
+  name: string,
+  element: ElementType,
+  batches: readonly Batch[],
+  { memory }: Pick<MemoryOptions, 'memory'> = {},
+): ArraySource {
+  const rows = batches.reduce((sum, { length }) => sum + length, 0)
+  const columns = fieldsOf(element).map((field, i) => {
+    const parts = batches.flatMap((batch) => batch.columns[i] ?? [])
+    const [first] = parts
+    if (first === undefined) return emptyColumn(field.type)
+    return parts.length === 1 ? first : fromIndices(concatColumns(parts, field.name), joinedIndices(parts))
+  })
+  return sourceOf(name, element, columns, rows, memory === undefined ? {} : { memory })
+}
+
 /** Of any copy of Arrow's package, as programs may have several. */
 function isTable(table: unknown): table is Table {
   return hasSchema(table) && 'batches' in table && Array.isArray(table.batches) && 'numRows' in table

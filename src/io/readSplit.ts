@@ -1,6 +1,7 @@
 /**
  * Reads one split of any source, in any thread: the table of source kinds.
  */
+import { Bug } from '../core/errors.ts'
 import type { ArraySource, ReadSplit } from '../core/ports.ts'
 import { readArrowSplit } from './arrowFile.ts'
 import { readWithConstants } from './constantColumns.ts'
@@ -15,6 +16,7 @@ const READERS: { readonly [K in ArraySource['kind']]: ReadSplit } = {
   csv: readCsvSplit,
   text: readTextSplit,
   memory: readMemorySplit,
+  spark: ({ name }) => Promise.reject(new Bug(`The server was not asked for ${name}.`)),
 }
 
 export const readSplit: ReadSplit = readWithConstants((source, split, columns, predicate, access) =>

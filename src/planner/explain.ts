@@ -38,6 +38,10 @@ export interface ExplainOptions {
   /** Of a `groupBy` with aggregates. */
   readonly groups?: ExplainedGroups
   readonly functions?: readonly ExplainedFunction[]
+  /** The optimized plan with its parts that run on a server. */
+  readonly placed?: (plan: LogicalPlan) => LogicalPlan
+  /** What the server says of those parts. */
+  readonly remote?: readonly string[]
   /** The plan that ran, in place of what would run. */
   readonly ran?: RanPlan
   /** Milliseconds of the whole run. */
@@ -85,7 +89,8 @@ export interface ExplainedPlan {
 
 /** The text, or the same as JSON. */
 export function explainPlan(plan: LogicalPlan, options: ExplainOptions = {}): string {
-  const { plan: optimized, applied } = optimize(plan, options.rules ?? RULES)
+  const { plan: ours, applied } = optimize(plan, options.rules ?? RULES)
+  const optimized = options.placed === undefined ? ours : options.placed(ours)
   const physical = lower(withStorage(optimized))
   const { milliseconds } = options
   const ran = options.ran && ranNode(options.ran)
@@ -102,13 +107,16 @@ export function explainPlan(plan: LogicalPlan, options: ExplainOptions = {}): st
   const note = (node: LogicalPlan): readonly string[] => [
     ...(options.verbose === true ? [yieldsText(node), ...functionsOf(node).flatMap(irLines)] : []),
     ...functionsOf(node).flatMap(refusalLines),
+    ...remoteLines(node, note),
   ]
   const rules =
-    applied.length === 0
+    applied.length === 0 && optimized === plan
       ? ['Rules: none changed it']
-      : [`Rules: ${applied.join(', ')}`, 'Optimized plan', ...indented(planText(optimized, note))]
+      : [`Rules: ${applied.length === 0 ? 'none' : applied.join(', ')}`, 'Optimized plan', ...indented(planText(optimized, note))]
   const before = ['Plan', ...indented(planText(plan, note)), ...rules]
-  if (ran !== undefined) return [...before, `Ran in ${millisecondsText(milliseconds ?? 0)}`, ...indented(ranText(ran))].join('\n')
+  const remote = (options.remote ?? []).flatMap((text) => ['On Spark', ...indented(text.trim())])
+  if (ran !== undefined)
+    return [...before, ...remote, `Ran in ${millisecondsText(milliseconds ?? 0)}`, ...indented(ranText(ran))].join('\n')
   return [
     ...before,
     'Stages',
@@ -181,6 +189,15 @@ function kernelLines(columns: ExplainedColumns): readonly string[] {
   }
   const { because, span } = columns
   return [`  JavaScript, because ${because}${span === undefined ? '' : ` (${placeText(span)} ${span.text})`}`]
+}
+
+/** What runs on a server, below the one node that it is here. */
+function remoteLines(node: LogicalPlan, note: (node: LogicalPlan) => readonly string[]): readonly string[] {
+  if (node.kind !== 'Scan' || node.source.remote?.kind !== 'query') return []
+  return [
+    "runs there; sums of numbers have Spark's bits, and rows come in its order",
+    ...planText(node.source.remote.plan, note).split('\n'),
+  ]
 }
 
 function indented(text: string): readonly string[] {

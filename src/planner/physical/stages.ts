@@ -97,7 +97,7 @@ export function leafText(plan: Extract<PhysicalPlan, { kind: 'ScanExec' | 'Store
   if (plan.kind === 'StoredExec')
     return `StoredExec ${plan.name} ${plan.storage.kind}${plan.columns === undefined ? '' : ` [${plan.columns.join(', ')}]`}`
   const where = plan.predicate === undefined || plan.predicate.length === 0 ? '' : ` where ${predicateText(plan.predicate)}`
-  return `ScanExec ${plan.source.name} [${plan.columns.join(', ')}]${where}${filesText(plan.source)}`
+  return `${plan.source.remote === undefined ? 'ScanExec' : 'SparkExec'} ${plan.source.name} [${plan.columns.join(', ')}]${where}${filesText(plan.source)}`
 }
 
 /** A step on one line. */

@@ -1,0 +1,169 @@
+/**
+ * Methods of texts and dates as expressions of Spark.
+ *
+ * Texts are counted and cut by UTF-16 code units, as JavaScript does, in a form of two bytes each.
+ */
+import type { Method } from '../../core/functionIr.ts'
+import type { Span } from '../../core/span.ts'
+import { and, call, cast, double, int, long, or, text, when } from './build.ts'
+import type { Expression } from './messages.ts'
+import { asText } from './operators.ts'
+import type { Scope } from './scope.ts'
+import { Untranslated } from './untranslated.ts'
+import { boolValue, codeUnits, intValue, isIntegral, milliseconds, numberValue, textValue, type Value } from './values.ts'
+
+/** What trim() takes away. */
+const SPACES =
+  '\t\n\v\f\r \u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u2028\u2029\u202f\u205f\u3000\ufeff'
+const ASCII = '^[\u0001-\u007f]*\\z'
+const PARTS: ReadonlyMap<Method, string> = new Map([
+  ['getUTCFullYear', 'year'],
+  ['getUTCDate', 'day'],
+  ['getUTCHours', 'hour'],
+  ['getUTCMinutes', 'minute'],
+  ['getUTCSeconds', 'second'],
+])
+
+interface Context {
+  readonly span: Span
+  readonly scope: Scope
+}
+
+/** `object` is there: a text or a date. */
+export function methodCall(method: Method, object: Value, args: readonly Value[], context: Context): Value {
+  if (object.is === 'Date') return ofDate(method, object, context.span)
+  if (object.is === 'string') return ofText(method, object.expr, args, context)
+  throw new Untranslated(`calls ${method} of a ${object.is}`, context.span, 'Compute it behind collect(), or with fallback: "local".')
+}
+
+function ofDate(method: Method, value: Value, span: Span): Value {
+  const part = PARTS.get(method)
+  if (part !== undefined)
+    return value.type.kind === 'date' && !/year|day/.test(part) ? numberValue(double(0)) : intValue(call(part, value.expr))
+  switch (method) {
+    case 'getTime':
+    case 'valueOf':
+      return numberValue(cast(milliseconds(value), 'DOUBLE'))
+    case 'getUTCMonth':
+      return intValue(call('-', call('month', value.expr), int(1)))
+    case 'getUTCDay':
+      return intValue(call('-', call('dayofweek', value.expr), int(1)))
+    case 'getUTCMilliseconds':
+      return numberValue(cast(call('pmod', milliseconds(value), long(1000n)), 'DOUBLE'))
+    default:
+      return refuse(method, span, /^get(?!UTC)/.test(method) ? 'Use the method of UTC: the server has a time zone of its own.' : undefined)
+  }
+}
+
+function refuse(method: Method, span: Span, cure = 'Compute it behind collect(), or with fallback: "local".'): never {
+  throw new Untranslated(`calls ${method}(), which Spark does not have with these values`, span, cure)
+}
+
+function ofText(method: Method, of: Expression, args: readonly Value[], { span, scope }: Context): Value {
+  const [first] = args
+  const only = (count: number): void => {
+    if (args.length > count)
+      refuse(method, span, `Call it with ${count === 1 ? 'one argument' : 'fewer arguments'}, or use fallback: "local".`)
+  }
+  const textAt = (i: number): Expression => {
+    const value = args[i]
+    return value === undefined ? text('undefined') : asText(value, span)
+  }
+  switch (method) {
+    case 'length':
+      return intValue(lengthOf(of))
+    case 'includes':
+      only(1)
+      return boolValue(call('contains', of, textAt(0)))
+    case 'startsWith':
+      only(1)
+      return boolValue(call('startswith', of, textAt(0)))
+    case 'endsWith':
+      only(1)
+      return boolValue(call('endswith', of, textAt(0)))
+    case 'indexOf': {
+      only(1)
+      const place = scope.bindExpr(call('instr', of, textAt(0)))
+      const before = lengthOf(call('substring', of, int(1), call('-', place, int(1))))
+      return intValue(when([[call('=', place, int(0)), int(-1)]], before))
+    }
+    case 'concat':
+      return textValue(call('concat', of, ...args.map((_, i) => textAt(i))))
+    case 'slice':
+    case 'substring':
+      return textValue(cut(method, of, args, { span, scope }))
+    case 'charAt':
+      return textValue(units(of, first === undefined ? int(0) : placeOf(first, span), int(1)))
+    case 'charCodeAt': {
+      const unit = scope.bindExpr(call('hex', piece(of, first === undefined ? int(0) : placeOf(first, span), int(1))))
+      return numberValue(when([[call('=', unit, text('')), double(Number.NaN)]], cast(call('conv', unit, int(16), int(10)), 'DOUBLE')))
+    }
+    case 'trim':
+      return textValue(call('btrim', of, text(SPACES)))
+    case 'trimStart':
+      return textValue(call('ltrim', text(SPACES), of))
+    case 'trimEnd':
+      return textValue(call('rtrim', text(SPACES), of))
+    case 'toUpperCase':
+    case 'toLowerCase':
+      return textValue(cased(method, of, scope))
+    case 'toString':
+    case 'valueOf':
+      return textValue(of)
+    default:
+      return refuse(method, span)
+  }
+}
+
+function lengthOf(of: Expression): Expression {
+  return call('shiftright', call('octet_length', codeUnits(of)), int(1))
+}
+
+/** `count` code units from a place on, which is within the text or behind it: two bytes each. */
+function piece(of: Expression, from: Expression, count: Expression): Expression {
+  return call('substring', codeUnits(of), call('+', call('*', from, int(2)), int(1)), call('*', count, int(2)))
+}
+
+function units(of: Expression, from: Expression, count: Expression): Expression {
+  return call('decode', piece(of, from, count), text('UTF-16BE'))
+}
+
+/** A place that is a whole number, not negative. */
+function placeOf(value: Value, span: Span): Expression {
+  const { constant } = value
+  if (typeof constant === 'number' && Number.isInteger(constant) && constant >= 0 && constant < 2 ** 29) return int(constant)
+  throw new Untranslated(
+    'takes a character at a place that is not written there',
+    span,
+    'Write the place as a number, or use fallback: "local".',
+  )
+}
+
+/** slice and substring at places that are written there, or whole numbers of columns. */
+function cut(method: 'slice' | 'substring', of: Expression, args: readonly Value[], { span, scope }: Context): Expression {
+  const length = scope.bindExpr(lengthOf(of))
+  const bounded = (value: Value | undefined, missing: Expression): Expression => {
+    if (value === undefined || (value.is === 'null' && value.absent === 'undefined')) return missing
+    if (value.is !== 'number' || !isIntegral(value) || value.nullable || Math.abs(Number(value.constant ?? 0)) >= 2 ** 29)
+      throw new Untranslated(
+        'cuts a text at a place that is no whole number for sure',
+        span,
+        'Write the place as a number, or use fallback: "local".',
+      )
+    const place = typeof value.constant === 'number' ? int(value.constant) : cast(value.expr, 'INT')
+    const fromEnd = method === 'slice' ? call('greatest', call('+', length, place), int(0)) : int(0)
+    return when([[call('<', place, int(0)), fromEnd]], call('least', place, length))
+  }
+  const [a, b] = [scope.bindExpr(bounded(args[0], int(0))), scope.bindExpr(bounded(args[1], length))]
+  const [from, to] = method === 'slice' ? [a, b] : [call('least', a, b), call('greatest', a, b)]
+  return units(of, from, call('greatest', call('-', to, from), int(0)))
+}
+
+/** Letters beyond ASCII change their case by tables that are not the same everywhere. */
+function cased(method: 'toUpperCase' | 'toLowerCase', of: Expression, scope: Scope): Expression {
+  const subject = scope.bindExpr(of)
+  const refused = call('raise_error', call('concat', text(`${method}() of a text beyond ASCII: `), subject))
+  const isAscii = call('rlike', subject, text(ASCII))
+  const isKnown = or(call('isnull', subject), isAscii, call('=', subject, text('')))
+  return when([[and(isKnown), call(method === 'toUpperCase' ? 'upper' : 'lower', subject)]], cast(refused, 'STRING'))
+}

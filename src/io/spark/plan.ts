@@ -1,0 +1,190 @@
+/**
+ * Plans as relations of Spark: which parts of a plan run there, and what the server is told.
+ *
+ *     Index                     Index
+ *       Filter                    SparkExec sc://host:15002 [user, movie, stars]
+ *         Scan on the server  →       Filter
+ *                                       Scan
+ *
+ * A part begins at tables of the server and ends where arrays with keys of their own begin, which loops are about. What
+ * lies between has to be translated, or is refused.
+ */
+import { isKnown } from '../../core/elements.ts'
+import { PlanError } from '../../core/errors.ts'
+import { inputsOf, type LogicalPlan } from '../../core/logicalPlan.ts'
+import { placeText } from '../../core/span.ts'
+import { mapInputs, nodeText } from '../../core/tree.ts'
+import { alias, cast, column, project } from './build.ts'
+import { joined } from './joins.ts'
+import type { Relation } from './messages.ts'
+import { castTo, deduplicated, filtered, grouped, limited, mapped, selected, sorted, united, widened, windowed } from './relations.ts'
+import { names } from './scope.ts'
+import { sqlTypeOf } from './sparkTypes.ts'
+import { elementFields, type SparkColumn, type Translated, type Translator } from './translated.ts'
+import { Untranslated } from './untranslated.ts'
+
+type Scan = Extract<LogicalPlan, { readonly kind: 'Scan' }>
+
+/** The relation of a table: of the server, or one that it is sent. */
+export type TableOf = (scan: Scan) => Relation
+
+/** Throws Untranslated for what cannot be said. */
+export function translate(plan: LogicalPlan, tableOf: TableOf): Translated {
+  const done = new Map<LogicalPlan, Translated>()
+  const translator: Translator = {
+    names: names(),
+    of(node) {
+      const known = done.get(node)
+      if (known !== undefined) return known
+      const made = translateNode(node, translator, tableOf)
+      done.set(node, made)
+      return made
+    },
+  }
+  return translator.of(plan)
+}
+
+function translateNode(plan: LogicalPlan, translator: Translator, tableOf: TableOf): Translated {
+  if (!isKnown(plan.element))
+    throw new Untranslated('gives what only running it can tell', undefined, 'Return an object whose fields are written there.')
+  switch (plan.kind) {
+    case 'Scan':
+      return plan.source.remote?.kind === 'query' ? translator.of(plan.source.remote.plan) : scanned(plan, translator, tableOf)
+    case 'Map':
+      return mapped(plan, translator.of(plan.input), translator)
+    case 'Filter':
+      return filtered(plan, translator.of(plan.input), translator)
+    case 'WithColumns':
+      return widened(plan, translator.of(plan.input), translator)
+    case 'Project':
+      return selected(plan.columns, translator.of(plan.input), translator)
+    case 'Cast':
+      return castTo(plan, translator.of(plan.input), translator)
+    case 'GroupBy':
+      return grouped(plan, translator.of(plan.input), translator)
+    case 'Join':
+      return joined(plan, [translator.of(plan.left), translator.of(plan.right)], translator)
+    case 'Sort':
+      return sorted(plan, translator.of(plan.input), translator)
+    case 'Window':
+      return windowed(plan, translator.of(plan.input), translator)
+    case 'Distinct':
+      return deduplicated(translator.of(plan.input), translator)
+    case 'Union':
+      return united(
+        plan,
+        plan.inputs.map((input) => translator.of(input)),
+        translator,
+      )
+    case 'Limit':
+      return limited(translator.of(plan.input), plan.count)
+    case 'Sample':
+      throw new Untranslated(
+        'draws by the numbers of rows, and tables of Spark have no order',
+        undefined,
+        'Filter by a column, as in (row) => row.id % 10 === 0.',
+      )
+    case 'FlatMap':
+      throw new Untranslated('calls a function that gives any number of elements', plan.f.span, 'Join a table, or use fallback: "local".')
+    case 'MapPartitions':
+      throw new Untranslated('calls a function of whole partitions', plan.f.span, 'Use map(), or fallback: "local".')
+    case 'Array':
+    case 'Stored':
+    case 'Index':
+    case 'Repartition':
+    case 'ShuffleKeys':
+    case 'Materialize':
+    case 'IndexBuild':
+    case 'IndexLookup':
+      throw new Untranslated('is about arrays, which live here', undefined, 'Materialize it first.')
+  }
+}
+
+/** A table's columns under names of their own, as the types that they have here. */
+function scanned(plan: Scan, { names: given }: Translator, tableOf: TableOf): Translated {
+  const fields = elementFields(plan.source.element)
+  const columns = plan.columns.flatMap((name): SparkColumn[] => {
+    const field = fields.find((one) => one.name === name)
+    return field === undefined ? [] : [{ name: given.next(), field }]
+  })
+  const made = columns.map(({ name, field }) => alias(cast(column(field.name), sqlTypeOf(field.type)), name))
+  const relation = tableOf(plan)
+  return { relation: project(relation, made.length === 0 ? [alias({ literal: { integer: 1 } }, given.next())] : made), columns }
+}
+
+export interface Placing {
+  /** Address of the server, for messages and plans. */
+  readonly at: string
+  /** Called of what is not translated and runs here instead; without it that is an error. */
+  readonly fallback?: ((node: LogicalPlan, why: Untranslated) => void) | undefined
+}
+
+/** The plan with each part that runs on the server as one scan. PlanError for what cannot run there and has to. */
+export function placed(plan: LogicalPlan, placing: Placing): LogicalPlan {
+  const done = new Map<LogicalPlan, LogicalPlan>()
+  const visit = (node: LogicalPlan): LogicalPlan => {
+    const known = done.get(node)
+    if (known !== undefined) return known
+    const result = placedNode(mapInputs(node, visit), placing)
+    done.set(node, result)
+    return result
+  }
+  return visit(plan)
+}
+
+function placedNode(node: LogicalPlan, placing: Placing): LogicalPlan {
+  if (node.kind === 'Scan') return node.source.remote?.kind === 'table' ? query(node, placing) : node
+  const inputs = inputsOf(node)
+  if (!inputs.some(isQuery) || !isOfTables(node)) return node
+  // a table of this process is sent to the others of the operation
+  const own = mapInputs(node, (input) => (isQuery(input) ? input : sent(input)))
+  try {
+    translate(own, () => ({}))
+    return query(own, placing)
+  } catch (error) {
+    if (!(error instanceof Untranslated)) throw error
+    if (placing.fallback === undefined) throw refused(node, error, placing)
+    placing.fallback(node, error)
+    return node
+  }
+}
+
+/** Operations on tables; the others make arrays of them, or are about arrays. */
+function isOfTables({ kind, keys }: LogicalPlan): boolean {
+  if (keys.kind === 'explicit') return false
+  return kind !== 'Repartition' && kind !== 'Materialize' && kind !== 'IndexBuild' && kind !== 'IndexLookup' && kind !== 'ShuffleKeys'
+}
+
+export function isQuery(plan: LogicalPlan): plan is Scan {
+  return plan.kind === 'Scan' && plan.source.remote?.kind === 'query'
+}
+
+/** The node over the plans of its inputs, as one scan of what the server makes of it. */
+function query(node: LogicalPlan, { at }: Placing): LogicalPlan {
+  // how its parts are handed on is the server's business
+  const plan = mapInputs(unmarked(node), (input) =>
+    isQuery(input) && input.source.remote?.kind === 'query' ? input.source.remote.plan : input,
+  )
+  return scanOf(plan, { kind: 'spark', name: at, element: node.element, splits: [], remote: { kind: 'query', plan } })
+}
+
+function unmarked({ pipelined: _, ...node }: LogicalPlan): LogicalPlan {
+  return node
+}
+
+function sent(plan: LogicalPlan): LogicalPlan {
+  const name = plan.kind === 'Scan' ? plan.source.name : nodeText(plan)
+  return scanOf(plan, { kind: 'spark', name: `${name}, sent`, element: plan.element, splits: [], remote: { kind: 'sent', plan } })
+}
+
+function scanOf(plan: LogicalPlan, source: Scan['source']): LogicalPlan {
+  return { kind: 'Scan', source, columns: elementFields(plan.element).map(({ name }) => name), element: plan.element, keys: plan.keys }
+}
+
+function refused(node: LogicalPlan, { message, span, cure }: Untranslated, { at }: Placing): PlanError {
+  const place = span === undefined ? '' : `\n  ${placeText(span)} ${span.text}`
+  return new PlanError(
+    `Spark at ${at} cannot run ${nodeText(unmarked(node))}: it ${message}.${place}\n${cure}`,
+    span === undefined ? {} : { span },
+  )
+}

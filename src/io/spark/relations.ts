@@ -1,0 +1,306 @@
+/**
+ * Operations on one table as relations of Spark.
+ *
+ * Each gives its columns names of their own (`c0`, `c1`, …): no name of the user's can mean another column, whatever the
+ * server makes of upper case, dots, or the two sides of a join. Results are read by the places of their columns.
+ */
+import type { LogicalPlan, WindowCall } from '../../core/logicalPlan.ts'
+import type { Span } from '../../core/span.ts'
+import { measuresOrder } from '../../core/windowPlan.ts'
+import { aggregate } from './aggregates.ts'
+import { alias, call, cast, column, double, int } from './build.ts'
+import { columnsOfResult, type Result, resultOf, singleOf } from './functions.ts'
+import type {
+  Expression,
+  Expression_SortOrder,
+  Expression_Window_WindowFrame,
+  Expression_Window_WindowFrame_FrameBoundary,
+  Relation,
+} from './messages.ts'
+import type { Scope } from './scope.ts'
+import {
+  argumentOf,
+  elementFields,
+  type Made,
+  namesOf,
+  newScope,
+  projected,
+  type SparkColumn,
+  type Translated,
+  type Translator,
+} from './translated.ts'
+import { Untranslated } from './untranslated.ts'
+import { asColumn, asNumber, asTruth, codeUnits, columnValue, equalForm, isOf, type Value } from './values.ts'
+
+type Node<K extends LogicalPlan['kind']> = Extract<LogicalPlan, { readonly kind: K }>
+/** Spark counts rows by 32 bits. */
+const LARGEST_LIMIT = 2 ** 31 - 1
+/** Of operations without a function. */
+const NOWHERE: Span = { line: 0, column: 0, text: '' }
+
+export function mapped(plan: Node<'Map'>, input: Translated, translator: Translator): Translated {
+  const scope = newScope(translator)
+  const result = resultOf(plan.f, [argumentOf(plan.input.element, input)], scope)
+  return projected(input, columnsOfResult(result, plan.element, plan.f.span), { names: translator.names, scope })
+}
+
+export function filtered(plan: Node<'Filter'>, input: Translated, translator: Translator): Translated {
+  const scope = newScope(translator)
+  const condition = asTruth(singleOf(plan.f, [argumentOf(plan.input.element, input)], scope), plan.f.span)
+  return { ...input, relation: kept({ filter: { input: scope.over(input.relation, namesOf(input)), condition } }, input, scope) }
+}
+
+/** Without the columns of the scope. */
+function kept(relation: Relation, { columns, relation: before }: Translated, scope: Scope): Relation {
+  return scope.over(before, []) === before
+    ? relation
+    : { project: { input: relation, expressions: columns.map(({ name }) => column(name)) } }
+}
+
+export function widened(plan: Node<'WithColumns'>, input: Translated, translator: Translator): Translated {
+  const scope = newScope(translator)
+  const result = resultOf(plan.f, [argumentOf(plan.input.element, input)], scope)
+  if (result.kind !== 'row')
+    throw new Untranslated('returns no object of columns', plan.f.span, 'Return an object whose fields are written there.')
+  const made = elementFields(plan.element).map((field): Made => {
+    const given = result.fields.findLast(({ name }) => name === field.name)
+    const own = input.columns.find((one) => one.field.name === field.name)
+    const value = given?.value ?? columnValue(own?.name ?? '', field.type, field.nullable)
+    return { field, expr: asColumn(value, field.type, plan.f.span) }
+  })
+  return projected(input, made, { names: translator.names, scope })
+}
+
+export function selected(names: readonly string[], input: Translated, translator: Translator): Translated {
+  const made = names.map((name): Made => {
+    const found = input.columns.find(({ field }) => field.name === name)
+    if (found === undefined) throw new Untranslated(`selects a column ${name}, which is not there`, undefined, 'Select others.')
+    return { field: found.field, expr: column(found.name) }
+  })
+  return projected(input, made, { names: translator.names })
+}
+
+export function castTo(plan: Node<'Cast'>, input: Translated, translator: Translator): Translated {
+  const [own] = input.columns
+  const [field] = elementFields(plan.element)
+  if (own === undefined || field === undefined || (plan.dtype !== 'f64' && plan.dtype !== 'f32'))
+    throw new Untranslated(
+      `casts to ${plan.dtype}, which Spark does by other rules`,
+      undefined,
+      "Use cast('f64'), or cast behind materialize().",
+    )
+  const value = columnValue(own.name, own.field.type, own.field.nullable)
+  return projected(input, [{ field, expr: asColumn(value, field.type, NOWHERE) }], { names: translator.names })
+}
+
+export function limited(input: Translated, count: number): Translated {
+  return count > LARGEST_LIMIT ? input : { ...input, relation: { limit: { input: input.relation, limit: count } } }
+}
+
+export function deduplicated(input: Translated, translator: Translator): Translated {
+  const made = input.columns.map(({ name, field }) => ({
+    field,
+    expr: equalForm({ expr: column(name), type: field.type, is: isOf(field.type) }),
+  }))
+  const even = projected(input, made, { names: translator.names })
+  return { ...even, relation: { deduplicate: { input: even.relation, allColumnsAsKeys: true } } }
+}
+
+export function united(plan: Node<'Union'>, inputs: readonly Translated[], translator: Translator): Translated {
+  const fields = elementFields(plan.element)
+  const sides = inputs.map((input) => {
+    const made = fields.map((field): Made => {
+      const own = input.columns.find((one) => one.field.name === field.name)
+      const value = own === undefined ? undefined : columnValue(own.name, own.field.type, own.field.nullable)
+      if (value === undefined) throw new Untranslated(`lacks a column ${field.name}`, undefined, 'Give all tables the same columns.')
+      return { field, expr: asColumn(value, field.type, NOWHERE) }
+    })
+    return projected(input, made, { names: translator.names })
+  })
+  return sides.reduce((left, right) => ({
+    columns: left.columns,
+    relation: {
+      setOp: { leftInput: left.relation, rightInput: right.relation, setOpType: 'SET_OP_TYPE_UNION', isAll: true, byName: false },
+    },
+  }))
+}
+
+export function sorted(plan: Node<'Sort'>, input: Translated, translator: Translator): Translated {
+  const scope = newScope(translator)
+  const result = resultOf(plan.by, [argumentOf(plan.input.element, input)], scope)
+  const order = orderOf(result, plan.descending, plan.by.span)
+  const sort: Relation = { sort: { input: scope.over(input.relation, namesOf(input)), order, isGlobal: true } }
+  const all = { ...input, relation: kept(sort, input, scope) }
+  return plan.limit === undefined ? all : limited(all, plan.limit)
+}
+
+/** Nulls come last in either order, as they do here. */
+function orderOf(result: Result, descending: boolean, span: Span): readonly Expression_SortOrder[] {
+  const values = result.kind === 'value' ? [result.value] : result.kind === 'list' ? result.items : undefined
+  if (values === undefined) throw new Untranslated('orders by an object', span, 'Order by a list of its values.')
+  return values.map(({ expr, is }): Expression_SortOrder => {
+    if (is === 'other')
+      throw new Untranslated('orders by lists of any length', span, 'Return the list in the function, as in [row.a, row.b].')
+    return {
+      child: is === 'string' ? codeUnits(expr) : expr,
+      direction: descending ? 'SORT_DIRECTION_DESCENDING' : 'SORT_DIRECTION_ASCENDING',
+      nullOrdering: 'SORT_NULLS_LAST',
+    }
+  })
+}
+
+/** The columns of a key: its own, or its fields'. */
+function keysOf(result: Result): readonly Value[] {
+  switch (result.kind) {
+    case 'value':
+      return [result.value]
+    case 'row':
+      return result.fields.map(({ value }) => value)
+    case 'list':
+      return result.items
+  }
+}
+
+export function grouped(plan: Node<'GroupBy'>, input: Translated, translator: Translator): Translated {
+  const { by, how } = plan
+  if (by.kind === 'axis') throw new Untranslated('groups by an axis of keys', undefined, 'Group before index().')
+  if (how.kind !== 'agg')
+    throw new Untranslated(`calls a function of whole groups (${how.kind})`, how.f.span, 'Use agg(), or fallback: "local".')
+  const scope = newScope(translator)
+  const argument = argumentOf(plan.input.element, input)
+  const key = resultOf(by.f, [argument], scope)
+  if (key.kind === 'list') throw new Untranslated('groups by a list', by.f.span, 'Group by an object, as in ({ a: row.a, b: row.b }).')
+  const fields = elementFields(plan.element)
+  const keyCount = fields.length - how.aggregates.length
+  const keyFields = fields.slice(0, keyCount)
+  const keyElement = key.kind === 'row' ? ({ kind: 'row', fields: keyFields } as const) : undefined
+  const keys = (
+    keyElement === undefined
+      ? keysOf(key).map((value, i) => asColumn(value, keyFields[i]?.type ?? value.type, by.f.span))
+      : columnsOfResult(key, keyElement, by.f.span).map(({ expr }) => expr)
+  ).map((expr, i) => ({
+    name: translator.names.next(),
+    field: keyFields[i],
+    expr: equalForm({ expr, type: keyFields[i]?.type ?? { kind: 'null' }, is: isOf(keyFields[i]?.type ?? { kind: 'null' }) }),
+  }))
+  const calls = how.aggregates.map((one) => {
+    const value = one.of === undefined ? undefined : scope.bind(singleOf(one.of, [argument], scope))
+    return { one, name: translator.names.next(), ...(value === undefined ? {} : { value }) }
+  })
+  // arguments become columns first: aggregates take columns alone
+  const values = calls.map(({ value }) => (value === undefined ? undefined : { name: translator.names.next(), value }))
+  const below = scope.over(input.relation, namesOf(input))
+  const argumentColumns = values.flatMap((one) => (one === undefined ? [] : [alias(one.value.expr, one.name)]))
+  const prepared: Relation = {
+    project: { input: below, expressions: [...keys.map(({ expr, name }) => alias(expr, name)), ...argumentColumns] },
+  }
+  const outputs = calls.map(({ one, name }, i) => {
+    const own = values[i]
+    const value = own === undefined ? {} : { value: { ...own.value, expr: column(own.name) } }
+    return alias(aggregate({ kind: one.kind, q: one.q, span: one.of?.span, over: (aggregated) => aggregated, ...value }), name)
+  })
+  const relation: Relation = {
+    aggregate: {
+      input: prepared,
+      groupType: 'GROUP_TYPE_GROUPBY',
+      groupingExpressions: keys.map(({ name }) => column(name)),
+      aggregateExpressions: outputs,
+    },
+  }
+  const columns = [...keys.map(({ name }) => name), ...calls.map(({ name }) => name)].flatMap((name, i): SparkColumn[] => {
+    const field = fields[i]
+    return field === undefined ? [] : [{ name, field }]
+  })
+  return { relation, columns }
+}
+
+export function windowed(plan: Node<'Window'>, input: Translated, translator: Translator): Translated {
+  const scope = newScope(translator)
+  const argument = argumentOf(plan.input.element, input)
+  const { by, orderBy, descending, frame } = plan
+  const partitions = by === undefined ? [] : keysOf(resultOf(by, [argument], scope)).map((value) => scope.bindExpr(equalForm(value)))
+  const order = orderBy === undefined ? undefined : resultOf(orderBy, [argument], scope)
+  const orderBound = order === undefined || orderBy === undefined ? undefined : orderFor(order, plan, scope)
+  const sortOrder = orderBound === undefined ? [] : orderOf(orderBound, descending, orderBy?.span ?? plan.calls[0]?.of?.span ?? NOWHERE)
+  const frameSpec: Expression_Window_WindowFrame = {
+    frameType: frame.kind === 'rows' ? 'FRAME_TYPE_ROW' : 'FRAME_TYPE_RANGE',
+    lower: boundary(frame.from, frame.kind),
+    upper: boundary(frame.to, frame.kind),
+  }
+  const over = (windowFunction: Expression, framed = true): Expression => ({
+    window: { windowFunction, partitionSpec: partitions, orderSpec: sortOrder, ...(framed ? { frameSpec } : {}) },
+  })
+  const calls = plan.calls.map((one) =>
+    windowCall(one, { over, isOrdered: orderBy !== undefined, value: (f) => scope.bind(singleOf(f, [argument], scope)) }),
+  )
+  const fields = elementFields(plan.element)
+  const made = fields.map((field): Made => {
+    const at = plan.calls.findLastIndex(({ name }) => name === field.name)
+    const expr = calls[at]
+    if (expr !== undefined) return { field, expr }
+    const own = input.columns.find((one) => one.field.name === field.name)
+    return { field, expr: column(own?.name ?? '') }
+  })
+  return projected(input, made, { names: translator.names, scope })
+}
+
+/** Distances are measured between numbers: dates as their milliseconds. */
+function orderFor(order: Result, { frame, orderBy }: Node<'Window'>, scope: Scope): Result {
+  if (order.kind === 'row' || orderBy === undefined) return order
+  if (order.kind === 'list') return { kind: 'list', items: order.items.map((item) => scope.bind(item)) }
+  const { value } = order
+  if (!measuresOrder(frame)) return { kind: 'value', value: scope.bind(value) }
+  if (value.nullable)
+    throw new Untranslated('measures distances of what may be null', orderBy.span, 'Say what null is, or filter it out before.')
+  return { kind: 'value', value: scope.bind({ ...value, is: 'number', type: { kind: 'f64' }, expr: asNumber(value, orderBy.span) }) }
+}
+
+function boundary(end: number | null, kind: 'rows' | 'range'): Expression_Window_WindowFrame_FrameBoundary {
+  if (end === null) return { unbounded: true }
+  if (end === 0) return { currentRow: true }
+  if (kind === 'range') return { value: double(end) }
+  return Math.abs(end) > LARGEST_LIMIT ? { unbounded: true } : { value: int(end) }
+}
+
+interface WindowContext {
+  readonly over: (windowFunction: Expression, framed?: boolean) => Expression
+  readonly isOrdered: boolean
+  readonly value: (f: NonNullable<WindowCall['of']>) => Value
+}
+
+function windowCall({ kind, of, n, name }: WindowCall, { over, isOrdered, value }: WindowContext): Expression {
+  const argument = of === undefined ? undefined : value(of)
+  const ofPlaces = (): void => {
+    if (!isOrdered) throw new Untranslated(`numbers rows (${name} = ${kind}) that have no order`, of?.span, 'Give the window an orderBy.')
+  }
+  const numbered = (f: string, ...args: readonly Expression[]): Expression => {
+    ofPlaces()
+    return cast(over(call(f, ...args), false), 'DOUBLE')
+  }
+  switch (kind) {
+    case 'rowNumber':
+      return numbered('row_number')
+    case 'rank':
+      return numbered('rank')
+    case 'denseRank':
+      return numbered('dense_rank')
+    case 'percentRank':
+      return numbered('percent_rank')
+    case 'ntile':
+      return numbered('ntile', int(n ?? 1))
+    case 'lag':
+    case 'lead':
+      ofPlaces()
+      return over(call(kind, argument?.expr ?? int(1), int(n ?? 1)), false)
+    case 'firstValue':
+    case 'lastValue':
+      ofPlaces()
+      return over(call(kind === 'firstValue' ? 'first' : 'last', argument?.expr ?? int(1)))
+    case 'sum':
+    case 'mean':
+    case 'min':
+    case 'max':
+    case 'count':
+      return aggregate({ kind, span: of?.span, over, ...(argument === undefined ? {} : { value: argument }) })
+  }
+}
