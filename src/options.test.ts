@@ -99,6 +99,7 @@ const SESSION: Readonly<Record<string, Entry>> = {
   readArrow: () => session.readArrow(file, wrong),
   readCsv: () => session.readCsv(file, wrong),
   readText: () => session.readText(file, wrong),
+  table: () => session.table('sales', wrong),
   fromRows: () => session.fromRows([1], wrong),
   fromColumns: 'none',
   fromArrow: 'none',
@@ -237,7 +238,7 @@ test.each<[string, () => unknown, string]>([
   [
     'workers',
     () => Session.start({ threads: 2 } as never),
-    'Session.start() has no option "threads". Did you mean "workers"? Its options are workers, memory, seed, progress, checkRaces, require, checkpoint.',
+    'Session.start() has no option "threads". Did you mean "workers"? Its options are workers, memory, seed, progress, checkRaces, require, checkpoint, tables, fallback.',
   ],
   [
     'what to join on',

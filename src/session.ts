@@ -44,7 +44,7 @@ import { type CsvOptions, openCsv } from './io/csv.ts'
 import { sourceFromArrow, sourceFromColumns, sourceFromRows } from './io/memory.ts'
 import { openParquet } from './io/parquet.ts'
 import type { PartitionOptions } from './io/partitions.ts'
-import type { FileSource, ReadOptions } from './io/reading.ts'
+import { checkReading, type FileSource, type ReadOptions } from './io/reading.ts'
 import { readSplit } from './io/readSplit.ts'
 import { openText } from './io/text.ts'
 import { LoopHandle } from './loop.ts'
@@ -279,6 +279,7 @@ export class Session implements AsyncDisposable {
     options: ReadOptions & { readonly int64?: 'number' | 'bigint' } = {},
   ): Promise<DistArray<Row>> {
     const { spark } = this.#open()
+    checkReading('table', options, ['int64'])
     if (spark === undefined)
       throw new PlanError(
         "table() opens tables of a Spark server, and this session has none. Start it with one: Session.start({ tables: 'sc://host:15002' }).",
