@@ -233,7 +233,7 @@ test.each<[string, () => unknown, string]>([
   [
     'the delimiter',
     () => session.readCsv(file, { sep: ';' } as never),
-    'readCsv() has no option "sep". Did you mean "delimiter"? Its options are delimiter, header, types, partitions, signal, timeoutMs.',
+    'readCsv() has no option "sep". Did you mean "delimiter"? Its options are delimiter, header, types, quote, comment, skip, nullValues, decimal, partitions, signal, timeoutMs.',
   ],
   [
     'workers',

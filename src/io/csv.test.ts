@@ -94,7 +94,7 @@ test('decimal commas are no numbers, other dates no dates, and the messages say 
   )
   await expect(load('a;b\n-1.234,50;1\n', { delimiter: ';', types: { a: 'f64' } })).rejects.toThrow(
     new SourceError(
-      `${path}, line 2, column "a": "-1.234,50" is not f64, which { types } asks for. Numbers are read without commas, with a decimal point: take the column as 'utf8', and convert it in map().`,
+      `${path}, line 2, column "a": "-1.234,50" is not f64, which { types } asks for. Numbers are read without commas, with a decimal point: with decimal commas read them with { decimal: ',' }, or take the column as 'utf8', and convert it in map().`,
       path,
     ),
   )

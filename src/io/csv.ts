@@ -11,8 +11,9 @@ import { missingColumnMessage } from '../core/nearestNames.ts'
 import type { Access, ArraySource, CsvKernels, SourceSplit } from '../core/ports.ts'
 import { sameItems } from '../core/sameItems.ts'
 import { type Field, namesText } from '../core/schema.ts'
-import { openBytes } from './byteSource.ts'
+import type { ByteSource } from './byteSource.ts'
 import type { CsvColumn } from './csvColumns.ts'
+import { type CsvFormat, type CsvFormatOptions, csvFormat, FORMAT_OPTIONS, pointed } from './csvFormat.ts'
 import { type Piece, piecesOf, sampleOf } from './csvPieces.ts'
 import { CsvRecords, MalformedRecord, QUOTED_EMPTY } from './csvRecords.ts'
 import { type CsvDetail, malformed } from './csvSplit.ts'
@@ -31,13 +32,12 @@ import {
 import { type PartitionOptions, withPartitions } from './partitions.ts'
 import { filesOf } from './paths.ts'
 import { checkReading, type FileSource, type ReadOptions } from './reading.ts'
-import { markBytes } from './text.ts'
+import { lineEndAfter, markBytes } from './text.ts'
+import { openPlain, type Unpacked } from './unpacked.ts'
 
 export { readCsvSplit } from './csvSplit.ts'
 
-export interface CsvOptions extends ReadOptions, PartitionOptions {
-  /** One character. Default ','; then a name in the first line that has a semicolon or a tab in it is an error, unless it is quoted. */
-  readonly delimiter?: string
+export interface CsvOptions extends ReadOptions, PartitionOptions, CsvFormatOptions {
   /** Whether the first record names the columns. Default true; without, they are column1, column2, … */
   readonly header?: boolean
   /** Types of columns by name; the others are inferred. */
@@ -50,6 +50,7 @@ interface CsvFile {
   readonly pieces: readonly Piece[]
   readonly names: readonly string[]
   readonly guesses: readonly Guess[]
+  readonly unpacked?: Unpacked
 }
 
 /** More are a file that was not meant to be read so: another delimiter, or no line ends. */
@@ -57,15 +58,15 @@ const MOST_COLUMNS = 100_000
 
 /** The records of one or more CSV files with the same columns. Reads a sample of each, and files above 8 MiB once, to find where records end. */
 export async function openCsv(source: FileSource, options: CsvOptions = {}, kernels?: CsvKernels): Promise<ArraySource> {
-  checkReading('readCsv', options, ['delimiter', 'header', 'types', 'partitions'])
-  const { delimiter = ',', header = true, types = {} } = options
-  checkDelimiter(delimiter)
+  checkReading('readCsv', options, ['delimiter', 'header', 'types', ...FORMAT_OPTIONS.slice(1), 'partitions'])
+  const { header = true, types = {} } = options
+  const format = csvFormat(options)
   checkBoolean('The header of readCsv()', header)
   checkTypes(types)
   const named = await filesOf(source)
   const files: CsvFile[] = []
   for (const path of named.paths) {
-    const file = await openOne(path, { delimiter, header, kernels }, options)
+    const file = await openOne(path, { format, header, kernels }, options)
     const known = files[0]
     if (known !== undefined && !sameItems(file.names, known.names)) {
       throw new SourceError(
@@ -86,9 +87,9 @@ export async function openCsv(source: FileSource, options: CsvOptions = {}, kern
     const guess = files.map((file) => file.guesses[i] ?? newGuess()).reduce(mergedGuess)
     return { name, type: guessedType(guess), guessed: true }
   })
-  const splits = files.flatMap(({ path, stamp, pieces }, file) =>
+  const splits = files.flatMap(({ path, stamp, pieces, unpacked }, file) =>
     pieces.map((piece, i): SourceSplit => {
-      const detail: CsvDetail = { path, stamp, ...piece, skip: header && i === 0 ? 1 : 0, delimiter, columns }
+      const detail: CsvDetail = { path, stamp, ...piece, skip: header && i === 0 ? 1 : 0, format, columns, ...(unpacked && { unpacked }) }
       return { bytes: piece.end - piece.start, file, detail }
     }),
   )
@@ -102,16 +103,6 @@ export async function openCsv(source: FileSource, options: CsvOptions = {}, kern
   return withPartitions(table, named, options)
 }
 
-function checkDelimiter(delimiter: unknown): void {
-  if (typeof delimiter !== 'string' || delimiter.length !== 1 || /[\ud800-\udfff]/.test(delimiter)) {
-    throw new PlanError(`The delimiter ${valueText(delimiter)} is not one character.`)
-  }
-  if (delimiter === '"' || delimiter === '\n' || delimiter === '\r')
-    throw new PlanError(
-      `The delimiter ${valueText(delimiter)} has a meaning of its own in CSV. Name the character that stands between fields.`,
-    )
-}
-
 function checkTypes(types: unknown): void {
   if (typeof types !== 'object' || types === null || Array.isArray(types))
     throw new PlanError(`The types of readCsv() are an object, as { id: 'i32' }; they were given as ${valueText(types)}.`)
@@ -120,22 +111,38 @@ function checkTypes(types: unknown): void {
 
 async function openOne(
   path: string,
-  { delimiter, header, kernels }: { readonly delimiter: string; readonly header: boolean; readonly kernels: CsvKernels | undefined },
-  access: Access & Pick<CsvOptions, 'delimiter'>,
+  { format, header, kernels }: { readonly format: CsvFormat; readonly header: boolean; readonly kernels: CsvKernels | undefined },
+  access: Access & Pick<CsvOptions, 'delimiter' | 'skip'>,
 ): Promise<CsvFile> {
-  const bytes = await openBytes(path, access)
+  const { bytes, unpacked } = await openPlain(path, access)
+  let origin = 0
   try {
-    const sample = await sampleOf(bytes, path, header ? 2 : 1)
-    const records = new CsvRecords({ bytes: sample, delimiter, from: markBytes(sample) })
-    if (!records.next()) throw new SourceError(`${path} is empty.`, path)
+    origin = await behindLines(bytes, access.skip ?? 0)
+    const table = origin === 0 ? bytes : behind(bytes, origin)
+    const sample = await sampleOf(table, path, header ? 2 : 1, format)
+    const { delimiter } = format
+    const records = new CsvRecords({ bytes: sample, delimiter, format, from: origin === 0 ? markBytes(sample) : 0 })
+    if (!records.next())
+      throw new SourceError(
+        origin === 0 ? `${path} is empty.` : `${path} has no lines behind those that { skip: ${access.skip} } passes over.`,
+        path,
+      )
     const names = namesOf(path, records, header)
     if (header && access.delimiter === undefined) checkNames(path, records)
     const guesses = names.map(newGuess)
-    if (!header) observeRecord(records, guesses)
-    while (records.next()) observeRecord(records, guesses)
-    return { path, stamp: bytes.stamp, pieces: await piecesOf(bytes, path, kernels), names, guesses }
+    if (!header) observeRecord(records, guesses, format)
+    while (records.next()) observeRecord(records, guesses, format)
+    const pieces = await piecesOf(table, path, kernels, format)
+    return {
+      path,
+      stamp: bytes.stamp,
+      pieces: pieces.map(({ start, end }) => ({ start: start + origin, end: end + origin })),
+      names,
+      guesses,
+      ...(unpacked && { unpacked }),
+    }
   } catch (error) {
-    throw error instanceof MalformedRecord ? await malformed(bytes, path, error) : error
+    throw error instanceof MalformedRecord ? await malformed(bytes, path, error, origin) : error
   } finally {
     await bytes.close()
   }
@@ -187,13 +194,31 @@ function checkNames(path: string, first: CsvRecords): void {
   }
 }
 
-function observeRecord(record: CsvRecords, guesses: readonly Guess[]): void {
+/** The place behind so many line ends. */
+async function behindLines(bytes: ByteSource, lines: number): Promise<number> {
+  let at = 0
+  for (let line = 0; line < lines && at < bytes.size; line++) at = await lineEndAfter(bytes, at)
+  return at
+}
+
+/** The bytes from a place on. */
+function behind(bytes: ByteSource, origin: number): ByteSource {
+  return { ...bytes, size: bytes.size - origin, read: (start, end, into) => bytes.read(start + origin, end + origin, into) }
+}
+
+function observeRecord(record: CsvRecords, guesses: readonly Guess[], { decimal, nullValues }: CsvFormat): void {
+  const nulls = nullValues.length === 0 ? undefined : new Set(nullValues.map((text) => Buffer.from(text).toString()))
   const width = Math.min(record.width, guesses.length)
   for (let i = 0; i < width; i++) {
     const guess = guesses[i]
     if (guess === undefined || record.isAbsent(i)) continue
+    if (nulls !== undefined && !record.isQuoted(i) && nulls.has(record.field(i) as string)) continue
     if (isText(guess)) guess.seen++
-    else if (!guess.bool && !Number.isNaN(record.number(i))) observeNumber(guess, record.has(i, POINT))
+    else if (decimal === ',') {
+      const field = record.field(i)
+      const text = field === QUOTED_EMPTY ? '' : field
+      observe(guess, /[,.]/.test(text) ? (pointed(text) ?? 'text') : text)
+    } else if (!guess.bool && !Number.isNaN(record.number(i))) observeNumber(guess, record.has(i, POINT))
     else {
       const field = record.field(i)
       observe(guess, field === QUOTED_EMPTY ? '' : field)

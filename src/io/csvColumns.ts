@@ -10,6 +10,8 @@ import { Bug, PlanError } from '../core/errors.ts'
 import { FIXED_FORMS, type FixedForm, type FixedKind, isFixedKind } from '../core/fixedValues.ts'
 import type { CsvField } from '../core/ports.ts'
 import type { ColumnType } from '../core/schema.ts'
+import { DecimalCommas } from './csvCommas.ts'
+import { isAt } from './csvFormat.ts'
 import { plainNumber } from './csvNumbers.ts'
 import { type CsvRecords, QUOTED_EMPTY } from './csvRecords.ts'
 import { valueOfField } from './csvValues.ts'
@@ -42,21 +44,39 @@ export interface CsvColumnReader {
   finish(): Column
 }
 
-export function columnReader(column: CsvColumn): CsvColumnReader {
+export function columnReader(column: CsvColumn, decimal: '.' | ',' = '.'): CsvColumnReader {
   const { kind } = column.type
   if (kind === 'utf8') return new TextReader(column)
   if (!isFixedKind(kind)) throw new Bug(`CSV has no columns of ${kind}.`)
-  return new FixedReader(column, kind)
+  return new FixedReader(column, kind, decimal)
 }
 
 /** How many of the fields fit the column, to which they are appended: all of them, or those before the first that does not. */
-export function appendFields(reader: CsvColumnReader, { records, place, step, count }: Fields): number {
+export function appendFields(
+  reader: CsvColumnReader,
+  { records, place, step, count }: Fields,
+  nullValues: readonly Uint8Array[] = [],
+): number {
+  if (nullValues.length > 0) makeNull({ records, place, step, count }, nullValues)
   reader.reserve({ records, place, step, count })
   for (let done = 0; done < count; done++) {
     done += reader.staged({ records, place: place + done * step, step, count: count - done })
     if (done < count && !reader.one(records, place + done * step)) return done
   }
   return count
+}
+
+/** Types whose values may have decimals, or points between thousands. */
+const WITH_DECIMALS: ReadonlySet<FixedKind> = new Set(['f64', 'f32', 'i64', 'u64', 'i32', 'u32', 'i16', 'u16', 'i8', 'u8'])
+
+/** Takes the bounds of fields that are one of the texts for those of empty fields. */
+function makeNull({ records: { bytes, bounds }, place, step, count }: Fields, nullValues: readonly Uint8Array[]): void {
+  for (let i = 0; i < count; i++) {
+    const at = place + i * step
+    const begin = bounds[at] as number // the records have bounds for every field
+    const length = (bounds[at + 1] as number) - begin
+    if (begin >= 0 && nullValues.some((text) => text.length === length && isAt(bytes, begin, text))) bounds[at + 1] = begin
+  }
 }
 
 class FixedReader implements CsvColumnReader {
@@ -67,8 +87,11 @@ class FixedReader implements CsvColumnReader {
   private readonly form: FixedForm
   private readonly field: CsvField | undefined
 
-  constructor(column: CsvColumn, kind: FixedKind) {
+  private readonly commas: DecimalCommas | undefined
+
+  constructor(column: CsvColumn, kind: FixedKind, decimal: '.' | ',') {
     this.column = column
+    this.commas = decimal === ',' && WITH_DECIMALS.has(kind) ? new DecimalCommas() : undefined
     this.form = FIXED_FORMS[kind]
     this.field = kind === 'time' ? undefined : kind
     this.values = new this.form.array(1024)
@@ -76,7 +99,9 @@ class FixedReader implements CsvColumnReader {
 
   staged({ records, place, step, count }: Fields): number {
     if (records.memory === undefined || this.field === undefined) return 0
-    const { done, present, values } = records.memory.staged(this.field, { place, step, count, base: 0 })
+    const known = this.commas?.makePoints({ records, place, step, count }) ?? count
+    if (known === 0) return 0
+    const { done, present, values } = records.memory.staged(this.field, { place, step, count: known, base: 0 })
     // the column's own kind of array
     this.values.set(values(this.form.array as unknown as new (buffer: ArrayBuffer, offset: number, length: number) => never), this.length)
     this.validity.appendAll(present, done)
@@ -88,7 +113,9 @@ class FixedReader implements CsvColumnReader {
     const begin = records.bounds[place] as number // the records have bounds for every field
     const end = records.bounds[place + 1] as number
     if (begin !== end) {
-      const number = begin < 0 || this.column.type.kind !== 'f64' ? Number.NaN : plainNumber(records.bytes, begin, end)
+      if (this.commas !== undefined && this.commas.makePoints({ records, place, step: 1, count: 1 }) === 0) return false
+      const number =
+        begin < 0 || this.column.type.kind !== 'f64' ? Number.NaN : plainNumber(records.bytes, begin, records.bounds[place + 1] as number)
       const stored = Number.isNaN(number) ? this.stored(records, place) : number
       if (stored === undefined) return false
       this.values[this.length] = stored as never // the form's own kind: number or bigint
@@ -110,14 +137,13 @@ class FixedReader implements CsvColumnReader {
   }
 
   reserve({ count }: Fields): void {
+    this.commas?.begin()
     if (this.length + count <= this.values.length) return
     const larger = new this.form.array(Math.max(2 * this.values.length, this.length + count))
     larger.set(this.values as never) // of one class
     this.values = larger
   }
 }
-
-const QUOTE = 34
 
 class TextReader implements CsvColumnReader {
   private values: Uint8Array = new Uint8Array(4096)
@@ -144,7 +170,7 @@ class TextReader implements CsvColumnReader {
     return done
   }
 
-  one({ bytes, bounds }: CsvRecords, place: number): boolean {
+  one({ bytes, bounds, quote }: CsvRecords, place: number): boolean {
     const { values, validity } = this
     let { used } = this
     const begin = bounds[place] as number // the records have bounds for every field
@@ -156,7 +182,7 @@ class TextReader implements CsvColumnReader {
       for (let b = ~begin; b < end; b++) {
         const byte = bytes[b] as number // b < end
         values[used++] = byte
-        if (byte === QUOTE) b++ // the second of two
+        if (byte === quote) b++ // the second of two
       }
     this.offsets[++this.length] = used
     this.used = used

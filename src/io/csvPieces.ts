@@ -6,6 +6,8 @@
 import { SourceError } from '../core/errors.ts'
 import type { CsvKernels } from '../core/ports.ts'
 import type { ByteSource } from './byteSource.ts'
+import { CsvEnds, recordEnds } from './csvEnds.ts'
+import { type CsvFormat, isPlainFormat } from './csvFormat.ts'
 import { lineEndsBefore } from './csvRecords.ts'
 import { checkForm } from './fileForms.ts'
 import { checkUtf8, LARGEST_PIECE_BYTES } from './text.ts'
@@ -19,7 +21,8 @@ const NEWLINE = 10
  * The first MiB, without a record that it cuts; more where that holds fewer records than `least`. Of wide tables one
  * record may take more.
  */
-export async function sampleOf(bytes: ByteSource, path: string, least: number): Promise<Uint8Array> {
+export async function sampleOf(bytes: ByteSource, path: string, least: number, format?: CsvFormat): Promise<Uint8Array> {
+  const other = format === undefined || isPlainFormat(format) ? undefined : new CsvEnds(format)
   let sample: Uint8Array = new Uint8Array(0)
   let quoted = false
   let ends = 0
@@ -29,7 +32,11 @@ export async function sampleOf(bytes: ByteSource, path: string, least: number): 
     sample = Buffer.concat([sample, await bytes.read(from, Math.min(bytes.size, size))])
     if (from === 0) await checkForm(bytes, path, 'readCsv', sample)
     if (sample.length === bytes.size) return checkUtf8(sample, path)
-    for (let i = from; i < sample.length; i++) {
+    other?.look(sample.subarray(from), sample.length - from, (at) => {
+      end = from + at
+      return ++ends > 0
+    })
+    for (let i = from; other === undefined && i < sample.length; i++) {
       if (sample[i] === QUOTE) quoted = !quoted
       else if (sample[i] === NEWLINE && !quoted) {
         end = i + 1
@@ -55,10 +62,30 @@ interface Looked {
 }
 
 /** Byte ranges that end between records: a line end at which every quote is closed. */
-export async function piecesOf(bytes: ByteSource, path: string, kernels?: CsvKernels): Promise<Piece[]> {
+export async function piecesOf(bytes: ByteSource, path: string, kernels?: CsvKernels, format?: CsvFormat): Promise<Piece[]> {
   if (bytes.size <= SPLIT_BYTES) return [{ start: 0, end: bytes.size }]
+  if (format !== undefined && !isPlainFormat(format)) return await cutAtEnds(bytes, path, format)
   if (kernels === undefined) return await cut(bytes, path, [plainBuffer(), plainBuffer()])
   return await kernels.withMemory(SPLIT_BYTES, (one) => kernels.withMemory(SPLIT_BYTES, (other) => cut(bytes, path, [one, other])))
+}
+
+/** The same of files with comments or other quotes. */
+async function cutAtEnds(bytes: ByteSource, path: string, format: CsvFormat): Promise<Piece[]> {
+  const pieces: Piece[] = []
+  let start = 0
+  let record = 0
+  for await (const ends of recordEnds(bytes, format)) {
+    for (const end of ends) {
+      if (end - record > LARGEST_PIECE_BYTES) throw await tooLong(bytes, path, record)
+      record = end
+      if (end - start < SPLIT_BYTES) continue
+      pieces.push({ start, end })
+      start = end
+    }
+  }
+  if (bytes.size - record > LARGEST_PIECE_BYTES) throw await tooLong(bytes, path, record)
+  if (start < bytes.size) pieces.push({ start, end: bytes.size })
+  return pieces
 }
 
 function plainBuffer(): Looked {

@@ -6,6 +6,7 @@
  * those of plain records come from a kernel, where the bytes lie in its memory (`keepPlain`).
  */
 import type { CsvMemory } from '../core/ports.ts'
+import { type CsvFormat, isAt, QUOTE } from './csvFormat.ts'
 import { plainNumber } from './csvNumbers.ts'
 
 /** A field of two quotes and nothing between: an empty text, where an empty field is null. */
@@ -24,7 +25,6 @@ export class MalformedRecord {
   }
 }
 
-const QUOTE = 34
 const NEWLINE = 10
 const RETURN = 13
 /** Bounds that are kept before the columns are read. */
@@ -34,6 +34,8 @@ const MOST_BOUNDS = 32_768
 export interface CsvBytes {
   readonly bytes: Uint8Array
   readonly delimiter: string
+  /** Default: those of CSV, and none. */
+  readonly format?: Pick<CsvFormat, 'quote' | 'comment'> | undefined
   /** Where the first record begins. */
   readonly from?: number
   /** What holds the bytes. */
@@ -60,8 +62,12 @@ export class CsvRecords {
   private readonly delimiter: Uint8Array
   /** Its first byte, which other characters may have as well. */
   private readonly first: number
+  readonly quote: number
+  private readonly comment: Uint8Array
 
-  constructor({ bytes, delimiter, from = 0, memory }: CsvBytes) {
+  constructor({ bytes, delimiter, format, from = 0, memory }: CsvBytes) {
+    this.quote = format?.quote ?? QUOTE
+    this.comment = format?.comment ?? new Uint8Array()
     this.bytes = bytes
     this.memory = memory
     this.bounds = memory?.bounds ?? new Int32Array(64)
@@ -73,23 +79,28 @@ export class CsvRecords {
 
   /** Goes to the next record; false behind the last one. Throws a MalformedRecord. */
   next(): boolean {
-    const { bytes, first } = this
+    const { bytes, first, quote } = this
     const { length } = bytes
     const skip = this.delimiter.length
     let { at, bounds } = this
+    while (this.comment.length > 0 && at < length && isAt(bytes, at, this.comment)) {
+      const end = bytes.indexOf(NEWLINE, at)
+      at = end < 0 ? length : end + 1
+    }
+    this.at = at
     if (at >= length) return false
     this.start = at
     for (let slot = this.base; ; slot += 2) {
       if (slot >= bounds.length) bounds = this.moreBounds()
-      if (at < length && bytes[at] === QUOTE) {
+      if (at < length && bytes[at] === quote) {
         bounds[slot] = ~(at + 1)
         at = this.quoted(at)
         bounds[slot + 1] = this.close
       } else {
         bounds[slot] = at
-        at = fieldEnd(bytes, at, first)
-        while (skip > 1 && at < length && bytes[at] === first && !this.isDelimiter(at)) at = fieldEnd(bytes, at + 1, first)
-        if (at < length && bytes[at] === QUOTE) throw misplaced(at)
+        at = fieldEnd(bytes, at, first, quote)
+        while (skip > 1 && at < length && bytes[at] === first && !this.isDelimiter(at)) at = fieldEnd(bytes, at + 1, first, quote)
+        if (at < length && bytes[at] === quote) throw misplaced(at)
         const hasReturn = at < length && bytes[at] === NEWLINE && at > (bounds[slot] as number) && bytes[at - 1] === RETURN
         bounds[slot + 1] = hasReturn ? at - 1 : at
       }
@@ -146,7 +157,8 @@ export class CsvRecords {
     if (begin >= 0) return this.buffer.toString('utf8', begin, end)
     if (~begin === end) return QUOTED_EMPTY
     const inside = this.buffer.toString('utf8', ~begin, end)
-    return inside.includes('"') ? inside.replaceAll('""', '"') : inside
+    const quote = String.fromCharCode(this.quote)
+    return inside.includes(quote) ? inside.replaceAll(quote + quote, quote) : inside
   }
 
   /** The number that a field is; NaN where it stands in quotes, or `plainNumber` does not read it. */
@@ -181,9 +193,9 @@ export class CsvRecords {
 
   /** Where the field ends whose quote opens at `open`, behind its closing quote. */
   private quoted(open: number): number {
-    const { bytes } = this
-    let close = bytes.indexOf(QUOTE, open + 1)
-    while (close >= 0 && bytes[close + 1] === QUOTE) close = bytes.indexOf(QUOTE, close + 2)
+    const { bytes, quote } = this
+    let close = bytes.indexOf(quote, open + 1)
+    while (close >= 0 && bytes[close + 1] === quote) close = bytes.indexOf(quote, close + 2)
     if (close < 0) {
       throw new MalformedRecord(
         open,
@@ -209,12 +221,12 @@ export class CsvRecords {
 }
 
 /** The first byte at which a field may end, or cannot go on. */
-function fieldEnd(bytes: Uint8Array, from: number, delimiter: number): number {
+function fieldEnd(bytes: Uint8Array, from: number, delimiter: number, quote: number): number {
   const last = bytes.length
   let at = from
   for (; at < last; at++) {
     const byte = bytes[at] as number // at < last
-    if (byte === delimiter || byte === NEWLINE || byte === QUOTE) break
+    if (byte === delimiter || byte === NEWLINE || byte === quote) break
   }
   return at
 }

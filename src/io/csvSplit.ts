@@ -9,9 +9,11 @@ import type { Access, CsvMemory, ReadSplit } from '../core/ports.ts'
 import { type ColumnType, type Field, typeText } from '../core/schema.ts'
 import { type ByteSource, openBytes } from './byteSource.ts'
 import { appendFields, type CsvColumn, type CsvColumnReader, columnReader } from './csvColumns.ts'
+import { type CsvFormat, isPlainFormat } from './csvFormat.ts'
 import { lineAtByte } from './csvPieces.ts'
 import { type CsvField, CsvRecords, MalformedRecord, QUOTED_EMPTY } from './csvRecords.ts'
 import { checkUtf8, markBytes, readRange } from './text.ts'
+import type { Unpacked } from './unpacked.ts'
 
 export interface CsvDetail {
   readonly path: string
@@ -20,22 +22,25 @@ export interface CsvDetail {
   readonly end: number
   /** Records to pass over: the header. */
   readonly skip: number
-  readonly delimiter: string
+  readonly format: CsvFormat
   readonly columns: readonly CsvColumn[]
+  readonly unpacked?: Unpacked
 }
 
 export const readCsvSplit: ReadSplit = async (_source, split, names, _predicate, access) => {
   const detail = split.detail as CsvDetail // made by `openCsv`
   const kernels = access?.csv
-  if (kernels === undefined || 2 * detail.columns.length > kernels.mostBounds) return [await readPiece(detail, names, access)]
+  if (kernels === undefined || !isPlainFormat(detail.format) || 2 * detail.columns.length > kernels.mostBounds)
+    return [await readPiece(detail, names, access)]
   return [await kernels.withMemory(detail.end - detail.start, (memory) => readPiece(detail, names, access, memory))]
 }
 
 async function readPiece(detail: CsvDetail, names: readonly string[], access: Access | undefined, memory?: CsvMemory): Promise<Batch> {
-  const { path, delimiter } = detail
+  const { path, format } = detail
+  const { delimiter } = format
   const bytes = checkUtf8(held(await readRange(detail, access, memory?.bytes), memory), path)
   const picked = pickedColumns(detail, names)
-  const records = new CsvRecords({ bytes, delimiter, from: detail.start === 0 ? markBytes(bytes) : 0, memory })
+  const records = new CsvRecords({ bytes, delimiter, format, from: detail.start === 0 ? markBytes(bytes) : 0, memory })
   try {
     const length = readRecords(records, detail, picked)
     const columns = picked.map(({ reader }) => reader.finish())
@@ -78,7 +83,7 @@ function pickedColumns(detail: CsvDetail, names: readonly string[]): Picked[] {
     const index = indexes.get(name) ?? -1
     const column = detail.columns[index]
     if (column === undefined) throw new PlanError(`${detail.path} has no column "${name}".`)
-    return { index, column, reader: columnReader(column) }
+    return { index, column, reader: columnReader(column, detail.format.decimal) }
   })
 }
 
@@ -88,7 +93,7 @@ function readRecords(records: CsvRecords, detail: CsvDetail, picked: readonly Pi
   let length = 0
   let kept = 0
   const flush = (): void => {
-    appendRecords(records, { width, count: kept }, picked)
+    appendRecords(records, { width, count: kept, nullValues: detail.format.nullValues }, picked)
     records.drop()
     length += kept
     kept = 0
@@ -116,14 +121,14 @@ function readRecords(records: CsvRecords, detail: CsvDetail, picked: readonly Pi
 /** Throws a Misfit for the first field that does not fit, in the order of records and then of the columns asked for. */
 function appendRecords(
   records: CsvRecords,
-  { width, count }: { readonly width: number; readonly count: number },
+  { width, count, nullValues }: { readonly width: number; readonly count: number; readonly nullValues: readonly Uint8Array[] },
   picked: readonly Picked[],
 ): void {
   const step = 2 * width
   let fitting = count
   let odd: Picked | undefined
   for (const one of picked) {
-    const appended = appendFields(one.reader, { records, place: 2 * one.index, step, count: fitting })
+    const appended = appendFields(one.reader, { records, place: 2 * one.index, step, count: fitting }, nullValues)
     if (appended < fitting) [fitting, odd] = [appended, one]
   }
   if (odd === undefined) return
@@ -137,8 +142,8 @@ export async function malformed(bytes: ByteSource, path: string, { at, what }: M
   return new SourceError(`${path}, line ${await lineAtByte(bytes, start + at)}: ${what}`, path)
 }
 
-async function malformedIn({ path, start }: CsvDetail, error: MalformedRecord, access: Access | undefined): Promise<SourceError> {
-  return await withBytes(path, access, (bytes) => malformed(bytes, path, error, start))
+async function malformedIn({ path, start, unpacked }: CsvDetail, error: MalformedRecord, access: Access | undefined): Promise<SourceError> {
+  return await withBytes(unpacked?.at ?? path, access, (bytes) => malformed(bytes, path, error, start))
 }
 
 async function withBytes<T>(path: string, access: Access | undefined, work: (bytes: ByteSource) => Promise<T>): Promise<T> {
@@ -155,18 +160,25 @@ const COMMAS = /^\s*[+-]?[\d.]*(?:,[\d.]+)+\s*$/
 const ISO = /^\s*[+-]?\d{4,6}-/
 
 /** Other forms than are read: what to do with them. */
-function otherForm(type: ColumnType, text: string): string {
+function otherForm(type: ColumnType, text: string, { decimal }: CsvFormat): string {
   const cure = "take the column as 'utf8', and convert it in map()."
   if (type.kind === 'timestamp' || type.kind === 'date') return ISO.test(text) ? '' : ` Dates are ISO 8601, as 2024-03-01: ${cure}`
-  return COMMAS.test(text) ? ` Numbers are read without commas, with a decimal point: ${cure}` : ''
+  if (decimal === ',') return /^[+-]?\d*\.\d+$/.test(text.trim()) ? ' Points stand between thousands, and a comma before decimals.' : ''
+  return COMMAS.test(text)
+    ? ` Numbers are read without commas, with a decimal point: with decimal commas read them with { decimal: ',' }, or ${cure}`
+    : ''
 }
 
-async function misfitIn({ path, start }: CsvDetail, { at, field, column }: Misfit, access: Access | undefined): Promise<SourceError> {
+async function misfitIn(
+  { path, start, unpacked, format }: CsvDetail,
+  { at, field, column }: Misfit,
+  access: Access | undefined,
+): Promise<SourceError> {
   const { name, type, guessed } = column
-  const line = await withBytes(path, access, (bytes) => lineAtByte(bytes, start + at))
+  const line = await withBytes(unpacked?.at ?? path, access, (bytes) => lineAtByte(bytes, start + at))
   const text = field === QUOTED_EMPTY ? '' : field
   const what = `${path}, line ${line}, column "${name}": ${valueText(text)} is not ${typeText(type)}`
-  if (!guessed) return new SourceError(`${what}, which { types } asks for.${otherForm(type, text)}`, path)
+  if (!guessed) return new SourceError(`${what}, which { types } asks for.${otherForm(type, text, format)}`, path)
   const other = type.kind === 'f64' && /^[+-]?\d+$/.test(text.trim()) && !/^[+-]?0\d/.test(text.trim()) ? 'i64' : 'utf8'
   return new SourceError(
     `${what}, which the first MiB of the file suggests. Say what it is: { types: { ${/^\w+$/.test(name) ? name : JSON.stringify(name)}: '${other}' } }.`,

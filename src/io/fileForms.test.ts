@@ -2,7 +2,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { gzipSync } from 'node:zlib'
+import * as zlib from 'node:zlib'
 import { Float64, Table, tableToIPC, vectorFromArray } from 'apache-arrow'
 import { afterAll, expect, test } from 'vitest'
 import { SourceError } from '../core/errors.ts'
@@ -17,7 +17,7 @@ afterAll(async () => {
 
 const CSV = 'a,b\n1,2\n'
 const FORMS = {
-  'a.csv.gz': gzipSync(CSV),
+  'a.csv.gz': zlib.gzipSync(CSV),
   'a.csv.zst': Buffer.concat([Buffer.from([0x28, 0xb5, 0x2f, 0xfd, 0x24, CSV.length, 0x41, 0, 0]), Buffer.from(CSV)]),
   'a.xz': Buffer.from([0xfd, 0x37, 0x7a, 0x58, 0x5a, 0, 0, 4, 1, 2, 3, 4]),
   'a.csv.bz2': Buffer.from('BZh91AY&SYaaaaaaaa'),
@@ -25,7 +25,7 @@ const FORMS = {
   'a.arrow': Buffer.from(tableToIPC(new Table({ n: vectorFromArray([1, 2], new Float64()) }), 'file')),
   'a.parquet': Buffer.from('PAR1\x01\x02\x03aaaaaaaaaaPAR1', 'latin1'),
   'a.csv': Buffer.from(CSV),
-  misnamed: gzipSync(CSV),
+  misnamed: zlib.gzipSync(CSV),
 }
 type Name = keyof typeof FORMS
 
@@ -55,13 +55,19 @@ test.each(READERS)('%s says what a file of another form is', async (reader) => {
       ? []
       : [['a.csv', 'looks like text, and READS. Read CSV with readCsv(), lines with readText().'] as const]),
   ]
-  for (const [name, message] of [...UNPACKED, ...other]) {
+  const isText = READS[reader] === 'plain text'
+  for (const [name, message] of [...UNPACKED.filter(([name]) => !isText || !unpacks(name)), ...other]) {
     const path = at(name)
     await expect(session[reader](path)).rejects.toThrow(
       new SourceError(`${path} ${message.replace('READS', `${reader}() reads ${READS[reader]}`)}`, path),
     )
   }
 })
+
+/** Whether readers of text unpack it. */
+function unpacks(name: Name): boolean {
+  return name === 'a.csv.gz' || name === 'misnamed' || (name === 'a.csv.zst' && 'createZstdDecompress' in zlib)
+}
 
 test('a text may begin as other files do', async () => {
   for (const begin of ['PAR1', 'ARROW1', 'BZh', 'PK']) {

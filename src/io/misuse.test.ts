@@ -130,7 +130,7 @@ test.each<[unknown, string]>([
   [null, 'The options of readCsv() are an object; it was given null.'],
   [
     { delimeter: ';' },
-    'readCsv() has no option "delimeter". Did you mean "delimiter"? Its options are delimiter, header, types, partitions, signal, timeoutMs.',
+    'readCsv() has no option "delimeter". Did you mean "delimiter"? Its options are delimiter, header, types, quote, comment, skip, nullValues, decimal, partitions, signal, timeoutMs.',
   ],
   [{ delimiter: 5 }, 'The delimiter 5 is not one character.'],
   [{ delimiter: ';;' }, 'The delimiter ";;" is not one character.'],

@@ -10,6 +10,7 @@ import { type ByteSource, openBytes } from './byteSource.ts'
 import { checkForm } from './fileForms.ts'
 import { filesOf } from './paths.ts'
 import { checkReading, type FileSource, type ReadOptions } from './reading.ts'
+import { openPlain, type Unpacked } from './unpacked.ts'
 
 const SPLIT_BYTES = 8 * 2 ** 20
 /** What one line of text, or one record of CSV, may take: it is read whole, and lies in memory some times over. */
@@ -21,6 +22,7 @@ interface TextDetail {
   readonly stamp: string
   readonly start: number
   readonly end: number
+  readonly unpacked?: Unpacked
 }
 
 /** The lines of one or more text files in UTF-8, cut into splits after line ends. */
@@ -29,7 +31,7 @@ export async function openText(source: FileSource, options: ReadOptions = {}): P
   const { paths, name } = await filesOf(source)
   const splits: SourceSplit[] = []
   for (const path of paths) {
-    const bytes = await openBytes(path, options)
+    const { bytes, unpacked } = await openPlain(path, options)
     try {
       await checkForm(bytes, path, 'readText')
       let start = 0
@@ -41,7 +43,7 @@ export async function openText(source: FileSource, options: ReadOptions = {}): P
             path,
           )
         }
-        const detail: TextDetail = { path, stamp: bytes.stamp, start, end }
+        const detail: TextDetail = { path, stamp: bytes.stamp, start, end, ...(unpacked && { unpacked }) }
         splits.push({ bytes: end - start, detail })
         start = end
       }
@@ -71,8 +73,12 @@ export async function lineEndAfter(bytes: ByteSource, from: number): Promise<num
 }
 
 /** The bytes of a split, after checking that the file is the one that was opened; in `into` where it is long enough. */
-export async function readRange({ path, stamp, start, end }: TextDetail, access: Access = {}, into?: Uint8Array): Promise<Uint8Array> {
-  const bytes = await openBytes(path, access)
+export async function readRange(
+  { path, stamp, start, end, unpacked }: TextDetail,
+  access: Access = {},
+  into?: Uint8Array,
+): Promise<Uint8Array> {
+  const bytes = await openBytes(unpacked?.at ?? path, access)
   try {
     if (bytes.stamp !== stamp) throw new SourceError(`${path} changed since it was opened. Open it again.`, path)
     return await bytes.read(start, end, into)
