@@ -80,6 +80,7 @@ const USES: Readonly<Record<string, Use>> = {
   fromArrow: (z) => session.fromArrow(z),
   readParquet: (z) => session.readParquet(z),
   readCsv: (z) => session.readCsv(z),
+  readNdjson: (z) => session.readNdjson(z),
   readText: (z) => session.readText([z]),
   zeros: (z) => session.zeros([z]),
   'the shape of zeros': (z) => session.zeros(short(z)),

@@ -30,6 +30,7 @@ import { checkPlace } from './io/folderOutput.ts'
 import { rowsOf } from './io/regroup.ts'
 import { writeArrow } from './io/writeArrow.ts'
 import { writeCsv } from './io/writeCsv.ts'
+import { writeNdjson } from './io/writeNdjson.ts'
 import { type Written, writeParquet } from './io/writeParquet.ts'
 import { PARQUET_EXTENSION, writePartitions } from './io/writePartitions.ts'
 import { explainPlan } from './planner/explain.ts'
@@ -246,6 +247,8 @@ export class SessionEngine implements Engine {
         return await writeArrow(request)
       case 'csv':
         return await writeCsv(request)
+      case 'ndjson':
+        return await writeNdjson(request)
     }
   }
 

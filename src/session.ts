@@ -42,6 +42,7 @@ import { openArrow } from './io/arrowFile.ts'
 import { loadArrow } from './io/arrowLibrary.ts'
 import { type CsvOptions, openCsv } from './io/csv.ts'
 import { sourceFromArrow, sourceFromColumns, sourceFromRows } from './io/memory.ts'
+import { type NdjsonOptions, openNdjson } from './io/ndjson.ts'
 import { openParquet } from './io/parquet.ts'
 import type { PartitionOptions } from './io/partitions.ts'
 import { checkReading, type FileSource, type ReadOptions } from './io/reading.ts'
@@ -271,6 +272,15 @@ export class Session implements AsyncDisposable {
     const { spark } = this.#open()
     if (spark !== undefined) return this.#scan(await spark.csv(source, this.#reading(options)))
     return this.#scan(await openCsv(source, this.#reading(options), csvKernels))
+  }
+
+  /**
+   * Rows of NDJSON files, an object a line: fields are columns, null in lines that do not have them. Goes through the files once for
+   * the types that all lines allow.
+   */
+  async readNdjson<Row = Record<string, unknown>>(source: FileSource, options: NdjsonOptions = {}): Promise<DistArray<Row>> {
+    this.#checkOpen()
+    return this.#scan(await openNdjson(source, this.#reading(options)))
   }
 
   /** A table of the catalogue of the Spark server that the session was started with, by its name there, as 'db.sales'. */

@@ -481,6 +481,11 @@ export class DistArray<T, K extends Key = readonly [number]> implements AsyncIte
     return this.#write('writeCsv', path, { kind: 'csv' }, signalOnly('writeCsv()', options))
   }
 
+  /** Writes NDJSON, an object a line with every column in it; it appears under its name when it is complete. */
+  async writeNdjson(path: string, options: { readonly signal?: AbortSignal } = {}): Promise<Written> {
+    return this.#write('writeNdjson', path, { kind: 'ndjson' }, signalOnly('writeNdjson()', options))
+  }
+
   /** The elements in order, computed as they are asked for, partition by partition; breaking out of the loop ends that. */
   async *[Symbol.asyncIterator](): AsyncGenerator<T, void, undefined> {
     for await (const { value } of this.#entries({ isUntyped: true })) yield value

@@ -112,3 +112,4 @@ export type WriteForm =
     }
   | { readonly kind: 'arrow' }
   | { readonly kind: 'csv' }
+  | { readonly kind: 'ndjson' }

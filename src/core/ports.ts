@@ -12,7 +12,7 @@ import type { ElementType } from './schema.ts'
  */
 export interface ArraySource {
   /** Which reader: the keys of the table in `io/readSplit.ts`. */
-  readonly kind: 'parquet' | 'arrow' | 'csv' | 'text' | 'memory' | 'spark'
+  readonly kind: 'parquet' | 'arrow' | 'csv' | 'ndjson' | 'text' | 'memory' | 'spark'
   /** For messages and plans, as `ratings.parquet` or `fromColumns`. */
   readonly name: string
   readonly element: ElementType

@@ -249,6 +249,7 @@ const PIECES = {
   parquet: 'row groups',
   arrow: 'record batches',
   csv: 'ranges',
+  ndjson: 'ranges',
   text: 'ranges',
   memory: 'batches',
   spark: 'answers',

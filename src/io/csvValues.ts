@@ -29,6 +29,8 @@ const TYPES: { readonly [K in CsvType]: true } = {
   date: true,
 }
 
+export const CSV_TYPES: readonly string[] = Object.keys(TYPES)
+
 /** Throws PlanError unless `type` is one that `{ types }` may give a column. */
 export function checkCsvType(column: string, type: unknown): void {
   if (typeof type === 'string' && Object.hasOwn(TYPES, type)) return

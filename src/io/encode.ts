@@ -7,12 +7,13 @@
 import type { Batch } from '../core/column.ts'
 import type { ElementType } from '../core/schema.ts'
 import { csvRecords } from './csvBytes.ts'
+import { ndjsonRecords } from './ndjsonBytes.ts'
 import { encodeGroup, type GroupEncoding } from './parquet/encodeGroup.ts'
 import { joinBatches } from './regroup.ts'
 
 /** Batches that are put together, and what becomes of them. Plain data, so that any thread can do it. */
 export type EncodeTask = { readonly parts: readonly Batch[]; readonly element: ElementType } & (
-  | { readonly format: 'csv' }
+  | { readonly format: 'csv' | 'ndjson' }
   | ({ readonly format: 'parquet' } & GroupEncoding)
 )
 
@@ -34,7 +35,14 @@ export interface Encoder {
 /** Does a task, in any thread. */
 export function encode(task: EncodeTask): Uint8Array {
   const batch = joinBatches(task.parts, task.element)
-  return task.format === 'csv' ? csvRecords(batch) : encodeGroup(batch, task)
+  switch (task.format) {
+    case 'csv':
+      return csvRecords(batch)
+    case 'ndjson':
+      return ndjsonRecords({ ...batch, element: task.element })
+    case 'parquet':
+      return encodeGroup(batch, task)
+  }
 }
 
 /** On the thread that asks. */

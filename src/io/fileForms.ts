@@ -5,7 +5,7 @@
 import { SourceError } from '../core/errors.ts'
 import { type ByteSource, isUrl, nameOfPath } from './byteSource.ts'
 
-export type Reader = 'readParquet' | 'readArrow' | 'readCsv' | 'readText'
+export type Reader = 'readParquet' | 'readArrow' | 'readCsv' | 'readNdjson' | 'readText'
 
 interface Form {
   readonly reads: Reader | 'nothing'
@@ -18,6 +18,7 @@ const READS: Readonly<Record<Reader, string>> = {
   readParquet: 'Parquet',
   readArrow: 'Arrow IPC',
   readCsv: 'plain text',
+  readNdjson: 'plain text',
   readText: 'plain text',
 }
 

@@ -7,6 +7,7 @@ import { readArrowSplit } from './arrowFile.ts'
 import { readWithConstants } from './constantColumns.ts'
 import { readCsvSplit } from './csv.ts'
 import { readMemorySplit } from './memory.ts'
+import { readNdjsonSplit } from './ndjson.ts'
 import { readParquetSplit } from './parquet.ts'
 import { readTextSplit } from './text.ts'
 
@@ -14,6 +15,7 @@ const READERS: { readonly [K in ArraySource['kind']]: ReadSplit } = {
   parquet: readParquetSplit,
   arrow: readArrowSplit,
   csv: readCsvSplit,
+  ndjson: readNdjsonSplit,
   text: readTextSplit,
   memory: readMemorySplit,
   spark: ({ name }) => Promise.reject(new Bug(`The server was not asked for ${name}.`)),
