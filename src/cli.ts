@@ -1,5 +1,5 @@
 /**
- * `distarray run [--processes N] -- command`: runs a program on several processes.
+ * `distarray run [--processes N] -- command`: runs a program on several processes. `distarray schema FILE`: what its rows are.
  *
  * With `--processes` they are started here. Without, this is one of the processes that an engine has started, and says to the
  * program what the engine says of it.
@@ -8,8 +8,10 @@ import { spawn } from 'node:child_process'
 import { engineOf } from './exec/gang/engines.ts'
 import { settingsOf } from './exec/gang/settings.ts'
 import { exitCodeOf, launch } from './launch.ts'
+import { SCHEMA_USAGE, schemaCommand } from './schemaCommand.ts'
 
 const USAGE = `distarray run [--processes N] -- command
+${SCHEMA_USAGE}
 
   distarray run --processes 3 -- node train.js    three processes on this machine
   srun -n 3 distarray run -- node train.js        one of the processes that Slurm has started; also torchrun,
@@ -25,6 +27,7 @@ void main(process.argv.slice(2)).then((code) => {
 })
 
 async function main(args: readonly string[]): Promise<number> {
+  if (args[0] === 'schema') return await schemaCommand(args.slice(1))
   const asked = parsed(args)
   if (typeof asked === 'string') {
     const isHelp = asked === USAGE
@@ -47,7 +50,8 @@ async function main(args: readonly string[]): Promise<number> {
 function parsed(args: readonly string[]): { readonly command: readonly string[]; readonly processes?: number } | string {
   const [verb, ...rest] = args
   if (verb === undefined || verb === '--help' || verb === '-h' || verb === 'help') return USAGE
-  if (verb !== 'run') return `distarray has no command ${verb}. It has run: distarray run --processes 3 -- node train.js`
+  if (verb !== 'run')
+    return `distarray has no command ${verb}. It has run, as distarray run --processes 3 -- node train.js, and schema, as distarray schema ratings.parquet.`
   const dashes = rest.indexOf('--')
   const options = rest.slice(0, dashes < 0 ? rest.length : dashes)
   const command = dashes < 0 ? [] : rest.slice(dashes + 1)

@@ -32,6 +32,7 @@ export {
 } from './core/errors.ts'
 export type { Grouped } from './core/grouped.ts'
 export type { IndexSpace, Key, KeyOf, Selector, Shape } from './core/indexSpace.ts'
+export { interfaceOf } from './core/interfaceText.ts'
 export type { Loop, RunOptions } from './core/loop.ts'
 export type { Dependence, Distance, LoopPlan, ScheduleKind } from './core/loopPlan.ts'
 export type { LoopReport, PassReport, VerifyReport } from './core/loopReport.ts'

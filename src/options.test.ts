@@ -152,6 +152,7 @@ const CLASSES = [
   'PlanError',
   'SourceError',
   'TaskError',
+  'interfaceOf',
 ]
 
 const EVERY = { ...ARRAY, ...SESSION, ...LOOP, ...GROUPED, ...STATIC }
@@ -235,7 +236,7 @@ test.each<[string, () => unknown, string]>([
   [
     'the delimiter',
     () => session.readCsv(file, { sep: ';' } as never),
-    'readCsv() has no option "sep". Did you mean "delimiter"? Its options are delimiter, header, types, quote, comment, skip, nullValues, decimal, partitions, signal, timeoutMs.',
+    'readCsv() has no option "sep". Did you mean "delimiter"? Its options are delimiter, header, types, quote, comment, skip, nullValues, decimal, partitions, expect, signal, timeoutMs.',
   ],
   [
     'workers',

@@ -41,6 +41,7 @@ import { gangAskedFor } from './gangAskedFor.ts'
 import { openArrow } from './io/arrowFile.ts'
 import { loadArrow } from './io/arrowLibrary.ts'
 import { type CsvOptions, openCsv } from './io/csv.ts'
+import type { ExpectOptions } from './io/expected.ts'
 import { sourceFromArrow, sourceFromColumns, sourceFromRows } from './io/memory.ts'
 import { type NdjsonOptions, openNdjson } from './io/ndjson.ts'
 import { openParquet } from './io/parquet.ts'
@@ -251,7 +252,8 @@ export class Session implements AsyncDisposable {
   async readParquet<Row = Record<string, unknown>>(
     source: FileSource,
     options: ReadOptions &
-      PartitionOptions & { readonly columns?: readonly (keyof Row & string)[]; readonly int64?: 'number' | 'bigint' } = {},
+      PartitionOptions &
+      ExpectOptions & { readonly columns?: readonly (keyof Row & string)[]; readonly int64?: 'number' | 'bigint' } = {},
   ): Promise<DistArray<Row>> {
     const { spark } = this.#open()
     if (spark !== undefined) return this.#scan(await spark.parquet(source, this.#reading(options)))
@@ -261,7 +263,7 @@ export class Session implements AsyncDisposable {
   /** Rows of Arrow IPC files or streams. 64-bit integers as `readParquet` gives them. */
   async readArrow<Row = Record<string, unknown>>(
     source: FileSource,
-    options: ReadOptions & PartitionOptions & { readonly int64?: 'number' | 'bigint' } = {},
+    options: ReadOptions & PartitionOptions & ExpectOptions & { readonly int64?: 'number' | 'bigint' } = {},
   ): Promise<DistArray<Row>> {
     this.#checkOpen()
     return this.#scan(await openArrow(source, this.#reading(options), this.#runtime.arena.budgetBytes))

@@ -122,7 +122,7 @@ test('distarray run says how it is used', async () => {
   expect(wrong).toMatchObject({ code: 2, err: '--processes is two. It is a whole number from 1 to 64.\n' })
   expect(other).toMatchObject({
     code: 2,
-    err: 'distarray has no command start. It has run: distarray run --processes 3 -- node train.js\n',
+    err: 'distarray has no command start. It has run, as distarray run --processes 3 -- node train.js, and schema, as distarray schema ratings.parquet.\n',
   })
   expect(incomplete).toMatchObject({
     code: 2,

@@ -20,6 +20,7 @@ import { footerFault, messageFault } from './arrowHeader.ts'
 import { Footer, Message, MessageHeader, RecordBatchReader, RecordBatchStreamWriter } from './arrowLibrary.ts'
 import { type ArrowDetail, COMPRESSED, type Found, Messages, type RowElement } from './arrowMessages.ts'
 import { type ByteSource, openBytes } from './byteSource.ts'
+import { checkExpected, type ExpectOptions } from './expected.ts'
 import { checkForm } from './fileForms.ts'
 import { fileType, INT64_OPTIONS, type Int64, readColumn, readElement } from './int64.ts'
 import { type PartitionOptions, withPartitions } from './partitions.ts'
@@ -34,7 +35,7 @@ const LARGEST_HEADER_BYTES = 64 * 2 ** 20
 const ROOM_BYTES = 64 * 2 ** 20
 const END_OF_STREAM = new Uint8Array([255, 255, 255, 255, 0, 0, 0, 0])
 
-export interface ArrowOptions extends ReadOptions, PartitionOptions {
+export interface ArrowOptions extends ReadOptions, PartitionOptions, ExpectOptions {
   /** 64-bit integers are read as numbers, and one beyond ±2^53 is refused, unless this is 'bigint'. */
   readonly int64?: Int64
 }
@@ -48,7 +49,7 @@ export async function openArrow(
   options: ArrowOptions = {},
   budgetBytes: number = Number.POSITIVE_INFINITY,
 ): Promise<ArraySource> {
-  checkReading('readArrow', options, ['int64', 'partitions'])
+  checkReading('readArrow', options, ['int64', 'partitions', 'expect'])
   const { int64 = 'number' } = options
   checkOneOf('The int64 of readArrow()', int64, INT64_OPTIONS)
   const named = await filesOf(source)
@@ -73,7 +74,7 @@ export async function openArrow(
     splits,
     ...(options.timeoutMs === undefined ? {} : { timeoutMs: options.timeoutMs }),
   }
-  return withPartitions(files, named, options)
+  return checkExpected(withPartitions(files, named, options), options)
 }
 
 interface Opened {

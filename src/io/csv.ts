@@ -29,6 +29,7 @@ import {
   observeNumber,
   typeOfCsv,
 } from './csvValues.ts'
+import { checkExpected, type ExpectOptions } from './expected.ts'
 import { type PartitionOptions, withPartitions } from './partitions.ts'
 import { filesOf } from './paths.ts'
 import { checkReading, type FileSource, type ReadOptions } from './reading.ts'
@@ -37,7 +38,7 @@ import { openPlain, type Unpacked } from './unpacked.ts'
 
 export { readCsvSplit } from './csvSplit.ts'
 
-export interface CsvOptions extends ReadOptions, PartitionOptions, CsvFormatOptions {
+export interface CsvOptions extends ReadOptions, PartitionOptions, ExpectOptions, CsvFormatOptions {
   /** Whether the first record names the columns. Default true; without, they are column1, column2, … */
   readonly header?: boolean
   /** Types of columns by name; the others are inferred. */
@@ -58,7 +59,7 @@ const MOST_COLUMNS = 100_000
 
 /** The records of one or more CSV files with the same columns. Reads a sample of each, and files above 8 MiB once, to find where records end. */
 export async function openCsv(source: FileSource, options: CsvOptions = {}, kernels?: CsvKernels): Promise<ArraySource> {
-  checkReading('readCsv', options, ['delimiter', 'header', 'types', ...FORMAT_OPTIONS.slice(1), 'partitions'])
+  checkReading('readCsv', options, ['delimiter', 'header', 'types', ...FORMAT_OPTIONS.slice(1), 'partitions', 'expect'])
   const { header = true, types = {} } = options
   const format = csvFormat(options)
   checkBoolean('The header of readCsv()', header)
@@ -100,7 +101,7 @@ export async function openCsv(source: FileSource, options: CsvOptions = {}, kern
     splits,
     ...(options.timeoutMs === undefined ? {} : { timeoutMs: options.timeoutMs }),
   }
-  return withPartitions(table, named, options)
+  return checkExpected(withPartitions(table, named, options), options)
 }
 
 function checkTypes(types: unknown): void {

@@ -13,6 +13,7 @@ import type { ArraySource, ReadSplit, SourceSplit } from '../core/ports.ts'
 import { type ColumnType, type Field, typeText } from '../core/schema.ts'
 import type { ByteSource } from './byteSource.ts'
 import { CSV_TYPES, type CsvType, typeOfCsv, valueOfField } from './csvValues.ts'
+import { checkExpected, type ExpectOptions } from './expected.ts'
 import { checkForm } from './fileForms.ts'
 import { jsonText, parseLine } from './json/parseLine.ts'
 import { fieldOf, fieldsOfSeen, type JsonPlace, jsonError, lineError, nothingSeen, type Seen, see } from './json/seenValues.ts'
@@ -25,7 +26,7 @@ import { openPlain, type Unpacked } from './unpacked.ts'
 /** What `{ types }` may say of a column; 'json': whatever it is, as JSON text. */
 export type NdjsonType = CsvType | 'json'
 
-export interface NdjsonOptions extends ReadOptions, PartitionOptions {
+export interface NdjsonOptions extends ReadOptions, PartitionOptions, ExpectOptions {
   /** Types of columns by name; the others are what all lines allow. */
   readonly types?: Readonly<Record<string, NdjsonType>>
 }
@@ -56,7 +57,7 @@ type Piece = Omit<NdjsonDetail, 'columns'> & {
 
 /** The objects of one or more files; of columns that not all lines have the others are null. Reads the files once. */
 export async function openNdjson(source: FileSource, options: NdjsonOptions = {}): Promise<ArraySource> {
-  checkReading('readNdjson', options, ['types', 'partitions'])
+  checkReading('readNdjson', options, ['types', 'partitions', 'expect'])
   const { types = {} } = options
   checkTypes(types)
   const named = await filesOf(source)
@@ -89,7 +90,7 @@ export async function openNdjson(source: FileSource, options: NdjsonOptions = {}
     splits,
     ...(options.timeoutMs === undefined ? {} : { timeoutMs: options.timeoutMs }),
   }
-  return withPartitions(table, named, options)
+  return checkExpected(withPartitions(table, named, options), options)
 }
 
 function checkTypes(types: unknown): void {

@@ -10,6 +10,7 @@ import { missingColumnMessage } from '../core/nearestNames.ts'
 import type { ArraySource, SourceSplit } from '../core/ports.ts'
 import { agreedType, type Field, typeText } from '../core/schema.ts'
 import { openBytes } from './byteSource.ts'
+import { checkExpected, type ExpectOptions } from './expected.ts'
 import { inGroups } from './inGroups.ts'
 import { INT64_OPTIONS, type Int64 } from './int64.ts'
 import { describeFile, type FileColumns, splitsOf } from './parquet/describe.ts'
@@ -25,7 +26,7 @@ export { readParquetSplit } from './parquet/readGroup.ts'
 /** Files whose footers are read at the same time: most of it is waiting, where they lie behind an address. */
 const OPENED_AT_ONCE = 16
 
-export interface ParquetOptions extends ReadOptions, PartitionOptions {
+export interface ParquetOptions extends ReadOptions, PartitionOptions, ExpectOptions {
   /** The columns to have, in this order; all of them when absent. */
   readonly columns?: readonly string[]
   /** 64-bit integers are read as numbers, and one beyond ±2^53 is refused, unless this is 'bigint'. */
@@ -42,7 +43,7 @@ export async function openParquet(
   budgetBytes: number = Number.POSITIVE_INFINITY,
 ): Promise<ArraySource> {
   const limits = decodeLimits(budgetBytes)
-  checkReading('readParquet', options, ['columns', 'int64', 'partitions'])
+  checkReading('readParquet', options, ['columns', 'int64', 'partitions', 'expect'])
   if (options.columns !== undefined) checkList('The columns of readParquet()', options.columns)
   if (options.int64 !== undefined) checkOneOf('The int64 of readParquet()', options.int64, INT64_OPTIONS)
   const named = await filesOf(source)
@@ -63,7 +64,7 @@ export async function openParquet(
     splits,
     ...(options.timeoutMs === undefined ? {} : { timeoutMs: options.timeoutMs }),
   }
-  return withPartitions(table, named, options)
+  return checkExpected(withPartitions(table, named, options), options)
 }
 
 async function openOne(path: string, options: ParquetOptions, limits: DecodeLimits): Promise<FileColumns> {
