@@ -31,10 +31,15 @@ export class LoopError extends Error {
 export class SourceError extends Error {
   readonly source: string
   constructor(message: string, source: string, options: { readonly cause?: unknown } = {}) {
-    super(message, options.cause === undefined ? undefined : { cause: options.cause })
+    super(withoutQueries(message), options.cause === undefined ? undefined : { cause: options.cause })
     this.name = 'SourceError'
-    this.source = source
+    this.source = withoutQueries(source)
   }
+}
+
+/** The text with addresses cut at their questions: those of signed ones are as good as passwords. */
+function withoutQueries(text: string): string {
+  return text.replace(/(https?:\/\/[^\s?#"']+)\?[^\s"'`)]*[^\s"'`),.:;]/gi, '$1?…')
 }
 
 /** A user's function threw. `cause` is its error; `key` or `partition` say where. */

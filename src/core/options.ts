@@ -19,6 +19,8 @@ const SYNONYMS: Readonly<Record<string, readonly string[]>> = {
   columns: ['select', 'usecols', 'fields', 'project'],
   int64: ['bigint', 'bigints', 'integers'],
   timeoutMs: ['requesttimeout', 'deadline'],
+  headers: ['httpheaders', 'requestheaders', 'auth', 'authorization', 'token', 'credentials'],
+  retries: ['retry', 'maxretries', 'attempts'],
   signal: ['abortsignal', 'abort', 'abortcontroller', 'cancel'],
   by: ['partitionby', 'on', 'key', 'keys', 'column', 'hash'],
   partitions: ['numpartitions', 'n', 'count', 'num', 'chunks', 'blocks', 'npartitions'],

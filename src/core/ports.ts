@@ -24,6 +24,10 @@ export interface ArraySource {
   readonly waits?: boolean | undefined
   /** How long a server may send nothing before reading ends, where the user said so. */
   readonly timeoutMs?: number
+  /** What is sent with each request to a server. */
+  readonly headers?: Readonly<Record<string, string>>
+  /** How often a request is made again that a server was too busy for. */
+  readonly retries?: number
   /** Of files in folders that say what their rows have in common: how many are read, and how many there are. */
   readonly files?: { readonly read: number; readonly all: number }
   /** Of tables in memory: the whole columns of which the splits are slices. */
@@ -83,6 +87,10 @@ export interface Access {
   readonly waits?: boolean | undefined
   /** How long a server may send nothing. */
   readonly timeoutMs?: number | undefined
+  /** What is sent with each request to a server. */
+  readonly headers?: Readonly<Record<string, string>> | undefined
+  /** How often a request is made again that a server was too busy for. */
+  readonly retries?: number | undefined
   /** Memory for what is read, where who reads is done with it before the next read. Default: each buffer has its own. */
   readonly scratch?: Scratch | undefined
   /** Where the values of a column go, by its number among those that are read: as many bytes as they take. Only of values of a fixed width. */

@@ -25,7 +25,7 @@ import { checkForm } from './fileForms.ts'
 import { fileType, INT64_OPTIONS, type Int64, readColumn, readElement } from './int64.ts'
 import { type PartitionOptions, withPartitions } from './partitions.ts'
 import { filesOf } from './paths.ts'
-import { checkReading, type FileSource, type ReadOptions } from './reading.ts'
+import { checkReading, type FileSource, type ReadOptions, requestsOf } from './reading.ts'
 
 const MAGIC = 'ARROW1'
 const CONTINUATION = 0xffffffff
@@ -72,7 +72,7 @@ export async function openArrow(
     element: readElement(element ?? { kind: 'row', fields: [] }, int64),
     rows: splits.reduce((sum, split) => sum + (split.rows ?? 0), 0),
     splits,
-    ...(options.timeoutMs === undefined ? {} : { timeoutMs: options.timeoutMs }),
+    ...requestsOf(options),
   }
   return checkExpected(withPartitions(files, named, options), options)
 }

@@ -32,7 +32,7 @@ import {
 import { checkExpected, type ExpectOptions } from './expected.ts'
 import { type PartitionOptions, withPartitions } from './partitions.ts'
 import { filesOf } from './paths.ts'
-import { checkReading, type FileSource, type ReadOptions } from './reading.ts'
+import { checkReading, type FileSource, type ReadOptions, requestsOf } from './reading.ts'
 import { lineEndAfter, markBytes } from './text.ts'
 import { openPlain, type Unpacked } from './unpacked.ts'
 
@@ -99,7 +99,7 @@ export async function openCsv(source: FileSource, options: CsvOptions = {}, kern
     name: named.name,
     element: { kind: 'row', fields: columns.map(({ name, type }): Field => ({ name, type, nullable: true })) },
     splits,
-    ...(options.timeoutMs === undefined ? {} : { timeoutMs: options.timeoutMs }),
+    ...requestsOf(options),
   }
   return checkExpected(withPartitions(table, named, options), options)
 }

@@ -63,7 +63,11 @@ test.each<[string, Answer, string]>([
   ['nothing at all', () => undefined, 'nothing for 100 ms'],
   ['nothing behind the header', headed((_, response) => void response.writeHead(206, part(2, 5)).flushHeaders()), 'nothing for 100 ms'],
   ['nothing behind the first byte', headed((_, response) => void response.writeHead(206, part(2, 5)).write('b')), 'nothing for 100 ms'],
-  ['too little', headed((_, response) => response.writeHead(206, part(2, 5)).end('b')), 'URL answered 1 bytes instead of the 3 asked for.'],
+  [
+    'too little',
+    headed((_, response) => response.writeHead(206, part(2, 5)).end('b')),
+    'URL answered 1 bytes instead of the 3 asked for (asked 3 times).',
+  ],
   ['too much', headed((_, response) => response.writeHead(206, part(2, 5)).end(BODY)), 'URL answered more bytes than the 3 asked for.'],
   [
     'bytes without end',
@@ -92,11 +96,15 @@ test.each<[string, Answer, string]>([
     (request, response) => response.writeHead(302, { location: request.url ?? '' }).end(),
     'URL cannot be read: it redirects more than 20 times.',
   ],
-  ['an error', (_, response) => response.writeHead(500).end(), 'URL cannot be read: the server answered 500 Internal Server Error.'],
+  [
+    'an error',
+    (_, response) => response.writeHead(500).end(),
+    'URL cannot be read: the server answered 500 Internal Server Error (asked 3 times).',
+  ],
   [
     'an error later',
     headed((_, response) => response.writeHead(503).end()),
-    'URL cannot be read: the server answered 503 Service Unavailable.',
+    'URL cannot be read: the server answered 503 Service Unavailable (asked 3 times).',
   ],
   [
     'a length beyond numbers',
@@ -198,4 +206,61 @@ test('what an action reads has the time-out that its table was opened with', asy
       url,
     ),
   )
+})
+
+test('headers go with every request, and neither they nor the questions of addresses are in messages, plans or events', async () => {
+  const seen: (string | undefined)[] = []
+  const url = await served((request, response) => {
+    seen.push(request.headers.authorization)
+    if (request.headers.authorization !== 'Bearer s3cret') response.writeHead(401).end()
+    else headed((_, answer) => answer.writeHead(200).end(BODY))(request, response)
+  })
+  const events: unknown[] = []
+  const session = await Session.start({ workers: 2, memory: '64MB' })
+  session.events.subscribe((event) => events.push(event))
+  const table = await session.readCsv<{ a: number }>(`${url}?sig=s3cret`, { headers: { authorization: 'Bearer s3cret' } })
+  expect(await table.filter((r) => r.a > 1).collect()).toEqual([{ a: 2, b: 'y' }])
+  expect(new Set(seen)).toEqual(new Set(['Bearer s3cret']))
+  const shown = [String(table), table.explain({ verbose: true }), table.explain({ format: 'json' }), await table.explain({ analyze: true })]
+  expect(JSON.stringify([shown, events])).not.toContain('s3cret')
+  const error = (await session
+    .readCsv(`${url}?sig=s3cret`, { headers: { 'x-key': 's3cret' } })
+    .catch((error: unknown) => error)) as SourceError
+  expect([error.message, error.source]).toEqual([`${url}?… cannot be read: the server answered 401 Unauthorized.`, `${url}?…`])
+  const refused = (headers: unknown) =>
+    session.readCsv(url, { headers: headers as Record<string, string> }).catch((error: Error) => error.message)
+  expect(await refused({ 'x-key': 's3cret\n' })).toBe(
+    'The header "x-key" of readCsv() is no text that can be sent. Its value is not shown here; look for line ends in it.',
+  )
+  expect(await refused('s3cret')).toBe("The headers of readCsv() are an object, as { authorization: 'Bearer …' }.")
+  expect(await refused({ Range: 'bytes=0-1' })).toBe(
+    'The headers of readCsv() have a range, which readers send by themselves. Leave it out.',
+  )
+  await session.stop()
+})
+
+test('a server that is too busy is asked again, as often as said, and for no longer than its reader waits', async () => {
+  let asked = 0
+  let failures = 2
+  const url = await served((request, response) => {
+    asked++
+    if (failures-- > 0) response.writeHead(503, { 'retry-after': '0' }).end()
+    else headed((_, answer) => answer.writeHead(200, { 'content-length': BODY.length }).end(BODY))(request, response)
+  })
+  const all = async (retries?: number, signal?: AbortSignal) => {
+    const bytes = await openBytes(url, { retries, signal })
+    return (await bytes.read(0, bytes.size)).length
+  }
+  expect(await all()).toBe(BODY.length)
+  expect(asked).toBe(4)
+  failures = 1
+  await expect(all(0)).rejects.toThrow(new SourceError(`${url} cannot be read: the server answered 503 Service Unavailable.`, url))
+  failures = 100
+  asked = 0
+  await expect(all(4)).rejects.toThrow(
+    new SourceError(`${url} cannot be read: the server answered 503 Service Unavailable (asked 5 times).`, url),
+  )
+  expect(asked).toBe(5)
+  const slow = await served((_, response) => response.writeHead(429, { 'retry-after': '20' }).end())
+  await expect(openBytes(slow, { signal: AbortSignal.timeout(50) })).rejects.toThrow('The operation was aborted due to timeout')
 })

@@ -5,6 +5,7 @@
  * nothing for so long, and no more than was asked for. A server that knows no ranges sends all of a small file once.
  */
 
+import { setTimeout as sleep } from 'node:timers/promises'
 import { SourceError } from '../core/errors.ts'
 import { isError } from '../core/isError.ts'
 import type { Access } from '../core/ports.ts'
@@ -73,7 +74,9 @@ function lengthOf(text: string | null): number | undefined {
 
 function refused(url: string, response: Response): SourceError {
   const answer = `${response.status}${response.statusText === '' ? '' : ` ${response.statusText}`}`
-  return new SourceError(`${url} cannot be read: the server answered ${answer}.`, url)
+  const error = new SourceError(`${url} cannot be read: the server answered ${answer}.`, url)
+  const after = Number(response.headers.get('retry-after') ?? Number.NaN) // a date is not waited for
+  return BUSY.has(response.status) ? mayPass(error, Number.isFinite(after) ? after * 1000 : undefined) : error
 }
 
 function checkRange(url: string, response: Response, start: number): void {
@@ -92,14 +95,50 @@ async function bytesOf(url: string, body: AsyncIterable<Uint8Array>, length: num
     have += piece.length
     if (have > length) throw new SourceError(`${url} answered more bytes than the ${length} asked for.`, url)
   }
-  if (have < length) throw new SourceError(`${url} answered ${have} bytes instead of the ${asked} asked for.`, url)
+  if (have < length) throw mayPass(new SourceError(`${url} answered ${have} bytes instead of the ${asked} asked for.`, url))
   return Buffer.concat(pieces, have)
 }
 
 type Take<T> = (response: Response, body: AsyncIterable<Uint8Array>) => Promise<T>
 
 /** One request: `take` gets the answer, and what it leaves of its body is not waited for. */
-async function requested<T>(url: string, { signal, timeoutMs = DEFAULT_TIMEOUT_MS }: Access, init: RequestInit, take: Take<T>): Promise<T> {
+async function requested<T>(url: string, access: Access, init: RequestInit, take: Take<T>): Promise<T> {
+  const { signal, retries = DEFAULT_RETRIES } = access
+  for (let asked = 1; ; asked++) {
+    try {
+      return await requestedOnce(url, access, init, take)
+    } catch (error) {
+      if (!(error instanceof SourceError) || !passing.has(error)) throw error
+      if (asked > retries)
+        throw asked === 1 ? error : new SourceError(error.message.replace(/\.$/, ` (asked ${asked} times).`), url, { cause: error.cause })
+      await sleep(Math.min(LONGEST_WAIT_MS, passing.get(error) ?? FIRST_WAIT_MS * 4 ** (asked - 1)), undefined, {
+        ...(signal && { signal }),
+      }).catch(() => signal?.throwIfAborted())
+    }
+  }
+}
+
+/** Unless the reader says otherwise. */
+const DEFAULT_RETRIES = 2
+const FIRST_WAIT_MS = 100
+const LONGEST_WAIT_MS = 30_000
+/** Errors that may not come again, with how long the server wants to be left alone, if it says so. */
+const passing = new WeakMap<SourceError, number | undefined>()
+/** Answers of servers that are too busy, or being started. */
+const BUSY: ReadonlySet<number> = new Set([408, 429, 500, 502, 503, 504])
+
+/** The same error, after which the request is made again. */
+function mayPass(error: SourceError, waitMs?: number): SourceError {
+  passing.set(error, waitMs)
+  return error
+}
+
+async function requestedOnce<T>(
+  url: string,
+  { signal, timeoutMs = DEFAULT_TIMEOUT_MS, headers }: Access,
+  init: RequestInit,
+  take: Take<T>,
+): Promise<T> {
   signal?.throwIfAborted()
   const ending = new AbortController()
   const silence = new SourceError(
@@ -116,7 +155,11 @@ async function requested<T>(url: string, { signal, timeoutMs = DEFAULT_TIMEOUT_M
     }
   }
   try {
-    const response = await fetch(url, { ...init, signal: ending.signal })
+    const response = await fetch(url, {
+      ...init,
+      headers: { ...headers, ...(init.headers as Readonly<Record<string, string>>) },
+      signal: ending.signal,
+    })
     silent.heard()
     return await take(response, heard(response.body))
   } catch (error) {
@@ -152,11 +195,21 @@ function whenSilent(timeoutMs: number, then: () => void): { heard(): void; end()
   }
 }
 
+/** What is the same when it is tried again: nobody listens, or has the name. */
+const LASTING: ReadonlySet<string> = new Set([
+  'ECONNREFUSED',
+  'ENOTFOUND',
+  'ERR_INVALID_URL',
+  'CERT_HAS_EXPIRED',
+  'DEPTH_ZERO_SELF_SIGNED_CERT',
+])
+
 /** `fetch` says "fetch failed", and why in a cause. */
 function failed(url: string, error: unknown): SourceError {
   if (error instanceof SourceError) return error
   const cause = isError(error) && isError(error.cause) ? error.cause : error
   const { message, code } = cause as { readonly message?: unknown; readonly code?: unknown }
   const reason = message === 'redirect count exceeded' ? 'it redirects more than 20 times' : String(message || code || cause)
-  return new SourceError(`${url} cannot be read: ${reason}.`, url, { cause: error })
+  const told = new SourceError(`${url} cannot be read: ${reason}.`, url, { cause: error })
+  return LASTING.has(String(code)) || reason.startsWith('it redirects') ? told : mayPass(told)
 }

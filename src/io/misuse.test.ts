@@ -130,7 +130,7 @@ test.each<[unknown, string]>([
   [null, 'The options of readCsv() are an object; it was given null.'],
   [
     { delimeter: ';' },
-    'readCsv() has no option "delimeter". Did you mean "delimiter"? Its options are delimiter, header, types, quote, comment, skip, nullValues, decimal, partitions, expect, signal, timeoutMs.',
+    'readCsv() has no option "delimeter". Did you mean "delimiter"? Its options are delimiter, header, types, quote, comment, skip, nullValues, decimal, partitions, expect, signal, timeoutMs, headers, retries.',
   ],
   [{ delimiter: 5 }, 'The delimiter 5 is not one character.'],
   [{ delimiter: ';;' }, 'The delimiter ";;" is not one character.'],
@@ -152,13 +152,21 @@ test.each<[(typeof READERS)[number], unknown, string]>([
   [
     'readParquet',
     { colums: [] },
-    'readParquet() has no option "colums". Did you mean "columns"? Its options are columns, int64, partitions, expect, signal, timeoutMs.',
+    'readParquet() has no option "colums". Did you mean "columns"? Its options are columns, int64, partitions, expect, signal, timeoutMs, headers, retries.',
   ],
   ['readParquet', { columns: 'a' }, 'The columns of readParquet() is an array; it was given "a".'],
   ['readParquet', { int64: 'x' }, "The int64 of readParquet() is one of 'number', 'bigint'; it was given \"x\"."],
-  ['readArrow', { columns: [] }, 'readArrow() has no option "columns". Its options are int64, partitions, expect, signal, timeoutMs.'],
+  [
+    'readArrow',
+    { columns: [] },
+    'readArrow() has no option "columns". Its options are int64, partitions, expect, signal, timeoutMs, headers, retries.',
+  ],
   ['readArrow', { int64: null }, "The int64 of readArrow() is one of 'number', 'bigint'; it was given null."],
-  ['readText', { timeout: 5 }, 'readText() has no option "timeout". Did you mean "timeoutMs"? Its options are signal, timeoutMs.'],
+  [
+    'readText',
+    { timeout: 5 },
+    'readText() has no option "timeout". Did you mean "timeoutMs"? Its options are signal, timeoutMs, headers, retries.',
+  ],
 ])('%s with the options %j', async (reader, options, message) => {
   await expect(session[reader](at('a.csv'), options as never)).rejects.toThrow(new PlanError(message))
 })

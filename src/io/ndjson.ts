@@ -19,7 +19,7 @@ import { jsonText, parseLine } from './json/parseLine.ts'
 import { fieldOf, fieldsOfSeen, type JsonPlace, jsonError, lineError, nothingSeen, type Seen, see } from './json/seenValues.ts'
 import { type PartitionOptions, withPartitions } from './partitions.ts'
 import { filesOf } from './paths.ts'
-import { checkReading, type FileSource, type ReadOptions } from './reading.ts'
+import { checkReading, type FileSource, type ReadOptions, requestsOf } from './reading.ts'
 import { checkUtf8, LARGEST_PIECE_BYTES, lineEndAfter, markBytes, readRange } from './text.ts'
 import { openPlain, type Unpacked } from './unpacked.ts'
 
@@ -88,7 +88,7 @@ export async function openNdjson(source: FileSource, options: NdjsonOptions = {}
     element: { kind: 'row', fields: columns.map(({ field }) => field) },
     rows: pieces.reduce((sum, { rows }) => sum + rows, 0),
     splits,
-    ...(options.timeoutMs === undefined ? {} : { timeoutMs: options.timeoutMs }),
+    ...requestsOf(options),
   }
   return checkExpected(withPartitions(table, named, options), options)
 }

@@ -19,7 +19,7 @@ import { type DecodeLimits, decodeLimits, mostRows } from './parquet/limits.ts'
 import { loadParquet } from './parquet/parquetLibrary.ts'
 import { type PartitionOptions, partitionNames, withPartitions } from './partitions.ts'
 import { filesOf } from './paths.ts'
-import { checkReading, type FileSource, type ReadOptions } from './reading.ts'
+import { checkReading, type FileSource, type ReadOptions, requestsOf } from './reading.ts'
 
 export { readParquetSplit } from './parquet/readGroup.ts'
 
@@ -62,7 +62,7 @@ export async function openParquet(
     element: { kind: 'row', fields },
     rows: splits.reduce((sum, split) => sum + (split.rows ?? 0), 0),
     splits,
-    ...(options.timeoutMs === undefined ? {} : { timeoutMs: options.timeoutMs }),
+    ...requestsOf(options),
   }
   return checkExpected(withPartitions(table, named, options), options)
 }

@@ -22,5 +22,10 @@ const READERS: { readonly [K in ArraySource['kind']]: ReadSplit } = {
 }
 
 export const readSplit: ReadSplit = readWithConstants((source, split, columns, predicate, access) =>
-  READERS[source.kind](source, split, columns, predicate, { ...access, timeoutMs: source.timeoutMs }),
+  READERS[source.kind](source, split, columns, predicate, {
+    ...access,
+    timeoutMs: source.timeoutMs,
+    headers: source.headers,
+    retries: source.retries,
+  }),
 )

@@ -2,7 +2,11 @@
  * What all readers of files take: a signal that ends the reading, and how long a server may say nothing.
  */
 import { checkCount, checkSignal } from '../core/arguments.ts'
+import { valueText } from '../core/columnBuilder.ts'
+import { defined } from '../core/defined.ts'
+import { PlanError } from '../core/errors.ts'
 import { checkOptions } from '../core/options.ts'
+import type { ArraySource } from '../core/ports.ts'
 
 /** What to read: a path, a glob, an address, or several of them. */
 export type FileSource = string | URL | readonly (string | URL)[]
@@ -13,6 +17,10 @@ export interface ReadOptions {
   readonly signal?: AbortSignal
   /** How long a server may send nothing, now and when actions read, before that is a SourceError. Default 30,000. */
   readonly timeoutMs?: number
+  /** What is sent with each request to a server, now and when actions read, as `{ authorization: 'Bearer …' }`. It is in no message, plan or event. */
+  readonly headers?: Readonly<Record<string, string>>
+  /** How often a request is made again that failed on the way, or that the server was too busy for. Default 2, after 0.1 and 0.4 seconds. */
+  readonly retries?: number
 }
 
 /** The longest that a timer can be set for. */
@@ -20,7 +28,32 @@ const LONGEST_MS = 2 ** 31 - 1
 
 /** Throws PlanError for options that `method` does not know, or whose signal or time-out makes no sense. */
 export function checkReading(method: string, options: ReadOptions, others: readonly string[]): void {
-  checkOptions(`${method}()`, options, [...others, 'signal', 'timeoutMs'])
+  checkOptions(`${method}()`, options, [...others, 'signal', 'timeoutMs', 'headers', 'retries'])
   if (options.signal !== undefined) checkSignal(`The signal of ${method}()`, options.signal)
   if (options.timeoutMs !== undefined) checkCount(`The timeoutMs of ${method}()`, options.timeoutMs, 1, LONGEST_MS)
+  if (options.retries !== undefined) checkCount(`The retries of ${method}()`, options.retries, 0, MOST_RETRIES)
+  if (options.headers !== undefined) checkHeaders(method, options.headers)
+}
+
+const MOST_RETRIES = 10
+
+/** PlanError for what no request can have; values are kept out of the message. */
+function checkHeaders(method: string, headers: unknown): void {
+  if (typeof headers !== 'object' || headers === null || Array.isArray(headers))
+    throw new PlanError(`The headers of ${method}() are an object, as { authorization: 'Bearer …' }.`)
+  for (const [name, value] of Object.entries(headers)) {
+    if (!/^[\w!#$%&'*+.^`|~-]+$/.test(name))
+      throw new PlanError(`The headers of ${method}() have the name ${valueText(name)}, which no header has.`)
+    if (/^range$/i.test(name))
+      throw new PlanError(`The headers of ${method}() have a range, which readers send by themselves. Leave it out.`)
+    if (typeof value !== 'string' || !/^[\t\x20-\x7e\x80-\xff]*$/.test(value))
+      throw new PlanError(
+        `The header "${name}" of ${method}() is no text that can be sent. Its value is not shown here; look for line ends in it.`,
+      )
+  }
+}
+
+/** What a source says of requests to servers. */
+export function requestsOf({ timeoutMs, headers, retries }: ReadOptions): Pick<ArraySource, 'timeoutMs' | 'headers' | 'retries'> {
+  return defined({ timeoutMs, headers, retries })
 }

@@ -9,7 +9,7 @@ import type { Access, ArraySource, ReadSplit, SourceSplit } from '../core/ports.
 import { type ByteSource, openBytes } from './byteSource.ts'
 import { checkForm } from './fileForms.ts'
 import { filesOf } from './paths.ts'
-import { checkReading, type FileSource, type ReadOptions } from './reading.ts'
+import { checkReading, type FileSource, type ReadOptions, requestsOf } from './reading.ts'
 import { openPlain, type Unpacked } from './unpacked.ts'
 
 const SPLIT_BYTES = 8 * 2 ** 20
@@ -56,7 +56,7 @@ export async function openText(source: FileSource, options: ReadOptions = {}): P
     name,
     element: ELEMENT,
     splits,
-    ...(options.timeoutMs === undefined ? {} : { timeoutMs: options.timeoutMs }),
+    ...requestsOf(options),
   }
 }
 
