@@ -110,7 +110,45 @@ test('quotients that are divided two at a time leave what the body leaves iterat
   expect(counts.failed).toBeGreaterThan(0.01 * RUN.numRuns)
 })
 
-/** What `y` holds, or the key at which an iteration failed. */
+const direct = fc.constantFrom('d.get(e)', 'd.get(e)', 'm.get(e, 1)', 'm.get(e, 0)', 'z.get(v, e)', 'e', 'v', '0.3')
+const running = fc
+  .record({
+    parts: fc.tuple(direct, direct, direct, direct),
+    first: fc.constantFrom(
+      's += A / B',
+      's += A / B',
+      's -= A / B',
+      's = A / B + s',
+      's += (A - C) / B',
+      'const q = A / B; s += q; t += q',
+    ),
+    after: fc.constantFrom('', 'z.set(v, e, s)', 'z.set(v, e, s)', 'z.set(v, e, s * D); t += s', 't -= s / B', 'z.set(v, e, t)'),
+    start: fc.constantFrom('0', '-0', '1.5'),
+    to: fc.integer({ min: 1, max: ENTRIES }),
+  })
+  .map(({ parts: [a, b, c, d], first, after, start, to }) => {
+    const turn = `${first}; ${after}`.replaceAll('A', a).replaceAll('B', b).replaceAll('C', c).replaceAll('D', d)
+    // a chain from one iteration to the next, so that lanes are those of the loop inside
+    return `([v], { d, m, y, z }) => { let s = v > 0 ? y.get(v - 1) : ${start}, t = 0; for (let e = 0; e < ${to}; e++) { ${turn} } y.set(v, s - t) }`
+  })
+
+test('sums of quotients that are added in order leave what they are after each turn', async () => {
+  const counts = { ordered: 0 }
+  await fc.assert(
+    fc.asyncProperty(cases, running, async (given, source) => {
+      const one = { ...given, source }
+      const [plain, { outcome, text }] = [plainOutcome(one), await kernelOutcome(one)]
+      if (text.includes('sums in order')) counts.ordered++
+      const isSame = typeof plain !== 'string' && plain.every((value, i) => Object.is(value, outcome[i]))
+      if (!isSame) throw new Error(`${String(outcome)}, not ${String(plain)}\n${one.source}\n${text}`)
+    }),
+    RUN,
+  )
+  console.log(JSON.stringify(counts))
+  if (RUN.numRuns >= 500) expect(counts.ordered).toBeGreaterThan(0.3 * RUN.numRuns)
+})
+
+/** What `y` and `z` hold, or the key at which an iteration failed. */
 type Outcome = ArrayLike<number> | string
 
 const TYPED = { f64: Float64Array, f32: Float32Array, i32: Int32Array } as const
@@ -133,6 +171,7 @@ function arraysOf({ dtypes, first, at, values }: Case) {
     d: { ...made(dtypes[1] ?? 'f64', ENTRIES, (i) => valueAt(3 * i + 1)), shape: [ENTRIES] },
     m: { ...made(dtypes[2] ?? 'f64', 2 * ENTRIES, (i) => valueAt(5 * i + 2)), shape: [ENTRIES, 2] },
     y: { ...made('f64', ROWS, () => 0), shape: [ROWS] },
+    z: { ...made('f64', ROWS * ENTRIES, (i) => valueAt(i + 3)), shape: [ROWS, ENTRIES] },
   } as const
 }
 
@@ -151,7 +190,7 @@ function plainOutcome(one: Case): Float64Array | string {
         return key.reduce((position, index, axis) => position * (shape[axis] ?? 0) + index, 0)
       }
       const get = (...key: readonly number[]) => data[place(key)]
-      return [name, { get, set: (i: number, value: number) => void (data[place([i])] = value) }]
+      return [name, { get, set: (...given: number[]) => void (data[place(given.slice(0, -1))] = given.at(-1) ?? Number.NaN) }]
     }),
   )
   const body = bodyOf(one)
@@ -162,7 +201,7 @@ function plainOutcome(one: Case): Float64Array | string {
       return `${v}`
     }
   }
-  return arrays.y.data as Float64Array // made of f64
+  return Float64Array.from([...arrays.y.data, ...arrays.z.data])
 }
 
 async function kernelOutcome(one: Case): Promise<{ readonly outcome: Outcome; readonly text: string }> {
@@ -182,7 +221,10 @@ async function kernelOutcome(one: Case): Promise<{ readonly outcome: Outcome; re
       (error: unknown) => error,
     )
     const text = loop.explain({ kernel: true }).split('\n  IR')[0] ?? ''
-    if (failed === undefined) return { outcome: (await env.y?.toTypedArray()) as Float64Array, text } // made of f64
+    if (failed === undefined) {
+      const [y, z] = (await Promise.all([env.y?.toTypedArray(), env.z?.toTypedArray()])) as [Float64Array, Float64Array] // made of f64
+      return { outcome: Float64Array.from([...y, ...z]), text }
+    }
     if (!(failed instanceof TaskError)) throw failed
     return { outcome: `${failed.key?.join()}`, text }
   } finally {

@@ -9,6 +9,7 @@ import { called } from './wasmCalls.ts'
 import { LOG2_BYTES, loadOf, shifted } from './wasmCode.ts'
 import { drawn } from './wasmDraws.ts'
 import { bytesOf, type Code, I, OP, SATURATE } from './wasmEncoder.ts'
+import { factsWhen, given, keyName, narrowedType } from './wasmFacts.ts'
 import { columnValue } from './wasmIteration.ts'
 import {
   asBool,
@@ -42,13 +43,13 @@ export function condition(w: KernelWriter, expr: Expr): Code {
     case 'Logical':
       if (expr.operator === '??') return asBool(w.expr(expr))
       return expr.operator === '&&'
-        ? [...w.condition(expr.left), I.if('i32'), ...w.condition(expr.right), OP.else, I.i32Const(0), OP.end]
-        : [...w.condition(expr.left), I.if('i32'), I.i32Const(1), OP.else, ...w.condition(expr.right), OP.end]
+        ? [...w.condition(expr.left), I.if('i32'), ...second(w, expr, () => w.condition(expr.right)), OP.else, I.i32Const(0), OP.end]
+        : [...w.condition(expr.left), I.if('i32'), I.i32Const(1), OP.else, ...second(w, expr, () => w.condition(expr.right)), OP.end]
     case 'Unary':
       if (expr.operator === '!') return [...w.condition(expr.operand), OP.i32Eqz]
       return asBool(w.expr(expr))
     case 'Conditional': {
-      const [then, otherwise] = [w.condition(expr.then), w.condition(expr.else)]
+      const [then, otherwise] = branches(w, expr, (branch) => w.condition(branch))
       return [...w.condition(expr.test), I.if('i32'), then, OP.else, otherwise, OP.end]
     }
     case 'Literal':
@@ -56,6 +57,15 @@ export function condition(w: KernelWriter, expr: Expr): Code {
     default:
       return asBool(w.expr(expr))
   }
+}
+
+/** What is evaluated where the first part of `&&` is true, or that of `||` is not. */
+function second<T>(w: KernelWriter, { operator, left }: Extract<Expr, { kind: 'Logical' }>, work: () => T): T {
+  return given(w, factsWhen(w, left, operator === '&&'), work)
+}
+
+function branches<T>(w: KernelWriter, { test, ...expr }: Extract<Expr, { kind: 'Conditional' }>, work: (branch: Expr) => T): [T, T] {
+  return [given(w, factsWhen(w, test, true), () => work(expr.then)), given(w, factsWhen(w, test, false), () => work(expr.else))]
 }
 
 export function expression(w: KernelWriter, expr: Expr): Value {
@@ -67,7 +77,7 @@ export function expression(w: KernelWriter, expr: Expr): Value {
       if (literal !== undefined) return literalValue(literal, expr.span)
       const type = w.locals.get(expr.name)
       if (type === undefined) throw new NotCompiled(`${expr.name} is read before it is declared`, expr.span)
-      return { type, code: I.localGet(w.slotOf(expr.name)) }
+      return { type: narrowedType(type, w.facts.get(expr.name)), code: I.localGet(w.slotOf(expr.name)) }
     }
     case 'Parameter':
       return parameter(w, expr.name, expr.span)
@@ -80,7 +90,7 @@ export function expression(w: KernelWriter, expr: Expr): Value {
       const slot = w.keys[expr.axis]
       if (extent === undefined || slot === undefined) throw new NotCompiled('it reads a key that is not there', expr.span)
       const range = w.keyRanges.get(expr.axis) ?? { low: 0, high: Math.max(0, extent - 1) }
-      return { type: { kind: 'i32', ...range }, code: I.localGet(slot) }
+      return { type: narrowedType({ kind: 'i32', ...range }, w.facts.get(keyName(expr.axis))), code: I.localGet(slot) }
     }
     case 'Unary':
       return unary(w, expr)
@@ -89,7 +99,7 @@ export function expression(w: KernelWriter, expr: Expr): Value {
     case 'Logical':
       return logical(w, expr)
     case 'Conditional': {
-      const [then, otherwise] = [w.expr(expr.then), w.expr(expr.else)]
+      const [then, otherwise] = branches(w, expr, (branch) => w.expr(branch))
       return choice(w.condition(expr.test), then, otherwise, expr.span)
     }
     case 'Call':
@@ -263,7 +273,7 @@ function logical(w: KernelWriter, expr: Extract<Expr, { kind: 'Logical' }>): Val
     if (left.type.kind === 'f64' && left.type.maybe) throw new NotCompiled('it asks whether a value is undefined', expr.span)
     return left
   }
-  const right = w.expr(expr.right)
+  const right = second(w, expr, () => w.expr(expr.right))
   const type = joinTypes(left.type, right.type)
   if (type === undefined) {
     throw new NotCompiled('a value is of two kinds: a number, a truth value, a bigint', expr.span)

@@ -57,7 +57,7 @@ interface OuterIndex {
 
 /** The loop with several turns in one pass, and what is left of it; undefined where that may not be, or gains nothing. `plain`: as it stands. */
 export function jammedFor(w: KernelWriter, outer: For, index: OuterIndex, plain: () => Code): Code | undefined {
-  const pair = w.isDraft || w.isPlain ? undefined : pairOf(w, outer)
+  const pair = w.isDraft || w.keepsOrder ? undefined : pairOf(w, outer)
   if (pair === undefined) return undefined
   for (const turns of TURNS) {
     const jammed = jammedLoop(w, pair, index, turns)

@@ -20,6 +20,7 @@ import { namesOf } from './wasmNames.ts'
 import { overlappedBody } from './wasmOverlap.ts'
 import { runs } from './wasmRuns.ts'
 import { block } from './wasmStatements.ts'
+import { withStencilsWrittenOut } from './wasmStencils.ts'
 import type { LocalNames } from './wasmText.ts'
 import { touchAhead } from './wasmTouch.ts'
 import { NotCompiled, type WasmType } from './wasmTypes.ts'
@@ -51,7 +52,7 @@ export function wasmKernel(given: WasmTarget): WasmCode | { readonly because: st
     const locals = new Map<string, WasmType>()
     // What is written before the types have settled is thrown away, and lanes settle none: drafts have none.
     let isDraft = assignedIn(target.ir).size > 0
-    let isPlain = draws(target.ir.body)
+    let isPlain = false
     for (let round = 0; round < MOST_ROUNDS; ) {
       const writer = new KernelWriter(target, locals, PARTS, { round, isDraft, isPlain })
       const body = unlessItMayFail(writer)
@@ -74,7 +75,7 @@ export function wasmKernel(given: WasmTarget): WasmCode | { readonly because: st
 
 function targetOf(given: WasmTarget): WasmTarget {
   const ir = draws(given.ir.body) ? drawsApart(given.ir) : given.ir
-  return { ...given, ir: withElementBounds({ ...given, ir }) }
+  return { ...given, ir: withElementBounds({ ...given, ir: withStencilsWrittenOut({ ...given, ir }) }) }
 }
 
 /** Undefined where an expression may fail and the writer keeps no order of expressions. */

@@ -10,6 +10,7 @@
 import { type Stmt, visitStmts } from '../../core/functionIr.ts'
 import { changedIn, hasLoop } from '../../core/irFacts.ts'
 import { placeText } from '../../core/span.ts'
+import { draws } from './drawsApart.ts'
 import { type Borders, bordersOf } from './wasmBorders.ts'
 import { carriedReads } from './wasmCarried.ts'
 import { fewValues } from './wasmCounted.ts'
@@ -87,7 +88,7 @@ export function nestedRun(w: KernelWriter, loop: InnerLoop): Code {
   const before = w.vectorized
   const plain = loop.turns({})
   if (2 * (w.vectorized - before) > innermostLoops(loop.body)) return plain
-  const vectors = w.isDraft || w.isPlain ? undefined : vectorNest(w, loop)
+  const vectors = w.isDraft || w.keepsOrder ? undefined : vectorNest(w, loop)
   if (vectors === undefined || typeof vectors === 'string') return plain
   w.loops.length = length
   const turns = w.precision === 'exact' ? plain : exactTurns(w, loop)
@@ -122,8 +123,9 @@ function innermostLoops(body: readonly Stmt[]): number {
 export function fastLoop(w: KernelWriter, loop: InnerLoop): Code | undefined {
   const { body, index, isRun } = loop
   if (hasLoop(body)) return undefined
-  if (w.isPlain) {
-    const because = w.generators.size > 0 ? 'random numbers are drawn' : 'a bigint may be divided by zero or made of a fraction'
+  const isDrawn = w.generators.size > 0 && draws(body)
+  if (w.isPlain || isDrawn) {
+    const because = isDrawn ? 'random numbers are drawn' : 'a bigint may be divided by zero or made of a fraction'
     w.loops.push({ text: `${loop.name}: not vectorized, ${because}`, lanes: 1, ...placed(loop) })
     return undefined
   }

@@ -37,7 +37,7 @@ const MOST_SHARED = 2
 
 /** The body of an iteration; where it may be, in a loop that ends an iteration while it begins the next. */
 export function overlappedBody(w: KernelWriter, body: readonly Stmt[], next: NextIteration): Code {
-  const parts = w.isDraft || w.isPlain || w.precision !== 'exact' ? undefined : partsOf(w, body)
+  const parts = w.isDraft || w.keepsOrder || w.precision !== 'exact' ? undefined : partsOf(w, body)
   if (parts === undefined) return w.block(body)
   const { head, sum, middle, update, tail } = parts
   const begin = w.block([...head, sum, ...middle])

@@ -49,7 +49,7 @@ function byRows(w: KernelWriter, { loop, code }: Run): Code {
   const single = [rowStart(w), code, w.place, I.localSet(FROM)]
   const fate = w.loops.at(-1)
   // Lanes do not wait for the turn before.
-  if (w.isDraft || w.isPlain || fate?.lanes !== 1 || w.loops.length > 1 || hasLoop(loop.body)) return single
+  if (w.isDraft || w.keepsOrder || fate?.lanes !== 1 || w.loops.length > 1 || hasLoop(loop.body)) return single
   const pairs = rowPairs(w, loop)
   if (pairs === undefined) return single
   w.loops[0] = { ...fate, text: `${fate.text}, two rows at a time` }

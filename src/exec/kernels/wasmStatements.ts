@@ -8,6 +8,7 @@ import { accessCode } from './wasmAccess.ts'
 import { loadBits, loadOf, reloaded, storeOf } from './wasmCode.ts'
 import { countedRange } from './wasmCounted.ts'
 import { type Code, I, isEmpty, OP } from './wasmEncoder.ts'
+import { factsWhen, given, NO_FACTS, noteLeft, noteValue, without } from './wasmFacts.ts'
 import { columnAddress, LOG_CAPACITY, logOffset, stepped, turning } from './wasmIteration.ts'
 import { jammedFor } from './wasmJam.ts'
 import { fastFor, type Turns } from './wasmLoops.ts'
@@ -29,17 +30,20 @@ import {
 import { type For, type KernelWriter, SCRATCH } from './wasmWriter.ts'
 
 export function block(w: KernelWriter, stmts: readonly Stmt[]): Code {
-  return stmts.map((stmt) => statement(w, stmt))
+  const outer = w.facts
+  const code = stmts.map((stmt) => statement(w, stmt))
+  w.facts = without(outer, stmts)
+  return code
 }
 
 function statement(w: KernelWriter, stmt: Stmt): Code {
   switch (stmt.kind) {
     case 'Let':
       w.singles.delete(stmt.local)
-      if (stmt.init !== undefined) return [w.assign(stmt.local, w.expr(stmt.init), stmt.span), narrow(w, stmt.local, stmt.init)]
+      if (stmt.init !== undefined) return [assigned(w, stmt.local, stmt.init, stmt.span), narrow(w, stmt.local, stmt.init)]
       return w.unset.has(stmt.local) ? w.assign(stmt.local, { type: MAYBE, code: I.f64Const(Number.NaN) }, stmt.span) : []
     case 'Assign':
-      return w.assign(stmt.local, w.expr(stmt.value), stmt.span)
+      return assigned(w, stmt.local, stmt.value, stmt.span)
     case 'Write':
       return written(w, stmt)
     case 'Add':
@@ -49,13 +53,17 @@ function statement(w: KernelWriter, stmt: Stmt): Code {
     case 'If': {
       const test = w.condition(stmt.test)
       w.control.push({ kind: 'other' })
-      const then = w.block(stmt.then)
-      const otherwise = w.block(stmt.else)
+      const then = given(w, factsWhen(w, stmt.test, true), () => w.block(stmt.then))
+      const otherwise = given(w, factsWhen(w, stmt.test, false), () => w.block(stmt.else))
       w.control.pop()
+      noteLeft(w, stmt)
       return [test, I.if(), then, isEmpty(otherwise) ? [] : [OP.else, otherwise], OP.end]
     }
-    case 'For':
-      return loop(w, stmt)
+    case 'For': {
+      const code = loop(w, stmt)
+      w.facts = without(w.facts, [stmt])
+      return code
+    }
     case 'Labeled': {
       const body = w.within({ kind: 'label', label: stmt.label }, () => w.block(stmt.body))
       return [I.block(), body, OP.end]
@@ -75,6 +83,13 @@ function statement(w: KernelWriter, stmt: Stmt): Code {
     case 'Evaluate':
       return [...w.expr(stmt.value).code, OP.drop]
   }
+}
+
+function assigned(w: KernelWriter, local: string, expr: Expr, span: Span): Code {
+  const value = w.expr(expr)
+  const code = w.assign(local, value, span)
+  noteValue(w, local, value.type)
+  return code
 }
 
 /** Beside a double that is computed from an f32, the f32 for lanes. */
@@ -97,6 +112,7 @@ function thrown(w: KernelWriter, stmt: Extract<Stmt, { kind: 'Throw' }>): Code {
 function loop(w: KernelWriter, stmt: For): Code {
   const { counted } = stmt
   const init = w.block(stmt.init)
+  w.facts = without(w.facts, [stmt])
   if (counted === undefined || stmt.doWhile) return [init, plainLoop(w, stmt)]
   const range = countedRange(w, counted)
   // The index is an integer where its bounds are: its local holds one value more than the body sees.
@@ -114,7 +130,11 @@ function plainLoop(w: KernelWriter, stmt: For, seen?: WasmType, known: Turns = {
   const test = (): Code => known.test ?? (stmt.test === undefined ? I.i32Const(1) : w.condition(stmt.test))
   const isFirstTested = !stmt.doWhile && stmt.test !== undefined
   if (counted === undefined || seen === undefined) {
-    const parts = { first: isFirstTested, test, body: () => w.block(stmt.body), update: () => w.block(stmt.update) }
+    const body = (): Code => {
+      const more = stmt.doWhile || stmt.test === undefined ? NO_FACTS : factsWhen(w, stmt.test, true)
+      return given(w, more, () => w.block(stmt.body))
+    }
+    const parts = { first: isFirstTested, test, body, update: () => w.block(stmt.update) }
     return turning(w, { kind: 'next', label }, parts)
   }
   const slot = w.slotOf(counted.local)

@@ -46,7 +46,7 @@ export const UNTOUCHED: TouchAhead = { before: [], of: () => [] }
 /** For iterations of which the last one's successor is in `limit`. */
 export function touchAhead(w: KernelWriter, limit: number, iteration: () => IterationAhead): TouchAhead {
   const { body } = w.target.ir
-  const slice = w.isDraft || w.isPlain || !hasLoop(body) ? undefined : sliceOf(w, body)
+  const slice = w.isDraft || w.keepsOrder || !hasLoop(body) ? undefined : sliceOf(w, body)
   const touches = slice && touchCode(w, slice, iteration())
   if (slice === undefined || touches === undefined) return UNTOUCHED
   const lines = slice.reached.reduce((sum, { lines }) => sum + lines, 0)

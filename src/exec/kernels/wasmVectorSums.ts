@@ -23,7 +23,10 @@ export function sumsOf(w: KernelWriter, body: readonly Stmt[], mode: Mode, isInO
       })
       return found
     }
-    const elsewhere = others.some((other) => readsIn([other], stmt.local) > 0 || ('local' in other && other.local === stmt.local))
+    // In order there is a running sum as well, for what comes after.
+    const before = isInOrder ? body.slice(0, body.indexOf(stmt)) : others
+    const elsewhere =
+      before.some((other) => readsIn([other], stmt.local) > 0) || others.some((other) => 'local' in other && other.local === stmt.local)
     if (term === undefined || used(term.value) || elsewhere || w.locals.get(stmt.local)?.kind !== 'f64' || mode === 'i32') {
       throw new Scalar(`${stmt.local} is no sum`)
     }
@@ -57,11 +60,16 @@ export function combinedSum(w: KernelWriter, mode: Mode, { local, vectors, isFir
   return [code, isFirst ? total : [I.localGet(slot), total, OP.f64Add], I.localSet(slot)]
 }
 
-/** Adds the lanes of a vector of two doubles to the local, first the first. */
-export function addedInOrder(w: KernelWriter, local: string, operator: '+' | '-', vector: Code): Code {
+/** Adds the lanes of a vector of two doubles to the local, first the first. `running` takes what the local is after each. */
+export function addedInOrder(w: KernelWriter, local: string, operator: '+' | '-', vector: Code, running?: number): Code {
   const [slot, term] = [w.slotOf(local), w.declare('v128')]
   const lane = (i: number): Code => [I.localGet(term), I.simdLane(SIMD.f64ExtractLane, i), operator === '+' ? OP.f64Add : OP.f64Sub]
-  return [vector, I.localSet(term), I.localGet(slot), lane(0), lane(1), I.localSet(slot)]
+  if (running === undefined) return [vector, I.localSet(term), I.localGet(slot), lane(0), lane(1), I.localSet(slot)]
+  const first = w.declare('f64')
+  return [
+    ...[vector, I.localSet(term), I.localGet(slot), lane(0), I.localTee(first), lane(1), I.localSet(slot)],
+    ...[I.localGet(first), I.simd(SIMD.f64Splat), I.localGet(slot), I.simdLane(SIMD.f64ReplaceLane, 1), I.localSet(running)],
+  ]
 }
 
 /** Additions and subtractions of f64 and of f32 lanes. */

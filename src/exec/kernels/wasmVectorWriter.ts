@@ -139,7 +139,7 @@ export class VectorWriter implements Constants, VectorScope {
   }
 
   summary(): string {
-    const sums = this.#sums.size === 0 ? '' : `, ${UNROLLED} accumulators`
+    const sums = this.#sums.size === 0 ? '' : this.#isInOrder ? ', sums in order' : `, ${UNROLLED} accumulators`
     const branches = this.#branches ? ', branches as choices' : ''
     const contracted = this.contraction?.isUsed === true ? ', contracted' : ''
     const regrouped = this.regrouping?.isUsed === true ? ', factors multiplied out' : ''
@@ -160,7 +160,7 @@ export class VectorWriter implements Constants, VectorScope {
     // Scalars would round otherwise.
     const isOther = this.mode === 'f32' || this.contraction?.isUsed === true || this.regrouping?.isUsed === true
     const rest = this.#loop.isRun && isOther ? this.#lastTurns() : []
-    const sums = [...this.#sums].map(([local, vectors]) => this.#combined(local, vectors))
+    const sums = this.#isInOrder ? [] : [...this.#sums].map(([local, vectors]) => this.#combined(local, vectors))
     if (this.#accesses instanceof Nest) this.#accesses.checkLanes(returnsValue(this.#loop.body))
     return [this.#before, unrolled, single, rest, ...sums]
   }
@@ -186,6 +186,7 @@ export class VectorWriter implements Constants, VectorScope {
   #copies(): number {
     if (this.#loop.vectors !== undefined) return this.#loop.vectors
     if (this.#accesses instanceof Nest) return sizeOf(this.#loop.body) <= 2 * MOST_UNROLLED ? 2 : 1
+    if (this.#isInOrder) return 1
     return this.#sums.size > 0 || sizeOf(this.#loop.body) <= MOST_UNROLLED ? UNROLLED : 1
   }
 
@@ -293,7 +294,7 @@ export class VectorWriter implements Constants, VectorScope {
         if (term === undefined || this.#turn.alive !== undefined) throw new Scalar(`${stmt.local} is no sum`)
         const value = asFloat(this, this.expr(term.value))
         const sum = vectors[this.#copy]
-        if (sum === undefined) return addedInOrder(this.w, stmt.local, term.operator, value)
+        if (sum === undefined) return this.#addedInOrder(stmt.local, term.operator, value)
         return [this.#sumOf(term.operator, I.localGet(sum), value), I.localSet(sum)]
       }
       case 'Write':
@@ -321,6 +322,14 @@ export class VectorWriter implements Constants, VectorScope {
       case 'Throw':
         throw new Scalar('it leaves the loop, or may')
     }
+  }
+
+  /** What reads the sum later in the turn has what it is then. */
+  #addedInOrder(local: string, operator: '+' | '-', value: Code): Code {
+    if (readsIn(this.#loop.body, local) === 1) return addedInOrder(this.w, local, operator, value)
+    const running = this.w.declare('v128')
+    this.#turn.locals.set(local, { kind: 'f64', code: I.localGet(running) })
+    return addedInOrder(this.w, local, operator, value, running)
   }
 
   /** Whether a loop inside is being written. */

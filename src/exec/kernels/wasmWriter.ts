@@ -16,6 +16,7 @@ import {
 } from './wasmCode.ts'
 import { type Generator, generatorsOf } from './wasmDraws.ts'
 import { type Code, type GrowingCode, I, type Import, OP, type ParameterType, type ValueType } from './wasmEncoder.ts'
+import { type Facts, NO_FACTS } from './wasmFacts.ts'
 import { assignedIn, readsIn, readUnset, subscriptParameters, sumsFromZero } from './wasmLocals.ts'
 import {
   asF64,
@@ -113,6 +114,8 @@ export class KernelWriter {
   runAxis: number | undefined
   /** Keys of which more is known in the code being written than the extents of their axes, by the axis. */
   keyRanges: ReadonlyMap<number, { readonly low: number; readonly high: number }> = new Map()
+  /** What tests before the code being written say of its locals and keys. */
+  facts: Facts = NO_FACTS
   /** Reads of the loop being written whose value a local holds. */
   held: ReadonlyMap<object, Value> = new Map()
   /** Locals that take what the loop's next turn reads, by the write. */
@@ -245,7 +248,9 @@ export class KernelWriter {
 
   assign(name: string, value: Value, span: Span): Code {
     // An integer that changes has bounds where they settle after a few rounds: a maximum does, a sum does not.
-    const type = this.changed.has(name) ? changing(value.type, this.round) : value.type
+    const before = this.locals.get(name)
+    const isSettled = before !== undefined && sameType(joinTypes(before, value.type) ?? value.type, before)
+    const type = this.changed.has(name) && !isSettled ? changing(value.type, this.round) : value.type
     const slot = this.slotFor(name, type, span)
     return [asType(value, this.locals.get(name) ?? type), I.localSet(slot)]
   }
@@ -319,6 +324,11 @@ export class KernelWriter {
       this.prologue.push(start, I.localSet(slot))
     }
     return I.localGet(slot)
+  }
+
+  /** Whether iterations, and turns of outer loops, are written one after another as they stand: one may fail, or moves a generator on. */
+  get keepsOrder(): boolean {
+    return this.isPlain || this.generators.size > 0
   }
 
   int32(value: Value): Code {

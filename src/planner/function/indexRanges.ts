@@ -5,7 +5,7 @@
  *     i % 3                                   0 to 2
  *     k of for (let k = 1; k < 5; k++)        1 to 4
  */
-import type { ForStatement } from 'acorn'
+import type { AnyNode, ForStatement } from 'acorn'
 import type { Expr } from '../../core/functionIr.ts'
 import type { Lowering } from './lowering.ts'
 
@@ -50,12 +50,17 @@ function exact({ low, high }: IndexRange): IndexRange | undefined {
 /** What the body of a loop sees of its counter; undefined where its bounds are not written out. */
 export function counterRange({ init, test, update }: ForStatement, name: string): IndexRange | undefined {
   const declarator = init?.type === 'VariableDeclaration' && init.declarations.length === 1 ? init.declarations[0] : undefined
-  const from = declarator?.init?.type === 'Literal' ? declarator.init.value : undefined
-  if (test?.type !== 'BinaryExpression' || test.left.type !== 'Identifier' || test.left.name !== name || test.right.type !== 'Literal')
-    return undefined
-  const to = test.right.value
-  if (typeof from !== 'number' || typeof to !== 'number' || !Number.isSafeInteger(from) || !Number.isSafeInteger(to)) return undefined
+  if (test?.type !== 'BinaryExpression' || test.left.type !== 'Identifier' || test.left.name !== name) return undefined
+  const [from, to] = [writtenNumber(declarator?.init), writtenNumber(test.right)]
+  if (from === undefined || to === undefined || !Number.isSafeInteger(from) || !Number.isSafeInteger(to)) return undefined
   if (update?.type !== 'UpdateExpression' || update.operator !== '++') return undefined
   if (test.operator !== '<' && test.operator !== '<=') return undefined
   return { low: from, high: test.operator === '<' ? to - 1 : to }
+}
+
+/** A number that is written out, with or without a sign. */
+function writtenNumber(node: AnyNode | null | undefined): number | undefined {
+  if (node?.type === 'Literal' && typeof node.value === 'number') return node.value
+  const value = node?.type === 'UnaryExpression' && node.operator === '-' ? writtenNumber(node.argument) : undefined
+  return value === undefined ? undefined : -value
 }
