@@ -236,7 +236,7 @@ test.each<[string, () => unknown, string]>([
   [
     'the delimiter',
     () => session.readCsv(file, { sep: ';' } as never),
-    'readCsv() has no option "sep". Did you mean "delimiter"? Its options are delimiter, header, types, quote, comment, skip, nullValues, decimal, partitions, expect, signal, timeoutMs, headers, retries.',
+    'readCsv() has no option "sep". Did you mean "delimiter"? Its options are delimiter, header, types, quote, comment, skip, nullValues, decimal, partitions, expect, signal, timeoutMs, headers, retries, s3.',
   ],
   [
     'workers',

@@ -28,6 +28,7 @@ export interface ArraySource {
   readonly headers?: Readonly<Record<string, string>>
   /** How often a request is made again that a server was too busy for. */
   readonly retries?: number
+  readonly s3?: S3Options
   /** Of files in folders that say what their rows have in common: how many are read, and how many there are. */
   readonly files?: { readonly read: number; readonly all: number }
   /** Of tables in memory: the whole columns of which the splits are slices. */
@@ -79,6 +80,16 @@ export interface SourceSplit {
 /** The value of a column in all rows of a file. */
 export type Constant = number | bigint | string | Date | null
 
+/** Where objects of S3 lie, and who asks. What is not said here the environment says: AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_SESSION_TOKEN, AWS_REGION, AWS_ENDPOINT_URL. */
+export interface S3Options {
+  readonly accessKeyId?: string
+  readonly secretAccessKey?: string
+  readonly sessionToken?: string
+  readonly region?: string
+  /** Of another store that speaks as S3 does, as https://storage.example.com. */
+  readonly endpoint?: string
+}
+
 /** What one read obeys. */
 export interface Access {
   /** Ends it, with the signal's reason. */
@@ -91,6 +102,9 @@ export interface Access {
   readonly headers?: Readonly<Record<string, string>> | undefined
   /** How often a request is made again that a server was too busy for. */
   readonly retries?: number | undefined
+  readonly s3?: S3Options | undefined
+  /** Who makes requests. Default: the platform. */
+  readonly fetch?: ((url: string, init: RequestInit) => Promise<Response>) | undefined
   /** Memory for what is read, where who reads is done with it before the next read. Default: each buffer has its own. */
   readonly scratch?: Scratch | undefined
   /** Where the values of a column go, by its number among those that are read: as many bytes as they take. Only of values of a fixed width. */

@@ -52,7 +52,7 @@ export async function openArrow(
   checkReading('readArrow', options, ['int64', 'partitions', 'expect'])
   const { int64 = 'number' } = options
   checkOneOf('The int64 of readArrow()', int64, INT64_OPTIONS)
-  const named = await filesOf(source)
+  const named = await filesOf(source, options)
   const { paths, name } = named
   let element: RowElement | undefined
   const splits: SourceSplit[] = []
@@ -72,7 +72,7 @@ export async function openArrow(
     element: readElement(element ?? { kind: 'row', fields: [] }, int64),
     rows: splits.reduce((sum, split) => sum + (split.rows ?? 0), 0),
     splits,
-    ...requestsOf(options),
+    ...requestsOf(options, paths),
   }
   return checkExpected(withPartitions(files, named, options), options)
 }

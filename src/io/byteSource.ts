@@ -12,6 +12,7 @@ import { SourceError } from '../core/errors.ts'
 import { isError } from '../core/isError.ts'
 import type { Access } from '../core/ports.ts'
 import { openHttp } from './httpSource.ts'
+import { isS3, s3Access } from './s3.ts'
 
 export interface ByteSource {
   readonly size: number
@@ -35,6 +36,7 @@ export function nameOfPath(path: string): string {
 
 export async function openBytes(path: string, access: Access = {}): Promise<ByteSource> {
   access.signal?.throwIfAborted()
+  if (isS3(path)) return openHttp(path, s3Access(access))
   return isUrl(path) ? openHttp(path, access) : openFile(path, access)
 }
 

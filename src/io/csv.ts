@@ -64,7 +64,7 @@ export async function openCsv(source: FileSource, options: CsvOptions = {}, kern
   const format = csvFormat(options)
   checkBoolean('The header of readCsv()', header)
   checkTypes(types)
-  const named = await filesOf(source)
+  const named = await filesOf(source, options)
   const files: CsvFile[] = []
   for (const path of named.paths) {
     const file = await openOne(path, { format, header, kernels }, options)
@@ -99,7 +99,7 @@ export async function openCsv(source: FileSource, options: CsvOptions = {}, kern
     name: named.name,
     element: { kind: 'row', fields: columns.map(({ name, type }): Field => ({ name, type, nullable: true })) },
     splits,
-    ...requestsOf(options),
+    ...requestsOf(options, named.paths),
   }
   return checkExpected(withPartitions(table, named, options), options)
 }

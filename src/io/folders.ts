@@ -48,7 +48,7 @@ async function walk(folder: string): Promise<string[]> {
 }
 
 /** A column may have a name that begins so. */
-function isNote(name: string): boolean {
+export function isNote(name: string): boolean {
   return name.startsWith('.') || (name.startsWith('_') && !name.includes('='))
 }
 

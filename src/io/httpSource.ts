@@ -47,6 +47,17 @@ export async function openHttp(url: string, access: Access): Promise<ByteSource>
   }
 }
 
+/** The text of an answer, to a question behind the address. */
+export async function fetchText(url: string, access: Access, question: string): Promise<string> {
+  const ask = access.fetch ?? fetch
+  return await requested(url, { ...access, fetch: (address, init) => ask(address + question, init) }, {}, async (response, body) => {
+    if (!response.ok) throw refused(url, response)
+    const pieces: Uint8Array[] = []
+    for await (const piece of body) pieces.push(piece)
+    return Buffer.concat(pieces).toString()
+  })
+}
+
 async function sizeOf(url: string, access: Access): Promise<number> {
   const asked = await requested(url, access, { method: 'HEAD', headers: { 'accept-encoding': 'identity' } }, async (response) => {
     if (response.ok) return lengthOf(response.headers.get('content-length'))
@@ -135,7 +146,7 @@ function mayPass(error: SourceError, waitMs?: number): SourceError {
 
 async function requestedOnce<T>(
   url: string,
-  { signal, timeoutMs = DEFAULT_TIMEOUT_MS, headers }: Access,
+  { signal, timeoutMs = DEFAULT_TIMEOUT_MS, headers, fetch: ask = fetch }: Access,
   init: RequestInit,
   take: Take<T>,
 ): Promise<T> {
@@ -155,7 +166,7 @@ async function requestedOnce<T>(
     }
   }
   try {
-    const response = await fetch(url, {
+    const response = await ask(url, {
       ...init,
       headers: { ...headers, ...(init.headers as Readonly<Record<string, string>>) },
       signal: ending.signal,

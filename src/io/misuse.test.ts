@@ -61,13 +61,6 @@ const PLACES: readonly (readonly [unknown, PlanError | SourceError])[] = [
   ['http://localhost:99999/', new PlanError('The address "http://localhost:99999/" makes no sense: Invalid URL.')],
   ['http:x', new PlanError('The address "http:x" makes no sense. It begins with http://.')],
   [
-    's3://bucket/x',
-    new SourceError(
-      's3://bucket/x cannot be read: object stores are not read by their own addresses. Give a signed address of https, as aws s3 presign makes, or copy the file here first with aws s3 cp.',
-      's3://bucket/x',
-    ),
-  ],
-  [
     'gs://bucket/*.parquet',
     new SourceError(
       'gs://bucket/*.parquet cannot be read: object stores are not read by their own addresses. Give a signed address of https, as gcloud storage sign-url makes, or copy the file here first with gcloud storage cp.',
@@ -130,7 +123,7 @@ test.each<[unknown, string]>([
   [null, 'The options of readCsv() are an object; it was given null.'],
   [
     { delimeter: ';' },
-    'readCsv() has no option "delimeter". Did you mean "delimiter"? Its options are delimiter, header, types, quote, comment, skip, nullValues, decimal, partitions, expect, signal, timeoutMs, headers, retries.',
+    'readCsv() has no option "delimeter". Did you mean "delimiter"? Its options are delimiter, header, types, quote, comment, skip, nullValues, decimal, partitions, expect, signal, timeoutMs, headers, retries, s3.',
   ],
   [{ delimiter: 5 }, 'The delimiter 5 is not one character.'],
   [{ delimiter: ';;' }, 'The delimiter ";;" is not one character.'],
@@ -152,20 +145,20 @@ test.each<[(typeof READERS)[number], unknown, string]>([
   [
     'readParquet',
     { colums: [] },
-    'readParquet() has no option "colums". Did you mean "columns"? Its options are columns, int64, partitions, expect, signal, timeoutMs, headers, retries.',
+    'readParquet() has no option "colums". Did you mean "columns"? Its options are columns, int64, partitions, expect, signal, timeoutMs, headers, retries, s3.',
   ],
   ['readParquet', { columns: 'a' }, 'The columns of readParquet() is an array; it was given "a".'],
   ['readParquet', { int64: 'x' }, "The int64 of readParquet() is one of 'number', 'bigint'; it was given \"x\"."],
   [
     'readArrow',
     { columns: [] },
-    'readArrow() has no option "columns". Its options are int64, partitions, expect, signal, timeoutMs, headers, retries.',
+    'readArrow() has no option "columns". Its options are int64, partitions, expect, signal, timeoutMs, headers, retries, s3.',
   ],
   ['readArrow', { int64: null }, "The int64 of readArrow() is one of 'number', 'bigint'; it was given null."],
   [
     'readText',
     { timeout: 5 },
-    'readText() has no option "timeout". Did you mean "timeoutMs"? Its options are signal, timeoutMs, headers, retries.',
+    'readText() has no option "timeout". Did you mean "timeoutMs"? Its options are signal, timeoutMs, headers, retries, s3.',
   ],
 ])('%s with the options %j', async (reader, options, message) => {
   await expect(session[reader](at('a.csv'), options as never)).rejects.toThrow(new PlanError(message))

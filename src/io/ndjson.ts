@@ -60,7 +60,7 @@ export async function openNdjson(source: FileSource, options: NdjsonOptions = {}
   checkReading('readNdjson', options, ['types', 'partitions', 'expect'])
   const { types = {} } = options
   checkTypes(types)
-  const named = await filesOf(source)
+  const named = await filesOf(source, options)
   const root = nothingSeen()
   const pieces: Piece[] = []
   for (const [file, path] of named.paths.entries()) {
@@ -88,7 +88,7 @@ export async function openNdjson(source: FileSource, options: NdjsonOptions = {}
     element: { kind: 'row', fields: columns.map(({ field }) => field) },
     rows: pieces.reduce((sum, { rows }) => sum + rows, 0),
     splits,
-    ...requestsOf(options),
+    ...requestsOf(options, named.paths),
   }
   return checkExpected(withPartitions(table, named, options), options)
 }

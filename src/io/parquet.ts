@@ -46,7 +46,7 @@ export async function openParquet(
   checkReading('readParquet', options, ['columns', 'int64', 'partitions', 'expect'])
   if (options.columns !== undefined) checkList('The columns of readParquet()', options.columns)
   if (options.int64 !== undefined) checkOneOf('The int64 of readParquet()', options.int64, INT64_OPTIONS)
-  const named = await filesOf(source)
+  const named = await filesOf(source, options)
   await loadParquet()
   const { columns: wanted, ...others } = options
   const ofPaths = partitionNames(named, options)
@@ -62,7 +62,7 @@ export async function openParquet(
     element: { kind: 'row', fields },
     rows: splits.reduce((sum, split) => sum + (split.rows ?? 0), 0),
     splits,
-    ...requestsOf(options),
+    ...requestsOf(options, named.paths),
   }
   return checkExpected(withPartitions(table, named, options), options)
 }

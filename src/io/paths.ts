@@ -12,10 +12,12 @@ import { fileURLToPath } from 'node:url'
 import { valueText } from '../core/columnBuilder.ts'
 import { PlanError, SourceError } from '../core/errors.ts'
 import { isError } from '../core/isError.ts'
+import type { Access } from '../core/ports.ts'
 import { fileError, isUrl, nameOfPath } from './byteSource.ts'
-import { filesIn } from './folders.ts'
+import { filesIn, isNote } from './folders.ts'
 import { objectStoreError } from './objectStores.ts'
 import type { FileSource } from './reading.ts'
+import { checkAddress, isS3, objectsOf } from './s3.ts'
 
 /** The files that are read as one table. */
 export interface NamedFiles {
@@ -26,12 +28,16 @@ export interface NamedFiles {
 }
 
 /** The files (or addresses) a source names; a SourceError for a glob without a match, and for a folder without files. */
-export async function filesOf(source: FileSource): Promise<NamedFiles> {
+export async function filesOf(source: FileSource, access: Access = {}): Promise<NamedFiles> {
   const names: readonly (string | URL)[] = isName(source) ? [source] : source
   if (!Array.isArray(names)) throw wrongName(valueText(source))
   for (const name of names) if (!isName(name)) throw wrongName(`an array with ${valueText(name)}`)
   if (names.length === 0) throw new SourceError('No file was named: the list of paths is empty.', '')
-  const found = await Promise.all(names.map((name) => (name instanceof URL ? inFolder(placeOfUrl(name.href)) : expand(name))))
+  const found = await Promise.all(
+    names.map((name) =>
+      isS3(String(name)) ? objectsNamed(decoded(name), access) : name instanceof URL ? inFolder(placeOfUrl(name.href)) : expand(name),
+    ),
+  )
   const paths = found.flatMap((one) => one.paths)
   const [first = ''] = paths
   const [folder] = found.map((one) => one.folder)
@@ -44,6 +50,46 @@ interface Expanded {
   readonly paths: readonly string[]
   /** Where they were looked for, if it is a folder that was named. */
   readonly folder?: string
+}
+
+/** The key of a URL has its characters as they are. */
+function decoded(name: string | URL): string {
+  return name instanceof URL ? decodeURIComponent(name.href) : name
+}
+
+/** Objects of a store: one, all below a key that ends with a slash, or those that a glob matches. */
+async function objectsNamed(address: string, access: Access): Promise<Expanded> {
+  checkAddress(address)
+  const isFolder = address.endsWith('/')
+  if (!isFolder && !/[*?[{]/.test(address)) return { paths: [address] }
+  const fixed = isFolder ? address : address.slice(0, address.search(/[*?[{]/))
+  const found = (await objectsOf(fixed, access)).filter((path) => !hasNote(path.slice(fixed.length)))
+  const matches = isFolder ? found : found.filter(matcherOf(address))
+  if (matches.length === 0)
+    throw new SourceError(
+      isFolder ? `${address} has no objects below it. Name a folder that has, or an object.` : `No object matches ${address}.`,
+      address,
+    )
+  const sorted = [...matches].sort((a, b) => (a < b ? -1 : 1))
+  return isFolder ? { paths: sorted, folder: address.replace(/\/+$/, '') } : { paths: sorted }
+}
+
+/** Whether a part of a path is a note of those who wrote the others, as in folders. */
+function hasNote(path: string): boolean {
+  return path.split('/').some(isNote)
+}
+
+/** Whether an address matches a glob, part by part. */
+function matcherOf(pattern: string): (path: string) => boolean {
+  const parts = pattern.split('/')
+  const patterns = parts.map((part) => (part === '**' ? undefined : patternOf(part)))
+  const matches = (path: readonly string[], at: number, p: number): boolean => {
+    if (p === patterns.length) return at === path.length
+    const part = patterns[p]
+    if (part === undefined) return matches(path, at, p + 1) || (at < path.length && matches(path, at + 1, p))
+    return at < path.length && part.test(path[at] ?? '') && matches(path, at + 1, p + 1)
+  }
+  return (path) => matches(path.split('/'), 0, 0)
 }
 
 async function inFolder(path: string): Promise<Expanded> {

@@ -27,5 +27,6 @@ export const readSplit: ReadSplit = readWithConstants((source, split, columns, p
     timeoutMs: source.timeoutMs,
     headers: source.headers,
     retries: source.retries,
+    s3: source.s3,
   }),
 )

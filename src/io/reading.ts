@@ -6,7 +6,8 @@ import { valueText } from '../core/columnBuilder.ts'
 import { defined } from '../core/defined.ts'
 import { PlanError } from '../core/errors.ts'
 import { checkOptions } from '../core/options.ts'
-import type { ArraySource } from '../core/ports.ts'
+import type { ArraySource, S3Options } from '../core/ports.ts'
+import { checkS3, isS3, settingsOf } from './s3.ts'
 
 /** What to read: a path, a glob, an address, or several of them. */
 export type FileSource = string | URL | readonly (string | URL)[]
@@ -21,6 +22,8 @@ export interface ReadOptions {
   readonly headers?: Readonly<Record<string, string>>
   /** How often a request is made again that failed on the way, or that the server was too busy for. Default 2, after 0.1 and 0.4 seconds. */
   readonly retries?: number
+  /** Of addresses as s3://bucket/key: who asks, and where. Default: what the environment says. It is in no message, plan or event. */
+  readonly s3?: S3Options
 }
 
 /** The longest that a timer can be set for. */
@@ -28,10 +31,11 @@ const LONGEST_MS = 2 ** 31 - 1
 
 /** Throws PlanError for options that `method` does not know, or whose signal or time-out makes no sense. */
 export function checkReading(method: string, options: ReadOptions, others: readonly string[]): void {
-  checkOptions(`${method}()`, options, [...others, 'signal', 'timeoutMs', 'headers', 'retries'])
+  checkOptions(`${method}()`, options, [...others, 'signal', 'timeoutMs', 'headers', 'retries', 's3'])
   if (options.signal !== undefined) checkSignal(`The signal of ${method}()`, options.signal)
   if (options.timeoutMs !== undefined) checkCount(`The timeoutMs of ${method}()`, options.timeoutMs, 1, LONGEST_MS)
   if (options.retries !== undefined) checkCount(`The retries of ${method}()`, options.retries, 0, MOST_RETRIES)
+  if (options.s3 !== undefined) checkS3(method, options.s3)
   if (options.headers !== undefined) checkHeaders(method, options.headers)
 }
 
@@ -53,7 +57,10 @@ function checkHeaders(method: string, headers: unknown): void {
   }
 }
 
-/** What a source says of requests to servers. */
-export function requestsOf({ timeoutMs, headers, retries }: ReadOptions): Pick<ArraySource, 'timeoutMs' | 'headers' | 'retries'> {
-  return defined({ timeoutMs, headers, retries })
+/** What a source says of requests to servers. What the environment says of stores goes along: threads may have another one. */
+export function requestsOf(
+  { timeoutMs, headers, retries, s3 }: ReadOptions,
+  paths: readonly string[],
+): Pick<ArraySource, 'timeoutMs' | 'headers' | 'retries' | 's3'> {
+  return defined({ timeoutMs, headers, retries, s3: paths.some(isS3) ? settingsOf(s3) : undefined })
 }

@@ -28,7 +28,7 @@ interface TextDetail {
 /** The lines of one or more text files in UTF-8, cut into splits after line ends. */
 export async function openText(source: FileSource, options: ReadOptions = {}): Promise<ArraySource> {
   checkReading('readText', options, [])
-  const { paths, name } = await filesOf(source)
+  const { paths, name } = await filesOf(source, options)
   const splits: SourceSplit[] = []
   for (const path of paths) {
     const { bytes, unpacked } = await openPlain(path, options)
@@ -56,7 +56,7 @@ export async function openText(source: FileSource, options: ReadOptions = {}): P
     name,
     element: ELEMENT,
     splits,
-    ...requestsOf(options),
+    ...requestsOf(options, paths),
   }
 }
 
