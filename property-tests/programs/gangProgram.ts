@@ -1,10 +1,10 @@
 /**
- * A program that prints what its loops give, the same alone and on several processes; in a gang it then has one of them killed. What
+ * A program that prints what its loops give, the same alone and on several processes, one of which is killed on its way, and then another. What
  * stands before Session.start() runs in every process.
  */
-import { writeFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { type GangError, Session, TaskError, type TypedArray } from '../../src/index.ts'
+import { Session, TaskError, type TypedArray } from '../../src/index.ts'
 import { shortPassesOnWorkers } from '../../src/runtime.ts'
 
 const { DA_RANK: rank, DA_WORLD: world, FOLDER: folder = '' } = process.env
@@ -104,15 +104,30 @@ const started = performance.now()
 print('aborted', await slow.run({ signal: aborting.signal }).catch((caught: Error) => caught.message), performance.now() - started < 3000)
 print(events.filter((event) => event === 'pass finished').length, 'passes')
 
+// a process that is killed in the middle of a pass: those that are left run it again
+const killing = world === undefined ? undefined : setTimeout(() => process.kill(pidOf(1), 'SIGKILL'), 150)
+await y.assign([null], new Float64Array(n))
+const pass = session.loop(session.range(6400), { y }, ([i], { y }) => {
+  let sum = y.get(i)
+  for (let k = 0; k < turns / 4; k++) sum += Math.sqrt(k + i)
+  y.set(i, sum)
+})
+await pass.run({ passes: 2 })
+clearTimeout(killing)
+print('y', await digestOf(y))
+await columns.run()
+print('columns', (await columns.verify()).identical)
+
 if (world !== undefined) {
   print('together', step.plan.execution.processes?.count, slow.plan.execution.processes?.count)
-  const { readFileSync } = await import('node:fs')
-  await y.assign([null], new Float64Array(n))
-  setTimeout(() => process.kill(Number(readFileSync(join(folder, 'pid1'), 'utf8')), 'SIGKILL'), 250)
-  const killed = performance.now()
-  const lost = (await slow.run().catch((caught: unknown) => caught)) as GangError
-  print('lost', lost.name, lost.fault, lost.rank, performance.now() - killed < 3000)
-  print(await columns.run().catch((caught: Error) => caught.name), events.includes('process lost'))
+  print('left', pass.plan.execution.processes?.count, events.filter((event) => event === 'process lost').length)
+  process.kill(pidOf(2), 'SIGKILL')
+  await pass.run()
+  print('alone', pass.plan.execution.processes?.count, pass.plan.execution.processes?.because)
   process.exitCode = 3
 }
 await session.stop()
+
+function pidOf(other: number): number {
+  return Number(readFileSync(join(folder, `pid${other}`), 'utf8'))
+}

@@ -19,7 +19,7 @@ import type { Edge, EdgeHead } from './edges.ts'
 import type { FrameType } from './frame.ts'
 import { GangLoop } from './gangLoop.ts'
 import { Links } from './links.ts'
-import type { InMessage } from './messages.ts'
+import type { InMessage, OutMessage } from './messages.ts'
 import type { NumberedBox } from './moves.ts'
 import type { BoxesHead, DoneHead, FailedHead, ForgetHead, RunHead, ValuesHead } from './passWire.ts'
 import type { GangSettings } from './settings.ts'
@@ -51,6 +51,19 @@ export interface Answer {
   readonly parts: readonly Uint8Array[]
 }
 
+/** What the links of a gang do for it, on a thread of their own. */
+export interface GangLinks {
+  /** Parts are sent from where they lie: they must not change before the message is answered. */
+  send(to: number, message: OutMessage): void
+  /** Nothing more is said to a process, or heard from it. */
+  part(rank: number): void
+  /** The process stays alive for messages until this is let go as often as it was taken. */
+  hold(): void
+  letGo(): void
+  releaseNow(code: number): void
+  release(code: number): Promise<void>
+}
+
 interface Pending {
   readonly left: Set<number>
   /** All that run the pass. */
@@ -64,9 +77,10 @@ interface Pending {
 export type GangEvents = (event: { readonly phase: 'lost'; readonly rank: number }) => void
 
 export class Gang {
-  readonly world: number
-  readonly others: readonly Other[]
-  readonly #links: Links
+  readonly #links: GangLinks
+  /** Those that are there. */
+  #others: readonly Other[]
+  #epoch = 0
   readonly #pending = new Map<number, Pending>()
   readonly #numbers = new WeakMap<Storage, number>()
   readonly #storages = new Map<number, WeakRef<Storage>>()
@@ -75,32 +89,45 @@ export class Gang {
     this.#forget({ loops: [], storages: [number] })
   })
   readonly #listeners = new Set<GangEvents>()
-  #lost: GangError | undefined
+  /** By those that were lost. */
+  readonly #losses = new Map<Other, GangError>()
+  /** The links of this process broke. */
+  #broken: GangError | undefined
   #lastStorage = 0
   #lastLoop = 0
   #lastRun = 0
 
-  private constructor(settings: GangSettings, links: Links) {
-    this.world = settings.world
+  /** So many processes, all of which have joined. */
+  constructor(world: number, links: GangLinks) {
     this.#links = links
-    this.others = Array.from({ length: settings.world - 1 }, (_, i) => ({ rank: i + 1, held: new Map(), loops: new Set() }))
+    this.#others = Array.from({ length: world - 1 }, (_, i) => ({ rank: i + 1, held: new Map(), loops: new Set() }))
   }
 
   /** Resolves when all have joined. `code` is what worker threads run. */
   static async start(settings: GangSettings, code: string | URL): Promise<Gang> {
     let gang: Gang | undefined
-    let early: GangError | undefined
+    const early: GangError[] = []
     const links = await Links.start(settings, code, {
       took: (from, message) => gang?.take(from, message),
       lost: (error) => {
-        early ??= error
-        gang?.lose(error)
+        if (gang === undefined) early.push(error)
+        else gang.lose(error)
       },
       released: () => undefined,
     })
-    gang = new Gang(settings, links)
-    if (early !== undefined) gang.lose(early)
+    gang = new Gang(settings.world, links)
+    for (const error of early) gang.lose(error)
     return gang
+  }
+
+  /** Those that are there, in the order of their ranks: another list after each that is lost. */
+  get others(): readonly Other[] {
+    return this.#others
+  }
+
+  /** Counts how often others were lost. */
+  get epoch(): number {
+    return this.#epoch
   }
 
   /** That the others were asked for. */
@@ -142,13 +169,13 @@ export class Gang {
 
   forgetLoop(id: string): void {
     this.#forget({ loops: [id], storages: [] })
-    for (const { loops } of this.others) loops.delete(id)
+    for (const { loops } of this.#others) loops.delete(id)
   }
 
   /** Bytes that have to be sent before such a pass. */
   missingBytes(loop: string, needed: readonly Needed[]): number {
     let bytes = 0
-    for (const other of this.others) {
+    for (const other of this.#others) {
       for (const one of needed) if (!one.isShape && !this.#has(other, loop, one)) bytes += bytesOfStorage(one.storage)
     }
     return bytes
@@ -156,7 +183,7 @@ export class Gang {
 
   /** Sends what is missing. Throws the GangError of a process that was lost. */
   supply(other: Other, needed: readonly Needed[], definition: LoopDefinition): void {
-    this.check()
+    this.#check([other])
     for (const one of needed) {
       const number = this.numberOf(one.storage)
       if (this.#has(other, definition.id, one)) continue
@@ -200,7 +227,7 @@ export class Gang {
     signal: AbortSignal | undefined,
     { took, edge }: Pick<Pending, 'took' | 'edge'>,
   ): Promise<void> {
-    this.check()
+    this.#check(heads.keys())
     const ranks = [...heads.keys()].map(({ rank }) => rank)
     const onAbort = (): void => this.#abort(run, ranks)
     this.#links.hold()
@@ -219,12 +246,27 @@ export class Gang {
   }
 
   #abort(run: number, ranks: readonly number[]): void {
-    if (this.#lost === undefined) for (const rank of ranks) this.#send(rank, 'abort', run)
+    if (this.#broken !== undefined) return
+    for (const { rank } of this.#others) if (ranks.includes(rank)) this.#send(rank, 'abort', run)
   }
 
-  /** Throws the GangError of a process that was lost. */
+  /** Throws the GangError of links that broke. */
   check(): void {
-    if (this.#lost !== undefined) throw this.#lost
+    if (this.#broken !== undefined) throw this.#broken
+  }
+
+  /** Throws the GangError of one that was lost. */
+  #check(others: Iterable<Other>): void {
+    this.check()
+    for (const other of others) {
+      const loss = this.#losses.get(other)
+      if (loss !== undefined) throw loss
+    }
+  }
+
+  /** Whether that is why a pass failed: one was lost, and the gang goes on. */
+  hasLost(error: unknown): boolean {
+    return this.#broken === undefined && [...this.#losses.values()].some((loss) => loss === error)
   }
 
   /** For a program that exits: the others end as well. */
@@ -261,16 +303,31 @@ export class Gang {
     if (pending.left.size === 0) pending.done()
   }
 
+  /** The gang goes on without a process; where the links of this one broke, it does not. */
   lose(error: GangError): void {
-    if (this.#lost !== undefined) return
-    this.#lost = error
-    for (const pending of this.#pending.values()) pending.failed(error)
-    for (const tell of this.#listeners) tell({ phase: 'lost', rank: error.rank ?? 0 })
+    const { rank } = error
+    if (rank === undefined || rank === 0) {
+      this.#broken ??= error
+      for (const pending of this.#pending.values()) pending.failed(error)
+      return
+    }
+    const other = this.#others.find((one) => one.rank === rank)
+    if (other === undefined) return // it is known
+    this.#losses.set(other, error)
+    this.#others = this.#others.filter((one) => one !== other)
+    this.#epoch++
+    this.#links.part(rank)
+    for (const [run, pending] of this.#pending) {
+      if (!pending.ranks.includes(rank)) continue
+      this.#abort(run, pending.ranks) // they may wait for what it does not send
+      pending.failed(error)
+    }
+    for (const tell of this.#listeners) tell({ phase: 'lost', rank })
   }
 
   #forget(head: ForgetHead): void {
-    if (this.#lost !== undefined) return
-    for (const { rank, held } of this.others) {
+    if (this.#broken !== undefined) return
+    for (const { rank, held } of this.#others) {
       for (const number of head.storages) held.delete(number)
       this.#send(rank, 'forget', head)
     }

@@ -23,6 +23,7 @@ import { packBoxes, unpackBoxes } from './boxWire.ts'
 import { definitionOf, type LoopDefinition, unshared } from './definition.ts'
 import { bytesOfBoxes, Edges } from './edges.ts'
 import type { Answer, Gang, Needed, Other } from './gang.ts'
+import { KeptElements } from './keptElements.ts'
 import { movesOf, type NodeMoves, type NumberedBox } from './moves.ts'
 import { applyParts, type RunHead, regionOf, regionsOfLanes } from './passWire.ts'
 import { type Placed, type Placement, placementOf } from './placement.ts'
@@ -34,11 +35,15 @@ const LEAST_GAIN_MS = 3
 const NS_PER_BYTE = 4
 /** From the end of a block to the beginning of one in another process. */
 const EDGE_MS = 0.2
+/** Of a gang that has lost all others. */
+const ALONE = { because: 'All other processes were lost.' }
 /** What is sent once serves that many passes, as far as one can tell before them. */
 const PASSES = 8
 
 interface Part {
   readonly other: Other
+  /** Its place among the processes that there are. */
+  readonly node: number
   readonly definition: LoopDefinition
   /** Captured tables as they were sent last. */
   tables: readonly ArrayLike<Primitive>[]
@@ -59,55 +64,90 @@ interface Movement {
 
 type Boxed = Extract<Placed, { readonly kind: 'boxes' }>
 
+/** The loop on the processes that there are, until one is lost or joins. */
+interface Formed {
+  readonly epoch: number
+  readonly id: string
+  readonly others: readonly Other[]
+  readonly placement: Placement
+  /** By who has what at first. */
+  readonly movements: Map<string, Movement>
+  /** Who had what after the last pass of this loop on several processes. */
+  holders: ReadonlyMap<DenseStorage, Holders>
+  shared: Shared | undefined
+}
+
 export class GangLoop extends KernelLoop {
   readonly #gang: Gang
-  readonly #id: string
   readonly #isForced: boolean
-  /** What keeps the loop in this process is its reason. */
-  readonly #placement: Placement | { readonly because: string }
-  /** By who has what at first. */
-  readonly #movements = new Map<string, Movement>()
-  /** Who had what after the last pass of this loop on several processes. */
-  #holders: ReadonlyMap<DenseStorage, Holders> = new Map()
-  #shared: Shared | undefined
+  readonly #kept = new KeptElements()
+  #formed: Formed | undefined
+  /** What keeps the loop in this process, of an epoch. */
+  #stays: { readonly epoch: number; readonly because: string } | undefined
   #last: LoopPlan['execution']['processes'] | undefined
 
   constructor(inputs: LoopInputs, ir: FunctionIr, space: IterationSpace, resources: LoopResources & { readonly gang: Gang }) {
     super(inputs, ir, space, resources)
     this.#gang = resources.gang
-    this.#id = this.#gang.nextLoop()
     this.#isForced = resources.worthThreadsMs === 0
-    this.#placement = placementOf(this.inputs, { blocks: this.blocks, space, world: this.#gang.world })
+    this.#form()
   }
 
   override get processes(): LoopPlan['execution']['processes'] {
-    if ('because' in this.#placement) return { count: 1, because: this.#placement.because }
-    return this.#last ?? { count: 1, because: 'It has not run.' }
+    return this.#stays === undefined ? (this.#last ?? { count: 1, because: 'It has not run.' }) : { count: 1, because: this.#stays.because }
   }
 
-  override async runPasses(pass: number, most: number, options: PassOptions = {}): Promise<PassesResult> {
-    const placement = this.#placement
-    if ('because' in placement || options.signal?.aborted) return await super.runPasses(pass, most, options)
-    this.#gang.check()
-    const needed = this.#needed(placement)
-    const movement = this.#movement(placement)
-    this.#last = this.#choice(placement, needed, movement)
-    if (this.#last.count === 1) return await super.runPasses(pass, most, options)
-    const { own, parts } = this.#share(placement)
-    const run = this.#gang.nextRun()
-    const edges = this.#edgesOf(run, own, movement.nodes[0] as NodeMoves) // one for each process
-    const others: Others = {
-      portion: own,
-      outside: edges,
-      start: (turn, signal) => this.#start({ run, parts, needed, movement, edges }, turn, signal),
+  /** Undefined where the loop stays in this process. */
+  #form(): Formed | undefined {
+    const { epoch, others } = this.#gang
+    if (this.#formed?.epoch === epoch) return this.#formed
+    if (this.#stays?.epoch === epoch) return undefined
+    this.#disband()
+    const { blocks, space, inputs } = this
+    const placement = others.length === 0 ? ALONE : placementOf(inputs, { blocks, space, world: others.length + 1 })
+    if ('because' in placement) {
+      this.#stays = { epoch, because: placement.because }
+      return undefined
     }
-    const result = await super.runPasses(pass, 1, { ...options, others }).catch((error: unknown) => {
-      this.#settle(placement, { parts, needed }, 'failed')
-      throw error
-    })
-    this.#settle(placement, { parts, needed }, result.failed === undefined ? 'done' : 'failed')
-    this.#holders = movement.holders
-    return result
+    this.#stays = undefined
+    this.#formed = { epoch, id: this.#gang.nextLoop(), others, placement, movements: new Map(), holders: new Map(), shared: undefined }
+    return this.#formed
+  }
+
+  #disband(): void {
+    if (this.#formed?.shared !== undefined) this.#gang.forgetLoop(this.#formed.id)
+    this.#formed = undefined
+  }
+
+  /** Where a process is lost, arrays are put back as they were before the pass, and those that are left run it. */
+  override async runPasses(pass: number, most: number, options: PassOptions = {}): Promise<PassesResult> {
+    for (;;) {
+      const formed = options.signal?.aborted ? undefined : this.#form()
+      if (formed === undefined) return await super.runPasses(pass, most, options)
+      this.#gang.check()
+      const needed = this.#needed(formed)
+      const movement = this.#movement(formed)
+      this.#last = this.#choice(formed, needed, movement)
+      if (this.#last.count === 1) return await super.runPasses(pass, most, options)
+      const { own, parts } = this.#share(formed)
+      const run = this.#gang.nextRun()
+      const edges = this.#edgesOf(run, own, movement.nodes[0] as NodeMoves) // one for each process
+      const others: Others = {
+        portion: own,
+        outside: edges,
+        start: (turn, signal) => this.#start({ run, formed, parts, needed, movement, edges }, turn, signal),
+      }
+      this.#kept.keep(this.written().map(regionOf))
+      try {
+        const result = await super.runPasses(pass, 1, { ...options, others })
+        this.#settle(formed, needed, result.failed === undefined ? 'done' : 'failed')
+        formed.holders = movement.holders
+        return result
+      } catch (error) {
+        this.#settle(formed, needed, 'failed')
+        if (!this.#gang.hasLost(error) || !this.#kept.restore()) throw error
+      }
+    }
   }
 
   override async verify(pass: number, options: { readonly signal?: AbortSignal } = {}): Promise<VerifyResult> {
@@ -115,39 +155,42 @@ export class GangLoop extends KernelLoop {
       return await super.verify(pass, options)
     } finally {
       // arrays are put back, but not those of the others
-      const placement = this.#placement
-      if (!('because' in placement) && this.#shared !== undefined)
-        this.#settle(placement, { parts: this.#shared.parts, needed: this.#needed(placement) }, 'failed')
+      if (this.#formed?.shared !== undefined) this.#settle(this.#formed, this.#needed(this.#formed), 'failed')
     }
   }
 
   override dispose(): void {
-    if (this.#shared !== undefined) this.#gang.forgetLoop(this.#id)
-    this.#shared = undefined
+    this.#disband()
+    this.#kept.forget()
     super.dispose()
   }
 
   /** Rows of blocks with about as many iterations each; the first are run here. */
-  #share({ bounds, arrays }: Placement): Shared {
-    if (this.#shared !== undefined) return this.#shared
+  #share(formed: Formed): Shared {
+    if (formed.shared !== undefined) return formed.shared
+    const { bounds, arrays } = formed.placement
     const compared = arrays.flatMap(({ kind, storage }) => (kind === 'compared' ? [this.#gang.numberOf(storage)] : []))
-    const parts = this.#gang.others.flatMap((other): Part[] => {
-      const [from, to] = [bounds[other.rank] as number, bounds[other.rank + 1] as number] // one more than there are processes
+    const parts = formed.others.flatMap((other, i): Part[] => {
+      const [from, to] = [bounds[i + 1] as number, bounds[i + 2] as number] // one more than there are processes
       if (from === to) return []
       const numberOf = this.#gang.numberOf.bind(this.#gang)
-      const definition = definitionOf(this.#id, this.inputs, numberOf, { count: this.blocks.count, from, to, compared })
-      return [{ other, definition, tables: [], moves: undefined }]
+      const definition = definitionOf(formed.id, this.inputs, numberOf, { count: this.blocks.count, from, to, compared })
+      return [{ other, node: i + 1, definition, tables: [], moves: undefined }]
     })
-    this.#shared = { own: this.portionOf(0, bounds[1] as number), parts }
-    return this.#shared
+    formed.shared = { own: this.portionOf(0, bounds[1] as number), parts }
+    return formed.shared
   }
 
   /** Whether the next pass is worth the others. */
-  #choice({ order, arrays }: Placement, needed: readonly Needed[], { nodes }: Movement): NonNullable<LoopPlan['execution']['processes']> {
+  #choice(
+    { id, placement: { order, arrays } }: Formed,
+    needed: readonly Needed[],
+    { nodes }: Movement,
+  ): NonNullable<LoopPlan['execution']['processes']> {
     const count = new Set(order.owners).size
     if (this.#isForced) return { count, because: 'It was asked for.' }
     const bytesOf = (boxes: readonly NumberedBox[]): number => bytesOfBoxes(boxes, this.#storageOf)
-    const once = this.#gang.missingBytes(this.#id, needed) + nodes.reduce((sum, { starts }) => sum + bytesOf(starts), 0)
+    const once = this.#gang.missingBytes(id, needed) + nodes.reduce((sum, { starts }) => sum + bytesOf(starts), 0)
     const compared = arrays.reduce((sum, { kind, storage }) => sum + (kind === 'compared' ? regionOf(storage).byteLength : 0), 0)
     const moved = nodes.reduce((sum, { ends, sends }) => sum + bytesOf([...ends, ...sends.flatMap(({ boxes }) => boxes)]), 0)
     const waits = Math.max(...nodes.map(({ takes }) => takes.length))
@@ -160,7 +203,7 @@ export class GangLoop extends KernelLoop {
     return { count: togetherMs < aloneMs ? count : 1, because: text }
   }
 
-  #needed({ arrays }: Placement): Needed[] {
+  #needed({ placement: { arrays } }: Formed): Needed[] {
     return arrays.map(({ kind, storage }) => ({
       storage,
       version: this.#versionOf(storage),
@@ -175,11 +218,12 @@ export class GangLoop extends KernelLoop {
   }
 
   /** What the next pass moves, given who has what. */
-  #movement({ arrays, order }: Placement): Movement {
+  #movement(formed: Formed): Movement {
+    const { arrays, order } = formed.placement
     const boxed = arrays.filter((placed): placed is Boxed => placed.kind === 'boxes')
-    const before = boxed.map((placed) => this.#holdersOf(placed))
+    const before = boxed.map((placed) => this.#holdersOf(formed, placed))
     const key = before.map((holders) => Buffer.from(holders).toString('latin1')).join('|')
-    const known = this.#movements.get(key)
+    const known = formed.movements.get(key)
     if (known !== undefined) return known
     const holders = new Map<DenseStorage, Holders>()
     const traffic = boxed.map(({ storage, cells }, i): { readonly storage: number; readonly transfers: readonly Transfer[] } => {
@@ -188,20 +232,25 @@ export class GangLoop extends KernelLoop {
       holders.set(storage, found.holders)
       return { storage: this.#gang.numberOf(storage), transfers: found.transfers }
     })
-    const movement = { nodes: movesOf(this.blocks, order.owners, this.#gang.world, traffic), holders }
-    this.#movements.set(key, movement)
+    const ranks = [0, ...formed.others.map(({ rank }) => rank)]
+    const nodes = movesOf(this.blocks, order.owners, ranks.length, traffic).map((moves) => ({
+      ...moves,
+      sends: moves.sends.map((send) => ({ ...send, to: ranks[send.to] as number })), // of one of them
+    }))
+    const movement = { nodes, holders }
+    formed.movements.set(key, movement)
     return movement
   }
 
-  #holdersOf({ storage, cells }: Boxed): Holders {
+  #holdersOf({ id, others, holders: before }: Formed, { storage, cells }: Boxed): Holders {
     const number = this.#gang.numberOf(storage)
     const version = this.#versionOf(storage)
-    const last = this.#holders.get(storage)
-    const holders = firstHolders(cells.count, [true, ...this.#gang.others.map(({ held }) => hasAll(held.get(number), version))])
-    for (const { rank, held } of this.#gang.others) {
-      const known = held.get(number)
-      const isOurs = known?.by === this.#id && known.version !== undefined && known.version === version
-      if (isOurs && last !== undefined) holders.set(last.subarray(rank * cells.count, (rank + 1) * cells.count), rank * cells.count)
+    const last = before.get(storage)
+    const holders = firstHolders(cells.count, [true, ...others.map(({ held }) => hasAll(held.get(number), version))])
+    for (const [i, { held }] of others.entries()) {
+      const [known, node] = [held.get(number), i + 1]
+      const isOurs = known?.by === id && known.version !== undefined && known.version === version
+      if (isOurs && last !== undefined) holders.set(last.subarray(node * cells.count, (node + 1) * cells.count), node * cells.count)
     }
     return holders
   }
@@ -219,12 +268,14 @@ export class GangLoop extends KernelLoop {
   async #start(
     {
       run,
+      formed,
       parts,
       needed,
       movement,
       edges,
     }: {
       readonly run: number
+      readonly formed: Formed
       readonly parts: readonly Part[]
       readonly needed: readonly Needed[]
       readonly movement: Movement
@@ -235,7 +286,7 @@ export class GangLoop extends KernelLoop {
   ): Promise<readonly ShareResult[]> {
     const heads = new Map<Other, Omit<RunHead, 'run'>>()
     for (const part of parts) {
-      const moves = movement.nodes[part.other.rank] as NodeMoves // one for each process
+      const moves = movement.nodes[part.node] as NodeMoves // one for each process
       this.#gang.supply(part.other, needed, part.definition)
       if (moves.starts.length > 0)
         this.#gang.sendBoxes(part.other.rank, moves.starts, packBoxes(moves.starts.map((box) => this.#stored(box))))
@@ -245,7 +296,7 @@ export class GangLoop extends KernelLoop {
       const isKnown = part.moves === moves
       part.moves = moves
       const told = { ...(isSame ? {} : { tables: part.tables }), ...(isKnown ? {} : { moves: { sends, takes, ends } }) }
-      heads.set(part.other, { loop: this.#id, pass, parameters, ...told })
+      heads.set(part.other, { loop: formed.id, pass, parameters, ...told })
     }
     const results: ShareResult[] = []
     const took = ({ rank, head, parts: sent }: Answer): void => {
@@ -268,13 +319,9 @@ export class GangLoop extends KernelLoop {
   }
 
   /** What the others have after a pass: what it wrote is there as its own blocks left it. */
-  #settle(
-    { arrays }: Placement,
-    { parts, needed }: { readonly parts: readonly Part[]; readonly needed: readonly Needed[] },
-    outcome: 'done' | 'failed',
-  ): void {
+  #settle({ id, placement: { arrays }, shared }: Formed, needed: readonly Needed[], outcome: 'done' | 'failed'): void {
     const flushed = new Set<Storage>([...this.inputs.buffers.values()].map(({ storage }) => storage)) // into those in this process
-    for (const { other } of parts) {
+    for (const { other } of shared?.parts ?? []) {
       for (const { storage, kind, isWritten } of arrays) {
         if (kind === 'added' || (kind === 'whole' && !isWritten)) continue
         const number = this.#gang.numberOf(storage)
@@ -282,7 +329,7 @@ export class GangLoop extends KernelLoop {
         const isKnown = outcome === 'done' && kind !== 'whole' && version !== undefined && !flushed.has(storage)
         if (kind === 'boxes' && !isWritten && hasAll(other.held.get(number), version)) continue
         const after = isWritten && version !== undefined ? afterOneWrite(version) : version
-        other.held.set(number, isKnown ? { version: after, by: this.#id } : { version: undefined })
+        other.held.set(number, isKnown ? { version: after, by: id } : { version: undefined })
       }
     }
   }

@@ -14,6 +14,8 @@ export interface LinkData {
 
 export type ToLink =
   | { readonly kind: 'send'; readonly to: number; readonly message: OutMessage }
+  /** A process is out of the gang. */
+  | { readonly kind: 'part'; readonly rank: number }
   /** Rank 0's program has ended with this exit code. */
   | { readonly kind: 'release'; readonly code: number }
 

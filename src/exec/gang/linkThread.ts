@@ -97,6 +97,7 @@ class Link {
 
   take(message: ToLink): void {
     if (message.kind === 'send') this.#peers.get(message.to)?.send(message.message)
+    else if (message.kind === 'part') this.#peers.get(message.rank)?.end('it is out of the gang')
     else void this.#release(message.code)
   }
 
@@ -296,7 +297,7 @@ class Link {
     const { world, rank, settings } = { ...this.#data.settings, settings: this.#data.settings }
     if (rank === 0) {
       const all = type === 'known' ? this.#known : type === 'linked' ? this.#linked : undefined
-      if (type === 'parted') this.#lost(Number(Buffer.from(head).toString()), `rank ${from} cannot reach it`, 'lost')
+      if (type === 'parted') this.#peers.get(Number(Buffer.from(head).toString()))?.end(`rank ${from} cannot reach it`)
       all?.add(from)
       if (type === 'known' && this.#known.size === world - 1) for (const other of this.#known) this.#say(other, 'dial')
       if (type === 'linked') this.#lookWhetherUp()
@@ -307,6 +308,8 @@ class Link {
       this.#members = JSON.parse(Buffer.from(head).toString()) as Member[] // of rank 0
       for (const { rank: other, key } of this.#members) this.#peer(other, key)
       this.#say(0, 'known')
+    } else if (type === 'parted') {
+      this.#peers.get(Number(Buffer.from(head).toString()))?.end('it is out of the gang')
     } else if (type === 'dial') {
       for (const { rank: other, host, port } of this.#members) this.#dial(this.#peers.get(other) as Peer, new Dialled(settings, host, port)) // known
     } else return false
@@ -327,8 +330,10 @@ class Link {
     }
     const what =
       fault === 'frame' ? `Rank ${rank} sent a frame that is none, and is out of the gang: ${why}` : `Rank ${rank} was lost: ${why}.`
-    if (this.#isUp) this.#tell({ kind: 'lost', error: { message: what, fault, rank } })
-    else this.fail(new GangError(what, fault, { rank }))
+    if (this.#isUp) {
+      for (const other of this.#peers.keys()) if (other !== rank) this.#say(other, 'parted', rank) // they may not have noticed yet
+      this.#tell({ kind: 'lost', error: { message: what, fault, rank } })
+    } else this.fail(new GangError(what, fault, { rank }))
   }
 
   // ------------------------------------------------------------------ the end

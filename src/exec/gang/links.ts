@@ -69,6 +69,11 @@ export class Links {
     this.#post({ kind: 'send', to, message })
   }
 
+  /** Nothing more is said to a process, or heard from it; the others hear that it is out. */
+  part(rank: number): void {
+    this.#post({ kind: 'part', rank })
+  }
+
   /** The process stays alive for messages until this is let go as often as it was taken. */
   hold(): void {
     if (this.#holds++ === 0) this.#thread.ref()

@@ -53,6 +53,7 @@ export class Peer {
   }
 
   send(message: OutMessage): void {
+    if (this.#isOver) return
     this.#queue.push(message)
     void this.#pump()
   }
@@ -80,7 +81,7 @@ export class Peer {
 
   /** Says no more once all is said. */
   async close(): Promise<void> {
-    if (this.#isPumping) await new Promise<void>((resolve) => (this.#emptied = resolve))
+    if (this.#isPumping && !this.#isOver) await new Promise<void>((resolve) => (this.#emptied = resolve))
     this.#stream?.end()
   }
 

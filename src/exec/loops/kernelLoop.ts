@@ -84,6 +84,7 @@ export class KernelLoop extends Prepared {
   /** What keeps the loop on the caller's thread. */
   readonly #decided: string | undefined
   readonly #weight: number
+  readonly #portions: Portion[] = []
   readonly #workerPasses = new Map<Portion, WorkerPasses>()
   #bound: BoundLoop | undefined
   /** The blocks of a portion as this thread runs them by itself. */
@@ -211,8 +212,13 @@ export class KernelLoop extends Prepared {
       const done = Array.from({ length: completed }, (_, i) => this.#passResult(results, i, attended > 1 ? undefined : wallMs))
       return { passes: done, ...(failed === undefined ? {} : { failed }) }
     } finally {
-      for (const part of results.flatMap(({ passes }) => passes.flatMap(({ accumulators }) => accumulators)))
-        freePart(part, this.#resources.arena)
+      this.#freeParts(results)
+    }
+  }
+
+  #freeParts(results: readonly ShareResult[]): void {
+    for (const { passes } of results) {
+      for (const { accumulators } of passes) for (const part of accumulators) freePart(part, this.#resources.arena)
     }
   }
 
@@ -237,7 +243,9 @@ export class KernelLoop extends Prepared {
   portionOf(from: number, to: number): Portion {
     const { allocate } = this.#allocations
     const { blocks, numbers } = blocksOfLanes(this.blocks, from, to)
-    return layOutPortion(this.#cut, blocks, { kernel: this.#layout, resources: this.#resources, allocate, numbers })
+    const portion = layOutPortion(this.#cut, blocks, { kernel: this.#layout, resources: this.#resources, allocate, numbers })
+    this.#portions.push(portion)
+    return portion
   }
 
   /** Of a loop that several processes may run. */
@@ -288,7 +296,10 @@ export class KernelLoop extends Prepared {
       here.catch(() => elsewhere.abort()) // nor what is computed there
       const [own, other] = await Promise.allSettled([here, there])
       if (own.status === 'rejected') throw own.reason
-      if (other.status === 'rejected') throw other.reason
+      if (other.status === 'rejected') {
+        this.#freeParts(own.value)
+        throw other.reason
+      }
       return [...own.value, ...(other.value ?? [])]
     } finally {
       signal?.removeEventListener('abort', onAbort)
@@ -352,10 +363,11 @@ export class KernelLoop extends Prepared {
     this.execution = this.#choose(this.#last)
   }
 
-  #task({ claims, work, blocks }: Portion): LoopTask {
+  #task(portion: Portion): LoopTask {
+    const { claims, work, blocks } = portion
     const { binding, extents, wasm } = this.#plan
-    // a worker that knows the loop knows one portion of it
-    const id = blocks === this.blocks ? this.#id : `${this.#id} ${blocks.base[0]}`
+    // workers know each portion of the loop by itself
+    const id = blocks === this.blocks ? this.#id : `${this.#id} ${this.#portions.indexOf(portion)}`
     const task = { id, binding, extents, ...work, claims }
     return 'because' in wasm || this.#resources.kernel === 'js'
       ? { ...task, text: this.#plan.text }
