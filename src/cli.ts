@@ -4,10 +4,9 @@
  * With `--processes` they are started here. Without, this is one of the processes that an engine has started, and says to the
  * program what the engine says of it.
  */
-import { spawn } from 'node:child_process'
 import { engineOf } from './exec/gang/engines.ts'
 import { settingsOf } from './exec/gang/settings.ts'
-import { exitCodeOf, launch } from './launch.ts'
+import { launch, launchOne } from './launch.ts'
 import { SCHEMA_USAGE, schemaCommand } from './schemaCommand.ts'
 
 const USAGE = `distarray run [--processes N] -- command
@@ -37,9 +36,9 @@ async function main(args: readonly string[]): Promise<number> {
   if (asked.processes !== undefined) return await launch(asked.command, asked.processes)
   try {
     const engine = engineOf(process.env)
-    if (engine === undefined) return await one(asked.command, {})
+    if (engine === undefined) return await launchOne(asked.command, {})
     settingsOf(engine.variables) // what is wrong is said before the program runs
-    return await one(asked.command, engine.variables)
+    return await launchOne(asked.command, engine.variables)
   } catch (error) {
     process.stderr.write(`${String(error)}\n`)
     return 2
@@ -64,11 +63,4 @@ function parsed(args: readonly string[]): { readonly command: readonly string[];
   if (!Number.isInteger(processes) || processes < 1 || processes > MOST_LOCAL)
     return `--processes is ${value ?? 'missing'}. It is a whole number from 1 to ${MOST_LOCAL}.`
   return { command, processes }
-}
-
-async function one(command: readonly string[], variables: Readonly<Record<string, string>>): Promise<number> {
-  const [program = '', ...args] = command
-  const child = spawn(program, args, { stdio: 'inherit', env: { ...process.env, ...variables } })
-  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => child.kill(signal))
-  return await exitCodeOf(child, program)
 }

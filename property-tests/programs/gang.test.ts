@@ -50,7 +50,7 @@ async function run(
 /** Processes that run from the sources take seconds to start, on a busy machine many. */
 vi.setConfig({ testTimeout: 180_000 })
 
-test('a program gives the same alone and on three processes; also while they are killed, and no process is left', async () => {
+test('a program gives the same alone and on three processes; also while one is killed and started again, and no process is left', async () => {
   const [alone, together] = await Promise.all([
     run([...NODE, PROGRAM]),
     run([...NODE, CLI, 'run', '--processes', '3', '--', ...NODE, PROGRAM]),
@@ -58,9 +58,9 @@ test('a program gives the same alone and on three processes; also while they are
   expect(alone).toMatchObject({ code: 0, err: '' })
   const lines = together.out.trimEnd().split('\n')
   expect(lines.slice(0, -3).join('\n')).toBe(alone.out.trimEnd())
-  expect(lines.slice(-3)).toEqual(['together 3 3', 'left 2 1', 'alone 1 All other processes were lost.'])
+  expect(lines.slice(-3)).toEqual(['together 3 3', 'left 2 1', 'joined 3 true'])
   expect(together.code).toBe(3)
-  expect(together.err).toContain('distarray run: rank 1 was ended by SIGKILL.')
+  expect(together.err).toContain('distarray run: rank 1 was ended by SIGKILL, and is started again.')
   expect([0, 1, 2].filter(isAlive)).toEqual([])
 })
 
@@ -96,14 +96,26 @@ test('a process that is frozen is lost after the time that it was given, and the
       y.set(i, sum)
     })
     setTimeout(() => process.kill(other, 'SIGSTOP'), 200)
-    session.events.subscribe((event) => { if (event.kind === 'process') console.log(event.phase, event.rank) })
+    const phases = []
+    session.events.subscribe((event) => {
+      if (event.kind !== 'process') return
+      console.log(event.phase, event.rank)
+      phases.push(event.phase)
+    })
     await loop.run()
     console.log((await loop.verify()).identical)
     process.kill(other, 'SIGCONT')
+    while (!phases.includes('joined')) await new Promise((resolve) => setTimeout(resolve, 20))
+    await loop.run()
+    console.log(loop.plan.execution.processes.count)
   `
   const program = [...NODE, '--input-type=module', '-e', freezing]
   const { code, out, err } = await run([...NODE, CLI, 'run', '--processes', '2', '--', ...program], { DA_PATIENCE_MS: '2500' })
-  expect([code, out, err.split('\n').at(-2)]).toEqual([0, 'lost 1\ntrue\n', 'distarray run: rank 1 ended with status 75.'])
+  expect([code, out, err.split('\n').at(-2)]).toEqual([
+    0,
+    'lost 1\ntrue\njoined 1\n2\n',
+    'distarray run: rank 1 ended with status 75, and is started again.',
+  ])
 })
 
 test('distarray run says how it is used', async () => {

@@ -22,7 +22,7 @@ export type SessionEvent =
   | FallbackEvent
   | { readonly kind: 'spill'; readonly operator: string; readonly bytes: number }
   /** A process that ran passes with this one. */
-  | { readonly kind: 'process'; readonly phase: 'lost'; readonly rank: number }
+  | { readonly kind: 'process'; readonly phase: 'lost' | 'joined'; readonly rank: number }
   | { readonly kind: 'worker'; readonly phase: 'started' | 'lost'; readonly worker: number }
 
 /** Something that runs in another way than it might. */

@@ -74,7 +74,7 @@ interface Pending {
   failed(error: unknown): void
 }
 
-export type GangEvents = (event: { readonly phase: 'lost'; readonly rank: number }) => void
+export type GangEvents = (event: { readonly phase: 'lost' | 'joined'; readonly rank: number }) => void
 
 export class Gang {
   readonly #links: GangLinks
@@ -106,26 +106,28 @@ export class Gang {
   /** Resolves when all have joined. `code` is what worker threads run. */
   static async start(settings: GangSettings, code: string | URL): Promise<Gang> {
     let gang: Gang | undefined
-    const early: GangError[] = []
+    const early: ((gang: Gang) => void)[] = []
+    const later = (run: (gang: Gang) => void): void => {
+      if (gang === undefined) early.push(run)
+      else run(gang)
+    }
     const links = await Links.start(settings, code, {
       took: (from, message) => gang?.take(from, message),
-      lost: (error) => {
-        if (gang === undefined) early.push(error)
-        else gang.lose(error)
-      },
+      lost: (error) => later((one) => one.lose(error)),
+      joined: (rank) => later((one) => one.join(rank)),
       released: () => undefined,
     })
     gang = new Gang(settings.world, links)
-    for (const error of early) gang.lose(error)
+    for (const run of early) run(gang)
     return gang
   }
 
-  /** Those that are there, in the order of their ranks: another list after each that is lost. */
+  /** Those that are there, in the order of their ranks: another list after each that is lost or joins. */
   get others(): readonly Other[] {
     return this.#others
   }
 
-  /** Counts how often others were lost. */
+  /** Counts how often others were lost, or joined. */
   get epoch(): number {
     return this.#epoch
   }
@@ -323,6 +325,14 @@ export class Gang {
       pending.failed(error)
     }
     for (const tell of this.#listeners) tell({ phase: 'lost', rank })
+  }
+
+  /** One has come in the place of a process that was lost: passes that begin from now on have it. */
+  join(rank: number): void {
+    const other: Other = { rank, held: new Map(), loops: new Set() }
+    this.#others = [...this.#others, other].sort((a, b) => a.rank - b.rank)
+    this.#epoch++
+    for (const tell of this.#listeners) tell({ phase: 'joined', rank })
   }
 
   #forget(head: ForgetHead): void {

@@ -33,4 +33,6 @@ export type FromLink =
   | { readonly kind: 'failed'; readonly error: FaultText }
   | { readonly kind: 'message'; readonly from: number; readonly message: InMessage }
   | { readonly kind: 'lost'; readonly error: FaultText }
+  /** One has come in the place of a process that was lost. */
+  | { readonly kind: 'joined'; readonly rank: number }
   | { readonly kind: 'released'; readonly code: number }

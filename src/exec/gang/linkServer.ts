@@ -96,6 +96,10 @@ export class Dialled {
     stream.on('error', (error) => ended(error.message))
     stream.on('end', () => ended('it closed the link'))
   }
+
+  close(): void {
+    this.#client.close()
+  }
 }
 
 function addressText(host: string, port: number): string {

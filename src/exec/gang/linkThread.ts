@@ -8,26 +8,22 @@
  *       <─────────────────────────────────────────────── welcome: proof, or refused: why
  *       dials the feed of rank 0                           dials the feed of rank r
  *
- * When all have joined, rank 0 tells each of the others, and every two of them link in the same way, with a key that it made for the two:
- *
- *       <─────────────────────────────── members: rank, host, port and key of each
- *       known ──────────────────────────────────────────>
- *       <──────────────────────────────────────────── dial, once all are known to all
- *       linked ─────────────────────────────────────────>
+ * When all have joined, rank 0 tells each of the others, and every two of them link in the same way (`introductions.ts`); so it does
+ * with a process that comes later, in the place of one that was lost.
  */
 import { randomBytes } from 'node:crypto'
-import { readFileSync, renameSync, writeFileSync } from 'node:fs'
 import type { MessagePort } from 'node:worker_threads'
 import type { ServerUnaryCall, ServerWritableStream, sendUnaryData } from '@grpc/grpc-js'
 import { GangError } from '../../core/errors.ts'
 import { isError } from '../../core/isError.ts'
 import { decodeFrame, encodeCall, FrameFault, metaOf } from './frame.ts'
 import { errorOf, isProof, mismatchOf, proofOf } from './identity.ts'
+import { Introductions, type MembersHead, type Place } from './introductions.ts'
 import type { FaultText, FromLink, LinkData, ToLink } from './linkData.ts'
 import { Dialled, serve } from './linkServer.ts'
 import type { InMessage } from './messages.ts'
 import { Peer } from './peer.ts'
-import type { Rendezvous } from './settings.ts'
+import { addressOf, publish } from './rendezvous.ts'
 
 const CALL_MS = 2000
 const RETRY_MS = 50
@@ -38,15 +34,6 @@ const RELEASE_MS = 1000
 /** A thread that fails ends at once: who was refused hears of it before. */
 const ANSWER_MS = 200
 const NOTHING = new Uint8Array(0)
-
-/** Another process, as rank 0 tells of it. */
-interface Member {
-  readonly rank: number
-  readonly host: string
-  readonly port: number
-  /** That it shares with the one who is told. */
-  readonly key: string
-}
 
 export function runLink(data: LinkData, port: MessagePort): void {
   const link = new Link(data, port)
@@ -59,14 +46,16 @@ class Link {
   readonly #port: MessagePort
   readonly #peers = new Map<number, Peer>()
   readonly #challenges = new Set<string>()
-  readonly #ready = new Set<number>()
-  /** Of rank 0: where each listens, and who knows all others, and has links to them. */
-  readonly #places = new Map<number, { readonly host: string; readonly port: number }>()
-  readonly #known = new Set<number>()
-  readonly #linked = new Set<number>()
-  #isIntroducing = false
-  /** Of the others: whom to dial. */
-  #members: readonly Member[] = []
+  /** Of rank 0: where those listen that have joined and were not introduced yet. */
+  readonly #places = new Map<number, Place>()
+  readonly #introductions = new Introductions({
+    say: (to, type, value) => this.#say(to, type, value),
+    met: (rank) => this.#met(rank),
+  })
+  /** Of rank 0: those who have links to all. */
+  readonly #there = new Set<number>()
+  /** Of the others: whom to link to in a round. */
+  #round: (MembersHead & { hasDialled: boolean }) | undefined
   #strangers = 0
   #isUp = false
   #isOver = false
@@ -149,7 +138,7 @@ class Link {
     if (mismatch !== undefined) {
       // who knows the secret is one of ours, and will not come back as another
       if (mismatch.fault !== 'job') setTimeout(() => this.fail(errorOf(mismatch, rank)), ANSWER_MS)
-      return refusal(rank, { ...mismatch, rank })
+      return refusal(rank, { ...mismatch, rank }, this.#isUp && mismatch.fault === 'rank')
     }
     const peer = this.#peer(rank, proofOf(settings.token, ['key', number, own]))
     this.#places.set(rank, { host, port })
@@ -160,7 +149,7 @@ class Link {
   #misplaced(rank: number): { readonly message: string; readonly fault: 'rank' } | undefined {
     if (rank < 1 || rank >= this.#data.settings.world)
       return { fault: 'rank', message: `There is no rank ${rank} in a gang of ${this.#data.settings.world}.` }
-    if (!this.#peers.has(rank)) return undefined
+    if (this.#peers.get(rank)?.isOver !== false) return undefined
     return { fault: 'rank', message: `Two processes say that they are rank ${rank}. Each has a DA_RANK of its own.` }
   }
 
@@ -184,6 +173,7 @@ class Link {
           await driver.call(encodeCall('join', rank, 0, { number, own, proof, identity, host, port }), settings.joinMs),
         )
         const meta = metaOf(answer)
+        if (answer.type === 'refused' && meta.later === true && Date.now() < until) throw new Error('Who was lost is not known to be.')
         if (answer.type === 'refused') throw new GangError(String(meta.message), meta.fault as FaultText['fault'], { rank }) // of refusal()
         if (answer.type !== 'welcome' || !isProof(meta.proof, token, ['welcome', rank, number, own]))
           throw new GangError('Who answers as rank 0 does not have the DA_TOKEN of this process.', 'token', { rank: 0 })
@@ -201,7 +191,7 @@ class Link {
     const seconds = joinMs / 1000
     if (rank > 0)
       return new GangError(`Rank 0 was not found within ${seconds} s. Does its program call Session.start()?`, 'absent', { rank: 0 })
-    const missing = Array.from({ length: world - 1 }, (_, i) => i + 1).filter((one) => !this.#ready.has(one))
+    const missing = Array.from({ length: world - 1 }, (_, i) => i + 1).filter((one) => this.#peers.get(one)?.isUp !== true)
     const which = missing.length === 1 ? `Rank ${missing[0]} has` : `Ranks ${missing.join(', ')} have`
     const refused = this.#strangers === 0 ? '' : ` Calls that were refused, for want of the token or as no frames: ${this.#strangers}.`
     return new GangError(`${which} not joined within ${seconds} s. All processes run the same program.${refused}`, 'absent')
@@ -209,11 +199,11 @@ class Link {
 
   // ------------------------------------------------------------------ links that stand
 
-  #peer(rank: number, key: string): Peer {
+  #peer(rank: number, key: string, round = 0): Peer {
     const { rank: own, attempt } = this.#data.settings
     const peer = new Peer(
-      { rank, own, epoch: attempt, key },
-      { took: (message) => this.#took(rank, message), lost: (why, fault) => this.#lost(rank, why, fault) },
+      { rank, own, epoch: attempt, key, round },
+      { took: (message) => this.#took(peer, message), lost: (why, fault) => this.#lost(peer, why, fault) },
     )
     this.#peers.set(rank, peer)
     return peer
@@ -222,7 +212,11 @@ class Link {
   #dial(peer: Peer, other: Dialled): void {
     const { rank } = this.#data.settings
     const frame = encodeCall('feed', rank, peer.rank, { proof: proofOf(peer.key, ['feed', rank, peer.rank]) })
-    other.feed(frame, { took: (bytes) => peer.take(bytes), ended: (why) => peer.end(why) })
+    const ended = (why: string): void => {
+      peer.end(why)
+      other.close()
+    }
+    other.feed(frame, { took: (bytes) => peer.take(bytes), ended })
   }
 
   #feed(stream: ServerWritableStream<Buffer, Buffer>): void {
@@ -234,106 +228,135 @@ class Link {
       if (!isOurs || peer.hasStream) throw new FrameFault('It is nobody of the gang.')
       peer.open(stream)
       peer.send({ type: 'ready', head: NOTHING, parts: [] })
-      this.#lookWhetherUp()
+      this.#stands(peer)
     } catch {
       this.#strangers++
       stream.end()
     }
   }
 
-  #took(rank: number, message: InMessage): void {
+  #took(peer: Peer, message: InMessage): void {
     if (message.type === 'ready') {
-      this.#ready.add(rank)
-      this.#lookWhetherUp()
+      peer.isReady = true
+      this.#stands(peer)
       return
     }
-    if (this.#introduced(rank, message)) return
+    if (this.#heard(peer.rank, message)) return
     if (message.type === 'release') {
       this.#isOver = true
       this.#tell({ kind: 'released', code: Number(Buffer.from(message.head).toString()) })
       return
     }
     this.#tell(
-      { kind: 'message', from: rank, message },
+      { kind: 'message', from: peer.rank, message },
       [message.head, ...message.parts].map(({ buffer }) => buffer as ArrayBuffer),
     ) // arrays of their own
   }
 
-  #lookWhetherUp(): void {
+  /** One end of a link stands, perhaps both. */
+  #stands(peer: Peer): void {
+    if (!peer.isUp || this.#isOver) return
     const { world, rank } = this.#data.settings
-    if (this.#isUp || this.#isOver || this.#ready.size < world - 1 || [...this.#peers.values()].some((peer) => !peer.hasStream)) return
-    if (world > 2 && rank === 0 && this.#linked.size < world - 1) {
-      this.#introduce()
+    if (rank > 0) {
+      this.#lookWhetherLinked()
       return
     }
-    this.#isUp = true
-    clearTimeout(this.#timer)
-    if (world > 2 && rank > 0) this.#say(0, 'linked')
-    this.#tell({ kind: 'up' })
+    const isFirst = !this.#isUp
+    if (isFirst && [...this.#peers.values()].filter(({ isUp }) => isUp).length < world - 1) return
+    this.#introductions.introduce(this.#places)
+    this.#places.clear()
   }
 
   // ------------------------------------------------------------------ links between the others
 
-  /** Tells each of the others, with a key for every two. */
-  #introduce(): void {
-    if (this.#isIntroducing) return
-    this.#isIntroducing = true
-    const members = [...this.#places].map(([rank, place]) => ({ rank, ...place }))
-    const keys = new Map<string, string>()
-    const keyOf = (a: number, b: number): string => {
-      const pair = `${Math.min(a, b)} ${Math.max(a, b)}`
-      const key = keys.get(pair) ?? randomBytes(32).toString('hex')
-      keys.set(pair, key)
-      return key
+  #met(rank: number): void {
+    this.#there.add(rank)
+    if (this.#isUp) {
+      this.#tell({ kind: 'joined', rank })
+      return
     }
-    for (const { rank } of members) {
-      const others = members.filter((other) => other.rank !== rank).map((other): Member => ({ ...other, key: keyOf(rank, other.rank) }))
-      this.#say(rank, 'members', others)
-    }
+    if (this.#there.size < this.#data.settings.world - 1) return
+    this.#up()
   }
 
-  /** Whether a message was one of those by which links come about. */
-  #introduced(from: number, { type, head }: InMessage): boolean {
-    const { world, rank, settings } = { ...this.#data.settings, settings: this.#data.settings }
+  #up(): void {
+    this.#isUp = true
+    clearTimeout(this.#timer)
+    this.#tell({ kind: 'up' })
+  }
+
+  /** Whether all links of a round stand, or never will. */
+  #lookWhetherLinked(): void {
+    const round = this.#round
+    if (round === undefined || !round.hasDialled || this.#peers.get(0)?.isUp !== true) return
+    if (round.members.some(({ rank }) => this.#peers.get(rank)?.isUp !== true && this.#peers.get(rank)?.isOver !== true)) return
+    this.#round = undefined
+    this.#say(0, 'linked', round.round)
+    if (!this.#isUp) this.#up()
+  }
+
+  /** Whether a message was one of those by which links come about and end. */
+  #heard(from: number, { type, head }: InMessage): boolean {
+    const { rank } = this.#data.settings
+    const value = (): unknown => JSON.parse(Buffer.from(head).toString()) // as #say writes it
     if (rank === 0) {
-      const all = type === 'known' ? this.#known : type === 'linked' ? this.#linked : undefined
-      if (type === 'parted') this.#peers.get(Number(Buffer.from(head).toString()))?.end(`rank ${from} cannot reach it`)
-      all?.add(from)
-      if (type === 'known' && this.#known.size === world - 1) for (const other of this.#known) this.#say(other, 'dial')
-      if (type === 'linked') this.#lookWhetherUp()
-      return all !== undefined || type === 'parted'
+      if (type === 'known') this.#introductions.known(from, value() as number)
+      else if (type === 'linked') this.#introductions.linked(from, value() as number)
+      else if (type === 'parted') {
+        const [other, round] = value() as [number, number]
+        if (this.#introductions.isOfNow(other, round)) this.#peers.get(other)?.end(`rank ${from} cannot reach it`)
+      } else return false
+      return true
     }
     if (from !== 0) return false
     if (type === 'members') {
-      this.#members = JSON.parse(Buffer.from(head).toString()) as Member[] // of rank 0
-      for (const { rank: other, key } of this.#members) this.#peer(other, key)
-      this.#say(0, 'known')
-    } else if (type === 'parted') {
-      this.#peers.get(Number(Buffer.from(head).toString()))?.end('it is out of the gang')
-    } else if (type === 'dial') {
-      for (const { rank: other, host, port } of this.#members) this.#dial(this.#peers.get(other) as Peer, new Dialled(settings, host, port)) // known
+      this.#round = { ...(value() as MembersHead), hasDialled: false }
+      for (const { rank: other, key } of this.#round.members) this.#peer(other, key, this.#round.round)
+      this.#say(0, 'known', this.#round.round)
+    } else if (type === 'dial') this.#dialAll(value() as number)
+    else if (type === 'parted') {
+      const [other] = value() as [number, number]
+      this.#peers.get(other)?.end('it is out of the gang')
     } else return false
     return true
   }
 
-  #say(to: number, type: 'members' | 'known' | 'dial' | 'linked' | 'parted', value?: unknown): void {
-    this.#peers.get(to)?.send({ type, head: value === undefined ? NOTHING : Buffer.from(JSON.stringify(value)), parts: [] })
+  #dialAll(number: number): void {
+    const round = this.#round
+    if (round?.round !== number) return
+    for (const { rank, host, port } of round.members) {
+      const peer = this.#peers.get(rank) as Peer // made when it was told of
+      if (!peer.isOver) this.#dial(peer, new Dialled(this.#data.settings, host, port))
+    }
+    round.hasDialled = true
+    this.#lookWhetherLinked()
   }
 
-  #lost(rank: number, why: string, fault: 'lost' | 'frame'): void {
+  #say(to: number, type: 'members' | 'known' | 'dial' | 'linked' | 'parted', value: unknown): void {
+    this.#peers.get(to)?.send({ type, head: Buffer.from(JSON.stringify(value)), parts: [] })
+  }
+
+  #lost(peer: Peer, why: string, fault: 'lost' | 'frame'): void {
+    const { rank, round } = peer
     this.#leaving?.delete(rank)
     if (this.#leaving?.size === 0) this.#released()
     if (this.#isOver) return
     if (rank > 0 && this.#data.settings.rank > 0) {
-      this.#say(0, 'parted', rank) // it may have ended with the program; rank 0 knows
+      this.#say(0, 'parted', [rank, round]) // it may have ended with the program; rank 0 knows
+      this.#lookWhetherLinked()
       return
     }
     const what =
       fault === 'frame' ? `Rank ${rank} sent a frame that is none, and is out of the gang: ${why}` : `Rank ${rank} was lost: ${why}.`
-    if (this.#isUp) {
-      for (const other of this.#peers.keys()) if (other !== rank) this.#say(other, 'parted', rank) // they may not have noticed yet
-      this.#tell({ kind: 'lost', error: { message: what, fault, rank } })
-    } else this.fail(new GangError(what, fault, { rank }))
+    if (!this.#isUp) {
+      this.fail(new GangError(what, fault, { rank }))
+      return
+    }
+    this.#places.delete(rank)
+    const wasThere = rank === 0 || this.#there.delete(rank)
+    for (const other of this.#peers.keys()) if (other !== rank) this.#say(other, 'parted', [rank, round]) // they may not have noticed yet
+    this.#introductions.lost(rank)
+    if (wasThere) this.#tell({ kind: 'lost', error: { message: what, fault, rank } })
   }
 
   // ------------------------------------------------------------------ the end
@@ -360,8 +383,9 @@ class Link {
   }
 }
 
-function refusal(rank: number, fault: FaultText): Buffer {
-  return encodeCall('refused', 0, rank, fault)
+/** `later` where asking again may help. */
+function refusal(rank: number, fault: FaultText, later = false): Buffer {
+  return encodeCall('refused', 0, rank, { ...fault, later })
 }
 
 function faultOf(error: unknown, rank: number): FaultText {
@@ -370,20 +394,4 @@ function faultOf(error: unknown, rank: number): FaultText {
     return { message, fault, ...(error.rank === undefined ? {} : { rank: error.rank }) }
   }
   return { message: `Rank ${rank} could not join its gang: ${isError(error) ? error.message : String(error)}`, fault: 'address', rank }
-}
-
-/** Whole, or not there. */
-function publish(path: string, address: string): void {
-  writeFileSync(`${path}.part`, address, { mode: 0o600 })
-  renameSync(`${path}.part`, path)
-}
-
-function addressOf(rendezvous: Rendezvous): { readonly host: string; readonly port: number } | undefined {
-  if (rendezvous.kind === 'address') return rendezvous
-  try {
-    const [, host = '', port] = /^(.+):(\d+)$/.exec(readFileSync(rendezvous.path, 'utf8')) ?? []
-    return port === undefined ? undefined : { host, port: Number(port) }
-  } catch {
-    return undefined // not there yet
-  }
 }

@@ -12,6 +12,8 @@ export interface LinkEvents {
   took(from: number, message: InMessage): void
   /** Told once for each process. */
   lost(error: GangError): void
+  /** One has come in the place of a process that was lost. */
+  joined?(rank: number): void
   /** Rank 0's program has ended. */
   released(code: number): void
 }
@@ -103,6 +105,9 @@ export class Links {
         return
       case 'lost':
         this.#events.lost(errorOf(message.error))
+        return
+      case 'joined':
+        this.#events.joined?.(message.rank)
         return
       case 'released':
         this.#events.released(message.code)

@@ -17,6 +17,10 @@ export class Peer {
   readonly rank: number
   /** What both know by now, and nobody else. */
   readonly key: string
+  /** In which they were introduced to each other; 0 of a link to rank 0. */
+  readonly round: number
+  /** The other has said that its end stands. */
+  isReady = false
   readonly #own: number
   readonly #epoch: number
   readonly #events: PeerEvents
@@ -29,11 +33,18 @@ export class Peer {
   #emptied: (() => void) | undefined
 
   constructor(
-    { rank, own, epoch, key }: { readonly rank: number; readonly own: number; readonly epoch: number; readonly key: string },
+    {
+      rank,
+      own,
+      epoch,
+      key,
+      round,
+    }: { readonly rank: number; readonly own: number; readonly epoch: number; readonly key: string; readonly round: number },
     events: PeerEvents,
   ) {
     this.rank = rank
     this.key = key
+    this.round = round
     this.#own = own
     this.#epoch = epoch
     this.#events = events
@@ -42,6 +53,15 @@ export class Peer {
 
   get hasStream(): boolean {
     return this.#stream !== undefined
+  }
+
+  get isOver(): boolean {
+    return this.#isOver
+  }
+
+  /** Both ends stand. */
+  get isUp(): boolean {
+    return this.isReady && this.hasStream && !this.#isOver
   }
 
   /** The other has dialled: what is to be sent goes there. */
