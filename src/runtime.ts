@@ -47,6 +47,17 @@ export function worthThreadsMsOf(options: object): number | undefined {
   return SHORT_PASSES in options ? 0 : undefined
 }
 
+const WITH_GANG: unique symbol = Symbol('distarray.runningWith')
+
+/** To spread into the options of a session, for tests: its loops run on these processes. */
+export function runningWith(gang: LoopGang): object {
+  return { [WITH_GANG]: gang }
+}
+
+export function gangOf(options: object): LoopGang | undefined {
+  return WITH_GANG in options ? (options[WITH_GANG] as LoopGang) : undefined // as runningWith made it
+}
+
 const UNITS = { KB: 2 ** 10, MB: 2 ** 20, GB: 2 ** 30 } as const
 
 /**

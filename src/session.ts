@@ -56,7 +56,7 @@ import { RowFunctions } from './planner/function/rowFunctions.ts'
 import { lower } from './planner/physical/lower.ts'
 import { retyped } from './planner/retype.ts'
 import { progressBar } from './progress.ts'
-import { type Runtime, worthThreadsMsOf } from './runtime.ts'
+import { gangOf, type Runtime, worthThreadsMsOf } from './runtime.ts'
 import { SessionEvents } from './sessionEvents.ts'
 import { endWith, sessionArena, sessionPool } from './sessionParts.ts'
 import type { SparkTables } from './sparkTables.ts'
@@ -166,7 +166,7 @@ export class Session implements AsyncDisposable {
     this.#runtime = {
       require: options.require,
       spark,
-      gang,
+      gang: gang ?? gangOf(options),
       ledger,
       arena,
       pool,

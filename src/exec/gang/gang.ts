@@ -17,9 +17,10 @@ import { bytesOf } from './changes.ts'
 import { fromBytes, type LoopDefinition, toBytes } from './definition.ts'
 import type { Edge, EdgeHead } from './edges.ts'
 import type { FrameType } from './frame.ts'
+import type { GangLinks } from './gangLinks.ts'
 import { GangLoop } from './gangLoop.ts'
 import { Links } from './links.ts'
-import type { InMessage, OutMessage } from './messages.ts'
+import type { InMessage } from './messages.ts'
 import type { NumberedBox } from './moves.ts'
 import type { BoxesHead, DoneHead, FailedHead, ForgetHead, RunHead, ValuesHead } from './passWire.ts'
 import type { GangSettings } from './settings.ts'
@@ -49,19 +50,6 @@ export interface Answer {
   readonly rank: number
   readonly head: DoneHead
   readonly parts: readonly Uint8Array[]
-}
-
-/** What the links of a gang do for it, on a thread of their own. */
-export interface GangLinks {
-  /** Parts are sent from where they lie: they must not change before the message is answered. */
-  send(to: number, message: OutMessage): void
-  /** Nothing more is said to a process, or heard from it. */
-  part(rank: number): void
-  /** The process stays alive for messages until this is let go as often as it was taken. */
-  hold(): void
-  letGo(): void
-  releaseNow(code: number): void
-  release(code: number): Promise<void>
 }
 
 interface Pending {
@@ -96,6 +84,7 @@ export class Gang {
   #lastStorage = 0
   #lastLoop = 0
   #lastRun = 0
+  readonly #open = new Set<number>()
 
   /** So many processes, all of which have joined. */
   constructor(world: number, links: GangLinks) {
@@ -204,9 +193,14 @@ export class Gang {
     return version !== undefined && known.version === version && (known.by === undefined || known.by === loop)
   }
 
-  /** A number for a pass that the others are to run. */
+  /** A number for a pass that the others are to run, until `endRun`. */
   nextRun(): number {
-    return ++this.#lastRun
+    this.#open.add(++this.#lastRun)
+    return this.#lastRun
+  }
+
+  endRun(run: number): void {
+    this.#open.delete(run)
   }
 
   /** Elements that the others do not have yet. */
@@ -225,7 +219,7 @@ export class Gang {
    */
   async run(
     run: number,
-    heads: ReadonlyMap<Other, Omit<RunHead, 'run'>>,
+    heads: ReadonlyMap<Other, Omit<RunHead, 'run' | 'least'>>,
     signal: AbortSignal | undefined,
     { took, edge }: Pick<Pending, 'took' | 'edge'>,
   ): Promise<void> {
@@ -236,7 +230,7 @@ export class Gang {
     try {
       await new Promise<void>((resolve, reject) => {
         this.#pending.set(run, { left: new Set(ranks), ranks, took, edge, done: resolve, failed: reject })
-        for (const [{ rank }, head] of heads) this.#send(rank, 'run', { ...head, run })
+        for (const [{ rank }, head] of heads) this.#send(rank, 'run', { ...head, run, least: Math.min(...this.#open) })
         signal?.addEventListener('abort', onAbort, { once: true })
         if (signal?.aborted) onAbort()
       })

@@ -146,6 +146,8 @@ export class GangLoop extends KernelLoop {
       } catch (error) {
         this.#settle(formed, needed, 'failed')
         if (!this.#gang.hasLost(error) || !this.#kept.restore()) throw error
+      } finally {
+        this.#gang.endRun(run)
       }
     }
   }
@@ -284,7 +286,7 @@ export class GangLoop extends KernelLoop {
     { pass, parameters }: Omit<PassTurn, 'share' | 'shares'>,
     signal: AbortSignal | undefined,
   ): Promise<readonly ShareResult[]> {
-    const heads = new Map<Other, Omit<RunHead, 'run'>>()
+    const heads = new Map<Other, Omit<RunHead, 'run' | 'least'>>()
     for (const part of parts) {
       const moves = movement.nodes[part.node] as NodeMoves // one for each process
       this.#gang.supply(part.other, needed, part.definition)
@@ -325,6 +327,7 @@ export class GangLoop extends KernelLoop {
       for (const { storage, kind, isWritten } of arrays) {
         if (kind === 'added' || (kind === 'whole' && !isWritten)) continue
         const number = this.#gang.numberOf(storage)
+        if (!other.held.has(number)) continue // a loss came before it was sent
         const version = needed.find((one) => one.storage === storage)?.version
         const isKnown = outcome === 'done' && kind !== 'whole' && version !== undefined && !flushed.has(storage)
         if (kind === 'boxes' && !isWritten && hasAll(other.held.get(number), version)) continue

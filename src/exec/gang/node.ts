@@ -18,6 +18,7 @@ import { type Before, changesOf, copyOf, filledWith } from './changes.ts'
 import { fromBytes, inputsFrom, type LoopDefinition, toBytes } from './definition.ts'
 import { type Edge, type EdgeHead, Edges } from './edges.ts'
 import type { FrameType } from './frame.ts'
+import type { GangLinks } from './gangLinks.ts'
 import { type LinkEvents, Links } from './links.ts'
 import type { InMessage } from './messages.ts'
 import type { Moves } from './moves.ts'
@@ -83,8 +84,8 @@ export async function serveGang(settings: GangSettings, code: string | URL, reso
   })
 }
 
-class GangNode {
-  readonly #links: Links
+export class GangNode {
+  readonly #links: Pick<GangLinks, 'send'>
   readonly #resources: NodeResources
   readonly #loops = new Map<string, KnownLoop>()
   readonly #storages = new Map<number, KnownStorage>()
@@ -93,12 +94,15 @@ class GangNode {
   readonly #aborted = new Set<number>()
   /** Of passes that have not begun here. */
   readonly #early = new Map<number, Edge[]>()
-  #lastRun = 0
+  /** No pass with a smaller number is still to come; of the others, those that have been. */
+  #least = 0
+  readonly #over = new Set<number>()
+  #isOver = false
   /** What went wrong since the last pass was asked for. */
   #failure: { readonly error: unknown } | undefined
   #turn: Promise<void> = Promise.resolve()
 
-  constructor(links: Links, resources: NodeResources) {
+  constructor(links: Pick<GangLinks, 'send'>, resources: NodeResources) {
     this.#links = links
     this.#resources = resources
   }
@@ -118,10 +122,19 @@ class GangNode {
   #edge(edge: Edge): void {
     const { run } = edge.head
     if (this.#running?.run === run && this.#running.edges !== undefined) this.#running.edges.take(edge)
-    else if (run > this.#lastRun) this.#early.set(run, [...(this.#early.get(run) ?? []), edge])
+    else if (run >= this.#least && !this.#over.has(run)) this.#early.set(run, [...(this.#early.get(run) ?? []), edge])
+  }
+
+  /** Gives back all that it has, once what runs has stopped. */
+  async end(): Promise<void> {
+    this.#isOver = true
+    this.#running?.abort.abort()
+    await this.#turn
+    this.#forget({ loops: [...this.#loops.keys()], storages: [...this.#storages.keys()] })
   }
 
   async #handle({ type, head, parts }: InMessage): Promise<void> {
+    if (this.#isOver) return
     try {
       const value = fromBytes(head)
       if (type === 'run') return await this.#run(value as RunHead)
@@ -198,7 +211,9 @@ class GangNode {
   }
 
   async #run(head: RunHead): Promise<void> {
-    const { run } = head
+    const { run, least } = head
+    this.#least = least
+    for (const old of [...this.#over, ...this.#aborted, ...this.#early.keys()]) if (old < least) this.#forgetRun(old)
     const failure = this.#failure
     this.#failure = undefined
     const abort = new AbortController()
@@ -214,10 +229,15 @@ class GangNode {
       this.#send('failed', failed)
     } finally {
       this.#running = undefined
-      this.#lastRun = run
-      for (const old of this.#aborted) if (old <= run) this.#aborted.delete(old) // passes come in the order of their numbers
-      for (const old of this.#early.keys()) if (old <= run) this.#early.delete(old)
+      this.#forgetRun(run)
+      this.#over.add(run)
     }
+  }
+
+  #forgetRun(run: number): void {
+    this.#over.delete(run)
+    this.#aborted.delete(run)
+    this.#early.delete(run)
   }
 
   async #runPortion(known: KnownLoop, { run, pass, parameters, tables, moves }: RunHead, signal: AbortSignal): Promise<void> {

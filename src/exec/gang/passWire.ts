@@ -20,6 +20,8 @@ export interface ValuesHead {
 export interface RunHead {
   /** Of the pass, for its answer. */
   readonly run: number
+  /** No pass with a smaller number is still to come. */
+  readonly least: number
   readonly loop: string
   readonly pass: number
   readonly parameters: readonly Primitive[]

@@ -32,7 +32,10 @@ export function prepareParts(inputs: LoopInputs, prepare: (part: LoopInputs, ind
   }
 }
 
-/** Every accumulator goes to the part that adds to it, and to the first if none does. */
+/**
+ * Every accumulator goes to the part that adds to it, and to the first if none does. Versions tell of whole passes: what a part has
+ * written has none for those that come after it.
+ */
 function inputsOfParts(inputs: LoopInputs): LoopInputs[] {
   const parts = inputs.analyzed.parts?.loops ?? []
   const uses = parts.map((part) => new Set(part.ir?.uses.map(({ name }) => name)))
@@ -41,9 +44,19 @@ function inputsOfParts(inputs: LoopInputs): LoopInputs[] {
       0,
       uses.findIndex((names) => names.has(name)),
     )
+  const written = new Set([...inputs.analyzed.writtenArrays, ...[...inputs.buffers.values()].map(({ array }) => array)])
+  const unversioned = <T extends { readonly array: number; readonly version?: () => string }>(input: T): T => {
+    if (!written.has(input.array)) return input
+    const { version: _, ...rest } = input
+    return rest as T // its version may be absent
+  }
+  const { over } = inputs
   return parts.map((analyzed, index) => ({
     ...inputs,
     analyzed,
+    over: over.kind === 'storage' ? unversioned(over) : over,
+    arrays: new Map([...inputs.arrays].map(([name, input]) => [name, unversioned(input)])),
+    buffers: new Map([...inputs.buffers].map(([name, input]) => [name, unversioned(input)])),
     accumulators: new Map([...inputs.accumulators].filter(([name]) => homeOf(name) === index)),
   }))
 }
