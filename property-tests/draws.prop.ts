@@ -45,7 +45,11 @@ const statement: fc.Arbitrary<string> = fc.letrec<{ one: string; block: string }
     fc
       .tuple(draw, draw, tie('block'))
       .map(([x, y, then]) => `if ((s < 0.2 || ${x} < Math.exp(-s)) && !(s > 2 && ${y} > 0.5)) {\n${then}\n}`),
-    tie('block').map((body) => `{ let n = 0\ndo {\n${body}\n} while (n++ < 3 && a.uniform() < 0.6) }`),
+    fc
+      .tuple(fc.constantFrom('n++ < 3', 'n < 3'), tie('block'))
+      .map(
+        ([goesOn, body]) => `{ let n = 0\ndo {\n${body}\n${goesOn === 'n < 3' ? 'n++' : ''}\n} while (${goesOn} && a.uniform() < 0.6) }`,
+      ),
     fc.tuple(draw, tie('block')).map(([x, body]) => `for (let w = ${x}, n = 0; w < 1 && n < 4; w += 0.3, n++) {\ns -= w\n${body}\n}`),
     fc.tuple(draw, tie('block'), tie('block')).map(([x, then, other]) => `if (${x} < 0.4) {\n${then}\n} else {\n${other}\n}`),
     fc.tuple(fc.integer({ min: 0, max: 4 }), tie('block')).map(([n, body]) => `for (let k = 0; k < ${n}; k++) {\n${body}\n}`),

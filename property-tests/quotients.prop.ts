@@ -114,6 +114,7 @@ const direct = fc.constantFrom('d.get(e)', 'd.get(e)', 'm.get(e, 1)', 'm.get(e, 
 const running = fc
   .record({
     parts: fc.tuple(direct, direct, direct, direct),
+    before: fc.constantFrom('', '', '', '', 'z.set(v, e, s)'),
     first: fc.constantFrom(
       's += A / B',
       's += A / B',
@@ -126,8 +127,8 @@ const running = fc
     start: fc.constantFrom('0', '-0', '1.5'),
     to: fc.integer({ min: 1, max: ENTRIES }),
   })
-  .map(({ parts: [a, b, c, d], first, after, start, to }) => {
-    const turn = `${first}; ${after}`.replaceAll('A', a).replaceAll('B', b).replaceAll('C', c).replaceAll('D', d)
+  .map(({ parts: [a, b, c, d], before, first, after, start, to }) => {
+    const turn = `${before}; ${first}; ${after}`.replaceAll('A', a).replaceAll('B', b).replaceAll('C', c).replaceAll('D', d)
     // a chain from one iteration to the next, so that lanes are those of the loop inside
     return `([v], { d, m, y, z }) => { let s = v > 0 ? y.get(v - 1) : ${start}, t = 0; for (let e = 0; e < ${to}; e++) { ${turn} } y.set(v, s - t) }`
   })

@@ -28,6 +28,8 @@ export interface PackageFile {
   readonly text: string
 }
 
+/** Programs that are in the package as text, which nobody reads there, go without white space, and keep their names, which stacks show. */
+const DENSE = { compress: false, mangle: false, codegen: true }
 /** What is installed beside the library: Arrow's classes are in its public types, fast-check makes the cases of a program's tests. */
 const EXTERNAL = /^(apache-arrow|fast-check)(\/|$)/
 /** What gRPC loads for services that nobody here asks for; a package with a script of its own would come along. */
@@ -50,8 +52,9 @@ const RXJS = join(ROOT, 'node_modules/rxjs/dist/esm/index.js')
 export async function packageFiles(
   version: string,
 ): Promise<{ readonly files: readonly PackageFile[]; readonly foreign: readonly string[] }> {
-  const [thread] = await bundle({ thread: 'src/packaged/thread.ts' }, new Map(), { format: 'cjs', codeSplitting: false })
-  const [link] = await bundle({ link: 'src/exec/gang/linkMain.ts' }, new Map(), { format: 'cjs', codeSplitting: false })
+  const asText = { format: 'cjs', codeSplitting: false, minify: DENSE } as const
+  const [thread] = await bundle({ thread: 'src/packaged/thread.ts' }, new Map(), asText)
+  const [link] = await bundle({ link: 'src/exec/gang/linkMain.ts' }, new Map(), asText)
   const [cli] = await bundle({ cli: 'src/cli.ts' }, new Map(), { format: 'es', codeSplitting: false, banner: '#!/usr/bin/env node' })
   if (thread === undefined || link === undefined || cli === undefined) throw new Error('There is no program of threads.')
   const texts = new Map([

@@ -25,8 +25,8 @@ import { BIN, finish, ROOT, run } from './repository.ts'
 
 const TIME_LIMIT_MS = 300_000
 const INSTALL = ['install', '--no-audit', '--no-fund', '--prefer-offline', '--ignore-scripts']
-/** Promises of the README and of the architecture. */
-const MOST_INSTALLED_BYTES = 35 * 2 ** 20
+/** rxjs and Arrow's classes, whose types are public, take 25 of them. */
+const MOST_INSTALLED_BYTES = 40 * 2 ** 20
 const MOST_IMPORT_SECONDS = 0.3
 
 const readme = /^```ts[^\n]*\n([\s\S]*?)^```$[\s\S]*?^```text output[^\n]*\n([\s\S]*?)^```$/m.exec(

@@ -8,7 +8,7 @@
  * A draw moves its generator on: what code of an expression is written twice, or not at all, would draw twice, or not. What an
  * expression evaluates only sometimes becomes branches, and what stands before such branches and could fail is evaluated before them.
  */
-import { type Expr, expressionsOf, type FunctionIr, nestedOf, type Stmt, visitStmts } from '../../core/functionIr.ts'
+import { type Expr, expressionsOf, type FunctionIr, type Stmt, visitStmts } from '../../core/functionIr.ts'
 import { someExpr } from '../../core/irFacts.ts'
 import { withOperands } from '../../core/irRewrite.ts'
 import { NotCompiled } from './wasmTypes.ts'
@@ -133,7 +133,7 @@ export function drawsApart(ir: FunctionIr): FunctionIr {
         return [stmt]
     }
   }
-  /** A test that draws is the first thing that a turn does, or the last; what the counter begins with is drawn before the loop. */
+  /** A test that draws is the first thing that a turn does (that of a do … while is in its body); what the counter begins with is drawn before the loop. */
   const loop = (stmt: Extract<Stmt, { kind: 'For' }>): readonly Stmt[] => {
     if (draws(stmt.update)) throw new NotCompiled('it draws random numbers in what a loop does after each turn', stmt.span)
     const isCounted = !draws(stmt.init) && (stmt.test === undefined || !hasDraw(stmt.test))
@@ -142,25 +142,12 @@ export function drawsApart(ir: FunctionIr): FunctionIr {
     const [ahead, init] = draws(stmt.init) ? [block(stmt.init), []] : [[], stmt.init]
     const body = block(stmt.body)
     if (test === undefined || !hasDraw(test)) return [...ahead, { ...rest, ...(test === undefined ? {} : { test }), init, body, span }]
-    if (stmt.doWhile && stmt.body.some((inner) => goesOn(inner, stmt.label)))
-      throw new NotCompiled('it draws random numbers where a do … while ends that a continue goes on with', span)
     const before: Stmt[] = []
     const drawn = apart(test, before)
     // biome-ignore lint/suspicious/noThenProperty: the IR's own name for the branch
     const ends: Stmt = { kind: 'If', test: drawn, then: [], else: [{ kind: 'Break', span }], span }
-    return [...ahead, { ...rest, init, doWhile: false, span, body: stmt.doWhile ? [...body, ...before, ends] : [...before, ends, ...body] }]
+    return [...ahead, { ...rest, init, span, body: [...before, ends, ...body] }]
   }
   const block = (stmts: readonly Stmt[]): readonly Stmt[] => stmts.flatMap(one)
   return { ...ir, body: block(ir.body) }
-}
-
-/** Whether the statement has a `continue` of a loop around it, which is called so. */
-function goesOn(stmt: Stmt, label: string | undefined): boolean {
-  if (stmt.kind === 'Continue') return stmt.label === undefined || stmt.label === label
-  if (stmt.kind !== 'For') return nestedOf(stmt).some((inner) => goesOn(inner, label))
-  let found = false
-  visitStmts(stmt.body, (inner) => {
-    found ||= inner.kind === 'Continue' && inner.label !== undefined && inner.label === label
-  })
-  return found
 }

@@ -106,7 +106,7 @@ class WrittenOut {
   #if(stmt: If): readonly Stmt[] | undefined {
     const test = this.#expr(stmt.test)
     if (test.kind === 'Literal') return this.#block(test.value ? stmt.then : stmt.else)
-    this.hasPlaces ||= this.#loops > 0 && someExpr(test, (one) => one.kind === 'Binary' && COMPARES.has(one.operator) && hasKey(one))
+    this.hasPlaces ||= this.#loops > 0 && someExpr(test, isAboutPlace)
     const [then, other] = [this.#block(stmt.then), this.#block(stmt.else)]
     return then === undefined || other === undefined ? undefined : [{ ...stmt, test, then, else: other }]
   }
@@ -230,6 +230,11 @@ const COMPARES: ReadonlySet<string> = new Set(['<', '<=', '>', '>=', '===', '!==
 
 function hasKey(expr: Expr): boolean {
   return someExpr(expr, ({ kind }) => kind === 'Key')
+}
+
+/** A comparison of a place that moves with the key, which has one answer between the borders; elements have another for each. */
+function isAboutPlace(one: Expr): boolean {
+  return one.kind === 'Binary' && COMPARES.has(one.operator) && [one.left, one.right].some((side) => hasKey(side) && isPlace(side))
 }
 
 /** Sums and differences of keys and of what is known before the run. */
