@@ -68,7 +68,11 @@ function complaints(node: RanNode, isLimited: boolean): readonly string[] {
   const fits = isLeaf || rowsIn === undefined || before === undefined || (isLimited ? rowsIn <= before : rowsIn === before)
   // a limit of 0 runs nothing, a step has the place of its pipeline
   const isTold =
-    isLimited || milliseconds === undefined || isLeaf || ran !== undefined || /^(LimitExec|UnionExec|IndexLookupExec)/.test(operator)
+    isLimited ||
+    milliseconds === undefined ||
+    isLeaf ||
+    ran !== undefined ||
+    /^(LimitExec|OffsetExec|UnionExec|IndexLookupExec)/.test(operator)
   const isKept = !operator.startsWith('FilterExec') || rowsIn === undefined || rows === undefined || rows <= rowsIn
   const isSlow = ran?.startsWith('JavaScript') !== true || because !== undefined || !/^(Filter|Map|Evaluate)Exec/.test(operator)
   return [

@@ -47,9 +47,7 @@ export function runFromIr(plan: LogicalPlan): LogicalPlan {
     case 'GroupBy':
       return { ...node, by: node.by.kind === 'axis' ? node.by : { kind: 'function', f: fromIr(node.by.f) }, how: howFromIr(node.how) }
     case 'Join':
-      return node.on.kind === 'functions'
-        ? { ...node, on: { kind: 'functions', left: fromIr(node.on.left), right: fromIr(node.on.right) } }
-        : node
+      return node.on.kind === 'functions' ? { ...node, on: { ...node.on, left: fromIr(node.on.left), right: fromIr(node.on.right) } } : node
     default:
       return node
   }

@@ -97,7 +97,7 @@ test('joins, however many workers share them', async () => {
         const rightKeys = Array.from({ length: right }, (_, i) => at(i + offset))
         const small = sizes.map((size) => 1 + (size % 25))
         // the key of a cross join is a column like the others
-        const on = how === 'cross' ? {} : { on: 'key' }
+        const on = how === 'cross' ? { shared: [] } : { on: 'key', shared: ['key'] }
         const join = { kind: 'HashJoinExec', how, suffix: '_b', names: ['a', 'b'], element: { kind: 'unknown' }, ...on } as const
         let tasks = 0
         const results: Block[] = []
@@ -194,7 +194,15 @@ test('joins of more rows than a kernel takes at a time', async () => {
             [key, Int32Array.from(key.keys())].map((values) => ({ type: { kind: 'i32' }, length: key.length, values })),
             key.length,
           )
-        const join = { kind: 'HashJoinExec', how, suffix: '_b', names: ['a', 'b'], element: { kind: 'unknown' }, on: 'key' } as const
+        const join = {
+          kind: 'HashJoinExec',
+          how,
+          suffix: '_b',
+          names: ['a', 'b'],
+          element: { kind: 'unknown' },
+          on: 'key',
+          shared: ['key'],
+        } as const
         const results: Block[] = []
         const joined = await joinedRows(join, [batchOf(a, 'a')], [batchOf(b, 'b')], {
           workers: 1,

@@ -4,8 +4,9 @@
  *
  * Elements of one array agree on their fields, as columns do: what a row lacks is null, and undefined is null.
  */
+import { sharedColumns } from '../src/core/combinations.ts'
 import { compareKeys } from '../src/core/indexSpace.ts'
-import type { AggregateCall, GroupHow, LogicalPlan } from '../src/core/logicalPlan.ts'
+import type { AggregateCall, AsofDirection, Directions, GroupHow, LogicalPlan } from '../src/core/logicalPlan.ts'
 import { uniformAt } from '../src/core/random.ts'
 import { permutationOf } from '../src/exec/operators/permutation.ts'
 import { windowed } from './windowReference.ts'
@@ -58,10 +59,13 @@ export function interpret(plan: LogicalPlan, tables: Tables): readonly Entry[] {
       return indexed(below(plan.input), plan)
     case 'GroupBy': {
       const groups = grouped(below(plan.input), (e) => (plan.by.kind === 'axis' ? e.key[plan.by.axis] : call(plan.by.f)(e.value, e.key)))
+      if (groups.length === 0 && plan.how.kind === 'agg' && plan.how.whole === true) return table([ofNothing(plan, plan.how)])
       return table(unified(groups.map((group) => ofGroup(group, plan.how))))
     }
     case 'Join':
       return table(joined(plan, below(plan.left), below(plan.right)))
+    case 'AsofJoin':
+      return table(joinedAsof(plan, below(plan.left), below(plan.right)))
     case 'Sort':
       return table(
         sorted(below(plan.input), (v) => call(plan.by)(v), plan.descending)
@@ -91,6 +95,10 @@ export function interpret(plan: LogicalPlan, tables: Tables): readonly Entry[] {
       return numbered(below(plan.input).filter((_, i) => uniformAt(plan.seed, i) < plan.fraction))
     case 'Limit':
       return numbered(below(plan.input).slice(0, plan.count))
+    case 'Offset': {
+      const { offset } = plan
+      return numbered(below(plan.input).slice(offset))
+    }
     case 'Repartition':
       return numbered(repartitioned(below(plan.input), plan))
     case 'ShuffleKeys':
@@ -195,6 +203,15 @@ export function equal(a: unknown, b: unknown): boolean {
   return a === b || (Number.isNaN(a) && Number.isNaN(b))
 }
 
+function holdsNull(value: unknown): boolean {
+  return (
+    value === null ||
+    value === undefined ||
+    (Array.isArray(value) && value.some(holdsNull)) ||
+    (isRow(value) && Object.values(value).some(holdsNull))
+  )
+}
+
 interface Group {
   readonly key: unknown
   readonly members: Entry[]
@@ -222,6 +239,15 @@ function ofGroup({ key, members }: Group, how: GroupHow): unknown {
     case 'agg':
       return { ...named, ...Object.fromEntries(how.aggregates.map((aggregate) => [aggregate.name, aggregated(aggregate, members)])) }
   }
+}
+
+/** The one row of a whole table that has none; a sum of bigints is one. */
+function ofNothing({ element }: LogicalPlan, how: GroupHow): Row {
+  const bigints = element.kind === 'row' ? element.fields.filter(({ type }) => type.kind === 'i64').map(({ name }) => name) : []
+  const row = ofGroup({ key: { '': 0 }, members: [] }, how) as Row // as `agg` gives it
+  return Object.fromEntries(
+    Object.entries(row).map(([name, value]) => [name, value === 0 && bigints.includes(name) ? 0n : (value ?? null)]),
+  )
 }
 
 const CHUNK = 4096
@@ -308,20 +334,21 @@ function compare(a: unknown, b: unknown): number {
   return Number(Number.isNaN(x)) - Number(Number.isNaN(y))
 }
 
-export function compareSortKeys(a: unknown, b: unknown, descending: boolean): number {
+export function compareSortKeys(a: unknown, b: unknown, directions: Directions): number {
   if (Array.isArray(a) && Array.isArray(b)) {
     for (let i = 0; i < Math.max(a.length, b.length); i++) {
-      const order = compareSortKeys(a[i], b[i], descending)
+      const order = compareSortKeys(a[i], b[i], typeof directions === 'boolean' ? directions : directions[i] === true)
       if (order !== 0) return order
     }
     return 0
   }
+  const descending = typeof directions === 'boolean' ? directions : directions[0] === true
   const [aNull, bNull] = [a ?? null, b ?? null].map((value) => value === null)
   if (aNull || bNull) return Number(aNull) - Number(bNull)
   return descending ? compare(b, a) : compare(a, b)
 }
 
-function sorted(entries: readonly Entry[], keyOf: (value: unknown) => unknown, descending: boolean): readonly Entry[] {
+function sorted(entries: readonly Entry[], keyOf: (value: unknown) => unknown, descending: Directions): readonly Entry[] {
   return entries
     .map((e) => ({ e, key: keyOf(e.value) }))
     .sort((a, b) => compareSortKeys(a.key, b.key, descending))
@@ -346,23 +373,23 @@ function joined(plan: Extract<LogicalPlan, { kind: 'Join' }>, left: readonly Ent
   const { on, how } = plan
   const key = (side: 'left' | 'right', e: Entry): unknown =>
     on.kind === 'column' ? (e.value as Row)[on.column] : on.kind === 'functions' ? call(on[side])(e.value) : 0
-  const hasNull = (value: unknown): boolean =>
-    value === null ||
-    value === undefined ||
-    (Array.isArray(value) && value.some(hasNull)) ||
-    (isRow(value) && Object.values(value).some(hasNull))
   const matches = (l: Entry, r: Entry): boolean => {
     const [a, b] = [key('left', l), key('right', r)]
-    return !hasNull(a) && !hasNull(b) && equal(a, b)
+    return bothEqual(a, b)
   }
-  if (how === 'semi' || how === 'anti') return left.filter((l) => right.some((r) => matches(l, r)) === (how === 'semi')).map((e) => e.value)
   const names = { left: fieldNames(plan.left, left), right: fieldNames(plan.right, right) }
+  // rows that a function made may turn out to have no such column
+  const lacks = (side: 'left' | 'right', entries: readonly Entry[]): boolean =>
+    on.kind === 'column' && entries.length > 0 && !names[side].includes(on.column)
+  if (lacks('left', left) || lacks('right', right)) throw new Refused('no column to join on')
+  if (how === 'semi' || how === 'anti') return left.filter((l) => right.some((r) => matches(l, r)) === (how === 'semi')).map((e) => e.value)
+  const shared = sharedColumns(on)
   const row = (l: Entry | undefined, r: Entry | undefined): Row => {
     const out: Record<string, unknown> = {}
     for (const name of names.left)
-      out[name] = l !== undefined ? cell(l, name) : on.kind === 'column' && on.column === name && r !== undefined ? cell(r, name) : null
+      out[name] = l !== undefined ? cell(l, name) : shared.includes(name) && r !== undefined ? cell(r, name) : null
     for (const name of names.right) {
-      if (on.kind === 'column' && on.column === name && names.left.includes(name)) continue
+      if (shared.includes(name) && names.left.includes(name)) continue
       const free = Object.hasOwn(out, name) ? `${name}${plan.suffix}` : name
       if (Object.hasOwn(out, free)) throw new Refused(`two columns ${free}`)
       out[free] = r === undefined ? null : cell(r, name)
@@ -377,6 +404,68 @@ function joined(plan: Extract<LogicalPlan, { kind: 'Join' }>, left: readonly Ent
   }
   if (how === 'right' || how === 'full') for (const r of right) if (!left.some((l) => matches(l, r))) rows.push(row(undefined, r))
   return rows
+}
+
+/** Each row of the left side with the right row that is nearest: of all those that could be, one by one. */
+function joinedAsof(plan: Extract<LogicalPlan, { kind: 'AsofJoin' }>, left: readonly Entry[], right: readonly Entry[]): readonly unknown[] {
+  const { on, by, direction, tolerance, shared, suffix } = plan
+  const names = { left: fieldNames(plan.left, left), right: fieldNames(plan.right, right) }
+  const added = names.right.flatMap((name) => {
+    if (shared.includes(name) && names.left.includes(name)) return []
+    const as = names.left.includes(name) ? `${name}${suffix}` : name
+    return [{ name, as }]
+  })
+  const all = [...names.left, ...added.map(({ as }) => as)]
+  if (new Set(all).size < all.length && left.length > 0) throw new Refused('two columns of one name')
+  return left.map((l) => {
+    const equals = by === undefined ? right : right.filter((r) => bothEqual(call(by.left)(l.value), call(by.right)(r.value)))
+    const orders = equals.map((r) => call(on.right)(r.value))
+    const at = nearestOf(call(on.left)(l.value), orders, { direction, ...(tolerance === undefined ? {} : { tolerance }) })
+    const best = at === undefined ? undefined : equals[at]
+    return {
+      ...Object.fromEntries(names.left.map((name) => [name, cell(l, name)])),
+      ...Object.fromEntries(added.map(({ name, as }) => [as, best === undefined ? null : cell(best, name)])),
+    }
+  })
+}
+
+/** Which of the values goes with one of the left side as of an order: all that could are looked at. */
+export function nearestOf(
+  own: unknown,
+  others: readonly unknown[],
+  { direction, tolerance }: { readonly direction: AsofDirection; readonly tolerance?: number | bigint },
+): number | undefined {
+  const candidates = others.flatMap((other, at) => {
+    if (!hasPlace(own) || !hasPlace(other)) return []
+    const order = compare(other, own)
+    const far = farness(other, own)
+    const isRight = direction === 'nearest' || (direction === 'backward' ? order <= 0 : order >= 0)
+    return isRight && (tolerance === undefined || far <= tolerance) ? [{ at, other, order, far }] : []
+  })
+  const [best] = candidates.sort((a, b) => {
+    if (direction === 'backward') return compare(b.other, a.other) || b.at - a.at
+    if (direction === 'forward') return compare(a.other, b.other) || a.at - b.at
+    if (a.far !== b.far) return a.far < b.far ? -1 : 1
+    // of equally near ones (infinitely far ones are) the last before, or else the first behind
+    const [isBefore, wasBefore] = [a.order <= 0, b.order <= 0]
+    if (isBefore !== wasBefore) return isBefore ? -1 : 1
+    return isBefore ? compare(b.other, a.other) || b.at - a.at : compare(a.other, b.other) || a.at - b.at
+  })
+  return best?.at
+}
+
+export function bothEqual(a: unknown, b: unknown): boolean {
+  return !holdsNull(a) && !holdsNull(b) && equal(a, b)
+}
+
+function hasPlace(value: unknown): boolean {
+  return value !== null && value !== undefined && !Number.isNaN(value instanceof Date ? value.getTime() : value)
+}
+
+function farness(a: unknown, b: unknown): number | bigint {
+  if (typeof a === 'bigint' && typeof b === 'bigint') return a < b ? b - a : a - b
+  const [x, y] = [Number(a), Number(b)]
+  return x === y ? 0 : Math.abs(x - y)
 }
 
 /** Columns of one side: those declared, else those that the elements show. */

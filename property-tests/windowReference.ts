@@ -16,6 +16,7 @@ export interface DullWindow {
     readonly kind: string
     readonly of?: F
     readonly n?: number
+    readonly ignoresNulls?: true
     readonly isBigint?: boolean
   }[]
 }
@@ -131,9 +132,11 @@ function cellOf(call: DullWindow['calls'][number], { i, members, start, end, isW
     case 'lead':
       return valueAt(i + (call.n ?? 1))
     case 'firstValue':
-      return places.length === 0 ? null : valueAt(start)
-    case 'lastValue':
-      return places.length === 0 ? null : valueAt(end - 1)
+    case 'lastValue': {
+      const seen = call.ignoresNulls === true ? present(places) : places
+      const place = call.kind === 'firstValue' ? seen[0] : seen.at(-1)
+      return place === undefined ? null : valueAt(place)
+    }
     case 'count':
       return call.of === undefined ? places.length : present(places).length
     case 'min':

@@ -136,7 +136,11 @@ test('the columns of a window are those of its definition, whoever computes them
         ],
         ...[['mean', 'numbers'] as const, ['min', 'compared'] as const, ['max', 'compared'] as const, ['sum', 'bigints'] as const],
       ]
-      const calls = kinds.map(([kind, name], c) => ({ name: `w${c}`, kind, n, ...(name === undefined ? {} : { column: at(name) }) }))
+      const own = kinds.map(([kind, name], c) => ({ name: `w${c}`, kind, n, ...(name === undefined ? {} : { column: at(name) }) }))
+      const passing = own.flatMap((call) =>
+        call.kind === 'firstValue' || call.kind === 'lastValue' ? [{ ...call, name: `${call.name}p`, ignoresNulls: true as const }] : [],
+      )
+      const calls = [...own, ...passing]
       const operator: WindowOperator = { kind: 'WindowExec', by: by !== null, ordered: order !== null, descending, frame, calls }
       const columns = names.map((name) =>
         columnFromValues(

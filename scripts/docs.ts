@@ -114,10 +114,16 @@ async function complaintAboutRun({ name, document, outputs }: Program): Promise<
     const path = join(ROOT, document)
     writeFileSync(
       path,
-      readFileSync(path, 'utf8').replace(output, () => text),
+      // with its fences: an output may still be empty
+      readFileSync(path, 'utf8').replace(fenced(output), () => fenced(text)),
     )
   }
   return undefined
+}
+
+/** The output between its fences. */
+function fenced(output: string): string {
+  return `output\n${output}\`\`\`\n`
 }
 
 function blocksOf(document: string, markdown: string): readonly Block[] {

@@ -17,7 +17,7 @@ export {
   variance,
 } from './core/aggregates.ts'
 export type { TypedArray } from './core/column.ts'
-export { DistArray, type SortKey } from './core/distArray.ts'
+export { DistArray, type SortBy, type SortKey } from './core/distArray.ts'
 export {
   Bug,
   CheckpointError,

@@ -46,15 +46,21 @@ const ARRAY: Readonly<Record<string, Entry>> = {
   mapPartitions: 'none',
   withColumns: () => table.withColumns((r) => ({ b: r.a }), wrong),
   select: 'none',
+  rename: 'none',
+  drop: 'none',
+  fillNull: 'none',
+  agg: 'none',
   index: () => table.index((r) => [r.a], wrong),
   groupBy: () => table.groupBy((r) => r.a, wrong),
   join: () => table.join(table, 'a', wrong),
+  joinAsof: () => table.joinAsof(table, wrong),
   sortBy: () => table.sortBy((r) => r.a, wrong),
   window: () => table.window(wrong, { n: library.rowNumber() }),
-  distinct: 'none',
-  union: 'none',
+  distinct: () => table.distinct(wrong),
+  union: () => table.union(table, { columns: 'all', ...(wrong as object) }),
   sample: () => table.sample(0.5, wrong),
-  limit: 'none',
+  limit: () => table.limit(1, wrong),
+  tail: 'none',
   repartition: () => table.repartition(wrong),
   shuffleKeys: () => matrix.shuffleKeys(wrong),
   cast: 'none',
@@ -216,7 +222,7 @@ test.each<[string, () => unknown, string]>([
     'orders are not mixed',
     () => table.sortBy((r) => [r.name, r.a], { descending: [true, false] } as never),
     'The descending of sortBy() is true or false, for all values of the key; it was given an array.\n' +
-      'Negate the numbers that go down, as in sortBy((row) => [row.name, -row.price]), or sort twice, by the less important value first: equal rows keep their order.',
+      "Give each value its order, as in sortBy([{ by: (row) => row.name }, { by: (row) => row.price, order: 'descending' }]).",
   ],
   [
     'an order that is no boolean',
@@ -226,7 +232,7 @@ test.each<[string, () => unknown, string]>([
   [
     'nulls',
     () => table.sortBy((r) => r.a, { nulls: 'first' } as never),
-    'sortBy() has no option "nulls". Nulls come last in either order. Its options are descending, env.',
+    'sortBy() has no option "nulls". Nulls come last unless a key says otherwise, as in sortBy([{ by: (row) => row.price, nulls: \'first\' }]). Its options are descending, env.',
   ],
   [
     'what to cut by',
@@ -321,12 +327,12 @@ test.each<[string, () => unknown, string]>([
   [
     'join on nothing',
     () => table.join(table, undefined as never),
-    "join() takes the name of a column of both sides or two functions, as in join(other, 'id') or join(other, { left: (row) => row.id, right: (row) => row.userId }).",
+    "join() takes the name of a column of both sides, a list of such, or two functions, as in join(other, 'id'), join(other, ['shop', 'day']) or join(other, { left: (row) => row.id, right: (row) => row.userId }).",
   ],
   [
     'join on two functions, one after the other',
     () => table.join(table, ((row: Row) => row.a) as never, ((row: Row) => row.a) as never),
-    "join() takes the name of a column of both sides or two functions, as in join(other, 'id') or join(other, { left: (row) => row.id, right: (row) => row.userId }).",
+    "join() takes the name of a column of both sides, a list of such, or two functions, as in join(other, 'id'), join(other, ['shop', 'day']) or join(other, { left: (row) => row.id, right: (row) => row.userId }).",
   ],
   ['join with rows', () => table.join([{ a: 1 }] as never, 'a' as never), 'join() takes another DistArray; it was given an array.'],
   [
@@ -337,7 +343,7 @@ test.each<[string, () => unknown, string]>([
   [
     'distinct of a column',
     () => loose(table, 'distinct', 'a'),
-    'distinct() takes no arguments, and was given "a". For different values of some columns write select(…).distinct().',
+    'distinct() takes nothing, or what tells rows apart, as in distinct({ by: (row) => row.id }); it was given "a". For different values of some columns write select(…).distinct().',
   ],
   [
     'count of a predicate',
@@ -349,11 +355,7 @@ test.each<[string, () => unknown, string]>([
     () => loose(table, 'first', (r: Row) => r.a > 1),
     'first() takes no arguments, and was given a function. Write filter((row) => …).first(), or take(n).',
   ],
-  [
-    'limit from further on',
-    () => loose(table, 'limit', 1, { offset: 2 }),
-    'limit() takes a number of elements, and was given an object. It begins with the first.',
-  ],
+  ['limit from further on', () => loose(table, 'limit', 1, 2), 'The options of limit() are an object; it was given 2.'],
   [
     'sum of a function',
     () => loose(matrix, 'sum', (x: number) => x),

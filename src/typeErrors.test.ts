@@ -62,7 +62,7 @@ function complaintsAbout(lines: readonly string[]): readonly string[] {
 test('each mistake is one sentence, which says what would be right', () => {
   const program = {
     "ratings.join(movies, 'nope')":
-      'Argument of type \'"nope"\' is not assignable to parameter of type \'"movie" | JoinFunctions<{ user: number; movie: number; }, { movie: number; title: string; }>\'.',
+      'Argument of type \'"nope"\' is not assignable to parameter of type \'"movie" | JoinFunctions<{ user: number; movie: number; }, { movie: number; title: string; }> | readonly "movie"[]\'.',
     "ratings.join(movies, 'movie', { how: 'outer' })": "Type '\"outer\"' is not assignable to type 'JoinHow | undefined'.",
     "ratings.join(movies, 'movie', { on: 'movie' })":
       'Object literal may only specify known properties, and \'on\' does not exist in type \'{ readonly how?: "inner"; readonly suffix?: "_right"; }\'.',

@@ -6,11 +6,15 @@
  */
 import fc from 'fast-check'
 import { collect, count, countDistinct, first, last, max, mean, min, quantile, stddev, sum, variance } from '../../src/core/aggregates.ts'
+import { type AsofOptionsAny, asofPlan } from '../../src/core/asofPlan.ts'
+import { dropPlan, fillNullPlan, renamePlan, withAllColumns } from '../../src/core/columnPlans.ts'
 import { joinPlan, unionPlan } from '../../src/core/combinations.ts'
+import { distinctByPlan } from '../../src/core/distinctPlan.ts'
 import type { Engine } from '../../src/core/engine.ts'
 import { PlanError } from '../../src/core/errors.ts'
-import { aggPlan, groupCountPlan, groupingOf, groupMapPlan, groupReducePlan } from '../../src/core/groupPlan.ts'
+import { aggPlan, groupCountPlan, groupingOf, groupMapPlan, groupReducePlan, wholeAggPlan } from '../../src/core/groupPlan.ts'
 import type { JoinHow, LogicalPlan } from '../../src/core/logicalPlan.ts'
+import { sortListPlan } from '../../src/core/sortKeys.ts'
 import {
   type Callback,
   castPlan,
@@ -26,7 +30,9 @@ import {
   samplePlan,
   selectPlan,
   shuffleKeysPlan,
+  slicePlan,
   sortPlan,
+  tailPlan,
   withColumnsPlan,
 } from '../../src/core/transformations.ts'
 import { windowPlan } from '../../src/core/windowPlan.ts'
@@ -187,6 +193,9 @@ const SORTS: readonly Lambda[] = [
   { needs: ['t', 'n'], f: (r: Row) => [r.t, r.n] },
   { needs: ['u'], f: (r: Row) => -r.u },
 ]
+
+/** Those that return one value. */
+const SORTED_VALUES = SORTS.filter(({ needs }) => needs.length === 1 && needs[0] !== 'l')
 
 const GROUPS: readonly Lambda[] = [
   { needs: ['k'], f: (r: Row) => r.k },
@@ -442,6 +451,93 @@ const OPERATIONS: readonly Operation[] = [
       : undefined,
 ]
 
+/** Picks from here on are of what is given names of columns, or takes all rows: apart, so that the others name what they named before. */
+const OF_NAMES = 880
+
+const BY_NAMES: readonly Operation[] = [
+  ({ engine }, { plan, elements }, { a }) => {
+    if (elements.kind !== 'row' || engine === undefined) return undefined
+    // two columns of like kinds change places, so that later functions find what they read
+    const names = a % 2 === 0 ? { u: 'w', k: 'u', w: 'k' } : { s: 'z', d: 'y' }
+    const own = Object.fromEntries(Object.entries(names).filter(([name]) => has(elements, name as ColumnName)))
+    const left = elements.columns.filter((name) => !(name in own))
+    const columns = a % 2 === 0 && 'u' in own && 'k' in own ? [...left, 'u' as const, 'k' as const] : left
+    return { plan: renamePlan(engine, plan, own), elements: rows(...columns) }
+  },
+  (_, { plan, elements }, { a }) => {
+    if (elements.kind !== 'row') return undefined
+    const [dropped = 'u', ...others] = elements.columns.filter((_, i) => i % 3 === a % 3)
+    return {
+      plan: dropPlan(plan, [dropped, ...others]),
+      elements: rows(...elements.columns.filter((c) => c !== dropped && !others.includes(c))),
+    }
+  },
+  ({ engine }, { plan, elements }, { a, b }) => {
+    const neighbour = b % 2 === 0 ? 'previous' : 'next'
+    const fills = {
+      n: a % 2 === 0 ? 7.5 : neighbour,
+      s: a % 3 === 0 ? neighbour : 'none',
+      b: 5n,
+      t: true,
+      d: neighbour,
+      m: new Date(86_400_000),
+      l: neighbour,
+    }
+    const own = Object.fromEntries(Object.entries(fills).filter(([name], i) => (i + a) % 3 > 0 && has(elements, name as ColumnName)))
+    return { plan: fillNullPlan(engine, plan, own), elements }
+  },
+  ({ engine }, { plan, elements }, { a, b }) => {
+    const fitting = aggregatesOf.filter((one) => has(elements, ...one.needs))
+    const chosen = fitting[(a + b) % Math.max(1, fitting.length)]
+    if (chosen === undefined) return { plan: wholeAggPlan(engine, plan, { u: count() }), elements: rows('u') }
+    return { plan: wholeAggPlan(engine, plan, chosen.make() as never), elements: rows(...chosen.gives) }
+  },
+  using(GROUPS, ({ engine }, { plan, elements }, { f }, { b }) => ({
+    plan: distinctByPlan(engine, plan, { by: f, keep: b % 2 === 0 ? 'first' : 'last' }),
+    elements,
+  })),
+  (context, { plan, elements }, { a, b }) => {
+    const { engine, other, otherColumns } = context
+    if (elements.kind !== 'row') return undefined
+    const shared = elements.columns.filter((name) => otherColumns.includes(name))
+    const on = shared.slice(a % Math.max(1, shared.length - 1)).slice(0, 2 + (b % 2))
+    if (on.length < 2) return undefined
+    return { plan: joinPlan(engine, plan, other, on, { how: howOf(context, plan, b), suffix: '_2' }), elements: rows(...elements.columns) }
+  },
+  ({ engine, other, otherColumns }, { plan, elements }, { a, b }) => {
+    if (elements.kind !== 'row') return undefined
+    const shared = elements.columns.filter((name) => otherColumns.includes(name))
+    const orders = shared.filter((name) => ['n', 'k', 's', 'b', 'd', 'm', 'u'].includes(name))
+    const on = orders[a % Math.max(1, orders.length)]
+    if (on === undefined) return undefined
+    const isMeasured = on !== 's'
+    const direction = (['backward', 'forward', isMeasured ? 'nearest' : 'backward'] as const)[b % 3] ?? 'backward'
+    const near = isMeasured && b > 4 ? { tolerance: on === 'd' || on === 'm' ? 86_400_000 : 2 } : {}
+    const by = shared[(a + b) % shared.length]
+    const equal = a % 3 === 0 || by === undefined || by === on ? {} : { by: a % 3 === 1 ? by : (r: Row) => r[by] }
+    const given: AsofOptionsAny = { on, ...equal, direction, ...near, suffix: '_2' }
+    return { plan: asofPlan(engine, plan, other, given), elements: rows(...elements.columns) }
+  },
+  using(SORTED_VALUES, ({ engine }, state, { f, needs }, { a, b }) => {
+    const others = SORTED_VALUES.filter((one) => one.f !== f && has(state.elements, ...one.needs))
+    const second = others[b % Math.max(1, others.length)]?.f ?? f
+    const key = (by: Callback, n: number) => ({
+      by,
+      order: n % 2 === 0 ? ('ascending' as const) : ('descending' as const),
+      nulls: n % 3 === 0 ? ('first' as const) : ('last' as const),
+    })
+    const sorted = sortListPlan(engine, state.plan, [key(f, a), key(second, a + b)])
+    return { ...state, plan: needs.length > 0 && b > 5 ? limitPlan(sorted, a) : sorted }
+  }),
+  (_, { plan, elements }, { a, b }) => ({ plan: slicePlan(plan, a, { offset: b }), elements }),
+  (_, { plan, elements }, { a }) => ({ plan: tailPlan(plan, 2 * a), elements }),
+  ({ engine, other, otherColumns }, { plan, elements }, { a }) => {
+    if (elements.kind !== 'row' || !isTable(plan)) return undefined
+    const inputs = withAllColumns(engine, a % 2 === 0 ? [plan, other] : [other, plan])
+    return { plan: unionPlan(inputs), elements: rows(...new Set([...elements.columns, ...otherColumns])) }
+  },
+]
+
 const JOIN_KEYS = {
   k: (r: Row) => r.k,
   s: (r: Row) => ({ s: r.s, u: r.u }),
@@ -462,10 +558,12 @@ export function planOfProgram(engine: Engine, { tables, choices, stored }: Progr
   let state: State = { plan: main, elements: rows(...mainTable.columns) }
   for (const [i, step] of choices.entries()) {
     if (stored?.after === i) state = storedState(engine, state, stored)
-    const results = OPERATIONS.map((operation) => () => operation(context, state, step))
+    const all = [...(step.pick >= OF_NAMES ? BY_NAMES : []), ...OPERATIONS]
+    const first = step.pick >= OF_NAMES ? step.pick % BY_NAMES.length : step.pick
+    const results = all.map((operation) => () => operation(context, state, step))
     // the first that applies, from the picked one on
     for (let i = 0; i < results.length; i++) {
-      const next = attempted(results[(step.pick + i) % results.length])
+      const next = attempted(results[(first + i) % results.length])
       if (next === undefined) continue
       state = next
       break

@@ -10,6 +10,7 @@ import type { Lowering } from './engine.ts'
 import { PlanError } from './errors.ts'
 import { fieldsByName } from './fieldPositions.ts'
 import type { JoinHow, JoinKey, LogicalPlan } from './logicalPlan.ts'
+import { columnOf, listOf, madeFunction, memberText } from './madeFunctions.ts'
 import { missingColumnMessage } from './nearestNames.ts'
 import { checkOptions } from './options.ts'
 import { type ColumnType, type ElementType, type Field, fieldsOf, typeText } from './schema.ts'
@@ -58,10 +59,11 @@ export interface JoinOptions {
   readonly how?: JoinHow
   readonly suffix?: string
 }
-export type JoinOnAny = string | { readonly left: Callback; readonly right: Callback }
+type JoinMethod = 'join' | 'joinAsof'
+export type JoinOnAny = string | readonly string[] | { readonly left: Callback; readonly right: Callback }
 
 export function joinPlan(engine: Lowering, left: LogicalPlan, right: LogicalPlan, on: JoinOnAny, options: JoinOptions): LogicalPlan {
-  if (typeof on === 'function') throw notWhatToJoinOn() // and what follows it is no options, but the function of the other side
+  if (typeof on === 'function') throw notWhatToJoinOn('join') // and what follows it is no options, but the function of the other side
   checkOptions('join()', options, ['how', 'suffix'])
   const { how = 'inner', suffix = '_right' } = options
   checkOneOf('The how of join()', how, HOWS)
@@ -70,19 +72,30 @@ export function joinPlan(engine: Lowering, left: LogicalPlan, right: LogicalPlan
   return { kind: 'Join', left, right, on: key, how, suffix, element: joinElement(left, right, { on: key, how, suffix }), keys: ROW_NUMBERS }
 }
 
-function joinKey(engine: Lowering, left: LogicalPlan, right: LogicalPlan, on: JoinOnAny): JoinKey {
+/** Columns of the key that both sides have by name, and that are in the result once. */
+export function sharedColumns(on: JoinKey): readonly string[] {
+  switch (on.kind) {
+    case 'column':
+      return [on.column]
+    case 'functions':
+      return on.shared ?? []
+    case 'none':
+      return []
+  }
+}
+
+/** `method`: who asks, for messages. */
+export function joinKey(engine: Lowering, left: LogicalPlan, right: LogicalPlan, on: JoinOnAny, method: JoinMethod = 'join'): JoinKey {
   if (typeof on === 'string') {
-    const leftField = joinField(left, on, 'the left side')
-    const rightField = joinField(right, on, 'the right side')
-    if (leftField !== undefined && rightField !== undefined)
-      checkComparable(left, right, { leftType: leftField.type, rightType: rightField.type, column: on })
+    checkShared(left, right, on)
     return { kind: 'column', column: on }
   }
+  if (isList(on)) return keyOfColumns(engine, left, right, on, method)
   if (typeof on !== 'object' || on === null || typeof on.left !== 'function' || typeof on.right !== 'function') {
-    throw notWhatToJoinOn()
+    throw notWhatToJoinOn(method)
   }
-  const ours = lowerFunction(engine, 'join', on.left, { inputs: [left.element], takes: '(row)' })
-  const theirs = lowerFunction(engine, 'join', on.right, { inputs: [right.element], takes: '(row)' })
+  const ours = lowerFunction(engine, method, on.left, { inputs: [left.element], takes: '(row)' })
+  const theirs = lowerFunction(engine, method, on.right, { inputs: [right.element], takes: '(row)' })
   if (ours.returned.kind === 'scalar' && theirs.returned.kind === 'scalar') {
     checkComparable(left, right, { leftType: ours.returned.type, rightType: theirs.returned.type })
   } else if (ours.returned.kind !== theirs.returned.kind && !isAnything(ours.returned) && !isAnything(theirs.returned)) {
@@ -94,9 +107,40 @@ function joinKey(engine: Lowering, left: LogicalPlan, right: LogicalPlan, on: Jo
   return { kind: 'functions', left: ours.f, right: theirs.f }
 }
 
-function notWhatToJoinOn(): PlanError {
+function isList(on: JoinOnAny): on is readonly string[] {
+  return Array.isArray(on)
+}
+
+/** Columns that both sides have: rows match where all of them do. */
+function keyOfColumns(engine: Lowering, left: LogicalPlan, right: LogicalPlan, on: readonly string[], method: JoinMethod): JoinKey {
+  const [only, ...others] = on
+  if (only === undefined || !on.every((name) => typeof name === 'string')) throw notWhatToJoinOn(method)
+  if (others.length === 0) return joinKey(engine, left, right, only, method)
+  for (const [i, name] of on.entries()) {
+    if (on.indexOf(name) !== i) throw new PlanError(`${method}() was given the column "${name}" twice.`)
+    checkShared(left, right, name)
+  }
+  const text = `(row) => [${on.map(memberText).join(', ')}]`
+  const key = (): Callback => madeFunction(listOf(on.map(columnOf)), text, (row) => on.map((name) => row[name])).original
+  const ours = lowerFunction(engine, method, key(), { inputs: [left.element], takes: '(row)' })
+  const theirs = lowerFunction(engine, method, key(), { inputs: [right.element], takes: '(row)' })
+  return { kind: 'functions', left: ours.f, right: theirs.f, shared: [...on] }
+}
+
+function checkShared(left: LogicalPlan, right: LogicalPlan, column: string): void {
+  const leftField = joinField(left, column, 'the left side')
+  const rightField = joinField(right, column, 'the right side')
+  if (leftField !== undefined && rightField !== undefined)
+    checkComparable(left, right, { leftType: leftField.type, rightType: rightField.type, column })
+}
+
+function notWhatToJoinOn(method: JoinMethod): PlanError {
+  if (method === 'joinAsof')
+    return new PlanError(
+      "joinAsof() takes names of columns of both sides, or functions, as in { on: 'at', by: ['shop', 'symbol'] } or { on: { left: (row) => row.at, right: (row) => row.time } }.",
+    )
   return new PlanError(
-    "join() takes the name of a column of both sides or two functions, as in join(other, 'id') or join(other, { left: (row) => row.id, right: (row) => row.userId }).",
+    "join() takes the name of a column of both sides, a list of such, or two functions, as in join(other, 'id'), join(other, ['shop', 'day']) or join(other, { left: (row) => row.id, right: (row) => row.userId }).",
   )
 }
 
@@ -165,17 +209,19 @@ export function joinElement(
 ): ElementType {
   if (how === 'semi' || how === 'anti') return left.element
   if (left.element.kind === 'unknown' || right.element.kind === 'unknown') return UNKNOWN_ELEMENT
-  const key = on.kind === 'column' ? on.column : undefined
-  const rightKey = fieldsOf(right.element).find((field) => field.name === key)
+  const shared = sharedColumns(on)
+  const others = fieldsByName(fieldsOf(right.element))
   const leftFields = fieldsOf(left.element).map((field): Field => {
     if (how !== 'right' && how !== 'full') return field
-    if (field.name !== key || rightKey === undefined) return { ...field, nullable: true }
+    const { name } = field
+    const rightKey = shared.includes(name) ? others.get(name) : undefined
+    if (rightKey === undefined) return { ...field, nullable: true }
     // the key column of an unmatched right row holds the right key
-    return { name: key, type: unifyTypes(field.type, rightKey.type, key), nullable: field.nullable || rightKey.nullable }
+    return { name, type: unifyTypes(field.type, rightKey.type, name), nullable: field.nullable || rightKey.nullable }
   })
   const names = new Set(leftFields.map((field) => field.name))
   const rightFields = fieldsOf(right.element)
-    .filter((field) => field.name !== key)
+    .filter((field) => !shared.includes(field.name))
     .map((field): Field => {
       const name = names.has(field.name) ? `${field.name}${suffix}` : field.name
       if (names.has(name)) {

@@ -134,7 +134,7 @@ test('joins of sides that cannot be compared', () => {
     `The how of join() is one of 'inner', 'left', 'right', 'full', 'semi', 'anti', 'cross'; it was given "outer".`,
   )
   expect(messageOf(looseCall('join', shops, { left: 1 }))).toBe(
-    "join() takes the name of a column of both sides or two functions, as in join(other, 'id') or join(other, { left: (row) => row.id, right: (row) => row.userId }).",
+    "join() takes the name of a column of both sides, a list of such, or two functions, as in join(other, 'id'), join(other, ['shop', 'day']) or join(other, { left: (row) => row.id, right: (row) => row.userId }).",
   )
   expect(messageOf(looseCall('join', [], 'id'))).toBe('join() takes another DistArray; it was given an array.')
 })

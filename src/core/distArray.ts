@@ -6,30 +6,53 @@
  * `transformations`, `combinations`, `groupPlan`, `folds` and `reading`.
  */
 import type { Schema as ArrowSchema, DataType, RecordBatch, Table } from 'apache-arrow'
+import type { Aggregate } from './aggregates.ts'
 import { checkBoolean, checkCount, checkFunction, checkList, checkNoMore, checkOneOf, checkSignal } from './arguments.ts'
+import { type AsofOptionsAny, asofPlan } from './asofPlan.ts'
 import type { Batch, TypedArray } from './column.ts'
 import { valueText } from './columnBuilder.ts'
+import { dropPlan, fillNullPlan, renamePlan, withAllColumns } from './columnPlans.ts'
 import { rowReader } from './columnReaders.ts'
 import { joinPlan, unionPlan } from './combinations.ts'
+import { distinctByPlan } from './distinctPlan.ts'
 import { elementText, isKnown, rankOf, UNKNOWN_ELEMENT, valueClassOf } from './elements.ts'
 import type { Engine, ExecuteOptions, Folded, FoldKind, WriteForm } from './engine.ts'
 import { PlanError } from './errors.ts'
 import { checkedSum, extremeOf, NumberSum, requireNumbers, TreeFold } from './folds.ts'
 import { type Grouped, groupedOf } from './grouped.ts'
-import { groupingOf } from './groupPlan.ts'
+import { groupingOf, wholeAggPlan } from './groupPlan.ts'
 import { actInBodies } from './handlesInBodies.ts'
 import type { Key, Selector, Shape } from './indexSpace.ts'
 import type { JoinHow, LogicalPlan } from './logicalPlan.ts'
 import type { Moment } from './moment.ts'
 import { checkOptions } from './options.ts'
 import { callAt, KeyReader, valuesOf } from './reading.ts'
-import type { CastTo, ExtremeOf, IfTold, InferredRow, Joined, JoinFunctions, SameColumns, SumOf } from './rowTypes.ts'
+import type {
+  AllColumns,
+  AsofJoined,
+  AsofOptions,
+  CastTo,
+  ExtremeOf,
+  Filled,
+  IfTold,
+  InferredRow,
+  Joined,
+  JoinFunctions,
+  JoinOn,
+  Renamed,
+  SameColumns,
+  SharedBy,
+  SharedColumn,
+  SumOf,
+} from './rowTypes.ts'
 import type { DType, ElementType } from './schema.ts'
 import { Describer, type Description } from './show/describe.ts'
 import { type Preview, previewOf } from './show/preview.ts'
 import { showAs } from './show/shown.ts'
 import { knownRows, shownArray } from './show/shownArray.ts'
+import { sortListPlan } from './sortKeys.ts'
 import {
+  type Callback,
   castPlan,
   countPlan,
   distinctPlan,
@@ -46,7 +69,9 @@ import {
   samplePlan,
   selectPlan,
   shuffleKeysPlan,
+  slicePlan,
   sortPlan,
+  tailPlan,
   withColumnsPlan,
 } from './transformations.ts'
 import { UpdateBuffer } from './updateBuffer.ts'
@@ -57,13 +82,19 @@ import { parquetForm, type WriteParquetOptions } from './writeOptions.ts'
 
 /** What elements can be sorted by. Nulls come last. */
 export type SortKey = number | bigint | string | boolean | Date | null
-/** What was written. */
+/** A value that rows are sorted by, ascending with nulls last unless it says otherwise. */
+export interface SortBy<T> {
+  readonly by: (value: T) => SortKey
+  readonly order?: 'ascending' | 'descending'
+  readonly nulls?: 'first' | 'last'
+}
 /** What `explain()` shows, and how. */
 export interface ExplainOptions {
   readonly verbose?: boolean
   readonly format?: 'text' | 'json'
 }
 
+/** What was written. */
 export interface Written {
   readonly rows: number
   readonly bytes: number
@@ -87,6 +118,10 @@ export function planOf<T, K extends Key>(array: DistArray<T, K>): LogicalPlan {
 /** The engine of a handle's session; for the session, not for programs. */
 export function engineOf<T, K extends Key>(array: DistArray<T, K>): Engine {
   return insideOf(array).engine
+}
+
+function isPlainObject(value: unknown): value is object {
+  return typeof value === 'object' && value !== null && Object.getPrototypeOf(value) === Object.prototype
 }
 
 function signalOnly<O extends object>(method: string, options: O): O {
@@ -168,6 +203,25 @@ export class DistArray<T, K extends Key = readonly [number]> implements AsyncIte
     return this.#over(selectPlan(this.#plan, columns))
   }
 
+  /** The columns under other names, at their places: `rename({ old: 'new' })`. PlanError where two would have the same. */
+  rename<const N extends { readonly [C in keyof T & string]?: string }>(names: N): DistArray<Renamed<T, N>, K> {
+    return this.#over(renamePlan(this.#engine, this.#plan, names))
+  }
+
+  /** All columns but these. */
+  drop<C extends keyof T & string>(...columns: readonly C[]): DistArray<Omit<T, C>, K> {
+    return this.#over(dropPlan(this.#plan, columns))
+  }
+
+  /**
+   * Values where columns have nulls: `fillNull({ amount: 0, name: 'previous' })`. `'previous'` and `'next'` are those of the nearest row
+   * before or behind that has one, in the order of the rows, and null where none has; so columns of texts cannot be filled with these two
+   * words. Numbers become f64 where they are filled with a number.
+   */
+  fillNull<const V extends { readonly [C in keyof T]?: NonNullable<T[C]> | 'previous' | 'next' }>(values: V): DistArray<Filled<T, V>, K> {
+    return this.#over(fillNullPlan(this.#engine, this.#plan, values as Readonly<Record<string, unknown>>))
+  }
+
   /**
    * New keys for the elements: a matrix out of a table. Duplicate keys are an error unless `combine` says how two
    * elements become one. Without `shape` the largest key says it. `storage: 'dense'` fills absent keys with 0.
@@ -189,8 +243,15 @@ export class DistArray<T, K extends Key = readonly [number]> implements AsyncIte
     return groupedOf(groupingOf(this.#engine, this.#plan, given), (plan) => this.#over(plan))
   }
 
+  /** One row, of the whole table: `agg({ total: sum((r) => r.amount), n: count() })`. Of no rows `sum` and `count` are 0, as in groups. */
+  agg<A extends Readonly<Record<string, Aggregate<T, unknown>>>>(
+    aggregates: A,
+  ): DistArray<{ -readonly [N in keyof A]: A[N] extends Aggregate<T, infer V> ? V : never }> {
+    return this.#over(wholeAggPlan(this.#engine, this.#plan, aggregates))
+  }
+
   /**
-   * Rows of both sides whose keys are equal, in the order of the left side. Null matches nothing. A right column whose
+   * Rows of both sides whose keys are equal, in the order of the left side: columns of the same names, or what two functions return. Null matches nothing. A right column whose
    * name is taken gets the suffix, `_right` unless said otherwise. Columns of a side that may have no match may be null: see
    * `Joined`. `join<U, R>` says the row instead.
    */
@@ -198,23 +259,48 @@ export class DistArray<T, K extends Key = readonly [number]> implements AsyncIte
     U,
     R = InferredRow,
     K2 extends Key = Key,
-    On extends (keyof T & keyof U & string) | JoinFunctions<T, U> = (keyof T & keyof U & string) | JoinFunctions<T, U>,
+    const On extends SharedColumn<T, U> | readonly SharedColumn<T, U>[] | JoinFunctions<T, U> = JoinOn<T, U>,
     How extends JoinHow = 'inner',
     Suffix extends string = '_right',
   >(
     other: DistArray<U, K2>,
     on: On,
     options: { readonly how?: How | IfTold<R, JoinHow>; readonly suffix?: Suffix | IfTold<R, string> } = {},
-  ): DistArray<[R] extends [InferredRow] ? Joined<T, U, Extract<On, string>, How, Suffix> : R> {
+  ): DistArray<[R] extends [InferredRow] ? Joined<T, U, SharedBy<On>, How, Suffix> : R> {
     return this.#over(joinPlan(this.#engine, this.#plan, this.#planOfOther(other, 'join'), on, options))
   }
 
-  /** Ascending unless `descending`, stable, nulls last; an array sorts by its first item, then by the next. */
+  /**
+   * Each row, in its order, with the row of `other` that is nearest in the order `on`, among those that are equal by `by`: the last at or
+   * before it, with `direction: 'forward'` the first at or behind it, with `'nearest'` the nearer of the two. Its columns are null where there
+   * is none, or none within `tolerance` (of dates in milliseconds). Neither side has to be sorted; null and NaN match nothing. Columns given by
+   * name are in the result once, as in `join`.
+   */
+  joinAsof<U, const O extends AsofOptions<T, U>, K2 extends Key = Key>(
+    other: DistArray<U, K2>,
+    options: O,
+  ): DistArray<AsofJoined<T, U, O>> {
+    return this.#over(asofPlan(this.#engine, this.#plan, this.#planOfOther(other, 'joinAsof'), options as AsofOptionsAny))
+  }
+
+  /**
+   * Ascending unless `descending`, stable, nulls last; an array sorts by its first item, then by the next. A list of `{ by, order, nulls }`
+   * has an order for each value: `sortBy([{ by: (r) => r.shop }, { by: (r) => r.total, order: 'descending', nulls: 'first' }])`.
+   */
   sortBy<E extends object = object>(
     f: (value: T, env: E) => SortKey | readonly SortKey[],
-    options: { readonly descending?: boolean; readonly env?: E } = {},
+    options?: { readonly descending?: boolean; readonly env?: E },
+  ): DistArray<T>
+  sortBy(keys: readonly (SortBy<T> | ((value: T) => SortKey))[]): DistArray<T>
+  sortBy(
+    by: Callback | readonly (SortBy<T> | Callback)[],
+    options: { readonly descending?: boolean; readonly env?: object } = {},
   ): DistArray<T> {
-    return this.#over(sortPlan(this.#engine, this.#plan, f, options))
+    const isNames = Array.isArray(by) && by.length > 0 && by.every((key) => typeof key === 'string')
+    const isKeys = Array.isArray(by) && !isNames
+    if (!isKeys) return this.#over(sortPlan(this.#engine, this.#plan, by as Callback, options))
+    checkOptions('sortBy() by a list', options, [])
+    return this.#over(sortListPlan(this.#engine, this.#plan, by))
   }
 
   /**
@@ -228,16 +314,33 @@ export class DistArray<T, K extends Key = readonly [number]> implements AsyncIte
     return this.#over(windowPlan(this.#engine, this.#plan, over, functions))
   }
 
-  /** The first of equal elements, by content. */
-  distinct(): DistArray<T>
-  distinct(...more: readonly unknown[]): DistArray<T> {
-    checkNoMore('distinct() takes no arguments', more, 'For different values of some columns write select(…).distinct().')
-    return this.#over(distinctPlan(this.#plan))
+  /** The first of equal elements, by content; `{ by }`: of rows for which it returns equal values, the first or the last of them. */
+  distinct<E extends object = object>(options?: {
+    readonly by: (row: T, env: E) => unknown
+    readonly keep?: 'first' | 'last'
+    readonly env?: E
+  }): DistArray<T> {
+    if (options === undefined) return this.#over(distinctPlan(this.#plan))
+    if (typeof options !== 'object' || options === null || Array.isArray(options))
+      throw new PlanError(
+        `distinct() takes nothing, or what tells rows apart, as in distinct({ by: (row) => row.id }); it was given ${valueText(options)}. For different values of some columns write select(…).distinct().`,
+      )
+    return this.#over(distinctByPlan(this.#engine, this.#plan, options))
   }
 
-  /** This array's elements, then the others': a table. PlanError when the columns differ. */
-  union<U extends SameColumns<T> = never>(...others: readonly DistArray<U, K>[]): DistArray<T | U> {
-    return this.#over(unionPlan([this.#plan, ...others.map((other) => this.#planOfOther(other, 'union'))]))
+  /** This array's elements, then the others': a table. PlanError when the columns differ, unless `{ columns: 'all' }` fills with null what one has not. */
+  union<U extends SameColumns<T> = never>(...others: readonly DistArray<U, K>[]): DistArray<T | U>
+  union<U>(other: DistArray<U, K>, options: { readonly columns: 'all' }): DistArray<AllColumns<T, U>>
+  union(...given: readonly unknown[]): DistArray<never> {
+    const last = given.at(-1)
+    const options = given.length > 1 && isPlainObject(last) ? last : undefined
+    const others = options === undefined ? given : given.slice(0, -1)
+    const inputs = [this.#plan, ...others.map((other) => this.#planOfOther(other as DistArray<unknown>, 'union'))] // or an error says what it is
+    if (options === undefined) return this.#over(unionPlan(inputs))
+    checkOptions('union()', options, ['columns'])
+    const { columns } = options as { readonly columns?: unknown }
+    checkOneOf('The columns of union()', columns, ['all'])
+    return this.#over(unionPlan(withAllColumns(this.#engine, inputs)))
   }
 
   /** About this fraction of the elements, the same ones for the same seed (the session's unless given). */
@@ -245,11 +348,14 @@ export class DistArray<T, K extends Key = readonly [number]> implements AsyncIte
     return this.#over(samplePlan(this.#engine, this.#plan, fraction, options))
   }
 
-  /** The first `n` elements. */
-  limit(n: number): DistArray<T, K>
-  limit(n: number, ...more: readonly unknown[]): DistArray<T, K> {
-    checkNoMore('limit() takes a number of elements', more, 'It begins with the first.')
-    return this.#over(limitPlan(this.#plan, n))
+  /** The first `n` elements; with an offset those behind the first `offset`. */
+  limit(n: number, options: { readonly offset?: number } = {}): DistArray<T, K> {
+    return this.#over(slicePlan(this.#plan, n, options))
+  }
+
+  /** The last `n` elements, in their order. Needs all of them, but of files whose footers count rows the last pieces alone. */
+  tail(n: number): DistArray<T, K> {
+    return this.#over(tailPlan(this.#plan, n))
   }
 
   /** The same elements cut anew, into so many pieces or by a value; rows may change their order. */

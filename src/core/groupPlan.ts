@@ -22,9 +22,10 @@ import type { Lowering } from './engine.ts'
 import { PlanError } from './errors.ts'
 import type { Expr, UserFunction } from './functionIr.ts'
 import type { AggregateCall, AggregateKind, GroupHow, GroupKey, LogicalPlan } from './logicalPlan.ts'
+import { literalOf, madeFunction, objectOf } from './madeFunctions.ts'
 import { checkOptions } from './options.ts'
 import { type ColumnType, type ElementType, type Field, fieldsOf, namesText } from './schema.ts'
-import { type Callback, lowerFunction, lowerRowFunction } from './transformations.ts'
+import { type Callback, lowerFunction, lowerRowFunction, selectPlan } from './transformations.ts'
 
 /** The name of the column that holds a key which is a single value. */
 export const KEY_COLUMN = 'key'
@@ -50,7 +51,11 @@ export function groupingOf(engine: Lowering, input: LogicalPlan, by: GroupByAny)
   return { engine, input, by: { kind: 'function', f }, key: evaluated(f, returned) }
 }
 
-export function aggPlan(grouping: Grouping, aggregates: Readonly<Record<string, Aggregate<never, unknown>>>): LogicalPlan {
+export function aggPlan(
+  grouping: Grouping,
+  aggregates: Readonly<Record<string, Aggregate<never, unknown>>>,
+  options: { readonly whole?: true } = {},
+): LogicalPlan {
   if (typeof aggregates !== 'object' || aggregates === null) {
     throw new PlanError(
       `agg() takes an object of aggregates, as { total: sum((row) => row.price) }; it was given ${valueText(aggregates)}.`,
@@ -61,6 +66,7 @@ export function aggPlan(grouping: Grouping, aggregates: Readonly<Record<string, 
   return aggregatesPlan(
     grouping,
     entries.map(([name, aggregate]) => ({ name, ...checked(name, aggregate) })),
+    options,
   )
 }
 
@@ -72,10 +78,25 @@ export interface NamedAggregate {
   readonly q?: number
 }
 
-export function aggregatesPlan(grouping: Grouping, aggregates: readonly NamedAggregate[]): LogicalPlan {
+/** All rows as one group, under a column that nobody names and that is taken away. */
+export function wholeAggPlan(
+  engine: Lowering,
+  input: LogicalPlan,
+  aggregates: Readonly<Record<string, Aggregate<never, unknown>>>,
+): LogicalPlan {
+  const { original } = madeFunction(objectOf([{ name: '', value: literalOf(0) }]), 'all rows', () => ({ '': 0 }))
+  const plan = aggPlan(groupingOf(engine, input, original), aggregates, { whole: true })
+  return selectPlan(plan, Object.keys(aggregates))
+}
+
+export function aggregatesPlan(
+  grouping: Grouping,
+  aggregates: readonly NamedAggregate[],
+  options: { readonly whole?: true } = {},
+): LogicalPlan {
   const calls = aggregates.map((aggregate) => callOf(grouping, aggregate))
   const fields = calls.map(({ call, type, nullable }): Field => ({ name: call.name, type, nullable }))
-  return groupNode(grouping, { kind: 'agg', aggregates: calls.map(({ call }) => call) }, rowWithKey(grouping, 'agg', fields))
+  return groupNode(grouping, { kind: 'agg', aggregates: calls.map(({ call }) => call), ...options }, rowWithKey(grouping, 'agg', fields))
 }
 
 export function groupCountPlan(grouping: Grouping): LogicalPlan {

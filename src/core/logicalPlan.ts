@@ -52,6 +52,8 @@ export interface WindowCall {
   readonly of?: UserFunction
   /** Of lag and lead: how many rows away; of ntile: how many parts. */
   readonly n?: number
+  /** Of firstValue and lastValue: rows whose value is null are passed over. */
+  readonly ignoresNulls?: true
 }
 
 /** The rows that a call sees, from one to another: by places or by values of the order. null: to the end of the partition. */
@@ -63,9 +65,22 @@ export interface WindowFrame {
 
 export type GroupKey = { readonly kind: 'function'; readonly f: UserFunction } | { readonly kind: 'axis'; readonly axis: number }
 export type JoinHow = 'inner' | 'left' | 'right' | 'full' | 'semi' | 'anti' | 'cross'
+/** A function of each side's row. */
+export interface SidesBy {
+  readonly left: UserFunction
+  readonly right: UserFunction
+}
+
+/** Whether an order goes down: all of its keys, or each of the items of the array that is the key. */
+export type Directions = boolean | readonly boolean[]
+
+/** Which row of the right side goes with one of the left: the last at or before it, the first at or behind it, or the nearer of the two. */
+export type AsofDirection = 'backward' | 'forward' | 'nearest'
+
 export type JoinKey =
   | { readonly kind: 'column'; readonly column: string }
-  | { readonly kind: 'functions'; readonly left: UserFunction; readonly right: UserFunction }
+  /** `shared`: columns of the key that both sides have by name, and that are in the result once. */
+  | { readonly kind: 'functions'; readonly left: UserFunction; readonly right: UserFunction; readonly shared?: readonly string[] }
   | { readonly kind: 'none' }
 
 /** How an array made by the session is first filled. */
@@ -135,12 +150,26 @@ export type LogicalPlan =
       readonly how: JoinHow
       readonly suffix: string
     })
+  /** Each row of the left side with the row of the right side that is nearest in the order, among those that are equal by `by`. */
+  | (NodeBase & {
+      readonly kind: 'AsofJoin'
+      readonly left: LogicalPlan
+      readonly right: LogicalPlan
+      readonly on: SidesBy
+      readonly by?: SidesBy
+      readonly direction: AsofDirection
+      /** Rows that are farther away are none; of dates in milliseconds. */
+      readonly tolerance?: number | bigint
+      readonly suffix: string
+      /** Columns that both sides have by name, and that are in the result once. */
+      readonly shared: readonly string[]
+    })
   /** `limit` is set by the optimizer: only the first rows of the order are wanted (top-k). */
   | (NodeBase & {
       readonly kind: 'Sort'
       readonly input: LogicalPlan
       readonly by: UserFunction
-      readonly descending: boolean
+      readonly descending: Directions
       readonly limit?: number
     })
   /** The input's rows in their order, with a column for each call. */
@@ -157,6 +186,8 @@ export type LogicalPlan =
   | (NodeBase & { readonly kind: 'Union'; readonly inputs: readonly LogicalPlan[] })
   | (NodeBase & { readonly kind: 'Sample'; readonly input: LogicalPlan; readonly fraction: number; readonly seed: number })
   | (NodeBase & { readonly kind: 'Limit'; readonly input: LogicalPlan; readonly count: number })
+  /** Without the first elements, so many; of a negative number, the last ones alone. */
+  | (NodeBase & { readonly kind: 'Offset'; readonly input: LogicalPlan; readonly offset: number })
   | (NodeBase & { readonly kind: 'Repartition'; readonly input: LogicalPlan; readonly partitions?: number; readonly by?: UserFunction })
   | (NodeBase & { readonly kind: 'ShuffleKeys'; readonly input: LogicalPlan; readonly axes: readonly number[]; readonly seed: number })
   | (NodeBase & { readonly kind: 'Materialize'; readonly input: LogicalPlan })
@@ -169,8 +200,17 @@ export type LogicalPlan =
     })
 
 export type GroupHow =
-  /** `partial` is set by the optimizer: groups are formed within each partition first, then combined. `method`: of `count()`, for messages. */
-  | { readonly kind: 'agg'; readonly aggregates: readonly AggregateCall[]; readonly partial?: boolean; readonly method?: 'count' }
+  /**
+   * `partial` is set by the optimizer: groups are formed within each partition first, then combined. `method`: of `count()`, for messages.
+   * `whole`: all rows are one group, which is there even if there are none.
+   */
+  | {
+      readonly kind: 'agg'
+      readonly aggregates: readonly AggregateCall[]
+      readonly partial?: boolean
+      readonly method?: 'count'
+      readonly whole?: true
+    }
   | { readonly kind: 'reduce'; readonly f: UserFunction }
   | { readonly kind: 'map'; readonly f: UserFunction }
 
@@ -182,6 +222,7 @@ export function inputsOf(plan: LogicalPlan): readonly LogicalPlan[] {
     case 'Stored':
       return []
     case 'Join':
+    case 'AsofJoin':
       return [plan.left, plan.right]
     case 'Union':
       return plan.inputs
@@ -199,6 +240,7 @@ export function inputsOf(plan: LogicalPlan): readonly LogicalPlan[] {
     case 'Distinct':
     case 'Sample':
     case 'Limit':
+    case 'Offset':
     case 'Repartition':
     case 'ShuffleKeys':
     case 'Materialize':
@@ -219,6 +261,7 @@ export function withInputs(plan: LogicalPlan, inputs: readonly LogicalPlan[]): L
     case 'Stored':
       return plan
     case 'Join':
+    case 'AsofJoin':
       return first === undefined || second === undefined ? plan : { ...plan, left: first, right: second }
     case 'Union':
       return { ...plan, inputs }
@@ -236,6 +279,7 @@ export function withInputs(plan: LogicalPlan, inputs: readonly LogicalPlan[]): L
     case 'Distinct':
     case 'Sample':
     case 'Limit':
+    case 'Offset':
     case 'Repartition':
     case 'ShuffleKeys':
     case 'Materialize':
@@ -283,7 +327,12 @@ export function withFunctions(plan: LogicalPlan, now: (f: UserFunction) => UserF
     case 'Join': {
       if (plan.on.kind !== 'functions') return plan
       const [left, right] = [now(plan.on.left), now(plan.on.right)]
-      return left === plan.on.left && right === plan.on.right ? plan : { ...plan, on: { kind: 'functions', left, right } }
+      return left === plan.on.left && right === plan.on.right ? plan : { ...plan, on: { ...plan.on, left, right } }
+    }
+    case 'AsofJoin': {
+      const on = sidesWith(plan.on, now)
+      const by = plan.by === undefined ? {} : { by: sidesWith(plan.by, now) }
+      return on === plan.on && by.by === plan.by ? plan : { ...plan, on, ...by }
     }
     case 'Sort': {
       const by = now(plan.by)
@@ -309,12 +358,18 @@ export function withFunctions(plan: LogicalPlan, now: (f: UserFunction) => UserF
     case 'Union':
     case 'Sample':
     case 'Limit':
+    case 'Offset':
     case 'ShuffleKeys':
     case 'Materialize':
     case 'IndexBuild':
     case 'IndexLookup':
       return plan
   }
+}
+
+function sidesWith(sides: SidesBy, now: (f: UserFunction) => UserFunction): SidesBy {
+  const [left, right] = [now(sides.left), now(sides.right)]
+  return left === sides.left && right === sides.right ? sides : { left, right }
 }
 
 function howWithFunctions(how: GroupHow, now: (f: UserFunction) => UserFunction): GroupHow {

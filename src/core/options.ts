@@ -64,7 +64,12 @@ const ELSEWHERE: Readonly<Record<string, Readonly<Record<string, string>>>> = {
       ]),
     ),
   },
-  'sortBy()': Object.fromEntries(['nulls', 'nullsFirst', 'nullsLast'].map((name) => [name, 'Nulls come last in either order.'])),
+  'sortBy()': Object.fromEntries(
+    ['nulls', 'nullsFirst', 'nullsLast'].map((name) => [
+      name,
+      "Nulls come last unless a key says otherwise, as in sortBy([{ by: (row) => row.price, nulls: 'first' }]).",
+    ]),
+  ),
 }
 
 /** Throws PlanError unless `options` is an object, as `{ passes: 2 }`, all of whose names are `known`. */

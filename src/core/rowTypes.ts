@@ -11,7 +11,7 @@
  * A right column whose name is taken has the suffix; a key column that both have by name is there once.
  */
 
-import type { JoinHow } from './logicalPlan.ts'
+import type { AsofDirection, JoinHow } from './logicalPlan.ts'
 import type { DType } from './schema.ts'
 
 /** The key of a join as two functions, one of each side's row; rows match where the values are equal. */
@@ -19,8 +19,37 @@ export interface JoinFunctions<T, U> {
   readonly left: (row: T) => unknown
   readonly right: (row: U) => unknown
 }
-/** A column that both sides have, or a function of each side's row. */
-export type JoinOn<T, U> = (keyof T & keyof U & string) | JoinFunctions<T, U>
+/** The name of a column that both sides have. */
+export type SharedColumn<T, U> = keyof T & keyof U & string
+/** A column that both sides have, a list of such, or a function of each side's row. */
+export type JoinOn<T, U> = SharedColumn<T, U> | readonly SharedColumn<T, U>[] | JoinFunctions<T, U>
+/** The columns that rows of both sides have. */
+export type CommonColumns<T, U> = { readonly [Column in keyof T & keyof U]: T[Column] | U[Column] }
+/** What orders both sides: a column that both have, a function for both, or one for each. */
+export type AsofOn<T, U> =
+  | (keyof T & keyof U & string)
+  | ((row: CommonColumns<T, U>) => AsofValue)
+  | { readonly left: (row: T) => AsofValue; readonly right: (row: U) => AsofValue }
+/** What `joinAsof` takes. */
+export interface AsofOptions<T, U> {
+  readonly on: AsofOn<T, U>
+  /** What has to be equal. */
+  readonly by?: JoinOn<T, U> | ((row: CommonColumns<T, U>) => unknown)
+  readonly direction?: AsofDirection
+  readonly tolerance?: number | bigint
+  readonly suffix?: string
+}
+/** The row of `left.joinAsof(right, options)`. */
+export type AsofJoined<T, U, O> = Joined<
+  T,
+  U,
+  (O extends { readonly on: infer On } ? SharedBy<On> : never) | (O extends { readonly by: infer By } ? SharedBy<By> : never),
+  'left',
+  O extends { readonly suffix: infer S extends string } ? S : '_right'
+>
+type AsofValue = number | bigint | string | Date | null | undefined
+/** The columns that are there once. */
+export type SharedBy<On> = On extends string ? On : On extends readonly (infer Column)[] ? Column : never
 
 declare const INFERRED: unique symbol
 /** Stands where `join<U, R>` was not told the row. */
@@ -87,3 +116,26 @@ export type CastTo<D extends DType> = D extends 'i64' ? bigint : D extends 'bool
 
 /** Rows with columns of the same names, of any type. */
 export type SameColumns<T> = T extends object ? { readonly [Column in keyof T]: unknown } : unknown
+
+/** The row with columns under the names that `N` gives them. */
+export type Renamed<T, N> = T extends unknown
+  ? { [Column in keyof T as Column extends keyof N ? (N[Column] extends string ? N[Column] : Column) : Column]: T[Column] }
+  : never
+
+/** The row after nulls were filled: those of a neighbour's value may be left. */
+export type Filled<T, V> = T extends unknown
+  ? {
+      [Column in keyof T]: Column extends keyof V
+        ? V[Column] extends 'previous' | 'next' | undefined
+          ? T[Column]
+          : Exclude<T[Column], null | undefined>
+        : T[Column]
+    }
+  : never
+
+/** Rows of two tables with the columns of both, null where a row's own table has none of the name. */
+export type AllColumns<T, U> = Flat<
+  { [Column in keyof T]: Column extends keyof U ? T[Column] | U[Column] : T[Column] | null } & {
+    [Column in Exclude<keyof U, keyof T>]: U[Column] | null
+  }
+>

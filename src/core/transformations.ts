@@ -23,7 +23,8 @@ import { fieldsByName } from './fieldPositions.ts'
 import type { UserFunction } from './functionIr.ts'
 import { checkShape, type Shape } from './indexSpace.ts'
 import { keyRankOf } from './keyRank.ts'
-import type { Keys, LogicalPlan } from './logicalPlan.ts'
+import type { Directions, Keys, LogicalPlan } from './logicalPlan.ts'
+import { madeOf } from './madeFunctions.ts'
 import { missingColumnMessage } from './nearestNames.ts'
 import { checkOptions } from './options.ts'
 import { type DType, type ElementType, type Field, fieldsOf } from './schema.ts'
@@ -57,7 +58,7 @@ export function lowerFunction(
 }
 
 function lower(engine: Lowering, f: Callback, context: RowLambdaContext): { f: UserFunction; returned: ElementType } {
-  const lowered = engine.lowerRowLambda(f, context)
+  const lowered = madeOf(f) ?? engine.lowerRowLambda(f, context)
   return { f: lowered, returned: engine.returnedElement(lowered, context) }
 }
 
@@ -218,17 +219,27 @@ export function sortPlan(
 ): LogicalPlan {
   checkOptions('sortBy()', options, ['descending', 'env'])
   const by = withEnv('sortBy', callback, options, 1)
-  const { f, returned } = lowerFunction(engine, 'sortBy', by, { inputs: [input.element], takes: '(value)' })
+  const f = sortedBy(engine, input, by)
   const { descending = false } = options
   if (Array.isArray(descending)) {
     throw new PlanError(
       'The descending of sortBy() is true or false, for all values of the key; it was given an array.\n' +
-        'Negate the numbers that go down, as in sortBy((row) => [row.name, -row.price]), or sort twice, by the less important value first: equal rows keep their order.',
+        "Give each value its order, as in sortBy([{ by: (row) => row.name }, { by: (row) => row.price, order: 'descending' }]).",
     )
   }
   checkBoolean('The descending of sortBy()', descending)
+  return sortNode(input, f, descending)
+}
+
+/** What rows are sorted by. */
+export function sortedBy(engine: Lowering, input: LogicalPlan, by: Callback): UserFunction {
+  const { f, returned } = lowerFunction(engine, 'sortBy', by, { inputs: [input.element], takes: '(value)' })
   checkOrdered('sortBy()', f, returned)
-  return { kind: 'Sort', input, by: f, descending, element: input.element, keys: ROW_NUMBERS }
+  return f
+}
+
+export function sortNode(input: LogicalPlan, by: UserFunction, descending: Directions): LogicalPlan {
+  return { kind: 'Sort', input, by, descending, element: input.element, keys: ROW_NUMBERS }
 }
 
 /** Throws PlanError for what a function returns that has no order. */
@@ -258,6 +269,26 @@ export function samplePlan(engine: Lowering, input: LogicalPlan, fraction: numbe
 export function limitPlan(input: LogicalPlan, count: number, method = 'limit'): LogicalPlan {
   checkCount(`The number of elements of ${method}()`, count, 0)
   return { kind: 'Limit', input, count, element: input.element, keys: thinned(input.keys) }
+}
+
+/** Without the first `offset` elements; of a negative one the last alone. */
+export function offsetPlan(input: LogicalPlan, offset: number): LogicalPlan {
+  return { kind: 'Offset', input, offset, element: input.element, keys: thinned(input.keys) }
+}
+
+export function tailPlan(input: LogicalPlan, count: number): LogicalPlan {
+  checkCount('The number of elements of tail()', count, 0)
+  return count === 0 ? limitPlan(input, 0) : offsetPlan(input, -count)
+}
+
+/** So many elements from place `offset` on. */
+export function slicePlan(input: LogicalPlan, count: number, options: { readonly offset?: number }): LogicalPlan {
+  checkOptions('limit()', options, ['offset'])
+  const { offset = 0 } = options
+  checkCount('The offset of limit()', offset, 0)
+  if (offset === 0) return limitPlan(input, count)
+  checkCount('The number of elements of limit()', count, 0)
+  return offsetPlan(limitPlan(input, Math.min(Number.MAX_SAFE_INTEGER, count + offset)), offset)
 }
 
 export function repartitionPlan(

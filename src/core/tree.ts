@@ -10,6 +10,7 @@
 import type { UserFunction } from './functionIr.ts'
 import {
   type AggregateCall,
+  type Directions,
   type GroupHow,
   inputsOf,
   type JoinKey,
@@ -86,14 +87,18 @@ function operationText(plan: LogicalPlan): string {
       return `GroupBy ${plan.by.kind === 'axis' ? `axis ${plan.by.axis}` : plan.by.f.text}: ${howText(plan.how)}`
     case 'Join':
       return `Join ${plan.how}${joinKeyText(plan.on)}`
+    case 'AsofJoin':
+      return `AsofJoin ${asofText(plan)}`
     case 'Sort':
-      return `Sort ${plan.by.text}${plan.descending ? ' descending' : ''}${plan.limit === undefined ? '' : ` first ${plan.limit}`}`
+      return `Sort ${plan.by.text}${directionText(plan.descending)}${plan.limit === undefined ? '' : ` first ${plan.limit}`}`
     case 'Window':
       return `Window ${windowText(plan)}: ${plan.calls.map(windowCallText).join(', ')}`
     case 'Sample':
       return `Sample ${plan.fraction} seed ${plan.seed}`
     case 'Limit':
       return `Limit ${plan.count}`
+    case 'Offset':
+      return plan.offset < 0 ? `Offset to the last ${-plan.offset}` : `Offset ${plan.offset}`
     case 'Repartition':
       return `Repartition${plan.partitions === undefined ? '' : ` ${plan.partitions}`}${plan.by === undefined ? '' : ` by ${plan.by.text}`}`
     case 'ShuffleKeys':
@@ -123,6 +128,12 @@ function aggregateText(call: AggregateCall): string {
   return `${call.name} = ${call.kind}(${call.of === undefined ? '' : call.of.text}${q})`
 }
 
+/** ` descending`, ` ascending, descending` of several keys; nothing where all go up. */
+export function directionText(descending: Directions): string {
+  if (typeof descending === 'boolean') return descending ? ' descending' : ''
+  return descending.includes(true) ? ` ${descending.map((one) => (one ? 'descending' : 'ascending')).join(', ')}` : ''
+}
+
 /** What the rows of a window are: `by r => r.user order r => r.ts rows [-6, 0]`. */
 function windowText({ by, orderBy, descending, frame }: Extract<LogicalPlan, { kind: 'Window' }>): string {
   const order = orderBy === undefined ? '' : `order ${orderBy.text}${descending ? ' descending' : ''} `
@@ -134,8 +145,8 @@ export function frameText({ kind, from, to }: WindowFrame): string {
   return `${kind} [${from}, ${to}]`
 }
 
-function windowCallText({ name, kind, of, n }: WindowCall): string {
-  return `${name} = ${kind}(${[of?.text ?? [], n ?? []].flat().join(', ')})`
+function windowCallText({ name, kind, of, n, ignoresNulls }: WindowCall): string {
+  return `${name} = ${kind}(${[of?.text ?? [], n ?? []].flat().join(', ')})${ignoresNulls === true ? ' ignoring nulls' : ''}`
 }
 
 function joinKeyText(on: JoinKey): string {
@@ -143,10 +154,17 @@ function joinKeyText(on: JoinKey): string {
     case 'column':
       return ` on "${on.column}"`
     case 'functions':
-      return ` on ${on.left.text} = ${on.right.text}`
+      return on.shared === undefined ? ` on ${on.left.text} = ${on.right.text}` : ` on ${on.shared.map((name) => `"${name}"`).join(', ')}`
     case 'none':
       return ''
   }
+}
+
+/** `backward on r => r.at ~ q => q.at by r => r.symbol = q => q.symbol within 60000`. */
+function asofText({ direction, on, by, tolerance }: Extract<LogicalPlan, { kind: 'AsofJoin' }>): string {
+  const equal = by === undefined ? '' : ` by ${by.left.text} = ${by.right.text}`
+  const near = tolerance === undefined ? '' : ` within ${tolerance}`
+  return `${direction} on ${on.left.text} ~ ${on.right.text}${equal}${near}`
 }
 
 function selectorText(selector: number | readonly [number, number] | null): string {
@@ -172,6 +190,8 @@ export function functionsOf(plan: LogicalPlan): readonly UserFunction[] {
     }
     case 'Join':
       return plan.on.kind === 'functions' ? [plan.on.left, plan.on.right] : []
+    case 'AsofJoin':
+      return [plan.on.left, plan.on.right, ...(plan.by === undefined ? [] : [plan.by.left, plan.by.right])]
     case 'Sort':
       return [plan.by]
     case 'Window': {
@@ -189,6 +209,7 @@ export function functionsOf(plan: LogicalPlan): readonly UserFunction[] {
     case 'Union':
     case 'Sample':
     case 'Limit':
+    case 'Offset':
     case 'ShuffleKeys':
     case 'Materialize':
     case 'IndexBuild':

@@ -33,6 +33,7 @@ export interface NamedWindow {
   readonly kind: WindowCall['kind']
   readonly of?: Callback
   readonly n?: number
+  readonly ignoresNulls?: true
 }
 
 export function windowPlan(
@@ -164,15 +165,21 @@ function checked(name: string, one: unknown, isOrdered: boolean): Omit<NamedWind
   if (RANKS.includes(kind) && !isOrdered)
     throw new PlanError(`${kind}() needs an orderBy, as in window({ orderBy: (row) => row.price }, { ${name}: ${kind}() }).`)
   const { of, n } = one
-  return { kind, ...(of === undefined ? {} : { of: of as Callback }), ...(n === undefined ? {} : { n }) }
+  const { ignoresNulls } = one
+  return {
+    kind,
+    ...(of === undefined ? {} : { of: of as Callback }),
+    ...(n === undefined ? {} : { n }),
+    ...(ignoresNulls === undefined ? {} : { ignoresNulls }),
+  }
 }
 
 function callOf(
   engine: Lowering,
   input: LogicalPlan,
-  { name, kind, of, n }: NamedWindow,
+  { name, kind, of, n, ignoresNulls }: NamedWindow,
 ): { readonly call: WindowCall; readonly field: Field } {
-  const plain = { name, kind, ...(n === undefined ? {} : { n }) }
+  const plain = { name, kind, ...(n === undefined ? {} : { n }), ...(ignoresNulls === undefined ? {} : { ignoresNulls }) }
   if (of === undefined) return { call: plain, field: { name, type: F64, nullable: false } }
   const { f, returned } = lowerFunction(engine, kind, of, { inputs: [input.element], takes: '(row)' })
   return { call: { ...plain, of: f }, field: { name, ...typeOf(kind, evaluated(f, returned), f) } }

@@ -5,9 +5,10 @@
  * All functions take `{ env }` after their other arguments.
  */
 import { argumentOf, isAggregate, type WithEnv } from './aggregates.ts'
-import { checkCount } from './arguments.ts'
+import { checkBoolean, checkCount } from './arguments.ts'
 import type { SortKey } from './distArray.ts'
 import type { AggregateKind, WindowKind } from './logicalPlan.ts'
+import { checkOptions } from './options.ts'
 import type { Stored } from './rowTypes.ts'
 
 /** A column that `window` adds. */
@@ -16,6 +17,7 @@ export interface WindowFunction<Row, Out> {
   readonly of?: (row: Row) => unknown
   /** How many rows away, or how many tiles. */
   readonly n?: number
+  readonly ignoresNulls?: true
   /** Never set: carries the type. */
   readonly out?: Out
 }
@@ -51,7 +53,7 @@ const WINDOW: unique symbol = Symbol('window function')
 function windowFunction<Row, Out>(
   kind: WindowKind,
   n?: number,
-  given: { readonly of?: (row: Row) => unknown } = {},
+  given: { readonly of?: (row: Row) => unknown; readonly ignoresNulls?: true } = {},
 ): WindowFunction<Row, Out> {
   const plain: WindowFunction<Row, Out> = { kind, ...given, ...(n === undefined ? {} : { n }) }
   return Object.freeze(Object.defineProperty(plain, WINDOW, { value: true }))
@@ -108,18 +110,30 @@ export function lead<Row, V, E extends object = object>(
   return windowFunction('lead', n, argumentOf<Row>('lead', of, options))
 }
 
-/** The value of the frame's first row; null where it is that, and of a frame without rows. */
+/** The value of the frame's first row; null where it is that, and of a frame without rows. `ignoreNulls`: of the first row whose value is not null. */
 export function firstValue<Row, V, E extends object = object>(
   of: (row: Row, env: E) => V,
-  options: WithEnv<E> = {},
+  options: WithEnv<E> & { readonly ignoreNulls?: boolean } = {},
 ): WindowFunction<Row, Stored<V> | null> {
-  return windowFunction('firstValue', undefined, argumentOf<Row>('firstValue', of, options))
+  return windowFunction('firstValue', undefined, ofFrame<Row>('firstValue', of, options))
 }
 
-/** The value of the frame's last row; null where it is that, and of a frame without rows. */
+/** The value of the frame's last row; null where it is that, and of a frame without rows. `ignoreNulls`: of the last row whose value is not null. */
 export function lastValue<Row, V, E extends object = object>(
   of: (row: Row, env: E) => V,
-  options: WithEnv<E> = {},
+  options: WithEnv<E> & { readonly ignoreNulls?: boolean } = {},
 ): WindowFunction<Row, Stored<V> | null> {
-  return windowFunction('lastValue', undefined, argumentOf<Row>('lastValue', of, options))
+  return windowFunction('lastValue', undefined, ofFrame<Row>('lastValue', of, options))
+}
+
+/** The argument of a function of the frame's rows, and whether nulls are rows of it. */
+function ofFrame<Row>(
+  kind: 'firstValue' | 'lastValue',
+  of: (row: Row, env: never) => unknown,
+  options: { readonly env?: object; readonly ignoreNulls?: boolean },
+): { readonly of: (row: Row) => unknown; readonly ignoresNulls?: true } {
+  checkOptions(`${kind}()`, options, ['env', 'ignoreNulls'])
+  const { ignoreNulls = false, ...rest } = options
+  checkBoolean(`The ignoreNulls of ${kind}()`, ignoreNulls)
+  return { ...argumentOf<Row>(kind, of, rest), ...(ignoreNulls ? { ignoresNulls: true } : {}) }
 }

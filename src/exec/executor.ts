@@ -251,7 +251,14 @@ export class Executor {
 
 /** Whether the operator's result is one table in the arena, or pieces of one kind. */
 function isStoredWhole({ kind }: WideOperator): boolean {
-  return kind === 'SortExec' || kind === 'WindowExec' || kind === 'DistinctExec' || kind === 'HashJoinExec' || kind === 'HashAggregateExec'
+  return (
+    kind === 'SortExec' ||
+    kind === 'WindowExec' ||
+    kind === 'AsofJoinExec' ||
+    kind === 'DistinctExec' ||
+    kind === 'HashJoinExec' ||
+    kind === 'HashAggregateExec'
+  )
 }
 
 /** A source whose columns are handed on as they are: there is nothing for kernels. */

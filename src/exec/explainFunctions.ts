@@ -31,6 +31,8 @@ function functionsOf(plan: PhysicalPlan, options: Options, not: string | undefin
       ]
     case 'LimitExec':
       return functionsOf(plan.input, options, 'a limit takes partition after partition')
+    case 'OffsetExec':
+      return functionsOf(plan.input, options, 'an offset takes partition after partition')
     case 'IndexBuildExec':
       return functionsOf(plan.input, options, undefined)
     case 'IndexLookupExec':

@@ -37,6 +37,7 @@ import { isFree } from './operators/freeSteps.ts'
 import { withWholeNulls } from './operators/nullKeys.ts'
 import { withoutKeys } from './operators/operator.ts'
 import { cutPartitions, PARTITION_ROWS, SMALL_ROWS } from './operators/partitions.ts'
+import { rowOfNothing } from './operators/rowOfNothing.ts'
 import { wholeMilliseconds } from './operators/wholeMilliseconds.ts'
 import type { PlanRecord } from './planRecord.ts'
 import { inOrder } from './scheduler.ts'
@@ -206,9 +207,10 @@ export class Run {
         return
       case 'StoredExec':
       case 'WideExec':
+      case 'OffsetExec':
       case 'IndexBuildExec':
       case 'IndexLookupExec': {
-        const { partitions, blocks } = await this.runOf(plan)
+        const { partitions, blocks } = await this.wholeOf(plan)
         yield { batches: batchesOf(partitions), blocks }
       }
     }
@@ -419,6 +421,8 @@ export class Run {
           async () => await this.collected(pipeline, await this.inputOf(pipeline, true), { limit: plan.count }),
         )
       }
+      case 'OffsetExec':
+        return await this.fromOffset(plan)
       case 'UnionExec': {
         const datasets: Dataset[] = []
         for (const input of plan.inputs) datasets.push(await (isStreamed(input) ? this.handedOn(input) : this.whole(input)))
@@ -438,6 +442,28 @@ export class Run {
         return { kind: 'stored', partitions: [{ kind: 'batches', batches: selected(batchesOf(partitions), plan.selectors) }], blocks }
       }
     }
+  }
+
+  /** Partitions that end before the offset are not read where the file says how many rows they have. */
+  private async fromOffset({ input, offset }: Extract<PhysicalPlan, { kind: 'OffsetExec' }>): Promise<Dataset> {
+    const given = await this.run(input)
+    const isCounted = given.partitions.every((one) => rowsOf(one) !== undefined)
+    const { partitions, blocks } = isCounted ? given : await this.materialized(given, input)
+    const rows = partitions.reduce((sum, one) => sum + (rowsOf(one) ?? 0), 0)
+    let skipped = offset < 0 ? Math.max(0, rows + offset) : offset
+    const left: Partition[] = []
+    const own: Block[] = [...blocks]
+    for (const partition of partitions) {
+      const length = rowsOf(partition) ?? 0
+      if (skipped === 0 && length > 0) left.push(partition)
+      else if (skipped < length) {
+        const read = await this.materialized({ kind: 'stored', partitions: [partition], blocks: [] }, input)
+        own.push(...read.blocks)
+        left.push({ kind: 'batches', batches: withoutFirst(batchesOf(read.partitions), skipped) })
+      }
+      skipped = Math.max(0, skipped - length)
+    }
+    return { kind: 'stored', partitions: agreed(left), blocks: own }
   }
 
   private async scan(plan: Scan): Promise<Dataset> {
@@ -511,7 +537,7 @@ export class Run {
     const { kind } = operator
     const keySets = this.keySetsOf(plan)
     const codedKeys = kind === 'HashAggregateExec'
-    const isWhole = kind === 'SortExec' || kind === 'WindowExec'
+    const isWhole = kind === 'SortExec' || kind === 'WindowExec' || kind === 'AsofJoinExec'
     if (plan.kind !== 'PipelineExec' && keySets === undefined) return undefined
     const isBare = plan.kind !== 'PipelineExec' || plan.steps.every(isFree)
     if (isBare && !codedKeys && !isWhole && keySets === undefined) return undefined
@@ -701,7 +727,9 @@ export class Run {
     }
     const plan = { ...given, inputs }
     this.record?.ranAs(given, plan)
-    const dataset = await this.wideOver(plan, how, loaded)
+    const found = await this.wideOver(plan, how, loaded)
+    const ofNothing = rowOfNothing(plan.operator, rowsIn(batchesOf(found.partitions)))
+    const dataset = ofNothing === undefined ? found : this.cut([ofNothing])
     this.record?.addWhole(plan, batchesOf(dataset.partitions))
     const used = this.blocks.keep(loaded, batchesOf(dataset.partitions))
     return { ...dataset, blocks: [...dataset.blocks, ...used] }
@@ -981,6 +1009,7 @@ function inputOf(plan: Pipeline): PhysicalPlan {
 /** The first hidden columns are what elements are compared by; the column program hands them on as they are (compare `evaluate.ts`). */
 function withComparedKeys(batch: ExecBatch, operator: WideOperator): ExecBatch {
   const { hidden = [] } = batch
+  if (operator.kind === 'AsofJoinExec') return { ...batch, hidden: hidden.map(wholeMilliseconds).map(withWholeNulls) }
   const keys = operator.kind === 'WindowExec' ? Number(operator.by) + Number(operator.ordered) : 1
   const compared = hidden.slice(0, keys).map(wholeMilliseconds)
   return { ...batch, hidden: [...(operator.kind === 'HashJoinExec' ? compared.map(withWholeNulls) : compared), ...hidden.slice(keys)] }
@@ -1053,6 +1082,15 @@ function rowsOf(partition: Partition): number | undefined {
   return rowsIn(partition.batches)
 }
 
+function withoutFirst(batches: readonly ExecBatch[], count: number): readonly ExecBatch[] {
+  let skipped = count
+  return batches.flatMap((batch) => {
+    const from = Math.min(skipped, batch.length)
+    skipped -= from
+    return from === batch.length ? [] : [sliceBatch(batch, from, batch.length)]
+  })
+}
+
 function rowsIn(batches: readonly ExecBatch[]): number {
   return batches.reduce((sum, batch) => sum + batch.length, 0)
 }
@@ -1094,6 +1132,7 @@ function wholeTaskBecause(operator: WideOperator, isSmall: boolean): string {
   switch (operator.kind) {
     case 'SortExec':
     case 'WindowExec':
+    case 'AsofJoinExec':
       return 'its keys are compared row by row, or memory is short'
     case 'GroupReduceExec':
     case 'GroupMapExec':

@@ -2,8 +2,11 @@
  * A task as it goes to another thread: without closures, which cannot be cloned, and without the rest of a buffer of
  * which it needs a part, which would be.
  */
+import type { Column } from '../core/column.ts'
 import type { ArraySource } from '../core/ports.ts'
 import type { ExecFunction, Step, WideOperator } from '../planner/physical/physicalPlan.ts'
+import type { AsofWork } from './asof/asofTask.ts'
+import { mapBuffers } from './memory/shareColumns.ts'
 import type { ExecBatch } from './operators/batches.ts'
 import { mapBatch, type PlacedRead, type StageTask } from './stageTask.ts'
 
@@ -28,12 +31,20 @@ export function sendable(task: StageTask): StageTask {
       return { ...task, reads: task.reads.map((one) => ({ ...one, input: read(one.input) })) }
     case 'together':
       return { ...task, batches: task.batches.map(compact) }
+    case 'asof':
+      return { ...task, work: asofWork(task.work) }
     case 'take':
     case 'groupValues':
       return { ...task, batch: compact(task.batch) }
     case 'join':
       return { ...task, left: task.left.map(compact), right: task.right.map(compact) }
   }
+}
+
+function asofWork(work: AsofWork): AsofWork {
+  if (work.kind === 'columns') return { ...work, columns: work.columns.map(compactColumn) }
+  const { left, right } = work.keys
+  return { ...work, keys: { left: left.map((columns) => columns.map(compactColumn)), right: right.map(compactColumn) } }
 }
 
 /** Of a split what a read of these columns needs: one of a wide table knows more of all columns than a task is long. */
@@ -63,10 +74,16 @@ function withoutSplits(source: ArraySource): ArraySource {
 const bares = new WeakMap<ArraySource, ArraySource>()
 
 function compact(batch: ExecBatch): ExecBatch {
-  return mapBatch(batch, (buffer) => {
-    if (buffer.buffer instanceof SharedArrayBuffer || buffer.byteLength === buffer.buffer.byteLength) return buffer
-    return buffer.slice() as typeof buffer // the same class
-  })
+  return mapBatch(batch, whole)
+}
+
+function compactColumn(column: Column): Column {
+  return mapBuffers(column, whole)
+}
+
+function whole<B extends NonNullable<Column['values']>>(buffer: B): B {
+  if (buffer.buffer instanceof SharedArrayBuffer || buffer.byteLength === buffer.buffer.byteLength) return buffer
+  return buffer.slice() as B // the same class
 }
 
 /** The operator with its functions as texts. */

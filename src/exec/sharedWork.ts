@@ -1,5 +1,6 @@
 /** Wide operators that all workers carry out together, by tasks of their own. */
 import type { WideOperator } from '../planner/physical/physicalPlan.ts'
+import { asofRows } from './asof/asofRun.ts'
 import { type GroupServices, groupedRows } from './groupRun.ts'
 import { joinedRows } from './joinRun.ts'
 import type { ExecBatch } from './operators/batches.ts'
@@ -17,6 +18,8 @@ export async function sharedWork(
       return await groups(operator, first, services)
     case 'HashJoinExec':
       return await joinedRows(operator, first, second, services)
+    case 'AsofJoinExec':
+      return first.some((batch) => batch.length > 0) ? await asofRows(operator, first, second, services) : undefined
     case 'SortExec':
       return await sortedBatches(operator, first, services)
     case 'WindowExec':

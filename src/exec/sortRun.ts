@@ -10,10 +10,12 @@
  * Ranges of rows, and the order in which workers take buckets, decide who does what and nothing else.
  */
 import type { Column } from '../core/column.ts'
+import type { Directions } from '../core/logicalPlan.ts'
 import type { Arena } from './memory/arena.ts'
 import { GroupMemory } from './operators/groupMemory.ts'
+import { directionOf } from './operators/order.ts'
 import { scratchBytes } from './operators/sortedBuckets.ts'
-import { orderParts, type SortPart } from './operators/sortParts.ts'
+import { orderParts, type SortPart, sortParts } from './operators/sortParts.ts'
 import type { FixedPlace, PackedPart, SortLevel, SortTask, SortWork, Span, TextPlace } from './operators/sortTask.ts'
 import { allOf } from './scheduler.ts'
 
@@ -59,17 +61,17 @@ export class SortRun {
   /** The first `limit` rows, perhaps with others behind them; undefined where a part of the key does not fit a word. Throws MemoryError. */
   async rowsInOrder(
     key: Column,
-    { descending, limit }: { readonly descending: boolean; readonly limit: number },
+    { descending, limit }: { readonly descending: Directions; readonly limit: number },
   ): Promise<SortedRows | undefined> {
     const parts = orderParts(key)
-    return parts && (await this.rowsBy(parts, key.length, { descending, limit }))
+    return parts && (await this.rowsBy(parts, key.length, { descending: directionsOf(key, descending), limit }))
   }
 
   /** The same by parts of keys. */
   async rowsBy(
     parts: readonly SortPart[],
     length: number,
-    { descending, limit }: { readonly descending: boolean; readonly limit: number },
+    { descending, limit }: { readonly descending: Directions; readonly limit: number },
   ): Promise<SortedRows | undefined> {
     const levels = await this.levelsOf(parts, length, descending)
     if (levels === undefined) return undefined
@@ -85,7 +87,7 @@ export class SortRun {
   }
 
   /** The words that the key becomes; undefined where a part and its null do not fit into one. */
-  private async levelsOf(parts: readonly SortPart[], rows: number, descending: boolean): Promise<readonly SortLevel[] | undefined> {
+  private async levelsOf(parts: readonly SortPart[], rows: number, descending: Directions): Promise<readonly SortLevel[] | undefined> {
     const { memory, services } = this
     const places = parts.map((part) => placeOf(part, memory))
     const ranges = rangesOf(rows, services.workers)
@@ -102,10 +104,10 @@ export class SortRun {
       const at = spanAt(p, 0)
       if ('bytes' in place) {
         const prefixes = ranges.map((_, r) => memory.integers(spanAt(p, r), 1)[0] as number) // one of one
-        levels.push({ kind: 'text', ...place, skip: Math.min(...prefixes), ...textCodes(descending) })
+        levels.push({ kind: 'text', ...place, skip: Math.min(...prefixes), ...textCodes(directionOf(descending, p)) })
         continue
       }
-      const packed = packedPart(place, wordsOf(memory.longs(at, 2 * ranges.length)), descending)
+      const packed = packedPart(place, wordsOf(memory.longs(at, 2 * ranges.length)), directionOf(descending, p))
       if (packed.width === 0n) continue
       if (packed.width > WORD_BITS) return undefined
       const last = levels.at(-1)
@@ -164,6 +166,12 @@ export class SortRun {
   async together(works: readonly SortWork[]): Promise<void> {
     await allOf(works.map((work) => this.services.run({ kind: 'sort', work })))
   }
+}
+
+/** The directions of a key's parts: an item that is null throughout has none. */
+function directionsOf({ type, children = [] }: Column, descending: Directions): Directions {
+  if (typeof descending === 'boolean' || type.kind !== 'struct') return descending
+  return children.flatMap((child, item) => (sortParts(child) ?? []).map(() => directionOf(descending, item)))
 }
 
 export interface Range {

@@ -9,6 +9,7 @@ import type { Column } from '../core/column.ts'
 import type { Access, ArraySource, ReadSplit, SourceSplit } from '../core/ports.ts'
 import type { ColumnPredicate } from '../core/predicate.ts'
 import type { Step, WideOperator } from '../planner/physical/physicalPlan.ts'
+import { type AsofTask, runAsofTask } from './asof/asofTask.ts'
 import { type CodedTexts, countedTexts } from './columns/loadedTexts.ts'
 import { isText, nullsPlaced, type Placed, place, placeOf } from './columns/loadTask.ts'
 import { pageKernels } from './columns/pageValues.ts'
@@ -62,6 +63,7 @@ export type StageTask =
   | PartitionTask
   | ValuesTask
   | JoinTask
+  | AsofTask
   | SortTask
   | WindowTask
   /** Batches as one. */
@@ -158,6 +160,8 @@ export async function runStageTask(task: StageTask, services: StageServices): Pr
         refused: 'some columns are taken row by row',
         ...share([takeBatch(task.batch, task.rows)], services, 'SortExec'),
       }
+    case 'asof':
+      return { rowsIn: [], ...sharedJoin(runAsofTask(task, services.arena), services, 'AsofJoinExec') }
     case 'join':
       return { rowsIn: [], ...sharedJoin(runJoinTask(task, services.arena), services, task.join.kind) }
   }

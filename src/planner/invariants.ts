@@ -4,6 +4,7 @@
  * A rewritten node yields the same element (names, types, nullability, in order) under the same keys, and it comes in
  * the order that was promised. Every new node is well-formed: it reads only columns that its inputs have.
  */
+import { asofElement } from '../core/asofPlan.ts'
 import { joinElement } from '../core/combinations.ts'
 import { elementText, keysText, plainElement, ROW_NUMBERS, sameElement, thinned } from '../core/elements.ts'
 import { inputsOf, type Keys, type LogicalPlan } from '../core/logicalPlan.ts'
@@ -103,6 +104,7 @@ class Orders {
       case 'ShuffleKeys':
         return this.#numberOf(`shuffle ${plan.axes.join(' ')} ${plan.seed} ${this.of(plan.input)}`)
       case 'Join':
+      case 'AsofJoin':
         return this.#numberOf(`join ${this.of(plan.left)} ${this.of(plan.right)}`)
       case 'Union':
         return this.#united(plan.inputs.map((input) => this.of(input)))
@@ -123,6 +125,7 @@ class Orders {
       case 'Distinct':
       case 'Sample':
       case 'Limit':
+      case 'Offset':
       case 'Materialize':
         return this.of(plan.input)
     }
@@ -194,6 +197,12 @@ function nodeProblems(plan: LogicalPlan): readonly string[] {
         ? []
         : [...missing(plan.left, columnsRead(plan.on.left)), ...missing(plan.right, columnsRead(plan.on.right))]
     }
+    case 'AsofJoin': {
+      const element = asofElement(plan)
+      if (!sameElement(plan.element, element)) return [`AsofJoin says ${elementText(plan.element)} of ${elementText(element)}`]
+      const read = (side: 'left' | 'right') => [plan.on[side], ...(plan.by === undefined ? [] : [plan.by[side]])]
+      return (['left', 'right'] as const).flatMap((side) => read(side).flatMap((f) => missing(plan[side], columnsRead(f))))
+    }
     case 'Union':
       return plan.inputs.flatMap((input) =>
         sameNames(
@@ -204,6 +213,7 @@ function nodeProblems(plan: LogicalPlan): readonly string[] {
     case 'Distinct':
     case 'Sample':
     case 'Limit':
+    case 'Offset':
     case 'ShuffleKeys':
     case 'Materialize':
     case 'IndexBuild':
@@ -233,12 +243,14 @@ function keysProblems(plan: LogicalPlan): readonly string[] {
     case 'Filter':
     case 'Sample':
     case 'Limit':
+    case 'Offset':
       return sameKeys(plan, thinned(plan.input.keys))
     case 'Scan':
     case 'FlatMap':
     case 'MapPartitions':
     case 'GroupBy':
     case 'Join':
+    case 'AsofJoin':
     case 'Sort':
     case 'Distinct':
     case 'Union':

@@ -62,7 +62,9 @@ export function takesEach(plan: LogicalPlan): boolean {
     case 'Stored':
     case 'Index':
     case 'Join':
+    case 'AsofJoin':
     case 'Sort':
+    case 'Offset':
     case 'Window':
     case 'Distinct':
     case 'Repartition':
@@ -94,7 +96,9 @@ function flows(plan: LogicalPlan): boolean {
     case 'Index':
     case 'GroupBy':
     case 'Join':
+    case 'AsofJoin':
     case 'Sort':
+    case 'Offset':
     case 'Window':
     case 'Distinct':
     case 'Repartition':

@@ -8,12 +8,14 @@
  * what the nodes above yield. So too what is wrong with them, which is then said as it is at the call: other columns in a
  * union, a sum of texts. But a column that a function reads and the rows have not is undefined there, as before.
  */
+import { asofNode } from '../core/asofPlan.ts'
 import { joinPlan, unionPlan } from '../core/combinations.ts'
 import type { Lowering } from '../core/engine.ts'
 import { Bug } from '../core/errors.ts'
 import type { UserFunction } from '../core/functionIr.ts'
 import { aggregatesPlan, groupCountPlan, groupingOf, groupMapPlan, groupReducePlan } from '../core/groupPlan.ts'
-import { inputsOf, type LogicalPlan, withInputs } from '../core/logicalPlan.ts'
+import { inputsOf, type LogicalPlan, type SidesBy, withInputs } from '../core/logicalPlan.ts'
+import { madeOf } from '../core/madeFunctions.ts'
 import {
   type Callback,
   castPlan,
@@ -24,11 +26,13 @@ import {
   limitPlan,
   mapPlan,
   materializePlan,
+  offsetPlan,
   repartitionPlan,
   samplePlan,
   selectPlan,
   shuffleKeysPlan,
-  sortPlan,
+  sortedBy,
+  sortNode,
   withColumnsPlan,
 } from '../core/transformations.ts'
 import { functionsOf } from '../core/tree.ts'
@@ -69,11 +73,19 @@ export function retyped(plan: LogicalPlan, inputs: readonly LogicalPlan[]): Logi
     case 'Join': {
       if (right === undefined) return withInputs(plan, inputs)
       const { on, how, suffix } = plan
-      const by = on.kind === 'functions' ? { left: call(on.left), right: call(on.right) } : on.kind === 'column' ? on.column : ''
+      const byFunctions = on.kind === 'functions' ? (on.shared ?? { left: call(on.left), right: call(on.right) }) : ''
+      const by = on.kind === 'column' ? on.column : byFunctions
       return joinPlan(again, input, right, by, { how, suffix })
     }
+    case 'AsofJoin': {
+      if (right === undefined) return withInputs(plan, inputs)
+      const { on, by, direction, tolerance, suffix, shared } = plan
+      const sides = (one: SidesBy) => ({ left: call(one.left), right: call(one.right) })
+      const given = { on: sides(on), ...(by === undefined ? {} : { by: sides(by) }), ...(tolerance === undefined ? {} : { tolerance }) }
+      return asofNode(again, input, right, { ...given, direction, suffix, shared })
+    }
     case 'Sort':
-      return sortPlan(again, input, call(plan.by), { descending: plan.descending })
+      return sortNode(input, sortedBy(again, input, call(plan.by)), plan.descending)
     case 'Window': {
       const { by, orderBy, descending, frame, calls } = plan
       const given = { ...(by === undefined ? {} : { by: call(by) }), ...(orderBy === undefined ? {} : { orderBy: call(orderBy) }) }
@@ -88,6 +100,8 @@ export function retyped(plan: LogicalPlan, inputs: readonly LogicalPlan[]): Logi
       return samplePlan(again, input, plan.fraction, { seed: plan.seed })
     case 'Limit':
       return limitPlan(input, plan.count)
+    case 'Offset':
+      return offsetPlan(input, plan.offset)
     case 'Repartition': {
       const { partitions, by } = plan
       return repartitionPlan(again, input, {
@@ -118,6 +132,7 @@ function regrouped(plan: Extract<LogicalPlan, { kind: 'GroupBy' }>, input: Logic
       return aggregatesPlan(
         grouping,
         how.aggregates.map(({ of, ...aggregate }) => (of === undefined ? aggregate : { ...aggregate, of: call(of) })),
+        how.whole === true ? { whole: true } : {},
       )
     case 'reduce':
       return groupReducePlan(grouping, call(how.f))
@@ -130,9 +145,9 @@ function call(f: UserFunction): Callback {
   return f.original as Callback
 }
 
-/** Gives out what functions were lowered to at the call, one after another: what they captured was read then. */
+/** Gives out what functions were lowered to at the call, one after another: what they captured was read then. Those of the library are not asked for. */
 function loweredBefore(functions: readonly UserFunction[]): Lowering {
-  const rest = [...functions]
+  const rest = functions.filter(({ original }) => madeOf(original) === undefined)
   return {
     seed: 0,
     lowerRowLambda: (_, context) => {

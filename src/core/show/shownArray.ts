@@ -128,6 +128,8 @@ function rowsOf(plan: LogicalPlan, holdings: Holdings, known: Map<LogicalPlan, n
       return below
     case 'Limit':
       return below === undefined ? undefined : Math.min(below, plan.count)
+    case 'Offset':
+      return below === undefined ? undefined : plan.offset < 0 ? Math.min(below, -plan.offset) : Math.max(0, below - plan.offset)
     case 'Union': {
       const parts = plan.inputs.map((one) => (one.keys.kind === 'rowNumber' ? knownRows(one, holdings, known) : undefined))
       return parts.every((rows) => rows !== undefined) ? parts.reduce((sum, rows) => sum + rows, 0) : undefined
@@ -168,12 +170,15 @@ function stepsText(plan: LogicalPlan, holdings: Holdings): string {
 }
 
 /** What a program calls to have the node. */
-function methodOf({ kind }: LogicalPlan): string {
-  switch (kind) {
+function methodOf(plan: LogicalPlan): string {
+  const { kind } = plan
+  switch (plan.kind) {
     case 'Project':
       return 'select'
     case 'Sort':
       return 'sortBy'
+    case 'Offset':
+      return plan.offset < 0 ? 'tail' : 'offset'
     case 'IndexBuild':
     case 'IndexLookup':
       return 'index'

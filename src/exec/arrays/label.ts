@@ -18,6 +18,8 @@ function chain(node: LogicalPlan): string {
       return node.name
     case 'Join':
       return `${chain(node.left)}.join(…)`
+    case 'AsofJoin':
+      return `${chain(node.left)}.joinAsof(…)`
     case 'Union':
       return `${node.inputs[0] === undefined ? '' : chain(node.inputs[0])}.union(…)`
     case 'IndexBuild':
@@ -36,6 +38,8 @@ function chain(node: LogicalPlan): string {
       return `${chain(node.input)}.distinct()`
     case 'Limit':
       return `${chain(node.input)}.limit(${node.count})`
+    case 'Offset':
+      return node.offset < 0 ? `${chain(node.input)}.tail(${-node.offset})` : `${chain(node.input)} from ${node.offset} on`
     case 'Map':
     case 'Filter':
     case 'WithColumns':

@@ -204,6 +204,9 @@ function joinedPairs(join: Join, left: ExecBatch, right: ExecBatch, pairs: Pairs
   })
 }
 
+/** What names the columns of joined rows. */
+type Named = Pick<Join, 'shared' | 'suffix' | 'names' | 'columns' | 'element'>
+
 /** The columns of joined rows, by their numbers. */
 export interface JoinedColumns {
   readonly length: number
@@ -214,7 +217,7 @@ export interface JoinedColumns {
 }
 
 /** The columns of both sides; the column joined on comes once, and a name of the left side's gets the suffix on the right. */
-export function joined(join: Join, left: ExecBatch, right: ExecBatch, rows: JoinedColumns): ExecBatch {
+export function joined(join: Named, left: ExecBatch, right: ExecBatch, rows: JoinedColumns): ExecBatch {
   if (join.columns !== undefined) return joinedOf(join.columns, join, [left, right], rows)
   const names: string[] = []
   const taken = new Set<string>()
@@ -222,10 +225,10 @@ export function joined(join: Join, left: ExecBatch, right: ExecBatch, rows: Join
   for (const [i, { name }] of fieldsOf(left.element).entries()) {
     names.push(name)
     taken.add(name)
-    columns.push(name === join.on ? rows.shared(i, name) : rows.left(i))
+    columns.push(join.shared.includes(name) ? rows.shared(i, name) : rows.left(i))
   }
   for (const [i, field] of fieldsOf(right.element).entries()) {
-    if (field.name === join.on && taken.has(field.name)) continue
+    if (join.shared.includes(field.name) && taken.has(field.name)) continue
     const name = taken.has(field.name) ? `${field.name}${join.suffix}` : field.name
     if (taken.has(name)) {
       // without rows the columns of an opaque side are anybody's guess
@@ -242,7 +245,12 @@ export function joined(join: Join, left: ExecBatch, right: ExecBatch, rows: Join
   return rowBatch(declared.length === names.length ? declared : names, columns, rows.length)
 }
 
-function joinedOf(columns: readonly JoinedColumn[], { on }: Join, sides: readonly [ExecBatch, ExecBatch], rows: JoinedColumns): ExecBatch {
+function joinedOf(
+  columns: readonly JoinedColumn[],
+  { shared }: Named,
+  sides: readonly [ExecBatch, ExecBatch],
+  rows: JoinedColumns,
+): ExecBatch {
   const positions = sides.map(({ element }) => positionsOf(fieldsOf(element)))
   const taken = columns.map(({ from, name }) => {
     const at = positions[from]?.get(name)
@@ -250,7 +258,7 @@ function joinedOf(columns: readonly JoinedColumn[], { on }: Join, sides: readonl
     if (at === undefined && sides[from].length === 0) return nullColumn({ kind: 'null' }, rows.length)
     if (at === undefined) throw new Bug(`A join carries ${name}, which its side does not have.`)
     if (from === 1) return rows.right(at)
-    return name === on ? rows.shared(at, name) : rows.left(at)
+    return shared.includes(name) ? rows.shared(at, name) : rows.left(at)
   })
   return rowBatch(
     columns.map(({ as }) => as),

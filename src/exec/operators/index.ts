@@ -1,5 +1,6 @@
 /** Physical operators by kind: what a task can be asked to do. */
 import type { Step, WideOperator } from '../../planner/physical/physicalPlan.ts'
+import { asofJoinExec } from './asofJoin.ts'
 import type { ExecBatch } from './batches.ts'
 import { castExec } from './cast.ts'
 import { distinctExec, partialDistinctExec } from './distinct.ts'
@@ -48,6 +49,7 @@ export const WIDE: { readonly [K in WideOperator['kind']]: RunWide<K> } = {
   GroupReduceExec: groupReduceExec,
   GroupMapExec: groupMapExec,
   HashJoinExec: hashJoinExec,
+  AsofJoinExec: asofJoinExec,
   SortExec: sortExec,
   WindowExec: windowExec,
   DistinctExec: distinctExec,

@@ -15,7 +15,7 @@ import { arenaTables } from './arenaIds.ts'
 import type { GroupMemory } from './groupMemory.ts'
 import { KeyIds } from './keyIds.ts'
 import { codeForm, type Window, wholeRange } from './keyWindows.ts'
-import { ownNulls } from './nullKeys.ts'
+import { withoutNulls } from './nullKeys.ts'
 import { asList } from './tupleKeys.ts'
 import { typedLoop } from './typedLoops.ts'
 import { inMilliseconds } from './wholeMilliseconds.ts'
@@ -76,13 +76,6 @@ function byIds(right: Column, type: ColumnType, ids: KeyIds): JoinKeys {
       return withoutNulls(ids.lookUp(column), column)
     },
   }
-}
-
-/** The ids with -1 for nulls, which have one of their own. */
-function withoutNulls(ids: Int32Array, column: Column): Int32Array {
-  const nulls = ownNulls(column)
-  if (nulls !== undefined) for (let i = 0; i < ids.length; i++) if (nulls[i] === 1) ids[i] = -1
-  return ids
 }
 
 /** The columns of a key's parts: itself, or its items or fields. */

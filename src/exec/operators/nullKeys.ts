@@ -25,6 +25,13 @@ export function ownNulls(column: Column): Uint8Array | undefined {
   return mask
 }
 
+/** Ids of keys with -1 for nulls, which have one of their own. */
+export function withoutNulls(ids: Int32Array, column: Column): Int32Array {
+  const nulls = ownNulls(column)
+  if (nulls !== undefined) for (let i = 0; i < ids.length; i++) if (nulls[i] === 1) ids[i] = -1
+  return ids
+}
+
 /** 1 where a key is null, or holds a null at any depth: in a field, or an item; undefined where none does. */
 export function nullMask(column: Column): Uint8Array | undefined {
   const { type, length } = column

@@ -46,6 +46,7 @@ const join = (how: JoinHow, suffix = '_right'): Extract<WideOperator, { kind: 'H
   kind: 'HashJoinExec',
   how,
   on: 'id',
+  shared: ['id'],
   suffix,
   names: ['orders', 'users'],
   element: { kind: 'unknown' },

@@ -5,6 +5,7 @@
 import { type Column, isValid } from '../../core/column.ts'
 import { valueReader } from '../../core/columnReaders.ts'
 import { PlanError } from '../../core/errors.ts'
+import type { Directions } from '../../core/logicalPlan.ts'
 import { type ColumnType, typeText } from '../../core/schema.ts'
 import { radixRows } from './radixSort.ts'
 import { isTuple } from './tupleKeys.ts'
@@ -12,8 +13,8 @@ import { isTuple } from './tupleKeys.ts'
 export type Compare = (a: number, b: number) => number
 
 /** Positions of the elements in the order of `key`, equal ones in their old order; at most `limit`. */
-export function sortedRows(key: Column, options: { readonly descending: boolean; readonly limit?: number }): Int32Array {
-  const sorted = radixRows(key, options.descending)
+export function sortedRows(key: Column, options: { readonly descending: Directions; readonly limit?: number }): Int32Array {
+  const sorted = radixRows(key, directionOf(options.descending, 0))
   if (sorted !== undefined) return options.limit === undefined ? sorted : sorted.slice(0, options.limit)
   const compare = comparatorOf(key, options.descending)
   const rows = Int32Array.from({ length: key.length }, (_, i) => i)
@@ -21,7 +22,12 @@ export function sortedRows(key: Column, options: { readonly descending: boolean;
   return options.limit === undefined ? rows : rows.slice(0, options.limit)
 }
 
-function comparatorOf(key: Column, descending: boolean): Compare {
+/** Whether the item of a key goes down. */
+export function directionOf(descending: Directions, item: number): boolean {
+  return typeof descending === 'boolean' ? descending : descending[item] === true
+}
+
+function comparatorOf(key: Column, descending: Directions): Compare {
   const validity = key.validity
   const present = presentComparator(key, descending)
   if (validity === undefined) return present
@@ -32,12 +38,13 @@ function comparatorOf(key: Column, descending: boolean): Compare {
   }
 }
 
-function presentComparator(key: Column, descending: boolean): Compare {
+function presentComparator(key: Column, directions: Directions): Compare {
   const { type } = key
+  const descending = directionOf(directions, 0)
   switch (type.kind) {
     case 'struct': {
       if (!isTuple(type)) return orderless(type)
-      const parts = (key.children ?? []).map((child) => comparatorOf(child, descending))
+      const parts = (key.children ?? []).map((child, item) => comparatorOf(child, directionOf(directions, item)))
       return (a, b) => {
         for (const part of parts) {
           const order = part(a, b)

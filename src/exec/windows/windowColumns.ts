@@ -206,12 +206,14 @@ class WindowPass {
         }
       case 'firstValue':
       case 'lastValue': {
-        const { starts, ends } = this.frames
+        const values = new Values(this.work, call.ignoresNulls === true ? argument : undefined, this.frames, this.most)
         return (first, end) => {
+          const { starts, ends } = values.placed(first, end)
           for (let i = 0; i < end - first; i++) {
             const from = starts[i] as number
             const to = ends[i] as number
-            picks[rows[first + i] as number] = from === to ? -1 : (rows[first + (kind === 'firstValue' ? from : to - 1)] as number)
+            const place = values.offset + (kind === 'firstValue' ? from : to - 1)
+            picks[rows[first + i] as number] = from === to ? -1 : (values.rows[place] as number)
           }
         }
       }

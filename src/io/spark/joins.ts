@@ -1,4 +1,5 @@
 /** Joins as relations of Spark. Null matches nothing, and NaN itself, for both. */
+import { sharedColumns } from '../../core/combinations.ts'
 import type { JoinHow, LogicalPlan } from '../../core/logicalPlan.ts'
 import type { Span } from '../../core/span.ts'
 import { and, call, column } from './build.ts'
@@ -43,15 +44,15 @@ export function joined(plan: Join, sides: readonly [Translated, Translated], tra
       ...(condition === undefined ? {} : { joinCondition: condition }),
     },
   }
-  const shared = on.kind === 'column' ? on.column : undefined
-  const rightColumns = how === 'semi' || how === 'anti' ? [] : right.columns.filter(({ field }) => field.name !== shared)
+  const shared = sharedColumns(on)
+  const rightColumns = how === 'semi' || how === 'anti' ? [] : right.columns.filter(({ field }) => !shared.includes(field.name))
   const sources = [...left.columns, ...rightColumns]
-  const other = right.columns.find(({ field }) => field.name === shared)
   const made = elementFields(plan.element).flatMap((field, i): Made[] => {
     const own = sources[i]
     if (own === undefined) return []
-    const isKey = own.field.name === shared && other !== undefined && i < left.columns.length && (how === 'right' || how === 'full')
-    return [{ field, expr: isKey ? call('coalesce', column(own.name), column(other.name)) : column(own.name) }]
+    const isKey = shared.includes(own.field.name) && i < left.columns.length && (how === 'right' || how === 'full')
+    const other = isKey ? right.columns.find((one) => one.field.name === own.field.name) : undefined
+    return [{ field, expr: other === undefined ? column(own.name) : call('coalesce', column(own.name), column(other.name)) }]
   })
   return projected({ relation, columns: sources }, made, { names: translator.names })
 }

@@ -78,6 +78,14 @@ function translateNode(plan: LogicalPlan, translator: Translator, tableOf: Table
       )
     case 'Limit':
       return limited(translator.of(plan.input), plan.count)
+    case 'Offset':
+      throw new Untranslated(
+        'begins behind other rows, and tables of Spark have no order',
+        undefined,
+        'Number the rows in a window() with an orderBy.',
+      )
+    case 'AsofJoin':
+      throw new Untranslated('joins as of an order', plan.on.left.span, 'Materialize both sides first, or use fallback: "local".')
     case 'Sample':
       throw new Untranslated(
         'draws by the numbers of rows, and tables of Spark have no order',

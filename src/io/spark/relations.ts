@@ -4,7 +4,7 @@
  * Each gives its columns names of their own (`c0`, `c1`, …): no name of the user's can mean another column, whatever the
  * server makes of upper case, dots, or the two sides of a join. Results are read by the places of their columns.
  */
-import type { LogicalPlan, WindowCall } from '../../core/logicalPlan.ts'
+import type { Directions, LogicalPlan, WindowCall } from '../../core/logicalPlan.ts'
 import type { Span } from '../../core/span.ts'
 import { measuresOrder } from '../../core/windowPlan.ts'
 import { aggregate } from './aggregates.ts'
@@ -135,15 +135,16 @@ export function sorted(plan: Node<'Sort'>, input: Translated, translator: Transl
 }
 
 /** Nulls come last in either order, as they do here. */
-function orderOf(result: Result, descending: boolean, span: Span): readonly Expression_SortOrder[] {
+function orderOf(result: Result, descending: Directions, span: Span): readonly Expression_SortOrder[] {
   const values = result.kind === 'value' ? [result.value] : result.kind === 'list' ? result.items : undefined
   if (values === undefined) throw new Untranslated('orders by an object', span, 'Order by a list of its values.')
-  return values.map(({ expr, is }): Expression_SortOrder => {
+  return values.map(({ expr, is }, item): Expression_SortOrder => {
+    const goesDown = typeof descending === 'boolean' ? descending : descending[item] === true
     if (is === 'other')
       throw new Untranslated('orders by lists of any length', span, 'Return the list in the function, as in [row.a, row.b].')
     return {
       child: is === 'string' ? codeUnits(expr) : expr,
-      direction: descending ? 'SORT_DIRECTION_DESCENDING' : 'SORT_DIRECTION_ASCENDING',
+      direction: goesDown ? 'SORT_DIRECTION_DESCENDING' : 'SORT_DIRECTION_ASCENDING',
       nullOrdering: 'SORT_NULLS_LAST',
     }
   })
@@ -203,15 +204,22 @@ export function grouped(plan: Node<'GroupBy'>, input: Translated, translator: Tr
     aggregate: {
       input: prepared,
       groupType: 'GROUP_TYPE_GROUPBY',
-      groupingExpressions: keys.map(({ name }) => column(name)),
+      // without a key there is one group, of no rows as well
+      groupingExpressions: how.whole === true ? [] : keys.map(({ name }) => column(name)),
       aggregateExpressions: outputs,
+    },
+  }
+  const whole: Relation = {
+    project: {
+      input: relation,
+      expressions: [...keys.map(({ name }) => alias(double(0), name)), ...calls.map(({ name }) => column(name))],
     },
   }
   const columns = [...keys.map(({ name }) => name), ...calls.map(({ name }) => name)].flatMap((name, i): SparkColumn[] => {
     const field = fields[i]
     return field === undefined ? [] : [{ name, field }]
   })
-  return { relation, columns }
+  return { relation: how.whole === true ? whole : relation, columns }
 }
 
 export function windowed(plan: Node<'Window'>, input: Translated, translator: Translator): Translated {
@@ -268,7 +276,7 @@ interface WindowContext {
   readonly value: (f: NonNullable<WindowCall['of']>) => Value
 }
 
-function windowCall({ kind, of, n, name }: WindowCall, { over, isOrdered, value }: WindowContext): Expression {
+function windowCall({ kind, of, n, name, ignoresNulls }: WindowCall, { over, isOrdered, value }: WindowContext): Expression {
   const argument = of === undefined ? undefined : value(of)
   const ofPlaces = (): void => {
     if (!isOrdered) throw new Untranslated(`numbers rows (${name} = ${kind}) that have no order`, of?.span, 'Give the window an orderBy.')
@@ -295,6 +303,7 @@ function windowCall({ kind, of, n, name }: WindowCall, { over, isOrdered, value 
     case 'firstValue':
     case 'lastValue':
       ofPlaces()
+      if (ignoresNulls === true) throw new Untranslated(`passes over nulls (${name} = ${kind})`, of?.span, 'Use fallback: "local".')
       return over(call(kind === 'firstValue' ? 'first' : 'last', argument?.expr ?? int(1)))
     case 'sum':
     case 'mean':

@@ -12,9 +12,9 @@
  */
 import { type Expr, type FunctionIr, type Stmt, visitStmts } from '../../core/functionIr.ts'
 import { changedIn, someExpr, usesLocal } from '../../core/irFacts.ts'
+import { fresh, namesOf } from '../../core/irNames.ts'
 import { rewriteStmts, UNCHANGED } from '../../core/irRewrite.ts'
 import type { LoopSpec } from '../../core/loopSpec.ts'
-import { fresh, namesOf } from '../rules/irRewrite.ts'
 
 interface Context {
   /** Whether an expression has the same value wherever it stands in an iteration, but for its locals. */

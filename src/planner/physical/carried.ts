@@ -71,6 +71,8 @@ function joinCarrying(plan: Wide, join: Join, needed: Columns | 'all'): Physical
   const [left, right] = plan.inputs
   if (left === undefined || right === undefined) return plan
   const key = join.on === undefined ? [] : [join.on]
+  // a row without a match on the left has the key's columns of the right side
+  const beside = join.on === undefined && (join.how === 'right' || join.how === 'full') ? join.shared : []
   if (join.how === 'semi' || join.how === 'anti') {
     const own = carrying(left, union(needed, new Set(key)))
     const inputs = [own, carrying(right, new Set(key))]
@@ -79,7 +81,7 @@ function joinCarrying(plan: Wide, join: Join, needed: Columns | 'all'): Physical
   const all = joinedColumns(join, left.element, right.element)
   if (all === undefined || needed === 'all') return withInputs(plan, [carrying(left, 'all'), carrying(right, 'all')])
   const columns = all.filter(({ as }) => needed.has(as))
-  const of = (side: 0 | 1): Columns => new Set([...columns.flatMap(({ from, name }) => (from === side ? [name] : [])), ...key])
+  const of = (side: 0 | 1): Columns => new Set([...columns.flatMap(({ from, name }) => (from === side ? [name] : [])), ...key, ...beside])
   const inputs = [carrying(left, of(0)), carrying(right, of(1))]
   if (columns.length === all.length) return withInputs(plan, inputs)
   const element = narrowed(plan.element, needed)
@@ -87,12 +89,12 @@ function joinCarrying(plan: Wide, join: Join, needed: Columns | 'all'): Physical
 }
 
 /** Where the columns of joined rows come from; undefined where that is known only when they are there. */
-function joinedColumns({ on, suffix, element }: Join, left: ElementType, right: ElementType): readonly JoinedColumn[] | undefined {
+function joinedColumns({ shared, suffix, element }: Join, left: ElementType, right: ElementType): readonly JoinedColumn[] | undefined {
   if (left.kind !== 'row' || right.kind !== 'row' || element.kind !== 'row') return undefined
   const own = new Set(fieldsOf(left).map(({ name }) => name))
   const ofLeft = fieldsOf(left).map(({ name }): JoinedColumn => ({ from: 0, name, as: name }))
   const ofRight = fieldsOf(right).flatMap(({ name }): readonly JoinedColumn[] =>
-    name === on ? [] : [{ from: 1, name, as: own.has(name) ? `${name}${suffix}` : name }],
+    shared.includes(name) ? [] : [{ from: 1, name, as: own.has(name) ? `${name}${suffix}` : name }],
   )
   const columns = [...ofLeft, ...ofRight]
   const names = fieldsOf(element).map(({ name }) => name)

@@ -43,6 +43,7 @@ export function edgeToAction(plan: PhysicalPlan, { first }: { readonly first: bo
       return isKnown(plan.element) || (first && plan.kind !== 'UnionExec') ? STREAMED : UNTYPED
     case 'WideExec':
       return isKnown(plan.element) ? { kind: 'stored', because: `${plan.operator.kind} makes them together` } : UNTYPED
+    case 'OffsetExec':
     case 'IndexBuildExec':
     case 'IndexLookupExec':
       return isKnown(plan.element) ? { kind: 'stored', because: `${plan.kind} makes them together` } : UNTYPED
@@ -79,6 +80,7 @@ export function readsFiles(plan: PhysicalPlan): boolean {
       return plan.inputs.some(readsFiles)
     case 'StoredExec':
     case 'WideExec':
+    case 'OffsetExec':
     case 'IndexBuildExec':
     case 'IndexLookupExec':
       return false

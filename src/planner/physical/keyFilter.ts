@@ -61,6 +61,11 @@ function likelyWithout(plan: PhysicalPlan): Likely {
       const input = likely(plan.input)
       return input.rows === 0 ? input : shared(input, Math.min(1, plan.count / input.rows))
     }
+    case 'OffsetExec': {
+      const input = likely(plan.input)
+      const rows = plan.offset < 0 ? Math.min(-plan.offset, input.rows) : Math.max(0, input.rows - plan.offset)
+      return input.rows === 0 ? input : shared(input, rows / input.rows)
+    }
     case 'UnionExec': {
       const inputs = plan.inputs.map(likely)
       return { rows: inputs.reduce((sum, { rows }) => sum + rows, 0), share: Math.max(0, ...inputs.map(({ share }) => share)) }

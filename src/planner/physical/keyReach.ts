@@ -115,6 +115,7 @@ function tableOf(plan: PhysicalPlan, name: string, whole: PhysicalPlan = plan): 
     case 'WideExec':
       return plan.where === 'caller' ? [] : belowWide(plan.operator, plan.inputs, name)
     case 'LimitExec':
+    case 'OffsetExec':
     case 'UnionExec':
     case 'IndexBuildExec':
     case 'IndexLookupExec':
@@ -145,14 +146,16 @@ function belowGroups(input: Pipeline, name: string): readonly Found[] {
 
 /** The side whose column it is, where a row of that side without a match, or without its own row, is in no result. */
 function joinedFrom(
-  { how, on, suffix }: Join,
+  { how, shared, suffix }: Join,
   left: ElementType,
   right: ElementType,
   name: string,
 ): { readonly side: Side; readonly name: string } | undefined {
   const names = new Set(fieldsOf(left).map((field) => field.name))
   if (names.has(name)) return KEPT_FROM[how].includes('left') ? { side: 'left', name } : undefined
-  const own = fieldsOf(right).find((field) => field.name !== on && (names.has(field.name) ? `${field.name}${suffix}` : field.name) === name)
+  const own = fieldsOf(right).find(
+    (field) => !shared.includes(field.name) && (names.has(field.name) ? `${field.name}${suffix}` : field.name) === name,
+  )
   return own !== undefined && KEPT_FROM[how].includes('right') ? { side: 'right', name: own.name } : undefined
 }
 

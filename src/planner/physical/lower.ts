@@ -5,7 +5,7 @@
  * partitions before its own (it reads row numbers, and a step below changes how many rows there are), or for another
  * thread. Then two pipelines have a streamed edge between them.
  */
-import { unionNames } from '../../core/combinations.ts'
+import { sharedColumns, unionNames } from '../../core/combinations.ts'
 import { isKnown } from '../../core/elements.ts'
 import { Bug } from '../../core/errors.ts'
 import type { UserFunction } from '../../core/functionIr.ts'
@@ -80,6 +80,8 @@ function lowered(plan: LogicalPlan, wanted: Wanted): PhysicalPlan {
       const input = piped(inputTo(plan, plan.input, { first: true }), { kind: 'LimitExec', count: plan.count }, plan)
       return { kind: 'LimitExec', input: { ...input, edge: STREAMED }, count: plan.count, element, keys }
     }
+    case 'Offset':
+      return { kind: 'OffsetExec', input: storedFor('OffsetExec', lowered(plan.input, ALL)), offset: plan.offset, element, keys }
     case 'Index': {
       const rank = keys.kind === 'explicit' ? keys.rank : 1
       const shape = plan.shape === undefined ? {} : { shape: plan.shape }
@@ -92,9 +94,32 @@ function lowered(plan: LogicalPlan, wanted: Wanted): PhysicalPlan {
       return lowerGroupBy(plan, plan.how)
     case 'Join': {
       const [left, right] = joinSides(plan, plan.on)
-      const names: [string, string] = [labelOf(plan.left) ?? 'the left side', labelOf(plan.right) ?? 'the right side']
+      const names = sideNames(plan)
       const on = plan.on.kind === 'column' ? { on: plan.on.column } : {}
-      return wide([left, right], { kind: 'HashJoinExec', how: plan.how, suffix: plan.suffix, names, element, ...on }, plan)
+      return wide(
+        [left, right],
+        { kind: 'HashJoinExec', how: plan.how, suffix: plan.suffix, names, element, shared: sharedColumns(plan.on), ...on },
+        plan,
+      )
+    }
+    case 'AsofJoin': {
+      const { on, by, direction, tolerance, shared, suffix } = plan
+      const side = (which: 'left' | 'right'): PhysicalPlan => {
+        const key: HiddenColumn[] = by === undefined ? [] : [{ f: by[which], method: 'joinAsof', use: 'match' }]
+        return evaluated(plan, plan[which], [...key, { f: on[which], method: 'joinAsof', use: 'order' }], { payload: true })
+      }
+      const near = tolerance === undefined ? {} : { tolerance }
+      const operator = {
+        kind: 'AsofJoinExec',
+        by: by !== undefined,
+        direction,
+        ...near,
+        shared,
+        suffix,
+        names: sideNames(plan),
+        element,
+      } as const
+      return wide([side('left'), side('right')], operator, plan)
     }
     case 'Sort': {
       const keyed = evaluated(plan, plan.input, [{ f: plan.by, method: 'sortBy', use: 'order' }], { payload: true })
@@ -143,9 +168,15 @@ function lowered(plan: LogicalPlan, wanted: Wanted): PhysicalPlan {
     case 'Materialize':
       return lowered(plan.input, wanted)
     case 'IndexBuild':
-      return { kind: 'IndexBuildExec', input: whole(plan.kind, lowered(plan.input, ALL)), element, keys }
+      return { kind: 'IndexBuildExec', input: storedFor('IndexBuildExec', lowered(plan.input, ALL)), element, keys }
     case 'IndexLookup':
-      return { kind: 'IndexLookupExec', input: whole(plan.kind, lowered(plan.input, ALL)), selectors: plan.selectors, element, keys }
+      return {
+        kind: 'IndexLookupExec',
+        input: storedFor('IndexLookupExec', lowered(plan.input, ALL)),
+        selectors: plan.selectors,
+        element,
+        keys,
+      }
   }
 }
 
@@ -157,8 +188,8 @@ function inputTo(plan: LogicalPlan, input: LogicalPlan, wanted: Wanted): Physica
   return { ...lowered(input, edge.kind === 'streamed' ? wanted : ALL), edge }
 }
 
-function whole(kind: 'IndexBuild' | 'IndexLookup', input: PhysicalPlan): PhysicalPlan {
-  return { ...input, edge: { kind: 'stored', because: `${kind}Exec needs all of them` } }
+function storedFor(kind: 'IndexBuildExec' | 'IndexLookupExec' | 'OffsetExec', input: PhysicalPlan): PhysicalPlan {
+  return { ...input, edge: { kind: 'stored', because: `${kind} needs all of them` } }
 }
 
 function lowerGroupBy(plan: Extract<LogicalPlan, { kind: 'GroupBy' }>, how: GroupHow): PhysicalPlan {
@@ -174,7 +205,10 @@ function lowerGroupBy(plan: Extract<LogicalPlan, { kind: 'GroupBy' }>, how: Grou
         return { name: call.name, kind: call.kind, ...column, ...(call.q === undefined ? {} : { q: call.q }) }
       })
       const input = evaluated(plan, plan.input, [...key, ...args], { ...axis, payload: false })
-      const method = how.method === undefined ? {} : { method: how.method }
+      const method = {
+        ...(how.method === undefined ? {} : { method: how.method }),
+        ...(how.whole === undefined ? {} : { whole: how.whole }),
+      }
       if (readsFiles(input) && aggregates.every(({ kind }) => FOLDED.includes(kind))) {
         const groups = piped(input, { kind: 'PartialGroupsExec', aggregates }, input)
         return wide([groups], { kind: 'HashAggregateExec', aggregates, element, ...method }, plan)
@@ -213,6 +247,10 @@ function combining({ name, kind }: Aggregate, column: number): Aggregate {
     case 'collect':
       throw new Bug(`The aggregate ${kind} does not combine from parts.`)
   }
+}
+
+function sideNames({ left, right }: Extract<LogicalPlan, { kind: 'Join' | 'AsofJoin' }>): readonly [string, string] {
+  return [labelOf(left) ?? 'the left side', labelOf(right) ?? 'the right side']
 }
 
 function joinSides(plan: Extract<LogicalPlan, { kind: 'Join' }>, on: JoinKey): readonly [PhysicalPlan, PhysicalPlan] {

@@ -10,7 +10,7 @@
  *         ScanExec orders.parquet
  */
 import type { UserFunction } from '../../core/functionIr.ts'
-import type { AggregateKind, JoinHow, Keys, WindowCall, WindowFrame } from '../../core/logicalPlan.ts'
+import type { AggregateKind, AsofDirection, Directions, JoinHow, Keys, WindowCall, WindowFrame } from '../../core/logicalPlan.ts'
 import type { ArraySource } from '../../core/ports.ts'
 import type { ColumnPredicate } from '../../core/predicate.ts'
 import type { DType, ElementType } from '../../core/schema.ts'
@@ -59,7 +59,7 @@ export type Step =
   /** Groups the partition by the first hidden column; `HashAggregateExec` takes what comes of each partition in their order. */
   | { readonly kind: 'PartialGroupsExec'; readonly aggregates: readonly Aggregate[] }
   /** Keeps the first `count` elements of the partition in the order of the hidden key column. */
-  | { readonly kind: 'TopKExec'; readonly descending: boolean; readonly count: number }
+  | { readonly kind: 'TopKExec'; readonly descending: Directions; readonly count: number }
   /** Keeps the first of equal elements of the partition. */
   | { readonly kind: 'PartialDistinctExec' }
 
@@ -84,20 +84,36 @@ export type WideOperator =
       readonly aggregates: readonly Aggregate[]
       readonly element: ElementType
       readonly method?: 'count'
+      /** All rows are one group, which is there even if there are none. */
+      readonly whole?: true
     }
   | { readonly kind: 'GroupReduceExec'; readonly f: ExecFunction; readonly element: ElementType }
   | { readonly kind: 'GroupMapExec'; readonly f: ExecFunction; readonly element: ElementType }
   | {
       readonly kind: 'HashJoinExec'
       readonly how: JoinHow
+      /** A column of both sides that is the key; without it the key is a hidden column. */
       readonly on?: string
+      /** Columns of the key that both sides have by name, and that are in the result once. */
+      readonly shared: readonly string[]
       readonly suffix: string
       readonly names: readonly [string, string]
       /** Those that something above reads; all, as the join names them, where they are absent. */
       readonly columns?: readonly JoinedColumn[]
       readonly element: ElementType
     }
-  | { readonly kind: 'SortExec'; readonly descending: boolean; readonly limit?: number }
+  /** Hidden columns of both sides: what is equal, where there is such, and the order. Columns as `HashJoinExec` has them. */
+  | {
+      readonly kind: 'AsofJoinExec'
+      readonly by: boolean
+      readonly direction: AsofDirection
+      readonly tolerance?: number | bigint
+      readonly shared: readonly string[]
+      readonly suffix: string
+      readonly names: readonly [string, string]
+      readonly element: ElementType
+    }
+  | { readonly kind: 'SortExec'; readonly descending: Directions; readonly limit?: number }
   /** The rows in their order, with a column for each call. Hidden columns: the key of the partitions, that of their order, what is computed. */
   | {
       readonly kind: 'WindowExec'
@@ -174,6 +190,14 @@ type PhysicalNode =
     }
   /** The first `count` elements; stops early. */
   | { readonly kind: 'LimitExec'; readonly input: PhysicalPlan; readonly count: number; readonly element: ElementType; readonly keys: Keys }
+  /** Without the first elements, so many; of a negative number, the last ones alone. */
+  | {
+      readonly kind: 'OffsetExec'
+      readonly input: PhysicalPlan
+      readonly offset: number
+      readonly element: ElementType
+      readonly keys: Keys
+    }
   /** `names`: of the inputs, for messages. */
   | {
       readonly kind: 'UnionExec'
@@ -201,6 +225,7 @@ export function inputsOf(plan: PhysicalPlan): readonly PhysicalPlan[] {
       return []
     case 'PipelineExec':
     case 'LimitExec':
+    case 'OffsetExec':
     case 'IndexBuildExec':
     case 'IndexLookupExec':
       return [plan.input]
@@ -221,6 +246,7 @@ export function withInputs(plan: PhysicalPlan, inputs: readonly PhysicalPlan[]):
       return plan
     case 'PipelineExec':
     case 'LimitExec':
+    case 'OffsetExec':
     case 'IndexBuildExec':
     case 'IndexLookupExec':
       return { ...plan, input: first }

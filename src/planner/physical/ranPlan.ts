@@ -13,7 +13,7 @@ import { bytesText } from '../../core/bytesText.ts'
 import { fallbackOf } from '../../core/functionUse.ts'
 import { functionsOfStep } from './functionsOfStep.ts'
 import type { PhysicalPlan, Step } from './physicalPlan.ts'
-import { leafText, lookupText, stepText, wideText } from './stages.ts'
+import { leafText, lookupText, offsetText, stepText, wideText } from './stages.ts'
 
 /** By what a node's result was computed. */
 export type Ran =
@@ -124,6 +124,8 @@ function operatorText(plan: Exclude<PhysicalPlan, { kind: 'PipelineExec' }>): st
       return wideText(plan.operator)
     case 'LimitExec':
       return `LimitExec ${plan.count}`
+    case 'OffsetExec':
+      return offsetText(plan)
     case 'UnionExec':
       return 'UnionExec'
     case 'IndexBuildExec':

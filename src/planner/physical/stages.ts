@@ -5,7 +5,7 @@
  *     stage 0  workers  ScanExec orders.parquet [shop, price] -> FilterExec (r) => r.price > 0 -> EvaluateExec
  */
 import { predicateText } from '../../core/predicate.ts'
-import { filesText, frameText } from '../../core/tree.ts'
+import { directionText, filesText, frameText } from '../../core/tree.ts'
 import type { KeyFilter } from './keyReach.ts'
 import type { PhysicalPlan, Step, WideOperator } from './physicalPlan.ts'
 
@@ -42,6 +42,11 @@ export function stagesText(plan: PhysicalPlan): string {
     .join('\n')
 }
 
+/** `OffsetExec 20`, `OffsetExec to the last 5`. */
+export function offsetText({ offset }: Extract<PhysicalPlan, { kind: 'OffsetExec' }>): string {
+  return offset < 0 ? `OffsetExec to the last ${-offset}` : `OffsetExec ${offset}`
+}
+
 function addStage(plan: PhysicalPlan, stages: Stage[]): number {
   const streamed = plan.edge?.kind === 'streamed'
   switch (plan.kind) {
@@ -64,6 +69,8 @@ function addStage(plan: PhysicalPlan, stages: Stage[]): number {
     }
     case 'LimitExec':
       return push(stages, { operators: [`LimitExec ${plan.count}`], inputs: [addStage(plan.input, stages)], where: 'workers', streamed })
+    case 'OffsetExec':
+      return push(stages, { operators: [offsetText(plan)], inputs: [addStage(plan.input, stages)], where: 'workers', streamed })
     case 'UnionExec':
       return push(stages, {
         operators: ['UnionExec'],
@@ -124,7 +131,7 @@ export function stepText(step: Step): string {
       return `EvaluateExec [${[...axis, ...step.columns.map(({ f }) => f.text)].join(', ')}]${beside}`
     }
     case 'TopKExec':
-      return `TopKExec ${step.count}${step.descending ? ' descending' : ''}`
+      return `TopKExec ${step.count}${directionText(step.descending)}`
     case 'PartialAggregateExec':
     case 'PartialGroupsExec':
       return `${step.kind} ${step.aggregates.map((call) => `${call.name} = ${call.kind}`).join(', ')}`
@@ -143,6 +150,7 @@ function exchangeText(operator: WideOperator): string {
     case 'SortExec':
       return operator.limit === undefined ? 'ExchangeExec by order' : 'ExchangeExec'
     case 'WindowExec':
+    case 'AsofJoinExec':
       return 'ExchangeExec by order'
     case 'GroupReduceExec':
     case 'GroupMapExec':
@@ -171,13 +179,19 @@ export function wideText(operator: WideOperator): string {
       return `${operator.kind} ${operator.f.text}`
     case 'HashJoinExec': {
       const carried = operator.columns === undefined ? '' : ` carrying [${operator.columns.map(({ as }) => as).join(', ')}]`
-      return `HashJoinExec ${operator.how}${operator.on === undefined ? '' : ` on "${operator.on}"`}${carried}`
+      return `HashJoinExec ${operator.how}${operator.shared.length === 0 ? '' : ` on ${operator.shared.map((name) => `"${name}"`).join(', ')}`}${carried}`
+    }
+    case 'AsofJoinExec': {
+      const near = operator.tolerance === undefined ? '' : ` within ${operator.tolerance}`
+      return `AsofJoinExec ${operator.direction}${operator.by ? ' by key' : ''}${near}`
     }
     case 'SortExec':
-      return `SortExec${operator.descending ? ' descending' : ''}${operator.limit === undefined ? '' : ` first ${operator.limit}`}`
+      return `SortExec${directionText(operator.descending)}${operator.limit === undefined ? '' : ` first ${operator.limit}`}`
     case 'WindowExec': {
       const parts = [operator.by ? 'by key' : [], operator.ordered ? `in order${operator.descending ? ' descending' : ''}` : []].flat()
-      const calls = operator.calls.map(({ name, kind }) => `${name} = ${kind}`).join(', ')
+      const calls = operator.calls
+        .map(({ name, kind, ignoresNulls }) => `${name} = ${kind}${ignoresNulls === true ? ' ignoring nulls' : ''}`)
+        .join(', ')
       return `WindowExec ${[...parts, frameText(operator.frame)].join(' ')}: ${calls}`
     }
     case 'DistinctExec':

@@ -7,11 +7,12 @@
  */
 import { valueClassOf } from '../../core/elements.ts'
 import { type Expr, type FunctionIr, type Stmt, visitStmts } from '../../core/functionIr.ts'
+import { fresh, renamedApart } from '../../core/irNames.ts'
 import { rewriteStmts, UNCHANGED } from '../../core/irRewrite.ts'
 import { type ElementType, fieldsOf } from '../../core/schema.ts'
 import type { Span } from '../../core/span.ts'
 import { columnOf } from '../lambdaFacts.ts'
-import { fresh, isColumn, renamedApart } from './irRewrite.ts'
+import { isColumn } from './irRewrite.ts'
 
 /** A body that runs straight to one return at its end, without loops. */
 export function straight(ir: FunctionIr): { readonly before: readonly Stmt[]; readonly value: Expr } | undefined {

@@ -8,13 +8,15 @@
  * Sound because `q` is asked only where `p` holds. In a table the elements that `p` leaves are numbered anew, so `q`
  * must not read its key; and it must not fail, since the failure would name another row.
  */
+
 import type { Expr, FunctionIr, UserFunction } from '../../core/functionIr.ts'
 import { readsKey } from '../../core/functionUse.ts'
+import { renamedApart } from '../../core/irNames.ts'
 import type { LogicalPlan } from '../../core/logicalPlan.ts'
 import { cannotFail, isPure } from '../lambdaFacts.ts'
 import type { Rule } from '../rule.ts'
 import { straight } from './compose.ts'
-import { closureOf, composedFunction, renamedApart } from './irRewrite.ts'
+import { closureOf, composedFunction } from './irRewrite.ts'
 
 export const mergeFilters: Rule = {
   name: 'mergeFilters',

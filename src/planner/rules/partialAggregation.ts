@@ -42,6 +42,8 @@ function isOverTable(plan: LogicalPlan): boolean {
       return isOverTable(plan.input)
     case 'Join':
       return true
+    case 'AsofJoin':
+      return false
     case 'GroupBy':
       return plan.how.kind === 'agg'
     case 'Array':
@@ -55,6 +57,7 @@ function isOverTable(plan: LogicalPlan): boolean {
     case 'Union':
     case 'Sample':
     case 'Limit':
+    case 'Offset':
     case 'Repartition':
     case 'ShuffleKeys':
     case 'Materialize':

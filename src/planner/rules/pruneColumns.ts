@@ -10,7 +10,8 @@
  * refused reads all.
  */
 
-import { joinElement } from '../../core/combinations.ts'
+import { asofElement } from '../../core/asofPlan.ts'
+import { joinElement, sharedColumns } from '../../core/combinations.ts'
 import { isKnown, plainElement } from '../../core/elements.ts'
 import { fieldsByName, positionsOf } from '../../core/fieldPositions.ts'
 import type { Expr, FunctionIr, UserFunction } from '../../core/functionIr.ts'
@@ -88,6 +89,7 @@ function narrow(plan: LogicalPlan, needed: Columns): LogicalPlan {
     case 'Repartition':
       return over(plan, plan.input, plan.by === undefined ? needed : union(needed, columnsRead(plan.by)))
     case 'Limit':
+    case 'Offset':
     case 'Sample':
     case 'ShuffleKeys':
       return over(plan, plan.input, needed)
@@ -103,6 +105,8 @@ function narrow(plan: LogicalPlan, needed: Columns): LogicalPlan {
       return narrowUnion(plan, needed)
     case 'Join':
       return narrowJoin(plan, needed)
+    case 'AsofJoin':
+      return narrowAsof(plan, needed)
     case 'Stored':
       return narrowStored(plan, needed)
     case 'Array':
@@ -285,9 +289,35 @@ function narrowUnion(plan: Node<'Union'>, needed: Columns): LogicalPlan {
  */
 function narrowJoin(plan: Node<'Join'>, needed: Columns): LogicalPlan {
   const { on } = plan
-  const key = on.kind === 'column' ? new Set([on.column]) : new Set<string>()
+  const key = new Set(sharedColumns(on))
   const [leftKey, rightKey] = on.kind === 'functions' ? [columnsRead(on.left), columnsRead(on.right)] : [key, key]
   if (plan.how === 'semi' || plan.how === 'anti') return over(plan, plan.left, union(needed, leftKey), (left) => ({ ...plan, left }))
+  const { left, right } = sidesWith(plan, needed, { leftKey, rightKey, key })
+  if (left === plan.left && right === plan.right) return plan
+  return { ...plan, left, right, element: joinElement(left, right, plan) }
+}
+
+function narrowAsof(plan: Node<'AsofJoin'>, needed: Columns): LogicalPlan {
+  const read = (side: 'left' | 'right'): Columns | 'all' =>
+    plan.by === undefined ? columnsRead(plan.on[side]) : union(columnsRead(plan.on[side]), columnsRead(plan.by[side]))
+  const { left, right } = sidesWith(plan, needed, { leftKey: read('left'), rightKey: read('right'), key: new Set(plan.shared) })
+  if (left === plan.left && right === plan.right) return plan
+  return { ...plan, left, right, element: asofElement({ ...plan, left, right }) }
+}
+
+interface KeyColumns {
+  readonly leftKey: Columns | 'all'
+  readonly rightKey: Columns | 'all'
+  /** Those that are in the result once. */
+  readonly key: Columns
+}
+
+/** The sides with the columns of the result that are needed, and those of their keys. */
+function sidesWith(
+  plan: Node<'Join' | 'AsofJoin'>,
+  needed: Columns,
+  { leftKey, rightKey, key }: KeyColumns,
+): { readonly left: LogicalPlan; readonly right: LogicalPlan } {
   const leftNames = new Set(fieldsOf(plan.left.element).map((field) => field.name))
   const joinedName = (name: string): string => (leftNames.has(name) ? `${name}${plan.suffix}` : name)
   const others = fieldsOf(plan.right.element).filter((field) => !key.has(field.name))
@@ -296,8 +326,7 @@ function narrowJoin(plan: Node<'Join'>, needed: Columns): LogicalPlan {
   const shadowing = fieldsOf(right.element).filter((field) => leftNames.has(field.name) && !key.has(field.name))
   const fromLeft = [...needed].filter((name) => leftNames.has(name))
   const left = narrowTo(plan.left, union(new Set([...fromLeft, ...shadowing.map((field) => field.name)]), leftKey))
-  if (left === plan.left && right === plan.right) return plan
-  return { ...plan, left, right, element: joinElement(left, right, plan) }
+  return { left, right }
 }
 
 function narrowTo(plan: LogicalPlan, needed: Columns | 'all'): LogicalPlan {

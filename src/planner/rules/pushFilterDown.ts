@@ -13,6 +13,7 @@
  * where the rows below are numbered otherwise neither reads the key and the predicate cannot fail.
  */
 
+import { sharedColumns } from '../../core/combinations.ts'
 import { thinned } from '../../core/elements.ts'
 import type { Expr, FunctionIr, UserFunction } from '../../core/functionIr.ts'
 import { readsKey } from '../../core/functionUse.ts'
@@ -54,6 +55,8 @@ export const pushFilterDown: Rule = {
         return { ...input, inputs: input.inputs.map((one) => filterOver(one, plan.f)) }
       case 'Join':
         return isFree(plan) ? belowJoin(plan, input) : undefined
+      case 'AsofJoin':
+        return isFree(plan) ? belowAsof(plan, input) : undefined
       case 'Window':
         return isFree(plan) ? belowWindow(plan, input) : undefined
       default:
@@ -102,6 +105,17 @@ function closureOver(f: UserFunction, map: Node<'Map'> | Node<'WithColumns'>): (
   const inner = closureOf(map.f)
   if (map.kind === 'Map') return (value, key) => outer(asStored(inner(value, key)), key)
   return (value, key) => outer({ ...(value as object), ...(asStored(inner(value, key)) as object) }, key) // withColumns takes and gives rows
+}
+
+/** Each row of the left side is one of the result: those that a filter of its columns drops need no row of the right. */
+function belowAsof(plan: Node<'Filter'>, join: Node<'AsofJoin'>): LogicalPlan | undefined {
+  const read = columnsRead(plan.f)
+  const { left, right, on, by } = join
+  if (read === 'all' || left.element.kind !== 'row' || right.element.kind !== 'row') return undefined
+  const names = new Set(fieldsOf(left.element).map(({ name }) => name))
+  const keys = [on, ...(by === undefined ? [] : [by])]
+  if (!keys.every((key) => cannotFail(key.left, [left.element]) && cannotFail(key.right, [right.element]))) return undefined
+  return [...read].every((name) => names.has(name)) ? { ...join, left: filterOver(left, plan.f) } : undefined
 }
 
 /** A predicate gives one answer for all rows of a partition where all that it reads of a row is part of the key. */
@@ -184,9 +198,9 @@ function keysCannotFail(join: Node<'Join'>): boolean {
 /** Columns of the joined row that are columns of the right side, with the name they have there. */
 function rightNames(join: Node<'Join'>): ReadonlyMap<string, string> {
   const left = fieldsOf(join.left.element).map((field) => field.name)
-  const key = join.on.kind === 'column' ? join.on.column : undefined
+  const shared = sharedColumns(join.on)
   const names = fieldsOf(join.right.element).flatMap(({ name }) =>
-    name === key ? [] : [[left.includes(name) ? `${name}${join.suffix}` : name, name] as const],
+    shared.includes(name) ? [] : [[left.includes(name) ? `${name}${join.suffix}` : name, name] as const],
   )
   return new Map(names)
 }

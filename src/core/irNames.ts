@@ -1,0 +1,62 @@
+/** Names that the IR of a function uses, and the function under names that another one does not use. */
+import type { Expr, FunctionIr } from './functionIr.ts'
+import { expressionsOf, visitExpr, visitStmts } from './functionIr.ts'
+import { rewriteStmts } from './irRewrite.ts'
+
+/** Names that a function uses for itself. */
+export interface Names {
+  readonly locals: Set<string>
+  readonly labels: Set<string>
+  readonly constants: Set<string>
+}
+
+export function namesOf(ir: FunctionIr): Names {
+  const locals = new Set<string>()
+  const labels = new Set<string>()
+  const see = (expr: Expr): void => visitExpr(expr, (one) => void (one.kind === 'Local' && locals.add(one.name)))
+  visitStmts(ir.body, (stmt) => {
+    if (stmt.kind === 'Let' || stmt.kind === 'Assign') locals.add(stmt.local)
+    if ((stmt.kind === 'For' || stmt.kind === 'Labeled' || stmt.kind === 'Break' || stmt.kind === 'Continue') && stmt.label !== undefined) {
+      labels.add(stmt.label)
+    }
+    if (stmt.kind === 'For' && stmt.counted !== undefined) [stmt.counted.from, stmt.counted.to].forEach(see)
+    expressionsOf(stmt).forEach(see)
+  })
+  return { locals, labels, constants: new Set([...ir.parameters, ...ir.tables].map((one) => one.name)) }
+}
+
+/** `name`, or `name$2`, `name$3`, … if it is taken; takes it. */
+export function fresh(name: string, taken: Set<string>): string {
+  let free = name
+  for (let n = 2; taken.has(free); n++) free = `${name}$${n}`
+  taken.add(free)
+  return free
+}
+
+/** The function under names that `other` does not have, and all names of both. */
+export function renamedApart(ir: FunctionIr, other: FunctionIr): { readonly ir: FunctionIr; readonly taken: Names } {
+  const taken = namesOf(other)
+  const own = namesOf(ir)
+  const table = (names: ReadonlySet<string>, used: Set<string>): ReadonlyMap<string, string> =>
+    new Map([...names].map((name) => [name, fresh(name, used)]))
+  const locals = table(own.locals, taken.locals)
+  const labels = table(own.labels, taken.labels)
+  const constants = table(own.constants, taken.constants)
+  const constant = (name: string): string => constants.get(name) ?? name
+  const body = rewriteStmts(ir.body, {
+    local: (name) => locals.get(name) ?? name,
+    label: (name) => labels.get(name) ?? name,
+    expr: (expr) => {
+      if (expr.kind === 'Parameter') return { ...expr, name: constant(expr.name) }
+      if (expr.kind === 'Lookup' || expr.kind === 'LookupLength') return { ...expr, table: constant(expr.table) }
+      return expr
+    },
+  })
+  const renamed: FunctionIr = {
+    ...ir,
+    body,
+    parameters: ir.parameters.map((one) => ({ ...one, name: constant(one.name) })),
+    tables: ir.tables.map((one) => ({ ...one, name: constant(one.name) })),
+  }
+  return { ir: renamed, taken }
+}

@@ -1,0 +1,301 @@
+/** What is done with a table by names of columns, by all of its rows, or by the rows of another. */
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, describe, expect, test } from 'vitest'
+import { collect, count, first, max, mean, PlanError, Session, sum } from './index.ts'
+
+const session = await Session.start({ workers: 2, memory: '128MB', progress: false })
+const folder = mkdtempSync(join(tmpdir(), 'distarray-operations-'))
+afterAll(async () => {
+  await session.stop()
+  rmSync(folder, { recursive: true })
+})
+
+interface Reading {
+  readonly id: number
+  readonly day: string
+  readonly value: number | null
+  readonly at: Date | null
+}
+const readings = session.fromRows<Reading>([
+  { id: 1, day: 'mo', value: null, at: new Date(0) },
+  { id: 2, day: 'tu', value: 3, at: null },
+  { id: 3, day: 'mo', value: null, at: null },
+])
+
+function messageOf(call: () => unknown): string {
+  try {
+    call()
+  } catch (error) {
+    if (error instanceof PlanError) return error.message
+    throw error
+  }
+  return 'nothing thrown'
+}
+
+describe('columns by name', () => {
+  test('rename keeps the places, drop the order', async () => {
+    const renamed = readings.rename({ day: 'weekday', id: 'key' })
+    expect(Object.keys((await renamed.first()) ?? {})).toEqual(['key', 'weekday', 'value', 'at'])
+    expect(await readings.drop('value', 'at').collect()).toEqual([
+      { id: 1, day: 'mo' },
+      { id: 2, day: 'tu' },
+      { id: 3, day: 'mo' },
+    ])
+    // two may change their names
+    expect(
+      await readings
+        .rename({ id: 'value', value: 'id' })
+        .map((r) => r.id)
+        .collect(),
+    ).toEqual([null, 3, null])
+  })
+
+  test('what they refuse', () => {
+    const opaque = readings.map((r) => JSON.parse(JSON.stringify(r)) as { id: number })
+    expect(messageOf(() => readings.rename({ day: 'id' }))).toBe(
+      'rename() would call two columns "id": "id" and "day".\nGive one of them another name, or take it away first, as in drop(\'id\').',
+    )
+    expect(messageOf(() => readings.rename({ da: 'x' } as never))).toBe(
+      'There is no column "da" in fromRows. Did you mean "day"? The columns are id, day, value, at.',
+    )
+    expect(messageOf(() => readings.rename({ day: 3 } as never))).toBe(
+      'rename() gives a column another name, as in rename({ old: \'new\' }); "day" was given 3.',
+    )
+    expect(messageOf(() => readings.rename('day' as never))).toBe(
+      'rename() takes an object of columns, as in rename({ old: \'new\' }); it was given "day".',
+    )
+    expect(messageOf(() => opaque.rename({ id: 'x' }))).toBe(
+      "rename() has to know the columns, and what a function returns that runs as JavaScript is not known before it ran.\nName the columns first, as in select('id', 'price').",
+    )
+    expect(messageOf(() => session.fromRows([1, 2]).drop('value' as never))).toBe(
+      'drop() works on rows with columns; the elements of this array are f64.\nMake rows of them first, as in map((value) => ({ value })).',
+    )
+    expect(messageOf(() => readings.select('id').drop('id'))).toBe(
+      'drop() would leave no column.\nKeep one, or count the rows with count().',
+    )
+    expect(messageOf(() => readings.drop())).toBe("drop() needs at least one column, as in drop('id').")
+    expect(messageOf(() => readings.drop(['id'] as never))).toBe(
+      "drop() takes names of columns, one after another, as in drop('id', 'price'); it was given an array.",
+    )
+  })
+
+  test('nulls are filled with values, and with those of neighbours', async () => {
+    const values = (table: { collect(): Promise<readonly { value: number | null }[]> }) =>
+      table.collect().then((rows) => rows.map(({ value }) => value))
+    expect(await values(readings.fillNull({ value: 0 }))).toEqual([0, 3, 0])
+    expect(await values(readings.fillNull({ value: 'previous' }))).toEqual([null, 3, 3])
+    expect(await values(readings.fillNull({ value: 'next' }))).toEqual([3, 3, null])
+    const filled = await readings.fillNull({ at: new Date(7) }).collect()
+    expect(filled.map(({ at }) => at.getTime())).toEqual([0, 7, 7])
+    expect(messageOf(() => readings.fillNull({ value: 'zero' as never }))).toBe(
+      'fillNull() takes a number, \'previous\' or \'next\' for "value", whose values are f64; it was given "zero".',
+    )
+    const lists = session.fromRows([{ tags: ['a'] as string[] | null }])
+    expect(messageOf(() => lists.fillNull({ tags: [] }))).toBe(
+      'fillNull() has no value for "tags", whose values are list<utf8>; it was given an array.\nWrite withColumns((row) => ({ tags: row.tags ?? … })).',
+    )
+  })
+
+  test('a union of differing columns', async () => {
+    const others = session.fromRows([{ id: 9, note: 'x' }])
+    expect(await readings.select('id', 'day').limit(1).union(others, { columns: 'all' }).collect()).toEqual([
+      { id: 1, day: 'mo', note: null },
+      { id: 9, day: null, note: 'x' },
+    ])
+    expect(messageOf(() => readings.union(others as never, { columns: 'some' as never }))).toBe(
+      'The columns of union() is one of \'all\'; it was given "some".',
+    )
+  })
+})
+
+describe('all rows', () => {
+  test('agg is one row, of no rows as well', async () => {
+    const aggregates = {
+      n: count(),
+      total: sum((r: Reading) => r.value),
+      mean: mean((r: Reading) => r.value),
+      days: collect((r: Reading) => r.day),
+    }
+    expect(await readings.agg(aggregates).collect()).toEqual([{ n: 3, total: 3, mean: 3, days: ['mo', 'tu', 'mo'] }])
+    expect(
+      await readings
+        .filter((r) => r.id > 9)
+        .agg(aggregates)
+        .collect(),
+    ).toEqual([{ n: 0, total: 0, mean: null, days: [] }])
+    const opaque = readings.map((r) => JSON.parse(JSON.stringify(r)) as Reading).filter((r) => r.id > 9)
+    expect(await opaque.agg({ n: count(), last: max((r) => r.id), day: first((r) => r.day) }).collect()).toEqual([
+      { n: 0, last: null, day: null },
+    ])
+    expect(messageOf(() => readings.agg({}))).toBe('agg() needs at least one aggregate, as in agg({ n: count() }).')
+  })
+
+  test('the bits of a sum are those of sum()', async () => {
+    const numbers = session.fromColumns({ x: Float64Array.from({ length: 100_000 }, (_, i) => Math.sin(i) * 10 ** (i % 7)) })
+    const [row] = await numbers.agg({ total: sum((r) => r.x) }).collect()
+    expect(row?.total).toBe(await numbers.map((r) => r.x).sum())
+  })
+
+  test('limit with an offset, and tail', async () => {
+    const ids = (table: { map(f: (r: Reading) => number): { collect(): Promise<number[]> } }) => table.map((r) => r.id).collect()
+    expect(await ids(readings.limit(1, { offset: 1 }))).toEqual([2])
+    expect(await ids(readings.limit(9, { offset: 2 }))).toEqual([3])
+    expect(await ids(readings.limit(9, { offset: 3 }))).toEqual([])
+    expect(await ids(readings.tail(2))).toEqual([2, 3])
+    expect(await ids(readings.filter((r) => r.id !== 2).tail(9))).toEqual([1, 3])
+    expect(await readings.tail(0).count()).toBe(0)
+    expect(messageOf(() => readings.limit(1, { offset: -1 }))).toBe('The offset of limit() is an integer of at least 0; it was given -1.')
+    expect(messageOf(() => readings.tail(0.5))).toBe('The number of elements of tail() is an integer of at least 0; it was given 0.5.')
+  })
+
+  test('tail of a file reads its last pieces alone', async () => {
+    const file = join(folder, 'rows.parquet')
+    await session.fromColumns({ id: Int32Array.from({ length: 10_000 }, (_, i) => i) }).writeParquet(file, { rowGroupRows: 1000 })
+    const table = await session.readParquet<{ id: number }>(file)
+    expect(
+      await table
+        .tail(1500)
+        .map((r) => r.id)
+        .take(2),
+    ).toEqual([8500, 8501])
+    expect(await table.tail(3).collect()).toEqual([{ id: 9997 }, { id: 9998 }, { id: 9999 }])
+    const explained = await table.tail(3).explain({ analyze: true })
+    expect(explained).toContain('OffsetExec to the last 3')
+  })
+
+  test('distinct by a value keeps the first or the last row of each', async () => {
+    expect(
+      await readings
+        .distinct({ by: (r) => r.day })
+        .map((r) => r.id)
+        .collect(),
+    ).toEqual([1, 2])
+    expect(
+      await readings
+        .distinct({ by: (r) => r.day, keep: 'last' })
+        .map((r) => r.id)
+        .collect(),
+    ).toEqual([2, 3])
+    expect(messageOf(() => readings.distinct({ by: (r) => r.day, keep: 'any' as never }))).toBe(
+      "The keep of distinct() is one of 'first', 'last'; it was given \"any\".",
+    )
+    expect(messageOf(() => readings.distinct({ by: 'day' as never }))).toBe('distinct() takes a function of (row); it was given "day".')
+  })
+
+  test('sortBy a list has an order for each value', async () => {
+    const ids = (keys: unknown) =>
+      readings
+        .sortBy(keys as never)
+        .map((r) => r.id)
+        .collect()
+    expect(await ids([{ by: (r: Reading) => r.day, order: 'descending' }, { by: (r: Reading) => r.id }])).toEqual([2, 1, 3])
+    expect(await ids([{ by: (r: Reading) => r.value, nulls: 'first' }, (r: Reading) => -r.id])).toEqual([3, 1, 2])
+    const factor = -1
+    expect(await ids([{ by: (r: Reading) => r.id * factor, order: 'descending' }])).toEqual([1, 2, 3])
+    // a function that runs as it stands
+    const opaque = (r: Reading): number => [r.id].map((id) => id % 2)[0] ?? 0
+    expect(
+      await ids([
+        { by: opaque, order: 'descending' },
+        { by: (r: Reading) => r.id, order: 'descending' },
+      ] as never),
+    ).toEqual([3, 1, 2])
+    expect(messageOf(() => readings.sortBy([]))).toBe(
+      'sortBy() needs at least one value to sort by, as in sortBy([{ by: (row) => row.id }]).',
+    )
+    expect(messageOf(() => readings.sortBy([3 as never]))).toBe(
+      "sortBy() takes a list of functions, or of { by, order, nulls }, as in sortBy([{ by: (row) => row.price, order: 'descending' }]); in it was 3.",
+    )
+    expect(messageOf(() => readings.sortBy([{ by: (r) => [r.id] as never }]))).toBe(
+      'A value of sortBy([…]) is one number, bigint, string, boolean or Date; this function returns an array: r => [r.id]\nGive the list a function for each value.',
+    )
+    expect(messageOf(() => readings.sortBy([{ by: (r) => r.id, order: 'down' as never }]))).toBe(
+      "The order of sortBy() is one of 'ascending', 'descending'; it was given \"down\".",
+    )
+  })
+})
+
+describe('the rows of another table', () => {
+  test('a join by columns has them once, with the keys of whichever side there is', async () => {
+    const left = session.fromRows([
+      { shop: 'a', day: 1, x: 1 },
+      { shop: 'a', day: 2, x: 2 },
+    ])
+    const right = session.fromRows([
+      { shop: 'a', day: 2, y: 5 },
+      { shop: 'b', day: 2, y: 6 },
+    ])
+    expect(await left.join(right, ['shop', 'day']).collect()).toEqual([{ shop: 'a', day: 2, x: 2, y: 5 }])
+    expect(await left.join(right, ['shop', 'day'], { how: 'full' }).collect()).toEqual([
+      { shop: 'a', day: 1, x: 1, y: null },
+      { shop: 'a', day: 2, x: 2, y: 5 },
+      { shop: 'b', day: 2, x: null, y: 6 },
+    ])
+    expect(messageOf(() => left.join(right, ['shop', 'shop']))).toBe('join() was given the column "shop" twice.')
+    expect(messageOf(() => left.join(right, ['shop', 'dya' as 'day']))).toBe(
+      'There is no column "dya" in fromRows. Did you mean "day"? The columns are shop, day, x.',
+    )
+  })
+
+  const trades = session.fromRows([
+    { at: 3, symbol: 'A', n: 1 },
+    { at: 1, symbol: 'B', n: 2 },
+    { at: 7, symbol: 'A', n: 3 },
+    { at: 2, symbol: 'C', n: 4 },
+  ])
+  const quotes = session.fromRows([
+    { at: 2, symbol: 'A', price: 10 },
+    { at: 3, symbol: 'A', price: 11 },
+    { at: 9, symbol: 'A', price: 12 },
+    { at: 1, symbol: 'B', price: 5 },
+  ])
+
+  test('joinAsof takes the nearest row', async () => {
+    const prices = (options: object) =>
+      trades
+        .joinAsof(quotes, { on: 'at', ...options })
+        .map((r) => r.price)
+        .collect()
+    expect(await prices({ by: 'symbol' })).toEqual([11, 5, 11, null])
+    expect(await prices({ by: ['symbol'], direction: 'forward' })).toEqual([11, 5, 12, null])
+    expect(await prices({ direction: 'nearest', tolerance: 1 })).toEqual([11, 5, null, 10])
+    const both = trades.joinAsof(quotes, { on: (r) => r.at, by: (r) => r.symbol, suffix: 'Then' })
+    expect(await both.first()).toEqual({ at: 3, symbol: 'A', n: 1, atThen: 3, symbolThen: 'A', price: 11 })
+    expect(
+      await trades
+        .joinAsof(quotes.limit(0), { on: 'at' })
+        .map((r) => r.price)
+        .collect(),
+    ).toEqual([null, null, null, null])
+    expect(await trades.limit(0).joinAsof(quotes, { on: 'at' }).collect()).toEqual([])
+  })
+
+  test('what joinAsof refuses', async () => {
+    const asof = (options: object): string => messageOf(() => trades.joinAsof(quotes, options as never))
+    expect(asof({})).toBe(
+      "joinAsof() needs one value of both sides that orders them, as in joinAsof(quotes, { on: 'at' }); its on was given undefined.",
+    )
+    expect(asof({ on: 'at', by: 3 })).toBe(
+      "joinAsof() takes names of columns of both sides, or functions, as in { on: 'at', by: ['shop', 'symbol'] } or { on: { left: (row) => row.at, right: (row) => row.time } }.",
+    )
+    expect(asof({ on: 'symbol', tolerance: 3 })).toBe(
+      'joinAsof() with a tolerance, or to the nearest, measures distances; this function returns utf8: (row) => row.symbol\nReturn a number, a bigint or a Date.',
+    )
+    expect(asof({ on: (r: { at: number }) => ({ at: r.at }) })).toBe(
+      'The on of joinAsof() is one number, bigint, string or Date; this function returns { at: f64 }: r => ({ at: r.at })\n' +
+        'What has to be equal goes into by, as in { on: (row) => row.at, by: (row) => row.symbol }.',
+    )
+    expect(asof({ on: 'at', tolerance: -1 })).toBe(
+      'The tolerance of joinAsof() is a number from 0 on, of dates in milliseconds; it was given -1.',
+    )
+    expect(asof({ on: 'at', direction: 'up' })).toBe(
+      "The direction of joinAsof() is one of 'backward', 'forward', 'nearest'; it was given \"up\".",
+    )
+    const opaque = quotes.map((r) => ({ ...JSON.parse(JSON.stringify(r)), at: String(r.at) }) as { at: unknown; symbol: string })
+    await expect(trades.joinAsof(opaque as never, { on: 'at' as never }).collect()).rejects.toThrow(
+      'Cannot join fromRows and fromRows as of those keys: the on is f64 on the left, utf8 on the right.\nConvert one side, for example with withColumns.',
+    )
+  })
+})
