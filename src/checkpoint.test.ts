@@ -383,3 +383,30 @@ test('a folder of a process that is running is refused', async () => {
   writeFileSync(join(folder, 'owner'), JSON.stringify({ ...owner, started: '1' }))
   await run()
 })
+
+test('a plan says whether passes are kept, and how many did not run again', async () => {
+  const program = async () => {
+    await using session = await Session.start({ workers: 1, progress: false, checkpoint: folder, ...checkpointInSmallSteps() })
+    const w = session.zeros([3])
+    const kept = session.loop(session.range(3), { w }, ([i], { w }) => w.set(i, w.get(i) + 1))
+    let runs = 0
+    const plain = session.loop(session.range(3), { w }, ([i], { w }) => {
+      runs++
+      w.set(i, w.get(i) + runs)
+    })
+    const before = kept.plan.checkpoint
+    await kept.run({ passes: 2 })
+    const line = kept
+      .explain()
+      .split('\n')
+      .find((one) => one.startsWith('checkpoint'))
+    return [before, line, plain.plan.checkpoint]
+  }
+  const other = { kept: false, because: 'Its passes run again on each start: its body runs as it stands.', passesSkipped: 0 }
+  const because = `Its passes are kept in ${folder}.`
+  const before = { kept: true, because, passesSkipped: 0 }
+  expect(await program()).toEqual([before, `checkpoint kept: ${because}`, other])
+  expect(await program()).toEqual([before, `checkpoint kept: ${because} 2 passes were known and did not run again.`, other])
+  await using session = await Session.start({ workers: 1, progress: false })
+  expect(session.loop(session.range(3), {}, () => undefined).plan.checkpoint).toBe(undefined)
+})

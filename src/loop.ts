@@ -51,6 +51,8 @@ export class LoopHandle implements Loop {
   #forecasted: { readonly analyzed: AnalyzedLoop; readonly forecast: KernelForecast | undefined } | undefined
   /** Passes of this handle so far: what its generators are keyed by. */
   #passes = 0
+  /** Of these, those that a checkpoint knew. */
+  #skipped = 0
   /** The versions of what the loop only reads when it was last checked for races. */
   #checkedRaces: string | undefined
 
@@ -103,9 +105,10 @@ export class LoopHandle implements Loop {
   get plan(): LoopPlan {
     const { plan } = this.#analysis.analyzed
     const prepared = this.#preparation.last?.loop
+    const checkpoint = defined({ checkpoint: this.#kept() })
     if (prepared === undefined) {
       const { kernel = undecided(plan.kernel), predictedMilliseconds } = this.#forecast() ?? {}
-      return { ...plan, kernel, ...(predictedMilliseconds === undefined ? {} : { cost: { predictedMilliseconds } }) }
+      return { ...plan, ...checkpoint, kernel, ...(predictedMilliseconds === undefined ? {} : { cost: { predictedMilliseconds } }) }
     }
     const finding = this.#preparation.last?.finding
     const blocks = plan.schedule.kind === 'serial' ? [] : blocksAlong(prepared.blocks)
@@ -113,7 +116,7 @@ export class LoopHandle implements Loop {
     const { kernel = plan.kernel, processes, predictedMilliseconds } = prepared
     const execution = { ...prepared.execution, ...defined({ processes }) }
     const cost = defined({ predictedMilliseconds, measured: this.#measured })
-    return { ...plan, ...partsOf(plan, prepared), schedule: { ...plan.schedule, blocks, reason }, kernel, execution, cost }
+    return { ...plan, ...checkpoint, ...partsOf(plan, prepared), schedule: { ...plan.schedule, blocks, reason }, kernel, execution, cost }
   }
 
   explain(options: { readonly format?: 'text' | 'json'; readonly kernel?: boolean } = {}): string {
@@ -305,6 +308,21 @@ export class LoopHandle implements Loop {
 
   // ------------------------------------------------------------------ checkpoints
 
+  /** What becomes of the passes in a checkpoint; undefined where there is none. */
+  #kept(): LoopPlan['checkpoint'] {
+    const { ledger } = this.#runtime
+    if (ledger === undefined) return undefined
+    const analysis = this.#analysis.now
+    const why = whyNotRecorded(analysis, this.#preparation.accesses(analysis))
+    const isAsItStands = this.#preparation.last?.loop.kernel?.target === 'as-is'
+    const passesSkipped = this.#skipped
+    if (why !== undefined || isAsItStands)
+      return { kept: false, because: `Its passes run again on each start: ${why ?? 'its body runs as it stands'}.`, passesSkipped }
+    const { folder, closedBecause } = ledger
+    if (closedBecause !== undefined) return { kept: false, because: closedBecause, passesSkipped }
+    return { kept: true, because: `Its passes are kept in ${folder}.`, passesSkipped }
+  }
+
   /** The call as a checkpoint knows it; undefined where none is kept, or its passes run again whenever the program does. */
   #recorded(analysis: Analysis): LedgerCall | undefined {
     const { ledger, store } = this.#runtime
@@ -341,6 +359,7 @@ export class LoopHandle implements Loop {
     const captured = capturedDigest(analysis)
     const skip = (inputs: readonly KeptInput[]): readonly PassReport[] => {
       const first = call.had + 1
+      this.#skipped += count
       return ledger.skip(call, count, { before: this.#passes, captured, inputs }).map((pass, i) => this.#finishPass(first + i, pass))
     }
     const reports = store.skipPasses(this.#preparation.accesses(analysis), skip, count)

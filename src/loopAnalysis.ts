@@ -66,6 +66,11 @@ export class LoopAnalysis {
     this.#checkParallel(this.#now)
   }
 
+  /** As it was read last for a run. */
+  get now(): Analysis {
+    return this.#now
+  }
+
   get analyzed(): AnalyzedLoop {
     return this.#now.analyzed
   }

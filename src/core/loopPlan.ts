@@ -139,6 +139,8 @@ export interface LoopPlan {
     /** Of a program that runs on several processes: how many of them run a pass, and why. */
     readonly processes?: { readonly count: number; readonly because: string } | undefined
   }
+  /** Of a session with a checkpoint: whether the loop's passes are kept, and how many were known and did not run again. */
+  readonly checkpoint?: { readonly kept: boolean; readonly because: string; readonly passesSkipped: number } | undefined
   /**
    * What a pass costs. Predicted: the next one, from the last; before the first from the body, on one thread, where all
    * extents are known. Measured: the last one. It decides nothing but `execution`.

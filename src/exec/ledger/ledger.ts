@@ -81,7 +81,8 @@ export class Ledger {
   /** Written since their values were kept last. */
   readonly #dirty = new Set<LedgerArray>()
   #underWay = 0
-  #isClosed = false
+  /** Why nothing is kept any more. */
+  #closed: string | undefined
   /** Another process has taken the folder. */
   #taken: CheckpointError | undefined
   #writing: Promise<unknown> = Promise.resolve()
@@ -97,6 +98,18 @@ export class Ledger {
     this.#before = before
     this.#options = options
     this.#committed = before.calls.reduce((sum, { passes }) => sum + passes.length, 0)
+  }
+
+  get folder(): string {
+    return this.#files.folder
+  }
+
+  get closedBecause(): string | undefined {
+    return this.#closed
+  }
+
+  get #isClosed(): boolean {
+    return this.#closed !== undefined
   }
 
   // ------------------------------------------------------------------ calls
@@ -183,7 +196,7 @@ export class Ledger {
 
   close(because: string, { isTold = true }: { readonly isTold?: boolean } = {}): void {
     if (this.#isClosed) return
-    this.#isClosed = true
+    this.#closed = because
     if (isTold) this.#options.onClosed?.(because)
   }
 

@@ -182,8 +182,16 @@ function footer(analyzed: AnalyzedLoop, explained: ExplainedKernel | undefined):
     ...(explained === undefined ? [] : kernelLines(analyzed, explained).map((line) => `  ${line}`)),
     `execution ${execution.where}: ${execution.because}`,
     ...(execution.processes === undefined ? [] : [`processes ${execution.processes.count}: ${execution.processes.because}`]),
+    ...checkpointLines(plan),
     ...costLines(plan),
   ]
+}
+
+function checkpointLines({ checkpoint }: LoopPlan): string[] {
+  if (checkpoint === undefined) return []
+  const { kept, because, passesSkipped: count } = checkpoint
+  const skipped = count === 0 ? '' : ` ${count} ${count === 1 ? 'pass was' : 'passes were'} known and did not run again.`
+  return [`checkpoint ${kept ? 'kept' : 'not kept'}: ${because}${skipped}`]
 }
 
 function costLines({ cost }: LoopPlan): string[] {
