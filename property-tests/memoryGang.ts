@@ -70,6 +70,8 @@ export interface MemoryGang {
   readonly gang: Gang
   /** How many processes were lost. */
   readonly losses: () => number
+  /** Bytes of elements that were sent so far: by what is planned, and of what was found to have changed. */
+  readonly sent: () => { readonly planned: number; readonly changed: number }
   stop(): Promise<void>
 }
 
@@ -81,9 +83,15 @@ export function memoryGang(world: number, list: readonly Mishap[], seed: number)
   const ended: Promise<void>[] = []
   let events: { at: number; readonly run: () => void }[] = []
   let [arrived, losses, isOver, isPumping] = [0, 0, false, false]
+  let [planned, changed] = [0, 0]
 
   const send = (from: Process | undefined, to: Process | undefined, message: OutMessage): void => {
     if (isOver || to?.isOut === true || from?.isOut === true) return
+    const lengths = message.parts.map(({ byteLength }) => byteLength)
+    const last = message.type === 'done' ? lengths.pop() : undefined // what goes back in boxes
+    const rest = lengths.reduce((sum, length) => sum + length, 0)
+    planned += last ?? rest
+    if (last !== undefined) changed += rest
     const key = `${from?.rank ?? 0} ${to?.rank ?? 0}`
     queues.set(key, [...(queues.get(key) ?? []), { from, to, message }])
     pump()
@@ -188,6 +196,7 @@ export function memoryGang(world: number, list: readonly Mishap[], seed: number)
   return {
     gang,
     losses: () => losses,
+    sent: () => ({ planned, changed }),
     stop: async () => {
       isOver = true
       for (const process of processes.values()) end(process)

@@ -19,6 +19,7 @@ import type { AnalyzedLoop } from './core/loopSpec.ts'
 import { checkOptions } from './core/options.ts'
 import { type Shown, showAs } from './core/show/shown.ts'
 import { counted, countText } from './core/show/width.ts'
+import { machinesOf, type SimulateOptions, type Simulation } from './core/simulation.ts'
 import type { Storage } from './core/storage.ts'
 import { copyStorage } from './exec/arrays/storageBlocks.ts'
 import type { LedgerCall } from './exec/ledger/ledger.ts'
@@ -280,6 +281,13 @@ export class LoopHandle implements Loop {
       this.#analysis.read(),
       async ({ loop }) => await loop.verify(this.#passes, { signal: this.#runtime.stopped }),
     )
+  }
+
+  async simulate(options: SimulateOptions): Promise<Simulation> {
+    const machines = machinesOf(options, this.#runtime.pool.size)
+    this.#runtime.checkOpen()
+    const { simulatedLoop } = await import('./simulatedLoop.ts')
+    return await this.#preparation.use(this.#analysis.read(), async ({ loop }) => simulatedLoop(loop, machines))
   }
 
   /** Whether to check for races: undefined leaves it to where the program runs. */

@@ -1,6 +1,7 @@
 /** The handle that `session.loop` gives, as programs see it; `src/loop.ts` has what is behind it. */
 import type { LoopPlan } from './loopPlan.ts'
 import type { LoopReport, PassReport, VerifyReport } from './loopReport.ts'
+import type { SimulateOptions, Simulation } from './simulation.ts'
 
 /** Options of `run()` and `parallelFor()`. */
 export interface RunOptions {
@@ -26,4 +27,9 @@ export interface Loop {
   serialOrder(): Promise<Int32Array>
   /** Runs a pass on copies, in parallel and as plain JavaScript in `serialOrder()`, and compares every array bit for bit. */
   verify(): Promise<VerifyReport>
+  /**
+   * What a pass would take on so many machines, by the plan that it would have there; nothing runs but what the loop's arrays are
+   * computed by. PlanError for options that make no sense.
+   */
+  simulate(options: SimulateOptions): Promise<Simulation>
 }

@@ -179,6 +179,18 @@ export class KernelLoop extends Prepared {
     return workersOf(blocks, this.#resources.pool.size)
   }
 
+  /** What a simulation of a pass needs to know. */
+  get simulated(): {
+    readonly inputs: LoopInputs
+    readonly blocks: BlockSchedule
+    readonly space: IterationSpace
+    readonly lanes: readonly Lanes[]
+    readonly aloneMs: number
+  } {
+    const { inputs, blocks, space, lanes } = this
+    return { inputs, blocks, space, lanes, aloneMs: this.#last?.aloneMs ?? estimatedMs(this.#cut) }
+  }
+
   /** What the next pass will take: from the last one's work, or the body. */
   get predictedMilliseconds(): number {
     return predictedMs(this.#last?.aloneMs ?? estimatedMs(this.#cut), this.blocks, this.workerCount)

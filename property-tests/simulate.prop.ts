@@ -1,0 +1,111 @@
+/**
+ * What simulate() says of bytes is what a gang of so many processes sends: in the first pass, and in those that follow. Times are what
+ * they must be at least and at most.
+ */
+import fc from 'fast-check'
+import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import type { Simulation } from '../src/core/simulation.ts'
+import { prepareLoop } from '../src/exec/loops/loopRun.ts'
+import type { PreparedLoop } from '../src/exec/loops/preparedLoop.ts'
+import { simulatedLoop } from '../src/simulatedLoop.ts'
+import { type RandomLoop, randomLoop } from './arbitraries/loopBody.ts'
+import { scheduledLoop } from './arbitraries/scheduledLoop.ts'
+import { announcedRun } from './lawRuns.ts'
+import { Holding, inputsOf, type Machine, startMachine } from './loopRuns.ts'
+import { memoryGang, stopPlaces } from './memoryGang.ts'
+
+const RUN = announcedRun('simulate.prop.ts')
+vi.setConfig({ testTimeout: 1_000 * RUN.numRuns + 60_000 })
+
+let alone: Machine
+let [moved, together] = [0, 0]
+beforeAll(() => {
+  alone = startMachine([1])
+})
+afterAll(async () => {
+  await alone.stop()
+  await stopPlaces()
+  expect(moved, `${together} passes together`).toBeGreaterThan(together / 4)
+})
+
+const loops = fc.oneof(
+  { weight: 1, arbitrary: randomLoop({ inside: true }) },
+  { weight: 3, arbitrary: scheduledLoop() },
+  { weight: 1, arbitrary: scheduledLoop({ largest: 60 }) },
+)
+const worlds = fc.constantFrom(1, 2, 3, 5)
+const PASSES = 3
+const FAST = { threads: 2, bytesPerMs: Number.POSITIVE_INFINITY, latencyMs: 0 }
+
+/** A loop that is ready, with versions that passes change. */
+async function withLoop(
+  loop: RandomLoop,
+  { partitions, gang }: { readonly partitions: number; readonly gang?: Machine['gang'] },
+  run: (prepared: PreparedLoop, ran: () => void) => Promise<void>,
+): Promise<void> {
+  const holding = new Holding(alone.arena)
+  const versions = new Map<number, number>()
+  let prepared: PreparedLoop | undefined
+  try {
+    const { inputs } = inputsOf(loop, { partitions }, holding, versions)
+    if (inputs.analyzed.schedule.kind === 'colored') return
+    const pool = alone.pools.get(1) as NonNullable<ReturnType<Machine['pools']['get']>> // started above
+    prepared = prepareLoop(inputs, { pool, arena: alone.arena, worthThreadsMs: 0, ...(gang === undefined ? {} : { gang }) })
+    await run(prepared, () => {
+      for (const array of inputs.analyzed.writtenArrays) versions.set(array, (versions.get(array) ?? 0) + 1)
+    })
+  } finally {
+    prepared?.dispose()
+    holding.free()
+  }
+}
+
+test('a run sends the bytes that were predicted, in its first pass and in each that follows', async () => {
+  await fc.assert(
+    fc.asyncProperty(loops, fc.integer({ min: 1, max: 8 }), worlds, fc.nat(), async (loop, partitions, world, seed) => {
+      const { gang, sent, stop } = memoryGang(world, [], seed)
+      try {
+        await withLoop(loop, { partitions, gang }, async (prepared, ran) => {
+          const { bytes, firstBytes, changedBytes, nodes } = simulatedLoop(prepared, { ...FAST, nodes: world })
+          for (let pass = 0; pass < PASSES; pass++) {
+            const before = sent()
+            await prepared.runPass(pass)
+            ran()
+            const after = sent()
+            expect(after.planned - before.planned, `pass ${pass + 1} of ${nodes}`).toBe(pass === 0 ? firstBytes : bytes)
+            expect(after.changed - before.changed).toBeLessThanOrEqual(changedBytes)
+            if (nodes > 1) together++
+            if (bytes > 0) moved++
+          }
+        })
+      } finally {
+        await stop()
+      }
+    }),
+    RUN,
+  )
+})
+
+const links = fc.record({
+  bytesPerMs: fc.constantFrom(1, 100, 1e6),
+  latencyMs: fc.constantFrom(0, 0.5, 10),
+  threads: fc.integer({ min: 1, max: 3 }),
+})
+
+test('no pass is shorter than its work on all threads; slower links and longer ways make none shorter', async () => {
+  await fc.assert(
+    fc.asyncProperty(loops, fc.integer({ min: 1, max: 8 }), worlds, links, async (loop, partitions, nodes, link) => {
+      await withLoop(loop, { partitions }, async (prepared) => {
+        const of = (machines: object): Simulation => simulatedLoop(prepared, { ...FAST, ...machines, nodes } as never) // machines
+        const [one, ideal, real] = [simulatedLoop(prepared, { ...FAST, threads: 1, nodes: 1 }), of({ threads: link.threads }), of(link)]
+        const least = one.milliseconds / (ideal.nodes * link.threads)
+        expect(ideal.milliseconds).toBeGreaterThanOrEqual(least * (1 - 1e-9))
+        expect(real.firstBytes).toBe(ideal.firstBytes)
+        expect(real.firstMilliseconds).toBeGreaterThanOrEqual(real.firstBytes / link.bytesPerMs / real.nodes - 1e-9)
+        if (ideal.nodes === 1) return
+        expect(real.milliseconds).toBeGreaterThanOrEqual(ideal.milliseconds / 2 - 1e-9) // lists of blocks are at most twice as long as the best
+      })
+    }),
+    RUN,
+  )
+})

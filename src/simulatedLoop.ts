@@ -1,0 +1,15 @@
+/** A prepared loop on machines that need not be there. Loaded where it is asked for. */
+import { PlanError } from './core/errors.ts'
+import type { Machines, Simulation } from './core/simulation.ts'
+import { simulate, sumOf } from './exec/gang/simulate.ts'
+import { KernelLoop } from './exec/loops/kernelLoop.ts'
+import type { PreparedLoop } from './exec/loops/loopRun.ts'
+import { SplitLoop } from './exec/loops/splitLoop.ts'
+
+export function simulatedLoop(loop: PreparedLoop, machines: Machines): Simulation {
+  if (loop instanceof SplitLoop) return sumOf(loop.parts.map((part) => simulatedLoop(part.loop, machines)))
+  if (loop instanceof KernelLoop) return simulate(loop.simulated, machines)
+  throw new PlanError(
+    'simulate() knows nothing of a body that runs as it stands: it runs on one thread of one process, as long as it takes. explain() says why it was not compiled.',
+  )
+}
