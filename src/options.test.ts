@@ -129,6 +129,7 @@ const LOOP: Readonly<Record<string, Entry>> = {
     for await (const _ of loop.passes(1, wrong)) return
   },
   serialOrder: 'none',
+  simulate: () => loop.simulate(wrong as never),
   verify: 'none',
 }
 const GROUPED: Readonly<Record<string, Entry>> = { agg: 'none', reduce: 'none', map: 'none', count: 'none' }
