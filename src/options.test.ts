@@ -54,6 +54,8 @@ const ARRAY: Readonly<Record<string, Entry>> = {
   groupBy: () => table.groupBy((r) => r.a, wrong),
   join: () => table.join(table, 'a', wrong),
   joinAsof: () => table.joinAsof(table, wrong),
+  pivot: () => table.pivot({ rows: [], columns: 'a', agg: 'count', names: [1], ...(wrong as object) }),
+  unpivot: () => table.unpivot({ columns: ['a'], ...(wrong as object) }),
   sortBy: () => table.sortBy((r) => r.a, wrong),
   window: () => table.window(wrong, { n: library.rowNumber() }),
   distinct: () => table.distinct(wrong),

@@ -299,3 +299,77 @@ describe('the rows of another table', () => {
     )
   })
 })
+
+describe('pivot and unpivot', () => {
+  const cells = session.fromRows<{ day: string; kind: string | null; x: number | null; ok: boolean }>([
+    { day: 'mo', kind: 'in', x: 1, ok: true },
+    { day: 'tu', kind: 'out', x: -0, ok: true },
+    { day: 'mo', kind: 'in', x: null, ok: false },
+    { day: 'we', kind: null, x: 4, ok: true },
+  ])
+
+  test('a column for each value, null where there are no rows, and 0 of a count', async () => {
+    const largest = cells.pivot({ rows: ['day'], columns: 'kind', values: 'x', agg: 'max', names: ['in', 'out', null] })
+    expect(await largest.collect()).toEqual([
+      { day: 'mo', in: 1, out: null, null: null },
+      { day: 'tu', in: null, out: -0, null: null },
+      { day: 'we', in: null, out: null, null: 4 },
+    ])
+    expect(await (await cells.pivot({ rows: ['day'], columns: 'ok', agg: 'count' })).collect()).toEqual([
+      { day: 'mo', true: 1, false: 1 },
+      { day: 'tu', true: 1, false: 0 },
+      { day: 'we', true: 1, false: 0 },
+    ])
+    expect(await cells.pivot({ rows: [], columns: 'kind', values: 'day', agg: 'first', names: ['out', 'nowhere'] }).collect()).toEqual([
+      { out: 'tu', nowhere: null },
+    ])
+  })
+
+  test('unpivot puts one column under the other', async () => {
+    const totals = session.fromRows([{ id: 7, a: 1, b: null as number | null }])
+    expect(await totals.unpivot({ keep: ['id'], columns: ['a', 'b'] }).collect()).toEqual([
+      { id: 7, column: 'a', value: 1 },
+      { id: 7, column: 'b', value: null },
+    ])
+    expect(await totals.unpivot({ columns: ['b'], name: 'of', value: 'is' }).collect()).toEqual([{ of: 'b', is: null }])
+  })
+
+  test('what they refuse', async () => {
+    const pivot = (options: object): string =>
+      messageOf(() => cells.pivot({ rows: ['day'], columns: 'kind', agg: 'count', names: ['in'], ...options } as never))
+    expect(pivot({ agg: 'sum' })).toBe(
+      "pivot() needs values for sum, as in pivot({ …, values: 'amount', agg: 'sum' }); without, it counts rows: agg: 'count'.",
+    )
+    expect(pivot({ columns: 'day' })).toBe('pivot() has "day" in its rows and as what names its columns.\nTake it out of one of them.')
+    expect(pivot({ names: [] })).toBe('The names of pivot() are values of "kind"; there are none.')
+    expect(pivot({ names: ['in', 'in'] })).toBe(
+      'pivot() would call two columns "in": that of "in" and that of "in".\nRename one of them first.',
+    )
+    expect(pivot({ names: ['day'] })).toBe(
+      'pivot() would call two columns "day": a column of its rows and that of "day".\nRename one of them first.',
+    )
+    expect(pivot({ names: Array.from({ length: 1_200 }, (_, i) => i) })).toBe(
+      'pivot() makes 1,000 columns at most; "kind" has 1,200 different values.\nFilter first, or say which ones you want, as in pivot({ …, names: [1, 2] }).',
+    )
+    expect(pivot({ values: 'ok', agg: 'max' })).toBe(
+      'The cells of pivot() are numbers, bigints, strings or dates; the max of "ok" is bool.\nMake a number of it first, as in withColumns((row) => ({ ok: Number(row.ok) })).',
+    )
+    const dated = messageOf(() => readings.pivot({ rows: [], columns: 'at', agg: 'count', names: [] }))
+    expect(dated).toBe(
+      'pivot() names columns after numbers, strings and booleans; the values of "at" are timestamp(ms).\nMake a string of them first, as in withColumns((row) => ({ at: String(row.at) })).',
+    )
+    const many = session.fromColumns({ n: Int32Array.from({ length: 1_001 }, (_, i) => i) })
+    await expect(many.pivot({ rows: [], columns: 'n', agg: 'count' })).rejects.toThrow(
+      'pivot() makes 1,000 columns at most; "n" has more different values.\nFilter first, or say which ones you want, as in pivot({ …, names: [1, 2] }).',
+    )
+    expect(messageOf(() => cells.unpivot({ columns: ['day', 'x'] }))).toBe(
+      'unpivot() puts values of one kind under each other; those of "day" are utf8, those of "x" f64?.\nMake them one kind first, as with withColumns() or cast().',
+    )
+    expect(messageOf(() => cells.unpivot({ columns: [] }))).toBe(
+      "unpivot() needs at least one column, as in unpivot({ keep: ['id'], columns: ['a', 'b'] }).",
+    )
+    expect(messageOf(() => cells.unpivot({ keep: ['x'], columns: ['x'], value: 'x' }))).toBe(
+      "unpivot() would call two columns \"x\".\nGive those that it makes other names, as in unpivot({ …, name: 'measure', value: 'reading' }).",
+    )
+  })
+})

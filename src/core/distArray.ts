@@ -26,6 +26,7 @@ import type { Key, Selector, Shape } from './indexSpace.ts'
 import type { JoinHow, LogicalPlan } from './logicalPlan.ts'
 import type { Moment } from './moment.ts'
 import { checkOptions } from './options.ts'
+import { type PivotAggregate, type PivotAny, pivotNamesPlan, pivotPlan, withNames } from './pivotPlan.ts'
 import { callAt, KeyReader, valuesOf } from './reading.ts'
 import type {
   AllColumns,
@@ -39,11 +40,16 @@ import type {
   Joined,
   JoinFunctions,
   JoinOn,
+  PivotCell,
+  Pivoted,
+  PivotedByAll,
+  PivotOptions,
   Renamed,
   SameColumns,
   SharedBy,
   SharedColumn,
   SumOf,
+  Unpivoted,
 } from './rowTypes.ts'
 import type { DType, ElementType } from './schema.ts'
 import { Describer, type Description } from './show/describe.ts'
@@ -74,6 +80,7 @@ import {
   tailPlan,
   withColumnsPlan,
 } from './transformations.ts'
+import { unpivotPlan } from './unpivotPlan.ts'
 import { UpdateBuffer } from './updateBuffer.ts'
 import { windowPlan } from './windowPlan.ts'
 import type { Windowed, WindowFunction, WindowOver } from './windows.ts'
@@ -248,6 +255,44 @@ export class DistArray<T, K extends Key = readonly [number]> implements AsyncIte
     aggregates: A,
   ): DistArray<{ -readonly [N in keyof A]: A[N] extends Aggregate<T, infer V> ? V : never }> {
     return this.#over(wholeAggPlan(this.#engine, this.#plan, aggregates))
+  }
+
+  /**
+   * The values of one column as columns: a row for each different values of `rows`, in the order of their first appearance, and a column for
+   * each of `names`, which are values of `columns`. What a cell holds is `agg` of the `values` that belong there; null where there are none
+   * (a count is 0). Without `names` the columns are all values that there are, which a run of the chain finds first: hence the promise.
+   */
+  pivot<
+    const R extends readonly (keyof T & string)[],
+    C extends keyof T & string,
+    A extends PivotAggregate,
+    const N extends readonly T[C][],
+    V extends keyof T & string = never,
+  >(options: PivotOptions<R, C, A, V> & { readonly names: N }): DistArray<Pivoted<T, R, N, PivotCell<T, V, A>>>
+  pivot<
+    const R extends readonly (keyof T & string)[],
+    C extends keyof T & string,
+    A extends PivotAggregate,
+    V extends keyof T & string = never,
+  >(options: PivotOptions<R, C, A, V> & { readonly names?: undefined }): Promise<DistArray<PivotedByAll<T, R, PivotCell<T, V, A>>>>
+  pivot(options: PivotAny): unknown {
+    const { names } = options
+    if (names !== undefined) return this.#over(pivotPlan(this.#engine, this.#plan, { ...options, names }))
+    const found = this.#over<Record<string, unknown>>(pivotNamesPlan(this.#plan, options))
+    return found.collect().then((rows) => this.#over(pivotPlan(this.#engine, this.#plan, withNames(options, rows))))
+  }
+
+  /**
+   * Columns under each other: the rows once for each of `columns`, one column after another, with what is kept of them, the column's
+   * name and its value.
+   */
+  unpivot<
+    const C extends readonly (keyof T & string)[],
+    const P extends readonly (keyof T & string)[] = readonly [],
+    const N extends string = 'column',
+    const V extends string = 'value',
+  >(options: { readonly columns: C; readonly keep?: P; readonly name?: N; readonly value?: V }): DistArray<Unpivoted<T, P, C, N, V>> {
+    return this.#over(unpivotPlan(this.#engine, this.#plan, options))
   }
 
   /**

@@ -66,6 +66,17 @@ export function equals(left: Expr, right: Expr): Expr {
   return { kind: 'Binary', operator: '===', left, right, span: left.span }
 }
 
+/** `value !== value`, which NaN alone is. */
+export function isNaNOf(value: Expr): Expr {
+  return { kind: 'Binary', operator: '!==', left: value, right: value, span: value.span }
+}
+
+/** `test ? value : other`. */
+export function chosen(test: Expr, value: Expr, other: Expr): Expr {
+  // biome-ignore lint/suspicious/noThenProperty: the IR's own name for the branch
+  return { kind: 'Conditional', test, then: value, else: other, span: test.span }
+}
+
 /** `row.price`, `row["unit price"]`. */
 export function memberText(name: string): string {
   return isIdentifier(name) ? `row.${name}` : `row[${JSON.stringify(name)}]`

@@ -139,3 +139,35 @@ export type AllColumns<T, U> = Flat<
     [Column in Exclude<keyof U, keyof T>]: U[Column] | null
   }
 >
+
+/** What `pivot` takes beside `names`. */
+export interface PivotOptions<R, C, A, V> {
+  /** Columns that tell the rows of the result apart; none for one row. */
+  readonly rows: R
+  /** The column whose values name columns. */
+  readonly columns: C
+  /** The column that the cells are made of; `count` needs none. */
+  readonly values?: V
+  readonly agg: A
+}
+/** What a cell of a pivot holds. */
+export type PivotCell<T, V extends keyof T, A> = A extends 'count' | 'countDistinct'
+  ? number
+  : A extends 'sum'
+    ? SumOf<T[V]> | null
+    : A extends 'mean' | 'median' | 'variance' | 'stddev'
+      ? number | null
+      : NonNullable<T[V]> | null
+type Name<V> = V extends string | number | bigint | boolean | null | undefined ? `${V}` : never
+/** The row of a pivot whose columns are named. */
+export type Pivoted<T, R extends readonly (keyof T)[], N extends readonly unknown[], Cell> = {
+  readonly [Column in R[number] | Name<N[number]>]: Column extends R[number] ? T[Column] : Cell
+}
+/** The row of one whose columns only a run tells. */
+export type PivotedByAll<T, R extends readonly (keyof T)[], Cell> = Pick<T, R[number]> & {
+  readonly [column: string]: T[R[number]] | Cell
+}
+/** The row of `unpivot`. */
+export type Unpivoted<T, P extends readonly (keyof T)[], C extends readonly (keyof T)[], N extends string, V extends string> = {
+  readonly [Column in P[number] | N | V]: Column extends P[number] ? T[Column] : Column extends N ? C[number] : T[C[number]]
+}

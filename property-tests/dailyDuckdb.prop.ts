@@ -1,0 +1,293 @@
+/**
+ * Windows, as-of joins, pivots and fills give what DuckDB gives of the same rows, whatever nulls, NaN, ties and types are in them. Numbers
+ * are eighths, so that sums are exact in any order. Where the two mean different things (a sum of nothing is 0 here and null there, NaN is
+ * the least number as well as the largest), the SQL says what is meant here.
+ */
+import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api'
+import fc from 'fast-check'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import {
+  count,
+  type DistArray,
+  denseRank,
+  firstValue,
+  lag,
+  lastValue,
+  lead,
+  max,
+  mean,
+  min,
+  ntile,
+  percentRank,
+  rank,
+  rowNumber,
+  Session,
+  sum,
+  type WindowFunction,
+} from '../src/index.ts'
+import { announcedRun } from './lawRuns.ts'
+
+const RUN = announcedRun('dailyDuckdb.prop.ts')
+
+/** A row of the tables: `id` is its place, `o` an order with ties. */
+interface Row {
+  readonly id: number
+  readonly k: string | null
+  readonly g: number | null
+  readonly o: number | null
+  readonly ts: Date | null
+  readonly v: number | null
+  readonly n: bigint | null
+  readonly s: string | null
+}
+
+let duckdb: DuckDBConnection
+const sessions: Session[] = []
+beforeAll(async () => {
+  duckdb = await (await DuckDBInstance.create()).connect()
+  sessions.push(await Session.start({ workers: 1, progress: false }), await Session.start({ workers: 2, progress: false }))
+})
+afterAll(async () => {
+  duckdb.closeSync()
+  for (const session of sessions) await session.stop()
+})
+
+const orNull = <V>(value: fc.Arbitrary<V>): fc.Arbitrary<V | null> => fc.oneof({ weight: 6, arbitrary: value }, fc.constant(null))
+const eighth = fc.integer({ min: -40, max: 40 }).map((n) => n / 8)
+const row: fc.Arbitrary<Omit<Row, 'id'>> = fc.record({
+  k: orNull(fc.constantFrom('a', 'b', 'ä', '')),
+  g: orNull(fc.integer({ min: 0, max: 3 })),
+  o: orNull(fc.oneof(fc.integer({ min: -5, max: 5 }), eighth)),
+  ts: orNull(fc.integer({ min: -4, max: 4 }).map((hours) => new Date(hours * 3_600_000))),
+  v: orNull(fc.oneof({ weight: 5, arbitrary: eighth }, fc.constantFrom(NaN, Infinity, 0))),
+  n: orNull(fc.bigInt({ min: -(2n ** 60n), max: 2n ** 60n })),
+  s: orNull(fc.constantFrom('x', 'y', 'zz', '𐀀', 'é')),
+})
+const rows: fc.Arbitrary<readonly Row[]> = fc
+  .array(row, { minLength: 1, maxLength: 30, size: 'max' })
+  .map((all) => all.map((one, i) => ({ id: i, ...one })))
+
+const TYPES: { readonly [Column in keyof Row]: string } = {
+  ...{ id: 'INTEGER', k: 'VARCHAR', g: 'INTEGER', o: 'DOUBLE', ts: 'TIMESTAMP', v: 'DOUBLE', n: 'BIGINT', s: 'VARCHAR' },
+}
+
+function tableOf(session: Session, given: readonly Row[]): DistArray<Row> {
+  const column = <C extends keyof Row>(name: C): Row[C][] => given.map((one) => one[name])
+  const columns = {
+    ...{ id: Int32Array.from(column('id')), k: column('k'), g: column('g'), o: column('o'), ts: column('ts') },
+    ...{ v: column('v'), n: column('n'), s: column('s') },
+  }
+  return session.fromColumns(columns) as unknown as DistArray<Row> // of columns in another order
+}
+
+async function inDuckdb(name: string, given: readonly Row[]): Promise<void> {
+  const names = Object.keys(TYPES) as (keyof Row)[]
+  const literal = (value: Row[keyof Row], type: string): string => {
+    if (value === null) return `NULL::${type}`
+    if (value instanceof Date) return `TIMESTAMP '${value.toISOString().replace('T', ' ').replace('Z', '')}'`
+    return `'${String(value)}'::${type}`
+  }
+  const values = given.map((one) => `(${names.map((column) => literal(one[column], TYPES[column])).join(', ')})`)
+  await duckdb.run(`create or replace table ${name}(${names.map((column) => `${column} ${TYPES[column]}`).join(', ')})`)
+  await duckdb.run(`insert into ${name} values ${values.join(', ')}`)
+}
+
+/** A value that `===` and a message can compare, whoever computed it. */
+function plain(value: unknown): unknown {
+  if (value instanceof Date) return value.toISOString()
+  if (typeof value === 'bigint') return Number.isSafeInteger(Number(value)) ? Number(value) : `${value}n`
+  return Object.is(value, -0) ? 0 : value
+}
+
+/** The columns of both, in the order of `names`. `off`: how far numbers may be apart, of themselves. */
+async function same(ours: DistArray<unknown>, sql: string, names: readonly string[], off = 0): Promise<void> {
+  const theirs = (await duckdb.runAndReadAll(sql)).getRowsJS()
+  const own = (await ours.collect()).map((one) => names.map((name) => plain((one as Readonly<Record<string, unknown>>)[name])))
+  const other = theirs.map((one) => one.map(plain))
+  const isNear = (a: unknown, b: unknown): boolean => typeof a === 'number' && typeof b === 'number' && Math.abs(a - b) <= off * Math.abs(b)
+  const near =
+    off === 0
+      ? own
+      : own.map((values, i) => (values as unknown[]).map((value, j) => (isNear(value, other[i]?.[j]) ? other[i]?.[j] : value)))
+  expect(near, sql).toEqual(other)
+}
+
+/** In the order of the partition; `peers` with rows of equal values told apart by their place. */
+const orders = fc.record({ by: fc.constantFrom('o', 'ts', 's'), descending: fc.boolean(), partition: fc.constantFrom('k', 'g', undefined) })
+const bounds = fc
+  .tuple(orNull(fc.integer({ min: -3, max: 3 })), orNull(fc.integer({ min: -3, max: 3 })))
+  .map(([a, b]) => (a !== null && b !== null && a > b ? ([b, a] as const) : ([a, b] as const)))
+
+const NAN_WINS = (which: 'min' | 'max'): string => `case when bool_or(isnan(v)) over W then 'nan'::double else ${which}(v) over W end`
+
+test('windows are those of DuckDB', async () => {
+  await fc.assert(
+    fc.asyncProperty(
+      rows,
+      orders,
+      fc.record({ kind: fc.constantFrom('rows', 'range', undefined), bounds, n: fc.integer({ min: 1, max: 4 }), which: fc.nat(1) }),
+      async (given, { by, descending, partition }, { kind: wanted, bounds: [from, to], n, which }) => {
+        // a range is of numbers and dates
+        const kind = wanted === 'range' && by === 's' ? undefined : wanted
+        const unit = by === 'ts' ? 3_600_000 : 1
+        const ends = kind === 'range' ? [from === null ? null : from * unit, to === null ? null : to * unit] : [from, to]
+        const table = tableOf(sessions[which] as Session, given)
+        await inDuckdb('t', given)
+        const over = {
+          ...(partition === undefined ? {} : { by: new Function('r', `return r.${partition}`) }),
+          ...{ orderBy: new Function('r', `return r.${by}`), descending },
+        }
+        const frame = kind === undefined ? {} : { frame: { [kind]: ends } }
+        const placed = {
+          number: rowNumber(),
+          rank: rank(),
+          dense: denseRank(),
+          percent: percentRank(),
+          tile: ntile(n),
+          lag: lag((r: Row) => r.v, n),
+          lead: lead((r: Row) => r.s, n),
+        }
+        const framed = {
+          ...{ sum: sum((r: Row) => r.v), mean: mean((r: Row) => r.v), least: min((r: Row) => r.v), most: max((r: Row) => r.v) },
+          ...{ count: count((r: Row) => r.s), all: count(), first: firstValue((r: Row) => r.s), last: lastValue((r: Row) => r.n) },
+          known: lastValue((r: Row) => r.v, { ignoreNulls: true }),
+        }
+        const ours = table
+          .window(over as never, placed as Record<string, WindowFunction<Row, unknown>>)
+          .window({ ...over, ...frame } as never, framed as never)
+        const p = partition === undefined ? '' : `partition by ${partition}`
+        const order = `order by ${by} ${descending ? 'desc' : 'asc'} nulls last`
+        const bound = (end: number | null, side: 'preceding' | 'following'): string => {
+          if (end === null) return `unbounded ${side}`
+          const amount = by === 'ts' && kind === 'range' ? `interval ${Math.abs(end)} hours` : Math.abs(end)
+          return end === 0 ? 'current row' : `${amount} ${end < 0 ? 'preceding' : 'following'}`
+        }
+        const between = kind === undefined ? '' : `${kind} between ${bound(from, 'preceding')} and ${bound(to, 'following')}`
+        // what counts rows tells peers apart by their places
+        const inFrame = kind === 'rows' ? `${order}, id` : order
+        const sql = `select id,
+          row_number() over A as number, rank() over P as rank, dense_rank() over P as dense, percent_rank() over P as percent,
+          ntile(${n}) over A as tile, lag(v, ${n}) over A as lag, lead(s, ${n}) over A as lead,
+          coalesce(sum(v) over W, 0) as sum, avg(v) over W as mean, ${NAN_WINS('min')} as least, ${NAN_WINS('max')} as most,
+          count(s) over W as count, count(*) over W as "all", first_value(s) over W as "first", last_value(n) over W as "last", last_value(v ignore nulls) over W as known
+          from t window A as (${p} ${order}, id), P as (${p} ${order}), W as (${p} ${inFrame} ${between}) order by id`
+        const names = [...Object.keys(placed), ...Object.keys(framed)]
+        await same(ours, sql, ['id', ...names])
+      },
+    ),
+    RUN,
+  )
+})
+
+test('as-of joins are those of DuckDB', async () => {
+  await fc.assert(
+    fc.asyncProperty(
+      ...[rows, rows],
+      fc.record({
+        on: fc.constantFrom('o', 'ts'),
+        by: fc.constantFrom('k', 'g', undefined),
+        direction: fc.constantFrom('backward', 'forward', 'nearest'),
+        tolerance: fc.option(fc.integer({ min: 0, max: 4 }), { nil: undefined }),
+        which: fc.nat(1),
+      }),
+      async (left, right, { on, by, direction, tolerance, which }) => {
+        const session = sessions[which] as Session
+        await inDuckdb('l', left)
+        await inDuckdb('r', right)
+        const unit = on === 'ts' ? 3_600_000 : 1
+        const options = {
+          ...{ on, direction },
+          ...(by === undefined ? {} : { by }),
+          ...(tolerance === undefined ? {} : { tolerance: tolerance * unit }),
+        }
+        const ours = tableOf(session, left).joinAsof(tableOf(session, right), options as { readonly on: 'o' })
+        const side = (name: string): string => (on === 'ts' ? `epoch_ms(${name}.ts)` : `${name}.o`)
+        const away = `(${side('r')} - ${side('l')})`
+        const reaches = { backward: `${away} <= 0`, forward: `${away} >= 0`, nearest: `${away} is not null` }[direction]
+        const within = tolerance === undefined ? 'true' : `abs(${away}) <= ${tolerance * unit}`
+        // of rows as near the last one before or at the row, and the first one behind it
+        const ties =
+          direction === 'forward' ? 'r.id' : `case when ${away} <= 0 then 0 else 1 end, case when ${away} <= 0 then -r.id else r.id end`
+        const sql = `with m as (
+          select l.id, r.id as id_right, r.v as v_right, r.s as s_right, row_number() over (partition by l.id order by abs(${away}), ${ties}) as place
+          from l join r on ${by === undefined ? 'true' : `l.${by} = r.${by}`} and ${reaches} and ${within})
+          select l.id, l.v, m.id_right, m.v_right, m.s_right from l left join m on l.id = m.id and m.place = 1 order by l.id`
+        await same(ours, sql, ['id', 'v', 'id_right', 'v_right', 's_right'])
+        const isDistinct = new Set(
+          right.map((one) => `${by === undefined ? '' : one[by]} ${String(on === 'ts' ? one.ts?.getTime() : one.o)}`),
+        ).size
+        if (direction === 'nearest' || tolerance !== undefined || isDistinct < right.length) return
+        const sign = direction === 'backward' ? '>=' : '<='
+        const condition = `${by === undefined ? '' : `l.${by} = r.${by} and `}l.${on} ${sign} r.${on}`
+        await same(ours, `select l.id, r.id as id_right from l asof left join r on ${condition} order by l.id`, ['id', 'id_right'])
+      },
+    ),
+    RUN,
+  )
+})
+
+test('pivots are those of DuckDB, and unpivot gives the cells back', async () => {
+  await fc.assert(
+    fc.asyncProperty(
+      rows,
+      fc.record({
+        columns: fc.constantFrom('k', 'g'),
+        values: fc.constantFrom('v', 's', 'n', 'ts', undefined),
+        agg: fc.constantFrom('count', 'sum', 'mean', 'median', 'min', 'max', 'first', 'last', 'countDistinct', 'variance'),
+        isNamed: fc.boolean(),
+        which: fc.nat(1),
+      }),
+      async (given, { columns, values: wanted, agg: asked, isNamed, which }) => {
+        const row = columns === 'k' ? 'g' : 'k'
+        const isMeasured = ['sum', 'mean', 'median', 'variance'].includes(asked)
+        const values = isMeasured ? 'v' : wanted
+        const agg = values === undefined ? 'count' : asked
+        // Variances and medians are of numbers
+        const rowsOf = given.map((one) => ({ ...one, v: one.v !== null && Number.isFinite(one.v) ? one.v : null }))
+        await inDuckdb('t', rowsOf)
+        const table = tableOf(sessions[which] as Session, rowsOf)
+        const found = [...new Set(rowsOf.map((one) => one[columns]))]
+        const options = { rows: [row], columns, agg, ...(values === undefined ? {} : { values }) } as never
+        const ours = (isNamed
+          ? table.pivot({ ...(options as object), names: [...found, columns === 'k' ? 'nowhere' : 77] } as never)
+          : await table.pivot(options)) as unknown as DistArray<unknown>
+        const names = [...found.map(String), ...(isNamed ? [columns === 'k' ? 'nowhere' : '77'] : [])]
+        const of = values ?? '*'
+        const cell = (name: string): string => {
+          const its = name === 'null' ? `${columns} is null` : `${columns} = '${name}'`
+          const filter = `filter (where ${its})`
+          const forms: Record<string, string> = {
+            ...{ count: `count(${of}) ${filter}`, countDistinct: `count(distinct ${of}) ${filter}`, variance: `var_samp(v) ${filter}` },
+            ...{ mean: `avg(v) ${filter}`, median: `median(v) ${filter}`, min: `min(${of}) ${filter}`, max: `max(${of}) ${filter}` },
+            ...{ first: `first(${of} order by id) ${filter}`, last: `last(${of} order by id) ${filter}` },
+            sum: `case when count(*) ${filter} > 0 then coalesce(sum(v) ${filter}, 0) end`,
+          }
+          return `${forms[agg]}`
+        }
+        const sql = `select ${row}, ${names.map(cell).join(', ')} from t group by ${row} order by min(id)`
+        await same(ours, sql, [row, ...names], agg === 'variance' ? 1e-9 : 0)
+        const cells = await ours.unpivot({ keep: [row] as never, columns: names as never }).count()
+        expect(cells).toBe(names.length * (await ours.count()))
+      },
+    ),
+    RUN,
+  )
+})
+
+test('fills are those of DuckDB', async () => {
+  await fc.assert(
+    fc.asyncProperty(rows, fc.constantFrom('previous', 'next'), fc.nat(1), async (given, which, s) => {
+      await inDuckdb('t', given)
+      const table = tableOf(sessions[s] as Session, given)
+      const ours = table.fillNull({ v: which, s: which, n: which, ts: which, o: 0.25, k: 'none' } as never)
+      const neighbour =
+        which === 'previous'
+          ? (of: string) => `last_value(${of} ignore nulls) over (order by id rows unbounded preceding)`
+          : (of: string) => `first_value(${of} ignore nulls) over (order by id rows between current row and unbounded following)`
+      const names = ['v', 's', 'n', 'ts']
+      const sql = `select id, ${names.map((name) => `${neighbour(name)} as ${name}`).join(', ')}, coalesce(o, 0.25) as o, coalesce(k, 'none') as k from t order by id`
+      await same(ours, sql, ['id', ...names, 'o', 'k'])
+    }),
+    RUN,
+  )
+})
