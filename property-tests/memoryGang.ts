@@ -75,7 +75,13 @@ export interface MemoryGang {
   stop(): Promise<void>
 }
 
-export function memoryGang(world: number, list: readonly Mishap[], seed: number): MemoryGang {
+/** `garble` may make something else of what a process other than rank 0 says. */
+export function memoryGang(
+  world: number,
+  list: readonly Mishap[],
+  seed: number,
+  garble: (message: InMessage) => InMessage = (message) => message,
+): MemoryGang {
   const random = pseudoRandom(seed)
   /** By who sends and who receives, in the order of sending. */
   const queues = new Map<string, Letter[]>()
@@ -177,8 +183,9 @@ export function memoryGang(world: number, list: readonly Mishap[], seed: number)
   const deliver = ({ from, to, message: { type, head, parts } }: Letter): void => {
     if (to?.isOut === true) return
     const message: InMessage = { type, head: head.slice(), parts: parts.map((part) => Uint8Array.from(part)) }
-    if (to === undefined) gang.take(from?.rank ?? 0, message)
-    else to.node.take(message)
+    const said = from === undefined ? message : garble(message)
+    if (to === undefined) gang.take(from?.rank ?? 0, said)
+    else to.node.take(said)
   }
   /** A message at a time, while there are some or something is to happen. */
   const pump = (): void => {

@@ -288,8 +288,10 @@ export class Gang {
       if (type === 'done') pending.took({ rank, head: value as DoneHead, parts })
       else throw failureOf(rank, value as FailedHead)
     } catch (error) {
-      if (pending === undefined) {
-        this.lose(new GangError(`Rank ${rank} sent what is no answer: ${String(error)}`, 'frame', { rank, cause: error }))
+      if (pending === undefined || !(error instanceof GangError)) {
+        this.lose(
+          new GangError(`Rank ${rank} sent what is no answer, and is out of the gang: ${String(error)}`, 'frame', { rank, cause: error }),
+        )
         return
       }
       const run = [...this.#pending].find(([, one]) => one === pending)?.[0]

@@ -108,9 +108,19 @@ export class GangNode {
   }
 
   take(message: InMessage): void {
-    if (message.type === 'abort') this.#abort(fromBytes(message.head) as number)
-    else if (message.type === 'edge') this.#edge({ head: fromBytes(message.head) as EdgeHead, parts: message.parts })
-    else this.#turn = this.#turn.then(() => this.#handle(message))
+    const { type, head, parts } = message
+    if (type !== 'abort' && type !== 'edge') {
+      this.#turn = this.#turn.then(() => this.#handle(message))
+      return
+    }
+    try {
+      if (type === 'abort') this.#abort(fromBytes(head) as number)
+      else this.#edge({ head: fromBytes(head) as EdgeHead, parts })
+    } catch (error) {
+      // nothing that blocks wait for: the pass under way, or the next, fails of it
+      this.#failure ??= { error }
+      this.#running?.abort.abort()
+    }
   }
 
   #abort(run: number): void {
@@ -252,6 +262,7 @@ export class GangNode {
     try {
       const done = await loop.runPortion(portion, { pass, parameters, tables: known.tables, signal, outside: edges })
       results = done.results
+      if (this.#failure !== undefined) throw this.#failure.error
       const lanes = regionsOfLanes(done.lanes, definition.from, definition.to)
       const all = [...regions, ...lanes]
       const changes = all.map((region, i) => changesOf(region, before[i] ?? emptyOf(region)))
