@@ -4,6 +4,7 @@
  * Flow-insensitive: a local has the join of everything assigned to it. `unknown` is always allowed and says nothing;
  * any other type is a promise about every value the expression can give (null and undefined are `nullable`).
  */
+import { surelyAssigned } from './definiteAssignment.ts'
 import { type Builtin, type Expr, type Method, type Primitive, type Stmt, visitStmts } from './functionIr.ts'
 import { type ColumnType, type ElementType, sameType } from './schema.ts'
 
@@ -34,8 +35,9 @@ export type TypeOf = (expr: Expr) => ValueType | undefined
 export function inferTypes(body: readonly Stmt[], sources: TypeSources): TypeOf {
   const locals = new Map<string, ValueType>()
   const assigned: { readonly local: string; readonly value: Expr | undefined }[] = []
+  const neverUndefined = surelyAssigned(body)
   visitStmts(body, (stmt) => {
-    if (stmt.kind === 'Let') assigned.push({ local: stmt.local, value: stmt.init })
+    if (stmt.kind === 'Let' && !neverUndefined.has(stmt)) assigned.push({ local: stmt.local, value: stmt.init })
     if (stmt.kind === 'Assign') assigned.push({ local: stmt.local, value: stmt.value })
   })
   const typeOf = (expr: Expr): ValueType | undefined => typeOfExpr(expr, locals, sources)

@@ -8,8 +8,8 @@ import { BIGINTS } from '../../core/irTypes.ts'
 import { binary, literal, makeIf, negated } from './build.ts'
 import { isBuffer } from './calls.ts'
 import { lowerExpression, operatorOf } from './expressions.ts'
-import { checkNumber } from './localArrays.ts'
 import type { Lowering } from './lowering.ts'
+import { checkedIndex, checkNumber } from './madeArrays.ts'
 import { staticName } from './members.ts'
 import { refusalOf } from './refusals.ts'
 import { noteChange, noteReassigned, noteReplaced, storedPart, storeParts } from './stored.ts'
@@ -224,7 +224,8 @@ function elementPlace(l: Lowering, target: MemberExpression, how: { readonly twi
       if (!target.computed) l.refuse('view-as-value', target)
       return undefined
     }
-    return { kind: 'element', array: object.array, subscripts: [...object.prefix, how.twice ? l.stabilized(index) : index] }
+    const checked = checkedIndex(l, object.array, index, target)
+    return { kind: 'element', array: object.array, subscripts: [...object.prefix, how.twice ? l.stabilized(checked) : checked] }
   }
   switch (object.kind) {
     case 'data':

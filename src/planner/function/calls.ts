@@ -10,6 +10,7 @@ import { dateMethod } from './dates.ts'
 import { elements } from './elements.ts'
 import { lowerExpression } from './expressions.ts'
 import { extremeOf, overElements } from './iteration.ts'
+import { listMethod, OF_LISTS } from './lists.ts'
 import { calledArray, localMethod } from './localArrays.ts'
 import type { Lowering } from './lowering.ts'
 import { memberValue } from './members.ts'
@@ -93,14 +94,21 @@ export function methodCall(l: Lowering, object: Value, name: string, node: CallE
     case 'view':
       return (
         overElements(l, object, name, node) ??
+        listMethod(l, object, name, node) ??
         (l.locals.has(object.array) ? localMethod(l, object, name, node) : viewMethod(l, object, name, node))
       )
     case 'expr':
       return valueMethod(l, object.expr, name, node)
     case 'data':
       if (name === 'includes') return includes(l, object, node)
-      return keyedMethod(l, object, name, node) ?? overElements(l, object, name, node) ?? callMember(l, object, name, node)
+      return (
+        keyedMethod(l, object, name, node) ??
+        overElements(l, object, name, node) ??
+        listMethod(l, object, name, node) ??
+        callMember(l, object, name, node)
+      )
     case 'tableRow':
+      return overElements(l, object, name, node) ?? listMethod(l, object, name, node) ?? l.refuse('captured-object', node, object.name)
     case 'recordRow':
       return l.refuse('captured-object', node, object.name)
     case 'date':
@@ -116,6 +124,7 @@ export function methodCall(l: Lowering, object: Value, name: string, node: CallE
     case 'stored':
       // of elements that lie in memory there are loops
       if (OF_LISTS.has(name) && object.site !== undefined) l.foundIndexed.push(object.site)
+      if (name === 'push' || name === 'pop') return notYetGrowing(l, object, name, node)
       return object.kind === 'stored' ? callMember(l, object, name, node) : l.refuse('unknown-method', node, name)
     case 'key':
     case 'shape':
@@ -126,8 +135,14 @@ export function methodCall(l: Lowering, object: Value, name: string, node: CallE
   }
 }
 
-/** Methods that arrays in memory have. */
-const OF_LISTS: ReadonlySet<string> = new Set(['fill', 'forEach', 'reduce'])
+/** Of a literal that elements are pushed onto: how many, if that is known. The next try has room for them. */
+function notYetGrowing(l: Lowering, { site }: Value & { kind: 'tuple' | 'stored' }, name: string, node: CallExpression): Value {
+  const turns = site === undefined ? undefined : l.turnsInside(site.loops ?? 0)
+  if (site === undefined || turns === undefined || node.arguments.some(({ type }) => type === 'SpreadElement'))
+    return l.refuse('local-array-grows', node, 'a list')
+  l.foundGrowing.push({ site, count: name === 'push' ? turns * node.arguments.length : 0 })
+  return l.refuse('local-array-grows', node, 'a list')
+}
 
 /** A function kept in an object: `Math.exp(x)`, `env.f(x)`, `helpers.f(x)`. */
 function callMember(l: Lowering, object: Value, name: string, node: CallExpression): Value {

@@ -4,13 +4,14 @@
  *     const relu = (x) => { if (x < 0) return 0; return x }      y = relu(e)   -->   y = e < 0 ? 0 : e
  *
  * Each call has locals of its own. A function whose returns all stand at the end of their path needs no jumps; others
- * leave a labelled block. Functions that call themselves are refused.
+ * leave a labelled block. Functions that call themselves become loops (`recursion.ts`).
  */
 import type { AnyNode } from 'acorn'
 import type { FunctionNode } from './ast.ts'
 import { literal } from './build.ts'
 import { lowerExpression } from './expressions.ts'
 import type { Frame, Lowering, Result } from './lowering.ts'
+import { selfCall, withRecursion } from './recursion.ts'
 import { isLikeLet } from './scope.ts'
 import { hasEarlyReturn } from './statements.ts'
 import { named } from './stored.ts'
@@ -18,28 +19,57 @@ import type { Unit } from './unit.ts'
 import { exprValue, type Owner, REFUSED, type Value } from './value.ts'
 
 export function inlineCall(l: Lowering, closure: Value & { kind: 'closure' }, args: readonly Value[], node: AnyNode): Value {
-  const { unit, node: f, name } = closure
-  if (l.frames.some((frame) => frame.node === f)) return l.refuse('recursive', node, name)
+  const { unit, node: f } = closure
+  const running = l.frames.findLast((frame) => frame.node === f)
   if (f.async) return l.refuse('async', node)
   if (f.generator) return l.refuse('generator', node)
   l.countCall()
   if (l.isTooLarge) return REFUSED
   const outer = l.unit
+  if (running !== undefined) return selfCall(l, running, closure, args, node)
   // arguments are evaluated before the call, in order
   const kept = args.map((value) => (value.kind === 'stored' ? value : l.stabilizedValue(value)))
   const lent = l.lent.length
   l.lent.push(...ownersOf(kept))
   l.unit = unit
   try {
-    return withFrame(l, closure, kept, node)
+    return l.isRecursive({ unit, start: f.start }) ? recursiveCall(l, closure, kept, node) : withFrame(l, closure, kept, node)
   } finally {
     l.unit = outer
     l.lent.length = lent
   }
 }
 
-function withFrame(l: Lowering, { unit, node: f, self }: Value & { kind: 'closure' }, args: readonly Value[], call: AnyNode): Value {
-  const frame = { node: f, unit, targets: [], ...(self === undefined ? {} : { self }) }
+function recursiveCall(l: Lowering, closure: Value & { kind: 'closure' }, args: readonly Value[], call: AnyNode): Value {
+  const { unit, node: f } = closure
+  return withRecursion(l, closure, args, call, (frame, parameters) => {
+    enterFunction(l, unit, f)
+    inFrame(l, frame, () => {
+      for (const [i, param] of f.params.entries()) {
+        const binding = param.type === 'Identifier' ? unit.names.bindingOf.get(param) : undefined
+        const given = parameters[i]
+        if (binding === undefined || given === undefined) continue
+        l.bound.set(binding, typeof given === 'string' ? { kind: 'local', name: given } : { kind: 'value', value: given })
+      }
+      hoistVars(l, unit, f)
+      const { result } = frame
+      if (f.body.type === 'BlockStatement') l.verbs.statements(l, f.body.body)
+      else if (result !== undefined) {
+        const value = l.scalarOrNothing(lowerExpression(l, f.body), f.body)
+        if (value !== undefined) l.emit({ kind: 'Assign', local: result.local, value, span: value.span })
+      }
+      return REFUSED
+    })
+  })
+}
+
+function withFrame(
+  l: Lowering,
+  { unit, node: f, self, isLibrary }: Value & { kind: 'closure' },
+  args: readonly Value[],
+  call: AnyNode,
+): Value {
+  const frame = { node: f, unit, targets: [], ...(self === undefined ? {} : { self }), ...(isLibrary === undefined ? {} : { isLibrary }) }
   const span = l.span(f)
   enterFunction(l, unit, f)
   const bindParameters = (): void => {

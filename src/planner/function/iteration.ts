@@ -12,20 +12,14 @@ import type { Expr, Stmt } from '../../core/functionIr.ts'
 import { someNode } from './ast.ts'
 import { binary, literal } from './build.ts'
 import { counted } from './counted.ts'
+import { type ByIndex, constantOf, elementsOf } from './listElements.ts'
 import { inTarget } from './loops.ts'
 import type { Lowering } from './lowering.ts'
 import { memberValue } from './members.ts'
-import { tableOf } from './outside.ts'
 import { exprValue, REFUSED, type Value } from './value.ts'
 
 /** Turns that are written out. */
 const MOST_TURNS = 64
-
-/** Elements that are read by their index. */
-interface ByIndex {
-  readonly length: Expr
-  readonly item: (index: Expr) => Value
-}
 
 export function lowerForOf(l: Lowering, node: ForOfStatement, labels: readonly string[]): void {
   const over = l.verbs.value(l, node.right)
@@ -44,19 +38,6 @@ export function lowerForOf(l: Lowering, node: ForOfStatement, labels: readonly s
   else if (!writtenOut(l, over, node, labels, turn)) l.refuse('for-of', node.right)
 }
 
-/** What has elements that are all of one kind: captured arrays of primitives, row views, the body's own arrays. */
-function elementsOf(l: Lowering, over: Value, node: AnyNode): ByIndex | undefined {
-  const span = l.span(node)
-  if (over.kind === 'data') {
-    const table = Array.isArray(over.value) || ArrayBuffer.isView(over.value) ? tableOf(l, over) : undefined
-    if (table === undefined) return undefined
-    return { length: { kind: 'LookupLength', table, span }, item: (index) => exprValue({ kind: 'Lookup', table, index, span }) }
-  }
-  if (over.kind !== 'view') return undefined
-  const length: Expr = { kind: 'Extent', array: over.array, axis: over.prefix.length, span }
-  return { length, item: (index) => memberValue(l, over, exprValue(index), node) }
-}
-
 /** A loop over the indices, whose turn is done with each element. */
 function eachByIndex(
   l: Lowering,
@@ -73,7 +54,10 @@ function eachByIndex(
   const most = length.kind === 'LookupLength' ? l.tables.find(({ name }) => name === length.table)?.value.length : undefined
   if (most !== undefined) l.counters.set(local, { low: 0, high: most - 1 })
   const target = { kind: 'loop', sourceLabels: labels, label, plainBreak: true } as const
-  const body = l.inLoop(() => inTarget(l, target, () => turn(item(index), index)))
+  const body = l.inLoop(() => {
+    l.noteTurns(constantOf(l, length))
+    return inTarget(l, target, () => turn(item(index), index))
+  })
   l.stableLocals.delete(local)
   l.counters.delete(local)
   const counter: Stmt = { kind: 'Let', local, init: literal(0, span), span }

@@ -5,8 +5,10 @@ import type { AnyNode, ArrayExpression, Expression, SpreadElement } from 'acorn'
 import { isPlain } from './build.ts'
 import { inputElement } from './context.ts'
 import { elements, spreadValue } from './elements.ts'
+import { spreadLiteral } from './listCopies.ts'
 import { listLiteral } from './localArrays.ts'
 import type { Lowering } from './lowering.ts'
+import { emptyList, growingMethod } from './madeArrays.ts'
 import { storedLiteral } from './stored.ts'
 import { exprValue, REFUSED, type RecordField, type Value } from './value.ts'
 
@@ -17,8 +19,22 @@ export function arrayLiteral(l: Lowering, node: Expression & { type: 'ArrayExpre
   const rows = l.isIndexed({ unit: l.unit, start: node.start }) ? rowsOf(l, nodes) : undefined
   const list = rows && listLiteral(l, name, rows, node)
   if (list !== undefined) return list
+  const room = l.capacityOf({ unit: l.unit, start: node.start })
+  if (room !== undefined) return growingLiteral(l, name, room, node)
+  const spread = spreadLiteral(l, name, node)
+  if (spread !== undefined) return spread
   const items = elements(l, nodes)
   return items === undefined ? REFUSED : written(l, name, { kind: 'tuple', items }, node)
+}
+
+/** A list that elements are pushed onto. */
+function growingLiteral(l: Lowering, name: string, room: number, node: ArrayExpression): Value {
+  const items = elements(l, node.elements as (Expression | SpreadElement)[]) // holes were refused
+  if (items === undefined) return REFUSED
+  const list = emptyList(l, { name, dtype: 'f64', node, isList: true }, room + items.length)
+  if (list === undefined) return REFUSED
+  l.madeIn.set(list.array, { unit: l.unit, start: node.start, loops: l.loops.length })
+  return growingMethod(l, list, 'push', items, node)?.kind === 'refused' ? REFUSED : list
 }
 
 /** The items of a list in memory: rows that are written out in it lie there, and not in arrays of their own. Undefined where one is none. */
@@ -33,7 +49,7 @@ function rowsOf(l: Lowering, nodes: readonly (Expression | SpreadElement)[]): re
 
 /** A literal: its parts, or, where they are assigned later, locals for them. */
 function written(l: Lowering, name: string, value: Value & { kind: 'tuple' | 'record' }, node: AnyNode): Value {
-  const site = { unit: l.unit, start: node.start }
+  const site = { unit: l.unit, start: node.start, loops: l.loops.length }
   const list = value.kind === 'tuple' && l.isIndexed(site) ? listLiteral(l, name, value.items, node) : undefined
   if (list !== undefined) return list
   return l.isChanging(site) ? storedLiteral(l, name, { ...value, site }, node) : { ...value, site }

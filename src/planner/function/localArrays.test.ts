@@ -131,11 +131,12 @@ test('what is not known of them is refused', () => {
   ).toMatchInlineSnapshot(`"It puts something into t that may not be a number. Convert it first, as Number(x)."`)
   expect(
     body(([i], { x }) => {
-      const t = [0, 0]
-      t[i % 2] = 1
-      t.push(x.get(i))
+      const t = [i]
+      while (t[t.length - 1] > 0) t.push(t[t.length - 1] - x.get(i))
     }),
-  ).toMatchInlineSnapshot(`"It makes t longer. Make it as long as it may become, as new Float64Array(n), and count its elements."`)
+  ).toMatchInlineSnapshot(
+    `"It makes a list longer, by how much is not known before the run. Make it as long as it may become, as new Float64Array(n), and count its elements."`,
+  )
   expect(
     body(([i], { x }) => {
       let t = new Float64Array(2)

@@ -10,25 +10,16 @@
  * A subscript outside of it is an error of the run, as outside of any array, where JavaScript would give undefined.
  */
 import type { AnyNode, CallExpression, Expression, NewExpression, SpreadElement } from 'acorn'
-import type { Expr, Stmt } from '../../core/functionIr.ts'
-import { sizeOfShape } from '../../core/indexSpace.ts'
+import type { Expr } from '../../core/functionIr.ts'
 import type { DType } from '../../core/schema.ts'
-import { ARRAY_OF_DTYPE } from '../../core/storage.ts'
-import { binary, literal } from './build.ts'
+import { literal } from './build.ts'
 import { elements } from './elements.ts'
+import { copied } from './listCopies.ts'
+import { lengthOf } from './listElements.ts'
 import type { Lowering } from './lowering.ts'
-import { refusalOf } from './refusals.ts'
+import { checkNumber, eachIndex, fill, type Made, made, put, type View } from './madeArrays.ts'
 import { partsOf } from './stored.ts'
-import { isNumber } from './surelyNumbers.ts'
 import { exprValue, REFUSED, type Value } from './value.ts'
-
-type View = Value & { readonly kind: 'view' }
-
-/** Of all that a body makes: each worker has them, and every pass. */
-const MOST_BYTES = 2 ** 20
-
-/** So many elements are zeroed one by one; more in a loop. */
-const WRITTEN_OUT = 8
 
 const DTYPES: ReadonlyMap<unknown, DType> = new Map<unknown, DType>([
   ...([
@@ -62,6 +53,8 @@ export function newTypedArray(l: Lowering, node: NewExpression): Value | undefin
   const value = l.verbs.value(l, argument)
   if (value.kind === 'refused') return REFUSED
   if (value.kind === 'tuple') return holding(l, { name, dtype, node }, value.items)
+  const copy = copied(l, { name, dtype, node }, value)
+  if (copy !== undefined) return copy
   const length = lengthOf(l, value)
   return length === undefined ? l.refuse('local-array-length', argument, l.span(node).text) : filled(l, { name, dtype, node }, length, 0)
 }
@@ -78,7 +71,10 @@ export function calledArray(l: Lowering, node: CallExpression): Value | undefine
     const items = elements(l, node.arguments)
     return items === undefined ? REFUSED : holding(l, { name, dtype: of, node }, items)
   }
-  if (property.name === 'from' && platformValue(l, object) === Array) return arrayFrom(l, node)
+  if (property.name === 'from' && platformValue(l, object) === Array)
+    return arrayFrom(l, node) ?? copyFrom(l, { dtype: 'f64', isList: true }, node)
+  const copyAs = property.name === 'from' ? DTYPES.get(platformValue(l, object)) : undefined
+  if (copyAs !== undefined) return copyFrom(l, { dtype: copyAs }, node)
   const makes = object.type === 'NewExpression' || object.type === 'CallExpression'
   if (property.name !== 'fill' || !makes || platformValue(l, object.callee) !== Array) return undefined
   const [size, ...moreSizes] = object.arguments
@@ -117,6 +113,19 @@ function arrayFrom(l: Lowering, node: CallExpression): Value | undefined {
   return list
 }
 
+/** `Array.from(row)`, `Float64Array.from(row, (v) => …)`; undefined for what makes something else. */
+function copyFrom(l: Lowering, as: Pick<Made, 'dtype' | 'isList'>, node: CallExpression): Value | undefined {
+  const [of, by, another] = node.arguments
+  if (of === undefined || of.type === 'SpreadElement' || by?.type === 'SpreadElement' || another !== undefined) return undefined
+  if (of.type === 'ObjectExpression') return undefined
+  const what = { name: l.takeName('local'), node, ...as }
+  const over = l.verbs.value(l, of)
+  const f = by === undefined ? undefined : l.verbs.value(l, by)
+  if (over.kind === 'refused' || (f !== undefined && f.kind !== 'closure')) return REFUSED
+  const copy = copied(l, what, over, f && ((item, index) => l.verbs.inline(l, f, [item, index], node)))
+  return copy ?? l.refuse('local-array-length', of, l.span(node).text)
+}
+
 /** An array literal of numbers, or of rows of as many numbers each, whose subscripts are computed; undefined for one of other things. */
 export function listLiteral(l: Lowering, name: string, given: readonly Value[], node: AnyNode): Value | undefined {
   if (l.context.kind !== 'loop' || given.length === 0) return undefined
@@ -135,33 +144,9 @@ export function listLiteral(l: Lowering, name: string, given: readonly Value[], 
   return put(l, list, values, node)
 }
 
-interface Made {
-  readonly name: string
-  readonly dtype: DType
-  readonly node: AnyNode
-  /** A plain array, which keeps what it is given. */
-  readonly isList?: true
-}
-
-/** Where the elements of an array lie; undefined where it is refused. */
-function made(l: Lowering, { name, dtype, node, isList }: Made, shape: readonly number[]): View | undefined {
-  const { context } = l
-  const text = l.span(node).text
-  const bytes = sizeOfShape(shape) * ARRAY_OF_DTYPE[dtype].BYTES_PER_ELEMENT
-  l.localBytes += bytes
-  const handle = context.kind === 'loop' ? context.localArray?.({ number: l.localArrays++, text, dtype, shape }) : undefined
-  if (handle === undefined || l.localBytes > MOST_BYTES) {
-    if (handle === undefined) l.refuse('mutates-literal', node)
-    else l.refuse('local-arrays-large', node, text)
-    return undefined
-  }
-  const array = l.newName(name)
-  l.captured.set(array, handle)
-  l.uses.push({ name: array, kind: 'array', origin: 'capture' })
-  l.dtypes.set(array, dtype)
-  l.locals.set(array, shape)
-  if (isList) l.lists.add(array)
-  return { kind: 'view', array, prefix: [], rank: shape.length }
+/** A list of these numbers. */
+export function listOf(l: Lowering, items: readonly Value[], node: AnyNode): Value {
+  return holding(l, { name: l.takeName('list'), dtype: 'f64', node, isList: true }, items)
 }
 
 function holding(l: Lowering, what: Made, items: readonly Value[]): Value {
@@ -177,68 +162,11 @@ function holding(l: Lowering, what: Made, items: readonly Value[]): Value {
       )
 }
 
-function put(l: Lowering, list: View, values: readonly { readonly item: Value; readonly at: readonly number[] }[], node: AnyNode): Value {
-  const span = l.span(node)
-  for (const { item, at } of values) {
-    const value = l.scalarOrNothing(item, node)
-    if (value === undefined) return REFUSED
-    const subscripts = at.map((one) => literal(one, span))
-    checkNumber(l, list.array, value, node)
-    l.emit({ kind: 'Write', array: list.array, subscripts, value, span })
-  }
-  return list
-}
-
 function filled(l: Lowering, what: Made, length: number, value: Expr | 0): Value {
   const list = made(l, what, [length])
   if (list === undefined) return REFUSED
   fill(l, list, length, value === 0 ? literal(0, l.span(what.node)) : value, what.node)
   return list
-}
-
-/** Writes a value to all elements of an array of so many. */
-function fill(l: Lowering, { array, prefix }: View, length: number, given: Expr, node: AnyNode): void {
-  const span = l.span(node)
-  const value = l.stabilized(given)
-  checkNumber(l, array, value, node)
-  const write = (at: Expr): void => l.emit({ kind: 'Write', array, subscripts: [...prefix, at], value, span })
-  if (length <= WRITTEN_OUT) for (let at = 0; at < length; at++) write(literal(at, span))
-  else eachIndex(l, length, node, write)
-}
-
-/** A loop over the indices of a list of so many. */
-function eachIndex(l: Lowering, length: number, node: AnyNode, turn: (at: Expr) => void): void {
-  const span = l.span(node)
-  const local = l.newName('at')
-  const at: Expr = { kind: 'Local', name: local, span }
-  const [from, to] = [literal(0, span), literal(length, span)]
-  l.stableLocals.add(local)
-  l.counters.set(local, { low: 0, high: length - 1 })
-  const body = l.inLoop(() => l.collect(() => turn(at)))
-  l.stableLocals.delete(local)
-  l.counters.delete(local)
-  l.emit({
-    kind: 'For',
-    init: [{ kind: 'Let', local, init: from, span }],
-    test: binary('<', at, to, span),
-    update: [{ kind: 'Assign', local, value: binary('+', at, literal(1, span), span), span }],
-    body,
-    doWhile: false,
-    counted: { local, from, to, step: 1 },
-    span,
-  } satisfies Stmt)
-}
-
-const NUMBERS: ReadonlySet<string> = new Set(['f64', 'f32', 'i32', 'u32', 'i16', 'u16', 'i8', 'u8'])
-
-/** What is put into a list is a number: undefined would stay what it is there, where a typed array makes NaN of it. */
-export function checkNumber(l: Lowering, array: string, expr: Expr, node: AnyNode): void {
-  if (!l.lists.has(array) || isNumber(l, expr)) return
-  l.checks.push({
-    expr,
-    holds: (kinds) => kinds?.every((kind) => NUMBERS.has(kind)) === true,
-    refusal: refusalOf('local-array-value', l.span(node), array),
-  })
 }
 
 /** `t.fill(0)`; other methods are refused. */
@@ -247,36 +175,17 @@ export function localMethod(l: Lowering, view: View, name: string, node: CallExp
   const length = shape.length === view.prefix.length + 1 ? shape.at(-1) : undefined
   const [argument, another] = node.arguments as (Expression | SpreadElement | undefined)[]
   if (name === 'push' || name === 'unshift') return l.refuse('local-array-grows', node, view.array)
-  if (name !== 'fill' || length === undefined || argument === undefined || another !== undefined || argument.type === 'SpreadElement')
+  if (
+    name !== 'fill' ||
+    length === undefined ||
+    l.sizes.has(view.array) ||
+    argument === undefined ||
+    another !== undefined ||
+    argument.type === 'SpreadElement'
+  )
     return l.refuse('unknown-method', node, `${view.array}.${name}`)
   const value = l.scalarOrNothing(l.verbs.value(l, argument), argument)
   if (value === undefined) return REFUSED
   fill(l, view, length, value, node)
   return view
-}
-
-/** A whole number that is known before the run: written out, captured, or computed of such. */
-function lengthOf(l: Lowering, value: Value): number | undefined {
-  const known = value.kind === 'expr' ? constantOf(l, value.expr) : undefined
-  return known !== undefined && Number.isInteger(known) && known > 0 && known <= MOST_BYTES ? known : undefined
-}
-
-function constantOf(l: Lowering, expr: Expr): number | undefined {
-  switch (expr.kind) {
-    case 'Literal':
-      return typeof expr.value === 'number' ? expr.value : undefined
-    case 'Parameter': {
-      const value = l.parameters.find((one) => one.name === expr.name)?.value
-      return typeof value === 'number' ? value : undefined
-    }
-    case 'Extent':
-      return (l.locals.get(expr.array) ?? l.shapes.get(expr.array))?.[expr.axis]
-    case 'Binary': {
-      const [a, b] = [constantOf(l, expr.left), constantOf(l, expr.right)]
-      if (a === undefined || b === undefined) return undefined
-      return expr.operator === '+' ? a + b : expr.operator === '-' ? a - b : expr.operator === '*' ? a * b : undefined
-    }
-    default:
-      return undefined
-  }
 }

@@ -10,7 +10,8 @@ import { someNode } from './ast.ts'
 import { asTest, makeIf, negated } from './build.ts'
 import { counted } from './counted.ts'
 import { lowerEffect, lowerExpression } from './expressions.ts'
-import { counterRange } from './indexRanges.ts'
+import { counterRange, rangeOf } from './indexRanges.ts'
+import { constantOf } from './listElements.ts'
 import type { Lowering, Target } from './lowering.ts'
 import type { Binding } from './scope.ts'
 
@@ -90,6 +91,7 @@ function loopOnce(l: Lowering, node: Statement, labels: readonly string[], parts
     test = value === undefined ? undefined : asTest(value)
   })
   if (parts.local !== undefined) l.stableLocals.add(parts.local)
+  l.noteTurns(turnsOf(l, parts, test))
   const inner = inTarget(l, { kind: 'loop', sourceLabels: labels, label, plainBreak: true }, () => l.verbs.statements(l, [parts.body]))
   if (parts.local !== undefined) l.stableLocals.delete(parts.local)
   const update = l.collect(() => {
@@ -113,6 +115,26 @@ function loopOnce(l: Lowering, node: Statement, labels: readonly string[], parts
     ...(found === undefined ? {} : { counted: found.loop }),
     span,
   })
+}
+
+/** How often a loop turns at most that counts up by one, or more; undefined for others. */
+function turnsOf(l: Lowering, { head, local, update }: LoopParts, test: Expr | undefined): number | undefined {
+  const isCounted = update?.type === 'UpdateExpression' && update.operator === '++'
+  if (local === undefined || !isCounted || test?.kind !== 'Binary' || test.left.kind !== 'Local' || test.left.name !== local)
+    return undefined
+  const start = head.find((stmt) => stmt.kind === 'Let' && stmt.local === local)
+  const from = start?.kind === 'Let' && start.init !== undefined ? lowestOf(l, start.init) : undefined
+  const to = constantOf(l, test.right) ?? highestOf(l, test.right)
+  if (from === undefined || to === undefined || (test.operator !== '<' && test.operator !== '<=')) return undefined
+  return Math.max(0, Math.ceil(to - from) + (test.operator === '<=' ? 1 : 0))
+}
+
+function lowestOf(l: Lowering, expr: Expr): number | undefined {
+  return constantOf(l, expr) ?? rangeOf(l, expr)?.low
+}
+
+function highestOf(l: Lowering, expr: Expr): number | undefined {
+  return rangeOf(l, expr)?.high
 }
 
 export function inTarget(l: Lowering, target: Target, work: () => void): Stmt[] {

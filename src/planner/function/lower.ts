@@ -9,7 +9,7 @@ import { lowerCall, methodCall } from './calls.ts'
 import { inputElement, type LowerContext } from './context.ts'
 import { lowerEffect, lowerExpression } from './expressions.ts'
 import { enterFunction, hoistVars, inlineCall } from './inline.ts'
-import { Lowering, type Missing, type Sites, type Verbs } from './lowering.ts'
+import { type Capacities, Lowering, type Missing, type Recursive, type Sites, type Verbs } from './lowering.ts'
 import { memberValue } from './members.ts'
 import { fromOutside } from './outside.ts'
 import { bindArguments, bindPattern } from './patterns.ts'
@@ -46,18 +46,29 @@ export interface Lowered {
 }
 
 export function lowerUnit(unit: Unit, context: LowerContext): Lowered {
-  const [changing, indexed] = [new Map<unknown, Set<number>>(), new Map<unknown, Set<number>>()]
-  let tried = lowerOnce(unit, context, { bigints: new Set(), changing, indexed })
+  const [changing, indexed, growing] = [
+    new Map<unknown, Set<number>>(),
+    new Map<unknown, Set<number>>(),
+    new Map<unknown, Map<number, number>>(),
+  ]
+  const recursive = new Map<unknown, Map<number, boolean>>()
+  const known = { changing, indexed, growing, recursive }
+  let tried = lowerOnce(unit, context, { bigints: new Set(), ...known })
   // Of which literals parts are assigned, or chosen, is known once all of the function has been seen.
-  while (learnBoth()) tried = lowerOnce(unit, context, { bigints: new Set(), changing, indexed })
-  function learnBoth(): boolean {
-    const [isNew, others] = [learn(changing, tried.foundChanging), learn(indexed, tried.foundIndexed)]
-    return isNew || others
+  while (learnAll()) tried = lowerOnce(unit, context, { bigints: new Set(), ...known })
+  function learnAll(): boolean {
+    const isNew = [
+      learn(changing, tried.foundChanging),
+      learn(indexed, tried.foundIndexed),
+      learnCapacities(growing, tried.foundGrowing),
+      learnRecursive(recursive, tried.foundRecursive),
+    ]
+    return isNew.includes(true)
   }
   const { lowered, noNumbers } = tried
   if (noNumbers.size === 0) return lowered
   // What `x++` adds depends on whether x is a bigint, which types of locals say, which depend on what is added.
-  const again = lowerOnce(unit, context, { bigints: noNumbers, changing, indexed }).lowered
+  const again = lowerOnce(unit, context, { bigints: noNumbers, ...known }).lowered
   return again.refusals.length < lowered.refusals.length ? again : lowered
 }
 
@@ -73,18 +84,60 @@ function learn(known: Map<unknown, Set<number>>, found: readonly Site[]): boolea
   return isNew
 }
 
+/** Whether there was anything new among functions that call themselves. */
+function learnRecursive(known: Map<unknown, Map<number, boolean>>, found: Lowering['foundRecursive']): boolean {
+  let isNew = false
+  for (const { site, isDeep } of found) {
+    const starts = known.get(site.unit.f) ?? new Map<number, boolean>()
+    known.set(site.unit.f, starts)
+    if (starts.get(site.start) === true || starts.get(site.start) === isDeep) continue
+    starts.set(site.start, isDeep)
+    isNew = true
+  }
+  return isNew
+}
+
+/** Whether more is pushed onto a literal than was known. */
+function learnCapacities(known: Map<unknown, Map<number, number>>, found: Lowering['foundGrowing']): boolean {
+  const sums = new Map<unknown, Map<number, number>>()
+  for (const { site, count } of found) {
+    const starts = sums.get(site.unit.f) ?? new Map<number, number>()
+    sums.set(site.unit.f, starts)
+    starts.set(site.start, (starts.get(site.start) ?? 0) + count)
+  }
+  let isNew = false
+  for (const [f, starts] of sums) {
+    const before = known.get(f) ?? new Map<number, number>()
+    known.set(f, before)
+    for (const [start, count] of starts) {
+      if (count <= (before.get(start) ?? -1)) continue
+      before.set(start, count)
+      isNew = true
+    }
+  }
+  return isNew
+}
+
 interface Tried {
   readonly lowered: Lowered
   /** Locals that are incremented and were found to be no numbers. */
   readonly noNumbers: ReadonlySet<string>
   readonly foundChanging: readonly Site[]
   readonly foundIndexed: readonly Site[]
+  readonly foundGrowing: Lowering['foundGrowing']
+  readonly foundRecursive: Lowering['foundRecursive']
 }
 
 function lowerOnce(
   unit: Unit,
   context: LowerContext,
-  given: { readonly bigints: ReadonlySet<string>; readonly changing: Sites; readonly indexed: Sites },
+  given: {
+    readonly bigints: ReadonlySet<string>
+    readonly changing: Sites
+    readonly indexed: Sites
+    readonly growing: Capacities
+    readonly recursive: Recursive
+  },
 ): Tried {
   const l = new Lowering(context, unit, { verbs: VERBS, ...given })
   const noNumbers = new Set<string>()
@@ -123,6 +176,8 @@ function lowerOnce(
     noNumbers,
     foundChanging: l.foundChanging,
     foundIndexed: l.foundIndexed,
+    foundGrowing: l.foundGrowing,
+    foundRecursive: l.foundRecursive,
   }
 }
 

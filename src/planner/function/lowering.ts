@@ -13,6 +13,7 @@ import type { FunctionNode } from './ast.ts'
 import { literal } from './build.ts'
 import { inputElement, type LowerContext } from './context.ts'
 import type { IndexRange } from './indexRanges.ts'
+import type { Recursion, StackArrays } from './recursion.ts'
 import { forbiddenCall, type Reason, refusalOf } from './refusals.ts'
 import type { Binding } from './scope.ts'
 import { noteNumber } from './surelyNumbers.ts'
@@ -41,6 +42,10 @@ export interface Frame {
   readonly unit: Unit
   /** What `this` is, in a method. */
   readonly self?: Value
+  /** A function of the library, whose subscripts are inside. */
+  readonly isLibrary?: true
+  /** What it does where it calls itself. */
+  readonly recursion?: Recursion
   /** Where an inlined function leaves its result; absent for the outermost. */
   readonly result?: Result
   readonly targets: Target[]
@@ -60,6 +65,12 @@ export interface Result {
 
 /** Literals that are lowered in another way in this try, by the functions they are written in. */
 export type Sites = ReadonlyMap<unknown, ReadonlySet<number>>
+
+/** How many elements are pushed onto literals at most, by the functions they are written in and their places. */
+export type Capacities = ReadonlyMap<unknown, ReadonlyMap<number, number>>
+
+/** Functions that call themselves, by the functions they are written in and their places: whether some call is not the last thing. */
+export type Recursive = ReadonlyMap<unknown, ReadonlyMap<number, boolean>>
 
 export interface Missing {
   readonly name: string
@@ -84,6 +95,8 @@ interface Given {
   readonly bigints: ReadonlySet<string>
   readonly changing: Sites
   readonly indexed: Sites
+  readonly growing: Capacities
+  readonly recursive: Recursive
 }
 
 export class Lowering {
@@ -122,8 +135,22 @@ export class Lowering {
   readonly foundIndexed: Site[] = []
   /** The shapes of arrays that a loop's body makes for itself, by name. */
   readonly locals: Map<string, readonly number[]> = new Map()
+  /** Locals that hold how many elements there are, of those that grow. */
+  readonly sizes: Map<string, string> = new Map()
+  /** The literals that they are, of those that are pushed onto. */
+  readonly madeIn: Map<string, Site> = new Map()
+  /** Turns of the loops around, where that is known. */
+  readonly trips: Map<number, number> = new Map()
+  /** Array literals that elements are pushed onto, and how many at most. */
+  readonly growing: Capacities
+  /** Functions that call themselves: whether not as the last thing that they do. */
+  readonly recursive: Recursive
+  readonly foundRecursive: { readonly site: Site; readonly isDeep: boolean }[] = []
+  readonly foundGrowing: { readonly site: Site; readonly count: number }[] = []
   /** Those of them that are plain arrays. */
   readonly lists: Set<string> = new Set()
+  /** Arrays of functions that call themselves, by function. */
+  readonly stacks: Map<FunctionNode, StackArrays> = new Map()
   /** Locals that are surely numbers, and never anything else. */
   readonly numbers: Set<string> = new Set()
   /** Counters of the loops around, whose bounds are written out. */
@@ -146,13 +173,15 @@ export class Lowering {
   readonly #names = new Set<string>()
   #nodes = 0
 
-  constructor(context: LowerContext, unit: Unit, { verbs, bigints, changing, indexed }: Given) {
+  constructor(context: LowerContext, unit: Unit, { verbs, bigints, changing, indexed, growing, recursive }: Given) {
     this.context = context
     this.unit = unit
     this.verbs = verbs
     this.bigints = bigints
     this.changing = changing
     this.indexed = indexed
+    this.growing = growing
+    this.recursive = recursive
     if (context.kind === 'loop') for (const name of Object.keys(context.env)) this.#names.add(name)
   }
 
@@ -181,6 +210,12 @@ export class Lowering {
     }
   }
 
+  /** The loop being lowered turns so often. */
+  noteTurns(count: number | undefined): void {
+    const loop = this.loops.at(-1)
+    if (loop !== undefined && count !== undefined) this.trips.set(loop, count)
+  }
+
   /** A number that grows from one question to the next, as places in the source do. */
   now(): number {
     return this.#time++
@@ -200,6 +235,29 @@ export class Lowering {
   /** Whether the table holds the values of a captured Map. */
   isPartOfConstant(table: string): boolean {
     return [...this.partsOfConstants.values()].some(({ values }) => values === table)
+  }
+
+  /** How many elements are pushed onto a literal; undefined for most. */
+  capacityOf({ unit, start }: Site): number | undefined {
+    return this.growing.get(unit.f)?.get(start)
+  }
+
+  /** Whether a function calls itself, as far as is known. */
+  isRecursive({ unit, start }: Site): boolean {
+    return this.recursive.get(unit.f)?.has(start) === true
+  }
+
+  /** Whether it does so, and then does something else. */
+  isDeep({ unit, start }: Site): boolean {
+    return this.recursive.get(unit.f)?.get(start) === true
+  }
+
+  /** How often what is being lowered runs for each time that the loops around `outer` turn; undefined where that is not known. */
+  turnsInside(outer: number): number | undefined {
+    return this.loops.slice(outer).reduce<number | undefined>((all, loop) => {
+      const own = this.trips.get(loop)
+      return all === undefined || own === undefined ? undefined : all * own
+    }, 1)
   }
 
   isIndexed({ unit, start }: Site): boolean {

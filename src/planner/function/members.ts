@@ -7,6 +7,7 @@ import { literal } from './build.ts'
 import { elementOfRow, fieldOfRow, nestedRow } from './capturedLookups.ts'
 import { inputElement, rankOf } from './context.ts'
 import type { Lowering } from './lowering.ts'
+import { checkedIndex, lengthIn } from './madeArrays.ts'
 import { builtinFunction, envValue, fromOutside, globalValue, tableOf, tableOfString } from './outside.ts'
 import { refusalOf } from './refusals.ts'
 import { partOf } from './stored.ts'
@@ -31,7 +32,7 @@ export function memberValue(l: Lowering, object: Value, property: Value | string
       if (name === 'shape' && object.of === 'array') return { kind: 'shape', array: object.name }
       return l.refuse('handle-as-value', node, `${object.name}.${name}`)
     case 'view':
-      if (name === 'length') return exprValue({ kind: 'Extent', array: object.array, axis: object.prefix.length, span: l.span(node) })
+      if (name === 'length') return exprValue(lengthIn(l, object, node))
       return isIndexName(name) ? viewElement(l, object, literal(Number(name), l.span(node)), node) : l.refuse('view-as-value', node)
     case 'shape':
       if (isIndexName(name)) return exprValue({ kind: 'Extent', array: object.array, axis: Number(name), span: l.span(node) })
@@ -136,7 +137,8 @@ function keyMember(l: Lowering, name: string, node: AnyNode): Value {
 function viewElement(l: Lowering, view: Value & { kind: 'view' }, index: Expr, node: AnyNode): Value {
   const subscripts = [...view.prefix, index]
   if (view.rank !== undefined && view.rank > subscripts.length) return { ...view, prefix: [...view.prefix, l.stabilized(index, 'row')] }
-  return exprValue({ kind: 'Read', array: view.array, subscripts, span: l.span(node) })
+  const last = checkedIndex(l, view.array, index, node)
+  return exprValue({ kind: 'Read', array: view.array, subscripts: [...view.prefix, last], span: l.span(node) })
 }
 
 function indexed(l: Lowering, object: Value, property: Value, node: AnyNode): Value {

@@ -8,7 +8,9 @@ import { assignTo } from './assignments.ts'
 import { binary, conditional, literal, truth } from './build.ts'
 import { type Argument, argumentAt } from './context.ts'
 import { evaluate, lowerExpression } from './expressions.ts'
+import { constantOf, elementsOf } from './listElements.ts'
 import { fieldsOfValue } from './literals.ts'
+import { listOf } from './localArrays.ts'
 import type { Lowering } from './lowering.ts'
 import { keyComponent, memberValue } from './members.ts'
 import { type Binding, isLikeLet } from './scope.ts'
@@ -109,19 +111,35 @@ function bindArray(l: Lowering, pattern: Pattern & { type: 'ArrayPattern' }, val
     (source.kind === 'stored' && source.storage.kind === 'items') ||
     source.kind === 'key' ||
     source.kind === 'tableRow' ||
+    source.kind === 'view' ||
     source.kind === 'shape' ||
     source.kind === 'refused' ||
     (source.kind === 'data' && Array.isArray(source.value))
   if (!known) l.refuse('destructures-value', pattern)
   for (const [i, element] of pattern.elements.entries()) {
     if (element === null) continue
-    if (!known || element.type === 'RestElement') {
+    const rest = element.type === 'RestElement' && source.kind === 'view' ? restOf(l, source, i, pattern) : undefined
+    if (element.type === 'RestElement' && rest !== undefined) bindPattern(l, element.argument, rest, mode)
+    else if (!known || element.type === 'RestElement') {
       if (element.type === 'RestElement') l.refuse('rest-parameter', element)
       bindPattern(l, element.type === 'RestElement' ? element.argument : element, REFUSED, mode)
     } else if (source.kind === 'key') bindPattern(l, element, keyComponent(l, i, element), mode)
     else bindPattern(l, element, memberValue(l, source, String(i), element), mode)
   }
   if (source.kind === 'tuple') for (const extra of source.items.slice(pattern.elements.length)) evaluate(l, extra, pattern)
+}
+
+/** The elements of a list from an index on; undefined where there are none, or nobody knows how many. */
+function restOf(l: Lowering, source: Value & { kind: 'view' }, from: number, node: AnyNode): Value | undefined {
+  const elements = elementsOf(l, source, node)
+  const length = elements && constantOf(l, elements.length)
+  if (elements === undefined || length === undefined || length <= from) return undefined
+  const span = l.span(node)
+  return listOf(
+    l,
+    Array.from({ length: length - from }, (_, k) => elements.item(literal(from + k, span))),
+    node,
+  )
 }
 
 function bindObject(l: Lowering, pattern: Pattern & { type: 'ObjectPattern' }, value: Value, mode: 'declare' | 'assign'): void {

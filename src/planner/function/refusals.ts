@@ -122,8 +122,20 @@ const REASONS = {
     cure: 'Convert it first, as Number(x).',
   },
   'local-array-grows': {
-    message: 'It makes {name} longer.',
+    message: 'It makes {name} longer, by how much is not known before the run.',
     cure: 'Make it as long as it may become, as new Float64Array(n), and count its elements.',
+  },
+  'sorts-texts': {
+    message: 'It sorts {name} without a function, which orders numbers as texts.',
+    cure: 'Say by what, as {name}.sort((a, b) => a - b).',
+  },
+  'sorts-typed-array': {
+    message: 'It sorts the typed array {name} by a function.',
+    cure: 'Leave the function out where numbers ascend, or sort a list, as [...{name}].sort(…).',
+  },
+  'sorts-many': {
+    message: 'It sorts {name} by a function, which may have more than {what} elements.',
+    cure: 'Sort a typed array without one, as new Float64Array({name}).sort().',
   },
   'adds-part': {
     message: 'It assigns {name}, which the object or array did not have when it was made.',

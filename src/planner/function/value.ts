@@ -28,7 +28,14 @@ export type Value =
   | { readonly kind: 'date'; readonly milliseconds: Expr; readonly name: string }
   /** A regular expression, captured or written out, that keeps no place between calls. */
   | { readonly kind: 'regex'; readonly pattern: string; readonly flags: string }
-  | { readonly kind: 'closure'; readonly unit: Unit; readonly node: FunctionNode; readonly name: string; readonly self?: Value }
+  | {
+      readonly kind: 'closure'
+      readonly unit: Unit
+      readonly node: FunctionNode
+      readonly name: string
+      readonly self?: Value
+      readonly isLibrary?: true
+    }
   | { readonly kind: 'builtin'; readonly name: Builtin }
   /** Math, Number and other globals that hold functions, and global functions the IR does not know. */
   | { readonly kind: 'global'; readonly name: string; readonly value: unknown }
@@ -54,6 +61,8 @@ interface Literal {
 export interface Site {
   readonly unit: Unit
   readonly start: number
+  /** How many loops are around it. */
+  readonly loops?: number
 }
 
 /** An object or array whose parts are locals, and may be assigned; see `stored.ts`. */

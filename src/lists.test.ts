@@ -1,0 +1,45 @@
+import { afterAll, expect, test } from 'vitest'
+import { Session } from './session.ts'
+
+const session = await Session.start({ workers: 2, progress: false })
+afterAll(() => session.stop())
+
+const failure = async (body: (key: readonly [number], env: { y: { set: (i: number, v: number) => void } }) => void): Promise<string> => {
+  const y = session.zeros([4])
+  return session.parallelFor(session.range(4), { y }, body).then(String, (error: Error) => error.message)
+}
+
+test('functions that never come back, and subscripts behind the last element, are errors of the run', async () => {
+  const gcd = (a: number, b: number): number => (b === 0 ? a : gcd(b, a % b))
+  expect(await failure(([i], { y }) => y.set(i, gcd(Number.NaN, 3)))).toMatchInlineSnapshot(
+    `"The body of the loop over range(4) threw at key [0]: gcd calls itself more than 10,000 deep. Write it as a loop."`,
+  )
+  const deep = (n: number): number => (n < 0 ? 0 : 1 + deep(n + 1))
+  expect(await failure(([i], { y }) => y.set(i, deep(i)))).toMatchInlineSnapshot(
+    `"The body of the loop over range(4) threw at key [0]: deep calls itself more than 10,000 deep. Write it as a loop."`,
+  )
+  const behind = await failure(([i], { y }) => {
+    const kept = []
+    for (let k = 0; k < 3; k++) if (k < i) kept.push(k)
+    y.set(i, kept[2] as number)
+  })
+  expect(behind).toMatchInlineSnapshot(
+    `"The body of the loop over range(4) threw at key [0]: A subscript of kept is not below its length."`,
+  )
+  const first = await failure(([i], { y }) => {
+    const kept: number[] = []
+    for (let k = 0; k < 3; k++) if (k < i) kept.push(k)
+    const sum = kept.reduce((a, b) => a + b)
+    y.set(i, sum)
+  })
+  expect(first).toMatchInlineSnapshot(`"The body of the loop over range(4) threw at key [0]: Reduce of empty array with no initial value"`)
+})
+
+test('recursion goes as deep as JavaScript has room for', async () => {
+  const y = session.zeros([4])
+  const sum = (n: number): number => (n === 0 ? 0 : n + sum(n - 1))
+  const loop = session.loop(session.range(4), { y }, ([i], { y }) => y.set(i, sum(i * 2_000)))
+  expect(loop.plan.kernel?.target).toBe('wasm')
+  await loop.run()
+  expect(await y.collect()).toEqual([0, 2_001_000, 8_002_000, 18_003_000])
+})

@@ -1,0 +1,145 @@
+/**
+ * Methods of lists as JavaScript that the lowering writes out where they are called, as it does with functions of the program:
+ *
+ *     row.some((v) => v > 3)       -->       for (let i = 0; i < row.length; i++) if (row[i] > 3) …
+ *
+ * Each does what the platform's method does of a list without holes, in its order. They name nothing that is not their own, not even
+ * `undefined` or `Math`, and what they are given is what the body has: a row, an array of its own, a captured table.
+ */
+
+interface List {
+  readonly length: number
+  [index: number]: number
+}
+type Test = (value: number, index: number, list: List) => boolean
+type Order = (a: number, b: number) => number
+type Fold = (sofar: number, value: number, index: number, list: List) => number
+
+/** `reduce` that begins with the first element. */
+export function reduceFirst(list: List, fold: Fold): number {
+  if (list.length === 0) throw new TypeError('Reduce of empty array with no initial value')
+  let sofar = list[0] as number
+  for (let i = 1; i < list.length; i++) sofar = fold(sofar, list[i] as number, i, list)
+  return sofar
+}
+
+/** Methods that leave the list as it is. */
+export const LIST_METHODS: { readonly [name: string]: (list: List, ...args: never[]) => unknown } = {
+  some: (list: List, test: Test) => {
+    for (let i = 0; i < list.length; i++) if (test(list[i] as number, i, list)) return true
+    return false
+  },
+  every: (list: List, test: Test) => {
+    for (let i = 0; i < list.length; i++) if (!test(list[i] as number, i, list)) return false
+    return true
+  },
+  find: (list: List, test: Test) => {
+    for (let i = 0; i < list.length; i++) {
+      const value = list[i] as number
+      if (test(value, i, list)) return value
+    }
+    return void 0
+  },
+  findIndex: (list: List, test: Test) => {
+    for (let i = 0; i < list.length; i++) if (test(list[i] as number, i, list)) return i
+    return -1
+  },
+  findLastIndex: (list: List, test: Test) => {
+    for (let i = list.length - 1; i >= 0; i--) if (test(list[i] as number, i, list)) return i
+    return -1
+  },
+  indexOf: (list: List, wanted: number) => {
+    for (let i = 0; i < list.length; i++) if (list[i] === wanted) return i
+    return -1
+  },
+  lastIndexOf: (list: List, wanted: number) => {
+    for (let i = list.length - 1; i >= 0; i--) if (list[i] === wanted) return i
+    return -1
+  },
+  includes: (list: List, wanted: number) => {
+    for (let i = 0; i < list.length; i++) {
+      const value = list[i] as number
+      if (value === wanted || (!(value < 0 || value >= 0) && !(wanted < 0 || wanted >= 0))) return true
+    }
+    return false
+  },
+}
+
+/** Methods that change the list, which the body has made. */
+export const CHANGING_METHODS: { readonly [name: string]: (list: List, ...args: never[]) => void } = {
+  reverse: (list: List) => {
+    for (let low = 0; low < list.length >> 1; low++) {
+      const high = list.length - 1 - low
+      const value = list[low] as number
+      list[low] = list[high] as number
+      list[high] = value
+    }
+  },
+  /** By value, as typed arrays sort: -0 before 0, and NaN last. By gaps (Shell), since what is equal is the same. */
+  sort: (list: List) => {
+    for (let gap = list.length > 32 ? 13 * (list.length >> 5) : 1; gap > 0; gap = gap > 1 ? (gap / 3) | 0 : 0) {
+      for (let from = gap; from < list.length; from++) {
+        const value = list[from] as number
+        let at = from
+        while (at >= gap) {
+          const before = list[at - gap] as number
+          const isLess =
+            value < before ||
+            (value === 0 && before === 0 && 1 / value < 1 / before) ||
+            (!(before < 0 || before >= 0) && (value < 0 || value >= 0))
+          if (!isLess) break
+          list[at] = before
+          at -= gap
+        }
+        list[at] = value
+      }
+    }
+  },
+  /**
+   * What V8 does of fewer than 64 elements, which is told apart by orders that contradict themselves, as NaN does: a run at the
+   * beginning that ascends, or descends and is turned around, into which the others are inserted by halves (timsort).
+   */
+  sortBy: (list: List, order: Order) => {
+    const length = list.length
+    let run = 1
+    if (length > 1) {
+      let last = list[1] as number
+      run = 2
+      if (order(last, list[0] as number) < 0) {
+        while (run < length) {
+          const next = list[run] as number
+          if (!(order(next, last) < 0)) break
+          last = next
+          run++
+        }
+        for (let low = 0; low < run >> 1; low++) {
+          const value = list[low] as number
+          list[low] = list[run - 1 - low] as number
+          list[run - 1 - low] = value
+        }
+      } else {
+        while (run < length) {
+          const next = list[run] as number
+          if (order(next, last) < 0) break
+          last = next
+          run++
+        }
+      }
+    }
+    for (let from = run; from < length; from++) {
+      const value = list[from] as number
+      let low = 0
+      let high = from
+      while (low < high) {
+        const middle = (low + high) >> 1
+        if (order(value, list[middle] as number) < 0) high = middle
+        else low = middle + 1
+      }
+      for (let at = from; at > low; at--) list[at] = list[at - 1] as number
+      list[low] = value
+    }
+  },
+}
+
+/** So many elements at most are sorted by a function. */
+export const MOST_SORTED_BY = 63
