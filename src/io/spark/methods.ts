@@ -93,9 +93,9 @@ function ofText(method: Method, of: Expression, args: readonly Value[], { span, 
     case 'substring':
       return textValue(cut(method, of, args, { span, scope }))
     case 'charAt':
-      return textValue(units(of, first === undefined ? int(0) : placeOf(first, span), int(1)))
+      return textValue(units(scope.bindExpr(of), first === undefined ? int(0) : placeOf(first, span), int(1)))
     case 'charCodeAt': {
-      const unit = scope.bindExpr(call('hex', piece(of, first === undefined ? int(0) : placeOf(first, span), int(1))))
+      const unit = scope.bindExpr(digits(of, first === undefined ? int(0) : placeOf(first, span), int(1)))
       return numberValue(when([[call('=', unit, text('')), double(Number.NaN)]], cast(call('conv', unit, int(16), int(10)), 'DOUBLE')))
     }
     case 'trim':
@@ -119,13 +119,16 @@ function lengthOf(of: Expression): Expression {
   return call('shiftright', call('octet_length', codeUnits(of)), int(1))
 }
 
-/** `count` code units from a place on, which is within the text or behind it: two bytes each. */
-function piece(of: Expression, from: Expression, count: Expression): Expression {
-  return call('substring', codeUnits(of), call('+', call('*', from, int(2)), int(1)), call('*', count, int(2)))
+/** `count` code units from a place on, which is within the text or behind it, as four digits each. */
+function digits(of: Expression, from: Expression, count: Expression): Expression {
+  return call('substring', call('hex', codeUnits(of)), call('+', call('*', from, int(4)), int(1)), call('*', count, int(4)))
 }
 
+/** The same as a text: by characters where each is one unit. The query fails where a character would be cut in two. */
 function units(of: Expression, from: Expression, count: Expression): Expression {
-  return call('decode', piece(of, from, count), text('UTF-16BE'))
+  const isPlain = call('=', call('length', of), lengthOf(of))
+  const plain = call('substring', of, call('+', from, int(1)), count)
+  return when([[isPlain, plain]], call('decode', call('unhex', digits(of, from, count)), text('UTF-16BE')))
 }
 
 /** A place that is a whole number, not negative. */
@@ -156,7 +159,7 @@ function cut(method: 'slice' | 'substring', of: Expression, args: readonly Value
   }
   const [a, b] = [scope.bindExpr(bounded(args[0], int(0))), scope.bindExpr(bounded(args[1], length))]
   const [from, to] = method === 'slice' ? [a, b] : [call('least', a, b), call('greatest', a, b)]
-  return units(of, from, call('greatest', call('-', to, from), int(0)))
+  return units(scope.bindExpr(of), from, call('greatest', call('-', to, from), int(0)))
 }
 
 /** Letters beyond ASCII change their case by tables that are not the same everywhere. */

@@ -10,6 +10,7 @@ import { asLong, asNumber, boolValue, codeUnits, DAY_MS, isIntegral, nullOr, num
 const TWO_32 = 2n ** 32n
 const TWO_31 = 2n ** 31n
 const NAN = double(Number.NaN)
+const INFINITE = double(Number.POSITIVE_INFINITY)
 
 interface Operands {
   readonly left: Value
@@ -65,16 +66,28 @@ function arithmetic(operator: string, { left, right, span }: Operands): Value {
 
 /** Spark has null for a division by zero. */
 function quotient(a: Expression, by: Expression): Expression {
-  const isNegative = call('startswith', cast(by, 'STRING'), { literal: { string: '-' } })
-  const infinity = when([[isNegative, double(Number.NEGATIVE_INFINITY)]], double(Number.POSITIVE_INFINITY))
+  const infinity = when([[isMinus(by), double(Number.NEGATIVE_INFINITY)]], INFINITE)
   return when([[call('=', by, double(0)), call('*', a, infinity)]], call('/', a, by))
 }
 
-/** To a power that is no number, or of ±1 to one without end, C has 1. */
+/** Of a number that may be -0: comparisons do not tell it from 0. */
+function isMinus(number: Expression): Expression {
+  return call('startswith', cast(number, 'STRING'), { literal: { string: '-' } })
+}
+
+/** To a power that is no number, or of ±1 to one without end, C has 1; 0 to a negative one is an error of some servers. */
 function power(base: Expression, exponent: Expression): Expression {
   const isOne = call('=', call('abs', base), double(1))
-  const isEndless = call('=', call('abs', exponent), double(Number.POSITIVE_INFINITY))
-  return when([[or(call('isnan', exponent), and(isOne, isEndless)), NAN]], call('power', base, exponent))
+  const isEndless = call('=', call('abs', exponent), INFINITE)
+  const isOdd = call('=', call('abs', call('%', exponent, double(2))), double(1))
+  const pole = when([[and(isMinus(base), isOdd), double(Number.NEGATIVE_INFINITY)]], INFINITE)
+  return when(
+    [
+      [or(call('isnan', exponent), and(isOne, isEndless)), NAN],
+      [and(call('=', base, double(0)), call('<', exponent, double(0))), pole],
+    ],
+    call('power', base, exponent),
+  )
 }
 
 /** ToInt32, as BIGINT: the low 32 bits of the whole part, with a sign. */
@@ -82,7 +95,7 @@ function int32({ span, scope }: Pick<Operands, 'span' | 'scope'>, value: Value):
   if (isIntegral(value) && !value.nullable && value.type.kind !== 'f64' && value.type.kind !== 'u32') return cast(value.expr, 'BIGINT')
   if (typeof value.constant === 'number') return long(BigInt(value.constant | 0))
   const number = scope.bindExpr(asNumber(value, span))
-  const isEnding = call('<', call('abs', number), double(Number.POSITIVE_INFINITY))
+  const isEnding = call('<', call('abs', number), INFINITE)
   // the rest of a division by 2^32 has the bits, and is exact
   const low = cast(call('%', number, double(Number(TWO_32))), 'BIGINT')
   return when([[isEnding, signed(low)]], long(0n))
@@ -190,9 +203,12 @@ function ordered(operator: Order, operands: Operands): Expression {
   if (isIntegral(left) && isIntegral(right)) return call(operator, zeroOfNull(left), zeroOfNull(right))
   const [a, b] = [scope.bindExpr(asNumber(left, span)), scope.bindExpr(asNumber(right, span))]
   const test = call(operator, a, b)
-  // NaN is the largest number for Spark, and equal to itself
-  const [greater, number] = operator === '<' || operator === '<=' ? [right, b] : [left, a]
-  return mayBeNaN(greater) ? and(test, not(call('isnan', number))) : test
+  // NaN is the largest number for Spark, and equal to itself; for Sail the sign of its bits says whether it is the largest or the least
+  const guards = [
+    { value: left, number: a },
+    { value: right, number: b },
+  ].flatMap(({ value, number }) => (mayBeNaN(value) ? [not(call('isnan', number))] : []))
+  return guards.length === 0 ? test : and(test, ...guards)
 }
 
 function mayBeNaN(value: Value): boolean {

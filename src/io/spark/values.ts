@@ -165,14 +165,14 @@ export function asTruth(value: Value, span: Span): Expression {
     case 'boolean':
       return nullable ? call('coalesce', expr, FALSE) : expr
     case 'number': {
-      if (isIntegral(value)) return nullOr(call('!=', asLong(value), long(0n)), value)
+      if (isIntegral(value)) return nullOr(not(call('=', asLong(value), long(0n))), value)
       const number = asNumber(value, span)
-      return and(call('!=', number, double(0)), not(call('isnan', number)))
+      return and(not(call('=', number, double(0))), not(call('isnan', number)))
     }
     case 'string':
-      return nullOr(call('!=', expr, text('')), value)
+      return nullOr(not(call('=', expr, text(''))), value)
     case 'bigint':
-      return nullOr(call('!=', expr, long(0n)), value)
+      return nullOr(not(call('=', expr, long(0n))), value)
     case 'Date':
     case 'other':
       return nullable ? call('isnotnull', expr) : { literal: { boolean: true } }
