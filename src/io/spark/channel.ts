@@ -55,6 +55,8 @@ export interface SparkChannel {
   call<M extends Method>(method: M, request: RequestOf<M>, options?: CallOptions): Promise<ResponseOf<M>>
   /** The messages of an answer as they come. Ending the iteration ends the call. */
   stream<M extends Method>(method: M, request: RequestOf<M>, signal?: AbortSignal): AsyncGenerator<ResponseOf<M>, void, undefined>
+  /** Whether the server was there once. */
+  wasReached(): boolean
   close(): void
 }
 
@@ -70,6 +72,7 @@ export function sparkChannel(address: SparkAddress, probe: (deadlineMs: number) 
   const agent = address.userAgent === undefined ? {} : { 'grpc.primary_user_agent': address.userAgent }
   const client = new Client(address.target, own, { ...OPTIONS, ...agent })
   let ready: Promise<void> | undefined
+  let isReached = false
 
   const metadata = (): Metadata => {
     const made = new Metadata()
@@ -81,6 +84,7 @@ export function sparkChannel(address: SparkAddress, probe: (deadlineMs: number) 
   const connected = async (): Promise<void> => {
     ready ??= new Promise((resolve, reject) => {
       client.waitForReady(Date.now() + CONNECT_MS, (error) => {
+        isReached ||= error === undefined || error === null
         if (error === undefined || error === null) return resolve()
         ready = undefined // a server may be started later
         reject(absent(address, error))
@@ -191,6 +195,7 @@ export function sparkChannel(address: SparkAddress, probe: (deadlineMs: number) 
       if (ended !== undefined) throw ended
     },
 
+    wasReached: () => isReached,
     close: () => client.close(),
   }
 }

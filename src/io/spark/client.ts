@@ -107,7 +107,7 @@ export function sparkClient(address: SparkAddress): SparkClient {
     },
 
     async release() {
-      await channel.call('ReleaseSession', own, { deadlineMs: 1500 }).catch(() => {})
+      if (channel.wasReached()) await channel.call('ReleaseSession', own, { deadlineMs: 1500 }).catch(() => {})
       channel.close()
     },
   }
