@@ -142,6 +142,7 @@ class Interpreter {
       case 'Conditional':
         return this.#value(expr.test) ? this.#value(expr.then) : this.#value(expr.else)
       case 'Call': {
+        if (expr.callee === 'new Date') return new Date(this.#value(expr.args[0] as Expr) as number)
         const callee = expr.callee.split('.').reduce<unknown>((at, part) => (at as Record<string, unknown>)[part], globalThis)
         return (callee as (...args: unknown[]) => unknown)(...expr.args.map((one) => this.#value(one)))
       }

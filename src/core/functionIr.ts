@@ -14,7 +14,10 @@
  *
  * Row views leave no trace: `w[k]`, `w.get(k)` with `w = W.row(u)` is a read of W at [u, k].
  */
+import type { Callee, Method } from './builtins.ts'
 import type { Refusal, Span } from './span.ts'
+
+export { BUILTINS, type Builtin, type Callee, isBuiltin, METHODS, type Method } from './builtins.ts'
 
 export type Primitive = number | string | boolean | bigint | null | undefined
 
@@ -41,113 +44,6 @@ export type BinaryOperator =
   | '>'
   | '>='
 
-/** Pure functions of the platform that the IR knows, by their source names: `Math.exp`, `Number.isNaN`, `String`. */
-export const BUILTINS = [
-  'Math.abs',
-  'Math.acos',
-  'Math.acosh',
-  'Math.asin',
-  'Math.asinh',
-  'Math.atan',
-  'Math.atan2',
-  'Math.atanh',
-  'Math.cbrt',
-  'Math.ceil',
-  'Math.clz32',
-  'Math.cos',
-  'Math.cosh',
-  'Math.exp',
-  'Math.expm1',
-  'Math.floor',
-  'Math.fround',
-  'Math.hypot',
-  'Math.imul',
-  'Math.log',
-  'Math.log10',
-  'Math.log1p',
-  'Math.log2',
-  'Math.max',
-  'Math.min',
-  'Math.pow',
-  'Math.round',
-  'Math.sign',
-  'Math.sin',
-  'Math.sinh',
-  'Math.sqrt',
-  'Math.tan',
-  'Math.tanh',
-  'Math.trunc',
-  'Number',
-  'String',
-  'Boolean',
-  'BigInt',
-  'BigInt.asIntN',
-  'BigInt.asUintN',
-  'Number.isNaN',
-  'Number.isFinite',
-  'Number.isInteger',
-  'Number.isSafeInteger',
-  'Number.parseFloat',
-  'Number.parseInt',
-  'isNaN',
-  'isFinite',
-  'parseFloat',
-  'parseInt',
-  'Object.is',
-  'Date.UTC',
-] as const
-export type Builtin = (typeof BUILTINS)[number]
-
-/** Pure methods of strings, numbers and dates that return a primitive. */
-export const METHODS = [
-  'length',
-  'at',
-  'charAt',
-  'charCodeAt',
-  'codePointAt',
-  'concat',
-  'endsWith',
-  'includes',
-  'indexOf',
-  'lastIndexOf',
-  'localeCompare',
-  'normalize',
-  'padEnd',
-  'padStart',
-  'repeat',
-  'slice',
-  'startsWith',
-  'substring',
-  'toLowerCase',
-  'toUpperCase',
-  'trim',
-  'trimEnd',
-  'trimStart',
-  'toFixed',
-  'toPrecision',
-  'toString',
-  'valueOf',
-  'getTime',
-  'getFullYear',
-  'getMonth',
-  'getDate',
-  'getDay',
-  'getHours',
-  'getMinutes',
-  'getSeconds',
-  'getMilliseconds',
-  'getUTCFullYear',
-  'getUTCMonth',
-  'getUTCDate',
-  'getUTCDay',
-  'getUTCHours',
-  'getUTCMinutes',
-  'getUTCSeconds',
-  'getUTCMilliseconds',
-  'toISOString',
-] as const
-export type Method = (typeof METHODS)[number]
-
 export type Expr =
   | { readonly kind: 'Literal'; readonly value: Primitive; readonly span: Span }
   | { readonly kind: 'Local'; readonly name: string; readonly span: Span }
@@ -163,7 +59,7 @@ export type Expr =
   | { readonly kind: 'Binary'; readonly operator: BinaryOperator; readonly left: Expr; readonly right: Expr; readonly span: Span }
   | { readonly kind: 'Logical'; readonly operator: '&&' | '||' | '??'; readonly left: Expr; readonly right: Expr; readonly span: Span }
   | { readonly kind: 'Conditional'; readonly test: Expr; readonly then: Expr; readonly else: Expr; readonly span: Span }
-  | { readonly kind: 'Call'; readonly callee: Builtin; readonly args: readonly Expr[]; readonly span: Span }
+  | { readonly kind: 'Call'; readonly callee: Callee; readonly args: readonly Expr[]; readonly span: Span }
   /** `length` has no args and is printed as a property. `optional` is `?.`. */
   | {
       readonly kind: 'MethodCall'

@@ -5,7 +5,7 @@
  * any other type is a promise about every value the expression can give (null and undefined are `nullable`).
  */
 import { surelyAssigned } from './definiteAssignment.ts'
-import { type Builtin, type Expr, type Method, type Primitive, type Stmt, visitStmts } from './functionIr.ts'
+import { type Callee, type Expr, type Method, type Primitive, type Stmt, visitStmts } from './functionIr.ts'
 import { type ColumnType, type ElementType, sameType } from './schema.ts'
 
 export interface ValueType {
@@ -17,6 +17,8 @@ const F64: ValueType = { type: { kind: 'f64' }, nullable: false }
 const I64: ValueType = { type: { kind: 'i64' }, nullable: false }
 const BOOL: ValueType = { type: { kind: 'bool' }, nullable: false }
 const UTF8: ValueType = { type: { kind: 'utf8' }, nullable: false }
+/** What JavaScript makes. */
+const DATE: ValueType = { type: { kind: 'timestamp', unit: 'ms' }, nullable: false }
 const NULL: ValueType = { type: { kind: 'null' }, nullable: true }
 const UNKNOWN: ValueType = { type: { kind: 'unknown' }, nullable: true }
 
@@ -128,7 +130,7 @@ function typeOfExpr(expr: Expr, locals: Locals, sources: TypeSources): ValueType
       return then === undefined || other === undefined ? undefined : join(then, other)
     }
     case 'Call':
-      return typeOfBuiltin(expr.callee)
+      return typeOfCall(expr.callee)
     case 'MethodCall': {
       const object = of(expr.object)
       if (object === undefined) return undefined
@@ -251,7 +253,8 @@ function plusType(left: ValueType, right: ValueType): ValueType {
   return UNKNOWN
 }
 
-function typeOfBuiltin(name: Builtin): ValueType {
+function typeOfCall(name: Callee): ValueType {
+  if (name === 'new Date') return DATE
   if (
     name.startsWith('Math.') ||
     name === 'Number' ||

@@ -5,8 +5,9 @@
  */
 
 import { isKnown, valueClassOf } from '../core/elements.ts'
-import type { BinaryOperator, Builtin, Expr, FunctionIr, Method, Stmt, UserFunction } from '../core/functionIr.ts'
+import type { BinaryOperator, Callee, Expr, FunctionIr, Method, Stmt, UserFunction } from '../core/functionIr.ts'
 import { expressionsOf, visitExpr, visitStmts } from '../core/functionIr.ts'
+import { inferTypes } from '../core/irTypes.ts'
 import type { ColumnType, ElementType } from '../core/schema.ts'
 
 /** Calls `visit` on every expression of a function, outer ones first. */
@@ -63,7 +64,37 @@ export function cannotFail(f: Pick<UserFunction, 'ir'>, inputs: readonly Element
   visitExpressions(f.ir, (expr) => {
     safe &&= isSafe(expr, withLocals)
   })
-  return safe
+  return safe && !(makesDates(f.ir) && mayReturnDates(f.ir, inputs))
+}
+
+function makesDates(ir: FunctionIr): boolean {
+  let makes = false
+  visitExpressions(ir, (expr) => {
+    makes ||= expr.kind === 'Call' && expr.callee === 'new Date'
+  })
+  return makes
+}
+
+/** Whether what it returns may have Dates in it: no column holds an invalid one. */
+function mayReturnDates(ir: FunctionIr, inputs: readonly ElementType[]): boolean {
+  const typeOf = inferTypes(ir.body, {
+    input: (argument) => inputs[argument] ?? { kind: 'unknown' },
+    parameter: (name) => ir.parameters.find((one) => one.name === name)?.value,
+    table: (name) => ir.tables.find((one) => one.name === name)?.value,
+    dtype: () => undefined,
+  })
+  let may = false
+  visitStmts(ir.body, (stmt) => {
+    if (stmt.kind === 'Return' && stmt.value !== undefined) may ||= mayHoldDates(typeOf(stmt.value)?.type ?? { kind: 'null' })
+  })
+  return may
+}
+
+function mayHoldDates(type: ColumnType): boolean {
+  if (type.kind === 'list') return mayHoldDates(type.item)
+  if (type.kind === 'struct') return type.fields.some((field) => mayHoldDates(field.type))
+  const is = valueClassOf(type)
+  return is === 'Date' || (is === 'unknown' && type.kind !== 'null')
 }
 
 interface Types {
@@ -136,7 +167,7 @@ function isSafe(expr: Expr, types: Types): boolean {
 export const COMPARISONS: ReadonlySet<BinaryOperator> = new Set(['==', '!=', '===', '!==', '<', '<=', '>', '>='])
 
 /** Takes anything, bigints included. */
-function isSafeCall(callee: Builtin): boolean {
+function isSafeCall(callee: Callee): boolean {
   return [
     'Number',
     'String',

@@ -6,6 +6,7 @@ import type { ColumnRun, Selected } from './columnRun.ts'
 export async function foldColumns(run: ColumnRun, kind: FoldKind): Promise<Folded | undefined> {
   const { shape, rows } = run.program
   if (kind !== 'count' && !(shape.scalar && isNumber(run))) return undefined
+  if (shape.dates === true) return undefined // some may be invalid, which only making a table of them finds out
   if (kind === 'sum' && !run.isBig) {
     const found = await run.sum()
     return found === undefined ? undefined : { value: found.sum, count: found.total }

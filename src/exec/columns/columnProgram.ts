@@ -11,7 +11,15 @@ import { type ColumnType, type ElementType, fieldsOf, plainType, sameType, typeT
 import type { Storage } from '../../core/storage.ts'
 import type { PhysicalPlan, Step } from '../../planner/physical/physicalPlan.ts'
 import type { KernelColumn } from '../kernels/columnWriter.ts'
-import { compiled, elementNames, kernelColumns, type NotColumns, type ProgramShape, programShape } from '../kernels/wasmColumns.ts'
+import {
+  compiled,
+  computedType,
+  elementNames,
+  kernelColumns,
+  type NotColumns,
+  type ProgramShape,
+  programShape,
+} from '../kernels/wasmColumns.ts'
 import { isUnspelled } from './spelledTexts.ts'
 import { codesOf, kindOf } from './textCodes.ts'
 
@@ -157,7 +165,7 @@ function programOver(table: ProgramSource, steps: readonly Step[], declared: Ele
   if (outputs.length !== own.length) return no('its columns are not those of the plan')
   for (const [i, output] of outputs.entries()) {
     const planned = wanted[i]?.type ?? UNKNOWN
-    const actual = output.kind === 'computed' ? { kind: output.type } : (columns[output.column]?.type ?? UNKNOWN)
+    const actual = output.kind === 'computed' ? computedType(output.type) : (columns[output.column]?.type ?? UNKNOWN)
     if (planned.kind !== 'unknown' && !sameType(plainType(planned), plainType(actual)))
       return no(`the plan has ${typeText(planned)} where it has ${typeText(actual)}`)
   }

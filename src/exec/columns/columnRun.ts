@@ -61,6 +61,8 @@ export class ColumnRun {
   private readonly unitRows: number
   private readonly held: number[] = []
   private started = false
+  /** Of a word that kernels write where a Date that steps make is invalid. */
+  private invalidAt: number | undefined
 
   /** Only rows are kept whose keys are in all of the sets (or are not, as they say). */
   readonly keySets: readonly KeySet[]
@@ -71,6 +73,11 @@ export class ColumnRun {
     this.services = services
     this.blocks = Math.ceil(program.rows / BLOCK_ROWS)
     this.unitRows = (this.blocks < MANY_BLOCKS ? 4 : 16) * BLOCK_ROWS
+  }
+
+  /** Whether a kernel has found a Date that is invalid. */
+  get isInvalid(): boolean {
+    return this.invalidAt !== undefined && (this.arena.view('i32', this.invalidAt, 1) as Int32Array)[0] !== 0
   }
 
   get arena(): Arena {
@@ -216,7 +223,8 @@ export class ColumnRun {
     if (kernel === undefined) return undefined
     const { columns, rows } = this.program
     for (const slot of kernel.slots) if (slot.kind === 'offsets') textsRead(columns[slot.column], rows * COMPARED)
-    return boundKernel(kernel, columns, places, this.services.arena)
+    if (this.program.shape.dates === true) this.invalidAt ??= this.allocate(4)
+    return boundKernel(kernel, columns, this.invalidAt === undefined ? places : { inexact: this.invalidAt, ...places }, this.services.arena)
   }
 
   /** A column of texts that are places in a dictionary, with bytes, in these blocks. */

@@ -34,12 +34,20 @@ export async function programTable(run: ColumnRun, same: SameColumns): Promise<P
   const odd = program.shape.outputs.find((output) => widthOf(output, program) === undefined && !isSpelledText(output, program))
   if (drops && odd?.kind === 'column')
     return refused(`rows are kept of a column of ${typeText(program.columns[odd.column]?.type ?? { kind: 'unknown' })}`)
-  const selected = await run.select({ skipsNulls: false })
-  if (selected === undefined) return NO_ROOM
+  // where nothing else computes Dates that steps make, a kernel that keeps all rows finds out whether all are valid
+  const evenAll = program.shape.dates === true && computedOf(program).length === 0
+  const kept = await run.select({ skipsNulls: false, evenAll })
+  if (kept === undefined) return NO_ROOM
+  if (run.isInvalid) return INVALID_DATE
+  const selected = drops ? kept : 'all'
   const blocks = new ResultBlocks(run.arena, program.name)
   try {
     const columns = selected === 'all' ? await allRows(run, blocks, same) : await selectedRows(run, blocks, selected)
     const [first] = columns ?? []
+    if (run.isInvalid) {
+      blocks.freeAll()
+      return INVALID_DATE
+    }
     if (columns !== undefined && first !== undefined) {
       const { coded } = program
       return { batch: batchOf(program, columns, first), blocks, ...(coded === undefined ? {} : { coded }) }
@@ -51,6 +59,8 @@ export async function programTable(run: ColumnRun, same: SameColumns): Promise<P
     throw error
   }
 }
+
+const INVALID_DATE = refused('a Date that it makes is invalid')
 
 function batchOf({ shape }: ColumnProgram, columns: readonly Column[], first: Column): ExecBatch {
   const names = shape.outputs.map(({ name }) => name)

@@ -371,9 +371,10 @@ function instance(kernel: SentKernel, { cache, arena }: WorkerContext): Run {
   return run
 }
 
-/** JavaScript's own: `%`, or a function of Math. */
+/** JavaScript's own: `%`, a function of Math, or `Date.UTC`. */
 function importedFunction(name: string): (...args: number[]) => number {
   const source = name.slice(0, name.lastIndexOf('/'))
   if (source === '%') return (a, b) => (a as number) % (b as number)
+  if (source === 'Date.UTC') return Date.UTC as (...args: number[]) => number
   return (Math as unknown as Record<string, (...args: number[]) => number>)[source.slice('Math.'.length)] as (...args: number[]) => number // itself
 }

@@ -33,7 +33,7 @@ const WHOLE: ReadonlySet<ColumnType['kind']> = new Set(['i32', 'u32', 'i16', 'u1
 /** The key of the program's groups; undefined where some part of it has no place by itself. */
 export function passKey({ program, arena }: ColumnRun): PassKey | undefined {
   const [hidden] = program.shape.hidden ?? []
-  if (hidden === undefined) return undefined
+  if (hidden === undefined || program.shape.dates === true) return undefined
   const names = hidden.kind === 'value' ? [hidden.output] : hidden.fields.map(({ output }) => output)
   const parts: Part[] = []
   const coded: CodedKeys[number][] = []

@@ -4,7 +4,7 @@ import type { ColumnType } from '../../core/schema.ts'
 import type { Aggregate } from '../../planner/physical/physicalPlan.ts'
 import type { KernelType } from '../kernels/groupFrame.ts'
 import type { PassFold } from '../kernels/groupPassKernels.ts'
-import type { ProgramOutput } from '../kernels/wasmColumns.ts'
+import { computedType, type ProgramOutput } from '../kernels/wasmColumns.ts'
 import { kernelType } from '../operators/groupMemory.ts'
 import type { ColumnRun } from './columnRun.ts'
 import type { ComputedColumn, PassColumn } from './groupPass.ts'
@@ -81,7 +81,7 @@ export function passFolds(run: ColumnRun, aggregates: readonly Aggregate[], sour
     const output = hidden?.kind === 'value' ? shape.outputs.find(({ name }) => name === hidden.output) : undefined
     const from = output === undefined ? undefined : sources.added(output)
     if (output === undefined || from === undefined) return undefined
-    const type: ColumnType = output.kind === 'computed' ? { kind: output.type } : (columns[output.column]?.type ?? { kind: 'f64' })
+    const type: ColumnType = output.kind === 'computed' ? computedType(output.type) : (columns[output.column]?.type ?? { kind: 'f64' })
     const fold = kind === 'mean' || kind === 'variance' || kind === 'stddev' ? 'sum' : kind
     if (fold === 'count') {
       of.push({ kind, fold: 0, type })

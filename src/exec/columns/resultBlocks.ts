@@ -1,7 +1,7 @@
 /** The blocks of the arena that a result is written to: all kept, or all freed when it cannot be finished. */
 import type { Batch, Column } from '../../core/column.ts'
 import { FIXED_FORMS } from '../../core/fixedValues.ts'
-import type { ColumnType } from '../../core/schema.ts'
+import { type ComputedType, computedType } from '../kernels/wasmColumns.ts'
 import type { Arena } from '../memory/arena.ts'
 import { mapBuffers } from '../memory/shareColumns.ts'
 import type { Block } from '../stageTask.ts'
@@ -28,9 +28,9 @@ export class ResultBlocks {
     return new ArrayOfLike(this.arena.view('u8', offset, bytes).buffer, offset, length)
   }
 
-  /** A column of doubles, of integers, or of truth in bytes, with room for its nulls. */
-  column(kind: 'f64' | 'bool' | 'i32', length: number, { nullable }: { readonly nullable: boolean }): Column {
-    const type: ColumnType = { kind }
+  /** A column of doubles, of integers, of truth in bytes or of timestamps, with room for its nulls. */
+  column(kind: ComputedType, length: number, { nullable }: { readonly nullable: boolean }): Column {
+    const type = computedType(kind)
     const values = this.like<Buffer>(new FIXED_FORMS[kind].array(0), length)
     // kernels write bitmaps in words, which blocks are made of
     return { type, length, values, ...(nullable ? { validity: this.like(new Uint8Array(), (length + 7) >> 3) } : {}) }

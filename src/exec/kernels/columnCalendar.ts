@@ -19,10 +19,8 @@ import { NotCompiled } from './wasmTypes.ts'
 
 /** What a method of Date gives, in UTC; undefined where kernels do not have it. */
 export function dateMethod(w: ColumnWriter, method: Method, value: ColumnValue): ColumnValue | undefined {
-  const type = dateType(w, value)
-  if (value.kind !== 'other' || type === undefined) return undefined
-  if (w.validity(value.column) !== undefined) throw new NotCompiled(`it calls ${method} of a column of ${typeText(type)} that may be null`)
-  const ms = dateNumbers(w, value.column, type)
+  const ms = millisecondsOf(w, method, value)
+  if (ms === undefined) return undefined
   if (method === 'getTime' || method === 'valueOf') return ms
   const c = new Calendar(w)
   const days = c.floor(c.divided(ms, MS_PER_DAY))
@@ -47,6 +45,17 @@ export function dateMethod(w: ColumnWriter, method: Method, value: ColumnValue):
     default:
       return undefined
   }
+}
+
+function millisecondsOf(w: ColumnWriter, method: Method, value: ColumnValue): Doubles | undefined {
+  if (value.kind === 'date') {
+    if (value.valid !== undefined) throw new NotCompiled(`it calls ${method} of a Date that may be null`)
+    return { kind: 'f64', lo: value.lo, hi: value.hi }
+  }
+  const type = dateType(w, value)
+  if (value.kind !== 'other' || type === undefined) return undefined
+  if (w.validity(value.column) !== undefined) throw new NotCompiled(`it calls ${method} of a column of ${typeText(type)} that may be null`)
+  return dateNumbers(w, value.column, type)
 }
 
 /** Arithmetic on whole numbers in doubles. */

@@ -1,15 +1,16 @@
 /** The platform's functions on column values, four rows at a time, or a row at a time where there is no such instruction. */
-import type { Builtin } from '../../core/functionIr.ts'
+import type { Callee } from '../../core/functionIr.ts'
 import type { Span } from '../../core/span.ts'
 import { cutBigint, madeBigint, smallIntegers } from './columnBigints.ts'
 import { binary } from './columnCompare.ts'
 import { and, both, called, choose, type Doubles, doubles, numberOfBigint, numeric, truth, validOf } from './columnValues.ts'
 import type { ColumnValue, ColumnWriter } from './columnWriter.ts'
+import { dateOf } from './madeDates.ts'
 import { lanesConst, simd, V } from './simd.ts'
 import { I } from './wasmEncoder.ts'
 import { HIGHEST, LOWEST, NotCompiled } from './wasmTypes.ts'
 
-export function calledColumn(w: ColumnWriter, callee: Builtin, args: readonly ColumnValue[], span: Span): ColumnValue {
+export function calledColumn(w: ColumnWriter, callee: Callee, args: readonly ColumnValue[], span: Span): ColumnValue {
   const [x] = args
   if (x === undefined) throw new NotCompiled(`${callee} is called without an argument`, span)
   switch (callee) {
@@ -88,7 +89,10 @@ export function calledColumn(w: ColumnWriter, callee: Builtin, args: readonly Co
     case 'Math.sinh':
     case 'Math.tan':
     case 'Math.tanh':
+    case 'Date.UTC':
       return called(w, callee, args)
+    case 'new Date':
+      return dateOf(w, x)
     case 'Math.clz32':
     case 'String':
     case 'Number.parseFloat':
@@ -96,7 +100,6 @@ export function calledColumn(w: ColumnWriter, callee: Builtin, args: readonly Co
     case 'parseFloat':
     case 'parseInt':
     case 'Object.is':
-    case 'Date.UTC':
       throw new NotCompiled(`it calls ${callee}`, span)
   }
 }

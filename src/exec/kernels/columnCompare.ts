@@ -79,6 +79,8 @@ function sortOf(w: ColumnWriter, value: ColumnValue): Sort {
       return 'row'
     case 'constant':
       return value.value === null ? 'null' : typeof value.value === 'string' ? 'text' : 'bigint'
+    case 'date':
+      throw new NotCompiled('it compares Dates, which are objects')
     case 'other':
       if (w.typeOf(value.column) === 'utf8') return 'text'
       throw new NotCompiled(`it compares a column of ${w.typeOf(value.column)}`)

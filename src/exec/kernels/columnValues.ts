@@ -37,6 +37,8 @@ export function numeric(w: ColumnWriter, value: ColumnValue): Doubles | Integers
       if (type === undefined) throw new NotCompiled(`it computes with a column of ${w.typeOf(value.column)}`)
       return dateNumbers(w, value.column, type)
     }
+    case 'date':
+      return { kind: 'f64', lo: value.lo, hi: value.hi }
     case 'row':
       throw new NotCompiled('it computes with a row')
   }
@@ -77,6 +79,8 @@ export function truth(w: ColumnWriter, value: ColumnValue): number {
     }
     case 'constant':
       return bool(w.truth(Boolean(value.value)))
+    case 'date':
+      return value.valid ?? bool(w.truth(true))
     case 'row':
       return bool(w.truth(true))
     case 'other':
@@ -116,6 +120,7 @@ export function validOf(w: ColumnWriter, value: ColumnValue): number | undefined
     case 'i64':
     case 'i32':
     case 'bool':
+    case 'date':
       return value.valid
   }
 }
@@ -141,11 +146,24 @@ export function choose(w: ColumnWriter, test: number, a: ColumnValue, b: ColumnV
   if (x.kind === 'i32' && y.kind === 'i32') {
     return { kind: 'i32', at: select(test, x.at, y.at), low: Math.min(x.low, y.low), high: Math.max(x.high, y.high), ...nulls }
   }
+  if (x.kind === 'date' || y.kind === 'date') {
+    const { lo, hi } = w.halves(test)
+    const [p, q] = [madeDate(w, x), madeDate(w, y)]
+    return { kind: 'date', lo: select(lo, p.lo, q.lo), hi: select(hi, p.hi, q.hi), ...nulls }
+  }
   const isNumber = (value: ColumnValue): boolean => value.kind === 'i32' || value.kind === 'f64'
   if (!(isNumber(x) && isNumber(y))) throw new NotCompiled('a value is of one kind or another')
   const { lo, hi } = w.halves(test)
   const [p, q] = [doubles(w, x), doubles(w, y)]
   return { kind: 'f64', lo: select(lo, p.lo, q.lo), hi: select(hi, p.hi, q.hi), ...nulls }
+}
+
+/** A Date, or one of a column beside it. */
+function madeDate(w: ColumnWriter, value: ColumnValue): Pick<Doubles, 'lo' | 'hi'> {
+  const type = dateType(w, value)
+  if (value.kind === 'other' && type !== undefined) return dateNumbers(w, value.column, type)
+  if (value.kind !== 'date') throw new NotCompiled('a value is of one kind or another')
+  return value
 }
 
 function chosenValid(w: ColumnWriter, test: number, a: ColumnValue, b: ColumnValue): number | undefined {
@@ -158,7 +176,12 @@ function chosenValid(w: ColumnWriter, test: number, a: ColumnValue, b: ColumnVal
 /** Null beside a value of some kind is of that kind. */
 function nullAs(w: ColumnWriter, value: ColumnValue, other: ColumnValue): ColumnValue {
   if (value.kind !== 'constant' || value.value !== null) return value
+  if (other.kind === 'date') return { kind: 'date', lo: w.zeros(), hi: w.zeros() }
   return other.kind === 'bool' ? w.truth(false) : w.number(0)
+}
+
+function isDate(w: ColumnWriter, value: ColumnValue): boolean {
+  return value.kind === 'date' || dateType(w, value) !== undefined
 }
 
 const INTEGER = { '+': V.i32Add, '-': V.i32Sub, '*': V.i32Mul } as const
@@ -172,7 +195,7 @@ export function arithmetic(
   left: ColumnValue,
   right: ColumnValue,
 ): ColumnValue {
-  if (operator === '+' && (dateType(w, left) ?? dateType(w, right)) !== undefined) throw new NotCompiled('it makes a text of a date')
+  if (operator === '+' && (isDate(w, left) || isDate(w, right))) throw new NotCompiled('it makes a text of a date')
   switch (operator) {
     case '+':
     case '-':

@@ -24,7 +24,7 @@ export type FrameSlot =
   | { readonly kind: 'code'; readonly column: number; readonly text: string }
   | { readonly kind: 'number'; readonly value: number }
   | { readonly kind: 'bitmap' | 'counts' }
-  /** Of a word that becomes 1 where a double that was to be had as an integer is none. */
+  /** Of a word that becomes 1 where a double that was to be had as an integer is none, or a date that is stored is invalid. */
   | { readonly kind: 'inexact' }
   | { readonly kind: 'output' | 'outputValidity' | 'outputCounts'; readonly output: number }
 
@@ -74,6 +74,8 @@ export type ColumnValue =
       /** What is not there is undefined, which equals no null and is no 0. */
       readonly missing?: true
     }
+  /** Dates that were made: whole milliseconds since 1970 as doubles, NaN for an invalid one, 0 where there is none. */
+  | { readonly kind: 'date'; readonly lo: number; readonly hi: number; readonly valid?: number; readonly column?: undefined }
   /** A column that is only passed on, or compared as text. */
   | { readonly kind: 'other'; readonly column: number }
   | { readonly kind: 'constant'; readonly value: string | bigint | null }
@@ -232,6 +234,11 @@ export class ColumnWriter {
     return { kind: 'f64', lo: lanes, hi: lanes }
   }
 
+  /** All bits 0, which is 0 in every lane of any kind. */
+  zeros(): number {
+    return this.constant(lanesConst([0, 0, 0, 0]))
+  }
+
   truth(value: boolean): ColumnValue {
     const lane = value ? -1 : 0
     return { kind: 'bool', at: this.constant(lanesConst([lane, lane, lane, lane])) }
@@ -346,6 +353,11 @@ export class ColumnWriter {
   /** Row number `lane` of the turn is one of the rows asked for. */
   isRow(lane: number): Code {
     return [...I.localGet(this.row), ...I.i32Const(lane), OP.i32Add, ...I.localGet(TO), OP.i32LtU]
+  }
+
+  /** The row behind the last that is asked for. */
+  end(): Code {
+    return I.localGet(TO)
   }
 
   /** How many rows are left, this turn's included. */

@@ -14,6 +14,7 @@ import type { Step } from '../../planner/physical/physicalPlan.ts'
 import { isTextFunction, lowerColumns } from './columnLower.ts'
 import { and, doubles, truth, validOf } from './columnValues.ts'
 import { type ColumnValue, ColumnWriter, FIRST_ROW, type FrameSlot, type KernelColumn } from './columnWriter.ts'
+import { countsOf, invalidAmong, reported } from './madeDates.ts'
 import { lanesConst, SCALAR, shuffle32, simd, V } from './simd.ts'
 import { type Code, I, OP } from './wasmEncoder.ts'
 import { NotCompiled } from './wasmTypes.ts'
@@ -31,13 +32,20 @@ export interface ColumnKernel {
   readonly names: ReadonlyMap<number, string>
 }
 
+export type ComputedType = 'f64' | 'bool' | 'i32' | 'timestamp'
+
+/** The type of a column that a kernel has computed. */
+export function computedType(kind: ComputedType): ColumnType {
+  return kind === 'timestamp' ? { kind, unit: 'ms' } : { kind }
+}
+
 /** What a program's steps make of the source's element. */
 export type ProgramOutput =
-  /** Computed as doubles, or as truth in a byte; doubles that are `whole` numbers of 32 bits can be had as such, which are half as long. */
+  /** Computed as doubles, as truth in a byte, or as timestamps in milliseconds; doubles that are `whole` numbers of 32 bits can be had as such, which are half as long. */
   | {
       readonly kind: 'computed'
       readonly name: string
-      readonly type: 'f64' | 'bool' | 'i32'
+      readonly type: ComputedType
       readonly nullable: boolean
       readonly whole?: true
     }
@@ -49,6 +57,8 @@ export interface ProgramShape {
   readonly scalar: boolean
   /** Whether a step drops rows. */
   readonly filters: boolean
+  /** Whether steps make Dates, of which none may be invalid: kernels say at `inexact` that there is one. */
+  readonly dates?: true
   /** Where the outputs are hidden columns for a wide operator: one entry each, with the names of its fields where it is an object. */
   readonly hidden?: readonly HiddenFields[]
   /** Where the elements go on beside hidden columns: how many of the outputs, the first, are theirs. */
@@ -79,6 +89,8 @@ interface Traced {
   readonly kept: number | undefined
   readonly hidden?: readonly HiddenFields[]
   readonly payload?: ColumnValue
+  /** Of Dates that steps give the next: lanes in which one is invalid. */
+  readonly invalid: readonly number[]
 }
 
 /** The element after the steps, for four rows. */
@@ -91,6 +103,12 @@ function trace(element: ElementType, columns: readonly KernelColumn[], steps: re
   let kept: number | undefined
   let hidden: readonly HiddenFields[] | undefined
   let payload: ColumnValue | undefined
+  const invalid: number[] = []
+  const stored = (value: ColumnValue): ColumnValue => {
+    const dates = partsOf(value).flatMap((part) => (part.kind === 'date' ? [part] : []))
+    if (dates.length > 0) invalid.push(invalidAmong(writer, dates, kept))
+    return value
+  }
   for (const step of steps) {
     if (hidden !== undefined) throw new NotCompiled(`${step.kind} takes hidden columns`)
     switch (step.kind) {
@@ -99,10 +117,10 @@ function trace(element: ElementType, columns: readonly KernelColumn[], steps: re
         writer.needed = kept
         break
       case 'MapExec':
-        value = returned(writer, step.f, value)
+        value = stored(returned(writer, step.f, value))
         break
       case 'WithColumnsExec':
-        value = extended(value, returned(writer, step.f, value))
+        value = extended(value, stored(returned(writer, step.f, value)))
         break
       case 'ProjectExec':
         value = picked(value, step.columns)
@@ -110,7 +128,7 @@ function trace(element: ElementType, columns: readonly KernelColumn[], steps: re
       case 'EvaluateExec': {
         if (step.axis !== undefined) throw new NotCompiled('it takes keys of an axis')
         const element = value
-        const columns = step.columns.map(({ f, use }) => returned(writer, f, element, { arrays: use === 'match' }))
+        const columns = step.columns.map(({ f, use }) => stored(returned(writer, f, element, { arrays: use === 'match' })))
         hidden = columns.map(hiddenFields)
         value = flattened(columns, hidden)
         if (step.payload !== false) payload = step.payload === true ? element : picked(element, step.payload)
@@ -121,7 +139,19 @@ function trace(element: ElementType, columns: readonly KernelColumn[], steps: re
     }
   }
   if (payload !== undefined) value = beside(payload, value)
-  return { writer, result: value, kept, ...(hidden === undefined ? {} : { hidden }), ...(payload === undefined ? {} : { payload }) }
+  return {
+    writer,
+    result: value,
+    kept,
+    invalid,
+    ...(hidden === undefined ? {} : { hidden }),
+    ...(payload === undefined ? {} : { payload }),
+  }
+}
+
+/** The columns that a value is stored in. */
+function partsOf(value: ColumnValue): readonly ColumnValue[] {
+  return value.kind === 'row' ? value.names.map((name) => value.of(name)) : [value]
 }
 
 function picked(row: ColumnValue, names: readonly string[]): ColumnValue {
@@ -187,13 +217,14 @@ function extended(row: ColumnValue, added: ColumnValue): ColumnValue {
 
 /** What the steps yield. Throws NotCompiled when some step is not compiled. */
 export function programShape(element: ElementType, columns: readonly KernelColumn[], steps: readonly Step[]): ProgramShape {
-  const { writer, result, kept, hidden, payload } = trace(element, columns, steps)
+  const { writer, result, kept, hidden, payload, invalid } = trace(element, columns, steps)
   const outputs =
     result.kind === 'row' ? result.names.map((name) => outputOf(writer, name, result.of(name))) : [outputOf(writer, VALUE_COLUMN, result)]
   return {
     outputs,
     scalar: (payload ?? result).kind !== 'row',
     filters: kept !== undefined,
+    ...(invalid.length === 0 ? {} : { dates: true as const }),
     ...(hidden === undefined ? {} : { hidden }),
     ...(payload === undefined ? {} : { payload: namesOf(payload).length }),
   }
@@ -212,6 +243,8 @@ function outputOf(writer: ColumnWriter, name: string, value: ColumnValue): Progr
     case 'i64':
       if (value.column !== undefined) return { kind: 'column', name, column: value.column, nullable }
       throw new NotCompiled('it computes bigints')
+    case 'date':
+      return { kind: 'computed', name, type: 'timestamp', nullable }
     case 'other':
       return { kind: 'column', name, column: value.column, nullable }
     case 'constant':
@@ -228,11 +261,11 @@ export function selectKernel(
   steps: readonly Step[],
   { skipsNulls }: { readonly skipsNulls: boolean },
 ): ColumnKernel {
-  const { writer, result, kept } = trace(element, columns, steps)
+  const { writer, result, kept, invalid } = trace(element, columns, steps)
   const mask = and(writer, kept, skipsNulls ? validOf(writer, result) : undefined) ?? writer.constant(lanesConst([-1, -1, -1, -1]))
   const { write, count } = bitWriter(writer, writer.address({ kind: 'bitmap' }))
   write(mask)
-  return kernelOf(writer, { after: storeCount(writer.address({ kind: 'counts' }), count) })
+  return kernelOf(writer, { after: [...storeCount(writer.address({ kind: 'counts' }), count), ...reportedInvalid(writer, invalid)] })
 }
 
 /** Values of outputs for each row. `asDoubles`: truth too, and 0 for null; `integers`: outputs as integers of 32 bits; where a double of a row, kept or not, is none, not even -0, the word at `inexact` becomes 1. `sparse`: the rows of 32 without a bit in the bitmap are left out. */
@@ -247,8 +280,8 @@ export function valuesKernel(
     integers = [],
   }: { readonly outputs: readonly string[]; readonly asDoubles: boolean; readonly sparse: boolean; readonly integers?: readonly string[] },
 ): ColumnKernel {
-  const { writer, result } = trace(element, columns, steps)
-  let after: Code = []
+  const { writer, result, invalid } = trace(element, columns, steps)
+  let after: Code = reportedInvalid(writer, invalid)
   for (const [output, name] of outputs.entries()) {
     const value = result.kind === 'row' ? result.of(name) : result
     if (value.kind === 'i32' && integers.includes(name)) storeIntegers(writer, value.at, output)
@@ -267,6 +300,14 @@ function kernelOf(writer: ColumnWriter, parts: { readonly after: Code; readonly 
   return { bytes: writer.module(parts), slots: writer.slots, functions: writer.functions, names: writer.names }
 }
 
+/** Collects lanes in which a Date is invalid; what to do behind the loop. */
+function reportedInvalid(writer: ColumnWriter, invalid: readonly number[]): Code {
+  if (invalid.length === 0) return []
+  const off = writer.declare('v128')
+  for (const lanes of invalid) writer.write([...I.localGet(off), ...I.localGet(lanes), ...simd(V.or), ...I.localSet(off)])
+  return reported(writer, off)
+}
+
 function storeIntegers(writer: ColumnWriter, at: number, output: number): void {
   writer.write(writer.place(writer.address({ kind: 'output', output }), 2), I.localGet(at), I.simdMemory(V.store))
 }
@@ -281,10 +322,7 @@ function storeWhole(writer: ColumnWriter, { lo, hi }: { readonly lo: number; rea
   ]
   writer.write(differs(lo, low), differs(hi, high))
   storeIntegers(writer, writer.keep([...I.localGet(low), ...I.localGet(high), ...shuffle32([0, 1, 4, 5])]), output)
-  const inexact = writer.address({ kind: 'inexact' })
-  return [
-    ...[...I.localGet(off), ...simd(V.anyTrue), ...I.if(), ...I.localGet(inexact), ...I.i32Const(1), ...I.memory(OP.i32Store), OP.end],
-  ]
+  return reported(writer, off)
 }
 
 function storeValue(writer: ColumnWriter, value: ColumnValue, output: number): void {
@@ -296,7 +334,7 @@ function storeValue(writer: ColumnWriter, value: ColumnValue, output: number): v
     writer.write(writer.place(base, 0), bytes, ones, simd(V.and), [...I.simdMemory(V.store32Lane), 0])
     return
   }
-  const { lo, hi } = doubles(writer, value)
+  const { lo, hi } = value.kind === 'date' ? countsOf(writer, value) : doubles(writer, value)
   const place = writer.place(base, 3)
   writer.write(place, I.localGet(lo), I.simdMemory(V.store), place, I.localGet(hi), I.simdMemory(V.store, 16))
 }

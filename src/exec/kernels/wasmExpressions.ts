@@ -1,7 +1,7 @@
 /**
  * Expressions as WebAssembly, with what is known of their values.
  */
-import type { BinaryOperator, Expr } from '../../core/functionIr.ts'
+import { type BinaryOperator, type Expr, isBuiltin } from '../../core/functionIr.ts'
 import type { Span } from '../../core/span.ts'
 import { accessCode } from './wasmAccess.ts'
 import { bigintBinary, bigintCompared, bigintUnary } from './wasmBigints.ts'
@@ -103,6 +103,7 @@ export function expression(w: KernelWriter, expr: Expr): Value {
       return choice(w.condition(expr.test), then, otherwise, expr.span)
     }
     case 'Call':
+      if (!isBuiltin(expr.callee)) throw new NotCompiled(`it calls ${expr.callee}`, expr.span)
       return called(w, expr.callee, expr.args, expr.span)
     case 'Read': {
       const held = w.held.get(expr)

@@ -9,7 +9,7 @@
  * products there may be one other term. So what a sum or a difference of plain values keeps exactly, as in
  * `c * (x - mean)`, `x + c * (y - x)` and `(sum + y) - sum`, it goes on keeping.
  */
-import { type BinaryOperator, type Builtin, type Expr, type Stmt, visitExpr } from '../../core/functionIr.ts'
+import { type BinaryOperator, type Callee, type Expr, type Stmt, visitExpr } from '../../core/functionIr.ts'
 import { changedIn, exprId, someExpr } from '../../core/irFacts.ts'
 import { boundsOf, isTruth, type Vector } from './wasmLanes.ts'
 import { readsIn } from './wasmLocals.ts'
@@ -76,10 +76,10 @@ export class Regrouping {
   }
 }
 
-const OF_FRACTIONS: ReadonlySet<Builtin> = new Set<Builtin>([
+const OF_FRACTIONS: ReadonlySet<Callee> = new Set<Callee>([
   ...(['Math.cos', 'Math.exp', 'Math.fround', 'Math.log', 'Math.pow', 'Math.sin', 'Math.sqrt', 'Math.tanh'] as const),
 ])
-const AS_ARGUMENTS: ReadonlySet<Builtin> = new Set<Builtin>(['Math.abs', 'Math.max', 'Math.min'])
+const AS_ARGUMENTS: ReadonlySet<Callee> = new Set<Callee>(['Math.abs', 'Math.max', 'Math.min'])
 
 /** `sign * factors[0] * factors[1] * … * atom`: an atom differs between lanes, factors do not; without an atom it is 1. */
 interface Term {

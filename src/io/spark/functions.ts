@@ -4,7 +4,7 @@
  * Statements are walked with what locals hold at the moment; where control divides, both ways are walked to their end and
  * put together by the test. So a function is what it returns, and its loops are refused.
  */
-import type { Expr, FunctionIr, Primitive, Stmt, UserFunction } from '../../core/functionIr.ts'
+import { type Expr, type FunctionIr, isBuiltin, type Primitive, type Stmt, type UserFunction } from '../../core/functionIr.ts'
 import type { ElementType, Field } from '../../core/schema.ts'
 import type { Span } from '../../core/span.ts'
 import { and, call, cast, FALSE, not, or, TRUE, text, when } from './build.ts'
@@ -239,6 +239,7 @@ class Walk {
       case 'Conditional':
         return either(asTruth(of(expr.test), span), of(expr.then), of(expr.else), span)
       case 'Call':
+        if (!isBuiltin(expr.callee)) throw new Untranslated('makes a Date', span, 'Compute it behind collect(), or with fallback: "local".')
         return builtin(expr.callee, expr.args.map(of), { span, scope })
       case 'MethodCall': {
         const object = of(expr.object)

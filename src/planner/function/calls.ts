@@ -4,9 +4,10 @@
  */
 import type { AnyNode, CallExpression, Expression } from 'acorn'
 import { type Builtin, type Expr, METHODS, type Method } from '../../core/functionIr.ts'
+import type { Span } from '../../core/span.ts'
 import { binary, literal, logical, truth } from './build.ts'
 import { keyedMethod } from './capturedLookups.ts'
-import { dateMethod } from './dates.ts'
+import { comparesObjects, dateMethod } from './dates.ts'
 import { elements } from './elements.ts'
 import { lowerExpression } from './expressions.ts'
 import { extremeOf, overElements } from './iteration.ts'
@@ -68,7 +69,17 @@ function callValue(l: Lowering, f: Value, node: CallExpression, name: string): V
   if (args === undefined) return REFUSED
   if (f.kind === 'closure') return l.verbs.inline(l, f, args, node)
   const exprs = argumentExprs(l, args, node)
-  return exprs === undefined ? REFUSED : exprValue({ kind: 'Call', callee: f.name, args: exprs, span: l.span(node) })
+  if (exprs === undefined) return REFUSED
+  const [first, second] = exprs
+  if (f.name === 'Object.is' && first !== undefined && second !== undefined) comparesObjects(l, first, second, l.span(node))
+  return exprValue(calledBuiltin(f.name, exprs, l.span(node)))
+}
+
+/** `Date.UTC(2024, 0)` is a number. */
+function calledBuiltin(callee: Builtin, args: readonly Expr[], span: Span): Expr {
+  const numbers = args.flatMap((arg) => (arg.kind === 'Literal' && typeof arg.value === 'number' ? [arg.value] : []))
+  if (callee === 'Date.UTC' && numbers.length === args.length) return literal(Date.UTC(...(numbers as [number])), span)
+  return { kind: 'Call', callee, args, span }
 }
 
 /** `Math.max(...row)`; undefined for other calls. */

@@ -6,7 +6,7 @@ import type { BinaryOperator, Expr } from '../../core/functionIr.ts'
 import type { Span } from '../../core/span.ts'
 import { asTest, binary, conditional, isPlain, literal, logical, makeIf, negated, unary } from './build.ts'
 import { rankOf } from './context.ts'
-import { writtenDate } from './dates.ts'
+import { comparesObjects, dateItself, newDate } from './dates.ts'
 import { arrayLiteral, memberOf, objectLiteral } from './literals.ts'
 import { newTypedArray } from './localArrays.ts'
 import type { Lowering } from './lowering.ts'
@@ -47,7 +47,9 @@ export function lowerExpression(l: Lowering, node: Expression): Value {
       const { left, operator } = node
       if (operator === 'in' || operator === 'instanceof' || left.type === 'PrivateIdentifier') return l.refuse('operator', node, operator)
       const [a, b] = scalars(l, [left, node.right], { numeric: operator !== '+' && NUMERIC.has(operator) })
-      return a === undefined || b === undefined ? REFUSED : exprValue(binary(operator, a, b, span))
+      if (a === undefined || b === undefined) return REFUSED
+      if (/^[!=]==?$/.test(operator)) comparesObjects(l, a, b, span)
+      return exprValue(binary(operator, a, b, span))
     }
     case 'LogicalExpression':
       return lowerLogical(l, node)
@@ -79,7 +81,7 @@ export function lowerExpression(l: Lowering, node: Expression): Value {
       return objectLiteral(l, node)
     case 'NewExpression':
       if (node.callee.type === 'Identifier' && node.callee.name === 'Date' && node.arguments.length === 0) return l.refuseCall('Date', node)
-      return writtenDate(l, node) ?? newTypedArray(l, node) ?? forbidden(l, node)
+      return newDate(l, node) ?? newTypedArray(l, node) ?? forbidden(l, node)
     case 'ThisExpression':
       return selfOf(l) ?? forbidden(l, node)
     case 'YieldExpression':
@@ -134,11 +136,10 @@ function identifier(l: Lowering, node: Identifier): Value {
 function lowerLogical(l: Lowering, node: Expression & { type: 'LogicalExpression' }): Value {
   const { operator } = node
   const span = l.span(node)
-  const leftValue = lowerExpression(l, node.left)
-  const left = l.scalarOrNothing(leftValue, node.left)
+  const left = valueOrDate(l, lowerExpression(l, node.left), node.left)
   let right: Expr | undefined
   const emitted = l.collect(() => {
-    right = l.scalarOrNothing(lowerExpression(l, node.right), node.right)
+    right = valueOrDate(l, lowerExpression(l, node.right), node.right)
   })
   if (left === undefined || right === undefined) return REFUSED
   if (emitted.length === 0) return exprValue(operator === '??' ? otherwise(l, left, right, span) : logical(operator, left, right, span))
@@ -202,8 +203,8 @@ function lowerConditional(l: Lowering, node: Expression & { type: 'ConditionalEx
     if (then.emitted.length + other.emitted.length > 0) return l.refuse('effect-in-expression', node)
     return exprValue(conditional(test, a, b, span))
   }
-  const a = l.scalarOrNothing(then.value, node.consequent)
-  const b = l.scalarOrNothing(other.value, node.alternate)
+  const a = valueOrDate(l, then.value, node.consequent)
+  const b = valueOrDate(l, other.value, node.alternate)
   if (a === undefined || b === undefined) return REFUSED
   if (then.emitted.length + other.emitted.length === 0) return exprValue(conditional(test, a, b, span))
   const local = l.newName('temp')
@@ -217,6 +218,11 @@ function lowerConditional(l: Lowering, node: Expression & { type: 'ConditionalEx
     ),
   )
   return exprValue({ kind: 'Local', name: local, span })
+}
+
+/** The same, or a copy of a Date that is known before the run. */
+function valueOrDate(l: Lowering, value: Value, node: AnyNode): Expr | undefined {
+  return (value.kind === 'date' ? dateItself(l, value) : undefined) ?? l.scalarOrNothing(value, node)
 }
 
 /** A value as (part of) what the function returns. */
@@ -243,7 +249,7 @@ export function returned(l: Lowering, value: Value, node: AnyNode): Expr | undef
       return { kind: 'ArrayLiteral', items, span }
     }
   }
-  return l.scalarOrNothing(value, node)
+  return valueOrDate(l, value, node)
 }
 
 function template(l: Lowering, node: Expression & { type: 'TemplateLiteral' }): Value {

@@ -643,7 +643,32 @@ test('a Date that is used as an object is refused, and so is one whose text depe
   expect(row((r) => r.at > new Date('1994-01-01T00:00'))).toMatchInlineSnapshot(
     `"It makes an object with new. Use plain numbers, arrays of numbers as new Float64Array(n), or make the object outside and capture its numbers."`,
   )
-  expect(row((r) => r.at > new Date(r.stars))).toMatchInlineSnapshot(
-    `"It makes an object with new. Use plain numbers, arrays of numbers as new Float64Array(n), or make the object outside and capture its numbers."`,
+})
+
+test('a Date of a number is made where the function runs, and one of constants before', () => {
+  const [from, days] = [new Date('1994-01-01'), 3.5]
+  expect(row((r) => r.at > new Date(r.stars))).toBe('return (#0.at > new Date(#0.stars))')
+  expect(row((r) => ({ a: new Date(r.at), b: new Date(r.movie ?? r.stars * 2).getUTCDay() }))).toBe(
+    'return { a: new Date(#0.at), b: new Date((#0.movie ?? (#0.stars * 2))).getUTCDay() }',
   )
+  expect(row((r) => r.at > new Date(Date.UTC(2024, 1)) || r.at > new Date(days) || r.at > new Date(from))).toBe(
+    'return (((#0.at > 1706745600000) || (#0.at > $new Date(days))) || (#0.at > $from))',
+  )
+  expect(row((r) => (r.stars > 1 ? from : (r.at ?? new Date(0))))).toBe(
+    'return ((#0.stars > 1) ? new Date($from) : (#0.at ?? new Date(0)))',
+  )
+  expect(row((r) => new Date(r.name))).toBe(
+    'In new Date(r.name) it may make a Date of a text, which other time zones read otherwise. Make it of a number, as new Date(Number(x)), or of Date.UTC(…).',
+  )
+  expect(row((r) => new Date(r.tags))).toContain('In new Date(r.tags) it may make a Date of a text')
+  expect(row((r) => (r.stars > 1 ? from : r.at) === r.at)).toBe(
+    'It asks whether two Dates are the same object. Compare their times, as a.getTime() === b.getTime().',
+  )
+  expect(row((r) => new Date(r.stars).setUTCHours(0))).toContain('It calls the method setUTCHours.')
+  expect(loop((stars, [u], { W }) => W.set(u, 0, new Date(stars).getTime()))).toContain('It makes an object with new.')
+  const returned = lowerFunction(((r: { readonly stars: number }) => ({ at: new Date(r.stars) })) as never, ROW).fn
+  expect(returnedElement(returned, ROW)).toEqual({
+    kind: 'row',
+    fields: [{ name: 'at', type: { kind: 'timestamp', unit: 'ms' }, nullable: false }],
+  })
 })

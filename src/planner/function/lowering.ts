@@ -164,6 +164,8 @@ export class Lowering {
   readonly loops: number[] = []
   /** Whose objects the functions being written out were given. */
   readonly lent: Owner[] = []
+  /** Whether a Date from outside became a value, which is a copy of it. */
+  copiesDates = false
   /** Whether a condition somewhere chooses an object that has a name. */
   choosesNamed = false
   /** What the literal being lowered is called. */

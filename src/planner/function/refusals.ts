@@ -149,6 +149,14 @@ const REASONS = {
     message: '{name} is used as an object, not as a point in time.',
     cure: 'Compare it with < or >, subtract it, or take its getTime().',
   },
+  'date-of-text': {
+    message: 'In {name} it may make a Date of a text, which other time zones read otherwise.',
+    cure: 'Make it of a number, as new Date(Number(x)), or of Date.UTC(…).',
+  },
+  'date-identity': {
+    message: 'It asks whether two Dates are the same object.',
+    cure: 'Compare their times, as a.getTime() === b.getTime().',
+  },
   'captured-proxy': {
     message: '{name} is a Proxy or inherits from one: what it holds is known only to its own code.',
     cure: 'Capture what it gives in a variable, or a copy of it, as { ...object }.',

@@ -5,7 +5,7 @@
  * that may not happen is reported as one that does; a subscript without affine form is unknown in its axis only.
  */
 import {
-  type Builtin,
+  type Callee,
   childrenOf,
   type Expr,
   expressionsOf,
@@ -338,7 +338,7 @@ class BodyWalk {
 }
 
 /** Which of its arguments a function chooses; `Math.abs` has two, of opposite sign. */
-const EXTREMES: Partial<Record<Builtin, 'least' | 'greatest'>> = { 'Math.min': 'least', 'Math.max': 'greatest', 'Math.abs': 'greatest' }
+const EXTREMES: Partial<Record<Callee, 'least' | 'greatest'>> = { 'Math.min': 'least', 'Math.max': 'greatest', 'Math.abs': 'greatest' }
 
 /** The form is at one end of the others. */
 function extreme(form: Form, others: readonly Form[], end: 'least' | 'greatest'): Guard {

@@ -4,7 +4,7 @@
  */
 import {
   BUILTINS,
-  type Builtin,
+  type Callee,
   type Expr,
   expressionsOf,
   type FunctionIr,
@@ -124,7 +124,7 @@ function isPlainName(spec: LoopSpec, name: string, writtenArrays: ReadonlySet<nu
 }
 
 /** Functions that give a number or truth value for every number, and never fail. */
-const TOTAL: ReadonlySet<Builtin> = new Set(
+const TOTAL: ReadonlySet<Callee> = new Set(
   BUILTINS.filter(
     (name) => name.startsWith('Math.') || ['Number', 'Boolean', 'isNaN', 'isFinite'].includes(name) || /^Number\.is/.test(name),
   ),
