@@ -117,6 +117,7 @@ const SESSION: Readonly<Record<string, Entry>> = {
   fill: () => session.fill([2], 1, wrong),
   random: () => session.random([2], wrong),
   sparse: () => session.sparse([2], wrong),
+  fromTypedArray: 'none',
   range: 'none',
   accumulator: () => session.accumulator({ init: 0, combine: (a: number, b: number) => a + b, misspelt: true } as never),
   rng: 'none',

@@ -38,6 +38,7 @@ import { tableMemory } from './exec/memory/tableMemory.ts'
 import { stoppedError } from './exec/workers/pool.ts'
 import { loadThreadProgram } from './exec/workers/threadProgram.ts'
 import { gangAskedFor } from './gangAskedFor.ts'
+import { typedArrayPlan } from './givenArrays.ts'
 import { openArrow } from './io/arrowFile.ts'
 import { loadArrow } from './io/arrowLibrary.ts'
 import { type CsvOptions, openCsv } from './io/csv.ts'
@@ -371,6 +372,19 @@ export class Session implements AsyncDisposable {
     return this.#array('random', shape, { dtype, init: { kind: 'random', distribution, scale, seed } })
   }
 
+  /**
+   * A dense array with a copy of the values, row by row: `fromTypedArray(weights, [rows, columns])`. Its dtype is theirs. PlanError unless
+   * there are as many as the shape has keys.
+   */
+  fromTypedArray<A extends TypedArray, const S extends Shape>(
+    values: A,
+    shape: S,
+  ): DistArray<A extends BigInt64Array ? bigint : number, KeyOf<S>> {
+    const runtime = this.#open()
+    checkShapeOf('fromTypedArray', shape)
+    return new DistArray(this.#engine, typedArrayPlan(values, [...shape], runtime))
+  }
+
   /** An array without elements yet; reading an absent key gives 0 (undefined for objects). Default dtype: f64. */
   sparse<const S extends Shape, D extends DType | 'object' = 'f64'>(
     shape: S,
@@ -465,9 +479,7 @@ export class Session implements AsyncDisposable {
     { dtype, init }: { readonly dtype: DType | 'object'; readonly init: ArrayInit },
   ): DistArray<T, K> {
     this.#checkOpen()
-    checkList(`The shape of ${method}()`, shape)
-    const name = `${method}([${[...shape].map(valueText).join(', ')}])`
-    checkShape(name, shape)
+    const name = checkShapeOf(method, shape)
     if (dtype !== 'object') checkOneOf(`The dtype of ${method}()`, dtype, Object.keys(ARRAY_OF_DTYPE) as DType[])
     // elements of a bool array are the numbers 0 and 1, unless it was filled with a boolean
     const kind = dtype === 'bool' && !(init.kind === 'fill' && typeof init.value === 'boolean') ? 'u8' : dtype
@@ -475,6 +487,14 @@ export class Session implements AsyncDisposable {
     const keys = { kind: 'explicit', rank: shape.length, shape: [...shape], dense: init.kind !== 'sparse' } as const
     return new DistArray<T, K>(this.#engine, { kind: 'Array', name, shape: [...shape], dtype, init, element, keys })
   }
+}
+
+/** What an array of this shape is called in messages; PlanError where it is none. */
+function checkShapeOf(method: string, shape: Shape): string {
+  checkList(`The shape of ${method}()`, shape)
+  const name = `${method}([${[...shape].map(valueText).join(', ')}])`
+  checkShape(name, shape)
+  return name
 }
 
 /** The session's workers, and how much of its memory is used. */

@@ -205,6 +205,15 @@ export async function nullsAndBigints(trades: DistArray<Trade>): Promise<void> {
   await trades.map((t) => t.venue ?? '').sum()
 }
 
+export function arraysWithTheirElements(session: Session): void {
+  expectTypeOf(session.fromTypedArray(new Float32Array(6), [2, 3])).toEqualTypeOf<DistArray<number, readonly [number, number]>>()
+  expectTypeOf(session.fromTypedArray(new BigInt64Array(6), [6])).toEqualTypeOf<DistArray<bigint, readonly [number]>>()
+  // @ts-expect-error a list of numbers
+  session.fromTypedArray([1, 2], [2])
+  // @ts-expect-error no shape
+  session.fromTypedArray(new Float32Array(6))
+}
+
 export function loopsAndTheirEnv(session: Session, options: { W: DistArray<number, readonly [number, number]>; rate?: number }): void {
   const total = session.accumulator('sum')
   session.loop(session.range(2, 3), { matrix, total, rate: 2, f: Math.abs }, ([i, j], { matrix, total, rate, f }) => {

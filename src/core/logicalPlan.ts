@@ -89,6 +89,8 @@ export type ArrayInit =
   | { readonly kind: 'fill'; readonly value: unknown }
   | { readonly kind: 'random'; readonly distribution: 'uniform' | 'normal'; readonly scale: number; readonly seed: number }
   | { readonly kind: 'sparse' }
+  /** With elements that the program has, or a file: they are in the array's storage from the start, and nothing makes them again. */
+  | { readonly kind: 'given' }
 
 interface NodeBase {
   readonly element: ElementType

@@ -315,7 +315,7 @@ export class ArrayStore {
   /** What an array holds that recorded passes have left, or nobody has written. */
   private knownHolding(node: LogicalPlan): string | undefined {
     const { kept, version } = this.cellOf(node)
-    if (node.kind === 'Array' && version === 0) return 'what it was made with'
+    if (node.kind === 'Array' && node.init.kind !== 'given' && version === 0) return 'what it was made with'
     return kept === undefined || kept.state === 0 || kept.isChanged ? undefined : `what ${kept.state} passes have left`
   }
 
@@ -445,6 +445,11 @@ export class ArrayStore {
     }
   }
 
+  /** Puts storage under a new node, whose elements nothing else makes. */
+  give(node: LogicalPlan, storage: Storage): void {
+    this.cellOf(node).storage = storage
+  }
+
   /** Frees the array's storage when no one uses it; what was written in place is gone with it. */
   async release(node: LogicalPlan): Promise<void> {
     const cell = this.cellOf(node)
@@ -454,9 +459,10 @@ export class ArrayStore {
       cell.storage = undefined
       cell.version++
       if (storage !== undefined) freeStorage(storage)
-      if (!cell.written) return
-      cell.gone = () =>
-        new PlanError(`${cell.label} was written in place and then released, so what it held is gone. Release it after its last use.`)
+      const isGiven = node.kind === 'Array' && node.init.kind === 'given'
+      if (!cell.written && !isGiven) return
+      const how = isGiven ? 'was made with its elements' : 'was written in place'
+      cell.gone = () => new PlanError(`${cell.label} ${how} and then released, so what it held is gone. Release it after its last use.`)
     } finally {
       leave()
     }

@@ -248,6 +248,6 @@ function withStorage(plan: LogicalPlan): LogicalPlan {
   if (plan.kind !== 'Array') return mapInputs(plan, withStorage)
   const { shape, dtype, name, element, keys } = plan
   const storage: DenseStorage = { kind: 'dense', shape, dtype, strides: stridesOf(shape, dtype), data: new Float64Array(0) }
-  if (plan.init.kind !== 'sparse') return { kind: 'Stored', name, storage, element, keys }
+  if (keys.kind !== 'explicit' || keys.dense) return { kind: 'Stored', name, storage, element, keys }
   return { kind: 'Stored', name, storage: { kind: 'sparse', shape, element, length: 0, keys: [], columns: [] }, element, keys }
 }

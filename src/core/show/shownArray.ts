@@ -220,6 +220,7 @@ function arrayBody(plan: LogicalPlan, storage: Storage | undefined): Pick<Shown,
   const { init, shape, dtype } = plan
   if (init.kind === 'sparse') return { notes: ['It has no elements yet.'] }
   if (init.kind === 'random') return { notes: ['It is filled at its first use.'] }
+  if (init.kind === 'given') return {}
   const value = init.kind === 'zeros' ? 0 : init.value
   const text = cellText(value, dtype === 'object' ? { kind: 'object' } : { kind: dtype })
   return corner(shape, () => text)

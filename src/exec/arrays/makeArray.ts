@@ -1,6 +1,6 @@
 /** Arrays made by the session: `zeros`, `fill`, `random` and `sparse`, in the arena. */
 import type { TypedArray } from '../../core/column.ts'
-import { PlanError } from '../../core/errors.ts'
+import { Bug, PlanError } from '../../core/errors.ts'
 import { type Shape, sizeOfShape } from '../../core/indexSpace.ts'
 import type { ArrayInit } from '../../core/logicalPlan.ts'
 import { checkSeed, fillNormal, fillUniform } from '../../core/random.ts'
@@ -31,6 +31,8 @@ export function makeArray(spec: ArraySpec, arena: Arena): DenseStorage | SparseS
       return dtype === 'object' ? makeObjects(spec, init.value) : makeFilled(spec, dtype, init.value, arena)
     case 'random':
       return makeRandom(spec, init, arena)
+    case 'given':
+      throw new Bug(`${name} was made with its elements, and has none.`)
   }
 }
 
