@@ -1,5 +1,5 @@
 /**
- * Windows, as-of joins, pivots and fills give what DuckDB gives of the same rows, whatever nulls, NaN, ties and types are in them. Numbers
+ * Windows, as-of joins, pivots, fills, and chains of what takes rows and columns away or adds them give what DuckDB gives of the same rows, whatever nulls, NaN, ties and types are in them. Numbers
  * are eighths, so that sums are exact in any order. Where the two mean different things (a sum of nothing is 0 here and null there, NaN is
  * the least number as well as the largest), the SQL says what is meant here.
  */
@@ -18,6 +18,7 @@ import {
   mean,
   min,
   ntile,
+  PlanError,
   percentRank,
   rank,
   rowNumber,
@@ -63,9 +64,10 @@ const row: fc.Arbitrary<Omit<Row, 'id'>> = fc.record({
   n: orNull(fc.bigInt({ min: -(2n ** 60n), max: 2n ** 60n })),
   s: orNull(fc.constantFrom('x', 'y', 'zz', '𐀀', 'é')),
 })
-const rows: fc.Arbitrary<readonly Row[]> = fc
-  .array(row, { minLength: 1, maxLength: 30, size: 'max' })
-  .map((all) => all.map((one, i) => ({ id: i, ...one })))
+const rowsFrom = (minLength: number): fc.Arbitrary<readonly Row[]> =>
+  fc.array(row, { minLength, maxLength: 30, size: 'max' }).map((all) => all.map((one, i) => ({ id: i, ...one })))
+const rows = rowsFrom(1)
+const rowsOrNone = fc.oneof({ weight: 20, arbitrary: rows }, { weight: 1, arbitrary: fc.constant<readonly Row[]>([]) })
 
 const TYPES: { readonly [Column in keyof Row]: string } = {
   ...{ id: 'INTEGER', k: 'VARCHAR', g: 'INTEGER', o: 'DOUBLE', ts: 'TIMESTAMP', v: 'DOUBLE', n: 'BIGINT', s: 'VARCHAR' },
@@ -89,7 +91,7 @@ async function inDuckdb(name: string, given: readonly Row[]): Promise<void> {
   }
   const values = given.map((one) => `(${names.map((column) => literal(one[column], TYPES[column])).join(', ')})`)
   await duckdb.run(`create or replace table ${name}(${names.map((column) => `${column} ${TYPES[column]}`).join(', ')})`)
-  await duckdb.run(`insert into ${name} values ${values.join(', ')}`)
+  if (values.length > 0) await duckdb.run(`insert into ${name} values ${values.join(', ')}`)
 }
 
 /** A value that `===` and a message can compare, whoever computed it. */
@@ -229,16 +231,17 @@ test('as-of joins are those of DuckDB', async () => {
 test('pivots are those of DuckDB, and unpivot gives the cells back', async () => {
   await fc.assert(
     fc.asyncProperty(
-      rows,
+      rowsOrNone,
       fc.record({
         columns: fc.constantFrom('k', 'g'),
         values: fc.constantFrom('v', 's', 'n', 'ts', undefined),
         agg: fc.constantFrom('count', 'sum', 'mean', 'median', 'min', 'max', 'first', 'last', 'countDistinct', 'variance'),
         isNamed: fc.boolean(),
+        isWhole: fc.boolean(),
         which: fc.nat(1),
       }),
-      async (given, { columns, values: wanted, agg: asked, isNamed, which }) => {
-        const row = columns === 'k' ? 'g' : 'k'
+      async (given, { columns, values: wanted, agg: asked, isNamed, isWhole, which }) => {
+        const rows = isWhole ? [] : [columns === 'k' ? 'g' : 'k']
         const isMeasured = ['sum', 'mean', 'median', 'variance'].includes(asked)
         const values = isMeasured ? 'v' : wanted
         const agg = values === undefined ? 'count' : asked
@@ -247,7 +250,12 @@ test('pivots are those of DuckDB, and unpivot gives the cells back', async () =>
         await inDuckdb('t', rowsOf)
         const table = tableOf(sessions[which] as Session, rowsOf)
         const found = [...new Set(rowsOf.map((one) => one[columns]))]
-        const options = { rows: [row], columns, agg, ...(values === undefined ? {} : { values }) } as never
+        const options = { rows, columns, agg, ...(values === undefined ? {} : { values }) } as never
+        // no element, no name, no column
+        if (found.length === 0 && isWhole && !isNamed) {
+          await expect(table.pivot(options)).rejects.toThrow(PlanError)
+          return
+        }
         const ours = (isNamed
           ? table.pivot({ ...(options as object), names: [...found, columns === 'k' ? 'nowhere' : 77] } as never)
           : await table.pivot(options)) as unknown as DistArray<unknown>
@@ -264,9 +272,15 @@ test('pivots are those of DuckDB, and unpivot gives the cells back', async () =>
           }
           return `${forms[agg]}`
         }
-        const sql = `select ${row}, ${names.map(cell).join(', ')} from t group by ${row} order by min(id)`
-        await same(ours, sql, [row, ...names], agg === 'variance' ? 1e-9 : 0)
-        const cells = await ours.unpivot({ keep: [row] as never, columns: names as never }).count()
+        const order = isWhole ? '' : `group by ${rows} order by min(id)`
+        await same(
+          ours,
+          `select ${[...rows, ...names.map(cell)].join(', ')} from t ${order}`,
+          [...rows, ...names],
+          agg === 'variance' ? 1e-9 : 0,
+        )
+        if (names.length === 0) return
+        const cells = await ours.unpivot({ keep: rows as never, columns: names as never }).count()
         expect(cells).toBe(names.length * (await ours.count()))
       },
     ),
@@ -288,6 +302,102 @@ test('fills are those of DuckDB', async () => {
       const sql = `select id, ${names.map((name) => `${neighbour(name)} as ${name}`).join(', ')}, coalesce(o, 0.25) as o, coalesce(k, 'none') as k from t order by id`
       await same(ours, sql, ['id', ...names, 'o', 'k'])
     }),
+    RUN,
+  )
+})
+
+/** One step of a chain; which columns it is about are places in the list of those that there are. */
+const step = fc.oneof(
+  fc.record({
+    kind: fc.constant('distinct'),
+    by: fc.array(fc.nat(20), { minLength: 1, maxLength: 2 }),
+    keep: fc.constantFrom('first', 'last'),
+  }),
+  fc.record({ kind: fc.constant('limit'), n: fc.nat(20), offset: fc.nat(12) }),
+  fc.record({ kind: fc.constant('tail'), n: fc.nat(25) }),
+  fc.record({ kind: fc.constant('rename'), column: fc.nat(20), isSwapped: fc.boolean() }),
+  fc.record({ kind: fc.constant('drop'), columns: fc.array(fc.nat(20), { minLength: 1, maxLength: 2 }) }),
+  fc.record({ kind: fc.constant('union'), without: fc.constantFrom('k', 'v', 'n', 'ts', 'id'), keep: fc.nat(12) }),
+)
+type Step = typeof step extends fc.Arbitrary<infer S> ? S : never
+
+/** A chain as both have it; `place` orders DuckDB's rows. */
+interface Chain {
+  readonly ours: DistArray<Record<string, unknown>>
+  readonly sql: string
+  readonly names: readonly string[]
+}
+
+/** Columns of one type, which may have each other's names. */
+const ALIKE: Readonly<Record<string, string>> = { k: 's', s: 'k', o: 'v', v: 'o' }
+
+function after({ ours, sql, names }: Chain, one: Step, place: number, right: DistArray<Record<string, unknown>>): Chain {
+  const nameAt = (at: number): string => names[at % names.length] as string
+  const chosen = (at: readonly number[]): string[] => [...new Set(at.map(nameAt))]
+  switch (one.kind) {
+    case 'distinct': {
+      const by = chosen(one.by)
+      const order = `order by place ${one.keep === 'first' ? 'asc' : 'desc'}`
+      const key = by.length === 1 ? `r["${by[0]}"]` : `({ ${by.map((name) => `"${name}": r["${name}"]`).join(', ')} })`
+      const kept = ours.distinct({ by: new Function('r', `return ${key}`) as (row: unknown) => unknown, keep: one.keep as 'first' })
+      const numbered = `select *, row_number() over (partition by ${by.join(', ')} ${order}) as n_ from (${sql})`
+      return { ours: kept, sql: `select * exclude (n_) from (${numbered}) where n_ = 1`, names }
+    }
+    case 'limit':
+      return {
+        ours: ours.limit(one.n, { offset: one.offset }),
+        sql: `select * from (${sql}) order by place limit ${one.n} offset ${one.offset}`,
+        names,
+      }
+    case 'tail':
+      return { ours: ours.tail(one.n), sql: `select * from (${sql}) order by place desc limit ${one.n}`, names }
+    case 'rename': {
+      const name = nameAt(one.column)
+      const other = ALIKE[name]
+      const isSwap = one.isSwapped && other !== undefined && names.includes(other)
+      const to: Record<string, string> = isSwap ? { [name]: other, [other]: name } : { [name]: `x${place}` }
+      return {
+        ours: ours.rename(to) as never,
+        sql: `select ${names.map((old) => `${old} as ${to[old] ?? old}`).join(', ')}, place from (${sql})`,
+        names: names.map((old) => to[old] ?? old),
+      }
+    }
+    case 'drop': {
+      const gone = chosen(one.columns)
+      const left = names.filter((name) => !gone.includes(name))
+      if (left.length === 0) return { ours, sql, names }
+      return { ours: ours.drop(...gone) as never, sql: `select ${left.join(', ')}, place from (${sql})`, names: left }
+    }
+    case 'union': {
+      const added = Object.keys(TYPES).filter((name) => name !== one.without)
+      const theirs = `select ${added.join(', ')}, id + ${1000 * (place + 1)} as place from r where id < ${one.keep}`
+      return {
+        ours: ours.union(right.drop(one.without).limit(one.keep) as never, { columns: 'all' }) as never,
+        sql: `(${sql}) union all by name (${theirs})`,
+        names: [...new Set([...names, ...added])],
+      }
+    }
+  }
+  throw new Error('no such step')
+}
+
+test('chains of distinct, limit, tail, rename, drop and union are those of DuckDB', async () => {
+  await fc.assert(
+    fc.asyncProperty(
+      rowsOrNone,
+      rowsOrNone,
+      fc.array(step, { minLength: 1, maxLength: 5 }),
+      fc.nat(1),
+      async (left, right, steps, which) => {
+        const session = sessions[which] as Session
+        await inDuckdb('l', left)
+        await inDuckdb('r', right)
+        const [ours, others] = [left, right].map((given) => tableOf(session, given) as unknown as DistArray<Record<string, unknown>>)
+        const first: Chain = { ours: ours as Chain['ours'], sql: 'select *, id as place from l', names: Object.keys(TYPES) }
+        const chain = steps.reduce((so, one, i) => after(so, one, i, others as Chain['ours']), first)
+        await same(chain.ours, `select ${chain.names.join(', ')} from (${chain.sql}) order by place`, chain.names)
+      },
+    ),
     RUN,
   )
 })

@@ -132,6 +132,12 @@ describe('all rows', () => {
     expect(messageOf(() => readings.agg({}))).toBe('agg() needs at least one aggregate, as in agg({ n: count() }).')
   })
 
+  test('a name may be empty', async () => {
+    expect(await readings.agg({ '': count() }).collect()).toEqual([{ '': 3 }])
+    const named = readings.withColumns(() => ({ kind: '' }))
+    expect(await named.pivot({ rows: [], columns: 'kind', agg: 'count', names: [''] }).collect()).toEqual([{ '': 3 }])
+  })
+
   test('the bits of a sum are those of sum()', async () => {
     const numbers = session.fromColumns({ x: Float64Array.from({ length: 100_000 }, (_, i) => Math.sin(i) * 10 ** (i % 7)) })
     const [row] = await numbers.agg({ total: sum((r) => r.x) }).collect()
@@ -325,6 +331,23 @@ describe('pivot and unpivot', () => {
     ])
   })
 
+  test('of a table without elements a pivot has no rows, and without rows one: what aggregates of nothing are', async () => {
+    const none = cells.filter((cell) => cell.day === 'never')
+    const named = { columns: 'kind', values: 'x', agg: 'sum', names: ['in'] } as const
+    expect(await none.pivot({ ...named, rows: ['day'] }).collect()).toEqual([])
+    expect(await none.pivot({ ...named, rows: [] }).collect()).toEqual([{ in: null }])
+    expect(await none.pivot({ ...named, rows: [], agg: 'count' }).collect()).toEqual([{ in: 0 }])
+    const found = await none.pivot({ rows: ['day'], columns: 'kind', agg: 'count' })
+    expect(await found.collect()).toEqual([])
+    expect((await found.toArrow()).schema.names).toEqual(['day'])
+    await expect(none.pivot({ rows: [], columns: 'kind', agg: 'count' })).rejects.toThrow(
+      new PlanError(
+        'pivot() without rows has a column for each value of "kind" and nothing else, and there is no value: the table has no elements.\n' +
+          "Say which columns there are, as in pivot({ …, names: ['in', 'out'] }): then they hold what aggregates of nothing are.",
+      ),
+    )
+  })
+
   test('unpivot puts one column under the other', async () => {
     const totals = session.fromRows([{ id: 7, a: 1, b: null as number | null }])
     expect(await totals.unpivot({ keep: ['id'], columns: ['a', 'b'] }).collect()).toEqual([
@@ -340,11 +363,16 @@ describe('pivot and unpivot', () => {
     expect(pivot({ agg: 'sum' })).toBe(
       "pivot() needs values for sum, as in pivot({ …, values: 'amount', agg: 'sum' }); without, it counts rows: agg: 'count'.",
     )
+    // at the call, though the names are only found by a run
+    expect(pivot({ rows: [], agg: 'sum', names: undefined })).toBe(
+      "pivot() needs values for sum, as in pivot({ …, values: 'amount', agg: 'sum' }); without, it counts rows: agg: 'count'.",
+    )
+    expect(pivot({ rows: undefined })).toBe('The rows of pivot() is an array; it was given undefined.')
+    expect(pivot({ rows: ['day', 'x', 'day'] })).toBe('pivot() has "day" twice among its rows.\nName each column once.')
     expect(pivot({ columns: 'day' })).toBe('pivot() has "day" in its rows and as what names its columns.\nTake it out of one of them.')
     expect(pivot({ names: [] })).toBe('The names of pivot() are values of "kind"; there are none.')
-    expect(pivot({ names: ['in', 'in'] })).toBe(
-      'pivot() would call two columns "in": that of "in" and that of "in".\nRename one of them first.',
-    )
+    expect(pivot({ names: ['in', 'in'] })).toBe('pivot() has "in" twice among its names.\nName each value once.')
+    expect(pivot({ names: ['1', 1] })).toBe('pivot() would call two columns "1": that of "1" and that of 1.\nRename one of them first.')
     expect(pivot({ names: ['day'] })).toBe(
       'pivot() would call two columns "day": a column of its rows and that of "day".\nRename one of them first.',
     )

@@ -26,7 +26,7 @@ import type { Key, Selector, Shape } from './indexSpace.ts'
 import type { JoinHow, LogicalPlan } from './logicalPlan.ts'
 import type { Moment } from './moment.ts'
 import { checkOptions } from './options.ts'
-import { type PivotAggregate, type PivotAny, pivotNamesPlan, pivotPlan, withNames } from './pivotPlan.ts'
+import { foundPivotPlan, type PivotAggregate, type PivotAny, pivotNamesPlan, pivotPlan } from './pivotPlan.ts'
 import { callAt, KeyReader, valuesOf } from './reading.ts'
 import type {
   AllColumns,
@@ -279,7 +279,7 @@ export class DistArray<T, K extends Key = readonly [number]> implements AsyncIte
     const { names } = options
     if (names !== undefined) return this.#over(pivotPlan(this.#engine, this.#plan, { ...options, names }))
     const found = this.#over<Record<string, unknown>>(pivotNamesPlan(this.#plan, options))
-    return found.collect().then((rows) => this.#over(pivotPlan(this.#engine, this.#plan, withNames(options, rows))))
+    return found.collect().then((rows) => this.#over(foundPivotPlan(this.#engine, this.#plan, options, rows)))
   }
 
   /**

@@ -30,6 +30,14 @@ import { type Callback, lowerFunction, lowerRowFunction, selectPlan } from './tr
 /** The name of the column that holds a key which is a single value. */
 export const KEY_COLUMN = 'key'
 
+/** The column of a key that all rows share, which no program names. */
+export const ALL_ROWS = ' all rows'
+
+/** The key that all rows share. */
+export function keyOfAllRows(): Callback {
+  return madeFunction(objectOf([{ name: ALL_ROWS, value: literalOf(0) }]), 'all rows', () => ({ [ALL_ROWS]: 0 })).original
+}
+
 /** A `groupBy` waiting for what to do with the groups. */
 export interface Grouping {
   readonly engine: Lowering
@@ -84,8 +92,7 @@ export function wholeAggPlan(
   input: LogicalPlan,
   aggregates: Readonly<Record<string, Aggregate<never, unknown>>>,
 ): LogicalPlan {
-  const { original } = madeFunction(objectOf([{ name: '', value: literalOf(0) }]), 'all rows', () => ({ '': 0 }))
-  const plan = aggPlan(groupingOf(engine, input, original), aggregates, { whole: true })
+  const plan = aggPlan(groupingOf(engine, input, keyOfAllRows()), aggregates, { whole: true })
   return selectPlan(plan, Object.keys(aggregates))
 }
 

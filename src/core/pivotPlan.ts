@@ -16,7 +16,7 @@ import type { Lowering } from './engine.ts'
 import { PlanError } from './errors.ts'
 import { fieldsByName } from './fieldPositions.ts'
 import type { Expr, Primitive } from './functionIr.ts'
-import { aggregatesPlan, groupingOf, type NamedAggregate } from './groupPlan.ts'
+import { aggregatesPlan, groupingOf, keyOfAllRows, type NamedAggregate } from './groupPlan.ts'
 import type { AggregateKind, LogicalPlan } from './logicalPlan.ts'
 import {
   chosen,
@@ -88,6 +88,8 @@ function checkedPivot(input: LogicalPlan, options: PivotAny): void {
   for (const name of [...rows, columns, ...(values === undefined ? [] : [values])]) {
     if (!known.has(name)) throw new PlanError(missingColumnMessage(String(name), fields, labelOf(input)))
   }
+  const twice = rows.find((name, i) => rows.indexOf(name) !== i)
+  if (twice !== undefined) throw new PlanError(`pivot() has "${twice}" twice among its rows.\nName each column once.`)
   if (rows.includes(columns))
     throw new PlanError(`pivot() has "${columns}" in its rows and as what names its columns.\nTake it out of one of them.`)
   if (values === undefined && agg !== 'count')
@@ -121,6 +123,8 @@ function checkNames({ rows, columns }: PivotAny, names: readonly Primitive[]): v
   for (const value of names) {
     const name = String(value)
     const other = taken.get(name)
+    if (other === `that of ${valueText(value)}`)
+      throw new PlanError(`pivot() has ${valueText(value)} twice among its names.\nName each value once.`)
     if (other !== undefined)
       throw new PlanError(`pivot() would call two columns "${name}": ${other} and that of ${valueText(value)}.\nRename one of them first.`)
     taken.set(name, `that of ${valueText(value)}`)
@@ -140,10 +144,16 @@ export function pivotNamesPlan(input: LogicalPlan, options: PivotAny): LogicalPl
   return limitPlan(distinctPlan(selectPlan(input, [options.columns])), MOST_COLUMNS + 1)
 }
 
-/** The options with the names that were found. */
-export function withNames(options: PivotAny, found: readonly Row[]): PivotAny & { readonly names: readonly Primitive[] } {
-  if (found.length > MOST_COLUMNS) throw tooMany(options.columns, found.length)
-  return { ...options, names: found.map((row) => row[options.columns] as Primitive) } // scalars, as was checked
+/** The pivot whose names are those that were found. */
+export function foundPivotPlan(engine: Lowering, input: LogicalPlan, options: PivotAny, found: readonly Row[]): LogicalPlan {
+  const { rows, columns } = options
+  if (found.length > MOST_COLUMNS) throw tooMany(columns, found.length)
+  if (found.length > 0) return pivotPlan(engine, input, { ...options, names: found.map((row) => row[columns] as Primitive) }) // scalars, as was checked
+  if (rows.length > 0) return limitPlan(selectPlan(input, rows), 0)
+  throw new PlanError(
+    `pivot() without rows has a column for each value of "${columns}" and nothing else, and there is no value: the table has no elements.\n` +
+      "Say which columns there are, as in pivot({ …, names: ['in', 'out'] }): then they hold what aggregates of nothing are.",
+  )
 }
 
 export function pivotPlan(engine: Lowering, input: LogicalPlan, options: PivotAny & { readonly names: readonly Primitive[] }): LogicalPlan {
@@ -154,7 +164,7 @@ export function pivotPlan(engine: Lowering, input: LogicalPlan, options: PivotAn
   const isCount = agg === 'count' || agg === 'countDistinct'
   const beside = names.map((value): NamedAggregate => ({ name: String(value), kind: 'max', of: cellOf(columns, value) }))
   const whole = rows.length === 0
-  const key = whole ? madeFunction(objectOf([{ name: '', value: literalOf(0) }]), 'all rows', () => ({ '': 0 })).original : members(rows)
+  const key = whole ? keyOfAllRows() : members(rows)
   const pivoted = aggregatesPlan(groupingOf(engine, cells, key), beside, whole ? { whole: true } : {})
   const filled = isCount ? withColumnsPlan(engine, pivoted, zeros(names.map(String))) : pivoted
   const order = [...rows, ...names.map(String)]

@@ -1,6 +1,7 @@
 /** What aggregates of a whole table are when it has no rows: one row all the same, as in SQL. */
 import { createBuilder } from '../../core/columnBuilder.ts'
 import { asColumnType } from '../../core/elements.ts'
+import { ALL_ROWS } from '../../core/groupPlan.ts'
 import { type ColumnType, fieldsOf } from '../../core/schema.ts'
 import type { Aggregate, WideOperator } from '../../planner/physical/physicalPlan.ts'
 import { type ExecBatch, structBatch } from './batches.ts'
@@ -11,7 +12,7 @@ export function rowOfNothing(operator: WideOperator, rows: number): ExecBatch | 
   const { aggregates, element } = operator
   const types = new Map(fieldsOf(element).map(({ name, type }) => [name, type]))
   const builder = createBuilder(element.kind === 'unknown' ? undefined : asColumnType(element).type)
-  builder.append({ '': 0, ...Object.fromEntries(aggregates.map((one) => [one.name, ofNothing(one, types.get(one.name))])) })
+  builder.append({ [ALL_ROWS]: 0, ...Object.fromEntries(aggregates.map((one) => [one.name, ofNothing(one, types.get(one.name))])) })
   return structBatch(builder.finish())
 }
 
