@@ -45,6 +45,7 @@ import { type CsvOptions, openCsv } from './io/csv.ts'
 import type { ExpectOptions } from './io/expected.ts'
 import { sourceFromArrow, sourceFromColumns, sourceFromRows } from './io/memory.ts'
 import { type NdjsonOptions, openNdjson } from './io/ndjson.ts'
+import type { NpyOptions } from './io/npy.ts'
 import { openParquet } from './io/parquet.ts'
 import type { PartitionOptions } from './io/partitions.ts'
 import { checkReading, type FileSource, type ReadOptions } from './io/reading.ts'
@@ -61,6 +62,7 @@ import { gangOf, type Runtime, worthThreadsMsOf } from './runtime.ts'
 import { SessionEvents } from './sessionEvents.ts'
 import { endWith, sessionArena, sessionPool } from './sessionParts.ts'
 import type { SparkTables } from './sparkTables.ts'
+import { npyPlan } from './storedFiles.ts'
 
 /** More threads than any machine has cores for; each takes some megabytes. */
 const MOST_WORKERS = 1024
@@ -304,6 +306,24 @@ export class Session implements AsyncDisposable {
   async readText(source: FileSource, options: ReadOptions = {}): Promise<DistArray<string>> {
     this.#checkOpen()
     return this.#scan(await openText(source, this.#reading(options)))
+  }
+
+  /**
+   * A dense array with the elements, the shape and the dtype of a NumPy file (.npy), all read now. 64-bit integers are numbers, of dtype
+   * f64, with a SourceError for one beyond ±2^53; with `int64: 'bigint'` they are bigints. A bool array has the numbers 0 and 1. The type
+   * of keys is yours to say, as in `readNpy<[number, number]>('W.npy')`. SourceError for another dtype, and for a file that is damaged.
+   */
+  async readNpy<K extends Key = Key>(
+    source: string | URL,
+    options: ReadOptions & { readonly int64: 'bigint' },
+  ): Promise<DistArray<number | bigint, K>>
+  async readNpy<K extends Key = Key>(
+    source: string | URL,
+    options?: ReadOptions & { readonly int64?: 'number' },
+  ): Promise<DistArray<number, K>>
+  async readNpy<K extends Key = Key>(source: string | URL, options: NpyOptions = {}): Promise<DistArray<never, K>> {
+    const runtime = this.#open()
+    return new DistArray(this.#engine, await npyPlan(source, this.#reading(options), runtime))
   }
 
   /** A table of objects, or of values: number → f64, bigint → i64, boolean, string → utf8, Date → timestamp(ms), Uint8Array → binary. */

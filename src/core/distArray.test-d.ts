@@ -7,7 +7,7 @@ import { expectTypeOf } from 'vitest'
 import type { Session } from '../session.ts'
 import { collect, count, countDistinct, first, last, max, mean, min, quantile, stddev, sum } from './aggregates.ts'
 import type { TypedArray } from './column.ts'
-import type { DistArray } from './distArray.ts'
+import type { DistArray, Written } from './distArray.ts'
 import type { Grouped } from './grouped.ts'
 import type { ArrayView } from './loopViews.ts'
 import type { Flat } from './rowTypes.ts'
@@ -205,9 +205,19 @@ export async function nullsAndBigints(trades: DistArray<Trade>): Promise<void> {
   await trades.map((t) => t.venue ?? '').sum()
 }
 
-export function arraysWithTheirElements(session: Session): void {
+export async function arraysWithTheirElements(session: Session): Promise<void> {
   expectTypeOf(session.fromTypedArray(new Float32Array(6), [2, 3])).toEqualTypeOf<DistArray<number, readonly [number, number]>>()
   expectTypeOf(session.fromTypedArray(new BigInt64Array(6), [6])).toEqualTypeOf<DistArray<bigint, readonly [number]>>()
+  expectTypeOf(await session.readNpy<[number, number]>('W.npy')).toEqualTypeOf<DistArray<number, [number, number]>>()
+  expectTypeOf(await session.readNpy('W.npy', { int64: 'number' })).toEqualTypeOf<DistArray<number, readonly number[]>>()
+  expectTypeOf(await session.readNpy('W.npy', { int64: 'bigint' })).toEqualTypeOf<DistArray<number | bigint, readonly number[]>>()
+  expectTypeOf(await matrix.writeNpy('W.npy')).toEqualTypeOf<Written>()
+  await matrix.map((x) => x > 0).writeNpy('mask.npy')
+  await matrix.cast('i64').writeNpy('i64.npy')
+  // @ts-expect-error rows are no numbers
+  await table.writeNpy('rows.npy')
+  // @ts-expect-error numbers that may be null
+  await table.map((r) => (r.stars > 1 ? r.stars : null)).writeNpy('nulls.npy')
   // @ts-expect-error a list of numbers
   session.fromTypedArray([1, 2], [2])
   // @ts-expect-error no shape

@@ -637,6 +637,19 @@ export class DistArray<T, K extends Key = readonly [number]> implements AsyncIte
     return this.#write('writeNdjson', path, { kind: 'ndjson' }, signalOnly('writeNdjson()', options))
   }
 
+  /**
+   * Writes the numbers as a NumPy file (.npy), row-major, under the dtype of the array; absent keys of a sparse array are 0. It appears under
+   * its name when it is complete.
+   */
+  async writeNpy<V extends number | bigint | boolean>(
+    this: DistArray<V, K>,
+    path: string,
+    options: { readonly signal?: AbortSignal } = {},
+  ): Promise<Written> {
+    requireNumbers('writeNpy', this.#plan.element)
+    return this.#write('writeNpy', path, { kind: 'npy' }, signalOnly('writeNpy()', options))
+  }
+
   /** The elements in order, computed as they are asked for, partition by partition; breaking out of the loop ends that. */
   async *[Symbol.asyncIterator](): AsyncGenerator<T, void, undefined> {
     for await (const { value } of this.#entries({ isUntyped: true })) yield value

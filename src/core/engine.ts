@@ -113,3 +113,5 @@ export type WriteForm =
   | { readonly kind: 'arrow' }
   | { readonly kind: 'csv' }
   | { readonly kind: 'ndjson' }
+  /** Numbers of the array's storage. */
+  | { readonly kind: 'npy' }

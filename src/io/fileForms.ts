@@ -5,7 +5,7 @@
 import { SourceError } from '../core/errors.ts'
 import { type ByteSource, isUrl, nameOfPath } from './byteSource.ts'
 
-export type Reader = 'readParquet' | 'readArrow' | 'readCsv' | 'readNdjson' | 'readText'
+export type Reader = 'readParquet' | 'readArrow' | 'readCsv' | 'readNdjson' | 'readText' | 'readNpy'
 
 interface Form {
   readonly reads: Reader | 'nothing'
@@ -20,6 +20,7 @@ const READS: Readonly<Record<Reader, string>> = {
   readCsv: 'plain text',
   readNdjson: 'plain text',
   readText: 'plain text',
+  readNpy: 'NumPy arrays (.npy)',
 }
 
 /** So many bytes tell all forms apart. */
@@ -43,6 +44,7 @@ async function formOf(bytes: ByteSource, head: Uint8Array): Promise<Form | undef
   if (starts(0xfd, 0x37, 0x7a, 0x58, 0x5a, 0)) return { reads: 'nothing', text: 'is compressed with xz', unpack: 'xz -dc' }
   if (/^BZh[1-9]1AY&SY/.test(text)) return { reads: 'nothing', text: 'is compressed with bzip2', unpack: 'bzip2 -dc' }
   if (starts(0x50, 0x4b, 3, 4) && head[5] === 0) return { reads: 'nothing', text: 'is a zip archive, as Excel workbooks are' }
+  if (text.startsWith('\x93NUMPY')) return { reads: 'readNpy', text: 'is a NumPy array (.npy)' }
   if (text.startsWith('ARROW1\0')) return { reads: 'readArrow', text: 'is an Arrow file' }
   // a text may begin with these letters
   if (text.startsWith('PAR1') && (await endsWithParquet(bytes))) return { reads: 'readParquet', text: 'is a Parquet file' }

@@ -96,12 +96,18 @@ export function toTypedArray(storage: Storage, name: string): TypedArray {
   return data
 }
 
+export interface NumbersContext {
+  readonly method: string
+  readonly name: string
+  readonly gives?: string
+  /** What takes all elements. */
+  readonly others?: string
+}
+
 /** The dtype of an array of numbers; PlanError when its elements are something else. */
-function numbersOf(storage: Storage, { method, name }: { readonly method: string; readonly name: string }): DType {
+export function numbersOf(storage: Storage, { method, name, gives = 'gives a typed array', others = 'collect()' }: NumbersContext): DType {
   const refusal = (what: string): PlanError =>
-    new PlanError(
-      `${method} of ${name} gives a typed array, and the elements are ${what}. Select or map to one number each, or use collect().`,
-    )
+    new PlanError(`${method} of ${name} ${gives}, and the elements are ${what}. Select or map to one number each, or use ${others}.`)
   if (storage.kind === 'dense') {
     if (storage.dtype === 'object') throw refusal('objects')
     return storage.dtype
@@ -112,7 +118,7 @@ function numbersOf(storage: Storage, { method, name }: { readonly method: string
   const [column] = storage.columns
   if (column?.validity !== undefined)
     throw new PlanError(
-      `${method} of ${name} gives a typed array, which cannot hold null, and ${nullText(column)}. Replace nulls, as in map((x) => x ?? 0).`,
+      `${method} of ${name} ${gives}, which cannot hold null, and ${nullText(column)}. Replace nulls, as in map((x) => x ?? 0).`,
     )
   return element.type.kind as DType // just tested
 }
