@@ -45,6 +45,8 @@ export type { ColumnSummary, Description } from './core/show/describe.ts'
 export type { Preview } from './core/show/preview.ts'
 export type { SimulateOptions, Simulation } from './core/simulation.ts'
 export type { Refusal, Span } from './core/span.ts'
+export { type BucketOptions, bucket } from './core/time/bucket.ts'
+export type { Every } from './core/time/every.ts'
 export type { UpdateBuffer } from './core/updateBuffer.ts'
 export {
   denseRank,

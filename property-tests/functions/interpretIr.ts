@@ -2,7 +2,8 @@
  * The dullest interpreter of the IR: walks the tree, one case a node, no cleverness. What a function means is what this
  * makes of its IR.
  */
-import type { Expr, FunctionIr, Stmt } from '../../src/core/functionIr.ts'
+import { type Expr, type FunctionIr, isLibraryCall, type Stmt } from '../../src/core/functionIr.ts'
+import { LIBRARY_FUNCTIONS } from '../../src/core/time/library.ts'
 
 /** What lies around a function: its arguments, and the arrays, accumulators and generators it uses. */
 export interface World {
@@ -143,6 +144,7 @@ class Interpreter {
         return this.#value(expr.test) ? this.#value(expr.then) : this.#value(expr.else)
       case 'Call': {
         if (expr.callee === 'new Date') return new Date(this.#value(expr.args[0] as Expr) as number)
+        if (isLibraryCall(expr.callee)) return LIBRARY_FUNCTIONS[expr.callee].run(...(expr.args.map((one) => this.#value(one)) as never[]))
         const callee = expr.callee.split('.').reduce<unknown>((at, part) => (at as Record<string, unknown>)[part], globalThis)
         return (callee as (...args: unknown[]) => unknown)(...expr.args.map((one) => this.#value(one)))
       }

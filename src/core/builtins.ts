@@ -57,8 +57,12 @@ export const BUILTINS = [
 ] as const
 export type Builtin = (typeof BUILTINS)[number]
 
+/** Functions of the library that the IR knows, by the names that it exports them under, with their options as single arguments. */
+export const LIBRARY = ['bucket'] as const
+export type LibraryCall = (typeof LIBRARY)[number]
+
 /** What a call calls: `new Date` is one of a number, or of what operators make a number of; never of a text. */
-export type Callee = Builtin | 'new Date'
+export type Callee = Builtin | LibraryCall | 'new Date'
 
 /** Pure methods of strings, numbers and dates that return a primitive. */
 export const METHODS = [
@@ -112,5 +116,9 @@ export type Method = (typeof METHODS)[number]
 
 /** Whether it is a function of the platform: what else there is, only functions of rows call. */
 export function isBuiltin(callee: Callee): callee is Builtin {
-  return callee !== 'new Date'
+  return callee !== 'new Date' && !isLibraryCall(callee)
+}
+
+export function isLibraryCall(callee: Callee): callee is LibraryCall {
+  return (LIBRARY as readonly string[]).includes(callee)
 }

@@ -17,7 +17,7 @@
 import type { Callee, Method } from './builtins.ts'
 import type { Refusal, Span } from './span.ts'
 
-export { BUILTINS, type Builtin, type Callee, isBuiltin, METHODS, type Method } from './builtins.ts'
+export { BUILTINS, type Builtin, type Callee, isBuiltin, isLibraryCall, type LibraryCall, METHODS, type Method } from './builtins.ts'
 
 export type Primitive = number | string | boolean | bigint | null | undefined
 
@@ -181,8 +181,8 @@ export interface UserFunction {
   readonly sharesState?: boolean
 }
 /**
- * A function printed from its normalized tree. `source` is the body of a factory: `new Function('captures', source)`
- * called with `captures` returns the function. Everything in `captures` is structured-cloneable.
+ * A function printed from its normalized tree. `source` is the body of a factory: `new Function('captures', 'library', source)`
+ * called with `captures` and the functions of `time/library.ts` returns the function. Everything in `captures` is structured-cloneable.
  */
 export interface PortableFunction {
   readonly source: string

@@ -129,8 +129,11 @@ function typeOfExpr(expr: Expr, locals: Locals, sources: TypeSources): ValueType
       const [then, other] = [of(expr.then), of(expr.else)]
       return then === undefined || other === undefined ? undefined : join(then, other)
     }
-    case 'Call':
-      return typeOfCall(expr.callee)
+    case 'Call': {
+      if (expr.callee !== 'bucket') return typeOfCall(expr.callee)
+      const [date] = expr.args.map(of)
+      return date && { ...DATE, nullable: date.nullable }
+    }
     case 'MethodCall': {
       const object = of(expr.object)
       if (object === undefined) return undefined
@@ -254,7 +257,7 @@ function plusType(left: ValueType, right: ValueType): ValueType {
 }
 
 function typeOfCall(name: Callee): ValueType {
-  if (name === 'new Date') return DATE
+  if (name === 'new Date' || name === 'bucket') return DATE
   if (
     name.startsWith('Math.') ||
     name === 'Number' ||

@@ -32,10 +32,16 @@ export function explainedColumns(plan: PhysicalPlan, { arena, smallRows = SMALL_
     ? { because: 'there was no room for the table in the session’s memory' }
     : {
         kernels: programCode(withCodedKeys(program) ?? program, arena.addresses),
-        ...(program.ofTexts === undefined ? {} : { besides: OF_TEXTS }),
+        ...besidesOf(program),
       }
 }
 
+function besidesOf({ ofTexts, shape }: ColumnProgram): { readonly besides?: string } {
+  const all = [...(ofTexts === undefined ? [] : [OF_TEXTS]), ...(shape.zones === true ? [OF_ZONES] : [])]
+  return all.length === 0 ? {} : { besides: all.join(', and ') }
+}
+
+const OF_ZONES = 'buckets of time zones are looked up in JavaScript, a row at a time'
 const OF_TEXTS = 'what depends on one column of text alone is computed once for each of its texts, as long as they are few'
 
 /** How the last `groupBy` with aggregates, or `distinct`, finds its groups; undefined where there is none. */

@@ -126,7 +126,8 @@ export class PlanRecord {
   addProgram(plan: PhysicalPlan, { program, keySets }: ColumnRun, result: ExecBatch): void {
     const { rows, shape } = program
     const isComputed = shape.filters || shape.outputs.some(({ kind }) => kind === 'computed')
-    const ran = isComputed ? 'SIMD over columns' : 'columns handed on as they are'
+    const computed = shape.zones === true ? 'SIMD over columns, buckets of time zones a row at a time in JavaScript' : 'SIMD over columns'
+    const ran = isComputed ? computed : 'columns handed on as they are'
     this.set(plan, {
       rowsIn: [rows],
       ran: keySets.length === 0 ? ran : 'SIMD over columns, rows without a match dropped by the keys of the other side',

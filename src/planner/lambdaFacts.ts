@@ -6,7 +6,7 @@
 
 import { isKnown, valueClassOf } from '../core/elements.ts'
 import type { BinaryOperator, Callee, Expr, FunctionIr, Method, Stmt, UserFunction } from '../core/functionIr.ts'
-import { expressionsOf, visitExpr, visitStmts } from '../core/functionIr.ts'
+import { expressionsOf, isLibraryCall, visitExpr, visitStmts } from '../core/functionIr.ts'
 import { inferTypes } from '../core/irTypes.ts'
 import type { ColumnType, ElementType } from '../core/schema.ts'
 
@@ -70,7 +70,7 @@ export function cannotFail(f: Pick<UserFunction, 'ir'>, inputs: readonly Element
 function makesDates(ir: FunctionIr): boolean {
   let makes = false
   visitExpressions(ir, (expr) => {
-    makes ||= expr.kind === 'Call' && expr.callee === 'new Date'
+    makes ||= expr.kind === 'Call' && (expr.callee === 'new Date' || expr.callee === 'bucket')
   })
   return makes
 }
@@ -150,6 +150,7 @@ function isSafe(expr: Expr, types: Types): boolean {
     case 'Binary':
       return COMPARISONS.has(expr.operator) || (!mayBeBigint(expr.left, types) && !mayBeBigint(expr.right, types))
     case 'Call':
+      if (isLibraryCall(expr.callee)) return isSafeLibraryCall(expr.args, types)
       return isSafeCall(expr.callee) || (!expr.callee.startsWith('BigInt') && !expr.args.some((arg) => mayBeBigint(arg, types)))
     case 'MethodCall':
       return isSafeMethod(expr.method, typeOf(expr.object, types), expr.optional) && !expr.args.some((arg) => mayBeBigint(arg, types))
@@ -180,6 +181,12 @@ function isSafeCall(callee: Callee): boolean {
   ].includes(callee)
 }
 
+/** Options that are known were looked at when the function was given. */
+function isSafeLibraryCall([of, ...options]: readonly Expr[], types: Types): boolean {
+  const isDate = of !== undefined && typeOf(of, types)?.is === 'Date'
+  return isDate && options.every(({ kind }) => kind === 'Literal' || kind === 'Parameter')
+}
+
 /** Methods that throw for some arguments, or for an invalid date. */
 const PICKY: ReadonlySet<Method> = new Set([
   'repeat',
@@ -208,7 +215,11 @@ interface KnownType {
 /** Whether an expression is a string or a date for sure, as far as it matters for calling methods. */
 function typeOf(expr: Expr, types: Types): KnownType | undefined {
   if (expr.kind === 'Literal') return typeof expr.value === 'string' ? { is: 'string', nullable: false } : undefined
-  if (expr.kind === 'Call') return expr.callee === 'String' ? { is: 'string', nullable: false } : undefined
+  if (expr.kind === 'Call') {
+    if (expr.callee === 'new Date') return { is: 'Date', nullable: false }
+    if (expr.callee === 'bucket') return expr.args[0] && typeOf(expr.args[0], types)
+    return expr.callee === 'String' ? { is: 'string', nullable: false } : undefined
+  }
   const column = columnOf(expr, types)
   if (column === undefined) return undefined
   const is = valueClassOf(column.type)

@@ -13,6 +13,8 @@
  * the counts of the blocks before say.
  */
 import { CHUNK } from '../../core/fixedTree.ts'
+import { bucketStart } from '../../core/time/bucket.ts'
+import { importedBucket } from '../kernels/columnBuckets.ts'
 import { FOLD_STATE, FOLD_STATE_BYTES, type FoldName } from '../kernels/foldKernels.ts'
 import { BLOCK_ROWS } from '../kernels/wasmColumns.ts'
 import { putAddress } from '../memory/addressWords.ts'
@@ -371,10 +373,12 @@ function instance(kernel: SentKernel, { cache, arena }: WorkerContext): Run {
   return run
 }
 
-/** JavaScript's own: `%`, a function of Math, or `Date.UTC`. */
+/** JavaScript's own: `%`, a function of Math, or `Date.UTC`; or the library's, of buckets in a time zone. */
 function importedFunction(name: string): (...args: number[]) => number {
   const source = name.slice(0, name.lastIndexOf('/'))
   if (source === '%') return (a, b) => (a as number) % (b as number)
+  const bucket = importedBucket(source)
+  if (bucket !== undefined) return bucketStart(...bucket) as (...args: number[]) => number
   if (source === 'Date.UTC') return Date.UTC as (...args: number[]) => number
   return (Math as unknown as Record<string, (...args: number[]) => number>)[source.slice('Math.'.length)] as (...args: number[]) => number // itself
 }

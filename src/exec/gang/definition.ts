@@ -7,7 +7,7 @@ import { Bug, GangError } from '../../core/errors.ts'
 import type { PortableFunction } from '../../core/functionIr.ts'
 import { isError } from '../../core/isError.ts'
 import type { AnalyzedLoop } from '../../core/loopSpec.ts'
-import { madeFromText } from '../../core/madeFromText.ts'
+import { copyOf } from '../../core/portableCopy.ts'
 import type { DenseStorage, Storage } from '../../core/storage.ts'
 import type { AccumulatorInput, ArrayInput, BufferInput, HelperFunction, LoopInputs } from '../loops/loopInputs.ts'
 
@@ -130,8 +130,7 @@ export function inputsFrom(
 }
 
 function helperFrom(portable: PortableFunction): HelperFunction {
-  const factory = madeFromText(['captures'], portable.source) as (captures: unknown) => HelperFunction['original']
-  return { original: factory(portable.captures), portable }
+  return { original: copyOf(portable) as HelperFunction['original'], portable }
 }
 
 function calledElsewhere(): never {

@@ -59,7 +59,7 @@ function millisecondsOf(w: ColumnWriter, method: Method, value: ColumnValue): Do
 }
 
 /** Arithmetic on whole numbers in doubles. */
-class Calendar {
+export class Calendar {
   readonly #w: ColumnWriter
 
   constructor(w: ColumnWriter) {
@@ -88,6 +88,18 @@ class Calendar {
     }
     const year = this.plusEach(this.plusEach(yearOfEra, this.times(era, 400)), carried(1, 0))
     return { year, month: this.plusEach(monthFromMarch, carried(-10, 2)), day }
+  }
+
+  /** The first day of a month, which is counted from January of the year 0. */
+  firstDay(month: Doubles): Doubles {
+    const fromMarch = this.plus(month, -2)
+    const year = this.quotient(fromMarch, 12)
+    const era = this.quotient(year, 400)
+    const yearOfEra = this.minus(year, this.times(era, 400))
+    const days = this.quotient(this.plus(this.times(this.minus(fromMarch, this.times(year, 12)), 153), 2), 5)
+    const leaps = this.minus(this.quotient(yearOfEra, 4), this.quotient(yearOfEra, 100))
+    const dayOfEra = this.plusEach(this.plusEach(this.times(yearOfEra, 365), leaps), days)
+    return this.plus(this.plusEach(dayOfEra, this.times(era, 146_097)), -719_468)
   }
 
   plus(a: Doubles, by: number): Doubles {

@@ -2,6 +2,7 @@
 import type { Callee } from '../../core/functionIr.ts'
 import type { Span } from '../../core/span.ts'
 import { cutBigint, madeBigint, smallIntegers } from './columnBigints.ts'
+import { bucketsOf } from './columnBuckets.ts'
 import { binary } from './columnCompare.ts'
 import { and, both, called, choose, type Doubles, doubles, numberOfBigint, numeric, truth, validOf } from './columnValues.ts'
 import type { ColumnValue, ColumnWriter } from './columnWriter.ts'
@@ -93,6 +94,8 @@ export function calledColumn(w: ColumnWriter, callee: Callee, args: readonly Col
       return called(w, callee, args)
     case 'new Date':
       return dateOf(w, x)
+    case 'bucket':
+      return bucketsOf(w, args, span)
     case 'Math.clz32':
     case 'String':
     case 'Number.parseFloat':

@@ -13,6 +13,7 @@ import { Bug } from '../../core/errors.ts'
 import type { Expr, FunctionIr } from '../../core/functionIr.ts'
 import { rowIrOf } from '../../core/functionUse.ts'
 import { madeFromText } from '../../core/madeFromText.ts'
+import { copyOf } from '../../core/portableCopy.ts'
 import type { ColumnType, ElementType, Field } from '../../core/schema.ts'
 import type { ExecFunction } from '../../planner/physical/physicalPlan.ts'
 import { elementColumn, scalarBatch, structBatch } from '../operators/batches.ts'
@@ -157,12 +158,7 @@ export function callable(f: ExecFunction): (...args: readonly unknown[]) => unkn
 }
 
 function asItStands(f: ExecFunction): (...args: readonly unknown[]) => unknown {
-  if (f.portable !== undefined) {
-    // the printed form of a function of the user's: its factory returns that function
-    return (madeFromText(['captures'], f.portable.source) as (captures: unknown) => unknown)(f.portable.captures) as (
-      ...args: readonly unknown[]
-    ) => unknown
-  }
+  if (f.portable !== undefined) return copyOf(f.portable)
   if (f.original === undefined) throw new Bug(`The function ${f.text} was sent to a thread it cannot run in.`)
   return f.original as (...args: readonly unknown[]) => unknown
 }

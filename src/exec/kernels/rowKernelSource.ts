@@ -9,12 +9,17 @@ import { Bug } from '../../core/errors.ts'
 import {
   type BinaryOperator,
   type Expr,
+  expressionsOf,
   type FunctionIr,
+  isLibraryCall,
+  type LibraryCall,
   regexText,
   type Stmt,
   type UnaryOperator,
+  visitExpr,
   visitStmts,
 } from '../../core/functionIr.ts'
+import { LIBRARY_FUNCTIONS } from '../../core/time/library.ts'
 
 export interface KernelWords {
   /** The element at the function's `argument`, as a value. */
@@ -38,9 +43,21 @@ export function printRow(ir: FunctionIr, words: KernelWords): { readonly locals:
   return { locals: locals.size === 0 ? '' : `let ${[...locals].join(', ')};`, body: printer.stmts(ir.body) }
 }
 
-/** What `p_…` and `t_…` stand for. */
+function libraryName(call: LibraryCall): string {
+  return `$library_${call}`
+}
+
+/** What `p_…`, `t_…` and the functions of the library stand for. */
 export function constantsOf(ir: FunctionIr): Record<string, unknown> {
+  const called = new Set<LibraryCall>()
+  visitStmts(ir.body, (stmt) => {
+    for (const top of expressionsOf(stmt))
+      visitExpr(top, (expr) => {
+        if (expr.kind === 'Call' && isLibraryCall(expr.callee)) called.add(expr.callee)
+      })
+  })
   return Object.fromEntries([
+    ...[...called].map((call) => [libraryName(call), LIBRARY_FUNCTIONS[call].run] as const),
     ...ir.parameters.map((parameter, i) => [`p_${i}`, parameter.value] as const),
     ...ir.tables.map((table, i) => [`t_${i}`, table.value] as const),
   ])
@@ -150,7 +167,7 @@ class Printer {
       case 'Conditional':
         return `((${this.expr(expr.test)}) ? (${this.expr(expr.then)}) : (${this.expr(expr.else)}))`
       case 'Call':
-        return `${expr.callee}(${this.list(expr.args)})`
+        return `${isLibraryCall(expr.callee) ? libraryName(expr.callee) : expr.callee}(${this.list(expr.args)})`
       case 'MethodCall': {
         const access = `(${this.expr(expr.object)})${expr.optional ? '?.' : '.'}${expr.method}`
         return expr.method === 'length' ? access : `${access}(${this.list(expr.args)})`

@@ -11,6 +11,7 @@ import { rowIrOf } from '../../core/functionUse.ts'
 import { type ColumnType, type ElementType, fieldsOf, VALUE_COLUMN } from '../../core/schema.ts'
 import type { Span } from '../../core/span.ts'
 import type { Step } from '../../planner/physical/physicalPlan.ts'
+import { isBucketImport } from './columnBuckets.ts'
 import { isTextFunction, lowerColumns } from './columnLower.ts'
 import { and, doubles, truth, validOf } from './columnValues.ts'
 import { type ColumnValue, ColumnWriter, FIRST_ROW, type FrameSlot, type KernelColumn } from './columnWriter.ts'
@@ -59,6 +60,8 @@ export interface ProgramShape {
   readonly filters: boolean
   /** Whether steps make Dates, of which none may be invalid: kernels say at `inexact` that there is one. */
   readonly dates?: true
+  /** Whether buckets of time zones are found by JavaScript, a row at a time. */
+  readonly zones?: true
   /** Where the outputs are hidden columns for a wide operator: one entry each, with the names of its fields where it is an object. */
   readonly hidden?: readonly HiddenFields[]
   /** Where the elements go on beside hidden columns: how many of the outputs, the first, are theirs. */
@@ -225,6 +228,7 @@ export function programShape(element: ElementType, columns: readonly KernelColum
     scalar: (payload ?? result).kind !== 'row',
     filters: kept !== undefined,
     ...(invalid.length === 0 ? {} : { dates: true as const }),
+    ...(writer.functions.some(isBucketImport) ? { zones: true as const } : {}),
     ...(hidden === undefined ? {} : { hidden }),
     ...(payload === undefined ? {} : { payload: namesOf(payload).length }),
   }

@@ -4,6 +4,7 @@ import { valueReader } from '../../core/columnReaders.ts'
 import { PlanError } from '../../core/errors.ts'
 import { outsideMessage } from '../../core/indexSpace.ts'
 import { madeFromText } from '../../core/madeFromText.ts'
+import { copyOf } from '../../core/portableCopy.ts'
 import { IterationRng } from '../../core/random.ts'
 import { fieldsOf } from '../../core/schema.ts'
 import type { ArrayBinding, ElementBinding, KernelBinding, LoopKernel } from '../kernels/loopKernelShape.ts'
@@ -92,9 +93,7 @@ function bindArray(
   switch (array.kind) {
     case 'dense': {
       const { combine, ...rest } = array
-      const joined =
-        own ??
-        (combine === undefined ? undefined : (madeFromText(['captures'], combine.source) as (captures: unknown) => never)(combine.captures))
+      const joined = own ?? (combine === undefined ? undefined : (copyOf(combine) as never))
       return joined === undefined ? rest : { ...rest, combine: joined }
     }
     case 'keyed': {

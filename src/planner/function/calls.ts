@@ -18,6 +18,7 @@ import { memberValue } from './members.ts'
 import { fromOutside, tableOf } from './outside.ts'
 import { refusalOf } from './refusals.ts'
 import type { Regex } from './regexes.ts'
+import { timeCall } from './times.ts'
 import { hasTraps } from './traps.ts'
 import { exprValue, REFUSED, type Value } from './value.ts'
 
@@ -55,6 +56,7 @@ function textOf(l: Lowering, node: AnyNode): string {
 
 /** Calls what an expression gave. */
 function callValue(l: Lowering, f: Value, node: CallExpression, name: string): Value {
+  if (f.kind === 'library') return timeCall(l, f.name, node)
   if (f.kind !== 'closure' && f.kind !== 'builtin') {
     if (f.kind === 'global')
       return typeof f.value === 'function' && !f.name.includes('.') && !(f.name in globalThis)
@@ -140,6 +142,7 @@ export function methodCall(l: Lowering, object: Value, name: string, node: CallE
     case 'key':
     case 'shape':
     case 'closure':
+    case 'library':
       return l.refuse('unknown-method', node, name)
     case 'refused':
       return REFUSED

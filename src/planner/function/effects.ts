@@ -8,6 +8,7 @@
  */
 import type { AnyNode, CallExpression, Expression, Identifier, NewExpression, Pattern, SpreadElement, Super } from 'acorn'
 import type { Refusal } from '../../core/span.ts'
+import { libraryCallOf } from '../../core/time/library.ts'
 import { childNodes, type FunctionNode, isFunctionNode } from './ast.ts'
 import { isFlat } from './flat.ts'
 import { refusalOf } from './refusals.ts'
@@ -75,6 +76,7 @@ class Effects {
   #unitFor(f: AnyFunction): Unit | undefined {
     const known = this.#units.get(f)
     if (known !== undefined) return known
+    if (libraryCallOf(f) !== undefined) return undefined // it keeps nothing that it is given
     const unit = this.#made.get(f) ?? unitOf(f)
     if (typeof unit === 'string') return undefined
     this.#made.set(f, unit)
@@ -322,6 +324,7 @@ class Effects {
     const free = unit.freeOf(callee)
     if (free.kind === 'global') return READING_GLOBALS.has(free.name) ? 'reads' : undefined
     if (free.kind !== 'captured' || typeof free.value !== 'function') return undefined
+    if (libraryCallOf(free.value) !== undefined) return 'reads'
     const inner = this.#unitFor(free.value as AnyFunction) // callable, and only its text is looked at
     return inner === undefined ? undefined : { unit: inner, node: inner.node }
   }

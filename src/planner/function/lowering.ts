@@ -398,6 +398,7 @@ export class Lowering {
       case 'regex':
       case 'closure':
       case 'builtin':
+      case 'library':
       case 'global':
       case 'refused':
         return value
@@ -467,6 +468,7 @@ export class Lowering {
         return undefined
       case 'closure':
       case 'builtin':
+      case 'library':
         this.refuse('function-as-value', node)
         return undefined
       case 'global':

@@ -72,6 +72,7 @@ export function memberValue(l: Lowering, object: Value, property: Value | string
     case 'builtin':
       return globalMember(l, { kind: 'global', name: object.name, value: builtinFunction(object.name) }, name, node)
     case 'closure':
+    case 'library':
       return l.refuse('function-as-value', node)
     case 'refused':
       return REFUSED

@@ -6,6 +6,7 @@ import { types } from 'node:util'
 import type { AnyNode, Identifier } from 'acorn'
 import type { RowLambdaContext } from '../../core/engine.ts'
 import { BUILTINS, type Builtin, type Primitive } from '../../core/functionIr.ts'
+import { libraryCallOf } from '../../core/time/library.ts'
 import { literal } from './build.ts'
 import type { EnvValue } from './context.ts'
 import type { Lowering } from './lowering.ts'
@@ -86,6 +87,8 @@ function timeOf(value: object): number | undefined {
 function functionValue(l: Lowering, value: AnyFunction, name: string, node: AnyNode): Value {
   const builtin = BUILTIN_OF.get(value)
   if (builtin !== undefined) return { kind: 'builtin', name: builtin }
+  const call = libraryCallOf(value)
+  if (call !== undefined) return { kind: 'library', name: call }
   if (/^__(read|spreadArray|spread|values|generator|awaiter|rest|assign)$/.test(name)) return l.refuse('es5', node, name)
   const unit = l.units.get(value) ?? unitOf(value)
   if (typeof unit === 'string') return { kind: 'global', name, value }

@@ -13,6 +13,7 @@
 import type { AnyNode, Identifier } from 'acorn'
 import type { PortableFunction } from '../../core/functionIr.ts'
 import type { Refusal } from '../../core/span.ts'
+import { libraryCallOf } from '../../core/time/library.ts'
 import { childNodes, isFunctionNode } from './ast.ts'
 import { copyLoss, functionLoss, type Loss } from './copyLoss.ts'
 import { captureEffect, isOwnName } from './effects.ts'
@@ -97,6 +98,8 @@ class Writer {
   #function(unit: Unit, node: Identifier, f: AnyFunction): string | Refusal {
     const native = PLATFORM_FUNCTIONS.get(f)
     if (native !== undefined) return native
+    const call = libraryCallOf(f)
+    if (call !== undefined) return `library.${call}`
     const loss = functionLoss(f)
     if (loss !== undefined) return lossOf(loss, unit, node)
     const known = this.#names.get(f)

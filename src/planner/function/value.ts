@@ -2,7 +2,7 @@
  * What an expression of the user's function is while it is lowered: an IR expression, or one of the things that leave
  * no trace in the IR: keys, views, handles, literals taken apart, functions about to be inlined.
  */
-import type { Builtin, Expr } from '../../core/functionIr.ts'
+import type { Builtin, Expr, LibraryCall } from '../../core/functionIr.ts'
 import type { Span } from '../../core/span.ts'
 import type { FunctionNode } from './ast.ts'
 import type { Unit } from './unit.ts'
@@ -37,6 +37,8 @@ export type Value =
       readonly isLibrary?: true
     }
   | { readonly kind: 'builtin'; readonly name: Builtin }
+  /** A function of the library that functions of rows may call. */
+  | { readonly kind: 'library'; readonly name: LibraryCall }
   /** Math, Number and other globals that hold functions, and global functions the IR does not know. */
   | { readonly kind: 'global'; readonly name: string; readonly value: unknown }
   | ({ readonly kind: 'tuple'; readonly items: readonly Value[] } & Literal)

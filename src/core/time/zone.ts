@@ -1,0 +1,109 @@
+/**
+ * Clocks of time zones: how far they are ahead of UTC, and when that changes, as the engine's own database has it (`Intl`).
+ *
+ * The engine tells the clock of an instant, in some microseconds, and nothing else; so the changes of 400 days are looked for
+ * at once, when one of their instants is asked for, and kept. Clocks are asked every 3.1 days, since no two changes in the
+ * database that undo each other are nearer than 3.9 days (Freetown, September 1939).
+ *
+ *     changes   [2024-03-31T01:00Z: +2 h, 2024-10-27T01:00Z: +1 h]    before the first: +1 h
+ */
+import { valueText } from '../columnBuilder.ts'
+import { PlanError } from '../errors.ts'
+import { MOST_MS } from '../fixedValues.ts'
+import { nearestNames } from '../nearestNames.ts'
+
+/** A stretch of time in which a clock is as far ahead of UTC: from its first millisecond on, to the first of the next. */
+export interface Stretch {
+  readonly from: number
+  readonly to: number
+  /** In milliseconds. */
+  readonly ahead: number
+}
+
+/** Milliseconds whose changes are found together, and those between two looks at the clock. */
+const CHUNK_MS = 2 ** 35
+const STEP_MS = 2 ** 28
+/** Before 1800 clocks show the time of the place: the first change in the database is that of Manila, 1844. */
+const FIRST_MS = Date.UTC(1800, 0)
+
+export class Zone {
+  readonly name: string
+  readonly #format: Intl.DateTimeFormat
+  readonly #chunks = new Map<number, readonly Stretch[]>()
+  #last: Stretch = { from: 0, to: 0, ahead: 0 }
+
+  constructor(name: string, format: Intl.DateTimeFormat) {
+    this.name = name
+    this.#format = format
+  }
+
+  /** The stretch that an instant lies in; it may begin, or end, without a change of clocks. */
+  at(ms: number): Stretch {
+    if (ms >= this.#last.from && ms < this.#last.to) return this.#last
+    if (ms < FIRST_MS) return { from: Number.NEGATIVE_INFINITY, to: FIRST_MS, ahead: this.#ahead(FIRST_MS) }
+    const number = Math.floor(ms / CHUNK_MS)
+    let chunk = this.#chunks.get(number)
+    if (chunk === undefined) this.#chunks.set(number, (chunk = this.#stretches(number * CHUNK_MS)))
+    this.#last = chunk.find(({ to }) => ms < to) ?? (chunk.at(-1) as Stretch) // there is one at least
+    return this.#last
+  }
+
+  #stretches(start: number): readonly Stretch[] {
+    const found: Stretch[] = []
+    let [from, ahead] = [start, this.#ahead(start)]
+    for (let at = start; at < start + CHUNK_MS; at += STEP_MS) {
+      const next = this.#ahead(at + STEP_MS)
+      if (next === ahead) continue
+      const to = this.#changeAfter(at, at + STEP_MS, next)
+      if (to === start + CHUNK_MS) break // the next chunk begins with it
+      found.push({ from, to, ahead })
+      ;[from, ahead] = [to, next]
+    }
+    return [...found, { from, to: start + CHUNK_MS, ahead }]
+  }
+
+  /** The first instant, a whole second, from which on the clock is so far ahead. */
+  #changeAfter(before: number, by: number, ahead: number): number {
+    let [low, high] = [Math.floor(before / 1000), Math.ceil(by / 1000)]
+    while (high - low > 1) {
+      const middle = Math.floor((low + high) / 2)
+      if (this.#ahead(middle * 1000) === ahead) high = middle
+      else low = middle
+    }
+    return high * 1000
+  }
+
+  #ahead(ms: number): number {
+    const second = 1000 * Math.floor(Math.min(Math.max(ms, FIRST_MS), MOST_MS) / 1000)
+    const parts = { year: 0, month: 0, day: 0, hour: 0, minute: 0, second: 0 }
+    for (const { type, value } of this.#format.formatToParts(second)) if (type in parts) parts[type as keyof typeof parts] = Number(value)
+    return Date.UTC(parts.year, parts.month - 1, parts.day, parts.hour, parts.minute, parts.second) - second
+  }
+}
+
+const zones = new Map<string, Zone>()
+
+/** The zone of a name; undefined for UTC. Throws PlanError where there is none. `caller`: who is told the name. */
+export function zoneNamed(name: unknown, caller: string): Zone | undefined {
+  if (name === undefined || name === null || name === 'UTC') return undefined
+  const known = zones.get(name as string)
+  if (known !== undefined) return known
+  if (typeof name !== 'string')
+    throw new PlanError(`${caller} takes { zone } as the name of a time zone, as 'Europe/Berlin'; this is ${valueText(name)}.`)
+  const zone = new Zone(name, formatIn(name, caller))
+  zones.set(name, zone)
+  return zone
+}
+
+function formatIn(name: string, caller: string): Intl.DateTimeFormat {
+  try {
+    const numbers = { year: 'numeric', month: 'numeric', day: 'numeric', hour: 'numeric', minute: 'numeric', second: 'numeric' } as const
+    return new Intl.DateTimeFormat('en-US', { timeZone: name, calendar: 'gregory', numberingSystem: 'latn', hourCycle: 'h23', ...numbers })
+  } catch {
+    const near = nearestNames(name, Intl.supportedValuesOf('timeZone'))
+    const guess = near.length === 0 ? '' : ` Did you mean ${near.map((one) => `"${one}"`).join(' or ')}?`
+    throw new PlanError(
+      `${caller} is told the time zone ${valueText(name)}, which there is not.${guess} Zones have the names of the IANA database, as 'Europe/Berlin'.`,
+    )
+  }
+}
