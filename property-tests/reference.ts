@@ -93,6 +93,12 @@ export function interpret(plan: LogicalPlan, tables: Tables): readonly Entry[] {
       return table(united(plan.inputs.map((input) => ({ input, values: below(input).map((e) => e.value) }))))
     case 'Sample':
       return numbered(below(plan.input).filter((_, i) => uniformAt(plan.seed, i) < plan.fraction))
+    case 'Draw': {
+      const entries = below(plan.input)
+      const drawn = entries.map((_, i) => ({ i, draw: uniformAt(plan.seed, i) })).sort((a, b) => a.draw - b.draw)
+      const chosen = new Set(drawn.slice(0, plan.count).map(({ i }) => i))
+      return numbered(entries.filter((_, i) => chosen.has(i)))
+    }
     case 'Limit':
       return numbered(below(plan.input).slice(0, plan.count))
     case 'Offset': {

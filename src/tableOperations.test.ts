@@ -171,6 +171,27 @@ describe('all rows', () => {
     expect(explained).toContain('OffsetExec to the last 3')
   })
 
+  test('sample of so many elements has them in their order, and the same ones for the same seed', async () => {
+    const ids = session.fromColumns({ id: Int32Array.from({ length: 100 }, (_, i) => i) }).map((r) => r.id)
+    const some = await ids.sample({ n: 5, seed: 1 }).collect()
+    expect(some).toEqual([2, 33, 47, 48, 75])
+    expect(await ids.sample({ n: 5, seed: 2 }).collect()).not.toEqual(some)
+    expect(await ids.sample({ n: 200, seed: 1 }).count()).toBe(100)
+    expect(await ids.sample({ n: 0 }).collect()).toEqual([])
+    // arrays with keys keep them
+    const keyed = ids.index((id) => [2 * id])
+    expect(
+      await keyed
+        .sample({ n: 2, seed: 1 })
+        .map((id, [key]) => [id, key])
+        .collect(),
+    ).toEqual([
+      [48, 96],
+      [75, 150],
+    ])
+    expect(ids.sample({ n: 5, seed: 1 }).explain()).toContain('PartialDrawExec 5 seed 1\n  stage 1: stage 0 -> ExchangeExec -> DrawExec 5')
+  })
+
   test('distinct by a value keeps the first or the last row of each', async () => {
     expect(
       await readings

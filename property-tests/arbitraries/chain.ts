@@ -306,8 +306,11 @@ function takeStep(array: Any, right: Any, step: Step, picks: Picks): Any {
       })
     case 'limit':
       return array.limit(picks.of([0, 1, 2, 3, 5]))
-    case 'sample':
-      return array.sample(picks.of([0.5, 0.8]), { seed: picks.of([1, 2]) })
+    case 'sample': {
+      const given = picks.of([0.5, 0.8, { n: 2 }, { n: 4 }])
+      const seed = picks.of([1, 2])
+      return typeof given === 'number' ? array.sample(given, { seed }) : array.sample({ ...given, seed })
+    }
     case 'distinct':
       return array.distinct() as Any
     case 'union':

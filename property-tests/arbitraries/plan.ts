@@ -397,7 +397,10 @@ const OPERATIONS: readonly Operation[] = [
       : undefined,
   (_, { plan, elements }) => ({ plan: distinctPlan(plan), elements }),
   (_, { plan, elements }, { a }) => ({ plan: limitPlan(plan, a * 3), elements }),
-  ({ engine }, { plan, elements }, { a, b }) => ({ plan: samplePlan(engine, plan, a / 7, { seed: b }), elements }),
+  ({ engine }, { plan, elements }, { a, b }) => ({
+    plan: a % 2 === 0 ? samplePlan(engine, plan, a / 7, { seed: b }) : samplePlan(engine, plan, { n: a * 2 - 1, seed: b }),
+    elements,
+  }),
   (_, { plan, elements }) => ({ plan: unionPlan([plan, plan]), elements }),
   // refused where the columns are others: here, or where only running tells them by the action
   ({ other, otherColumns }, { plan, elements }, { a }) => {

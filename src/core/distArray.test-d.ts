@@ -54,6 +54,9 @@ export async function elementsFollowTheChain(): Promise<void> {
   expectTypeOf(table.withColumns((r) => ({ twice: r.stars * 2 })).map((r) => [r.twice, r.user])).toEqualTypeOf<DistArray<number[]>>()
   expectTypeOf(table.sortBy((r) => [r.note, -r.stars]).limit(3)).toEqualTypeOf<DistArray<Rating>>()
   expectTypeOf(table.union(table, table).distinct().sample(0.5, { seed: 1 })).toEqualTypeOf<DistArray<Rating>>()
+  expectTypeOf(table.sample({ n: 10 })).toEqualTypeOf<DistArray<Rating>>()
+  // @ts-expect-error the seed stands beside n
+  table.sample({ n: 10 }, { seed: 1 })
   expectTypeOf(matrix.cast('i32')).toEqualTypeOf<DistArray<number, readonly [number, number]>>()
   expectTypeOf(matrix.materialize().shuffleKeys({ axes: [0], seed: 1 })).toEqualTypeOf<DistArray<number, readonly [number, number]>>()
   // @ts-expect-error a column that does not exist

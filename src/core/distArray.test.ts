@@ -155,6 +155,11 @@ test('arguments that make no sense', () => {
   expect(messageOf(() => orders.limit(1.5))).toBe('The number of elements of limit() is an integer of at least 0; it was given 1.5.')
   expect(messageOf(() => orders.sample(2))).toBe('The fraction of sample() is a number from 0 to 1; it was given 2.')
   expect(messageOf(() => orders.sample(0.5, { seed: 0.5 }))).toBe('The seed of sample() is an integer; it was given 0.5.')
+  expect(messageOf(() => orders.sample({ n: 0.5 }))).toBe('The n of sample() is an integer of at least 0; it was given 0.5.')
+  expect(messageOf(() => orders.sample({ n: 5, seed: 0.5 }))).toBe('The seed of sample() is an integer; it was given 0.5.')
+  expect(messageOf(looseCall('sample', { n: 5 }, { seed: 1 }))).toBe(
+    'sample() by a number of elements takes its seed beside n, as in sample({ n: 1000, seed: 7 }).',
+  )
   expect(messageOf(looseCall('cast', 'int'))).toBe(
     `The dtype of cast() is one of 'f64', 'f32', 'i64', 'i32', 'u32', 'i16', 'u16', 'i8', 'u8', 'bool'; it was given "int".`,
   )

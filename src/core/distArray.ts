@@ -72,6 +72,7 @@ import {
   mapPlan,
   materializePlan,
   repartitionPlan,
+  type SampleGiven,
   samplePlan,
   selectPlan,
   shuffleKeysPlan,
@@ -388,9 +389,12 @@ export class DistArray<T, K extends Key = readonly [number]> implements AsyncIte
     return this.#over(unionPlan(withAllColumns(this.#engine, inputs)))
   }
 
-  /** About this fraction of the elements, the same ones for the same seed (the session's unless given). */
-  sample(fraction: number, options: { readonly seed?: number } = {}): DistArray<T, K> {
-    return this.#over(samplePlan(this.#engine, this.#plan, fraction, options))
+  /** So many of the elements, all where there are fewer, each at most once and in their order; the same ones for the same seed (the session's unless given). */
+  sample(options: { readonly n: number; readonly seed?: number }): DistArray<T, K>
+  /** About this fraction of the elements. */
+  sample(fraction: number, options?: { readonly seed?: number }): DistArray<T, K>
+  sample(given: SampleGiven, options?: { readonly seed?: number }): DistArray<T, K> {
+    return this.#over(samplePlan(this.#engine, this.#plan, given, options))
   }
 
   /** The first `n` elements; with an offset those behind the first `offset`. */

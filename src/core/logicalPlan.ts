@@ -187,6 +187,8 @@ export type LogicalPlan =
   | (NodeBase & { readonly kind: 'Distinct'; readonly input: LogicalPlan })
   | (NodeBase & { readonly kind: 'Union'; readonly inputs: readonly LogicalPlan[] })
   | (NodeBase & { readonly kind: 'Sample'; readonly input: LogicalPlan; readonly fraction: number; readonly seed: number })
+  /** So many of all elements, in their order. */
+  | (NodeBase & { readonly kind: 'Draw'; readonly input: LogicalPlan; readonly count: number; readonly seed: number })
   | (NodeBase & { readonly kind: 'Limit'; readonly input: LogicalPlan; readonly count: number })
   /** Without the first elements, so many; of a negative number, the last ones alone. */
   | (NodeBase & { readonly kind: 'Offset'; readonly input: LogicalPlan; readonly offset: number })
@@ -241,6 +243,7 @@ export function inputsOf(plan: LogicalPlan): readonly LogicalPlan[] {
     case 'Window':
     case 'Distinct':
     case 'Sample':
+    case 'Draw':
     case 'Limit':
     case 'Offset':
     case 'Repartition':
@@ -280,6 +283,7 @@ export function withInputs(plan: LogicalPlan, inputs: readonly LogicalPlan[]): L
     case 'Window':
     case 'Distinct':
     case 'Sample':
+    case 'Draw':
     case 'Limit':
     case 'Offset':
     case 'Repartition':
@@ -359,6 +363,7 @@ export function withFunctions(plan: LogicalPlan, now: (f: UserFunction) => UserF
     case 'Distinct':
     case 'Union':
     case 'Sample':
+    case 'Draw':
     case 'Limit':
     case 'Offset':
     case 'ShuffleKeys':

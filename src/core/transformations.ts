@@ -258,12 +258,29 @@ export function distinctPlan(input: LogicalPlan): LogicalPlan {
   return { kind: 'Distinct', input, element: input.element, keys: ROW_NUMBERS }
 }
 
-export function samplePlan(engine: Lowering, input: LogicalPlan, fraction: number, options: { readonly seed?: number }): LogicalPlan {
-  checkFraction('The fraction of sample()', fraction)
-  checkOptions('sample()', options, ['seed'])
-  const seed = options.seed ?? engine.seed
+export type SampleGiven = number | SampleCount
+interface SampleCount {
+  readonly n: number
+  readonly seed?: number
+}
+
+export function samplePlan(engine: Lowering, input: LogicalPlan, given: SampleGiven, options?: { readonly seed?: number }): LogicalPlan {
+  if (typeof given === 'object' && given !== null) return drawPlan(engine, input, given, options)
+  checkFraction('The fraction of sample()', given)
+  checkOptions('sample()', options ?? {}, ['seed'])
+  const seed = options?.seed ?? engine.seed
   checkSeed('The seed of sample()', seed)
-  return { kind: 'Sample', input, fraction, seed, element: input.element, keys: thinned(input.keys) }
+  return { kind: 'Sample', input, fraction: given, seed, element: input.element, keys: thinned(input.keys) }
+}
+
+function drawPlan(engine: Lowering, input: LogicalPlan, given: SampleCount, second: unknown): LogicalPlan {
+  checkOptions('sample()', given, ['n', 'seed'])
+  if (second !== undefined)
+    throw new PlanError('sample() by a number of elements takes its seed beside n, as in sample({ n: 1000, seed: 7 }).')
+  const { n, seed = engine.seed } = given
+  checkCount('The n of sample()', n, 0)
+  checkSeed('The seed of sample()', seed)
+  return { kind: 'Draw', input, count: n, seed, element: input.element, keys: thinned(input.keys) }
 }
 
 export function limitPlan(input: LogicalPlan, count: number, method = 'limit'): LogicalPlan {

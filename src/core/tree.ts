@@ -95,6 +95,8 @@ function operationText(plan: LogicalPlan): string {
       return `Window ${windowText(plan)}: ${plan.calls.map(windowCallText).join(', ')}`
     case 'Sample':
       return `Sample ${plan.fraction} seed ${plan.seed}`
+    case 'Draw':
+      return `Draw ${plan.count} seed ${plan.seed}`
     case 'Limit':
       return `Limit ${plan.count}`
     case 'Offset':
@@ -208,6 +210,7 @@ export function functionsOf(plan: LogicalPlan): readonly UserFunction[] {
     case 'Distinct':
     case 'Union':
     case 'Sample':
+    case 'Draw':
     case 'Limit':
     case 'Offset':
     case 'ShuffleKeys':

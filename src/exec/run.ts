@@ -1141,6 +1141,7 @@ function wholeTaskBecause(operator: WideOperator, isSmall: boolean): string {
       return 'its elements are no columns of a table in memory'
     case 'HashAggregateExec':
     case 'HashJoinExec':
+    case 'DrawExec':
     case 'IndexExec':
     case 'ShuffleKeysExec':
     case 'RepartitionExec':

@@ -27,6 +27,7 @@ export async function sharedWork(
     case 'GroupReduceExec':
     case 'GroupMapExec':
     case 'DistinctExec':
+    case 'DrawExec':
     case 'IndexExec':
     case 'ShuffleKeysExec':
     case 'RepartitionExec':

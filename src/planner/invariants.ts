@@ -124,6 +124,7 @@ class Orders {
       case 'Window':
       case 'Distinct':
       case 'Sample':
+      case 'Draw':
       case 'Limit':
       case 'Offset':
       case 'Materialize':
@@ -212,6 +213,7 @@ function nodeProblems(plan: LogicalPlan): readonly string[] {
       )
     case 'Distinct':
     case 'Sample':
+    case 'Draw':
     case 'Limit':
     case 'Offset':
     case 'ShuffleKeys':
@@ -242,6 +244,7 @@ function keysProblems(plan: LogicalPlan): readonly string[] {
       return sameKeys(plan, plan.input.keys)
     case 'Filter':
     case 'Sample':
+    case 'Draw':
     case 'Limit':
     case 'Offset':
       return sameKeys(plan, thinned(plan.input.keys))

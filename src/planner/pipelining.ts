@@ -67,6 +67,7 @@ export function takesEach(plan: LogicalPlan): boolean {
     case 'Offset':
     case 'Window':
     case 'Distinct':
+    case 'Draw':
     case 'Repartition':
     case 'ShuffleKeys':
     case 'Materialize':
@@ -101,6 +102,7 @@ function flows(plan: LogicalPlan): boolean {
     case 'Offset':
     case 'Window':
     case 'Distinct':
+    case 'Draw':
     case 'Repartition':
     case 'ShuffleKeys':
     case 'Materialize':

@@ -98,6 +98,8 @@ export function retyped(plan: LogicalPlan, inputs: readonly LogicalPlan[]): Logi
       return unionPlan(inputs)
     case 'Sample':
       return samplePlan(again, input, plan.fraction, { seed: plan.seed })
+    case 'Draw':
+      return samplePlan(again, input, { n: plan.count, seed: plan.seed })
     case 'Limit':
       return limitPlan(input, plan.count)
     case 'Offset':

@@ -34,6 +34,8 @@ function chain(node: LogicalPlan): string {
       return `${chain(node.input)}.groupBy(…).${node.how.kind}(…)`
     case 'Sort':
       return `${chain(node.input)}.sortBy(…)`
+    case 'Draw':
+      return `${chain(node.input)}.sample(…)`
     case 'Distinct':
       return `${chain(node.input)}.distinct()`
     case 'Limit':

@@ -108,6 +108,7 @@ function withoutTexts(step: Step, extract: Without): Step | undefined {
     case 'PartialAggregateExec':
     case 'PartialGroupsExec':
     case 'TopKExec':
+    case 'PartialDrawExec':
     case 'PartialDistinctExec':
       return undefined
   }

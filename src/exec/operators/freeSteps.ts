@@ -23,6 +23,7 @@ export function isFree(step: Step): boolean {
     case 'PartialAggregateExec':
     case 'PartialGroupsExec':
     case 'TopKExec':
+    case 'PartialDrawExec':
     case 'PartialDistinctExec':
       return false
   }

@@ -4,6 +4,7 @@ import { asofJoinExec } from './asofJoin.ts'
 import type { ExecBatch } from './batches.ts'
 import { castExec } from './cast.ts'
 import { distinctExec, partialDistinctExec } from './distinct.ts'
+import { drawExec, partialDrawExec } from './draw.ts'
 import { evaluateExec } from './evaluate.ts'
 import { filterExec } from './filter.ts'
 import { flatMapExec } from './flatMap.ts'
@@ -39,6 +40,7 @@ export const NARROW: { readonly [K in Step['kind']]: OpenNarrow<K> } = {
   KeysExec: keysExec,
   EvaluateExec: evaluateExec,
   TopKExec: topKExec,
+  PartialDrawExec: partialDrawExec,
   PartialAggregateExec: partialAggregateExec,
   PartialGroupsExec: partialGroupsExec,
   PartialDistinctExec: partialDistinctExec,
@@ -53,6 +55,7 @@ export const WIDE: { readonly [K in WideOperator['kind']]: RunWide<K> } = {
   SortExec: sortExec,
   WindowExec: windowExec,
   DistinctExec: distinctExec,
+  DrawExec: drawExec,
   IndexExec: indexExec,
   ShuffleKeysExec: shuffleKeysExec,
   RepartitionExec: repartitionExec,

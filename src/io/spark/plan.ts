@@ -87,6 +87,7 @@ function translateNode(plan: LogicalPlan, translator: Translator, tableOf: Table
     case 'AsofJoin':
       throw new Untranslated('joins as of an order', plan.on.left.span, 'Materialize both sides first, or use fallback: "local".')
     case 'Sample':
+    case 'Draw':
       throw new Untranslated(
         'draws by the numbers of rows, and tables of Spark have no order',
         undefined,

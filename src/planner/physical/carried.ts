@@ -124,6 +124,7 @@ function before(step: Step, needed: Columns | 'all'): Columns | 'all' {
     case 'SampleExec':
     case 'LimitExec':
     case 'TopKExec':
+    case 'PartialDrawExec':
     case 'PartialAggregateExec':
     case 'PartialGroupsExec':
       return needed

@@ -196,6 +196,7 @@ function before(step: Step, name: string): string | undefined {
     case 'PartialAggregateExec':
     case 'PartialGroupsExec':
     case 'TopKExec':
+    case 'PartialDrawExec':
     case 'PartialDistinctExec':
       return undefined
   }
@@ -225,6 +226,7 @@ function mayRunOnFewer([step, ...rest]: readonly Step[], element: ElementType): 
     case 'KeysExec':
     case 'PartialGroupsExec':
     case 'TopKExec':
+    case 'PartialDrawExec':
     case 'PartialDistinctExec':
       return false
   }

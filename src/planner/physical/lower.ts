@@ -76,6 +76,14 @@ function lowered(plan: LogicalPlan, wanted: Wanted): PhysicalPlan {
       return piped(inputTo(plan, plan.input, wanted), { kind: 'CastExec', dtype: plan.dtype }, plan)
     case 'Sample':
       return piped(inputTo(plan, plan.input, wanted), { kind: 'SampleExec', fraction: plan.fraction, seed: plan.seed }, plan)
+    case 'Draw': {
+      const { count, seed } = plan
+      return wide(
+        [piped(inputTo(plan, plan.input, ALL), { kind: 'PartialDrawExec', count, seed }, plan.input)],
+        { kind: 'DrawExec', count },
+        plan,
+      )
+    }
     case 'Limit': {
       const input = piped(inputTo(plan, plan.input, { first: true }), { kind: 'LimitExec', count: plan.count }, plan)
       return { kind: 'LimitExec', input: { ...input, edge: STREAMED }, count: plan.count, element, keys }
@@ -325,6 +333,7 @@ function keepsCount(step: Step): boolean {
     case 'SampleExec':
     case 'LimitExec':
     case 'TopKExec':
+    case 'PartialDrawExec':
     case 'PartialAggregateExec':
     case 'PartialGroupsExec':
     case 'PartialDistinctExec':
@@ -336,6 +345,7 @@ function keepsCount(step: Step): boolean {
 function readsRowNumbers(step: Step, input: PhysicalPlan): boolean {
   switch (step.kind) {
     case 'SampleExec':
+    case 'PartialDrawExec':
     case 'CastExec':
     case 'KeysExec':
       return true

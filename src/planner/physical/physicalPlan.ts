@@ -60,6 +60,8 @@ export type Step =
   | { readonly kind: 'PartialGroupsExec'; readonly aggregates: readonly Aggregate[] }
   /** Keeps the first `count` elements of the partition in the order of the hidden key column. */
   | { readonly kind: 'TopKExec'; readonly descending: Directions; readonly count: number }
+  /** Keeps the elements of the partition that can be among the `count` with the least draws, their draws beside them. */
+  | { readonly kind: 'PartialDrawExec'; readonly count: number; readonly seed: number }
   /** Keeps the first of equal elements of the partition. */
   | { readonly kind: 'PartialDistinctExec' }
 
@@ -124,6 +126,8 @@ export type WideOperator =
       readonly calls: readonly WindowColumn[]
     }
   | { readonly kind: 'DistinctExec' }
+  /** The `count` elements with the least draws, which are the hidden column, in their order. */
+  | { readonly kind: 'DrawExec'; readonly count: number }
   /** Sorts by the explicit keys; equal keys are combined or an error. */
   | { readonly kind: 'IndexExec'; readonly combine?: ExecFunction; readonly shape?: readonly number[]; readonly rank: number }
   | { readonly kind: 'ShuffleKeysExec'; readonly axes: readonly number[]; readonly seed: number; readonly shape?: readonly number[] }

@@ -130,6 +130,8 @@ export function stepText(step: Step): string {
       const beside = typeof step.payload === 'boolean' ? '' : ` beside [${step.payload.join(', ')}]`
       return `EvaluateExec [${[...axis, ...step.columns.map(({ f }) => f.text)].join(', ')}]${beside}`
     }
+    case 'PartialDrawExec':
+      return `PartialDrawExec ${step.count} seed ${step.seed}`
     case 'TopKExec':
       return `TopKExec ${step.count}${directionText(step.descending)}`
     case 'PartialAggregateExec':
@@ -155,6 +157,7 @@ function exchangeText(operator: WideOperator): string {
     case 'GroupReduceExec':
     case 'GroupMapExec':
     case 'DistinctExec':
+    case 'DrawExec':
     case 'IndexExec':
     case 'ShuffleKeysExec':
     case 'RepartitionExec':
@@ -196,6 +199,8 @@ export function wideText(operator: WideOperator): string {
     }
     case 'DistinctExec':
       return 'DistinctExec'
+    case 'DrawExec':
+      return `DrawExec ${operator.count}`
     case 'IndexExec':
       return `IndexExec${operator.combine === undefined ? '' : ` combine ${operator.combine.text}`}`
     case 'ShuffleKeysExec':

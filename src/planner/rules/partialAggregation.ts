@@ -56,6 +56,7 @@ function isOverTable(plan: LogicalPlan): boolean {
     case 'Distinct':
     case 'Union':
     case 'Sample':
+    case 'Draw':
     case 'Limit':
     case 'Offset':
     case 'Repartition':

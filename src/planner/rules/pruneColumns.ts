@@ -91,6 +91,7 @@ function narrow(plan: LogicalPlan, needed: Columns): LogicalPlan {
     case 'Limit':
     case 'Offset':
     case 'Sample':
+    case 'Draw':
     case 'ShuffleKeys':
       return over(plan, plan.input, needed)
     case 'Project':
