@@ -26,6 +26,7 @@ import { literal, span } from './arbitraries/irNodes.ts'
 import { lawArena } from './lawArena.ts'
 import { announcedRun } from './lawRuns.ts'
 import { lowerMarked as lower } from './lowerMarked.ts'
+import { shown } from './shownTime.ts'
 
 const run = announcedRun('buckets.prop.ts')
 const arena = lawArena(2 ** 26)
@@ -194,16 +195,6 @@ test('buckets of days and longer are those of DuckDB where clocks are not set ar
     run,
   )
 })
-
-const formats = new Map<string, Intl.DateTimeFormat>()
-
-/** What a clock shows, as if it stood in UTC. */
-function shown(ms: number, zone: string): number {
-  let format = formats.get(zone)
-  if (format === undefined)
-    formats.set(zone, (format = new Intl.DateTimeFormat('sv-SE', { timeZone: zone, dateStyle: 'short', timeStyle: 'medium' })))
-  return Date.parse(`${format.format(ms).replace(' ', 'T')}Z`) + (((ms % 1000) + 1000) % 1000)
-}
 
 const MONTHS: Readonly<Record<string, number>> = { month: 1, quarter: 3, year: 12 }
 const LENGTHS: Readonly<Record<string, number>> = { second: 1000, minute: 60_000, hour: HOUR, day: DAY, week: 7 * DAY }

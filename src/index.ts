@@ -47,6 +47,7 @@ export type { SimulateOptions, Simulation } from './core/simulation.ts'
 export type { Refusal, Span } from './core/span.ts'
 export { type BucketOptions, bucket } from './core/time/bucket.ts'
 export type { Every } from './core/time/every.ts'
+export { duration, formatTime, parseTime, type TimeOptions } from './core/time/texts.ts'
 export type { UpdateBuffer } from './core/updateBuffer.ts'
 export {
   denseRank,

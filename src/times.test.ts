@@ -1,6 +1,6 @@
 /** Functions of time in functions of rows: where they run, and what is said of wrong ones. */
 import { afterAll, expect, test } from 'vitest'
-import { bucket, PlanError, Session } from './index.ts'
+import { bucket, duration, formatTime, PlanError, parseTime, Session } from './index.ts'
 
 const session = await Session.start({ workers: 2, memory: 2 ** 27 })
 afterAll(() => session.stop())
@@ -94,4 +94,42 @@ test('what makes no sense is said where the function is given, with its place', 
   await expect(rows.map((r) => bucket(r.at, { every: r.every })).collect()).rejects.toThrow(
     'bucket() does not know the unit "dax" of "1 dax"',
   )
+})
+
+test('texts are times, once for each of them, and times texts', async () => {
+  const zone = 'Europe/Berlin'
+  const texts = times.map((_, i) => (i % 11 === 0 ? null : i % 100 === 7 ? 'n/a' : `${1 + (i % 28)}.${1 + (i % 12)}.2024`))
+  const rows = await session.fromColumns({ text: texts }).materialize()
+  const read = rows.map((r) => ({ day: parseTime(r.text, '%d.%m.%Y', { zone }) }))
+  expect(await read.limit(3, { offset: 6 }).collect()).toEqual([
+    { day: new Date('2024-07-06T22:00Z') },
+    { day: null },
+    { day: new Date('2024-09-08T22:00Z') },
+  ])
+  expect(await read.collect()).toEqual(texts.map((text) => ({ day: parseTime(text, '%d.%m.%Y', { zone }) })))
+  expect(await read.explain()).toContain('computed once for each of its texts, as long as they are few')
+  expect(await read.explain({ analyze: true })).toContain('; once for each text of a column\n')
+  const months = read
+    .filter((r) => r.day !== null)
+    .groupBy((r) => bucket(r.day, { every: '1 month', zone }))
+    .count()
+  expect((await months.collect()).length).toBe(12)
+
+  const late = duration('2 weeks')
+  const after = events.filter((e) => e.at.getTime() - new Date('2024-01-01').getTime() > duration('1 day') + late).limit(1)
+  expect(await after.map((e) => formatTime(e.at, '%d %b %H:%M', { zone })).collect()).toEqual(['16 Jan 01:15'])
+  expect(
+    await events
+      .limit(2)
+      .map((e) => formatTime(e.late, '%j'))
+      .collect(),
+  ).toEqual([null, '001'])
+  const lengths = session.fromRows([{ text: '90 minutes' }, { text: '1 day' }])
+  expect(await lengths.map((r) => duration(r.text)).collect()).toEqual([5_400_000, 86_400_000])
+})
+
+test('formats that there are not are said where the function is given', () => {
+  const rows = session.fromRows([{ text: '2024' as string | null }])
+  expect(() => rows.map((r) => parseTime(r.text, '%Q'))).toThrow('parseTime() does not know the directive %Q of "%Q".')
+  expect(() => rows.filter(() => duration('1 our') > 5)).toThrow('duration() does not know the unit "our" of "1 our". Did you mean "hour"?')
 })

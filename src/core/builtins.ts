@@ -58,7 +58,7 @@ export const BUILTINS = [
 export type Builtin = (typeof BUILTINS)[number]
 
 /** Functions of the library that the IR knows, by the names that it exports them under, with their options as single arguments. */
-export const LIBRARY = ['bucket'] as const
+export const LIBRARY = ['bucket', 'duration', 'formatTime', 'parseTime'] as const
 export type LibraryCall = (typeof LIBRARY)[number]
 
 /** What a call calls: `new Date` is one of a number, or of what operators make a number of; never of a text. */

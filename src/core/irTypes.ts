@@ -130,9 +130,9 @@ function typeOfExpr(expr: Expr, locals: Locals, sources: TypeSources): ValueType
       return then === undefined || other === undefined ? undefined : join(then, other)
     }
     case 'Call': {
-      if (expr.callee !== 'bucket') return typeOfCall(expr.callee)
+      if (expr.callee !== 'bucket' && expr.callee !== 'formatTime') return typeOfCall(expr.callee)
       const [date] = expr.args.map(of)
-      return date && { ...DATE, nullable: date.nullable }
+      return date && { ...typeOfCall(expr.callee), nullable: date.nullable }
     }
     case 'MethodCall': {
       const object = of(expr.object)
@@ -258,6 +258,8 @@ function plusType(left: ValueType, right: ValueType): ValueType {
 
 function typeOfCall(name: Callee): ValueType {
   if (name === 'new Date' || name === 'bucket') return DATE
+  if (name === 'parseTime') return { ...DATE, nullable: true }
+  if (name === 'formatTime') return UTF8
   if (
     name.startsWith('Math.') ||
     name === 'Number' ||
@@ -265,7 +267,8 @@ function typeOfCall(name: Callee): ValueType {
     name === 'parseInt' ||
     name === 'Number.parseFloat' ||
     name === 'Number.parseInt' ||
-    name === 'Date.UTC'
+    name === 'Date.UTC' ||
+    name === 'duration'
   )
     return F64
   if (name === 'String') return UTF8

@@ -5,7 +5,7 @@
  */
 
 import { isKnown, valueClassOf } from '../core/elements.ts'
-import type { BinaryOperator, Callee, Expr, FunctionIr, Method, Stmt, UserFunction } from '../core/functionIr.ts'
+import type { BinaryOperator, Callee, Expr, FunctionIr, LibraryCall, Method, Stmt, UserFunction } from '../core/functionIr.ts'
 import { expressionsOf, isLibraryCall, visitExpr, visitStmts } from '../core/functionIr.ts'
 import { inferTypes } from '../core/irTypes.ts'
 import type { ColumnType, ElementType } from '../core/schema.ts'
@@ -150,7 +150,7 @@ function isSafe(expr: Expr, types: Types): boolean {
     case 'Binary':
       return COMPARISONS.has(expr.operator) || (!mayBeBigint(expr.left, types) && !mayBeBigint(expr.right, types))
     case 'Call':
-      if (isLibraryCall(expr.callee)) return isSafeLibraryCall(expr.args, types)
+      if (isLibraryCall(expr.callee)) return isSafeLibraryCall(expr.callee, expr.args, types)
       return isSafeCall(expr.callee) || (!expr.callee.startsWith('BigInt') && !expr.args.some((arg) => mayBeBigint(arg, types)))
     case 'MethodCall':
       return isSafeMethod(expr.method, typeOf(expr.object, types), expr.optional) && !expr.args.some((arg) => mayBeBigint(arg, types))
@@ -182,9 +182,10 @@ function isSafeCall(callee: Callee): boolean {
 }
 
 /** Options that are known were looked at when the function was given. */
-function isSafeLibraryCall([of, ...options]: readonly Expr[], types: Types): boolean {
-  const isDate = of !== undefined && typeOf(of, types)?.is === 'Date'
-  return isDate && options.every(({ kind }) => kind === 'Literal' || kind === 'Parameter')
+function isSafeLibraryCall(callee: LibraryCall, [of, ...options]: readonly Expr[], types: Types): boolean {
+  const takes = callee === 'parseTime' ? 'string' : callee === 'duration' ? undefined : 'Date'
+  const isTaken = of !== undefined && takes !== undefined && typeOf(of, types)?.is === takes
+  return isTaken && options.every(({ kind }) => kind === 'Literal' || kind === 'Parameter')
 }
 
 /** Methods that throw for some arguments, or for an invalid date. */
@@ -218,6 +219,7 @@ function typeOf(expr: Expr, types: Types): KnownType | undefined {
   if (expr.kind === 'Call') {
     if (expr.callee === 'new Date') return { is: 'Date', nullable: false }
     if (expr.callee === 'bucket') return expr.args[0] && typeOf(expr.args[0], types)
+    if (expr.callee === 'parseTime') return { is: 'Date', nullable: true }
     return expr.callee === 'String' ? { is: 'string', nullable: false } : undefined
   }
   const column = columnOf(expr, types)

@@ -17,7 +17,7 @@ import { PlanError } from '../errors.ts'
 import { MOST_MS, MS_PER_DAY } from '../fixedValues.ts'
 import { dayOf, dayOfMonth, monthOfDay } from './civil.ts'
 import { bucketLength, type Every, type Length } from './every.ts'
-import { type Zone, zoneNamed } from './zone.ts'
+import { FARTHEST_MS, type Zone, zoneNamed } from './zone.ts'
 
 export interface BucketOptions {
   /** How long a bucket is: a whole number of units, as '15 minutes', '1 hour', '1 day', '2 weeks', '1 month', '1 quarter' or '10 years'. */
@@ -30,8 +30,6 @@ export interface BucketOptions {
 export const FIRST_BUCKET_MS: number = Date.UTC(2000, 0, 3)
 /** January 2000, from which months are. */
 export const FIRST_BUCKET_MONTH: number = 12 * 2000
-/** No clock is further from UTC than this, and none is set by more. */
-const FARTHEST_MS = 26 * 3_600_000
 /** Days whose beginnings are kept. */
 const MOST_DAYS = 100_000
 

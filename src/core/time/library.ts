@@ -4,6 +4,7 @@
  */
 import type { LibraryCall } from '../builtins.ts'
 import { bucket, bucketOf } from './bucket.ts'
+import { duration, formatTime, formattedTime, parsedTime, parseTime } from './texts.ts'
 
 interface LibraryFunction {
   /** What the program has. */
@@ -14,6 +15,9 @@ interface LibraryFunction {
 
 export const LIBRARY_FUNCTIONS: Readonly<Record<LibraryCall, LibraryFunction>> = {
   bucket: { f: bucket, run: bucketOf },
+  duration: { f: duration, run: duration },
+  formatTime: { f: formatTime, run: formattedTime },
+  parseTime: { f: parseTime, run: parsedTime },
 }
 
 const NAMES: ReadonlyMap<unknown, LibraryCall> = new Map(

@@ -1,5 +1,6 @@
 import { expectTypeOf } from 'vitest'
 import { bucket } from './bucket.ts'
+import { duration, formatTime, parseTime } from './texts.ts'
 
 declare const date: Date
 declare const late: Date | null
@@ -17,3 +18,14 @@ bucket(date, { every: 60_000 })
 bucket('2024-01-01', { every: '1 day' })
 // @ts-expect-error how long buckets are has to be said
 bucket(date, {})
+
+declare const text: string | null
+
+expectTypeOf(parseTime(text, '%Y')).toEqualTypeOf<Date | null>()
+expectTypeOf(formatTime(date, '%Y')).toEqualTypeOf<string>()
+expectTypeOf(formatTime(late, '%Y', { zone: 'Europe/Berlin' })).toEqualTypeOf<string | null>()
+expectTypeOf(duration('1 hour')).toEqualTypeOf<number>()
+// @ts-expect-error the zone is an option
+formatTime(date, '%Y', 'Europe/Berlin')
+// @ts-expect-error a time is read by a format
+parseTime(text)

@@ -23,6 +23,8 @@ export interface Stretch {
 /** Milliseconds whose changes are found together, and those between two looks at the clock. */
 const CHUNK_MS = 2 ** 35
 const STEP_MS = 2 ** 28
+/** No clock is further from UTC than this, and none is set by more. */
+export const FARTHEST_MS: number = 26 * 3_600_000
 /** Before 1800 clocks show the time of the place: the first change in the database is that of Manila, 1844. */
 const FIRST_MS = Date.UTC(1800, 0)
 
@@ -46,6 +48,19 @@ export class Zone {
     if (chunk === undefined) this.#chunks.set(number, (chunk = this.#stretches(number * CHUNK_MS)))
     this.#last = chunk.find(({ to }) => ms < to) ?? (chunk.at(-1) as Stretch) // there is one at least
     return this.#last
+  }
+
+  /** The instant at which the clock shows a time: the first of two, and for one that it jumps over as long behind the jump as the time is. */
+  instantOf(shown: number): number {
+    let before = 0
+    for (let at = shown - FARTHEST_MS; ; ) {
+      const { from, to, ahead } = this.at(at)
+      const instant = shown - ahead
+      if (instant < from) return shown - before
+      if (instant < to) return instant
+      before = ahead
+      at = to
+    }
   }
 
   #stretches(start: number): readonly Stretch[] {

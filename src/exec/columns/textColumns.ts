@@ -144,18 +144,24 @@ function resultsOf(f: TextFunction, text: Column, codes: TextCodes, { firsts, fi
   return results.map((result) => result ?? null)
 }
 
-/** The results as a column of their own; undefined where they are no numbers, truth values or texts, or of two kinds, or a text has half of a pair. */
+/** The results as a column of their own; undefined where they are no numbers, truth values, texts or valid Dates, or of two kinds, or a text has half of a pair. */
 function entriesOf(results: readonly unknown[]): Column | undefined {
-  const kinds = new Set(results.flatMap((result) => (result === null ? [] : [typeof result])))
+  const kinds = new Set(results.flatMap((result) => (result === null ? [] : [kindOfResult(result)])))
   const [kind] = kinds
-  if (kinds.size !== 1 || !(kind === 'number' || kind === 'boolean' || kind === 'string')) return undefined
+  if (kinds.size !== 1 || !(kind === 'number' || kind === 'boolean' || kind === 'string' || kind === 'Date')) return undefined
   if (kind === 'string' && results.some((result) => typeof result === 'string' && /\p{Surrogate}/u.test(result))) return undefined
   return columnFromValues(results)
 }
 
+function kindOfResult(result: unknown): string {
+  if (!(result instanceof Date)) return typeof result
+  return Number.isNaN(result.getTime()) ? 'an invalid Date' : 'Date'
+}
+
 function fixed(entries: Column, { ofRows }: Places, blocks: ResultBlocks): Column {
-  const column = blocks.column(entries.type.kind === 'bool' ? 'bool' : 'f64', ofRows.length, { nullable: false })
-  const [to, from] = [column.values, entries.values] as [Float64Array, Float64Array] // or bytes, which are read and written alike
+  const { kind } = entries.type
+  const column = blocks.column(kind === 'bool' || kind === 'timestamp' ? kind : 'f64', ofRows.length, { nullable: false })
+  const [to, from] = [column.values, entries.values] as [Float64Array, Float64Array] // or bytes, or bigints, which are read and written alike
   for (let i = 0; i < ofRows.length; i++) to[i] = from[ofRows[i] as number] as number // a place has an entry
   return column
 }

@@ -297,4 +297,4 @@ export function typeOfTextFunction(
 }
 
 /** Types of columns of functions. */
-export const FUNCTION_TYPES: ReadonlySet<ColumnType['kind']> = new Set(['f64', 'bool', 'utf8'])
+export const FUNCTION_TYPES: ReadonlySet<ColumnType['kind']> = new Set(['f64', 'bool', 'utf8', 'timestamp'])

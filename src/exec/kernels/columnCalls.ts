@@ -103,6 +103,9 @@ export function calledColumn(w: ColumnWriter, callee: Callee, args: readonly Col
     case 'parseFloat':
     case 'parseInt':
     case 'Object.is':
+    case 'duration':
+    case 'formatTime':
+    case 'parseTime':
       throw new NotCompiled(`it calls ${callee}`, span)
   }
 }

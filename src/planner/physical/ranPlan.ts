@@ -34,6 +34,8 @@ export type Ran =
   /** By the tasks of the pipeline above it. */
   | 'read as it is needed'
   | 'columns handed on as they are'
+  /** What depends on a column of few different texts alone, by JavaScript. */
+  | 'once for each text of a column'
   /** A semi-join: by the pass over its left side. */
   | 'with the rows that its keys keep'
   /** Together with the node above it. */
