@@ -1,6 +1,6 @@
 /** Functions of time in functions of rows: where they run, and what is said of wrong ones. */
 import { afterAll, expect, test } from 'vitest'
-import { bucket, duration, formatTime, PlanError, parseTime, Session } from './index.ts'
+import { bucket, count, duration, formatTime, min, PlanError, parseTime, Session } from './index.ts'
 
 const session = await Session.start({ workers: 2, memory: 2 ** 27 })
 afterAll(() => session.stop())
@@ -132,4 +132,21 @@ test('formats that there are not are said where the function is given', () => {
   const rows = session.fromRows([{ text: '2024' as string | null }])
   expect(() => rows.map((r) => parseTime(r.text, '%Q'))).toThrow('parseTime() does not know the directive %Q of "%Q".')
   expect(() => rows.filter(() => duration('1 our') > 5)).toThrow('duration() does not know the unit "our" of "1 our". Did you mean "hour"?')
+})
+
+test('buckets order, join, and are folded, as Dates of JavaScript are', async () => {
+  const day = (date: Date) => bucket(date, { every: '1 day', zone: 'America/New_York' })
+  const base = { every: '1 week' } as const
+  const few = events.filter((e) => e.n % 977 === 0)
+  const rows = times.flatMap((at, n) => (n % 977 === 0 ? [{ at, n }] : []))
+  const sorted = few.sortBy([{ by: (e) => day(e.at), order: 'descending' }, { by: (e) => -e.n }]).map((e) => e.n)
+  expect(await sorted.collect()).toEqual([...rows].sort((a, b) => day(b.at).getTime() - day(a.at).getTime() || b.n - a.n).map(({ n }) => n))
+  const weeks = few.groupBy((e) => bucket(e.at, { ...base, zone: 'Asia/Tokyo' })).agg({ first: min((e) => day(e.at)), n: count() })
+  expect((await weeks.take(1))[0]).toEqual({ key: new Date('2023-12-31T15:00Z'), first: new Date('2023-12-31T05:00Z'), n: 1 })
+  const calendar = session.fromRows([{ day: new Date('2024-01-01T05:00Z'), name: 'Monday' }])
+  const joined = events.join(calendar, { left: (e) => day(e.at), right: (c) => c.day })
+  expect(await joined.count()).toBe(96)
+  expect(await events.distinct({ by: (e) => bucket(e.late, { every: '100 days' }) }).count()).toBe(6)
+  const named = events.limit(1).map((e, _, { zone }) => formatTime(e.at, '%H', { zone }), { env: { zone: 'Asia/Tokyo' } })
+  expect(await named.collect()).toEqual(['09'])
 })

@@ -3,6 +3,8 @@ import { planEngine } from '../../property-tests/plans.ts'
 import type { UserFunction } from '../core/functionIr.ts'
 import { readsKey } from '../core/functionUse.ts'
 import type { ElementType } from '../core/schema.ts'
+import { bucket } from '../core/time/bucket.ts'
+import { duration, parseTime } from '../core/time/texts.ts'
 import { cannotFail, columnsRead, isPure } from './lambdaFacts.ts'
 
 interface Row {
@@ -51,6 +53,8 @@ test('what cannot fail', () => {
     lowered((r) => r.big > 3 && r.big < big),
     lowered((r) => r.maybe?.length),
     lowered((r) => Math.sqrt(r.n) + r.at.getTime()),
+    lowered((r) => new Date(r.n) > bucket(r.at, { every: '1 day' })),
+    lowered((r) => ({ day: parseTime(r.maybe, '%Y-%m-%d') })),
     lowered((r) => {
       let x = r.n
       if (x > 1) x = 2
@@ -70,6 +74,11 @@ test('what may fail: null has no methods, bigints do not mix, loops may not end,
     lowered((r) => BigInt(r.n)),
     lowered((r) => r.s.repeat(r.n)),
     lowered((r) => r.at.toISOString()),
+    // no column holds an invalid Date
+    lowered((r) => new Date(r.n)),
+    lowered((r) => ({ day: bucket(r.at, { every: '1 day' }) })),
+    lowered((r) => duration(r.s)),
+    lowered((r) => bucket(r.some as never, { every: '1 day' }) > r.at),
     lowered((r) => {
       let x = r.n
       while (x > 1) x = x / 2

@@ -239,7 +239,12 @@ class Walk {
       case 'Conditional':
         return either(asTruth(of(expr.test), span), of(expr.then), of(expr.else), span)
       case 'Call':
-        if (!isBuiltin(expr.callee)) throw new Untranslated('makes a Date', span, 'Compute it behind collect(), or with fallback: "local".')
+        if (!isBuiltin(expr.callee))
+          throw new Untranslated(
+            expr.callee === 'new Date' ? 'makes a Date' : `calls ${expr.callee}, which Spark does not have`,
+            span,
+            'Compute it behind collect(), or with fallback: "local".',
+          )
         return builtin(expr.callee, expr.args.map(of), { span, scope })
       case 'MethodCall': {
         const object = of(expr.object)
