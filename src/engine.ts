@@ -39,7 +39,7 @@ import type { RowFunctions } from './planner/function/rowFunctions.ts'
 import { returnedElement } from './planner/function/userFunction.ts'
 import { optimize } from './planner/optimize.ts'
 import type { Runtime } from './runtime.ts'
-import { writeStored } from './storedFiles.ts'
+import { type StoredForm, writeStored } from './storedFiles.ts'
 
 export class SessionEngine implements Engine {
   readonly seed: number
@@ -197,7 +197,7 @@ export class SessionEngine implements Engine {
   async write(plan: LogicalPlan, path: string, form: WriteForm, options: ExecuteOptions = {}): Promise<Written> {
     const { stopped } = this.#open()
     const signal = options.signal === undefined ? stopped : joinedSignal([options.signal, stopped])
-    if (form.kind === 'npy') return await writeStored(this.#runtime.store, plan, { path, signal })
+    if (form.kind === 'npy' || form.kind === 'array') return await writeStored(this.#runtime.store, plan, { form, path, signal })
     // what the rows are is in the file's header: it must be known before the first of them is written
     const moment = this.#open().store.moment(plan)
     const { existing = 'refuse', partitionBy } = form.kind === 'parquet' ? form : {}
@@ -233,7 +233,7 @@ export class SessionEngine implements Engine {
       readonly element: ElementType
       readonly path: string
       readonly signal: AbortSignal
-      readonly form: Exclude<WriteForm, { readonly kind: 'npy' }>
+      readonly form: Exclude<WriteForm, StoredForm>
       readonly done?: (batch: Batch) => void
     },
   ): Promise<Written> {

@@ -62,7 +62,7 @@ import { gangOf, type Runtime, worthThreadsMsOf } from './runtime.ts'
 import { SessionEvents } from './sessionEvents.ts'
 import { endWith, sessionArena, sessionPool } from './sessionParts.ts'
 import type { SparkTables } from './sparkTables.ts'
-import { npyPlan } from './storedFiles.ts'
+import { npyPlan, savedPlan } from './storedFiles.ts'
 
 /** More threads than any machine has cores for; each takes some megabytes. */
 const MOST_WORKERS = 1024
@@ -324,6 +324,18 @@ export class Session implements AsyncDisposable {
   async readNpy<K extends Key = Key>(source: string | URL, options: NpyOptions = {}): Promise<DistArray<never, K>> {
     const runtime = this.#open()
     return new DistArray(this.#engine, await npyPlan(source, this.#reading(options), runtime))
+  }
+
+  /**
+   * An array that `save` wrote, all of it read now: with the shape, the dtype and the keys that it had, and each bit of its elements. Their
+   * type and that of the keys are yours to say, as in `load<number, [number, number]>('W.arrow')`. SourceError for a file that is damaged, and for any other.
+   */
+  async load<T extends number | bigint | boolean = number, K extends Key = Key>(
+    source: string | URL,
+    options: ReadOptions = {},
+  ): Promise<DistArray<T, K>> {
+    const runtime = this.#open()
+    return new DistArray<T, K>(this.#engine, await savedPlan(source, this.#reading(options), runtime))
   }
 
   /** A table of objects, or of values: number → f64, bigint → i64, boolean, string → utf8, Date → timestamp(ms), Uint8Array → binary. */

@@ -221,6 +221,11 @@ export async function arraysWithTheirElements(session: Session): Promise<void> {
   await table.writeNpy('rows.npy')
   // @ts-expect-error numbers that may be null
   await table.map((r) => (r.stars > 1 ? r.stars : null)).writeNpy('nulls.npy')
+  expectTypeOf(await session.load('W.arrow')).toEqualTypeOf<DistArray<number, readonly number[]>>()
+  expectTypeOf(await session.load<boolean, [number]>('mask.arrow')).toEqualTypeOf<DistArray<boolean, [number]>>()
+  expectTypeOf(await matrix.save('W.arrow')).toEqualTypeOf<Written>()
+  // @ts-expect-error rows are written as tables
+  await table.index((r) => [r.user]).save('rows.arrow')
   // @ts-expect-error a list of numbers
   session.fromTypedArray([1, 2], [2])
   // @ts-expect-error no shape

@@ -654,6 +654,23 @@ export class DistArray<T, K extends Key = readonly [number]> implements AsyncIte
     return this.#write('writeNpy', path, { kind: 'npy' }, signalOnly('writeNpy()', options))
   }
 
+  /**
+   * Saves an array of numbers or booleans that has keys of its own, with its shape, its dtype and the keys that are there, bit for bit, for
+   * `session.load`. The file appears under its name when it is complete; others read it as an Arrow file.
+   */
+  async save<V extends number | bigint | boolean>(
+    this: DistArray<V, K>,
+    path: string,
+    options: { readonly signal?: AbortSignal } = {},
+  ): Promise<Written> {
+    requireNumbers('save', this.#plan.element)
+    if (this.#plan.keys.kind === 'rowNumber')
+      throw new PlanError(
+        'save() keeps arrays with keys of their own, and this is a table. Write it with writeParquet() or writeArrow(), which keep all of it, or give it keys: index((value, [i]) => [i]).',
+      )
+    return this.#write('save', path, { kind: 'array' }, signalOnly('save()', options))
+  }
+
   /** The elements in order, computed as they are asked for, partition by partition; breaking out of the loop ends that. */
   async *[Symbol.asyncIterator](): AsyncGenerator<T, void, undefined> {
     for await (const { value } of this.#entries({ isUntyped: true })) yield value

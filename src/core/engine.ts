@@ -113,5 +113,7 @@ export type WriteForm =
   | { readonly kind: 'arrow' }
   | { readonly kind: 'csv' }
   | { readonly kind: 'ndjson' }
-  /** Numbers of the array's storage. */
+  /** The numbers, for NumPy. */
   | { readonly kind: 'npy' }
+  /** The array, for `load`. */
+  | { readonly kind: 'array' }

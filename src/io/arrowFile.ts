@@ -80,6 +80,28 @@ export async function openArrow(
 interface Opened {
   readonly element: RowElement
   readonly splits: readonly SourceSplit[]
+  readonly notes: ReadonlyMap<string, string>
+}
+
+/** One file that save() may have written, with its integers as they are, and with what its schema says besides of its columns. */
+export async function openArrowFile(
+  path: string,
+  options: ReadOptions,
+  budgetBytes: number,
+): Promise<{ readonly source: ArraySource; readonly notes: ReadonlyMap<string, string> }> {
+  const bytes = await openBytes(path, options)
+  try {
+    const head = await bytes.read(0, Math.min(MAGIC.length, bytes.size))
+    if (Buffer.from(head).toString('latin1') !== MAGIC) {
+      await checkForm(bytes, path, 'load')
+      throw new SourceError(`${path} is no array that save() wrote: it does not begin with ${MAGIC}.`, path)
+    }
+    const { element, splits, notes } = await openFile(bytes, path, ROOM_BYTES + budgetBytes / 2)
+    const rows = splits.reduce((sum, split) => sum + (split.rows ?? 0), 0)
+    return { source: { kind: 'arrow', name: path, element, rows, splits, ...requestsOf(options, [path]) }, notes }
+  } finally {
+    await bytes.close()
+  }
 }
 
 async function openOne(bytes: ByteSource, path: string, roomBytes: number): Promise<Opened> {

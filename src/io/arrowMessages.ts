@@ -73,6 +73,11 @@ export class Messages {
     this.element = elementOfArrowSchema(opened.schema, opened.path)
   }
 
+  /** What the schema says besides of its columns. */
+  get notes(): ReadonlyMap<string, string> {
+    return this.#opened.schema.metadata
+  }
+
   add({ message, start, end, bodyBytes }: Found): void {
     if (message.headerType === MessageHeader.DictionaryBatch) {
       const header = message.header() as unknown as { readonly id: number; readonly data: BatchHeader; readonly isDelta: boolean }

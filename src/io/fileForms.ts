@@ -5,7 +5,7 @@
 import { SourceError } from '../core/errors.ts'
 import { type ByteSource, isUrl, nameOfPath } from './byteSource.ts'
 
-export type Reader = 'readParquet' | 'readArrow' | 'readCsv' | 'readNdjson' | 'readText' | 'readNpy'
+export type Reader = 'readParquet' | 'readArrow' | 'readCsv' | 'readNdjson' | 'readText' | 'readNpy' | 'load'
 
 interface Form {
   readonly reads: Reader | 'nothing'
@@ -21,6 +21,7 @@ const READS: Readonly<Record<Reader, string>> = {
   readNdjson: 'plain text',
   readText: 'plain text',
   readNpy: 'NumPy arrays (.npy)',
+  load: 'arrays that save() wrote',
 }
 
 /** So many bytes tell all forms apart. */

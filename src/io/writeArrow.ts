@@ -2,7 +2,7 @@
 
 import { ownBatch } from '../core/columnSlices.ts'
 import { CategoryWriter } from './arrowCategories.ts'
-import { RecordBatchFileWriter } from './arrowLibrary.ts'
+import { type RecordBatch, RecordBatchFileWriter, type Schema } from './arrowLibrary.ts'
 import { fileSchemaOf } from './arrowTypes.ts'
 import { writeAtomically } from './atomicFile.ts'
 import { regroup } from './regroup.ts'
@@ -14,7 +14,24 @@ export async function writeArrow({ batches, element, path, signal }: WriteReques
   const schema = fileSchemaOf(element)
   const categories = new CategoryWriter(schema, path)
   let rows = 0
-  const bytes = await writeAtomically(
+  const recordBatches = async function* (): AsyncGenerator<RecordBatch, void, undefined> {
+    for await (const batch of regroup(batches, element, BATCH_ROWS)) {
+      rows += batch.length
+      yield categories.recordBatch(ownBatch(batch))
+    }
+  }
+  const bytes = await writeRecordBatches(path, schema, recordBatches(), signal)
+  return { rows, bytes }
+}
+
+/** Writes record batches as a file that appears under its name when it is complete; gives its bytes. */
+export async function writeRecordBatches(
+  path: string,
+  schema: Schema,
+  batches: AsyncIterable<RecordBatch> | Iterable<RecordBatch>,
+  signal: AbortSignal | undefined,
+): Promise<number> {
+  return await writeAtomically(
     path,
     async (append) => {
       const writer = new RecordBatchFileWriter()
@@ -30,9 +47,8 @@ export async function writeArrow({ batches, element, path, signal }: WriteReques
         }
       }
       writer.reset(undefined, schema)
-      for await (const batch of regroup(batches, element, BATCH_ROWS)) {
-        rows += batch.length
-        writer.write(categories.recordBatch(ownBatch(batch)))
+      for await (const batch of batches) {
+        writer.write(batch)
         await drain()
       }
       writer.finish()
@@ -40,7 +56,6 @@ export async function writeArrow({ batches, element, path, signal }: WriteReques
     },
     signal,
   )
-  return { rows, bytes }
 }
 
 /** Comes after every promise that is already settled. */
