@@ -72,6 +72,9 @@ test('what is no length of time, no zone and no date is said at the call', () =>
   expect(message(() => bucket(date, { every: '1 day', zone: 'Europe/Berln' }))).toBe(
     'bucket() is told the time zone "Europe/Berln", which there is not. Did you mean "Europe/Berlin" or "Europe/Dublin" or "Europe/Jersey"? Zones have the names of the IANA database, as \'Europe/Berlin\'.',
   )
+  expect(message(() => bucket(date, { every: '1 day', zone: '' }))).toBe(
+    'bucket() is told the time zone "", which there is not. Zones have the names of the IANA database, as \'Europe/Berlin\'.',
+  )
   expect(message(() => bucket(date, { every: '1 day', zone: 5 as never }))).toBe(
     "bucket() takes { zone } as the name of a time zone, as 'Europe/Berlin'; this is 5.",
   )

@@ -59,7 +59,8 @@ let last: { readonly every: unknown; readonly zone: unknown; readonly start: Sta
 /** What gives the first millisecond of a time's bucket; NaN of what no Date has. Throws PlanError for what is no length of time, and no zone. */
 export function bucketStart(every: unknown, zone: unknown): Start {
   if (last !== undefined && last.every === every && last.zone === zone) return last.start
-  const key = typeof every === 'string' && (typeof zone === 'string' || zone === undefined || zone === null) ? `${every} ${zone ?? ''}` : ''
+  const key =
+    typeof every === 'string' && (typeof zone === 'string' || zone === undefined || zone === null) ? `${every} ${zone ?? 'UTC'}` : ''
   let start = key === '' ? undefined : known.get(key)
   if (start === undefined) known.set(key, (start = startIn(bucketLength(every), zoneNamed(zone, 'bucket()'))))
   last = { every, zone, start }

@@ -58,6 +58,8 @@ export interface TimeFormat {
 }
 
 const known = new Map<string, TimeFormat>()
+/** Formats may come from rows. */
+const MOST_FORMATS = 1000
 
 /** Throws PlanError for a directive that there is not, and in formats that are read for one that says what another says. */
 export function timeFormat(format: unknown, caller: 'parseTime()' | 'formatTime()'): TimeFormat {
@@ -67,7 +69,10 @@ export function timeFormat(format: unknown, caller: 'parseTime()' | 'formatTime(
     )
   const key = `${caller} ${format}`
   let made = known.get(key)
-  if (made === undefined) known.set(key, (made = formatOf(format, caller)))
+  if (made !== undefined) return made
+  made = formatOf(format, caller)
+  if (known.size >= MOST_FORMATS) known.clear()
+  known.set(key, made)
   return made
 }
 

@@ -23,7 +23,10 @@ export function bucketsOf(w: ColumnWriter, [date, every, zone]: readonly ColumnV
   if (date.kind === 'constant' && date.value === null) return date
   const ms = timesOf(w, date, span)
   const valid = validOf(w, date)
-  const start = zone.value === null ? startInUtc(w, ms, every.value) : doubles(w, called(w, bucketImport(every.value, zone.value), [ms]))
+  const start =
+    zone.value === null || zone.value === 'UTC'
+      ? startInUtc(w, ms, every.value)
+      : doubles(w, called(w, bucketImport(every.value, zone.value), [ms]))
   return clipped(w, valid === undefined ? start : cleared(w, start, valid), valid)
 }
 

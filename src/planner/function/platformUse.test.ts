@@ -1,4 +1,5 @@
 import { afterEach, expect, test } from 'vitest'
+import { parseTime } from '../../core/time/texts.ts'
 import { changedPlatform } from './platform.ts'
 import { lowerFunction } from './userFunction.ts'
 
@@ -67,7 +68,8 @@ test('another time zone is noticed by who asks for local time, for good', () => 
   process.env.TZ = TZ === 'Asia/Tokyo' ? 'UTC' : 'Asia/Tokyo'
   const reason = 'The program has changed process.env.TZ, which other threads and compiled functions do not share.'
   const hours = (d: Date) => d.getHours()
-  expect([whereRuns(hours, DATES), whereRuns(other), whereRuns(compiled)]).toEqual([reason, 'copied', 'compiled'])
+  const read = (v: number) => `${parseTime(String(v), '%Y')}`
+  expect([whereRuns(hours, DATES), whereRuns(other), whereRuns(compiled), whereRuns(read)]).toEqual([reason, 'copied', 'compiled', reason])
   if (TZ === undefined) delete process.env.TZ
   else process.env.TZ = TZ
   expect(whereRuns(hours, DATES)).toBe(reason)

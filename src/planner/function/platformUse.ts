@@ -5,6 +5,7 @@
 import type { AnyNode } from 'acorn'
 import { type ColumnType, type ElementType, fieldsOf } from '../../core/schema.ts'
 import type { Refusal, Span } from '../../core/span.ts'
+import { libraryCallOf } from '../../core/time/library.ts'
 import { hasChangedTimeZone } from '../../core/timeZone.ts'
 import { childNodes } from './ast.ts'
 import { type Changed, changedPlatform } from './platform.ts'
@@ -24,7 +25,8 @@ const UNNAMED: ReadonlySet<string> = new Set('toString valueOf constructor next 
 /** What is called because of another name. */
 const BEHIND: Readonly<Record<string, readonly string[]>> = { toJSON: ['JSON'], set: ['Map'], add: ['Set'] }
 
-const LOCAL_TIME = /^(Date|Intl|toString|(get|set|to)(Full|Local|Time|Date|Year|Month|Day|Hours|Minutes|Seconds|Milli)\w*)$/
+const LOCAL_TIME =
+  /^(Date|Intl|bucket|parseTime|toString|(get|set|to)(Full|Local|Time|Date|Year|Month|Day|Hours|Minutes|Seconds|Milli)\w*)$/
 
 /** What the names of functions are, of all of them together. */
 export function namedBy(units: Iterable<Unit>): Named {
@@ -41,7 +43,10 @@ export function namedBy(units: Iterable<Unit>): Named {
     // `const roll = Math.random`
     for (const node of unit.names.free) {
       const free = unit.freeOf(node)
-      if (free.kind === 'captured') for (const part of platformName(free.value)?.split('.') ?? []) names.add(part)
+      if (free.kind !== 'captured') continue
+      // what makes a Date makes a text of local time, where one is wanted
+      if (libraryCallOf(free.value) !== undefined) names.add('Date')
+      for (const part of platformName(free.value)?.split('.') ?? []) names.add(part)
     }
   }
   return { names, computes }
