@@ -2,7 +2,7 @@
  * What a function is lowered for: a row lambda of a transformation, or the body of a loop with its env.
  */
 import type { RowLambdaContext } from '../../core/engine.ts'
-import type { DType, ElementType } from '../../core/schema.ts'
+import type { DType, ElementType, Field } from '../../core/schema.ts'
 import type { HandleKind } from './value.ts'
 
 /** What a name in `env`, or a captured value, is to a loop. */
@@ -11,6 +11,8 @@ export type EnvValue =
       readonly kind: HandleKind
       /** For arrays and buffers, where it is known: i64 elements are bigint. */
       readonly dtype?: DType | 'object' | 'row' | 'unknown'
+      /** Of an array of rows: their columns. */
+      readonly fields?: readonly Field[]
       /** Its extents, where they are known. */
       readonly shape?: readonly number[]
       /** Whether its elements are true and false, never null: memory has 1 and 0 for them. */

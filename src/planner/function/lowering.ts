@@ -7,7 +7,7 @@
  */
 import type { AnyNode, Expression, Pattern, Statement } from 'acorn'
 import type { Expr, Primitive, Stmt } from '../../core/functionIr.ts'
-import type { ColumnType } from '../../core/schema.ts'
+import type { ColumnType, Field } from '../../core/schema.ts'
 import type { Refusal, Span } from '../../core/span.ts'
 import type { FunctionNode } from './ast.ts'
 import { literal } from './build.ts'
@@ -74,6 +74,8 @@ export type Recursive = ReadonlyMap<unknown, ReadonlyMap<number, boolean>>
 
 export interface Missing {
   readonly name: string
+  /** Whose rows do not have it, where they are not those that are iterated over. */
+  readonly array?: { readonly name: string; readonly fields: readonly Field[] }
   readonly span: Span
 }
 

@@ -106,6 +106,14 @@ export function fieldOf(l: Lowering, of: Expr, name: string, how: { readonly opt
       return REFUSED
     }
   }
+  if (of.kind === 'Read' && l.context.kind === 'loop' && !INHERITED.has(name)) {
+    const array = Object.hasOwn(l.context.env, of.array) ? l.context.env[of.array] : undefined
+    const fields = array === undefined || array.kind === 'constant' ? undefined : array.fields
+    if (fields?.some((field) => field.name === name) === false) {
+      l.missing.push({ name, span, array: { name: of.array, fields } })
+      return REFUSED
+    }
+  }
   if (name === 'length') {
     const expr: Expr = { kind: 'MethodCall', method: 'length', object: of, args: [], optional: how.optional, span }
     const isString = (kinds: readonly string[] | undefined): boolean => kinds?.every((kind) => kind === 'utf8' || kind === 'null') === true

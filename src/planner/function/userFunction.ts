@@ -108,6 +108,7 @@ function missingColumn(missing: Missing, context: LowerContext): PlanError {
   const elements = context.kind === 'loop' ? [context.overElement] : context.inputs
   const element = elements.find((one) => one?.kind === 'row' && !one.fields.some((field) => field.name === missing.name))
   const where = context.kind === 'loop' ? 'the rows of the loop' : `the rows of ${context.method}`
-  const message = missingColumnMessage(missing.name, element?.kind === 'row' ? element.fields : [], where)
+  const { array = { name: where, fields: element?.kind === 'row' ? element.fields : [] } } = missing
+  const message = missingColumnMessage(missing.name, array.fields, array.name)
   return new PlanError(`${message}\n  ${placeText(missing.span)}  ${missing.span.text}`, { span: missing.span })
 }

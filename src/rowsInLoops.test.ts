@@ -1,0 +1,67 @@
+/** Tables in the env of loops, whose rows have several columns. */
+import { afterAll, expect, test } from 'vitest'
+import { PlanError } from './core/errors.ts'
+import { Session } from './session.ts'
+
+const session = await Session.start({ workers: 2, progress: false })
+afterAll(async () => await session.stop())
+
+const ROWS = Array.from({ length: 50 }, (_, i) => ({
+  price: i * 1.5,
+  count: i % 7,
+  name: `x${i % 2}`,
+  sold: i % 3 === 0,
+  note: i % 5 === 0 ? null : i,
+}))
+const table = session.fromRows(ROWS)
+
+test('a body reads the columns of a row by its number, in whatever way it is written', async () => {
+  const [a, b, c] = [session.zeros([50]), session.zeros([50]), session.zeros([50])]
+  await session.parallelFor(session.range(50), { table, a, b, c }, ([i], { table, a, b, c }) => {
+    a.set(i, table.get(i).price * table.get(49 - i).count)
+    const { price, name } = table.get(i)
+    b.set(i, name === 'x1' ? price : -price)
+    const row = table.get(i)
+    c.set(i, (row.note ?? -1) + (row.sold ? 100 : 0))
+  })
+  expect(await a.collect()).toEqual(ROWS.map((row, i) => row.price * (ROWS[49 - i]?.count ?? 0)))
+  expect(await b.collect()).toEqual(ROWS.map(({ name, price }) => (name === 'x1' ? price : -price)))
+  expect(await c.collect()).toEqual(ROWS.map(({ note, sold }) => (note ?? -1) + (sold ? 100 : 0)))
+})
+
+test('such a body runs as it stands, and the plan says how it is compiled: a column is an array', async () => {
+  const out = session.zeros([50])
+  const rows = session.loop(session.range(50), { table, out }, ([i], { table, out }) => out.set(i, table.get(i).price * 2))
+  expect(rows.plan.kernel).toEqual({
+    target: 'as-is',
+    because: [
+      {
+        code: 'row-array',
+        message: 'table holds rows, which have no place in a numeric array.',
+        cure: 'Put the column that the body needs into an array of its own, as table.map((row) => row.column).',
+      },
+    ],
+  })
+  const price = table.map((row) => row.price)
+  const columns = session.loop(session.range(50), { price, out }, ([i], { price, out }) => out.set(i, price.get(i) * 2))
+  await columns.run()
+  expect(columns.plan.kernel.target).not.toBe('as-is')
+  expect(await out.collect()).toEqual(ROWS.map((row) => row.price * 2))
+})
+
+test('a column that there is not is an error at the call, as in the rows that are iterated over', () => {
+  const out = session.zeros([50])
+  const loose = table as never as typeof out & { get(i: number): { prise: number } }
+  const ask = (): unknown =>
+    session.loop(session.range(50), { loose, out }, ([i], { loose, out }) =>
+      out.set(i, (loose.get(i) as unknown as { prise: number }).prise),
+    )
+  expect(ask).toThrow(PlanError)
+  expect(ask).toThrow('There is no column "prise" in loose. Did you mean "price"? The columns are price, count, name, sold, note.')
+  const keyed = table.index((_, [i]) => [2 * i]) as never as typeof out
+  expect(() =>
+    session.loop(session.range(50), { keyed, out }, ([i], { keyed, out }) => {
+      if (keyed.has(i)) out.set(i, (keyed.get(i) as unknown as { cuont: number }).cuont)
+    }),
+  ).toThrow('There is no column "cuont" in keyed. Did you mean "count"? The columns are price, count, name, sold, note.')
+})
