@@ -26,21 +26,10 @@ import {
   sum,
   type WindowFunction,
 } from '../src/index.ts'
+import { inDuckdb, momentIn, orNull, type Row, rows, rowsOrNone, same, TYPES, tableOf } from './duckdbRows.ts'
 import { announcedRun } from './lawRuns.ts'
 
 const RUN = announcedRun('dailyDuckdb.prop.ts')
-
-/** A row of the tables: `id` is its place, `o` an order with ties. */
-interface Row {
-  readonly id: number
-  readonly k: string | null
-  readonly g: number | null
-  readonly o: number | null
-  readonly ts: Date | null
-  readonly v: number | null
-  readonly n: bigint | null
-  readonly s: string | null
-}
 
 let duckdb: DuckDBConnection
 const sessions: Session[] = []
@@ -52,67 +41,6 @@ afterAll(async () => {
   duckdb.closeSync()
   for (const session of sessions) await session.stop()
 })
-
-const orNull = <V>(value: fc.Arbitrary<V>): fc.Arbitrary<V | null> => fc.oneof({ weight: 6, arbitrary: value }, fc.constant(null))
-const eighth = fc.integer({ min: -40, max: 40 }).map((n) => n / 8)
-const row: fc.Arbitrary<Omit<Row, 'id'>> = fc.record({
-  k: orNull(fc.constantFrom('a', 'b', 'ä', '')),
-  g: orNull(fc.integer({ min: 0, max: 3 })),
-  o: orNull(fc.oneof(fc.integer({ min: -5, max: 5 }), eighth)),
-  ts: orNull(fc.integer({ min: -4, max: 4 }).map((hours) => new Date(hours * 3_600_000))),
-  v: orNull(fc.oneof({ weight: 5, arbitrary: eighth }, fc.constantFrom(NaN, Infinity, 0))),
-  n: orNull(fc.bigInt({ min: -(2n ** 60n), max: 2n ** 60n })),
-  s: orNull(fc.constantFrom('x', 'y', 'zz', '𐀀', 'é')),
-})
-const rowsFrom = (minLength: number): fc.Arbitrary<readonly Row[]> =>
-  fc.array(row, { minLength, maxLength: 30, size: 'max' }).map((all) => all.map((one, i) => ({ id: i, ...one })))
-const rows = rowsFrom(1)
-const rowsOrNone = fc.oneof({ weight: 20, arbitrary: rows }, { weight: 1, arbitrary: fc.constant<readonly Row[]>([]) })
-
-const TYPES: { readonly [Column in keyof Row]: string } = {
-  ...{ id: 'INTEGER', k: 'VARCHAR', g: 'INTEGER', o: 'DOUBLE', ts: 'TIMESTAMP', v: 'DOUBLE', n: 'BIGINT', s: 'VARCHAR' },
-}
-
-function tableOf(session: Session, given: readonly Row[]): DistArray<Row> {
-  const column = <C extends keyof Row>(name: C): Row[C][] => given.map((one) => one[name])
-  const columns = {
-    ...{ id: Int32Array.from(column('id')), k: column('k'), g: column('g'), o: column('o'), ts: column('ts') },
-    ...{ v: column('v'), n: column('n'), s: column('s') },
-  }
-  return session.fromColumns(columns) as unknown as DistArray<Row> // of columns in another order
-}
-
-async function inDuckdb(name: string, given: readonly Row[]): Promise<void> {
-  const names = Object.keys(TYPES) as (keyof Row)[]
-  const literal = (value: Row[keyof Row], type: string): string => {
-    if (value === null) return `NULL::${type}`
-    if (value instanceof Date) return `TIMESTAMP '${value.toISOString().replace('T', ' ').replace('Z', '')}'`
-    return `'${String(value)}'::${type}`
-  }
-  const values = given.map((one) => `(${names.map((column) => literal(one[column], TYPES[column])).join(', ')})`)
-  await duckdb.run(`create or replace table ${name}(${names.map((column) => `${column} ${TYPES[column]}`).join(', ')})`)
-  if (values.length > 0) await duckdb.run(`insert into ${name} values ${values.join(', ')}`)
-}
-
-/** A value that `===` and a message can compare, whoever computed it. */
-function plain(value: unknown): unknown {
-  if (value instanceof Date) return value.toISOString()
-  if (typeof value === 'bigint') return Number.isSafeInteger(Number(value)) ? Number(value) : `${value}n`
-  return Object.is(value, -0) ? 0 : value
-}
-
-/** The columns of both, in the order of `names`. `off`: how far numbers may be apart, of themselves. */
-async function same(ours: DistArray<unknown>, sql: string, names: readonly string[], off = 0): Promise<void> {
-  const theirs = (await duckdb.runAndReadAll(sql)).getRowsJS()
-  const own = (await ours.collect()).map((one) => names.map((name) => plain((one as Readonly<Record<string, unknown>>)[name])))
-  const other = theirs.map((one) => one.map(plain))
-  const isNear = (a: unknown, b: unknown): boolean => typeof a === 'number' && typeof b === 'number' && Math.abs(a - b) <= off * Math.abs(b)
-  const near =
-    off === 0
-      ? own
-      : own.map((values, i) => (values as unknown[]).map((value, j) => (isNear(value, other[i]?.[j]) ? other[i]?.[j] : value)))
-  expect(near, sql).toEqual(other)
-}
 
 /** In the order of the partition; `peers` with rows of equal values told apart by their place. */
 const orders = fc.record({ by: fc.constantFrom('o', 'ts', 's'), descending: fc.boolean(), partition: fc.constantFrom('k', 'g', undefined) })
@@ -134,7 +62,7 @@ test('windows are those of DuckDB', async () => {
         const unit = by === 'ts' ? 3_600_000 : 1
         const ends = kind === 'range' ? [from === null ? null : from * unit, to === null ? null : to * unit] : [from, to]
         const table = tableOf(sessions[which] as Session, given)
-        await inDuckdb('t', given)
+        await inDuckdb(duckdb, 't', given)
         const over = {
           ...(partition === undefined ? {} : { by: new Function('r', `return r.${partition}`) }),
           ...{ orderBy: new Function('r', `return r.${by}`), descending },
@@ -174,7 +102,7 @@ test('windows are those of DuckDB', async () => {
           count(s) over W as count, count(*) over W as "all", first_value(s) over W as "first", last_value(n) over W as "last", last_value(v ignore nulls) over W as known
           from t window A as (${p} ${order}, id), P as (${p} ${order}), W as (${p} ${inFrame} ${between}) order by id`
         const names = [...Object.keys(placed), ...Object.keys(framed)]
-        await same(ours, sql, ['id', ...names])
+        await same(duckdb, ours, sql, ['id', ...names])
       },
     ),
     RUN,
@@ -194,8 +122,8 @@ test('as-of joins are those of DuckDB', async () => {
       }),
       async (left, right, { on, by, direction, tolerance, which }) => {
         const session = sessions[which] as Session
-        await inDuckdb('l', left)
-        await inDuckdb('r', right)
+        await inDuckdb(duckdb, 'l', left)
+        await inDuckdb(duckdb, 'r', right)
         const unit = on === 'ts' ? 3_600_000 : 1
         const options = {
           ...{ on, direction },
@@ -214,14 +142,14 @@ test('as-of joins are those of DuckDB', async () => {
           select l.id, r.id as id_right, r.v as v_right, r.s as s_right, row_number() over (partition by l.id order by abs(${away}), ${ties}) as place
           from l join r on ${by === undefined ? 'true' : `l.${by} = r.${by}`} and ${reaches} and ${within})
           select l.id, l.v, m.id_right, m.v_right, m.s_right from l left join m on l.id = m.id and m.place = 1 order by l.id`
-        await same(ours, sql, ['id', 'v', 'id_right', 'v_right', 's_right'])
+        await same(duckdb, ours, sql, ['id', 'v', 'id_right', 'v_right', 's_right'])
         const isDistinct = new Set(
           right.map((one) => `${by === undefined ? '' : one[by]} ${String(on === 'ts' ? one.ts?.getTime() : one.o)}`),
         ).size
         if (direction === 'nearest' || tolerance !== undefined || isDistinct < right.length) return
         const sign = direction === 'backward' ? '>=' : '<='
         const condition = `${by === undefined ? '' : `l.${by} = r.${by} and `}l.${on} ${sign} r.${on}`
-        await same(ours, `select l.id, r.id as id_right from l asof left join r on ${condition} order by l.id`, ['id', 'id_right'])
+        await same(duckdb, ours, `select l.id, r.id as id_right from l asof left join r on ${condition} order by l.id`, ['id', 'id_right'])
       },
     ),
     RUN,
@@ -235,19 +163,33 @@ test('pivots are those of DuckDB, and unpivot gives the cells back', async () =>
       fc.record({
         columns: fc.constantFrom('k', 'g'),
         values: fc.constantFrom('v', 's', 'n', 'ts', undefined),
-        agg: fc.constantFrom('count', 'sum', 'mean', 'median', 'min', 'max', 'first', 'last', 'countDistinct', 'variance'),
+        agg: fc.constantFrom(
+          'count',
+          'sum',
+          'mean',
+          'median',
+          'min',
+          'max',
+          'first',
+          'last',
+          'countDistinct',
+          'variance',
+          'mode',
+          'skew',
+          'kurtosis',
+        ),
         isNamed: fc.boolean(),
         isWhole: fc.boolean(),
         which: fc.nat(1),
       }),
       async (given, { columns, values: wanted, agg: asked, isNamed, isWhole, which }) => {
         const rows = isWhole ? [] : [columns === 'k' ? 'g' : 'k']
-        const isMeasured = ['sum', 'mean', 'median', 'variance'].includes(asked)
+        const isMeasured = ['sum', 'mean', 'median', 'variance', 'skew', 'kurtosis'].includes(asked)
         const values = isMeasured ? 'v' : wanted
         const agg = values === undefined ? 'count' : asked
         // Variances and medians are of numbers
         const rowsOf = given.map((one) => ({ ...one, v: one.v !== null && Number.isFinite(one.v) ? one.v : null }))
-        await inDuckdb('t', rowsOf)
+        await inDuckdb(duckdb, 't', rowsOf)
         const table = tableOf(sessions[which] as Session, rowsOf)
         const found = [...new Set(rowsOf.map((one) => one[columns]))]
         const options = { rows, columns, agg, ...(values === undefined ? {} : { values }) } as never
@@ -268,16 +210,20 @@ test('pivots are those of DuckDB, and unpivot gives the cells back', async () =>
             ...{ count: `count(${of}) ${filter}`, countDistinct: `count(distinct ${of}) ${filter}`, variance: `var_samp(v) ${filter}` },
             ...{ mean: `avg(v) ${filter}`, median: `median(v) ${filter}`, min: `min(${of}) ${filter}`, max: `max(${of}) ${filter}` },
             ...{ first: `first(${of} order by id) ${filter}`, last: `last(${of} order by id) ${filter}` },
+            mode: `mode(${of}) ${filter}`,
+            skew: momentIn('skewness', 'v', 3, filter),
+            kurtosis: momentIn('kurtosis', 'v', 4, filter),
             sum: `case when count(*) ${filter} > 0 then coalesce(sum(v) ${filter}, 0) end`,
           }
           return `${forms[agg]}`
         }
         const order = isWhole ? '' : `group by ${rows} order by min(id)`
         await same(
+          duckdb,
           ours,
           `select ${[...rows, ...names.map(cell)].join(', ')} from t ${order}`,
           [...rows, ...names],
-          agg === 'variance' ? 1e-9 : 0,
+          ['variance', 'skew', 'kurtosis'].includes(agg) ? 1e-9 : 0,
         )
         if (names.length === 0) return
         const cells = await ours.unpivot({ keep: rows as never, columns: names as never }).count()
@@ -291,7 +237,7 @@ test('pivots are those of DuckDB, and unpivot gives the cells back', async () =>
 test('fills are those of DuckDB', async () => {
   await fc.assert(
     fc.asyncProperty(rows, fc.constantFrom('previous', 'next'), fc.nat(1), async (given, which, s) => {
-      await inDuckdb('t', given)
+      await inDuckdb(duckdb, 't', given)
       const table = tableOf(sessions[s] as Session, given)
       const ours = table.fillNull({ v: which, s: which, n: which, ts: which, o: 0.25, k: 'none' } as never)
       const neighbour =
@@ -300,7 +246,7 @@ test('fills are those of DuckDB', async () => {
           : (of: string) => `first_value(${of} ignore nulls) over (order by id rows between current row and unbounded following)`
       const names = ['v', 's', 'n', 'ts']
       const sql = `select id, ${names.map((name) => `${neighbour(name)} as ${name}`).join(', ')}, coalesce(o, 0.25) as o, coalesce(k, 'none') as k from t order by id`
-      await same(ours, sql, ['id', ...names, 'o', 'k'])
+      await same(duckdb, ours, sql, ['id', ...names, 'o', 'k'])
     }),
     RUN,
   )
@@ -390,12 +336,12 @@ test('chains of distinct, limit, tail, rename, drop and union are those of DuckD
       fc.nat(1),
       async (left, right, steps, which) => {
         const session = sessions[which] as Session
-        await inDuckdb('l', left)
-        await inDuckdb('r', right)
+        await inDuckdb(duckdb, 'l', left)
+        await inDuckdb(duckdb, 'r', right)
         const [ours, others] = [left, right].map((given) => tableOf(session, given) as unknown as DistArray<Record<string, unknown>>)
         const first: Chain = { ours: ours as Chain['ours'], sql: 'select *, id as place from l', names: Object.keys(TYPES) }
         const chain = steps.reduce((so, one, i) => after(so, one, i, others as Chain['ours']), first)
-        await same(chain.ours, `select ${chain.names.join(', ')} from (${chain.sql}) order by place`, chain.names)
+        await same(duckdb, chain.ours, `select ${chain.names.join(', ')} from (${chain.sql}) order by place`, chain.names)
       },
     ),
     RUN,

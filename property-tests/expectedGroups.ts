@@ -1,8 +1,8 @@
 /** The dullest grouping: what a group-by with aggregates of columns of numbers has to give. */
 import type { Aggregate } from '../src/planner/physical/physicalPlan.ts'
-import { equal, treeSum } from './reference.ts'
+import { equal, momentOf, pairOf, treeSum } from './reference.ts'
 
-/** A row a group, in order of first appearance; `columns` are what aggregates name. */
+/** A row a group, in order of first appearance; `columns` are what aggregates name; of booleans, 0 and 1. */
 export function expectedGroups(
   keysOf: readonly unknown[],
   columns: readonly (readonly (number | null)[])[],
@@ -25,7 +25,7 @@ export function expectedGroups(
     groups.push(added)
   }
   return groups.map(({ key, rows }) => {
-    const of = ({ kind, column, q }: Aggregate): unknown => {
+    const of = ({ kind, column, second, q }: Aggregate): unknown => {
       const values = rows.map((row) => columns[column ?? 0]?.[row] ?? null)
       const present = values.filter((value) => value !== null)
       if (kind === 'count') return column === undefined ? rows.length : present.length
@@ -33,7 +33,21 @@ export function expectedGroups(
       if (kind === 'sum') return treeSum(present)
       if (kind === 'countDistinct') return new Set(present.map((value) => (value === 0 ? 0 : value))).size
       if (kind === 'variance' || kind === 'stddev') return deviation(present, kind === 'variance')
+      const others = rows.map((row) => columns[second ?? 0]?.[row] ?? null)
+      if (kind === 'skew' || kind === 'kurtosis') return momentOf(present, kind)
+      if (kind === 'covariance' || kind === 'correlation')
+        return pairOf(
+          values.flatMap((value, i) => (value === null || others[i] === null ? [] : [[value, others[i] as number] as const])),
+          kind,
+        )
+      if (kind === 'argMin' || kind === 'argMax') {
+        const by = others.filter((value) => value !== null)
+        const best = by.length === 0 ? null : by.reduce((a, b) => (kind === 'argMin' ? Math.min(a, b) : Math.max(a, b)))
+        return best === null ? null : values[others.findIndex((value) => Object.is(value, best))]
+      }
       if (present.length === 0) return null
+      if (kind === 'mode') return mostFrequent(present)
+      if (kind === 'any' || kind === 'all') return kind === 'any' ? present.includes(1) : !present.includes(0)
       if (kind === 'quantile') return quantile(present, q ?? 0.5)
       return kind === 'mean'
         ? treeSum(present) / present.length
@@ -43,6 +57,13 @@ export function expectedGroups(
     const named = typeof key === 'object' && key !== null && !Array.isArray(key) && !keysOf.includes(null) ? key : { key }
     return { ...named, ...Object.fromEntries(aggregates.map((one) => [one.name, of(one)])) }
   })
+}
+
+function mostFrequent(values: readonly number[]): number {
+  const counts = new Map<number, number>() // which takes -0 for 0, and NaN for itself
+  for (const value of values) counts.set(value, (counts.get(value) ?? 0) + 1)
+  const most = Math.max(...counts.values())
+  return values.find((value) => counts.get(value) === most) as number // one has it
 }
 
 function deviation(values: readonly number[], isSquared: boolean): number | null {

@@ -110,6 +110,15 @@ const AGGREGATES: readonly Aggregate[] = [
   { name: 'variance', kind: 'variance', column: 0 },
   { name: 'deviation', kind: 'stddev', column: 1 },
   { name: 'different', kind: 'countDistinct', column: 0 },
+  { name: 'often', kind: 'mode', column: 0 },
+  { name: 'skewed', kind: 'skew', column: 1 },
+  { name: 'peaked', kind: 'kurtosis', column: 0 },
+  { name: 'together', kind: 'covariance', column: 0, second: 1 },
+  { name: 'alike', kind: 'correlation', column: 1, second: 0 },
+  { name: 'where', kind: 'argMin', column: 1, second: 0 },
+  { name: 'at', kind: 'argMax', column: 0, second: 1 },
+  { name: 'some', kind: 'any', column: 2 },
+  { name: 'every', kind: 'all', column: 2 },
 ]
 
 const reached = new Map<string, number>()
@@ -152,10 +161,15 @@ test('groups, however many workers share them, and in whichever way', async () =
           nulls > 0 && i % nulls === 3 ? null : round((drawn[i % drawn.length] as number) * (1 + (i % 97) / 3)),
         )
         const y = keyValues.map((_, i) => ((i * 7919) % 1001) - 500)
+        const z = y.map((value, i) => (nulls > 0 && i % nulls === 2 ? null : Number(value % 3 === 0)))
         const columns = [
           columnFromValues(keyValues, type),
           columnFromValues(x, { kind: f32 ? 'f32' : 'f64' }),
           columnFromValues(y, { kind: 'i16' }),
+          columnFromValues(
+            z.map((value) => (value === null ? null : value === 1)),
+            { kind: 'bool' },
+          ),
         ].map((column) => (inArena ? inShared(column) : column))
         const batches = pieces(length, sizes).map(
           ([from, to]): ExecBatch => hiddenBatch(columns.map((column) => sliceColumn(column, from, to))),
@@ -176,7 +190,7 @@ test('groups, however many workers share them, and in whichever way', async () =
         if (shared === undefined) reached.set('one task', (reached.get('one task') ?? 0) + 1)
         const grouped = shared ?? runWide(operator, [concatBatches(batches)])[0]
         const read = rowReader(grouped as ExecBatch)
-        expect(Array.from({ length: grouped?.length ?? 0 }, (_, i) => read(i))).toEqual(expectedGroups(keyValues, [x, y], aggregates))
+        expect(Array.from({ length: grouped?.length ?? 0 }, (_, i) => read(i))).toEqual(expectedGroups(keyValues, [x, y, z], aggregates))
         for (const { offset } of blocks) arena.free(offset)
         expect(arena.usedBytes).toBe(HELD)
       },
@@ -245,6 +259,10 @@ test('where memory is short there is no result, and nothing is left in memory', 
     columnFromValues(keysOf, { kind: 'i32' }),
     columnFromValues(keysOf, { kind: 'f64' }),
     columnFromValues(keysOf, { kind: 'f64' }),
+    columnFromValues(
+      keysOf.map((value) => value > 0),
+      { kind: 'bool' },
+    ),
   ]
   const operator = { kind: 'HashAggregateExec', aggregates: AGGREGATES, element: { kind: 'unknown' } } as const
   const outcomes = new Set<boolean>()

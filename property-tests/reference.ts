@@ -302,6 +302,36 @@ function aggregated(aggregate: AggregateCall, members: readonly Entry[]): unknow
     case 'min':
     case 'max':
       return extreme(values, aggregate.kind)
+    case 'any':
+    case 'all': {
+      const is = aggregate.kind === 'any'
+      return values.length === 0 ? null : values.some((value) => value === is) === is
+    }
+    case 'mode': {
+      const times = values.map((value) => values.filter((other) => equal(other, value)).length)
+      return values[times.indexOf(Math.max(...times))] ?? null
+    }
+    case 'argMin':
+    case 'argMax': {
+      const by = members.map((e) => call(aggregate.second ?? of)(e.value) ?? null)
+      const least = extreme(
+        by.filter((value) => value !== null),
+        aggregate.kind === 'argMin' ? 'min' : 'max',
+      )
+      const isLeast = (value: unknown): boolean => (least instanceof Date ? equal(value, least) : Object.is(value, least))
+      return least === null ? null : all[by.findIndex(isLeast)]
+    }
+    case 'skew':
+    case 'kurtosis':
+      return momentOf(numbers, aggregate.kind)
+    case 'covariance':
+    case 'correlation': {
+      const second = members.map((e) => call(aggregate.second ?? of)(e.value) ?? null)
+      const both = all.flatMap((value, i) =>
+        value === null || second[i] === null ? [] : [[value as number, second[i] as number] as const],
+      )
+      return pairOf(both, aggregate.kind)
+    }
     case 'first':
       return all[0]
     case 'last':
@@ -315,6 +345,35 @@ function varianceOf(values: readonly number[]): number | null {
   if (values.length < 2) return null
   const mean = treeSum(values) / values.length
   return treeSum(values.map((value) => (value - mean) * (value - mean))) / (values.length - 1)
+}
+
+function centerOf(values: readonly number[]): number {
+  const mean = treeSum(values) / values.length
+  return mean + treeSum(values.map((value) => value - mean)) / values.length
+}
+
+export function momentOf(values: readonly number[], kind: 'skew' | 'kurtosis'): number | null {
+  const n = values.length
+  if (n < (kind === 'skew' ? 3 : 4)) return null
+  const center = centerOf(values)
+  const off = values.map((value) => value - center)
+  const second = treeSum(off.map((x) => x * x)) / n
+  if (kind === 'skew') {
+    const third = treeSum(off.map((x) => x * x * x)) / n
+    return ((third / (second * Math.sqrt(second))) * Math.sqrt(n * (n - 1))) / (n - 2)
+  }
+  const fourth = treeSum(off.map((x) => x * x * (x * x))) / n
+  return ((n - 1) / ((n - 2) * (n - 3))) * ((n + 1) * (fourth / (second * second) - 3) + 6)
+}
+
+export function pairOf(pairs: readonly (readonly [number, number])[], kind: 'covariance' | 'correlation'): number | null {
+  if (pairs.length < 2) return null
+  const [x, y] = [pairs.map(([a]) => a), pairs.map(([, b]) => b)]
+  const [centerX, centerY] = [centerOf(x), centerOf(y)]
+  const products = treeSum(pairs.map(([a, b]) => (a - centerX) * (b - centerY)))
+  if (kind === 'covariance') return products / (pairs.length - 1)
+  const squares = (values: readonly number[], center: number): number => treeSum(values.map((value) => (value - center) * (value - center)))
+  return Math.max(-1, Math.min(1, products / (Math.sqrt(squares(x, centerX)) * Math.sqrt(squares(y, centerY)))))
 }
 
 function quantileOf(values: readonly number[], q: number): number | null {

@@ -153,7 +153,10 @@ const TESTING: Readonly<Record<string, Entry>> = {
   assertParallel: 'none',
   expectSerialEqualsParallel: () => testing.expectSerialEqualsParallel(() => 1, wrong),
 }
-const AGGREGATES = ['collect', 'count', 'countDistinct', 'first', 'last', 'max', 'mean', 'min', 'quantile', 'stddev', 'sum', 'variance']
+const AGGREGATES = [
+  ...['all', 'any', 'argMax', 'argMin', 'collect', 'correlation', 'count', 'countDistinct', 'covariance', 'first', 'kurtosis', 'last'],
+  ...['max', 'mean', 'min', 'mode', 'quantile', 'skew', 'stddev', 'sum', 'variance'],
+]
 const WINDOWS = ['denseRank', 'firstValue', 'lag', 'lastValue', 'lead', 'ntile', 'percentRank', 'rank', 'rowNumber']
 const CLASSES = [
   'DistArray',

@@ -1,6 +1,6 @@
 /** Values that row functions are given, instead of capturing them. */
 import { expect, test, vi } from 'vitest'
-import { count, quantile, sum } from './core/aggregates.ts'
+import { argMax, count, quantile, sum } from './core/aggregates.ts'
 import { Session } from './session.ts'
 
 const ROWS = Array.from({ length: 500 }, (_, i) => ({ a: i, s: `x${i % 7}` }))
@@ -69,10 +69,15 @@ test('functions of aggregates take values of env, and columns have the types the
       total: sum((r, { rate }) => r.a * rate, { env }),
       long: count((r, { least }) => (r.a > least ? r.a : null), { env }),
       middle: quantile((r, { rate }) => r.a * rate, 0.5, { env }),
+      most: argMax(
+        (r, { rate }) => r.a * rate,
+        (r, { rate }) => -r.a * rate,
+        { env },
+      ),
     })
   const [low] = await groups.collect()
   const total: number | undefined = low?.total
-  expect([low, total]).toEqual([{ key: true, total: 9900, long: 0, middle: 99 }, 9900])
+  expect([low, total]).toEqual([{ key: true, total: 9900, long: 0, middle: 99, most: 0 }, 9900])
   expect(groups.explain({ verbose: true })).not.toContain('runs as')
   env.rate = 3
   expect((await groups.collect())[0]?.total).toBe(14_850)

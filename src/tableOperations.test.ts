@@ -3,7 +3,25 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, test } from 'vitest'
-import { collect, count, first, max, mean, PlanError, Session, sum } from './index.ts'
+import {
+  all,
+  any,
+  argMax,
+  argMin,
+  collect,
+  correlation,
+  count,
+  covariance,
+  first,
+  kurtosis,
+  max,
+  mean,
+  mode,
+  PlanError,
+  Session,
+  skew,
+  sum,
+} from './index.ts'
 
 const session = await Session.start({ workers: 2, memory: '128MB', progress: false })
 const folder = mkdtempSync(join(tmpdir(), 'distarray-operations-'))
@@ -323,6 +341,128 @@ describe('the rows of another table', () => {
     const opaque = quotes.map((r) => ({ ...JSON.parse(JSON.stringify(r)), at: String(r.at) }) as { at: unknown; symbol: string })
     await expect(trades.joinAsof(opaque as never, { on: 'at' as never }).collect()).rejects.toThrow(
       'Cannot join fromRows and fromRows as of those keys: the on is f64 on the left, utf8 on the right.\nConvert one side, for example with withColumns.',
+    )
+  })
+})
+
+describe('aggregates of values and of pairs', () => {
+  const none = { value: null, at: null } as const
+  const rows = [
+    { id: 1, day: 'mo', value: 0.1, at: new Date(5) },
+    { id: 2, day: 'mo', value: 0.1, at: new Date(7) },
+    { id: 3, day: 'tu', ...none },
+    { id: 4, day: 'mo', value: 0.1, at: null },
+    { id: 5, day: 'tu', ...none },
+    { id: 6, day: 'mo', value: 0.1, at: new Date(5) },
+  ]
+
+  test('of values that are all the same, and of none', async () => {
+    const asked = {
+      ...{
+        mode: mode((r: Reading) => r.at),
+        first: argMin(
+          (r: Reading) => r.id,
+          (r) => r.at,
+        ),
+        last: argMax(
+          (r: Reading) => r.at,
+          (r) => r.value,
+        ),
+      },
+      ...{
+        any: any((r: Reading) => (r.value === null ? null : r.value > 1)),
+        all: all((r: Reading) => (r.value === null ? null : r.value > 0)),
+      },
+      ...{ skew: skew((r: Reading) => r.value), kurtosis: kurtosis((r: Reading) => r.value) },
+      ...{
+        covariance: covariance(
+          (r: Reading) => r.id,
+          (r) => r.value,
+        ),
+        correlation: correlation(
+          (r: Reading) => r.id,
+          (r) => r.value,
+        ),
+      },
+    }
+    const nothing = {
+      mode: null,
+      first: null,
+      last: null,
+      any: null,
+      all: null,
+      skew: null,
+      kurtosis: null,
+      covariance: null,
+      correlation: null,
+    }
+    const table = session.fromRows<Reading>(rows)
+    expect(
+      await table
+        .groupBy((r) => r.day)
+        .agg(asked)
+        .collect(),
+    ).toEqual([
+      {
+        ...{ key: 'mo', mode: new Date(5), first: 1, last: new Date(5), any: false, all: true },
+        // they are off their mean by nothing, though it is no sum of them
+        ...{ skew: Number.NaN, kurtosis: Number.NaN, covariance: 0, correlation: Number.NaN },
+      },
+      { key: 'tu', ...nothing },
+    ])
+    expect(
+      await table
+        .filter((r) => r.id > 9)
+        .agg(asked)
+        .collect(),
+    ).toEqual([nothing])
+    const same = correlation(
+      (r: Reading) => r.id,
+      (r) => r.id,
+    )
+    expect(
+      await table
+        .agg({
+          same,
+          opposite: correlation(
+            (r: Reading) => r.id,
+            (r) => -r.id,
+          ),
+        })
+        .collect(),
+    ).toEqual([{ same: 1, opposite: -1 }])
+  })
+
+  test('of files they are the same, though nobody keeps the rows for some of them', async () => {
+    const path = join(folder, 'truths.parquet')
+    await session.fromRows<Reading>(rows).writeParquet(path, { rowGroupRows: 2 })
+    const asked = {
+      any: any((r: Reading) => r.id > 5),
+      all: all((r: Reading) => (r.at === null ? null : r.id > 1)),
+      rows: count<Reading>(),
+    }
+    const fromFile = (await session.readParquet<Reading>(path)).groupBy((r) => r.day).agg(asked)
+    expect(await fromFile.collect()).toEqual([
+      { key: 'mo', any: true, all: false, rows: 4 },
+      { key: 'tu', any: false, all: null, rows: 2 },
+    ])
+    expect(fromFile.explain()).toContain('PartialGroupsExec any = any, all = all, rows = count')
+  })
+
+  test('pivots have them in their cells', async () => {
+    const table = session.fromRows<Reading>(rows).withColumns((r) => ({ late: r.id > 3 }))
+    expect(await table.pivot({ rows: [], columns: 'day', values: 'late', agg: 'all', names: ['mo', 'tu', 'we'] }).collect()).toEqual([
+      { mo: false, tu: false, we: null },
+    ])
+    expect(await table.pivot({ rows: [], columns: 'day', values: 'at', agg: 'mode', names: ['mo', 'tu'] }).collect()).toEqual([
+      { mo: new Date(5), tu: null },
+    ])
+  })
+
+  test('what is no boolean is an error where only the values tell', async () => {
+    const opaque = session.fromRows(rows).map((r) => JSON.parse(JSON.stringify({ id: r.id })) as { id: number })
+    await expect(opaque.agg({ some: any((r) => r.id as never) }).collect()).rejects.toThrow(
+      'any needs booleans, and the values of "some" are f64. Compare them in the function given to any.',
     )
   })
 })

@@ -5,7 +5,29 @@
  * most of which can be lowered, some of which cannot.
  */
 import fc from 'fast-check'
-import { collect, count, countDistinct, first, last, max, mean, min, quantile, stddev, sum, variance } from '../../src/core/aggregates.ts'
+import {
+  all,
+  any,
+  argMax,
+  argMin,
+  collect,
+  correlation,
+  count,
+  countDistinct,
+  covariance,
+  first,
+  kurtosis,
+  last,
+  max,
+  mean,
+  min,
+  mode,
+  quantile,
+  skew,
+  stddev,
+  sum,
+  variance,
+} from '../../src/core/aggregates.ts'
 import { type AsofOptionsAny, asofPlan } from '../../src/core/asofPlan.ts'
 import { dropPlan, fillNullPlan, renamePlan, withAllColumns } from '../../src/core/columnPlans.ts'
 import { joinPlan, unionPlan } from '../../src/core/combinations.ts'
@@ -267,6 +289,50 @@ const aggregatesOf: readonly {
   },
   { needs: ['b'], make: () => ({ b: sum((r: Row) => (r.b ?? 0n) as unknown as number), x: min((r: Row) => r.b as bigint) }), gives: ['b'] },
   { needs: ['u'], make: () => ({ n: variance((r: Row) => r.u), x: stddev((r: Row) => r.u), u: count() }), gives: ['n', 'u'] },
+  {
+    needs: ['n', 's'],
+    make: () => ({
+      n: mode((r: Row) => r.n),
+      x: any((r: Row) => (r.n === null ? null : (r.n as number) > 1)),
+      s: argMin(
+        (r: Row) => r.s,
+        (r: Row) => r.n as number,
+      ),
+    }),
+    gives: ['n', 's'],
+  },
+  {
+    needs: ['n', 'u'],
+    make: () => ({
+      n: correlation(
+        (r: Row) => r.u,
+        (r: Row) => r.n,
+      ),
+      x: covariance(
+        (r: Row) => r.n,
+        (r: Row) => r.u,
+      ),
+      u: count(),
+    }),
+    gives: ['n', 'u'],
+  },
+  {
+    needs: ['n', 'm'],
+    make: () => ({ n: skew((r: Row) => r.n), x: kurtosis((r: Row) => r.n), y: all((r: Row) => (r.n ?? 2) > 1), m: mode((r: Row) => r.m) }),
+    gives: ['n', 'm'],
+  },
+  {
+    needs: ['m', 'd'],
+    make: () => ({
+      m: argMax(
+        (r: Row) => r.m as Date,
+        (r: Row) => r.d as Date,
+      ),
+      x: any((r: Row) => r.d === null),
+      u: count(),
+    }),
+    gives: ['m', 'u'],
+  },
   { needs: ['u'], make: () => ({ n: quantile((r: Row) => r.u, 0.3), l: collect((r: Row) => r.u) }), gives: ['n', 'l'] },
   {
     needs: ['n'],

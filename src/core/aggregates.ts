@@ -15,6 +15,8 @@ import { withEnv } from './withEnv.ts'
 export interface Aggregate<Row, Out> {
   readonly kind: AggregateKind
   readonly of?: (row: Row) => unknown
+  /** Of aggregates of two functions, the other one. */
+  readonly second?: (row: Row) => unknown
   /** For quantile: from 0 to 1. */
   readonly q?: number
   /** Never set: carries the type. */
@@ -36,7 +38,10 @@ function aggregate<Row, Out>(
   q?: number,
 ): Aggregate<Row, Out> {
   const given = of === undefined && kind === 'count' ? noArgument(kind, options) : argumentOf<Row>(kind, of, options)
-  const plain: Aggregate<Row, Out> = { kind, ...given, ...(q === undefined ? {} : { q }) }
+  return marked({ kind, ...given, ...(q === undefined ? {} : { q }) })
+}
+
+function marked<Row, Out>(plain: Aggregate<Row, Out>): Aggregate<Row, Out> {
   return Object.freeze(Object.defineProperty(plain, AGGREGATE, { value: true }))
 }
 
@@ -55,6 +60,21 @@ export function argumentOf<Row>(
   if (typeof of !== 'function') throw new PlanError(`${kind}() ${verb} a function of (row), as in ${kind}((row) => row.price).`)
   checkOptions(`${kind}()`, options, ['env'])
   return { of: withEnv(kind, of, options, 1) as (row: Row) => unknown } // with the row alone
+}
+
+type Given<Row> = (row: Row, env: never) => unknown
+
+function pairAggregate<Row, Out>(
+  kind: AggregateKind,
+  of: Given<Row>,
+  second: Given<Row>,
+  options: { readonly env?: object },
+): Aggregate<Row, Out> {
+  if (typeof of !== 'function' || typeof second !== 'function') {
+    const as = kind === 'argMin' || kind === 'argMax' ? '(row) => row.name' : '(row) => row.age'
+    throw new PlanError(`${kind}() takes two functions of (row), as in ${kind}(${as}, (row) => row.price).`)
+  }
+  return marked({ kind, ...argumentOf<Row>(kind, of, options), second: argumentOf<Row>(kind, second, options).of })
 }
 
 /** Whether a value was made by one of the functions below. */
@@ -118,6 +138,86 @@ export function first<Row, V, E extends object = object>(of: (row: Row, env: E) 
 /** The value of the group's last row, null if it is that. */
 export function last<Row, V, E extends object = object>(of: (row: Row, env: E) => V, options: WithEnv<E> = {}): Aggregate<Row, Stored<V>> {
   return aggregate('last', of, options)
+}
+
+/** The value that most rows have, of as frequent ones that which comes first; NaN equals NaN and -0 equals 0. Null of nothing. Keeps the values in memory. */
+export function mode<Row, V, E extends object = object>(
+  of: (row: Row, env: E) => V,
+  options: WithEnv<E> = {},
+): Aggregate<Row, NonNullable<Stored<V>> | null> {
+  return aggregate('mode', of, options)
+}
+
+type Comparable = number | bigint | string | Date | null | undefined
+
+/** What `of` gives of the first row where `by` is least, as `min` has it: NaN is. Rows whose `by` is null are passed over; null of nothing, and where the row's value is that. */
+export function argMin<Row, V, E extends object = object>(
+  of: (row: Row, env: E) => V,
+  by: (row: Row, env: E) => Comparable,
+  options: WithEnv<E> = {},
+): Aggregate<Row, Stored<V> | null> {
+  return pairAggregate('argMin', of, by, options)
+}
+
+/** What `of` gives of the first row where `by` is greatest, as `max` has it: NaN is. Rows whose `by` is null are passed over; null of nothing, and where the row's value is that. */
+export function argMax<Row, V, E extends object = object>(
+  of: (row: Row, env: E) => V,
+  by: (row: Row, env: E) => Comparable,
+  options: WithEnv<E> = {},
+): Aggregate<Row, Stored<V> | null> {
+  return pairAggregate('argMax', of, by, options)
+}
+
+/** Whether the function is true of some row; null of nothing. */
+export function any<Row, E extends object = object>(
+  of: (row: Row, env: E) => boolean | null | undefined,
+  options: WithEnv<E> = {},
+): Aggregate<Row, boolean | null> {
+  return aggregate('any', of, options)
+}
+
+/** Whether the function is true of all rows for which it is not null; null of nothing. */
+export function all<Row, E extends object = object>(
+  of: (row: Row, env: E) => boolean | null | undefined,
+  options: WithEnv<E> = {},
+): Aggregate<Row, boolean | null> {
+  return aggregate('all', of, options)
+}
+
+type Numeric = number | null | undefined
+
+/** The sample covariance (divided by n - 1) of the rows where both are numbers; null of fewer than two. */
+export function covariance<Row, E extends object = object>(
+  x: (row: Row, env: E) => Numeric,
+  y: (row: Row, env: E) => Numeric,
+  options: WithEnv<E> = {},
+): Aggregate<Row, number | null> {
+  return pairAggregate('covariance', x, y, options)
+}
+
+/** Pearson's correlation, from -1 to 1, of the rows where both are numbers; null of fewer than two, NaN where one of the two is always the same. */
+export function correlation<Row, E extends object = object>(
+  x: (row: Row, env: E) => Numeric,
+  y: (row: Row, env: E) => Numeric,
+  options: WithEnv<E> = {},
+): Aggregate<Row, number | null> {
+  return pairAggregate('correlation', x, y, options)
+}
+
+/** The skew of a sample: 0 where values lie alike on both sides of their mean, above where some lie far beyond it. Null of fewer than three, NaN of values that are all the same. */
+export function skew<Row, E extends object = object>(
+  of: (row: Row, env: E) => Numeric,
+  options: WithEnv<E> = {},
+): Aggregate<Row, number | null> {
+  return aggregate('skew', of, options)
+}
+
+/** The excess kurtosis of a sample: 0 of a normal distribution, above where more lies far from the mean. Null of fewer than four, NaN of values that are all the same. */
+export function kurtosis<Row, E extends object = object>(
+  of: (row: Row, env: E) => Numeric,
+  options: WithEnv<E> = {},
+): Aggregate<Row, number | null> {
+  return aggregate('kurtosis', of, options)
 }
 
 /** The sample variance (divided by n - 1), in two passes; null of fewer than two values. */

@@ -5,7 +5,24 @@
 import type { RecordBatch, Table } from 'apache-arrow'
 import { expectTypeOf } from 'vitest'
 import type { Session } from '../session.ts'
-import { collect, count, countDistinct, first, last, max, mean, min, quantile, stddev, sum } from './aggregates.ts'
+import {
+  any,
+  argMin,
+  collect,
+  correlation,
+  count,
+  countDistinct,
+  first,
+  last,
+  max,
+  mean,
+  min,
+  mode,
+  quantile,
+  skew,
+  stddev,
+  sum,
+} from './aggregates.ts'
 import type { TypedArray } from './column.ts'
 import type { DistArray, Written } from './distArray.ts'
 import type { Grouped } from './grouped.ts'
@@ -267,6 +284,17 @@ export function groups(): void {
     median: quantile((r) => r.stars, 0.5),
     notes: collect((r) => r.note),
     head: first((r) => r.user),
+    often: mode((r) => r.note),
+    best: argMin(
+      (r) => r.note,
+      (r) => r.at,
+    ),
+    some: any((r) => r.stars > 3),
+    alike: correlation(
+      (r) => r.stars,
+      (r) => r.user,
+    ),
+    skewed: skew((r) => r.stars),
   })
   expectTypeOf(rows.map((r) => r.key)).toEqualTypeOf<DistArray<number>>()
   expectTypeOf(rows.map((r) => r.total)).toEqualTypeOf<DistArray<number>>()
@@ -274,6 +302,15 @@ export function groups(): void {
   expectTypeOf(rows.map((r) => r.newest)).toEqualTypeOf<DistArray<Date | null>>()
   expectTypeOf(rows.map((r) => r.notes)).toEqualTypeOf<DistArray<(string | null)[]>>()
   expectTypeOf(rows.map((r) => r.head)).toEqualTypeOf<DistArray<number>>()
+  expectTypeOf(rows.map((r) => r.often)).toEqualTypeOf<DistArray<string | null>>()
+  expectTypeOf(rows.map((r) => r.best)).toEqualTypeOf<DistArray<string | null>>()
+  expectTypeOf(rows.map((r) => r.some)).toEqualTypeOf<DistArray<boolean | null>>()
+  expectTypeOf(rows.map((r) => r.alike)).toEqualTypeOf<DistArray<number | null>>()
+  expectTypeOf(rows.map((r) => r.skewed)).toEqualTypeOf<DistArray<number | null>>()
+  // @ts-expect-error a truth that is a number
+  perMovie.agg({ some: any((r) => r.stars) })
+  // @ts-expect-error a correlation with strings
+  correlation((r: Rating) => r.stars, (r: Rating) => r.note) // biome-ignore format: one line has the error
   const both = table.groupBy((r) => ({ user: r.user, year: r.at.getFullYear() }))
   expectTypeOf(both.count().map((r) => [r.user, r.year, r.count])).toEqualTypeOf<DistArray<number[]>>()
   expectTypeOf(both.map((key, values) => values.length + key.year)).toEqualTypeOf<DistArray<number>>()

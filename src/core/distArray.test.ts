@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { planEngine, tableOf } from '../../property-tests/plans.ts'
 import { PlanError, Session, TaskError } from '../index.ts'
-import { type Aggregate, collect, count, mean, quantile, sum } from './aggregates.ts'
+import { type Aggregate, any, argMax, argMin, collect, correlation, count, mean, quantile, sum } from './aggregates.ts'
 import { type DistArray, engineOf, isDistArray, planOf } from './distArray.ts'
 import { elementText, keysText } from './elements.ts'
 import { planText } from './tree.ts'
@@ -227,13 +227,53 @@ test('aggregates', () => {
   expect(messageOf(() => grouped.agg({}))).toBe('agg() needs at least one aggregate, as in agg({ n: count() }).')
   expect(messageOf(() => grouped.agg({ n: ((r: Order) => r.id) as unknown as Aggregate<Order, number> }))).toBe(
     'agg() was given a function as "n", which is not an aggregate.\n' +
-      'Use sum, mean, min, max, count, countDistinct, first, last, variance, stddev, quantile or collect, as in agg({ total: sum((row) => row.price) }).',
+      'Use sum, mean, min, max, count, countDistinct, first, last, mode, argMin, argMax, any, all, variance, stddev, covariance, correlation, skew, kurtosis, quantile or collect, as in agg({ total: sum((row) => row.price) }).',
   )
   expect(messageOf(() => grouped.agg({ n: sum((r) => r.shop as never) }))).toBe(
     'sum() takes numbers or bigints; this function returns utf8: r => r.shop\nConvert the value, as in sum((row) => Number(…)).',
   )
   expect(messageOf(() => quantile((r: Order) => r.price, 1.5))).toBe('The q of quantile() is a number from 0 to 1; it was given 1.5.')
   expect(messageOf(() => sum(undefined as never))).toBe('sum() needs a function of (row), as in sum((row) => row.price).')
+  expect(messageOf(() => argMin((r: Order) => r.shop, undefined as never))).toBe(
+    'argMin() takes two functions of (row), as in argMin((row) => row.name, (row) => row.price).',
+  )
+  expect(messageOf(() => correlation((r: Order) => r.price, { env: {} } as never))).toBe(
+    'correlation() takes two functions of (row), as in correlation((row) => row.age, (row) => row.price).',
+  )
+  expect(
+    messageOf(() =>
+      grouped.agg({
+        n: correlation(
+          (r) => r.price,
+          (r) => r.shop as never,
+        ),
+      }),
+    ),
+  ).toBe('correlation() takes numbers; this function returns utf8: r => r.shop\nConvert the value, as in correlation((row) => Number(…)).')
+  expect(
+    messageOf(() =>
+      grouped.agg({
+        n: argMax(
+          (r) => r.shop,
+          (r) => [r.price] as never,
+        ),
+      }),
+    ),
+  ).toBe('argMax() takes numbers, bigints, strings or dates; this function returns list<f64>: r => [r.price]')
+  expect(messageOf(() => grouped.agg({ n: any((r) => r.price as never) }))).toBe(
+    'any() takes booleans; this function returns f64: r => r.price\nCompare the value, as in any((row) => row.price > 0).',
+  )
+  const plan = planText(
+    planOf(
+      grouped.agg({
+        n: argMin(
+          (r) => r.id,
+          (r) => r.price,
+        ),
+      }),
+    ),
+  )
+  expect(plan.split('\n')[0]).toBe('GroupBy r => ({ shop: r.shop }): n = argMin(r => r.id, r => r.price)')
 })
 
 test('the plan of a chain, on one line a node', () => {

@@ -33,6 +33,17 @@ export function sumByTree(values: ArrayLike<number>): number {
   return combinePairwise(chunks, (a, b) => a + b) ?? 0
 }
 
+/** The sum by the tree of so many terms, of which no array is made; 0 of none. */
+export function sumOfTerms(length: number, term: (i: number) => number): number {
+  const chunks: number[] = []
+  for (let from = 0; from < length; from += CHUNK) {
+    let sum = 0
+    for (let i = from; i < Math.min(from + CHUNK, length); i++) sum += term(i)
+    chunks.push(sum)
+  }
+  return combinePairwise(chunks, (a, b) => a + b) ?? 0
+}
+
 function sumOfRange(values: ArrayLike<number>, from: number, to: number): number {
   let sum = 0
   for (let i = from; i < to; i++) sum += values[i] as number // from <= i < to <= length

@@ -83,6 +83,7 @@ export interface NamedAggregate {
   readonly name: string
   readonly kind: AggregateKind
   readonly of?: Callback
+  readonly second?: Callback
   readonly q?: number
 }
 
@@ -163,17 +164,29 @@ function checked(name: string, aggregate: unknown): Aggregate<never, unknown> {
   if (!isAggregate(aggregate)) {
     throw new PlanError(
       `agg() was given ${valueText(aggregate)} as "${name}", which is not an aggregate.\n` +
-        'Use sum, mean, min, max, count, countDistinct, first, last, variance, stddev, quantile or collect, as in agg({ total: sum((row) => row.price) }).',
+        'Use sum, mean, min, max, count, countDistinct, first, last, mode, argMin, argMax, any, all, variance, stddev, covariance, correlation, skew, kurtosis, quantile or collect, as in agg({ total: sum((row) => row.price) }).',
     )
   }
   return aggregate
 }
 
-function callOf(grouping: Grouping, { name, kind, of, q }: NamedAggregate): { call: AggregateCall; type: ColumnType; nullable: boolean } {
+function callOf(
+  grouping: Grouping,
+  { name, kind, of, second, q }: NamedAggregate,
+): { call: AggregateCall; type: ColumnType; nullable: boolean } {
   if (of === undefined) return { call: { name, kind }, type: F64, nullable: false }
-  const { f, returned } = lowerFunction(grouping.engine, kind, of, { inputs: [grouping.input.element], takes: '(row)' })
-  return { call: { name, kind, of: f, ...(q === undefined ? {} : { q }) }, ...aggregateType(kind, evaluated(f, returned), f) }
+  const lowered = (given: Callback) => lowerFunction(grouping.engine, kind, given, { inputs: [grouping.input.element], takes: '(row)' })
+  const { f, returned } = lowered(of)
+  const type = aggregateType(kind, evaluated(f, returned), f)
+  if (second === undefined) return { call: { name, kind, of: f, ...(q === undefined ? {} : { q }) }, ...type }
+  const other = lowered(second)
+  const isPair = kind === 'covariance' || kind === 'correlation'
+  requireClass(kind, evaluated(other.f, other.returned), other.f, isPair ? ['number'] : COMPARED)
+  return { call: { name, kind, of: f, second: other.f }, ...type }
 }
+
+/** What extremes are of. */
+const COMPARED: readonly string[] = ['number', 'bigint', 'string', 'Date']
 
 /** What a key or an aggregate's argument is: a column that is only handed on keeps its type, computed numbers are f64. */
 export function evaluated(f: UserFunction, returned: ElementType): ElementType {
@@ -214,14 +227,25 @@ export function aggregateType(
     case 'variance':
     case 'stddev':
     case 'quantile':
+    case 'skew':
+    case 'kurtosis':
+    case 'covariance':
+    case 'correlation':
       requireClass(kind, returned, f, ['number'])
       return { type: F64, nullable: true }
     case 'min':
     case 'max':
-      requireClass(kind, returned, f, ['number', 'bigint', 'string', 'Date'])
+      requireClass(kind, returned, f, COMPARED)
       return { type, nullable: true }
+    case 'any':
+    case 'all':
+      requireClass(kind, returned, f, ['boolean'])
+      return { type: { kind: 'bool' }, nullable: true }
     case 'first':
     case 'last':
+    case 'mode':
+    case 'argMin':
+    case 'argMax':
       return { type, nullable: true }
     case 'collect':
       return { type: { kind: 'list', item: type }, nullable: false }
@@ -232,11 +256,12 @@ function requireClass(kind: AggregateKind, returned: ElementType, f: UserFunctio
   const { type } = asColumnType(returned)
   const valueClass = valueClassOf(type)
   if (valueClass === 'unknown' || allowed.includes(valueClass)) return
-  const wanted = { number: 'numbers', bigint: 'bigints', string: 'strings', Date: 'dates' }
+  const wanted = { boolean: 'booleans', number: 'numbers', bigint: 'bigints', string: 'strings', Date: 'dates' }
   const names = allowed.map((one) => wanted[one as keyof typeof wanted])
   const list = names.length === 1 ? names[0] : `${names.slice(0, -1).join(', ')} or ${names.at(-1)}`
-  const cure =
-    valueClass === 'bigint' || valueClass === 'boolean' || valueClass === 'string'
+  const cure = allowed.includes('boolean')
+    ? `\nCompare the value, as in ${kind}((row) => row.price > 0).`
+    : valueClass === 'bigint' || valueClass === 'boolean' || valueClass === 'string'
       ? `\nConvert the value, as in ${kind}((row) => Number(…)).`
       : ''
   throw new PlanError(`${kind}() takes ${list}; this function returns ${elementText(returned)}: ${f.text}${cure}`, { span: f.span })

@@ -36,12 +36,28 @@ export type AggregateKind =
   | 'stddev'
   | 'quantile'
   | 'collect'
+  | 'mode'
+  | 'skew'
+  | 'kurtosis'
+  | 'any'
+  | 'all'
+  | 'argMin'
+  | 'argMax'
+  | 'covariance'
+  | 'correlation'
 export interface AggregateCall {
   readonly name: string
   readonly kind: AggregateKind
   readonly of?: UserFunction
+  /** What argMin and argMax compare, and the other numbers of a covariance and a correlation. */
+  readonly second?: UserFunction
   /** For quantile: from 0 to 1. */
   readonly q?: number
+}
+
+/** The functions of a call, in their order. */
+export function functionsOfCall({ of, second }: Pick<AggregateCall, 'of' | 'second'>): readonly UserFunction[] {
+  return [of ?? [], second ?? []].flat()
 }
 
 /** What `window` computes of the rows around a row, beside the aggregates `sum mean min max count`. */
@@ -393,13 +409,14 @@ function howWithFunctions(how: GroupHow, now: (f: UserFunction) => UserFunction)
   }
 }
 
-function callsWithFunctions<C extends { readonly of?: UserFunction }>(
+function callsWithFunctions<C extends { readonly of?: UserFunction; readonly second?: UserFunction }>(
   calls: readonly C[],
   now: (f: UserFunction) => UserFunction,
 ): readonly C[] {
   const replaced = calls.map((call): C => {
-    const of = call.of === undefined ? undefined : now(call.of)
-    return of === undefined || of === call.of ? call : { ...call, of }
+    const of = call.of === undefined ? {} : { of: now(call.of) }
+    const second = call.second === undefined ? {} : { second: now(call.second) }
+    return of.of === call.of && second.second === call.second ? call : { ...call, ...of, ...second }
   })
   return replaced.every((call, i) => call === calls[i]) ? calls : replaced
 }

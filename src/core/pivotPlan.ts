@@ -50,6 +50,11 @@ export type PivotAggregate =
   | 'countDistinct'
   | 'variance'
   | 'stddev'
+  | 'mode'
+  | 'skew'
+  | 'kurtosis'
+  | 'any'
+  | 'all'
 const CELLS: Readonly<Record<PivotAggregate, { readonly kind: AggregateKind; readonly q?: number }>> = {
   count: { kind: 'count' },
   sum: { kind: 'sum' },
@@ -62,6 +67,11 @@ const CELLS: Readonly<Record<PivotAggregate, { readonly kind: AggregateKind; rea
   countDistinct: { kind: 'countDistinct' },
   variance: { kind: 'variance' },
   stddev: { kind: 'stddev' },
+  mode: { kind: 'mode' },
+  skew: { kind: 'skew' },
+  kurtosis: { kind: 'kurtosis' },
+  any: { kind: 'any' },
+  all: { kind: 'all' },
 }
 
 export interface PivotAny {
@@ -107,7 +117,7 @@ function checkedPivot(input: LogicalPlan, options: PivotAny): void {
 }
 
 function checkCells(values: Field, agg: PivotAggregate): void {
-  if (!['first', 'last', 'min', 'max'].includes(agg)) return
+  if (!['first', 'last', 'min', 'max', 'mode'].includes(agg)) return
   if (values.type.kind === 'null' || ['number', 'bigint', 'string', 'Date'].includes(valueClassOf(values.type))) return
   throw new PlanError(
     `The cells of pivot() are numbers, bigints, strings or dates; the ${agg} of "${values.name}" is ${typeText(values.type)}.\n` +
@@ -162,7 +172,9 @@ export function pivotPlan(engine: Lowering, input: LogicalPlan, options: PivotAn
   const cell: NamedAggregate = { name: CELL, ...CELLS[agg], ...(values === undefined ? {} : { of: member(values) }) }
   const cells = aggregatesPlan(groupingOf(engine, input, members([...rows, columns])), [cell])
   const isCount = agg === 'count' || agg === 'countDistinct'
-  const beside = names.map((value): NamedAggregate => ({ name: String(value), kind: 'max', of: cellOf(columns, value) }))
+  // of a row's cells in a column there is one at most
+  const only = agg === 'any' || agg === 'all' ? 'any' : 'max'
+  const beside = names.map((value): NamedAggregate => ({ name: String(value), kind: only, of: cellOf(columns, value) }))
   const whole = rows.length === 0
   const key = whole ? keyOfAllRows() : members(rows)
   const pivoted = aggregatesPlan(groupingOf(engine, cells, key), beside, whole ? { whole: true } : {})

@@ -155,9 +155,11 @@ export type PivotCell<T, V extends keyof T, A> = A extends 'count' | 'countDisti
   ? number
   : A extends 'sum'
     ? SumOf<T[V]> | null
-    : A extends 'mean' | 'median' | 'variance' | 'stddev'
+    : A extends 'mean' | 'median' | 'variance' | 'stddev' | 'skew' | 'kurtosis'
       ? number | null
-      : NonNullable<T[V]> | null
+      : A extends 'any' | 'all'
+        ? boolean | null
+        : NonNullable<T[V]> | null
 type Name<V> = V extends string | number | bigint | boolean | null | undefined ? `${V}` : never
 /** The row of a pivot whose columns are named. */
 export type Pivoted<T, R extends readonly (keyof T)[], N extends readonly unknown[], Cell> = {

@@ -11,6 +11,7 @@ import type { UserFunction } from './functionIr.ts'
 import {
   type AggregateCall,
   type Directions,
+  functionsOfCall,
   type GroupHow,
   inputsOf,
   type JoinKey,
@@ -126,8 +127,8 @@ function howText(how: GroupHow): string {
 }
 
 function aggregateText(call: AggregateCall): string {
-  const q = call.q === undefined ? '' : `, ${call.q}`
-  return `${call.name} = ${call.kind}(${call.of === undefined ? '' : call.of.text}${q})`
+  const functions = functionsOfCall(call).map(({ text }) => text)
+  return `${call.name} = ${call.kind}(${[...functions, ...(call.q === undefined ? [] : [call.q])].join(', ')})`
 }
 
 /** ` descending`, ` ascending, descending` of several keys; nothing where all go up. */
@@ -187,7 +188,7 @@ export function functionsOf(plan: LogicalPlan): readonly UserFunction[] {
       return plan.combine === undefined ? [plan.f] : [plan.f, plan.combine]
     case 'GroupBy': {
       const by = plan.by.kind === 'function' ? [plan.by.f] : []
-      const how = plan.how.kind === 'agg' ? plan.how.aggregates.flatMap((call) => (call.of === undefined ? [] : [call.of])) : [plan.how.f]
+      const how = plan.how.kind === 'agg' ? plan.how.aggregates.flatMap(functionsOfCall) : [plan.how.f]
       return [...by, ...how]
     }
     case 'Join':

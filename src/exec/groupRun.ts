@@ -283,11 +283,8 @@ class GroupRun {
     const others = await allOf(
       aggregates.map(async (call, i) => {
         if (results[i] !== undefined) return undefined
-        const column = columnOf(call)
-        const batch = hiddenBatch([
-          { type: { kind: 'i32' }, length: codes.length, values: codes },
-          ...(column === undefined ? [] : [column]),
-        ])
+        const given = [columnOf(call) ?? [], call.second === undefined ? [] : (columns[call.second] ?? [])].flat()
+        const batch = hiddenBatch([{ type: { kind: 'i32' }, length: codes.length, values: codes }, ...given])
         return await services.run({ kind: 'groupValues', batch, call, groups: groups.length })
       }),
     )
@@ -343,6 +340,12 @@ class Wanted implements Pick<PartitionFolds, 'folds' | 'rowCounts' | 'numbers' |
       this.folds.push({ kind, ...place, out: values.byteOffset, present: own })
       const known = (): readonly [Float64Array, Int32Array?] => (own === 0 ? [values] : [values, counts(own)])
       return kind === 'min' || kind === 'max' ? () => extremesOf(column.type, ...known()) : () => numbersColumn(...known())
+    }
+    if ((kind === 'any' || kind === 'all') && column.type.kind === 'bool') {
+      const values = doubles()
+      const own = place.bits === 0 ? 0 : present()
+      this.folds.push({ kind: kind === 'any' ? 'max' : 'min', ...place, out: values.byteOffset, present: own })
+      return () => extremesOf(column.type, values, own === 0 ? undefined : counts(own))
     }
     if (statisticOf(call) === undefined) return undefined
     const values = doubles()

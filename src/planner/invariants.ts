@@ -7,7 +7,7 @@
 import { asofElement } from '../core/asofPlan.ts'
 import { joinElement } from '../core/combinations.ts'
 import { elementText, keysText, plainElement, ROW_NUMBERS, sameElement, thinned } from '../core/elements.ts'
-import { inputsOf, type Keys, type LogicalPlan } from '../core/logicalPlan.ts'
+import { functionsOfCall, inputsOf, type Keys, type LogicalPlan } from '../core/logicalPlan.ts'
 import { type ElementType, fieldsOf } from '../core/schema.ts'
 import { functionsOf } from '../core/tree.ts'
 import { columnsRead } from './lambdaFacts.ts'
@@ -187,7 +187,7 @@ function nodeProblems(plan: LogicalPlan): readonly string[] {
       return [...(plan.by === undefined ? [] : missing(plan.input, columnsRead(plan.by))), ...sameAsInput(plan, plan.input)]
     case 'GroupBy': {
       const by = plan.by.kind === 'function' ? [plan.by.f] : []
-      const of = plan.how.kind === 'agg' ? plan.how.aggregates.flatMap((call) => (call.of === undefined ? [] : [call.of])) : []
+      const of = plan.how.kind === 'agg' ? plan.how.aggregates.flatMap(functionsOfCall) : []
       return [...by, ...of].flatMap((f) => missing(plan.input, columnsRead(f)))
     }
     case 'Join': {

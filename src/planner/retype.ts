@@ -133,7 +133,11 @@ function regrouped(plan: Extract<LogicalPlan, { kind: 'GroupBy' }>, input: Logic
       if (how.method === 'count') return groupCountPlan(grouping)
       return aggregatesPlan(
         grouping,
-        how.aggregates.map(({ of, ...aggregate }) => (of === undefined ? aggregate : { ...aggregate, of: call(of) })),
+        how.aggregates.map(({ of, second, ...aggregate }) => ({
+          ...aggregate,
+          ...(of === undefined ? {} : { of: call(of) }),
+          ...(second === undefined ? {} : { second: call(second) }),
+        })),
         how.whole === true ? { whole: true } : {},
       )
     case 'reduce':

@@ -64,6 +64,12 @@ export interface PassFolds {
   readonly from: readonly ({ readonly list: number } | { readonly address: number })[]
 }
 
+const FOLDED: readonly FoldOfCall['kind'][] = ['sum', 'mean', 'variance', 'stddev', 'min', 'max', 'count']
+
+function isFolded(kind: Aggregate['kind']): kind is FoldOfCall['kind'] {
+  return FOLDED.some((one) => one === kind)
+}
+
 /** The folds of the aggregates; undefined where one needs more than numbers that are all there. */
 export function passFolds(run: ColumnRun, aggregates: readonly Aggregate[], sources: PassSources): PassFolds | undefined {
   const { shape, columns } = run.program
@@ -72,7 +78,7 @@ export function passFolds(run: ColumnRun, aggregates: readonly Aggregate[], sour
   const of: FoldOfCall[] = []
   const known = new Map<string, number>()
   for (const { kind, column } of aggregates) {
-    if (kind === 'quantile' || kind === 'countDistinct' || kind === 'first' || kind === 'last' || kind === 'collect') return undefined
+    if (!isFolded(kind)) return undefined
     if (column === undefined) {
       of.push({ kind, fold: 0, type: { kind: 'f64' } })
       continue

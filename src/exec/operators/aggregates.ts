@@ -13,12 +13,14 @@ import { CHUNK, combinePairwise, sumByTree } from '../../core/fixedTree.ts'
 import { typeText } from '../../core/schema.ts'
 import type { Aggregate } from '../../planner/physical/physicalPlan.ts'
 import { KeyIds, type RowsById } from './keyIds.ts'
+import { correlationOf, covarianceOf, kurtosisOf, skewOf } from './moments.ts'
 import { quantileOf } from './selection.ts'
 import { wholeMilliseconds } from './wholeMilliseconds.ts'
 
-/** One value per group. `column` is the aggregate's argument; count() has none. */
-export function aggregateColumn(call: Aggregate, column: Column | undefined, groups: RowsById): Column {
+/** One value per group. `column` is the aggregate's argument, which count() has not, and `second` another's. */
+export function aggregateColumn(call: Aggregate, column: Column | undefined, groups: RowsById, second?: Column): Column {
   const argument = column ?? emptyColumn({ kind: 'null' })
+  const other = second ?? emptyColumn({ kind: 'null' })
   switch (call.kind) {
     case 'count':
       return numbersOf(groups, (from, to) => (column === undefined ? to - from : countOf(column, groups.rows, from, to)))
@@ -32,9 +34,26 @@ export function aggregateColumn(call: Aggregate, column: Column | undefined, gro
       return statistic(call, argument, groups, deviationOf)
     case 'quantile':
       return statistic(call, argument, groups, (values) => quantileOf(values, call.q ?? 0.5))
+    case 'skew':
+      return statistic(call, argument, groups, skewOf)
+    case 'kurtosis':
+      return statistic(call, argument, groups, kurtosisOf)
+    case 'covariance':
+      return pairStatistic(call, [argument, other], groups, covarianceOf)
+    case 'correlation':
+      return pairStatistic(call, [argument, other], groups, correlationOf)
     case 'min':
     case 'max':
-      return extremeColumn(call, argument, groups)
+      return takeColumn(argument, extremeRows(call, argument, groups, call.kind))
+    case 'any':
+    case 'all':
+      return truthColumn(call, argument, groups)
+    case 'argMin':
+      return takeColumn(argument, extremeRows(call, other, groups, 'min'))
+    case 'argMax':
+      return takeColumn(argument, extremeRows(call, other, groups, 'max'))
+    case 'mode':
+      return takeColumn(argument, modeRows(argument, groups))
     case 'first':
       return takeColumn(
         argument,
@@ -124,6 +143,23 @@ function statistic(call: Aggregate, column: Column, groups: RowsById, value: (va
   return columnFromValues(results, { kind: 'f64' }, call.name)
 }
 
+/** The same of two columns, of the rows in which neither is null. */
+function pairStatistic(
+  call: Aggregate,
+  columns: readonly [Column, Column],
+  groups: RowsById,
+  value: (x: Float64Array, y: Float64Array) => number | null,
+): Column {
+  const [readX, readY] = [numberReader(call, columns[0]), numberReader(call, columns[1])]
+  const [hasX, hasY] = [presence(columns[0]), presence(columns[1])]
+  const results: (number | null)[] = []
+  for (let g = 0; g < sizeOf(groups); g++) {
+    const rows = groups.rows.subarray(groups.starts[g], groups.starts[g + 1]).filter((row) => hasX(row) && hasY(row))
+    results.push(value(Float64Array.from(rows, readX), Float64Array.from(rows, readY)))
+  }
+  return columnFromValues(results, { kind: 'f64' }, call.name)
+}
+
 function sumColumn(name: string, column: Column, groups: RowsById): Column {
   const call: Aggregate = { name, kind: 'sum' }
   if (valueClassOf(column.type) === 'bigint') return bigintSums(name, column, groups)
@@ -200,20 +236,43 @@ function rowOfEach(
   })
 }
 
-/** Math.min and Math.max for numbers (NaN wins, -0 < 0), `<` for all else. */
-function extremeColumn(call: Aggregate, column: Column, groups: RowsById): Column {
-  const sign = call.kind === 'min' ? 1 : -1
+/** The row of each group's extreme, of equal ones the first: Math.min and Math.max for numbers (NaN wins, -0 < 0), `<` for all else. */
+function extremeRows(call: Aggregate, column: Column, groups: RowsById, which: 'min' | 'max'): Int32Array {
+  const sign = which === 'min' ? 1 : -1
   const precedes = precedenceOf(call, column)
-  return takeColumn(
-    column,
-    rowOfEach(column, groups, (from, to, present) => {
-      let best = -1
-      for (let at = from; at < to; at++) {
-        if (present(at) && (best < 0 || precedes(groups.rows[at] as number, groups.rows[best] as number, sign))) best = at
-      }
-      return best
-    }),
-  )
+  return rowOfEach(column, groups, (from, to, present) => {
+    let best = -1
+    for (let at = from; at < to; at++) {
+      if (present(at) && (best < 0 || precedes(groups.rows[at] as number, groups.rows[best] as number, sign))) best = at
+    }
+    return best
+  })
+}
+
+/** Whether some are true, and whether all are. */
+function truthColumn(call: Aggregate, column: Column, groups: RowsById): Column {
+  if (column.type.kind !== 'bool' && column.type.kind !== 'null')
+    throw new PlanError(
+      `${call.kind} needs booleans, and the values of "${call.name}" are ${typeText(column.type)}. Compare them in the function given to ${call.kind}.`,
+    )
+  return takeColumn(column, extremeRows(call, column, groups, call.kind === 'any' ? 'max' : 'min'))
+}
+
+/** The first row of the value that most rows of the group have, of as frequent ones that which comes first. */
+function modeRows(column: Column, groups: RowsById): Int32Array {
+  const ids = new KeyIds(column.type)
+  const encoded = ids.encode(wholeMilliseconds(column))
+  const counts = new Int32Array(ids.size)
+  const idAt = (at: number): number => encoded[groups.rows[at] as number] as number
+  return rowOfEach(column, groups, (from, to, present) => {
+    for (let at = from; at < to; at++) if (present(at)) counts[idAt(at)] = (counts[idAt(at)] as number) + 1
+    let best = -1
+    for (let at = from; at < to; at++) {
+      if (present(at) && (best < 0 || (counts[idAt(at)] as number) > (counts[idAt(best)] as number))) best = at
+    }
+    for (let at = from; at < to; at++) counts[idAt(at)] = 0
+    return best
+  })
 }
 
 function precedenceOf(call: Aggregate, column: Column): (a: number, b: number, sign: 1 | -1) => boolean {

@@ -138,12 +138,21 @@ function foldOf(call: Aggregate): Fold {
     case 'max':
     case 'first':
     case 'last':
+    case 'any':
+    case 'all':
       return new ValueFold(call)
     case 'countDistinct':
     case 'variance':
     case 'stddev':
     case 'quantile':
     case 'collect':
+    case 'mode':
+    case 'skew':
+    case 'kurtosis':
+    case 'argMin':
+    case 'argMax':
+    case 'covariance':
+    case 'correlation':
       throw new Bug(`The aggregate ${call.kind} needs all rows of a group.`)
   }
 }

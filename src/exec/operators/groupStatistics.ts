@@ -4,6 +4,7 @@ import { FIXED_FORMS, isFixedKind } from '../../core/fixedValues.ts'
 import type { ColumnType } from '../../core/schema.ts'
 import type { Aggregate } from '../../planner/physical/physicalPlan.ts'
 import { deviationOf, varianceOf } from './aggregates.ts'
+import { kurtosisOf, skewOf } from './moments.ts'
 import { quantileOf } from './selection.ts'
 
 /** What the aggregate gives of numbers in row order, which it may change; undefined where it needs more than them. */
@@ -13,6 +14,10 @@ export function statisticOf(call: Aggregate): ((values: Float64Array) => number 
       return varianceOf
     case 'stddev':
       return deviationOf
+    case 'skew':
+      return skewOf
+    case 'kurtosis':
+      return kurtosisOf
     case 'quantile':
       return (values) => quantileOf(values, call.q ?? 0.5)
     case 'countDistinct':
@@ -24,6 +29,13 @@ export function statisticOf(call: Aggregate): ((values: Float64Array) => number 
     case 'first':
     case 'last':
     case 'collect':
+    case 'mode':
+    case 'any':
+    case 'all':
+    case 'argMin':
+    case 'argMax':
+    case 'covariance':
+    case 'correlation':
       return undefined
   }
 }

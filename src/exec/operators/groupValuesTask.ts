@@ -6,13 +6,14 @@ import { rowsById } from './keyIds.ts'
 
 export interface ValuesTask {
   readonly kind: 'groupValues'
-  /** Hidden columns: the group of each row, and the argument if there is one. */
+  /** Hidden columns: the group of each row, and the arguments if there are any. */
   readonly batch: ExecBatch
   readonly call: Aggregate
   readonly groups: number
 }
 
 export function groupValues({ batch, call, groups }: ValuesTask): ExecBatch {
-  const [codes, argument] = batch.hidden ?? []
-  return hiddenBatch([aggregateColumn(call, argument, rowsById((codes?.values ?? new Int32Array()) as Int32Array, groups))]) // codes are such
+  const [codes, argument, second] = batch.hidden ?? []
+  const rows = rowsById((codes?.values ?? new Int32Array()) as Int32Array, groups) // codes are such
+  return hiddenBatch([aggregateColumn(call, argument, rows, second)])
 }

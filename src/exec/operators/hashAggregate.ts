@@ -59,7 +59,8 @@ function groupsOf(
   const ids = new KeyIds(key.type)
   const encoded = ids.encode(key)
   const groups = rowsById(encoded, ids.size)
-  const results = aggregates.map((call) => aggregateColumn(call, call.column === undefined ? undefined : columns[call.column], groups))
+  const at = (place: number | undefined): Column | undefined => (place === undefined ? undefined : columns[place])
+  const results = aggregates.map((call) => aggregateColumn(call, at(call.column), groups, at(call.second)))
   return { key: takeColumn(key, firstRows(encoded, ids.size)), results }
 }
 

@@ -95,12 +95,21 @@ function partOf(call: Aggregate, column: Column | undefined, coded: Coded): Part
       }
     case 'first':
     case 'last':
+    case 'any':
+    case 'all':
       return { form: FORM.values, columns: [aggregateColumn(call, column, groups())] }
     case 'countDistinct':
     case 'variance':
     case 'stddev':
     case 'quantile':
     case 'collect':
+    case 'mode':
+    case 'skew':
+    case 'kurtosis':
+    case 'argMin':
+    case 'argMax':
+    case 'covariance':
+    case 'correlation':
       throw new Bug(`The aggregate ${call.kind} needs all rows of a group.`)
   }
 }

@@ -33,6 +33,15 @@ function ofNothing({ kind }: Aggregate, type: ColumnType | undefined): unknown {
     case 'variance':
     case 'stddev':
     case 'quantile':
+    case 'any':
+    case 'all':
+    case 'mode':
+    case 'skew':
+    case 'kurtosis':
+    case 'argMin':
+    case 'argMax':
+    case 'covariance':
+    case 'correlation':
       return null
   }
 }

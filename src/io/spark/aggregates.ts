@@ -45,6 +45,17 @@ export function aggregate({ kind, value, q, span, over }: Aggregated): Expressio
       const anyNaN = call('coalesce', over(call('bool_or', call('isnan', value.expr))), { literal: { boolean: false } })
       return when([[anyNaN, cast(double(Number.NaN), value.type.kind === 'f32' ? 'FLOAT' : 'DOUBLE')]], found)
     }
+    case 'any':
+    case 'all':
+      return over(call(kind === 'any' ? 'bool_or' : 'bool_and', value.expr))
+    case 'mode':
+    case 'argMin':
+    case 'argMax':
+    case 'skew':
+    case 'kurtosis':
+    case 'covariance':
+    case 'correlation':
+      throw new Untranslated(`computes a ${kind}, which is not translated`, span, 'Use fallback: "local".')
     case 'first':
     case 'last':
     case 'collect':

@@ -208,9 +208,10 @@ function lowerGroupBy(plan: Extract<LogicalPlan, { kind: 'GroupBy' }>, how: Grou
     case 'agg': {
       const args: HiddenColumn[] = []
       const aggregates = how.aggregates.map((call): Aggregate => {
-        if (call.of !== undefined) args.push({ f: call.of, method: call.kind, use: 'argument' })
-        const column = call.of === undefined ? {} : { column: args.length - 1 }
-        return { name: call.name, kind: call.kind, ...column, ...(call.q === undefined ? {} : { q: call.q }) }
+        const argument = (f: UserFunction): number => args.push({ f, method: call.kind, use: 'argument' }) - 1
+        const column = call.of === undefined ? {} : { column: argument(call.of) }
+        const second = call.second === undefined ? {} : { second: argument(call.second) }
+        return { name: call.name, kind: call.kind, ...column, ...second, ...(call.q === undefined ? {} : { q: call.q }) }
       })
       const input = evaluated(plan, plan.input, [...key, ...args], { ...axis, payload: false })
       const method = {
@@ -234,7 +235,7 @@ function lowerGroupBy(plan: Extract<LogicalPlan, { kind: 'GroupBy' }>, how: Grou
 }
 
 /** Aggregates of which a group need not keep its rows. */
-const FOLDED: readonly Aggregate['kind'][] = ['count', 'sum', 'mean', 'min', 'max', 'first', 'last']
+const FOLDED: readonly Aggregate['kind'][] = ['count', 'sum', 'mean', 'min', 'max', 'first', 'last', 'any', 'all']
 
 /** How the aggregate of the whole comes from those of the partitions, in their order. */
 function combining({ name, kind }: Aggregate, column: number): Aggregate {
@@ -245,6 +246,8 @@ function combining({ name, kind }: Aggregate, column: number): Aggregate {
     case 'max':
     case 'first':
     case 'last':
+    case 'any':
+    case 'all':
       return { name, kind, column }
     case 'sum':
     case 'mean':
@@ -253,6 +256,13 @@ function combining({ name, kind }: Aggregate, column: number): Aggregate {
     case 'stddev':
     case 'quantile':
     case 'collect':
+    case 'mode':
+    case 'skew':
+    case 'kurtosis':
+    case 'argMin':
+    case 'argMax':
+    case 'covariance':
+    case 'correlation':
       throw new Bug(`The aggregate ${kind} does not combine from parts.`)
   }
 }

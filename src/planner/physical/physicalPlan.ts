@@ -70,6 +70,8 @@ export interface Aggregate {
   readonly name: string
   readonly kind: AggregateKind
   readonly column?: number
+  /** Of what takes two functions, the other one's. */
+  readonly second?: number
   readonly q?: number
 }
 

@@ -16,7 +16,7 @@ import { type ElementType, fieldsOf } from '../../core/schema.ts'
 import type { Rule } from '../rule.ts'
 import { isColumn } from './irRewrite.ts'
 
-const COMBINES: readonly AggregateCall['kind'][] = ['count', 'min', 'max', 'first', 'last']
+const COMBINES: readonly AggregateCall['kind'][] = ['count', 'min', 'max', 'first', 'last', 'any', 'all']
 
 export const partialAggregation: Rule = {
   name: 'partialAggregation',

@@ -16,7 +16,7 @@ import { isKnown, plainElement } from '../../core/elements.ts'
 import { fieldsByName, positionsOf } from '../../core/fieldPositions.ts'
 import type { Expr, FunctionIr, UserFunction } from '../../core/functionIr.ts'
 import type { LogicalPlan } from '../../core/logicalPlan.ts'
-import { withInputs } from '../../core/logicalPlan.ts'
+import { functionsOfCall, withInputs } from '../../core/logicalPlan.ts'
 import type { ArraySource } from '../../core/ports.ts'
 import { type ElementType, type Field, fieldsOf } from '../../core/schema.ts'
 import { functionsOf } from '../../core/tree.ts'
@@ -67,7 +67,7 @@ function projectOfScan(plan: Node<'Project'>): LogicalPlan | undefined {
 function readByGroups({ by, how }: Node<'GroupBy'>): Columns | 'all' {
   const key = by.kind === 'function' ? columnsRead(by.f) : new Set<string>()
   if (how.kind !== 'agg') return 'all'
-  return how.aggregates.reduce<Columns | 'all'>((all, call) => union(all, call.of === undefined ? new Set() : columnsRead(call.of)), key)
+  return how.aggregates.flatMap(functionsOfCall).reduce<Columns | 'all'>((all, f) => union(all, columnsRead(f)), key)
 }
 
 function union(a: Columns | 'all', b: Columns | 'all'): Columns | 'all' {
