@@ -7,6 +7,8 @@ import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api'
 import fc from 'fast-check'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import {
+  all,
+  any,
   count,
   type DistArray,
   denseRank,
@@ -81,6 +83,7 @@ test('windows are those of DuckDB', async () => {
           ...{ sum: sum((r: Row) => r.v), mean: mean((r: Row) => r.v), least: min((r: Row) => r.v), most: max((r: Row) => r.v) },
           ...{ count: count((r: Row) => r.s), all: count(), first: firstValue((r: Row) => r.s), last: lastValue((r: Row) => r.n) },
           known: lastValue((r: Row) => r.v, { ignoreNulls: true }),
+          ...{ some: any((r: Row) => (r.g === null ? null : r.g > 1)), every: all((r: Row) => (r.g === null ? null : r.g > 0)) },
         }
         const ours = table
           .window(over as never, placed as Record<string, WindowFunction<Row, unknown>>)
@@ -99,7 +102,8 @@ test('windows are those of DuckDB', async () => {
           row_number() over A as number, rank() over P as rank, dense_rank() over P as dense, percent_rank() over P as percent,
           ntile(${n}) over A as tile, lag(v, ${n}) over A as lag, lead(s, ${n}) over A as lead,
           coalesce(sum(v) over W, 0) as sum, avg(v) over W as mean, ${NAN_WINS('min')} as least, ${NAN_WINS('max')} as most,
-          count(s) over W as count, count(*) over W as "all", first_value(s) over W as "first", last_value(n) over W as "last", last_value(v ignore nulls) over W as known
+          count(s) over W as count, count(*) over W as "all", first_value(s) over W as "first", last_value(n) over W as "last", last_value(v ignore nulls) over W as known,
+          bool_or(g > 1) over W as "some", bool_and(g > 0) over W as "every"
           from t window A as (${p} ${order}, id), P as (${p} ${order}), W as (${p} ${inFrame} ${between}) order by id`
         const names = [...Object.keys(placed), ...Object.keys(framed)]
         await same(duckdb, ours, sql, ['id', ...names])

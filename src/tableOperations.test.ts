@@ -459,6 +459,13 @@ describe('aggregates of values and of pairs', () => {
     ])
   })
 
+  test('of the frames of a window', async () => {
+    const table = session.fromRows<Reading>(rows)
+    const late = any((r: Reading) => (r.at === null ? null : r.id > 1))
+    const framed = table.window({ by: (r) => r.day, frame: { rows: [-1, 0] } }, { late })
+    expect(await framed.map((r) => r.late).collect()).toEqual([false, true, null, true, null, true])
+  })
+
   test('what is no boolean is an error where only the values tell', async () => {
     const opaque = session.fromRows(rows).map((r) => JSON.parse(JSON.stringify({ id: r.id })) as { id: number })
     await expect(opaque.agg({ some: any((r) => r.id as never) }).collect()).rejects.toThrow(

@@ -60,11 +60,11 @@ export function functionsOfCall({ of, second }: Pick<AggregateCall, 'of' | 'seco
   return [of ?? [], second ?? []].flat()
 }
 
-/** What `window` computes of the rows around a row, beside the aggregates `sum mean min max count`. */
+/** What `window` computes of the rows around a row, beside the aggregates `sum mean min max count any all`. */
 export type WindowKind = 'rowNumber' | 'rank' | 'denseRank' | 'percentRank' | 'ntile' | 'lag' | 'lead' | 'firstValue' | 'lastValue'
 export interface WindowCall {
   readonly name: string
-  readonly kind: WindowKind | 'sum' | 'mean' | 'min' | 'max' | 'count'
+  readonly kind: WindowKind | 'sum' | 'mean' | 'min' | 'max' | 'count' | 'any' | 'all'
   readonly of?: UserFunction
   /** Of lag and lead: how many rows away; of ntile: how many parts. */
   readonly n?: number

@@ -21,7 +21,7 @@ test('columns are added with the types of their functions', () => {
   )
 })
 
-const KINDS = 'rowNumber, rank, denseRank, percentRank, ntile, lag, lead, firstValue, lastValue, sum, mean, min, max, count'
+const KINDS = 'rowNumber, rank, denseRank, percentRank, ntile, lag, lead, firstValue, lastValue, sum, mean, min, max, count, any, all'
 
 test.each([
   [{}, {}, 'window() needs at least one window function, as in { n: rowNumber() }.'],

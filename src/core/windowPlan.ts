@@ -149,7 +149,7 @@ function isEnd(end: unknown, kind: WindowFrame['kind']): boolean {
 
 const KINDS: readonly WindowCall['kind'][] = [
   ...(['rowNumber', 'rank', 'denseRank', 'percentRank', 'ntile', 'lag', 'lead', 'firstValue', 'lastValue'] as const),
-  ...(['sum', 'mean', 'min', 'max', 'count'] as const),
+  ...(['sum', 'mean', 'min', 'max', 'count', 'any', 'all'] as const),
 ]
 /** What is the same for all rows where no order tells them apart. */
 const RANKS: readonly WindowCall['kind'][] = ['rank', 'denseRank', 'percentRank']
@@ -192,6 +192,8 @@ function typeOf(kind: WindowCall['kind'], returned: ElementType, f: UserFunction
     case 'min':
     case 'max':
     case 'count':
+    case 'any':
+    case 'all':
       return aggregateType(kind, returned, f)
     case 'lag':
     case 'lead':

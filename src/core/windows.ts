@@ -1,6 +1,6 @@
 /**
  * Window functions for `window({ by, orderBy, frame }, { … })`: what to compute for each row from the rows around it. The aggregates
- * `sum mean min max count` of `aggregates.ts` are window functions too, over the frame of each row.
+ * `sum mean min max count any all` of `aggregates.ts` are window functions too, over the frame of each row.
  *
  * All functions take `{ env }` after their other arguments.
  */

@@ -60,6 +60,8 @@ export function resultKind({ kind, column }: WindowColumn, hidden: readonly Colu
     case 'lastValue':
     case 'min':
     case 'max':
+    case 'any':
+    case 'all':
       return 'rows'
   }
 }
@@ -229,6 +231,8 @@ class WindowPass {
         return result.kind === 'bigints' ? this.bigintSum(call, argument as Column, result.values) : this.sum(call, argument, result)
       case 'min':
       case 'max':
+      case 'any':
+      case 'all':
         return argument === undefined ? () => {} : this.extreme(call, argument, picks)
     }
   }
@@ -281,12 +285,15 @@ class WindowPass {
     const placed = new Values(this.work, argument, this.frames, this.most)
     const room = { queue: new Int32Array(this.most), places: new Int32Array(this.most) }
     const is = valueClassOf(argument.type)
-    const isNumber = is === 'number' || argument.type.kind === 'date'
+    const isTruth = kind === 'any' || kind === 'all'
+    const isNumber = isTruth || is === 'number' || argument.type.kind === 'date'
     const numbers = new Float64Array(isNumber ? this.most : 0)
     const others: (string | bigint)[] = []
     const stored = (argument.values ?? new Float64Array(argument.length)) as Float64Array // of a fixed width, where it is read
     const read = is === 'string' ? valueReader(argument) : (row: number): unknown => stored[row]
-    const sign = kind === 'min' ? 1 : -1
+    const sign = kind === 'min' || kind === 'all' ? 1 : -1
+    if (isTruth && is !== 'boolean' && argument.type.kind !== 'null')
+      throw new PlanError(`${kind}() takes booleans; it was given values of type ${typeText(argument.type)}.`)
     if (!isNumber && is !== 'string' && is !== 'bigint' && is !== 'Date' && argument.type.kind !== 'null')
       throw new PlanError(`${kind}() takes numbers, bigints, strings or dates; it was given values of type ${typeText(argument.type)}.`)
     return (first, end) => {
@@ -306,7 +313,7 @@ class WindowPass {
   }
 }
 
-const FRAMED: ReadonlySet<WindowColumn['kind']> = new Set(['firstValue', 'lastValue', 'sum', 'mean', 'min', 'max', 'count'])
+const FRAMED: ReadonlySet<WindowColumn['kind']> = new Set(['firstValue', 'lastValue', 'sum', 'mean', 'min', 'max', 'count', 'any', 'all'])
 const NULLS: Column = { type: { kind: 'null' }, length: 0 }
 
 /** The rows of a partition whose argument is not null, and frames as places among them. */

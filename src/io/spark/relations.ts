@@ -310,6 +310,8 @@ function windowCall({ kind, of, n, name, ignoresNulls }: WindowCall, { over, isO
     case 'min':
     case 'max':
     case 'count':
+    case 'any':
+    case 'all':
       return aggregate({ kind, span: of?.span, over, ...(argument === undefined ? {} : { value: argument }) })
   }
 }
