@@ -259,12 +259,12 @@ function truthColumn(call: Aggregate, column: Column, groups: RowsById): Column 
 }
 
 /** The first row of the value that most rows of the group have, of as frequent ones that which comes first. */
-function modeRows(column: Column, groups: RowsById): Int32Array {
-  const ids = new KeyIds(column.type)
-  const encoded = ids.encode(wholeMilliseconds(column))
+function modeRows(values: Column, groups: RowsById): Int32Array {
+  const ids = new KeyIds(values.type)
+  const encoded = ids.encode(wholeMilliseconds(values))
   const counts = new Int32Array(ids.size)
   const idAt = (at: number): number => encoded[groups.rows[at] as number] as number
-  return rowOfEach(column, groups, (from, to, present) => {
+  return rowOfEach(values, groups, (from, to, present) => {
     for (let at = from; at < to; at++) if (present(at)) counts[idAt(at)] = (counts[idAt(at)] as number) + 1
     let best = -1
     for (let at = from; at < to; at++) {
