@@ -37,6 +37,7 @@ export {
   MemoryError,
   PlanError,
   SourceError,
+  SpillError,
   TaskError,
 } from './core/errors.ts'
 export type { Grouped } from './core/grouped.ts'

@@ -60,7 +60,7 @@ import { retyped } from './planner/retype.ts'
 import { progressBar } from './progress.ts'
 import { gangOf, type Runtime, worthThreadsMsOf } from './runtime.ts'
 import { SessionEvents } from './sessionEvents.ts'
-import { endWith, sessionArena, sessionPool } from './sessionParts.ts'
+import { endWith, type SessionSpill, sessionArena, sessionPool, sessionSpill } from './sessionParts.ts'
 import type { SparkTables } from './sparkTables.ts'
 import { npyPlan, savedPlan } from './storedFiles.ts'
 
@@ -98,6 +98,11 @@ export interface SessionOptions {
    */
   readonly checkpoint?: string
   /**
+   * The folder that group, join, sort, distinct and windows write to what memory does not hold of their rows; it is emptied when
+   * they end. Default: the system's folder for temporary files.
+   */
+  readonly spillFolder?: string
+  /**
    * The address of a Spark Connect server, as 'sc://host:15002' or 'sc://host:15002/;token=…;use_ssl=true': `readParquet`, `readCsv` and
    * `table` open tables there, and what a program does with them up to its arrays and loops runs there.
    */
@@ -106,7 +111,18 @@ export interface SessionOptions {
   readonly fallback?: 'local'
 }
 
-const SESSION_OPTIONS = ['workers', 'memory', 'seed', 'progress', 'checkRaces', 'require', 'checkpoint', 'tables', 'fallback'] as const
+const SESSION_OPTIONS = [
+  'workers',
+  'memory',
+  'seed',
+  'progress',
+  'checkRaces',
+  'require',
+  'checkpoint',
+  'spillFolder',
+  'tables',
+  'fallback',
+] as const
 
 /** What a session is started with that takes time to come by. */
 interface Joined {
@@ -131,6 +147,7 @@ export class Session implements AsyncDisposable {
   readonly #hideProgress: () => void
   readonly #tables: TableMemory
   readonly #stopped = new AbortController()
+  readonly #spill: SessionSpill
   #stopping: Promise<void> | undefined
 
   private constructor(options: SessionOptions, { gang, checkpoint, spark }: Joined = {}) {
@@ -149,7 +166,17 @@ export class Session implements AsyncDisposable {
     const arena = sessionArena(options.memory)
     const pool = sessionPool(workers, arena, events)
     this.#tables = tableMemory(arena)
-    const running = { pool, arena, readSplit, lower, onEvent: (event: ExecutorEvent) => events.next(event), stopped: this.#stopped.signal }
+    const spill = sessionSpill(options)
+    this.#spill = spill
+    const running = {
+      spill,
+      pool,
+      arena,
+      readSplit,
+      lower,
+      onEvent: (event: ExecutorEvent) => events.next(event),
+      stopped: this.#stopped.signal,
+    }
     const executor = spark?.executor(running, { memory: this.#tables, events }) ?? new Executor(running)
     const functions = new RowFunctions()
     const ledger = checkpoint === undefined ? undefined : ledgerOf(checkpoint, arena, events)
@@ -233,6 +260,7 @@ export class Session implements AsyncDisposable {
       await Promise.all(passes)
       await this.#runtime.ledger?.finish()
       await this.#runtime.spark?.release()
+      this.#spill.remove()
       await new Promise<void>((resolve) => setImmediate(resolve)) // their callers hear of it first
       this.#hideProgress()
       this.#runtime.events.complete()

@@ -3,11 +3,16 @@
  * a program drops without `stop()` is garbage, and its threads end with it.
  */
 import type { Subject } from 'rxjs'
+import { valueText } from './core/columnBuilder.ts'
+import { PlanError } from './core/errors.ts'
 import type { SessionEvent } from './core/sessionEvent.ts'
+import type { SpillOptions } from './exec/executor.ts'
 import { createArena, type SharedArena } from './exec/memory/arena.ts'
 import { reclaim } from './exec/memory/lease.ts'
+import { spillError } from './exec/spill/segments.ts'
 import { createPool } from './exec/workers/pool.ts'
 import type { WorkerPool } from './exec/workers/worker.ts'
+import { SpillFolder } from './io/spillFolder.ts'
 import { letGo } from './planner/function/inspected.ts'
 import { bytesOf } from './runtime.ts'
 import { HANDLERS } from './taskHandlers.ts'
@@ -19,6 +24,37 @@ export function sessionArena(memory: number | string | undefined): SharedArena {
     return reclaim(arena)
   }
   return arena
+}
+
+/** Where a session spills to. */
+export interface SessionSpill extends SpillOptions {
+  readonly remove: () => void
+}
+
+const ALWAYS: unique symbol = Symbol('distarray.spillingAlways')
+
+/** To spread into the options of a session, for tests: whatever can be spilled is, in so many parts of so many bytes. */
+export function spillingAlways(parts: NonNullable<SpillOptions['always']>): object {
+  return { [ALWAYS]: parts }
+}
+
+export function sessionSpill(options: { readonly spillFolder?: string }): SessionSpill {
+  const { spillFolder: path } = options
+  const always = ALWAYS in options ? { always: options[ALWAYS] as NonNullable<SpillOptions['always']> } : {} // as spillingAlways made it
+  if (path !== undefined && (typeof path !== 'string' || path === ''))
+    throw new PlanError(`spillFolder is ${valueText(path)}. It is the path of a folder.`)
+  const folder = new SpillFolder(path)
+  return {
+    ...always,
+    remove: () => folder.remove(),
+    file: () => {
+      try {
+        return folder.file()
+      } catch (error) {
+        throw spillError(folder.parent, 'written', error)
+      }
+    },
+  }
 }
 
 /** The workers; threads are told of in `events` as long as somebody holds that. */

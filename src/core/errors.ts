@@ -66,6 +66,17 @@ export class MemoryError extends Error {
   }
 }
 
+/** What memory does not hold was to be written to disk, or read from there again, and could not be. */
+export class SpillError extends Error {
+  /** The folder. */
+  readonly path: string
+  constructor(message: string, path: string, options?: ErrorOptions) {
+    super(message, options)
+    this.name = 'SpillError'
+    this.path = path
+  }
+}
+
 /** What went wrong with a gang of processes. */
 export type GangFault =
   | 'settings'

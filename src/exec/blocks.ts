@@ -30,6 +30,16 @@ export class Blocks {
     this.free([...this.live.values()])
   }
 
+  /** All that are the run's now. */
+  all(): ReadonlySet<number> {
+    return new Set(this.live.keys())
+  }
+
+  /** Frees all but these. */
+  freeOthers(kept: ReadonlySet<number>): void {
+    this.free([...this.live.values()].filter(({ offset }) => !kept.has(offset)))
+  }
+
   /** Frees the blocks that no batch lies in; gives those that live on. */
   keep(blocks: readonly Block[], batches: readonly ExecBatch[]): readonly Block[] {
     if (blocks.length === 0) return blocks

@@ -10,6 +10,7 @@
  * many pieces a task ran.
  */
 import type { Batch } from '../core/column.ts'
+import { isKnown } from '../core/elements.ts'
 import type { Folded, FoldKind } from '../core/engine.ts'
 import { Bug, MemoryError, TaskError } from '../core/errors.ts'
 import type { ExplainedColumns, ExplainedFunction, ExplainedGroups } from '../core/kernelCode.ts'
@@ -39,10 +40,11 @@ import { isFree } from './operators/freeSteps.ts'
 import { SMALL_ROWS } from './operators/partitions.ts'
 import type { PlanRecord } from './planRecord.ts'
 import { type Keeper, Run } from './run.ts'
+import { externalOf } from './spill/external.ts'
 import type { WorkerPool } from './workers/worker.ts'
 
 /** What it has to tell of its work. */
-export type ExecutorEvent = Extract<SessionEvent, { readonly kind: 'stage' | 'progress' | 'fallback' }>
+export type ExecutorEvent = Extract<SessionEvent, { readonly kind: 'stage' | 'progress' | 'fallback' | 'spill' }>
 
 export interface ExecutorOptions {
   /** Its handlers must include 'stage': see `stageHandler`. */
@@ -60,6 +62,15 @@ export interface ExecutorOptions {
   readonly partitionRows?: number
   /** How groups are found in one pass over columns. */
   readonly groupPass?: PassSizes
+  /** Where what memory does not hold is spilled; without it, that is a MemoryError. */
+  readonly spill?: SpillOptions
+}
+
+export interface SpillOptions {
+  /** A path for a file that is to be written, and removed with the run; SpillError where there can be none. */
+  readonly file: () => string
+  /** Spills whatever can be spilled, in parts of so many bytes. */
+  readonly always?: { readonly partBytes: number; readonly parts: number }
 }
 
 export interface RunOptions {
@@ -223,7 +234,7 @@ export class Executor {
   /** The batches of the result, partition after partition as they are asked for; with a keeper, they lie in the arena until they are freed. */
   async *stream(plan: LogicalPlan, options: RunOptions = {}, keeper?: Keeper): AsyncGenerator<Batch, void, undefined> {
     const physical = this.options.lower(plan, { first: options.isUntyped === true })
-    if (!comesInPieces(physical)) {
+    if (!comesInPieces(physical) && !maySpill(physical)) {
       yield* await this.execute(plan, options)
       return
     }
@@ -265,6 +276,11 @@ function isStoredWhole({ kind }: WideOperator): boolean {
 function isBare(plan: PhysicalPlan): boolean {
   if (plan.kind === 'PipelineExec') return plan.steps.every(isFree) && isBare(plan.input)
   return plan.kind === 'ScanExec' || plan.kind === 'StoredExec'
+}
+
+/** What memory does not hold as a whole comes in pieces after all. */
+function maySpill(plan: PhysicalPlan): boolean {
+  return plan.kind === 'WideExec' && isKnown(plan.element) && externalOf(plan) !== undefined
 }
 
 function comesInPieces({ edge }: PhysicalPlan): boolean {

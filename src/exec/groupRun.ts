@@ -70,7 +70,7 @@ export async function groupedRows(
     return groupRows(found as Column, { method: method ?? 'agg', named: aggregates, columns: results }) // gathered of one
   } catch (error) {
     blocks.freeAll()
-    if (error instanceof MemoryError) return undefined // one task needs less at a time
+    if (error instanceof MemoryError && services.isBounded !== true) return undefined // one task needs less at a time
     throw error
   } finally {
     run.end()

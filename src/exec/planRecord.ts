@@ -74,7 +74,7 @@ export class PlanRecord {
   /** Adds rows and bytes of a result that comes in parts. */
   addResult(plan: PhysicalPlan, batches: readonly ExecBatch[]): void {
     const { rows = 0, bytes = 0 } = this.measures.get(plan) ?? {}
-    this.add(plan, { rows: rows + rowsOf(batches), bytes: bytes + bytesOf(batches) })
+    this.add(plan, { rows: rows + rowsOf(batches), bytes: bytes + bytesOfBatches(batches) })
   }
 
   /** Rows that a node has computed for what consumes them. */
@@ -149,7 +149,7 @@ export class PlanRecord {
 
   /** What a node's result is, all of it. */
   addWhole(planned: PhysicalPlan, batches: readonly ExecBatch[]): void {
-    this.add(this.thatRan(planned), { rows: rowsOf(batches), bytes: bytesOf(batches) })
+    this.add(this.thatRan(planned), { rows: rowsOf(batches), bytes: bytesOfBatches(batches) })
   }
 
   addLoaded({ scan, stored, milliseconds, isShared }: LoadedColumns): void {
@@ -177,9 +177,11 @@ export class PlanRecord {
   }
 
   /** What came of a partition; of a source without steps the source's result. */
-  addPartition(plan: Pipeline, { batches, rowsIn }: Pick<StageResult, 'batches' | 'rowsIn'>): void {
+  addPartition(plan: Pipeline, { batches, rowsIn, spilled }: Pick<StageResult, 'batches' | 'rowsIn' | 'spilled'>): void {
     const { steps, input } = plan
-    this.addResult(steps.length === 0 ? input : plan, batches)
+    const made = steps.length === 0 ? input : plan
+    if (spilled === undefined) this.addResult(made, batches)
+    else this.add(made, { rows: spilled.rows + (this.measures.get(made)?.rows ?? 0) })
     if (steps.length === 0) return
     const before = this.measures.get(plan)?.rowsIn
     this.add(plan, { rowsIn: rowsIn.map((rows, step) => rows + (before?.[step] ?? 0)) })
@@ -205,6 +207,11 @@ export class PlanRecord {
   addTask(plan: Wide, { refused }: StageResult): void {
     if (refused !== undefined) this.add(plan, { ran: 'JavaScript in workers', because: refused })
     else if (this.measures.get(plan)?.because === undefined) this.add(plan, { ran: 'WebAssembly in workers' })
+  }
+
+  /** A wide operator that goes over parts of its inputs which are spilled, so many bytes more. */
+  addSpilled(plan: Wide, bytes: number): void {
+    this.add(plan, { spilled: bytes + (this.measures.get(plan)?.spilled ?? 0) })
   }
 
   /** Groups that were made in one pass with the rows that are grouped. */
@@ -265,7 +272,8 @@ function rowsOf(batches: readonly ExecBatch[]): number {
   return batches.reduce((sum, { length }) => sum + length, 0)
 }
 
-function bytesOf(batches: readonly ExecBatch[]): number {
+/** What the columns of batches take, hidden ones too. */
+export function bytesOfBatches(batches: readonly ExecBatch[]): number {
   return batches.reduce((sum, { columns, hidden = [] }) => sum + bytesOfColumns(columns) + bytesOfColumns(hidden), 0)
 }
 

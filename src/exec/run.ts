@@ -1,13 +1,15 @@
 /** One run of a physical plan: its datasets, its memory, its tasks. */
 import { setMaxListeners } from 'node:events'
+import { rmSync } from 'node:fs'
 import type { Batch, Column } from '../core/column.ts'
+import { takeColumn } from '../core/columnSlices.ts'
 import { isKnown } from '../core/elements.ts'
-import { MemoryError, TaskError } from '../core/errors.ts'
+import { Bug, MemoryError, TaskError } from '../core/errors.ts'
 import { fallbackOf } from '../core/functionUse.ts'
 import { joinedSignal } from '../core/joinedSignal.ts'
 import { mayNotEnd } from '../core/mayNotEnd.ts'
 import type { Storage } from '../core/storage.ts'
-import type { PhysicalPlan, Step, WideOperator } from '../planner/physical/physicalPlan.ts'
+import { inputsOf as inputsOfPlan, type PhysicalPlan, type Step, type WideOperator } from '../planner/physical/physicalPlan.ts'
 import { Blocks } from './blocks.ts'
 import { withKeys } from './columns/codedKeys.ts'
 import { textsGrouped } from './columns/codesOnDemand.ts'
@@ -39,11 +41,24 @@ import { withoutKeys } from './operators/operator.ts'
 import { cutPartitions, PARTITION_ROWS, SMALL_ROWS } from './operators/partitions.ts'
 import { rowOfNothing } from './operators/rowOfNothing.ts'
 import { wholeMilliseconds } from './operators/wholeMilliseconds.ts'
-import type { PlanRecord } from './planRecord.ts'
+import { bytesOfBatches, type PlanRecord } from './planRecord.ts'
 import { inOrder } from './scheduler.ts'
 import { selected } from './selected.ts'
 import { sendable } from './sendable.ts'
 import { sharedWork } from './sharedWork.ts'
+import { type External, externalOf } from './spill/external.ts'
+import {
+  bytesOf,
+  type Exchange,
+  ExternalRun,
+  type ExternalServices,
+  type Part,
+  piecesOf,
+  type Source,
+  segmentsOf,
+} from './spill/externalRun.ts'
+import type { Segment } from './spill/segments.ts'
+import { type Spill, type Spilled, type SpilledInput, shapeOfAll } from './spill/spillTask.ts'
 import { type Block, runStageTask, type StageResult, type StageTask } from './stageTask.ts'
 import { storedBatches } from './storedBatches.ts'
 import { checkUnion } from './unionCheck.ts'
@@ -57,6 +72,7 @@ type Aggregation = Extract<WideOperator, { kind: 'HashAggregateExec' }>
 type Partition =
   | { readonly kind: 'split'; readonly scan: Scan; readonly split: Scan['source']['splits'][number] }
   | { readonly kind: 'batches'; readonly batches: readonly ExecBatch[] }
+  | { readonly kind: 'spilled'; readonly part: Part }
 
 /** Partitions in element order, and the run's blocks that they lie in. */
 interface Dataset {
@@ -72,23 +88,47 @@ interface Dataset {
 /** Filters of a program's rows by keys. */
 type KeySetsOf = (program: ColumnProgram) => readonly KeySet[]
 
+/** `isWhole`: in pieces as it is made. `isBounded`: there is another way where memory is short. */
+interface Whole {
+  readonly isWhole?: boolean
+  readonly isBounded?: boolean
+}
+
 interface How {
   readonly streamed?: boolean
   /** Perhaps only the first results are wanted. */
   readonly limited?: boolean
+  /** Results are not handed back but written to disk. */
+  readonly spill?: Exchange
 }
 
 /** A partition of a result, and the run's blocks that it lies in. */
 type Result = Pick<StageResult, 'batches' | 'blocks'>
 
 /** What a pipeline reads: partitions that are there, or that come as they are asked for. */
-type Input = Dataset | { readonly kind: 'streamed'; readonly results: AsyncGenerator<Result, void, undefined> }
+type Input = Dataset | { readonly kind: 'streamed'; readonly results: Results }
+
+type Results = AsyncGenerator<Result, void, undefined>
 
 /** Who has batches where they lie, until it frees them. */
 export interface Keeper {
   keep(batch: Batch, free: () => void): void
   /** Hears how to free all that is left. */
   atEnd(free: () => void): void
+}
+
+/** What is spilled is read so many bytes at a time. */
+const PIECE_BYTES = 2 ** 22
+/** Of the budget: an operator has its rows, what it computes with, and its result. */
+const BUDGET_PER_PART = 12
+/** Of which keys are looked at to cut a sort into parts, and of how many rows of each. */
+const SAMPLED_PARTITIONS = 16
+const SAMPLED_ROWS = 512
+
+/** In the place of what was read from disk, with the keys that it has; it is in no plan. */
+const SPILLED: Extract<PhysicalPlan, { kind: 'StoredExec' }> = {
+  ...{ kind: 'StoredExec', name: 'spilled rows', element: { kind: 'unknown' }, keys: { kind: 'explicit', rank: 1, dense: false } },
+  storage: { kind: 'table', element: { kind: 'unknown' }, length: 0, columns: [] },
 }
 
 export class Run {
@@ -103,6 +143,10 @@ export class Run {
   private readonly ready = new Map<PhysicalPlan, Dataset>()
   /** Scans that are read before their turn. */
   private readonly loads: LoadsAhead
+  /** What was spilled to disk. */
+  private readonly files: string[] = []
+  /** Wide operators that memory did not hold as a whole. */
+  private readonly beyond = new Set<PhysicalPlan>()
   /** Where what runs is measured; absent where nobody asks. */
   readonly record: PlanRecord | undefined
   constructor(options: ExecutorOptions, { signal, record }: RunOptions = {}) {
@@ -115,8 +159,21 @@ export class Run {
 
   /** The whole result, outside of the run's memory; at least one batch. */
   async batches(plan: PhysicalPlan): Promise<readonly Batch[]> {
-    const { partitions } = await this.whole(plan)
+    const result = await this.waitedFor(plan, () => this.resultOf(plan))
+    if (result.kind === 'streamed') return await this.copiedOutEach(result.results, plan)
+    const { partitions } = await this.materialized(result, plan)
     return finished(batchesOf(partitions), plan).map((batch) => this.blocks.copiedOut(batch))
+  }
+
+  /** The same of what comes part after part, of which memory need not hold all. */
+  private async copiedOutEach(results: Results, plan: PhysicalPlan): Promise<readonly Batch[]> {
+    const partitions: Partition[] = []
+    for await (const { batches, blocks } of results) {
+      const filled = batches.filter((batch) => batch.length > 0)
+      partitions.push({ kind: 'batches', batches: finished(filled, plan).map((batch) => this.blocks.copiedOut(batch)) })
+      this.blocks.free(blocks)
+    }
+    return finished(batchesOf(agreed(partitions)), plan)
   }
 
   /**
@@ -205,8 +262,13 @@ export class Run {
             this.record?.addTaken(input, rowsIn(batches))
           }
         return
+      case 'WideExec': {
+        const result = await this.resultOf(plan)
+        if (result.kind === 'streamed') yield* result.results
+        else yield { batches: batchesOf(result.partitions), blocks: result.blocks }
+        return
+      }
       case 'StoredExec':
-      case 'WideExec':
       case 'OffsetExec':
       case 'IndexBuildExec':
       case 'IndexLookupExec': {
@@ -219,7 +281,7 @@ export class Run {
   /** What a pipeline reads: as it comes where the plan says so. */
   private async inputOf(plan: Pipeline, limited: boolean = false): Promise<Input> {
     const input = inputOf(plan)
-    if (!isStreamed(input)) return await this.run(input)
+    if (!isStreamed(input)) return await this.waitedFor(input, () => this.resultOf(input))
     return { kind: 'streamed', results: this.results(input, limited) }
   }
 
@@ -310,7 +372,7 @@ export class Run {
    */
   private async overTable(plan: PhysicalPlan, above: WideOperator, held: Block[]): Promise<PhysicalPlan> {
     const bare = withoutPartialGroups(plan)
-    if (!isOverWide(bare) || (bare.steps.every(isFree) && above.kind !== 'HashAggregateExec')) return plan
+    if (!isOverWide(bare) || this.isBeyond(bare.input) || (bare.steps.every(isFree) && above.kind !== 'HashAggregateExec')) return plan
     return await this.waitedFor(plan, () => this.overTableOf(plan, bare, held))
   }
 
@@ -366,6 +428,7 @@ export class Run {
   /** Frees everything the run still holds. */
   end(): void {
     this.blocks.freeAll()
+    for (const file of this.files.splice(0)) rmSync(file, { force: true })
   }
 
   /** The result with the time that is waited for it, where somebody asks for that. */
@@ -387,14 +450,31 @@ export class Run {
   }
 
   private async runOf(plan: PhysicalPlan): Promise<Dataset> {
-    const dataset = await this.datasetOf(plan)
+    const result = await this.resultOf(plan)
+    return result.kind === 'stored' ? result : await this.gathered(result.results)
+  }
+
+  /** The result of a plan: there as a whole, or what a wide operator gives part after part where memory holds no more. */
+  private async resultOf(plan: PhysicalPlan): Promise<Input> {
+    const result = plan.kind === 'WideExec' && !this.ready.has(plan) ? await this.wideOrParts(plan) : await this.datasetOf(plan)
     // of splits that are still to be read nothing is known
-    if (plan.kind !== 'PipelineExec' && dataset.partitions.every(({ kind }) => kind === 'batches')) {
-      const batches = batchesOf(dataset.partitions)
+    if (plan.kind !== 'PipelineExec' && result.kind === 'stored' && result.partitions.every(({ kind }) => kind === 'batches')) {
+      const batches = batchesOf(result.partitions)
       this.record?.addWhole(plan, batches)
       this.record?.addMade(plan, rowsIn(batches))
     }
-    return dataset
+    return result
+  }
+
+  /** What comes part after part as a whole. */
+  private async gathered(results: Results): Promise<Dataset> {
+    const partitions: Partition[] = []
+    const blocks: Block[] = []
+    for await (const result of results) {
+      partitions.push({ kind: 'batches', batches: result.batches })
+      blocks.push(...result.blocks)
+    }
+    return { kind: 'stored', partitions: agreed(partitions), blocks }
   }
 
   private async datasetOf(plan: PhysicalPlan): Promise<Dataset> {
@@ -412,7 +492,7 @@ export class Run {
       case 'PipelineExec':
         return await this.collected(plan, await this.inputOf(plan))
       case 'WideExec':
-        return await this.wide(plan)
+        return await this.runOf(plan)
       case 'LimitExec': {
         const pipeline = limitedPipeline(plan)
         if (plan.count === 0 && plan.keys.kind === 'rowNumber') return this.inMemory([emptyBatch(plan.element)])
@@ -569,7 +649,7 @@ export class Run {
   }
 
   /** The results of a pipeline's tasks, in order. `streamed`: each is consumed before the next is asked for. */
-  private async *pipeline(plan: Pipeline, given: Input, how: How = {}): AsyncGenerator<Result, void, undefined> {
+  private async *pipeline(plan: Pipeline, given: Input, how: How = {}): AsyncGenerator<StageResult, void, undefined> {
     const input = plan.numbered ? this.counted(given, plan.input) : given
     const rowsBefore = new Array<number>(plan.steps.length).fill(0)
     const name = stageName(plan)
@@ -586,7 +666,7 @@ export class Run {
         ? this.overPartitions(plan, input, how)
         : this.overResults(plan, input.results, how)) {
         for (const [step, count] of result.rowsIn.entries()) rowsBefore[step] = (rowsBefore[step] ?? 0) + count
-        for (const batch of result.batches) rows += batch.length
+        rows += result.spilled?.rows ?? rowsIn(result.batches)
         this.record?.addPartition(plan, result)
         this.record?.addMade(plan, rowsIn(result.batches))
         yield result
@@ -608,7 +688,8 @@ export class Run {
     return { kind: 'streamed', results: this.pipeline(stepless(plan), input, { streamed: true }) }
   }
 
-  private async *overPartitions(plan: Pipeline, input: Dataset, { streamed, limited }: How): AsyncGenerator<StageResult, void, undefined> {
+  private async *overPartitions(plan: Pipeline, input: Dataset, how: How): AsyncGenerator<StageResult, void, undefined> {
+    const { streamed, limited } = how
     const together = runsTogether(plan, input.partitions)
     const partitions: readonly Partition[] = together ? [{ kind: 'batches', batches: batchesOf(input.partitions) }] : input.partitions
     const isLittle = together || this.isSmall(partitions) || readsNothing(plan, partitions)
@@ -622,7 +703,7 @@ export class Run {
       next: () => {
         const partition = partitions[index]
         if (partition === undefined) return undefined
-        const task = narrowTask(plan, partition, index++, firstRow)
+        const task = this.narrow(plan, partition, index++, firstRow, how)
         firstRow += rowsOf(partition) ?? 0
         return () => this.task(task, inline, unwanted.signal)
       },
@@ -644,11 +725,8 @@ export class Run {
   }
 
   /** The same over partitions that come one after another; each is kept until what came of it is taken. */
-  private async *overResults(
-    plan: Pipeline,
-    input: AsyncGenerator<Result, void, undefined>,
-    { streamed, limited }: How,
-  ): AsyncGenerator<StageResult, void, undefined> {
+  private async *overResults(plan: Pipeline, input: Results, how: How): AsyncGenerator<StageResult, void, undefined> {
+    const { streamed, limited } = how
     // how far a function is ahead that the program can see at work must not follow from the number of workers
     const oneByOne = plan.where === 'caller' || (streamed === true && runsOnCaller(plan.input))
     const isEndless = plan.steps.some(stepMayNotEnd)
@@ -662,7 +740,7 @@ export class Run {
           const next = await input.next()
           if (next.done === true) return undefined
           const partition = { kind: 'batches', batches: next.value.batches } as const
-          const task = narrowTask(plan, partition, index++, firstRow)
+          const task = this.narrow(plan, partition, index++, firstRow, how)
           firstRow += rowsIn(partition.batches)
           // of few rows nobody knows whether they are the last
           const inline = plan.where === 'caller' || (firstRow < (this.options.smallRows ?? SMALL_ROWS) && !isEndless)
@@ -710,14 +788,150 @@ export class Run {
     return whole.batch
   }
 
-  private async wide(given: Wide, how: { readonly isWhole?: boolean } = {}): Promise<Dataset> {
+  /** A wide operator's result: as a whole, or part after part by way of disk where memory does not hold what it takes. */
+  private async wideOrParts(plan: Wide): Promise<Input> {
+    const { spill } = this.options
+    const external = spill && externalOf(plan)
+    if (external === undefined) return await this.wide(plan)
+    if (!this.isBeyond(plan)) {
+      const before = this.blocks.all()
+      try {
+        return await this.wide(plan, { isBounded: true })
+      } catch (error) {
+        if (!(error instanceof MemoryError)) throw error
+        for (const known of [this.ready, this.tables, this.joined]) known.clear()
+        this.blocks.freeOthers(before)
+        this.beyond.add(plan)
+      }
+    }
+    return { kind: 'streamed', results: this.parts(plan, external) }
+  }
+
+  private isBeyond(plan: Wide): boolean {
+    return this.beyond.has(plan) || (this.options.spill?.always !== undefined && externalOf(plan) !== undefined)
+  }
+
+  private async *parts(plan: Wide, external: External): Results {
+    const name = plan.operator.kind
+    const started = performance.now()
+    this.emit({ kind: 'stage', phase: 'started', stage: name })
+    this.emitFallbacks(plan.operator)
+    let rows = 0
+    for await (const result of new ExternalRun(plan, this.externalServices(plan)).results(external)) {
+      const batches = plan.keys.kind === 'rowNumber' ? result.batches.map(withoutKeys) : result.batches
+      rows += rowsIn(batches)
+      this.record?.addResult(plan, batches)
+      this.record?.addMade(plan, rowsIn(batches))
+      yield { batches, blocks: result.blocks }
+      this.record?.addTaken(plan, rowsIn(batches))
+    }
+    this.emit({ kind: 'stage', phase: 'finished', stage: name, rows, milliseconds: performance.now() - started })
+  }
+
+  private externalServices(plan: Wide): ExternalServices {
+    const { always } = this.options.spill ?? {}
+    const partBytes = always?.partBytes ?? Math.floor(this.options.arena.budgetBytes / BUDGET_PER_PART)
+    const spilled = { ...stepless(SPILLED), input: { ...SPILLED, name: `of ${plan.operator.kind}` } }
+    const inPieces = (rows: SpilledInput): Dataset => datasetOf(piecesOf(rows, PIECE_BYTES))
+    return {
+      partBytes,
+      parts: always?.parts ?? partsFor(bytesBelow(plan), partBytes),
+      free: (blocks) => this.blocks.free(blocks),
+      kept: (blocks, batches) => this.blocks.keep(blocks, batches),
+      results: (input) => this.results(withoutPartialGroups(input)),
+      read: async (rows) => {
+        if (rows.segments.length === 0) return { batches: [rows.shape], blocks: [] }
+        const { partitions, blocks } = await this.collected(spilled, inPieces(rows))
+        return { batches: batchesOf(partitions), blocks }
+      },
+      streamed: (parts, how = { limited: false }) => this.pipeline(spilled, datasetOf(parts), { streamed: true, ...how }),
+      work: async (operator, inputs) => {
+        const batches = inputs.map((all, i) => filledOr(all, plan.inputs[i]))
+        const inline = plan.where === 'caller' || batches.every((all) => this.isSmall([{ kind: 'batches', batches: all }]))
+        return await this.wideResult(plan, operator, batches, inline)
+      },
+      sampled: async (source) => {
+        if (source.kind === 'plan') return await this.sampledOf(source.plan)
+        if (source.kind === 'parts') return []
+        const { rows } = source
+        return await this.sampledFrom(
+          spilled,
+          rows.segments.map((segment) => ({ kind: 'spilled', part: { ...rows, segments: [segment] } })),
+        )
+      },
+      exchanged: async (source, exchange) => {
+        const [pipeline, input] = await this.exchangedInput(source, spilled, inPieces)
+        const parts: Segment[][] = []
+        const tasks: Spilled[] = []
+        for await (const { spilled: task } of this.pipeline(pipeline, input, { streamed: true, spill: exchange })) {
+          if (task === undefined) throw new Bug(`A task of ${plan.operator.kind} spilled nothing.`)
+          tasks.push(task)
+          for (const { part, segment } of task.segments) {
+            while (parts.length <= part) parts.push([])
+            parts[part]?.push(segment)
+          }
+        }
+        const bytes = bytesOf(parts.flat())
+        this.emit({ kind: 'spill', operator: plan.operator.kind, bytes })
+        this.record?.addSpilled(plan, bytes)
+        if (source.kind === 'spilled') return { parts, shape: source.rows.shape }
+        return { parts, shape: shapeOfAll(tasks, source.kind === 'parts' ? plan.element : pipeline.element, exchange.numbered) }
+      },
+    }
+  }
+
+  /** The pipeline that gives the rows which are to be exchanged, and what it reads. */
+  private async exchangedInput(
+    source: Source,
+    spilled: Pipeline,
+    inPieces: (rows: SpilledInput) => Dataset,
+  ): Promise<readonly [Pipeline, Input]> {
+    if (source.kind === 'spilled') return [spilled, inPieces(source.rows)]
+    if (source.kind === 'parts') return [spilled, datasetOf(source.parts)]
+    const plan = withoutPartialGroups(source.plan)
+    if (plan.kind === 'PipelineExec') return [plan, await this.inputOf(plan)]
+    return [stepless(plan), await this.waitedFor(plan, () => this.resultOf(plan))]
+  }
+
+  /** Keys of rows from here and there of a file or a table; none of what is computed before its rows are known. */
+  private async sampledOf(plan: PhysicalPlan): Promise<readonly Column[]> {
+    if (plan.kind !== 'PipelineExec' || plan.where === 'caller' || plan.numbered) return []
+    const { kind } = plan.input
+    if (kind !== 'ScanExec' && kind !== 'StoredExec') return []
+    const { partitions } = await this.runOf(plan.input)
+    return await this.sampledFrom(plan, partitions)
+  }
+
+  private async sampledFrom(plan: Pipeline, partitions: readonly Partition[]): Promise<readonly Column[]> {
+    const keys: Column[] = []
+    for (const partition of evenly(partitions, SAMPLED_PARTITIONS)) {
+      try {
+        const { batches, blocks } = await this.task(narrowTask(plan, partition, 0, 0), false)
+        for (const { hidden: [key] = [], length } of batches)
+          if (key !== undefined) keys.push(takeColumn(key, Int32Array.from(evenly([...Array(length).keys()], SAMPLED_ROWS))))
+        this.blocks.free(blocks)
+      } catch (error) {
+        if (asRowFailure(error) === undefined) throw error // the rows themselves fail in their turn
+      }
+    }
+    return keys
+  }
+
+  private narrow(plan: Pipeline, partition: Partition, index: number, firstRow: number, { spill }: How): StageTask {
+    if (spill === undefined || this.options.spill === undefined) return narrowTask(plan, partition, index, firstRow)
+    const file = this.options.spill.file()
+    this.files.push(file)
+    return narrowTask(plan, partition, index, firstRow, { ...spill, file })
+  }
+
+  private async wide(given: Wide, how: Whole = {}): Promise<Dataset> {
     return await this.loads.during(
       () => plannedLoads(given, this.options),
       () => this.wideWith(given, how),
     )
   }
 
-  private async wideWith(given: Wide, how: { readonly isWhole?: boolean }): Promise<Dataset> {
+  private async wideWith(given: Wide, how: Whole): Promise<Dataset> {
     const inputs: PhysicalPlan[] = []
     const loaded: Block[] = []
     for (const input of given.inputs) {
@@ -736,7 +950,7 @@ export class Run {
   }
 
   /** `held`: takes blocks that inputs lie in, which the result may lie in. */
-  private async wideOver(given: Wide, how: { readonly isWhole?: boolean }, held: Block[]): Promise<Dataset> {
+  private async wideOver(given: Wide, how: Whole, held: Block[]): Promise<Dataset> {
     const [first, another] = given.inputs
     const isAlone = first !== undefined && another === undefined
     const plan = isAlone ? { ...given, inputs: [await this.overTable(first, given.operator, held)] } : given
@@ -755,14 +969,9 @@ export class Run {
     const started = performance.now()
     this.emit({ kind: 'stage', phase: 'started', stage: name })
     this.emitFallbacks(plan.operator)
-    const batches = inputs.map(({ partitions }, i) => {
-      const all = batchesOf(partitions)
-      // of no elements the plan may know more than batches that saw none
-      const isUnknown = all.every((batch) => batch.length === 0) && (all[0]?.element.kind ?? 'unknown') === 'unknown'
-      return isUnknown ? [emptyBatch(plan.inputs[i]?.element ?? { kind: 'unknown' })] : all
-    })
+    const batches = inputs.map(({ partitions }, i) => filledOr(batchesOf(partitions), plan.inputs[i]))
     const inline = plan.where === 'caller' || inputs.every(({ partitions }) => this.isSmall(partitions))
-    const result = this.joinedByKeys(plan, inputs) ?? (await this.wideResult(plan, operator, batches, inline))
+    const result = this.joinedByKeys(plan, inputs) ?? (await this.wideResult(plan, operator, batches, inline, how))
     const coded = inputs[0]?.coded
     const texts = coded === undefined ? result.batches : result.batches.map((batch) => withKeys(batch, coded))
     const found = distinct === undefined || elements === undefined ? texts : texts.map(distinct.elements)
@@ -865,6 +1074,7 @@ export class Run {
     operator: WideOperator,
     inputs: readonly (readonly ExecBatch[])[],
     inline: boolean,
+    { isBounded = false }: Whole = {},
   ): Promise<Pick<StageResult, 'batches' | 'blocks'>> {
     const { pool, arena } = this.options
     const blocks: Block[] = []
@@ -878,7 +1088,7 @@ export class Run {
       this.blocks.add(made)
       blocks.push(...made)
     }
-    const services = { workers: pool.size, arena, run, hold }
+    const services = { workers: pool.size, arena, run, hold, isBounded }
     const batches = inline ? undefined : await sharedWork(operator, inputs, services)
     if (batches !== undefined) return { batches, blocks: this.blocks.keep(blocks, batches) }
     this.record?.addPlace(plan, inline ? 'caller' : 'workers')
@@ -927,7 +1137,7 @@ export class Run {
   private isSmall(partitions: readonly Partition[]): boolean {
     let rows = 0
     for (const partition of partitions) {
-      if (partition.kind === 'split') return false
+      if (partition.kind !== 'batches') return false
       rows += rowsOf(partition) ?? 0
     }
     return rows < (this.options.smallRows ?? SMALL_ROWS)
@@ -1006,6 +1216,41 @@ function inputOf(plan: Pipeline): PhysicalPlan {
   return scan
 }
 
+/** Parts of a size that can be worked on, if rows are spread about evenly; what a file says of its columns is less than they take. */
+function partsFor(bytes: number, partBytes: number): number {
+  return Math.max(FEWEST_PARTS, Math.min(MOST_PARTS, Math.ceil((2 * bytes) / partBytes)))
+}
+const FEWEST_PARTS = 16
+const MOST_PARTS = 512
+
+/** What the sources of a plan take, as far as they say. */
+function bytesBelow(plan: PhysicalPlan): number {
+  switch (plan.kind) {
+    case 'ScanExec':
+      return splitsRead(plan).reduce((sum, split) => sum + bytesToRead({ kind: 'split', scan: plan, split }), 0)
+    case 'StoredExec':
+      return plan.storage.kind === 'table' ? bytesOfBatches([plan.storage]) : 0
+    default:
+      return inputsOfPlan(plan).reduce((sum, input) => sum + bytesBelow(input), 0)
+  }
+}
+
+function datasetOf(parts: readonly Part[]): Dataset {
+  return { kind: 'stored', partitions: parts.map((part): Partition => ({ kind: 'spilled', part })), blocks: [] }
+}
+
+/** So many items at most, from all over the list. */
+function evenly<T>(items: readonly T[], most: number): readonly T[] {
+  const count = Math.min(most, items.length)
+  return Array.from({ length: count }, (_, i) => items[Math.floor((i * items.length) / count)] as T) // below the length
+}
+
+/** The batches of an input; where they have no elements the plan may know more than batches that saw none. */
+function filledOr(batches: readonly ExecBatch[], plan: PhysicalPlan | undefined): readonly ExecBatch[] {
+  const isUnknown = batches.every((batch) => batch.length === 0) && (batches[0]?.element.kind ?? 'unknown') === 'unknown'
+  return isUnknown ? [emptyBatch(plan?.element ?? { kind: 'unknown' })] : batches
+}
+
 /** The first hidden columns are what elements are compared by; the column program hands them on as they are (compare `evaluate.ts`). */
 function withComparedKeys(batch: ExecBatch, operator: WideOperator): ExecBatch {
   const { hidden = [] } = batch
@@ -1038,9 +1283,10 @@ function stepless(input: PhysicalPlan): Pipeline {
   return { kind: 'PipelineExec', input, steps: [], where: 'workers', numbered: false, element: input.element, keys: input.keys }
 }
 
-function narrowTask(plan: Pipeline, partition: Partition, index: number, firstRow: number): StageTask {
-  const base = { kind: 'narrow', steps: plan.steps, partition: index, firstRow } as const
+function narrowTask(plan: Pipeline, partition: Partition, index: number, firstRow: number, spill?: Spill): StageTask {
+  const base = { kind: 'narrow', steps: plan.steps, partition: index, firstRow, ...(spill && { spill }) } as const
   if (partition.kind === 'batches') return { ...base, input: partition }
+  if (partition.kind === 'spilled') return { ...base, input: partition.part }
   const { source, columns, predicate } = partition.scan
   const skips = predicate === undefined ? {} : { predicate }
   return { ...base, input: { kind: 'split', source, split: partition.split, columns, ...skips } }
@@ -1072,12 +1318,15 @@ const KEPT = 'All results of'
 /** About how many bytes the partition's columns take; 0 for those that are there. */
 function bytesToRead(partition: Partition): number {
   if (partition.kind === 'batches') return 0
+  if (partition.kind === 'spilled') return bytesOf(segmentsOf(partition.part))
   const { split, scan } = partition
   if (split.columnBytes === undefined) return split.bytes ?? 0
   return scan.columns.reduce((sum, column) => sum + (split.columnBytes?.get(column) ?? 0), 0)
 }
 
 function rowsOf(partition: Partition): number | undefined {
+  if (partition.kind === 'spilled')
+    return partition.part.kind === 'spilled' ? partition.part.segments.reduce((sum, { rows }) => sum + rows, 0) : undefined
   if (partition.kind === 'split') return partition.scan.predicate === undefined ? partition.split.rows : undefined
   return rowsIn(partition.batches)
 }
@@ -1100,7 +1349,7 @@ function batchesOf(partitions: readonly Partition[]): readonly ExecBatch[] {
 }
 
 function withoutPartitionKeys(partition: Partition): Partition {
-  return partition.kind === 'split' ? partition : { ...partition, batches: partition.batches.map(withoutKeys) }
+  return partition.kind === 'batches' ? { ...partition, batches: partition.batches.map(withoutKeys) } : partition
 }
 
 /** The partitions with one element for all. */
@@ -1109,9 +1358,9 @@ function agreed(partitions: readonly Partition[]): readonly Partition[] {
   if (filled.length < 2) return partitions
   const element = unifyElements(filled.map((batch) => batch.element))
   return partitions.map((partition) =>
-    partition.kind === 'split'
-      ? partition
-      : { ...partition, batches: partition.batches.map((batch) => (batch.length === 0 ? batch : batchAs(batch, element))) },
+    partition.kind === 'batches'
+      ? { ...partition, batches: partition.batches.map((batch) => (batch.length === 0 ? batch : batchAs(batch, element))) }
+      : partition,
   )
 }
 

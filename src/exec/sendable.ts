@@ -8,7 +8,7 @@ import type { ExecFunction, Step, WideOperator } from '../planner/physical/physi
 import type { AsofWork } from './asof/asofTask.ts'
 import { mapBuffers } from './memory/shareColumns.ts'
 import type { ExecBatch } from './operators/batches.ts'
-import { mapBatch, type PlacedRead, type StageTask } from './stageTask.ts'
+import { mapBatch, type PlacedRead, type StageTask, type TaskInput } from './stageTask.ts'
 
 export function sendable(task: StageTask): StageTask {
   switch (task.kind) {
@@ -16,7 +16,7 @@ export function sendable(task: StageTask): StageTask {
       const { input } = task
       return {
         ...task,
-        input: input.kind === 'batches' ? { ...input, batches: input.batches.map(compact) } : read(input),
+        input: sendableInput(input),
         steps: task.steps.map(sendableOperator),
       }
     }
@@ -38,6 +38,18 @@ export function sendable(task: StageTask): StageTask {
       return { ...task, batch: compact(task.batch) }
     case 'join':
       return { ...task, left: task.left.map(compact), right: task.right.map(compact) }
+  }
+}
+
+function sendableInput(input: TaskInput): TaskInput {
+  switch (input.kind) {
+    case 'batches':
+      return { ...input, batches: input.batches.map(compact) }
+    case 'split':
+      return read(input)
+    case 'spilled':
+    case 'worked':
+      return input
   }
 }
 

@@ -15,6 +15,8 @@ export interface SortedServices extends Omit<SortServices, 'run'> {
   readonly run: (task: StageTask) => Promise<readonly ExecBatch[]>
   /** Takes over blocks that the result lies in. */
   readonly hold: (blocks: readonly Block[]) => void
+  /** Where memory is short, it is an error: there is another way than one task. */
+  readonly isBounded?: boolean
 }
 
 /** The result in pieces, at least one; undefined for keys that are compared row by row, or where memory is short. */
@@ -36,7 +38,7 @@ export async function sortedBatches(
     const { hidden: _, ...payload } = whole
     return await inOrder(payload, { ...rows, length }, run, services)
   } catch (error) {
-    if (error instanceof MemoryError) return undefined // one task needs less at a time
+    if (error instanceof MemoryError && services.isBounded !== true) return undefined // one task needs less at a time
     throw error
   } finally {
     run.end()

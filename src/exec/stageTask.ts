@@ -27,6 +27,7 @@ import { type JoinOutcome, type JoinTask, runJoinTask } from './operators/joinTa
 import type { Narrow } from './operators/operator.ts'
 import { type PartitionTask, runPartitionTask } from './operators/partitionTask.ts'
 import { runSortTask, type SortTask } from './operators/sortTask.ts'
+import { type Spill, type Spilled, type SpilledInput, spilled, unspilled, type WorkedInput, worked } from './spill/spillTask.ts'
 import { runWindowTask, type WindowTask } from './windows/windowTask.ts'
 import { withAbortSignal } from './workers/abortSignal.ts'
 import type { TaskHandler } from './workers/worker.ts'
@@ -40,6 +41,8 @@ export type TaskInput =
       readonly predicate?: ColumnPredicate
     }
   | { readonly kind: 'batches'; readonly batches: readonly ExecBatch[] }
+  | SpilledInput
+  | WorkedInput
 
 /** A split, and where its rows go. */
 export interface PlacedRead {
@@ -54,6 +57,8 @@ export type StageTask =
       readonly steps: readonly Step[]
       readonly partition: number
       readonly firstRow: number
+      /** Where what comes of it goes, instead of being the result. */
+      readonly spill?: Spill
     }
   | { readonly kind: 'wide'; readonly inputs: readonly (readonly ExecBatch[])[]; readonly operator: WideOperator }
   /** Puts the columns of splits into those of all; their texts are the result, a batch for each split. */
@@ -90,6 +95,8 @@ export interface StageResult {
   readonly refused?: string
   /** Of texts that are to be put into others, for each batch: what is known of those that are places in dictionaries. */
   readonly coded?: readonly (readonly (CodedTexts | undefined)[])[]
+  /** Instead of batches. */
+  readonly spilled?: Spilled
 }
 
 export interface StageServices {
@@ -122,6 +129,7 @@ export async function runStageTask(task: StageTask, services: StageServices): Pr
       const rowsIn = new Array<number>(task.steps.length).fill(0)
       const spentMs = new Array<number>(task.steps.length).fill(0)
       const out = runSteps(task, batches, { rowsIn, spentMs })
+      if (task.spill !== undefined) return { rowsIn, spentMs, batches: [], blocks: [], spilled: spilled(out, task.spill, task.partition) }
       return { rowsIn, spentMs, ...share(out, services, task.steps.at(-1)?.kind ?? 'ScanExec') }
     }
     case 'wide': {
@@ -173,6 +181,8 @@ async function readInput(
   to: Pick<Access, 'scratch' | 'into' | 'dictionaries' | 'pages'> = {},
 ): Promise<readonly ExecBatch[]> {
   if (input.kind === 'batches') return input.batches
+  if (input.kind === 'spilled') return unspilled(input)
+  if (input.kind === 'worked') return worked(input)
   return await readSplit(input.source, input.split, input.columns, input.predicate, {
     signal,
     waits: !isMainThread,

@@ -27,7 +27,8 @@ export function directionOf(descending: Directions, item: number): boolean {
   return typeof descending === 'boolean' ? descending : descending[item] === true
 }
 
-function comparatorOf(key: Column, descending: Directions): Compare {
+/** Compares elements of the key by their positions. */
+export function comparatorOf(key: Column, descending: Directions): Compare {
   const validity = key.validity
   const present = presentComparator(key, descending)
   if (validity === undefined) return present

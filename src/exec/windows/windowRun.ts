@@ -58,7 +58,7 @@ export async function windowedBatches(
     services.hold(blocks.handedOver())
     return out
   } catch (error) {
-    if (error instanceof MemoryError) return undefined // one task needs less at a time
+    if (error instanceof MemoryError && services.isBounded !== true) return undefined // one task needs less at a time
     throw error
   } finally {
     blocks.freeAll()

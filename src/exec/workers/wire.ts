@@ -6,7 +6,7 @@
  * and a thrown value that is no error and cannot be cloned becomes its text.
  */
 
-import { Bug, GangError, LoopError, MemoryError, PlanError, SourceError, TaskError } from '../../core/errors.ts'
+import { Bug, GangError, LoopError, MemoryError, PlanError, SourceError, SpillError, TaskError } from '../../core/errors.ts'
 import { isError } from '../../core/isError.ts'
 
 export type WireError =
@@ -32,6 +32,7 @@ const KNOWN: Readonly<Record<string, ErrorClass>> = {
   SourceError,
   TaskError,
   MemoryError,
+  SpillError,
   GangError,
   Bug,
   AggregateError,

@@ -50,6 +50,8 @@ export interface Measures {
   readonly bytes?: number
   /** Own. */
   readonly milliseconds?: number
+  /** Bytes that were written to disk, since memory did not hold them. */
+  readonly spilled?: number
   readonly ran?: Ran
   /** What kept it from running in a better way. */
   readonly because?: string
@@ -70,6 +72,7 @@ export interface RanNode {
   readonly rows?: number
   readonly milliseconds?: number
   readonly bytes?: number
+  readonly spilled?: number
   readonly ran?: string
   readonly because?: string
   readonly pieces?: Measures['pieces']
@@ -147,13 +150,14 @@ export function ranText(node: RanNode, indent: string = ''): string {
   return [line, ...inputs.map((input) => ranText(input, `${indent}  `))].join('\n')
 }
 
-function measuresText({ rowsIn, rows, pieces, milliseconds, bytes }: RanNode): string {
+function measuresText({ rowsIn, rows, pieces, milliseconds, bytes, spilled }: RanNode): string {
   const before = rowsIn === undefined ? '' : `${numberText(rowsIn)} -> `
   return [
     ...(rows === undefined ? [] : [`${before}${numberText(rows)} ${rows === 1 ? 'row' : 'rows'}`]),
     ...(pieces === undefined ? [] : [`${pieces.read} of ${pieces.all} ${pieces.of}`]),
     ...(milliseconds === undefined ? [] : [millisecondsText(milliseconds)]),
     ...(bytes === undefined ? [] : [bytesText(bytes)]),
+    ...(spilled === undefined ? [] : [`${bytesText(spilled)} spilled`]),
   ].join(', ')
 }
 

@@ -1,0 +1,248 @@
+/**
+ * What a task does with what comes of its partition instead of handing it back: it numbers the rows, tells them apart by
+ * parts, and writes those of each part to a file as a segment (the exchange of a Grace hash join, or of an external sort).
+ *
+ * And the other way: the rows of segments, in the order that they were written in, or in that of their numbers.
+ */
+import type { Column } from '../../core/column.ts'
+import { convertColumn, unifyTypes } from '../../core/columnConversions.ts'
+import { nullColumn } from '../../core/columnSlices.ts'
+import { type ColumnType, type ElementType, type Field, fieldsOf } from '../../core/schema.ts'
+import type { WideOperator } from '../../planner/physical/physicalPlan.ts'
+import {
+  batchAs,
+  concatBatches,
+  type ExecBatch,
+  elementColumn,
+  emptyBatch,
+  scalarBatch,
+  sliceBatch,
+  takeBatch,
+  unifyElements,
+} from '../operators/batches.ts'
+import { runWide } from '../operators/index.ts'
+import { type Boundaries, partsBetween, partsByKey } from './boundaries.ts'
+import { keyHashes, partsByHash } from './keyHashes.ts'
+import { readSegments, type Segment, SegmentFile } from './segments.ts'
+
+/** What rows are told apart by. */
+export type SpillKey = { readonly from: 'hidden' } | { readonly from: 'column'; readonly name: string } | { readonly from: 'element' }
+
+/** Where the number of a row is kept: beside its columns, as one of them by this name, or among the hidden ones as the last. */
+export type NumberPlace = { readonly in: 'columns'; readonly name: string } | { readonly in: 'hidden' }
+
+/** How the rows of a partition become parts. */
+export type SpillBy =
+  /** One part. */
+  | { readonly kind: 'whole' }
+  | { readonly kind: 'hash'; readonly key: SpillKey; readonly parts: number; readonly level: number }
+  | { readonly kind: 'key'; readonly boundaries: Boundaries }
+  /** By ranges of the rows' numbers, which begin at these but for the first. */
+  | { readonly kind: 'number'; readonly starts: Float64Array; readonly place: RowNumbers }
+
+/** Where the numbers of joined or grouped rows are: that of the left row, or where there is none that of the right row. */
+export type RowNumbers = { readonly in: 'columns'; readonly names: readonly string[] } | { readonly in: 'hidden' }
+
+export interface Spill {
+  readonly by: SpillBy
+  readonly numbered?: NumberPlace
+  readonly file: string
+}
+
+/** What a task has written. */
+export interface Spilled {
+  /** Of the parts that have rows. */
+  readonly segments: readonly { readonly part: number; readonly segment: Segment }[]
+  readonly rows: number
+  /** A batch without rows, for its types; absent where there was no batch. */
+  readonly shape?: ExecBatch
+}
+
+/** Segments as the input of a task. */
+export interface SpilledInput {
+  readonly kind: 'spilled'
+  readonly segments: readonly Segment[]
+  /** A batch without rows, of the types that all have in the end. */
+  readonly shape: ExecBatch
+  /** Puts rows in the order of their numbers, and takes these away. `scalar`: elements were single values before they were numbered. */
+  readonly inOrder?: { readonly place: RowNumbers; readonly scalar: boolean }
+}
+
+/** What an operator gives of a part of each of its inputs. */
+export interface WorkedInput {
+  readonly kind: 'worked'
+  readonly operator: WideOperator
+  readonly sides: readonly SpilledInput[]
+}
+
+/** Rows of a partition are fewer than this. */
+const MOST_ROWS = 2 ** 31
+/** Numbers of right rows that have no left row come behind all others. */
+const BEHIND = 2 ** 52
+
+export function spilled(batches: readonly ExecBatch[], { by, numbered, file: path }: Spill, partition: number): Spilled {
+  const whole = concatBatches(batches)
+  if (whole.length === 0)
+    return { segments: [], rows: 0, ...(batches.length === 0 ? {} : { shape: numberedRows(whole, numbered, partition) }) }
+  const rows = numberedRows(whole, numbered, partition)
+  const file = new SegmentFile(path)
+  try {
+    const segments = partsOf(rows, by).map(({ part, batch }) => ({ part, segment: file.add(batch) }))
+    return { segments, rows: rows.length, shape: sliceBatch(rows, 0, 0) }
+  } finally {
+    file.close()
+  }
+}
+
+/** The rows with their numbers: those of a partition follow each other, and come before those of the next. */
+function numberedRows(batch: ExecBatch, place: NumberPlace | undefined, partition: number): ExecBatch {
+  if (place === undefined) return batch
+  const values = Float64Array.from({ length: batch.length }, (_, row) => partition * MOST_ROWS + row)
+  const numbers: Column = { type: { kind: 'f64' }, length: batch.length, values }
+  if (place.in === 'hidden') return { ...batch, hidden: [...(batch.hidden ?? []), numbers] }
+  const field: Field = { name: place.name, type: numbers.type, nullable: false }
+  return { ...batch, element: { kind: 'row', fields: [...fieldsOf(batch.element), field] }, columns: [...batch.columns, numbers] }
+}
+
+/** The rows of each part that has some, in their order. */
+function partsOf(batch: ExecBatch, by: SpillBy): readonly { readonly part: number; readonly batch: ExecBatch }[] {
+  if (by.kind === 'whole') return [{ part: 0, batch }]
+  const parts = partOfEach(batch, by)
+  const starts = new Int32Array(partCount(by) + 1)
+  for (const part of parts) starts[part + 1] = (starts[part + 1] as number) + 1 // a part is below the count of parts
+  for (let p = 1; p < starts.length; p++) starts[p] = (starts[p] as number) + (starts[p - 1] as number)
+  const next = starts.slice()
+  const rows = new Int32Array(batch.length)
+  for (let row = 0; row < rows.length; row++) {
+    const part = parts[row] as number // one for each row
+    const at = next[part] as number
+    rows[at] = row
+    next[part] = at + 1
+  }
+  return Array.from({ length: starts.length - 1 }, (_, part) => ({ part, rows: rows.subarray(starts[part], starts[part + 1]) }))
+    .filter((one) => one.rows.length > 0)
+    .map((one) => ({ part: one.part, batch: takeBatch(batch, one.rows) }))
+}
+
+function partCount(by: Exclude<SpillBy, { kind: 'whole' }>): number {
+  switch (by.kind) {
+    case 'hash':
+      return by.parts
+    case 'key':
+      return partsBetween(by.boundaries)
+    case 'number':
+      return by.starts.length + 1
+  }
+}
+
+function partOfEach(batch: ExecBatch, by: Exclude<SpillBy, { kind: 'whole' }>): Int32Array {
+  switch (by.kind) {
+    case 'hash':
+      return partsByHash(keyHashes(keyOf(batch, by.key)), by.parts, by.level)
+    case 'key':
+      return partsByKey(keyOf(batch, { from: 'hidden' }), by.boundaries)
+    case 'number':
+      return Int32Array.from(numbersOf(batch, by.place), (number) => startsBefore(by.starts, number))
+  }
+}
+
+function keyOf(batch: ExecBatch, key: SpillKey): Column {
+  switch (key.from) {
+    case 'hidden':
+      return batch.hidden?.[0] ?? nullColumn({ kind: 'null' }, batch.length)
+    case 'column':
+      return columnNamed(batch, key.name) ?? nullColumn({ kind: 'null' }, batch.length)
+    case 'element':
+      return elementColumn(batch)
+  }
+}
+
+function columnNamed({ element, columns }: ExecBatch, name: string): Column | undefined {
+  return columns[fieldsOf(element).findIndex((field) => field.name === name)]
+}
+
+/** How many of the starts are at the number or before it. */
+function startsBefore(starts: Float64Array, number: number): number {
+  let low = 0
+  let high = starts.length
+  while (low < high) {
+    const middle = (low + high) >> 1
+    if ((starts[middle] as number) <= number) low = middle + 1
+    else high = middle
+  }
+  return low
+}
+
+/** The numbers of rows. */
+export function numbersOf(batch: ExecBatch, place: RowNumbers): Float64Array {
+  const columns = place.in === 'hidden' ? [batch.hidden?.at(-1)] : place.names.map((name) => columnNamed(batch, name))
+  const [first, second] = columns.map((column) => ({ values: column?.values, validity: column?.validity }))
+  const numbers = new Float64Array(batch.length)
+  for (let row = 0; row < numbers.length; row++) {
+    const isThere = first?.validity === undefined || ((first.validity[row >> 3] as number) & (1 << (row & 7))) !== 0
+    numbers[row] = isThere ? (first?.values?.[row] as number) : BEHIND + (second?.values?.[row] as number) // one of the two is there
+  }
+  return numbers
+}
+
+/** The batches of the segments, of the types of all. */
+export function unspilled({ segments, shape, inOrder }: SpilledInput): readonly ExecBatch[] {
+  const batches = readSegments(segments).map((batch) => shaped(batch, shape))
+  const whole = batches.length === 0 ? [shape] : batches
+  return inOrder === undefined ? whole : [ordered(concatBatches(whole), inOrder)]
+}
+
+/** The operator over the rows of a part, in ordinary memory. */
+export function worked({ operator, sides }: WorkedInput): readonly ExecBatch[] {
+  return runWide(
+    operator,
+    sides.map((side) => concatBatches(unspilled(side))),
+  )
+}
+
+function shaped(batch: ExecBatch, shape: ExecBatch): ExecBatch {
+  const { hidden, ...rest } = batchAs(batch, shape.element)
+  return hidden === undefined
+    ? rest
+    : { ...rest, hidden: hidden.map((column, i) => convertColumn(column, shape.hidden?.[i]?.type ?? column.type)) }
+}
+
+function ordered(batch: ExecBatch, { place, scalar }: NonNullable<SpilledInput['inOrder']>): ExecBatch {
+  const numbers = numbersOf(batch, place)
+  const rows = Int32Array.from(numbers.keys()).sort((a, b) => (numbers[a] as number) - (numbers[b] as number) || a - b)
+  return withoutNumbers(takeBatch(batch, rows), place, scalar)
+}
+
+function withoutNumbers(batch: ExecBatch, place: RowNumbers, scalar: boolean): ExecBatch {
+  if (place.in === 'hidden') {
+    const { hidden: _, ...rest } = batch
+    return rest
+  }
+  const fields = fieldsOf(batch.element)
+  const kept = fields.flatMap(({ name }, i) => (place.names.includes(name) ? [] : [i]))
+  const columns = kept.map((i) => batch.columns[i] as Column) // a column for each field
+  const [value] = columns
+  if (scalar && value !== undefined) return { ...batch, ...scalarBatch(value) }
+  return { ...batch, element: { kind: 'row', fields: kept.map((i) => fields[i] as Field) }, columns }
+}
+
+/** A batch without rows of the types that hold those of all; of none, what the plan says. PlanError where there are no such types. */
+export function shapeOfAll(
+  all: readonly Pick<Spilled, 'rows' | 'shape'>[],
+  planned: ElementType,
+  numbered: NumberPlace | undefined,
+): ExecBatch {
+  // what a task without rows says of types is no more than a guess
+  const filled = all.filter(({ rows }) => rows > 0)
+  const known = (filled.length > 0 ? filled : all.slice(0, 1)).flatMap(({ shape }) => shape ?? [])
+  const [first] = known
+  if (first === undefined) return numberedRows(emptyBatch(planned), numbered, 0)
+  const hidden = first.hidden?.map(
+    (_, i): ColumnType => known.map((shape) => shape.hidden?.[i]?.type ?? NULL).reduce((a, b) => unifyTypes(a, b, 'key')),
+  )
+  return {
+    ...batchAs(first, unifyElements(known.map(({ element }) => element))),
+    ...(hidden === undefined ? {} : { hidden: hidden.map((type) => nullColumn(type, 0)) }),
+  }
+}
+const NULL: ColumnType = { kind: 'null' }
