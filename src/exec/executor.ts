@@ -20,6 +20,7 @@ import { fieldsOf } from '../core/schema.ts'
 import type { SessionEvent } from '../core/sessionEvent.ts'
 import type { Storage } from '../core/storage.ts'
 import { mapInputs, planText } from '../core/tree.ts'
+import { readsStorage } from '../planner/physical/edges.ts'
 import type { PhysicalPlan, WideOperator } from '../planner/physical/physicalPlan.ts'
 import { type StorageForm, storageFromBatches } from './arrays/fromBatches.ts'
 import { ownBlocks } from './arrays/storageBlocks.ts'
@@ -234,7 +235,7 @@ export class Executor {
   /** The batches of the result, partition after partition as they are asked for; with a keeper, they lie in the arena until they are freed. */
   async *stream(plan: LogicalPlan, options: RunOptions = {}, keeper?: Keeper): AsyncGenerator<Batch, void, undefined> {
     const physical = this.options.lower(plan, { first: options.isUntyped === true })
-    if (!comesInPieces(physical) && !maySpill(physical)) {
+    if (!comesInPieces(physical) && !this.maySpill(physical)) {
       yield* await this.execute(plan, options)
       return
     }
@@ -254,9 +255,16 @@ export class Executor {
     }
   }
 
+  /** Whether what memory does not hold comes in pieces after all. */
+  private maySpill(plan: PhysicalPlan): boolean {
+    if (this.options.spill === undefined || plan.kind !== 'WideExec') return false
+    return isKnown(plan.element) && externalOf(plan) !== undefined && !readsStorage(plan)
+  }
+
   /** Whether `stream` gives partition after partition, rather than all of them once they are computed. */
   streams(plan: LogicalPlan, options: RunOptions = {}): boolean {
-    return comesInPieces(this.options.lower(plan, { first: options.isUntyped === true }))
+    const physical = this.options.lower(plan, { first: options.isUntyped === true })
+    return comesInPieces(physical) || this.maySpill(physical)
   }
 }
 
@@ -276,11 +284,6 @@ function isStoredWhole({ kind }: WideOperator): boolean {
 function isBare(plan: PhysicalPlan): boolean {
   if (plan.kind === 'PipelineExec') return plan.steps.every(isFree) && isBare(plan.input)
   return plan.kind === 'ScanExec' || plan.kind === 'StoredExec'
-}
-
-/** What memory does not hold as a whole comes in pieces after all. */
-function maySpill(plan: PhysicalPlan): boolean {
-  return plan.kind === 'WideExec' && isKnown(plan.element) && externalOf(plan) !== undefined
 }
 
 function comesInPieces({ edge }: PhysicalPlan): boolean {

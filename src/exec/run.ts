@@ -33,6 +33,7 @@ import type { NotColumns } from './kernels/wasmColumns.ts'
 import { loadedScan, scanToLoad, splitsRead, withoutPartialGroups } from './loadedScan.ts'
 import { LoadsAhead, plannedLoads, type TimedLoad } from './loadsAhead.ts'
 import { Charge } from './memory/charge.ts'
+import { buffersPassed } from './memory/lease.ts'
 import { asDeclared, batchAs, concatBatches, type ExecBatch, emptyBatch, sliceBatch, unifyElements } from './operators/batches.ts'
 import { FoldedGroups } from './operators/foldedGroups.ts'
 import { isFree } from './operators/freeSteps.ts'
@@ -120,7 +121,7 @@ export interface Keeper {
 /** What is spilled is read so many bytes at a time. */
 const PIECE_BYTES = 2 ** 22
 /** Of the budget: an operator has its rows, what it computes with, and its result. */
-const BUDGET_PER_PART = 12
+const BUDGET_PER_PART = 8
 /** Of which keys are looked at to cut a sort into parts, and of how many rows of each. */
 const SAMPLED_PARTITIONS = 16
 const SAMPLED_ROWS = 512
@@ -824,6 +825,7 @@ export class Run {
       this.record?.addMade(plan, rowsIn(batches))
       yield { batches, blocks: result.blocks }
       this.record?.addTaken(plan, rowsIn(batches))
+      buffersPassed(bytesOfBatches(batches))
     }
     this.emit({ kind: 'stage', phase: 'finished', stage: name, rows, milliseconds: performance.now() - started })
   }
@@ -1218,7 +1220,7 @@ function inputOf(plan: Pipeline): PhysicalPlan {
 
 /** Parts of a size that can be worked on, if rows are spread about evenly; what a file says of its columns is less than they take. */
 function partsFor(bytes: number, partBytes: number): number {
-  return Math.max(FEWEST_PARTS, Math.min(MOST_PARTS, Math.ceil((2 * bytes) / partBytes)))
+  return Math.max(FEWEST_PARTS, Math.min(MOST_PARTS, Math.ceil((1.25 * bytes) / partBytes)))
 }
 const FEWEST_PARTS = 16
 const MOST_PARTS = 512

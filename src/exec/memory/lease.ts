@@ -7,7 +7,7 @@
  * JavaScript keeps the target of a new or read WeakRef until the job ends, and a job may be long: where everything that a
  * program awaits is settled, its event loop never turns. So the engine is told before that a job has ended (`endJob`).
  */
-import { setFlagsFromString } from 'node:v8'
+import { getHeapStatistics, setFlagsFromString } from 'node:v8'
 import { createContext, runInNewContext, Script } from 'node:vm'
 import type { Arena } from './arena.ts'
 
@@ -84,14 +84,37 @@ function endJob(): void {
   ending()
 }
 
-let collect: (() => void) | undefined
+let collect: ((options?: { readonly type: 'minor' }) => void) | undefined
+
+/** Bytes of buffers that went through this thread since it last let go of any. */
+let bytesPassed = 0
+const BYTES_BETWEEN = 2 ** 26
+/** A heap that is gone through in some milliseconds. */
+const SMALL_HEAP = 2 ** 27
+
+/**
+ * Buffers of so many bytes have been used, and are garbage or soon will be. V8 looks at what objects take, of which there are few: hundreds
+ * of megabytes may hang on them before it looks for garbage, so this does now and then. Of a large heap only what is young.
+ */
+export function buffersPassed(bytes: number): void {
+  bytesPassed += bytes
+  if (bytesPassed < BYTES_BETWEEN) return
+  bytesPassed = 0
+  const collect = collector()
+  if (getHeapStatistics().used_heap_size < SMALL_HEAP) collect()
+  else collect({ type: 'minor' })
+}
+
+function collector(): NonNullable<typeof collect> {
+  if (collect === undefined) {
+    setFlagsFromString('--expose-gc')
+    collect = runInNewContext('gc') as NonNullable<typeof collect> // what the flag puts into new contexts
+  }
+  return collect
+}
 
 /** Runs the garbage collector at once, over what only WeakRefs of this job keep as well. */
 export function collectGarbage(): void {
   endJob()
-  if (collect === undefined) {
-    setFlagsFromString('--expose-gc')
-    collect = runInNewContext('gc') as () => void // what the flag puts into new contexts
-  }
-  collect()
+  collector()()
 }

@@ -69,6 +69,8 @@ export type Part = SpilledInput | WorkedInput
 
 /** Exchanges of one row after the first: what then is too large has one key too often. */
 const MOST_LEVELS = 3
+/** Times of what a part should have, above which it is exchanged again. */
+const TOO_LARGE = 2
 /** Parts that a part becomes which is too large. */
 const PARTS_AGAIN = 16
 
@@ -115,7 +117,7 @@ export class ExternalRun {
       const rows: SpilledInput = { kind: 'spilled', segments, shape }
       if (segments.length === 0) continue
       if (boundaries !== undefined && isOneKey(boundaries, p)) found.push(...piecesOf(rows, partBytes))
-      else if (bytesOf(segments) <= partBytes || level === MOST_LEVELS)
+      else if (bytesOf(segments) <= TOO_LARGE * partBytes || level === MOST_LEVELS)
         found.push({ kind: 'worked', operator: this.operator, sides: [rows] })
       else found.push(...(await this.sortedParts({ kind: 'spilled', rows }, external, level + 1)))
     }
@@ -165,7 +167,7 @@ export class ExternalRun {
       const rows = sides.map(({ parts, shape }): SpilledInput => ({ kind: 'spilled', segments: parts[p] ?? [], shape }))
       const bytes = rows.reduce((sum, { segments }) => sum + bytesOf(segments), 0)
       if (bytes === 0) continue
-      if (bytes <= partBytes || level === MOST_LEVELS) {
+      if (bytes <= TOO_LARGE * partBytes || level === MOST_LEVELS) {
         found.push({ kind: 'worked', operator, sides: rows })
         continue
       }

@@ -2,16 +2,20 @@
  * Batches in files that only the process reads that wrote them.
  *
  *     file      segment  segment  segment …
- *     segment   a batch as V8 serializes it; where it lies, how long it is and its checksum are kept in memory
+ *     segment   types and lengths, as V8 serializes them, and behind them the buffers, each from a multiple of eight bytes on
  *
- * A folder may lie on a disk that fails, or that somebody tidies up: what is read is checked.
+ * Where a segment lies, how long it is and its checksum are kept in memory. A folder may lie on a disk that fails, or that
+ * somebody tidies up: what is read is checked. The columns of a batch are views of what was read, which is never copied.
  */
-import { closeSync, openSync, readSync, writeSync } from 'node:fs'
+import { closeSync, openSync, readSync, writevSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { deserialize, serialize } from 'node:v8'
 import { crc32 } from 'node:zlib'
-import { ownBatch, ownColumn } from '../../core/columnSlices.ts'
+import type { Column } from '../../core/column.ts'
+import { ownColumn } from '../../core/columnSlices.ts'
 import { SpillError } from '../../core/errors.ts'
+import { buffersPassed } from '../memory/lease.ts'
+import { mapBuffers } from '../memory/shareColumns.ts'
 import type { ExecBatch } from '../operators/batches.ts'
 
 /** Where a batch lies. */
@@ -21,7 +25,27 @@ export interface Segment {
   readonly bytes: number
   readonly rows: number
   readonly crc: number
+  /** Bytes before the buffers. */
+  readonly header: number
 }
+
+type Buffer8 = NonNullable<Column['values']>
+
+/** A buffer in a header: the place of its bytes among those of the buffers. */
+interface Place {
+  readonly of: number
+  readonly at: number
+  readonly length: number
+}
+
+const CLASSES = [
+  ...[Uint8Array, Int8Array, Uint16Array, Int16Array, Uint32Array, Int32Array],
+  ...[Float32Array, Float64Array, BigInt64Array, BigUint64Array],
+] as const
+
+/** Segments that are written in one call. */
+const MOST_PIECES = 512
+const PADDING = new Uint8Array(8)
 
 /** A file that segments are written to, one after another. */
 export class SegmentFile {
@@ -34,17 +58,48 @@ export class SegmentFile {
   }
 
   add(batch: ExecBatch): Segment {
-    const bytes = serialize(own(batch))
-    const segment = { file: this.path, offset: this.at, bytes: bytes.length, rows: batch.length, crc: crc32(bytes) }
-    attempt(this.path, 'written', () => {
-      for (let done = 0; done < bytes.length; ) done += writeSync(this.file, bytes, done, bytes.length - done)
+    const buffers: Uint8Array[] = []
+    let end = 0
+    const push = (bytes: Uint8Array): void => {
+      buffers.push(bytes)
+      end += bytes.length
+      if (end % 8 !== 0) buffers.push(PADDING.subarray(end % 8))
+      end += (8 - (end % 8)) % 8
+    }
+    const placed = placedBatch(batch, (buffer) => {
+      const place: Place = { of: CLASSES.findIndex((one) => buffer instanceof one), at: end, length: buffer.length }
+      push(new Uint8Array(buffer.buffer, buffer.byteOffset, buffer.byteLength))
+      return place
     })
-    this.at += bytes.length
+    const known = serialize(placed)
+    const header = known.length + ((8 - (known.length % 8)) % 8)
+    const pieces = [known, PADDING.subarray(8 - (header - known.length)), ...buffers].filter(({ length }) => length > 0)
+    let crc = 0
+    for (const piece of pieces) crc = crc32(piece, crc)
+    attempt(this.path, 'written', () => writeAll(this.file, pieces))
+    const segment = { file: this.path, offset: this.at, bytes: header + end, rows: batch.length, crc, header }
+    this.at += segment.bytes
+    buffersPassed(segment.bytes)
     return segment
   }
 
   close(): void {
     attempt(this.path, 'written', () => closeSync(this.file))
+  }
+}
+
+function writeAll(file: number, pieces: readonly Uint8Array[]): void {
+  for (let first = 0; first < pieces.length; first += MOST_PIECES) {
+    let left = pieces.slice(first, first + MOST_PIECES)
+    while (left.length > 0) {
+      let written = writevSync(file, left)
+      // a call may write a part of what it was given
+      while (left[0] !== undefined && written >= left[0].length) {
+        written -= left[0].length
+        left = left.slice(1)
+      }
+      if (left[0] !== undefined) left = [left[0].subarray(written), ...left.slice(1)]
+    }
   }
 }
 
@@ -58,25 +113,58 @@ export function readSegments(segments: readonly Segment[]): readonly ExecBatch[]
   }
 }
 
-function readSegment({ file: path, offset, bytes, crc }: Segment, open: Map<string, number>): ExecBatch {
+function readSegment({ file: path, offset, bytes, crc, header }: Segment, open: Map<string, number>): ExecBatch {
   const file = open.get(path) ?? attempt(path, 'read', () => openSync(path, 'r'))
   open.set(path, file)
-  const buffer = Buffer.allocUnsafeSlow(bytes)
+  const read = Buffer.allocUnsafeSlow(bytes)
   attempt(path, 'read', () => {
     for (let done = 0; done < bytes; ) {
-      const read = readSync(file, buffer, done, bytes - done, offset + done)
-      if (read === 0) throw new Error(`it ends ${bytes - done} bytes too early`)
-      done += read
+      const more = readSync(file, read, done, bytes - done, offset + done)
+      if (more === 0) throw new Error(`a file in it ends ${bytes - done} bytes too early`)
+      done += more
     }
-    if (crc32(buffer) !== crc) throw new Error('its checksum is another one')
+    if (crc32(read) !== crc) throw new Error('a file in it has changed')
   })
-  return deserialize(buffer) as ExecBatch // the checksum is that of a batch
+  buffersPassed(bytes)
+  const placed = deserialize(read.subarray(0, header)) as PlacedBatch // the checksum is that of one
+  return unplacedBatch(placed, ({ of, at, length }) => {
+    const ArrayOf = CLASSES[of] as (typeof CLASSES)[number] // one of them
+    return new ArrayOf(read.buffer, read.byteOffset + header + at, length) as Buffer8
+  })
 }
 
-/** The batch in ordinary buffers that hold no more than its rows: others could not be serialized, or would be as a whole. */
-function own(batch: ExecBatch): ExecBatch {
-  const { hidden } = batch
-  return { ...ownBatch(batch), ...(hidden && { hidden: hidden.map(ownColumn) }) }
+/** A batch with something else in the place of buffers. */
+type PlacedBatch = { readonly [K in keyof ExecBatch]: unknown }
+
+function placedBatch(batch: ExecBatch, place: (buffer: Buffer8) => Place): PlacedBatch {
+  const placed = (column: Column) => mapBuffers(tight(column), <B extends Buffer8>(buffer: B) => place(buffer) as unknown as B) // until it is read
+  const { columns, hidden, keys } = batch
+  return {
+    ...batch,
+    columns: columns.map(placed),
+    ...(hidden && { hidden: hidden.map(placed) }),
+    ...(keys && { keys: keys.map(place) }),
+  }
+}
+
+function unplacedBatch(placed: PlacedBatch, buffer: (place: Place) => Buffer8): ExecBatch {
+  const batch = placed as ExecBatch // but for its buffers
+  const unplaced = (column: Column) => mapBuffers(column, <B extends Buffer8>(place: B) => buffer(place as unknown as Place) as B)
+  const { columns, hidden, keys } = batch
+  return {
+    ...batch,
+    columns: columns.map(unplaced),
+    ...(hidden && { hidden: hidden.map(unplaced) }),
+    ...(keys && { keys: keys.map((axis) => buffer(axis as unknown as Place) as Int32Array) }),
+  }
+}
+
+/** The column with no more texts, or items of lists, than its own: a slice has those of the whole. */
+function tight(column: Column): Column {
+  const { type, offsets, values, children, length } = column
+  if (type.kind === 'list') return ownColumn(column)
+  if (children !== undefined) return { ...column, children: children.map(tight) }
+  return offsets === undefined || (offsets[0] === 0 && offsets[length] === values?.length) ? column : ownColumn(column)
 }
 
 function attempt<T>(path: string, what: 'read' | 'written', run: () => T): T {

@@ -21,6 +21,7 @@ import {
   unifyElements,
 } from '../operators/batches.ts'
 import { runWide } from '../operators/index.ts'
+import { sortedRows } from '../operators/order.ts'
 import { type Boundaries, partsBetween, partsByKey } from './boundaries.ts'
 import { keyHashes, partsByHash } from './keyHashes.ts'
 import { readSegments, type Segment, SegmentFile } from './segments.ts'
@@ -83,21 +84,32 @@ const BEHIND = 2 ** 52
 export function spilled(batches: readonly ExecBatch[], { by, numbered, file: path }: Spill, partition: number): Spilled {
   const whole = concatBatches(batches)
   if (whole.length === 0)
-    return { segments: [], rows: 0, ...(batches.length === 0 ? {} : { shape: numberedRows(whole, numbered, partition) }) }
+    return { segments: [], rows: 0, ...(batches.length === 0 ? {} : { shape: withoutRows(numberedRows(whole, numbered, partition)) }) }
   const rows = numberedRows(whole, numbered, partition)
   const file = new SegmentFile(path)
   try {
     const segments = partsOf(rows, by).map(({ part, batch }) => ({ part, segment: file.add(batch) }))
-    return { segments, rows: rows.length, shape: sliceBatch(rows, 0, 0) }
+    return { segments, rows: rows.length, shape: withoutRows(rows) }
   } finally {
     file.close()
+  }
+}
+
+/** A batch of the same types. A slice of no rows would hold on to all of them. */
+function withoutRows({ element, columns, keys, hidden }: ExecBatch): ExecBatch {
+  const none = ({ type }: Column) => nullColumn(type, 0)
+  return {
+    ...{ element, length: 0, columns: columns.map(none) },
+    ...(keys && { keys: keys.map(() => new Int32Array()) }),
+    ...(hidden && { hidden: hidden.map(none) }),
   }
 }
 
 /** The rows with their numbers: those of a partition follow each other, and come before those of the next. */
 function numberedRows(batch: ExecBatch, place: NumberPlace | undefined, partition: number): ExecBatch {
   if (place === undefined) return batch
-  const values = Float64Array.from({ length: batch.length }, (_, row) => partition * MOST_ROWS + row)
+  const values = new Float64Array(batch.length)
+  for (let row = 0; row < values.length; row++) values[row] = partition * MOST_ROWS + row
   const numbers: Column = { type: { kind: 'f64' }, length: batch.length, values }
   if (place.in === 'hidden') return { ...batch, hidden: [...(batch.hidden ?? []), numbers] }
   const field: Field = { name: place.name, type: numbers.type, nullable: false }
@@ -111,6 +123,14 @@ function partsOf(batch: ExecBatch, by: SpillBy): readonly { readonly part: numbe
   const starts = new Int32Array(partCount(by) + 1)
   for (const part of parts) starts[part + 1] = (starts[part + 1] as number) + 1 // a part is below the count of parts
   for (let p = 1; p < starts.length; p++) starts[p] = (starts[p] as number) + (starts[p - 1] as number)
+  const ranges = Array.from({ length: starts.length - 1 }, (_, part) => ({
+    part,
+    from: starts[part] as number,
+    to: starts[part + 1] as number,
+  }))
+  const filled = ranges.filter(({ from, to }) => from < to)
+  // what comes in the order of its numbers lies together already
+  if (isAscending(parts)) return filled.map(({ part, from, to }) => ({ part, batch: sliceBatch(batch, from, to) }))
   const next = starts.slice()
   const rows = new Int32Array(batch.length)
   for (let row = 0; row < rows.length; row++) {
@@ -119,9 +139,12 @@ function partsOf(batch: ExecBatch, by: SpillBy): readonly { readonly part: numbe
     rows[at] = row
     next[part] = at + 1
   }
-  return Array.from({ length: starts.length - 1 }, (_, part) => ({ part, rows: rows.subarray(starts[part], starts[part + 1]) }))
-    .filter((one) => one.rows.length > 0)
-    .map((one) => ({ part: one.part, batch: takeBatch(batch, one.rows) }))
+  return filled.map(({ part, from, to }) => ({ part, batch: takeBatch(batch, rows.subarray(from, to)) }))
+}
+
+function isAscending(parts: Int32Array): boolean {
+  for (let row = 1; row < parts.length; row++) if ((parts[row] as number) < (parts[row - 1] as number)) return false // row < length
+  return true
 }
 
 function partCount(by: Exclude<SpillBy, { kind: 'whole' }>): number {
@@ -142,8 +165,21 @@ function partOfEach(batch: ExecBatch, by: Exclude<SpillBy, { kind: 'whole' }>): 
     case 'key':
       return partsByKey(keyOf(batch, { from: 'hidden' }), by.boundaries)
     case 'number':
-      return Int32Array.from(numbersOf(batch, by.place), (number) => startsBefore(by.starts, number))
+      return partsByNumber(numbersOf(batch, by.place), by.starts)
   }
+}
+
+/** How many of the starts are at each number or before it: most often as many as at the number before. */
+function partsByNumber(numbers: Float64Array, starts: Float64Array): Int32Array {
+  const parts = new Int32Array(numbers.length)
+  let part = 0
+  for (let row = 0; row < numbers.length; row++) {
+    const number = numbers[row] as number // row < length
+    if (part > 0 && number < (starts[part - 1] as number)) part = 0
+    while (part < starts.length && (starts[part] as number) <= number) part++
+    parts[row] = part
+  }
+  return parts
 }
 
 function keyOf(batch: ExecBatch, key: SpillKey): Column {
@@ -159,18 +195,6 @@ function keyOf(batch: ExecBatch, key: SpillKey): Column {
 
 function columnNamed({ element, columns }: ExecBatch, name: string): Column | undefined {
   return columns[fieldsOf(element).findIndex((field) => field.name === name)]
-}
-
-/** How many of the starts are at the number or before it. */
-function startsBefore(starts: Float64Array, number: number): number {
-  let low = 0
-  let high = starts.length
-  while (low < high) {
-    const middle = (low + high) >> 1
-    if ((starts[middle] as number) <= number) low = middle + 1
-    else high = middle
-  }
-  return low
 }
 
 /** The numbers of rows. */
@@ -209,7 +233,7 @@ function shaped(batch: ExecBatch, shape: ExecBatch): ExecBatch {
 
 function ordered(batch: ExecBatch, { place, scalar }: NonNullable<SpilledInput['inOrder']>): ExecBatch {
   const numbers = numbersOf(batch, place)
-  const rows = Int32Array.from(numbers.keys()).sort((a, b) => (numbers[a] as number) - (numbers[b] as number) || a - b)
+  const rows = sortedRows({ type: { kind: 'f64' }, length: numbers.length, values: numbers }, { descending: false })
   return withoutNumbers(takeBatch(batch, rows), place, scalar)
 }
 

@@ -64,7 +64,8 @@ export function callerFunctions(plan: PhysicalPlan): readonly ExecFunction[] {
   return [...own, ...inputsOf(plan).flatMap(callerFunctions)]
 }
 
-function readsStorage(plan: PhysicalPlan): boolean {
+/** Whether arrays of the program are read, which it may write. */
+export function readsStorage(plan: PhysicalPlan): boolean {
   return plan.kind === 'StoredExec' || inputsOf(plan).some(readsStorage)
 }
 
