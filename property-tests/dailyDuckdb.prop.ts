@@ -29,6 +29,7 @@ import {
   type WindowFunction,
 } from '../src/index.ts'
 import { inDuckdb, momentIn, orNull, type Row, rows, rowsOrNone, same, TYPES, tableOf } from './duckdbRows.ts'
+import { spillingAlways } from '../src/sessionParts.ts'
 import { announcedRun } from './lawRuns.ts'
 
 const RUN = announcedRun('dailyDuckdb.prop.ts')
@@ -38,6 +39,8 @@ const sessions: Session[] = []
 beforeAll(async () => {
   duckdb = await (await DuckDBInstance.create()).connect()
   sessions.push(await Session.start({ workers: 1, progress: false }), await Session.start({ workers: 2, progress: false }))
+  // whatever can be spilled is, in parts of some rows each
+  sessions.push(await Session.start({ workers: 1, progress: false, ...spillingAlways({ partBytes: 2_000, parts: 3 }) }))
 })
 afterAll(async () => {
   duckdb.closeSync()
@@ -57,7 +60,7 @@ test('windows are those of DuckDB', async () => {
     fc.asyncProperty(
       rows,
       orders,
-      fc.record({ kind: fc.constantFrom('rows', 'range', undefined), bounds, n: fc.integer({ min: 1, max: 4 }), which: fc.nat(1) }),
+      fc.record({ kind: fc.constantFrom('rows', 'range', undefined), bounds, n: fc.integer({ min: 1, max: 4 }), which: fc.nat(2) }),
       async (given, { by, descending, partition }, { kind: wanted, bounds: [from, to], n, which }) => {
         // a range is of numbers and dates
         const kind = wanted === 'range' && by === 's' ? undefined : wanted
@@ -122,7 +125,7 @@ test('as-of joins are those of DuckDB', async () => {
         by: fc.constantFrom('k', 'g', undefined),
         direction: fc.constantFrom('backward', 'forward', 'nearest'),
         tolerance: fc.option(fc.integer({ min: 0, max: 4 }), { nil: undefined }),
-        which: fc.nat(1),
+        which: fc.nat(2),
       }),
       async (left, right, { on, by, direction, tolerance, which }) => {
         const session = sessions[which] as Session
@@ -184,7 +187,7 @@ test('pivots are those of DuckDB, and unpivot gives the cells back', async () =>
         ),
         isNamed: fc.boolean(),
         isWhole: fc.boolean(),
-        which: fc.nat(1),
+        which: fc.nat(2),
       }),
       async (given, { columns, values: wanted, agg: asked, isNamed, isWhole, which }) => {
         const rows = isWhole ? [] : [columns === 'k' ? 'g' : 'k']
@@ -240,8 +243,10 @@ test('pivots are those of DuckDB, and unpivot gives the cells back', async () =>
 
 test('fills are those of DuckDB', async () => {
   await fc.assert(
-    fc.asyncProperty(rows, fc.constantFrom('previous', 'next'), fc.nat(1), async (given, which, s) => {
+    fc.asyncProperty(rows, fc.constantFrom('previous', 'next'), fc.nat(2), async (given, which, s) => {
       await inDuckdb(duckdb, 't', given)
+    fc.asyncProperty(rows, fc.constantFrom('previous', 'next'), fc.nat(2), async (given, which, s) => {
+      await inDuckdb('t', given)
       const table = tableOf(sessions[s] as Session, given)
       const ours = table.fillNull({ v: which, s: which, n: which, ts: which, o: 0.25, k: 'none' } as never)
       const neighbour =
@@ -337,7 +342,7 @@ test('chains of distinct, limit, tail, rename, drop and union are those of DuckD
       rowsOrNone,
       rowsOrNone,
       fc.array(step, { minLength: 1, maxLength: 5 }),
-      fc.nat(1),
+      fc.nat(2),
       async (left, right, steps, which) => {
         const session = sessions[which] as Session
         await inDuckdb(duckdb, 'l', left)

@@ -157,6 +157,7 @@ const AGGREGATES = [
   ...['all', 'any', 'argMax', 'argMin', 'collect', 'correlation', 'count', 'countDistinct', 'covariance', 'first', 'kurtosis', 'last'],
   ...['max', 'mean', 'min', 'mode', 'quantile', 'skew', 'stddev', 'sum', 'variance'],
 ]
+const TIMES = ['bucket', 'duration', 'formatTime', 'parseTime']
 const WINDOWS = ['denseRank', 'firstValue', 'lag', 'lastValue', 'lead', 'ntile', 'percentRank', 'rank', 'rowNumber']
 const CLASSES = [
   'DistArray',
@@ -168,6 +169,7 @@ const CLASSES = [
   'MemoryError',
   'PlanError',
   'SourceError',
+  'SpillError',
   'TaskError',
   'interfaceOf',
 ]
@@ -185,7 +187,7 @@ test('every public method has an entry', () => {
   expect(sorted(namesOf(table.groupBy((r) => r.a)))).toEqual(sorted(Object.keys(GROUPED)))
   expect(sorted(methodsOf(Session))).toEqual(sorted(Object.keys(STATIC)))
   expect(sorted(Object.keys(testing))).toEqual(sorted(Object.keys(TESTING)))
-  expect(sorted(Object.keys(library))).toEqual(sorted([...AGGREGATES, ...WINDOWS, ...CLASSES]))
+  expect(sorted(Object.keys(library))).toEqual(sorted([...AGGREGATES, ...WINDOWS, ...TIMES, ...CLASSES]))
 })
 
 /** A call as JavaScript allows it. */
@@ -258,7 +260,7 @@ test.each<[string, () => unknown, string]>([
   [
     'workers',
     () => Session.start({ threads: 2 } as never),
-    'Session.start() has no option "threads". Did you mean "workers"? Its options are workers, memory, seed, progress, checkRaces, require, checkpoint, tables, fallback.',
+    'Session.start() has no option "threads". Did you mean "workers"? Its options are workers, memory, seed, progress, checkRaces, require, checkpoint, spillFolder, tables, fallback.',
   ],
   [
     'what to join on',

@@ -57,6 +57,12 @@ export class PlanRecord {
     if (plan !== other) this.others.set(plan, other)
   }
 
+  /** What was tried for a plan came to nothing: it runs as it was planned. */
+  runsAsPlanned(plan: PhysicalPlan): void {
+    this.others.delete(plan)
+    for (const input of inputsOf(plan)) this.runsAsPlanned(input)
+  }
+
   /** What a node that was made for the run is shown as. */
   showAs(plan: PhysicalPlan, original: PhysicalPlan): void {
     this.shown.set(plan, original)
@@ -211,7 +217,8 @@ export class PlanRecord {
 
   /** A wide operator that goes over parts of its inputs which are spilled, so many bytes more. */
   addSpilled(plan: Wide, bytes: number): void {
-    this.add(plan, { spilled: bytes + (this.measures.get(plan)?.spilled ?? 0) })
+    const { spilled = 0 } = this.measures.get(plan) ?? {}
+    this.set(plan, { spilled: spilled + bytes, ran: 'JavaScript in workers', because: 'memory is short for it as a whole' })
   }
 
   /** Groups that were made in one pass with the rows that are grouped. */

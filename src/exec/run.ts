@@ -802,6 +802,7 @@ export class Run {
         if (!(error instanceof MemoryError)) throw error
         for (const known of [this.ready, this.tables, this.joined]) known.clear()
         this.blocks.freeOthers(before)
+        this.record?.runsAsPlanned(plan)
         this.beyond.add(plan)
       }
     }

@@ -78,6 +78,7 @@ export function externalOf({ operator, inputs: [first] }: Extract<PhysicalPlan, 
     }
     case 'GroupReduceExec':
     case 'GroupMapExec':
+    case 'DrawExec':
     case 'IndexExec':
     case 'ShuffleKeysExec':
     case 'RepartitionExec':

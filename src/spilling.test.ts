@@ -1,0 +1,102 @@
+/** What memory does not hold, as a program sees it. */
+import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { count, type DistArray, PlanError, rowNumber, Session, type SessionEvent, SpillError, sum } from './index.ts'
+
+interface Row {
+  readonly id: number
+  readonly k: number
+  readonly v: number
+  readonly s: string
+}
+
+const ROWS = 60_000
+let folder: string
+let path: string
+let large: Session
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'spilling-test-'))
+  path = join(folder, 'rows.parquet')
+  large = await Session.start({ workers: 2, progress: false })
+  const at = <V>(of: (i: number) => V): V[] => Array.from({ length: ROWS }, (_, i) => of(i))
+  const rows = large.fromColumns({
+    ...{ id: Int32Array.from(at((i) => i)), k: Int32Array.from(at((i) => (i * 7_919) % 60_013)) },
+    ...{ v: Float64Array.from(at((i) => ((i * 31) % 1_009) / 3)), s: at((i) => `text ${(i * 104_729) % 90_001}`) },
+  })
+  await rows.writeParquet(path, { rowGroupRows: 20_000 })
+})
+afterAll(async () => {
+  await large.stop()
+  rmSync(folder, { recursive: true })
+})
+
+const QUERIES: { readonly [Name in string]: (rows: DistArray<Row>) => DistArray<unknown> } = {
+  groups: (rows) => rows.groupBy((r) => r.s).agg({ n: count(), total: sum((r) => r.v) }),
+  distinct: (rows) => rows.select('k', 'v', 's').distinct(),
+  sort: (rows) => rows.sortBy((r) => r.s),
+  join: (rows) => rows.join(rows.select('id', 'v').rename({ v: 'other' }), 'id', { how: 'full' }),
+  window: (rows) => rows.window({ by: (r) => r.k, orderBy: (r) => r.v }, { place: rowNumber() }),
+  'groups of a join': (rows) =>
+    rows
+      .join(rows.select('id', 'v').rename({ v: 'other' }), 'id')
+      .groupBy((r) => r.k)
+      .agg({ total: sum((r) => r.other) }),
+}
+
+for (const [name, query] of Object.entries(QUERIES))
+  test(`${name}: the result is that of a session with enough memory, and no file is left`, async () => {
+    const spillFolder = join(folder, name)
+    const small = await Session.start({ workers: 2, memory: '2MB', progress: false, spillFolder })
+    const spills: Extract<SessionEvent, { kind: 'spill' }>[] = []
+    small.events.subscribe((event) => {
+      if (event.kind === 'spill') spills.push(event)
+    })
+    const found: unknown[] = []
+    for await (const one of query((await small.readParquet(path)) as unknown as DistArray<Row>)) found.push(one)
+    expect(found).toEqual(await query((await large.readParquet(path)) as unknown as DistArray<Row>).collect())
+    expect(spills.length).toBeGreaterThan(0)
+    expect(spills.every(({ operator, bytes }) => operator.endsWith('Exec') && bytes > 0)).toBe(true)
+    expect(readdirSync(spillFolder).flatMap((own) => readdirSync(join(spillFolder, own)))).toEqual([])
+    await small.stop()
+    expect(readdirSync(spillFolder)).toEqual([])
+  })
+
+test('explain says how much was spilled', async () => {
+  const small = await Session.start({ workers: 2, memory: '2MB', progress: false })
+  const rows = (await small.readParquet(path)) as unknown as DistArray<Row>
+  const text = String(await rows.sortBy((r) => r.s).explain({ analyze: true }))
+  expect(text).toMatch(/SortExec[^\n]*: [^\n]*60,000 rows[^\n]*, [\d.]+ MiB spilled/)
+  await small.stop()
+})
+
+test('who stops in the middle leaves nothing', async () => {
+  const spillFolder = join(folder, 'stopped')
+  const small = await Session.start({ workers: 2, memory: '2MB', progress: false, spillFolder })
+  const rows = (await small.readParquet(path)) as unknown as DistArray<Row>
+  for await (const _ of rows.sortBy((r) => r.v)) break
+  expect(readdirSync(spillFolder).flatMap((own) => readdirSync(join(spillFolder, own)))).toEqual([])
+  await small.stop()
+})
+
+test('a folder that cannot be written is an error that names it, and the session goes on', async () => {
+  const spillFolder = join(folder, 'a file')
+  writeFileSync(spillFolder, '')
+  const small = await Session.start({ workers: 2, memory: '2MB', progress: false, spillFolder })
+  const rows = (await small.readParquet(path)) as unknown as DistArray<Row>
+  await expect(rows.sortBy((r) => r.s).collect()).rejects.toThrow(
+    new SpillError(
+      `What memory does not hold could not be written in ${spillFolder}: EEXIST: file already exists, mkdir '${spillFolder}'.\nMake room there, give another folder with { spillFolder } in Session.start, or raise { memory }.`,
+      spillFolder,
+    ),
+  )
+  expect(await rows.filter((r) => r.id < 5).count()).toBe(5)
+  rmSync(spillFolder)
+  expect(await rows.sortBy((r) => r.s).first()).toMatchObject({ s: 'text 0' })
+  await small.stop()
+})
+
+test('spillFolder is a path', async () => {
+  await expect(Session.start({ spillFolder: 7 as never })).rejects.toThrow(new PlanError('spillFolder is 7. It is the path of a folder.'))
+})
