@@ -28,8 +28,8 @@ import {
   sum,
   type WindowFunction,
 } from '../src/index.ts'
-import { inDuckdb, momentIn, orNull, type Row, rows, rowsOrNone, same, TYPES, tableOf } from './duckdbRows.ts'
 import { spillingAlways } from '../src/sessionParts.ts'
+import { inDuckdb, momentIn, orNull, type Row, rows, rowsOrNone, same, TYPES, tableOf } from './duckdbRows.ts'
 import { announcedRun } from './lawRuns.ts'
 
 const RUN = announcedRun('dailyDuckdb.prop.ts')
@@ -245,8 +245,6 @@ test('fills are those of DuckDB', async () => {
   await fc.assert(
     fc.asyncProperty(rows, fc.constantFrom('previous', 'next'), fc.nat(2), async (given, which, s) => {
       await inDuckdb(duckdb, 't', given)
-    fc.asyncProperty(rows, fc.constantFrom('previous', 'next'), fc.nat(2), async (given, which, s) => {
-      await inDuckdb('t', given)
       const table = tableOf(sessions[s] as Session, given)
       const ours = table.fillNull({ v: which, s: which, n: which, ts: which, o: 0.25, k: 'none' } as never)
       const neighbour =

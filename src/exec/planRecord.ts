@@ -13,6 +13,7 @@ import { isText, textBytes } from './columns/loadTask.ts'
 import { type LoadedScan, splitsRead } from './loadedScan.ts'
 import type { ExecBatch } from './operators/batches.ts'
 import { isFree } from './operators/freeSteps.ts'
+import { inputsOf } from './planInputs.ts'
 import type { StageResult } from './stageTask.ts'
 
 /** Rows of a result: at the moment, at most, of its largest part, and in all. */
@@ -269,11 +270,6 @@ const PIECES = {
   memory: 'batches',
   spark: 'answers',
 } as const
-
-function inputsOf(plan: PhysicalPlan): readonly PhysicalPlan[] {
-  if ('inputs' in plan) return plan.inputs
-  return 'input' in plan ? [plan.input] : []
-}
 
 function rowsOf(batches: readonly ExecBatch[]): number {
   return batches.reduce((sum, { length }) => sum + length, 0)

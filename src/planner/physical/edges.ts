@@ -64,8 +64,7 @@ export function callerFunctions(plan: PhysicalPlan): readonly ExecFunction[] {
   return [...own, ...inputsOf(plan).flatMap(callerFunctions)]
 }
 
-/** Whether arrays of the program are read, which it may write. */
-export function readsStorage(plan: PhysicalPlan): boolean {
+function readsStorage(plan: PhysicalPlan): boolean {
   return plan.kind === 'StoredExec' || inputsOf(plan).some(readsStorage)
 }
 
