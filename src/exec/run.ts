@@ -818,7 +818,6 @@ export class Run {
     const name = plan.operator.kind
     const started = performance.now()
     this.emit({ kind: 'stage', phase: 'started', stage: name })
-    this.emitFallbacks(plan.operator)
     let rows = 0
     for await (const result of new ExternalRun(plan, this.externalServices(plan)).results(external)) {
       const batches = plan.keys.kind === 'rowNumber' ? result.batches.map(withoutKeys) : result.batches
