@@ -212,7 +212,7 @@ test('groups in one pass are those of the rows', async () => {
     ['filtered', 0.1],
     ['chunks', 0.005],
     ['several', 0.08],
-    ['parted', 0.02],
+    ['parted', 0.01],
     ['left', 0.05],
     ['none', 0.02],
   ] as const) {

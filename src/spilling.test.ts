@@ -38,6 +38,11 @@ const QUERIES: { readonly [Name in string]: (rows: DistArray<Row>) => DistArray<
   sort: (rows) => rows.sortBy((r) => r.s),
   join: (rows) => rows.join(rows.select('id', 'v').rename({ v: 'other' }), 'id', { how: 'full' }),
   window: (rows) => rows.window({ by: (r) => r.k, orderBy: (r) => r.v }, { place: rowNumber() }),
+  'a join of groups with rows that are read ahead': (rows) =>
+    rows
+      .groupBy((r) => ({ s: r.s }))
+      .agg({ n: count() })
+      .join(rows, 's', { how: 'left' }),
   'groups of a join': (rows) =>
     rows
       .join(rows.select('id', 'v').rename({ v: 'other' }), 'id')

@@ -35,9 +35,10 @@ export class Blocks {
     return new Set(this.live.keys())
   }
 
-  /** Frees all but these. */
-  freeOthers(kept: ReadonlySet<number>): void {
-    this.free([...this.live.values()].filter(({ offset }) => !kept.has(offset)))
+  /** Frees all but these and those. */
+  freeOthers(kept: ReadonlySet<number>, others: readonly Block[]): void {
+    const all = new Set([...kept, ...others.map(({ offset }) => offset)])
+    this.free([...this.live.values()].filter(({ offset }) => !all.has(offset)))
   }
 
   /** Frees the blocks that no batch lies in; gives those that live on. */

@@ -18,6 +18,7 @@ import {
   splitsRead,
   withoutPartialGroups,
 } from './loadedScan.ts'
+import type { Block } from './stageTask.ts'
 
 /** A scan of the columns that the inputs of wide operators, some pipelines, read of the same rows. */
 export interface PlannedLoad {
@@ -82,6 +83,8 @@ interface Begun {
   /** Undefined where there was no room: the scan is read in its turn. */
   readonly loaded: Promise<TimedLoad | undefined>
   isWaitedFor: boolean
+  /** What it lies in, once it is read, for those who have yet to take it. */
+  blocks: readonly Block[]
 }
 
 /** Scans of a run that are read before their turn. */
@@ -107,13 +110,15 @@ export class LoadsAhead {
       const loaded = before.then(async () => {
         if (isOver || !hasRoom(load.scan, this.arena, ROOM_AHEAD)) return undefined
         try {
-          return await this.load(load.scan, () => begun.isWaitedFor)
+          const found = await this.load(load.scan, () => begun.isWaitedFor)
+          begun.blocks = found.blocks
+          return found
         } catch (error) {
           if (error instanceof MemoryError) return undefined // in its turn there may be enough
           throw error
         }
       })
-      const begun: Begun = { load, loaded, isWaitedFor: false }
+      const begun: Begun = { load, loaded, isWaitedFor: false, blocks: [] }
       for (const { input } of load.readers) this.begun.set(input, begun)
       settled.push(loaded.catch(() => undefined)) // whoever takes it hears of it
     }
@@ -126,6 +131,11 @@ export class LoadsAhead {
     }
   }
 
+  /** What scans lie in that were read before their turn, and that somebody may still take. */
+  waiting(): readonly Block[] {
+    return [...this.begun.values()].flatMap(({ blocks }) => blocks)
+  }
+
   /** The columns of a wide operator's input that was read before its turn; undefined for others. */
   async taken(input: PhysicalPlan): Promise<{ readonly scan: Scan; readonly loaded: TimedLoad; readonly isShared: boolean } | undefined> {
     const begun = this.begun.get(input)
@@ -136,6 +146,7 @@ export class LoadsAhead {
     if (loaded === undefined) return undefined
     const { scan } = reader
     const isShared = begun.load.readers.length > 1 // what others may still read is there until the run ends
+    if (!isShared) begun.blocks = []
     return { scan, isShared, loaded: isShared ? { ...loaded, plan: columnsFor(scan, loaded.plan), blocks: [] } : loaded }
   }
 }

@@ -796,18 +796,29 @@ export class Run {
     const external = spill && externalOf(plan)
     if (external === undefined) return await this.wide(plan)
     if (!this.isBeyond(plan)) {
-      const before = this.blocks.all()
+      const undo = this.marked()
       try {
         return await this.wide(plan, { isBounded: true })
       } catch (error) {
         if (!(error instanceof MemoryError)) throw error
-        for (const known of [this.ready, this.tables, this.joined]) known.clear()
-        this.blocks.freeOthers(before)
+        undo()
         this.record?.runsAsPlanned(plan)
         this.beyond.add(plan)
       }
     }
     return { kind: 'streamed', results: this.parts(plan, external) }
+  }
+
+  /** What frees all that is made from now on, and forgets it, but for scans that are read for others. */
+  private marked(): () => void {
+    const before = this.blocks.all()
+    const known = [new Map(this.ready), new Map(this.tables), new Map(this.joined)] as const
+    return () => {
+      this.blocks.freeOthers(before, this.loads.waiting())
+      restore(this.ready, known[0])
+      restore(this.tables, known[1])
+      restore(this.joined, known[2])
+    }
   }
 
   private isBeyond(plan: Wide): boolean {
@@ -1240,6 +1251,11 @@ function bytesBelow(plan: PhysicalPlan): number {
 
 function datasetOf(parts: readonly Part[]): Dataset {
   return { kind: 'stored', partitions: parts.map((part): Partition => ({ kind: 'spilled', part })), blocks: [] }
+}
+
+function restore<K, V>(map: Map<K, V>, before: ReadonlyMap<K, V>): void {
+  map.clear()
+  for (const [key, value] of before) map.set(key, value)
 }
 
 /** So many items at most, from all over the list. */

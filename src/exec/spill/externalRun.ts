@@ -2,7 +2,7 @@
  * A wide operator that memory does not hold at once, part after part (`external.ts`).
  *
  *     exchange    rows of each side -> parts on disk, by hash or by ranges of the key
- *     work        a part of each side, read into the arena -> the operator, by all workers
+ *     work        a part of each side -> the operator, as one task; workers take several parts at a time
  *     exchange    numbered results -> parts on disk, by ranges of their numbers
  *     results     a part read and put in order
  *
