@@ -8,11 +8,12 @@ import { join } from 'node:path'
 import fc from 'fast-check'
 import { afterAll, expect, test } from 'vitest'
 import type { Batch } from '../src/core/column.ts'
-import { Bug, PlanError } from '../src/core/errors.ts'
+import { Bug, MemoryError, PlanError } from '../src/core/errors.ts'
 import { inputsOf, type LogicalPlan } from '../src/core/logicalPlan.ts'
 import { planText } from '../src/core/tree.ts'
 import { Executor } from '../src/exec/executor.ts'
 import { createArena } from '../src/exec/memory/arena.ts'
+import { stageHandler } from '../src/exec/stageTask.ts'
 import { createPool } from '../src/exec/workers/pool.ts'
 import { readSplit } from '../src/io/readSplit.ts'
 import { optimize } from '../src/planner/optimize.ts'
@@ -34,6 +35,7 @@ const folder = mkdtempSync(join(tmpdir(), 'spilling-law-'))
 afterAll(async () => {
   await pools.inline.stop()
   await pools.threads.stop()
+  await shortPool.stop()
   rmSync(folder, { recursive: true })
 })
 
@@ -83,3 +85,63 @@ for (const functions of ['lowered', 'closure'] as const)
       )
       expect(spilledBytes).toBeGreaterThan(0)
     })
+
+/** Lets go of nothing, so that what runs again does not find more room than before. */
+const short = createArena({ budgetBytes: 2 ** 28 })
+/** Allocations that succeed, and how many after them do not. */
+const failing = { after: Number.POSITIVE_INFINITY, count: 0 }
+for (const how of ['allocate', 'reserve'] as const) {
+  const real = short[how].bind(short)
+  short[how] = (bytes, operator) => {
+    failing.after--
+    if (failing.after < 0 && failing.after >= -failing.count) throw new MemoryError('Memory is short.', { operator, bytes })
+    return real(bytes, operator)
+  }
+}
+const shortPool = createPool({
+  ...{ workers: 1, arena: short },
+  handlers: { ...handlers, table: { ...HANDLERS, stage: stageHandler(readSplit, { sharedFromBytes: 1 }) } },
+})
+
+test('memory may be short at any moment: the result is the same by way of disk, or there is none, and nothing is left', async () => {
+  const counts = { spilled: 0, failed: 0, whole: 0 }
+  await fc.assert(
+    fc.asyncProperty(
+      program,
+      fc.integer({ min: 1, max: 12 }),
+      fc.record({ after: fc.nat(80), count: fc.integer({ min: 1, max: 30 }) }),
+      async (drawn, partitionRows, shortage) => {
+        const plan = planOfProgram(engineOf('lowered'), drawn)
+        const tables: Tables = new Map(drawn.tables.map(({ source, rows }) => [source, rows]))
+        const expected = expectedOfWhole(plan, tables)
+        let hasSpilled = false
+        const executor = new Executor({
+          ...{ pool: shortPool, arena: short, readSplit, lower, partitionRows, smallRows: 0, spill: { file } },
+          onEvent: ({ kind }) => {
+            hasSpilled ||= kind === 'spill'
+          },
+        })
+        Object.assign(failing, shortage)
+        try {
+          const entries = entriesIn(await executor.execute(optimize(plan).plan))
+          if (expected === 'refused' && asksForNothing(plan)) return
+          if (expected === 'refused') throw new Bug('The plan should have been refused.')
+          const difference = firstDifference(expected, entries)
+          if (difference !== undefined) throw new Bug(difference)
+          counts[hasSpilled ? 'spilled' : 'whole']++
+        } catch (error) {
+          if (error instanceof MemoryError) counts.failed++
+          else if (expected !== 'refused' || !(error instanceof PlanError))
+            throw new Error(`${(error as Error).message}\n${planText(plan)}`, { cause: error })
+        } finally {
+          failing.after = Number.POSITIVE_INFINITY
+        }
+        expect(short.usedBytes).toBe(0)
+        expect(readdirSync(folder)).toEqual([])
+      },
+    ),
+    LAW,
+  )
+  console.log(`memory that is short: ${JSON.stringify(counts)}`)
+  expect(counts.spilled).toBeGreaterThan(LAW.numRuns / 100)
+})
