@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { quantile, Session, sum } from './index.ts'
+import { count, quantile, rowNumber, Session, sum } from './index.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'streams-'))
 const rows = 200_000
@@ -45,13 +45,20 @@ test('a table larger than the memory is iterated, folded, written and grouped', 
 
 test('what needs all rows says why they are kept', async () => {
   const table = await session.readParquet<Row>(join(folder, 'small groups.parquet'))
-  const middle = table.groupBy((r) => r.g).agg({ middle: quantile((r) => r.a, 0.5) })
-  const error = (await middle.collect().catch((one: unknown) => one)) as Error
+  const numbered = table.window({ orderBy: (r) => r.a }, { place: rowNumber() })
+  const error = (await numbered.collect().catch((one: unknown) => one)) as Error
   expect(error.name).toBe('MemoryError')
   expect(error.message.split('\n').slice(1)).toEqual([
-    'All results of ScanExec small groups.parquet -> EvaluateExec are kept at once, because HashAggregateExec needs all of them.',
+    'All results of ScanExec small groups.parquet -> EvaluateExec are kept at once, because WindowExec needs all of them.',
     expect.stringMatching(/^Raise \{ memory \} in Session\.start, at most to .*, or free arrays with release\(\)\.$/),
   ])
+})
+
+test('what can be done part after part, by way of disk, is', async () => {
+  const table = await session.readParquet<Row>(join(folder, 'small groups.parquet'))
+  const middle = table.groupBy((r) => r.g).agg({ middle: quantile((r) => r.a, 0.5), n: count() })
+  const groups = await middle.collect()
+  expect(groups).toEqual([0, 1, 2, 3, 4].map((key) => ({ key, middle: key + (rows - 5) / 2, n: rows / 5 })))
 })
 
 test('a row group larger than the memory is named, with the cure', async () => {
