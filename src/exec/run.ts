@@ -2,9 +2,8 @@
 import { setMaxListeners } from 'node:events'
 import { rmSync } from 'node:fs'
 import type { Batch, Column } from '../core/column.ts'
-import { takeColumn } from '../core/columnSlices.ts'
 import { isKnown } from '../core/elements.ts'
-import { Bug, MemoryError, TaskError } from '../core/errors.ts'
+import { MemoryError, TaskError } from '../core/errors.ts'
 import { fallbackOf } from '../core/functionUse.ts'
 import { joinedSignal } from '../core/joinedSignal.ts'
 import { mayNotEnd } from '../core/mayNotEnd.ts'
@@ -13,7 +12,7 @@ import type { PhysicalPlan, Step, WideOperator } from '../planner/physical/physi
 import { Blocks } from './blocks.ts'
 import { withKeys } from './columns/codedKeys.ts'
 import { textsGrouped } from './columns/codesOnDemand.ts'
-import { type CodedKeys, type ColumnProgram, columnProgramOf, isProgram } from './columns/columnProgram.ts'
+import { type ColumnProgram, columnProgramOf, isProgram } from './columns/columnProgram.ts'
 import type { ColumnRun } from './columns/columnRun.ts'
 import { type ProgramTable, programTable } from './columns/columnTable.ts'
 import { elementGroups } from './columns/elementGroups.ts'
@@ -26,6 +25,28 @@ import type { KeySet } from './columns/semiJoin.ts'
 import { isUnspelled, spelled } from './columns/spelledTexts.ts'
 import { codesOf, giveCodes } from './columns/textCodes.ts'
 import { plannedTextColumns } from './columns/textColumns.ts'
+import {
+  agreed,
+  batchesOf,
+  bytesToRead,
+  type Dataset,
+  filledOr,
+  finished,
+  type How,
+  type Input,
+  narrowTask,
+  type Partition,
+  type Pipeline,
+  type Result,
+  type Results,
+  rowsIn,
+  rowsOf,
+  type Scan,
+  stepless,
+  type Wide,
+  withoutFirst,
+  withoutPartitionKeys,
+} from './dataset.ts'
 import type { ExecutorOptions, RunOptions } from './executor.ts'
 import { addCost, fallbackEvent, fallbacksOf, functionsIn, rowsOfFilesEvent } from './fallbacks.ts'
 import { asRowFailure, taskErrorOf } from './kernels/rowFailure.ts'
@@ -34,7 +55,7 @@ import { loadedScan, scanToLoad, splitsRead, withoutPartialGroups } from './load
 import { LoadsAhead, plannedLoads, type TimedLoad } from './loadsAhead.ts'
 import { Charge } from './memory/charge.ts'
 import { buffersPassed } from './memory/lease.ts'
-import { asDeclared, batchAs, concatBatches, type ExecBatch, emptyBatch, sliceBatch, unifyElements } from './operators/batches.ts'
+import { asDeclared, concatBatches, type ExecBatch, emptyBatch, sliceBatch, unifyElements } from './operators/batches.ts'
 import { FoldedGroups } from './operators/foldedGroups.ts'
 import { isFree } from './operators/freeSteps.ts'
 import { withWholeNulls } from './operators/nullKeys.ts'
@@ -42,50 +63,20 @@ import { withoutKeys } from './operators/operator.ts'
 import { cutPartitions, PARTITION_ROWS, SMALL_ROWS } from './operators/partitions.ts'
 import { rowOfNothing } from './operators/rowOfNothing.ts'
 import { wholeMilliseconds } from './operators/wholeMilliseconds.ts'
-import { inputsOf as inputsOfPlan } from './planInputs.ts'
 import { bytesOfBatches, type PlanRecord } from './planRecord.ts'
 import { inOrder } from './scheduler.ts'
 import { selected } from './selected.ts'
 import { sendable } from './sendable.ts'
 import { sharedWork } from './sharedWork.ts'
 import { type External, externalOf } from './spill/external.ts'
-import {
-  bytesOf,
-  type Exchange,
-  ExternalRun,
-  type ExternalServices,
-  type Part,
-  piecesOf,
-  type Source,
-  segmentsOf,
-} from './spill/externalRun.ts'
-import type { Segment } from './spill/segments.ts'
-import { type Spill, type Spilled, type SpilledInput, shapeOfAll } from './spill/spillTask.ts'
+import { ExternalRun } from './spill/externalRun.ts'
+import { type SpillingRun, spillingServices } from './spill/spilling.ts'
 import { type Block, runStageTask, type StageResult, type StageTask } from './stageTask.ts'
 import { storedBatches } from './storedBatches.ts'
 import { checkUnion } from './unionCheck.ts'
 import { type WholeTable, wholeTable } from './wholeTable.ts'
 
-type Scan = Extract<PhysicalPlan, { kind: 'ScanExec' }>
-type Pipeline = Extract<PhysicalPlan, { kind: 'PipelineExec' }>
-type Wide = Extract<PhysicalPlan, { kind: 'WideExec' }>
 type Aggregation = Extract<WideOperator, { kind: 'HashAggregateExec' }>
-
-type Partition =
-  | { readonly kind: 'split'; readonly scan: Scan; readonly split: Scan['source']['splits'][number] }
-  | { readonly kind: 'batches'; readonly batches: readonly ExecBatch[] }
-  | { readonly kind: 'spilled'; readonly part: Part }
-
-/** Partitions in element order, and the run's blocks that they lie in. */
-interface Dataset {
-  readonly kind: 'stored'
-  readonly partitions: readonly Partition[]
-  readonly blocks: readonly Block[]
-  /** Where keys of groups are codes of texts. */
-  readonly coded?: CodedKeys
-  /** Joins, by the numbers of their keys, without a match in whose first side no row is left. */
-  readonly matched?: readonly number[]
-}
 
 /** Filters of a program's rows by keys. */
 type KeySetsOf = (program: ColumnProgram) => readonly KeySet[]
@@ -96,41 +87,11 @@ interface Whole {
   readonly isBounded?: boolean
 }
 
-interface How {
-  readonly streamed?: boolean
-  /** Perhaps only the first results are wanted. */
-  readonly limited?: boolean
-  /** Results are not handed back but written to disk. */
-  readonly spill?: Exchange
-}
-
-/** A partition of a result, and the run's blocks that it lies in. */
-type Result = Pick<StageResult, 'batches' | 'blocks'>
-
-/** What a pipeline reads: partitions that are there, or that come as they are asked for. */
-type Input = Dataset | { readonly kind: 'streamed'; readonly results: Results }
-
-type Results = AsyncGenerator<Result, void, undefined>
-
 /** Who has batches where they lie, until it frees them. */
 export interface Keeper {
   keep(batch: Batch, free: () => void): void
   /** Hears how to free all that is left. */
   atEnd(free: () => void): void
-}
-
-/** What is spilled is read so many bytes at a time. */
-const PIECE_BYTES = 2 ** 22
-/** Of the budget: an operator has its rows, what it computes with, and its result. */
-const BUDGET_PER_PART = 8
-/** Of which keys are looked at to cut a sort into parts, and of how many rows of each. */
-const SAMPLED_PARTITIONS = 16
-const SAMPLED_ROWS = 512
-
-/** In the place of what was read from disk, with the keys that it has; it is in no plan. */
-const SPILLED: Extract<PhysicalPlan, { kind: 'StoredExec' }> = {
-  ...{ kind: 'StoredExec', name: 'spilled rows', element: { kind: 'unknown' }, keys: { kind: 'explicit', rank: 1, dense: false } },
-  storage: { kind: 'table', element: { kind: 'unknown' }, length: 0, columns: [] },
 }
 
 export class Run {
@@ -830,7 +791,7 @@ export class Run {
     const started = performance.now()
     this.emit({ kind: 'stage', phase: 'started', stage: name })
     let rows = 0
-    for await (const result of new ExternalRun(plan, this.externalServices(plan)).results(external)) {
+    for await (const result of new ExternalRun(plan, spillingServices(plan, this.spillingRun())).results(external)) {
       const batches = plan.keys.kind === 'rowNumber' ? result.batches.map(withoutKeys) : result.batches
       rows += rowsIn(batches)
       this.record?.addResult(plan, batches)
@@ -842,93 +803,21 @@ export class Run {
     this.emit({ kind: 'stage', phase: 'finished', stage: name, rows, milliseconds: performance.now() - started })
   }
 
-  private externalServices(plan: Wide): ExternalServices {
-    const { always } = this.options.spill ?? {}
-    const partBytes = always?.partBytes ?? Math.floor(this.options.arena.budgetBytes / BUDGET_PER_PART)
-    const spilled = { ...stepless(SPILLED), input: { ...SPILLED, name: `of ${plan.operator.kind}` } }
-    const inPieces = (rows: SpilledInput): Dataset => datasetOf(piecesOf(rows, PIECE_BYTES))
+  private spillingRun(): SpillingRun {
+    const { spill, arena } = this.options
     return {
-      partBytes,
-      parts: always?.parts ?? partsFor(bytesBelow(plan), partBytes),
-      free: (blocks) => this.blocks.free(blocks),
-      kept: (blocks, batches) => this.blocks.keep(blocks, batches),
-      results: (input) => this.results(withoutPartialGroups(input)),
-      read: async (rows) => {
-        if (rows.segments.length === 0) return { batches: [rows.shape], blocks: [] }
-        const { partitions, blocks } = await this.collected(spilled, inPieces(rows))
-        return { batches: batchesOf(partitions), blocks }
-      },
-      streamed: (parts, how = { limited: false }) => this.pipeline(spilled, datasetOf(parts), { streamed: true, ...how }),
-      work: async (operator, inputs) => {
-        const batches = inputs.map((all, i) => filledOr(all, plan.inputs[i]))
-        const inline = plan.where === 'caller' || batches.every((all) => this.isSmall([{ kind: 'batches', batches: all }]))
-        return await this.wideResult(plan, operator, batches, inline)
-      },
-      sampled: async (source) => {
-        if (source.kind === 'plan') return await this.sampledOf(source.plan)
-        if (source.kind === 'parts') return []
-        const { rows } = source
-        return await this.sampledFrom(
-          spilled,
-          rows.segments.map((segment) => ({ kind: 'spilled', part: { ...rows, segments: [segment] } })),
-        )
-      },
-      exchanged: async (source, exchange) => {
-        const [pipeline, input] = await this.exchangedInput(source, spilled, inPieces)
-        const parts: Segment[][] = []
-        const tasks: Spilled[] = []
-        for await (const { spilled: task } of this.pipeline(pipeline, input, { streamed: true, spill: exchange })) {
-          if (task === undefined) throw new Bug(`A task of ${plan.operator.kind} spilled nothing.`)
-          tasks.push(task)
-          for (const { part, segment } of task.segments) {
-            while (parts.length <= part) parts.push([])
-            parts[part]?.push(segment)
-          }
-        }
-        const bytes = bytesOf(parts.flat())
-        this.emit({ kind: 'spill', operator: plan.operator.kind, bytes })
-        this.record?.addSpilled(plan, bytes)
-        if (source.kind === 'spilled') return { parts, shape: source.rows.shape }
-        return { parts, shape: shapeOfAll(tasks, source.kind === 'parts' ? plan.element : pipeline.element, exchange.numbered) }
-      },
+      ...{ spill, budgetBytes: arena.budgetBytes, blocks: this.blocks, record: this.record },
+      emit: (event) => this.emit(event),
+      pipeline: (plan, input, how) => this.pipeline(plan, input, how),
+      results: (plan) => this.results(plan),
+      inputOf: (plan) => this.inputOf(plan),
+      resultOf: (plan) => this.waitedFor(plan, () => this.resultOf(plan)),
+      runOf: (plan) => this.runOf(plan),
+      collected: (plan, input) => this.collected(plan, input),
+      wideResult: (plan, operator, inputs, inline) => this.wideResult(plan, operator, inputs, inline),
+      task: (task) => this.task(task, false),
+      isSmall: (partitions) => this.isSmall(partitions),
     }
-  }
-
-  /** The pipeline that gives the rows which are to be exchanged, and what it reads. */
-  private async exchangedInput(
-    source: Source,
-    spilled: Pipeline,
-    inPieces: (rows: SpilledInput) => Dataset,
-  ): Promise<readonly [Pipeline, Input]> {
-    if (source.kind === 'spilled') return [spilled, inPieces(source.rows)]
-    if (source.kind === 'parts') return [spilled, datasetOf(source.parts)]
-    const plan = withoutPartialGroups(source.plan)
-    if (plan.kind === 'PipelineExec') return [plan, await this.inputOf(plan)]
-    return [stepless(plan), await this.waitedFor(plan, () => this.resultOf(plan))]
-  }
-
-  /** Keys of rows from here and there of a file or a table; none of what is computed before its rows are known. */
-  private async sampledOf(plan: PhysicalPlan): Promise<readonly Column[]> {
-    if (plan.kind !== 'PipelineExec' || plan.where === 'caller' || plan.numbered) return []
-    const { kind } = plan.input
-    if (kind !== 'ScanExec' && kind !== 'StoredExec') return []
-    const { partitions } = await this.runOf(plan.input)
-    return await this.sampledFrom(plan, partitions)
-  }
-
-  private async sampledFrom(plan: Pipeline, partitions: readonly Partition[]): Promise<readonly Column[]> {
-    const keys: Column[] = []
-    for (const partition of evenly(partitions, SAMPLED_PARTITIONS)) {
-      try {
-        const { batches, blocks } = await this.task(narrowTask(plan, partition, 0, 0), false)
-        for (const { hidden: [key] = [], length } of batches)
-          if (key !== undefined) keys.push(takeColumn(key, Int32Array.from(evenly([...Array(length).keys()], SAMPLED_ROWS))))
-        this.blocks.free(blocks)
-      } catch (error) {
-        if (asRowFailure(error) === undefined) throw error // the rows themselves fail in their turn
-      }
-    }
-    return keys
   }
 
   private narrow(plan: Pipeline, partition: Partition, index: number, firstRow: number, { spill }: How): StageTask {
@@ -1230,44 +1119,9 @@ function inputOf(plan: Pipeline): PhysicalPlan {
   return scan
 }
 
-/** Parts of a size that can be worked on, if rows are spread about evenly; what a file says of its columns is less than they take. */
-function partsFor(bytes: number, partBytes: number): number {
-  return Math.max(FEWEST_PARTS, Math.min(MOST_PARTS, Math.ceil((1.25 * bytes) / partBytes)))
-}
-const FEWEST_PARTS = 16
-const MOST_PARTS = 512
-
-/** What the sources of a plan take, as far as they say. */
-function bytesBelow(plan: PhysicalPlan): number {
-  switch (plan.kind) {
-    case 'ScanExec':
-      return splitsRead(plan).reduce((sum, split) => sum + bytesToRead({ kind: 'split', scan: plan, split }), 0)
-    case 'StoredExec':
-      return plan.storage.kind === 'table' ? bytesOfBatches([plan.storage]) : 0
-    default:
-      return inputsOfPlan(plan).reduce((sum, input) => sum + bytesBelow(input), 0)
-  }
-}
-
-function datasetOf(parts: readonly Part[]): Dataset {
-  return { kind: 'stored', partitions: parts.map((part): Partition => ({ kind: 'spilled', part })), blocks: [] }
-}
-
 function restore<K, V>(map: Map<K, V>, before: ReadonlyMap<K, V>): void {
   map.clear()
   for (const [key, value] of before) map.set(key, value)
-}
-
-/** So many items at most, from all over the list. */
-function evenly<T>(items: readonly T[], most: number): readonly T[] {
-  const count = Math.min(most, items.length)
-  return Array.from({ length: count }, (_, i) => items[Math.floor((i * items.length) / count)] as T) // below the length
-}
-
-/** The batches of an input; where they have no elements the plan may know more than batches that saw none. */
-function filledOr(batches: readonly ExecBatch[], plan: PhysicalPlan | undefined): readonly ExecBatch[] {
-  const isUnknown = batches.every((batch) => batch.length === 0) && (batches[0]?.element.kind ?? 'unknown') === 'unknown'
-  return isUnknown ? [emptyBatch(plan?.element ?? { kind: 'unknown' })] : batches
 }
 
 /** The first hidden columns are what elements are compared by; the column program hands them on as they are (compare `evaluate.ts`). */
@@ -1298,19 +1152,6 @@ function givenUp(): AbortController {
   return controller
 }
 
-function stepless(input: PhysicalPlan): Pipeline {
-  return { kind: 'PipelineExec', input, steps: [], where: 'workers', numbered: false, element: input.element, keys: input.keys }
-}
-
-function narrowTask(plan: Pipeline, partition: Partition, index: number, firstRow: number, spill?: Spill): StageTask {
-  const base = { kind: 'narrow', steps: plan.steps, partition: index, firstRow, ...(spill && { spill }) } as const
-  if (partition.kind === 'batches') return { ...base, input: partition }
-  if (partition.kind === 'spilled') return { ...base, input: partition.part }
-  const { source, columns, predicate } = partition.scan
-  const skips = predicate === undefined ? {} : { predicate }
-  return { ...base, input: { kind: 'split', source, split: partition.split, columns, ...skips } }
-}
-
 /** Memory was short for one partition alone: where it is, and how to cut it finer. */
 function tooLargeError(error: MemoryError, partition: Partition | undefined): MemoryError {
   if (partition?.kind !== 'split' || partition.split.place === undefined) return error
@@ -1333,66 +1174,6 @@ function keptError(error: MemoryError, plan: Pipeline): MemoryError {
   return new MemoryError([first, `${KEPT} ${stageName(plan)} are kept at once, because ${because}.`, ...cures].join('\n'), error)
 }
 const KEPT = 'All results of'
-
-/** About how many bytes the partition's columns take; 0 for those that are there. */
-function bytesToRead(partition: Partition): number {
-  if (partition.kind === 'batches') return 0
-  if (partition.kind === 'spilled') return bytesOf(segmentsOf(partition.part))
-  const { split, scan } = partition
-  if (split.columnBytes === undefined) return split.bytes ?? 0
-  return scan.columns.reduce((sum, column) => sum + (split.columnBytes?.get(column) ?? 0), 0)
-}
-
-function rowsOf(partition: Partition): number | undefined {
-  if (partition.kind === 'spilled')
-    return partition.part.kind === 'spilled' ? partition.part.segments.reduce((sum, { rows }) => sum + rows, 0) : undefined
-  if (partition.kind === 'split') return partition.scan.predicate === undefined ? partition.split.rows : undefined
-  return rowsIn(partition.batches)
-}
-
-function withoutFirst(batches: readonly ExecBatch[], count: number): readonly ExecBatch[] {
-  let skipped = count
-  return batches.flatMap((batch) => {
-    const from = Math.min(skipped, batch.length)
-    skipped -= from
-    return from === batch.length ? [] : [sliceBatch(batch, from, batch.length)]
-  })
-}
-
-function rowsIn(batches: readonly ExecBatch[]): number {
-  return batches.reduce((sum, batch) => sum + batch.length, 0)
-}
-
-function batchesOf(partitions: readonly Partition[]): readonly ExecBatch[] {
-  return partitions.flatMap((partition) => (partition.kind === 'batches' ? partition.batches : []))
-}
-
-function withoutPartitionKeys(partition: Partition): Partition {
-  return partition.kind === 'batches' ? { ...partition, batches: partition.batches.map(withoutKeys) } : partition
-}
-
-/** The partitions with one element for all. */
-function agreed(partitions: readonly Partition[]): readonly Partition[] {
-  const filled = batchesOf(partitions).filter((batch) => batch.length > 0)
-  if (filled.length < 2) return partitions
-  const element = unifyElements(filled.map((batch) => batch.element))
-  return partitions.map((partition) =>
-    partition.kind === 'batches'
-      ? { ...partition, batches: partition.batches.map((batch) => (batch.length === 0 ? batch : batchAs(batch, element))) }
-      : partition,
-  )
-}
-
-/** The batches of a result: no empty ones unless there is nothing else, no hidden columns. */
-function finished(batches: readonly ExecBatch[], plan: PhysicalPlan): readonly Batch[] {
-  const filled = batches.filter((batch) => batch.length > 0)
-  const [empty = emptyBatch(plan.element)] = batches
-  const rest: readonly ExecBatch[] = filled.length > 0 ? filled : [empty.element.kind === 'unknown' ? emptyBatch(plan.element) : empty]
-  return rest.map(({ hidden: _, ...batch }) => {
-    const typed = asDeclared(batch, plan.element)
-    return plan.keys.kind === 'rowNumber' ? withoutKeys(typed) : typed
-  })
-}
 
 /** Why one task takes the inputs whole. */
 function wholeTaskBecause(operator: WideOperator, isSmall: boolean): string {

@@ -174,26 +174,27 @@ function isShape(value: unknown): value is Shape {
 class KeyOrder {
   readonly #shape: Shape
   readonly #damaged: (what: string) => SourceError
-  #last: readonly number[] | undefined
+  readonly #last: Int32Array
 
   constructor({ shape }: SavedForm, damaged: (what: string) => SourceError) {
     this.#shape = shape
     this.#damaged = damaged
+    this.#last = new Int32Array(shape.length).fill(-1)
   }
 
   check(keys: readonly Int32Array[], length: number): void {
     if (keys.length === 0) return
+    const axes = keys.length
     for (let i = 0; i < length; i++) {
-      const key = keys.map((column) => column[i] as number) // i < length
-      if (!key.every((k, axis) => k >= 0 && k < (this.#shape[axis] as number)))
-        throw this.#damaged(`its key [${key.join(', ')}] is outside of its shape`)
-      if (this.#last !== undefined && !isBehind(key, this.#last)) throw this.#damaged('its keys are not in order')
-      this.#last = key
+      let order = 0
+      for (let axis = 0; axis < axes; axis++) {
+        const [k, before] = [keys[axis]?.[i] as number, this.#last[axis] as number] // i < length
+        if (!(k >= 0 && k < (this.#shape[axis] as number)))
+          throw this.#damaged(`its key [${keys.map((column) => column[i]).join(', ')}] is outside of its shape`)
+        if (order === 0) order = k - before
+        this.#last[axis] = k
+      }
+      if (order <= 0) throw this.#damaged('its keys are not in order')
     }
   }
-}
-
-function isBehind(key: readonly number[], before: readonly number[]): boolean {
-  const axis = key.findIndex((k, axis) => k !== before[axis])
-  return axis >= 0 && (key[axis] as number) > (before[axis] as number)
 }

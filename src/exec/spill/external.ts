@@ -101,6 +101,7 @@ function joined(operator: Extract<WideOperator, { kind: 'HashJoinExec' }>, left:
     operator: () => (columns === undefined ? operator : { ...operator, columns: [...columns, ...numbers] }),
     place: { in: 'columns', names },
     scalar: keepsElements && left.element.kind === 'scalar',
-    inPieces: !keepsRight,
+    // of what only running tells, the types of all pieces decide together
+    inPieces: !keepsRight && on !== undefined && isKnown(left.element),
   }
 }

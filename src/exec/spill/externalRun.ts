@@ -11,31 +11,21 @@
  */
 import type { Column } from '../../core/column.ts'
 import type { PhysicalPlan, WideOperator } from '../../planner/physical/physicalPlan.ts'
-import type { ExecBatch } from '../operators/batches.ts'
+import type { Result, Results } from '../dataset.ts'
+import { concatBatches, type ExecBatch } from '../operators/batches.ts'
 import { bytesOfBatches } from '../planRecord.ts'
 import type { Block } from '../stageTask.ts'
 import { boundariesOf, isOneKey } from './boundaries.ts'
 import type { External } from './external.ts'
+import { bytesOf, type Exchange, type Part, piecesOf } from './parts.ts'
 import type { Segment } from './segments.ts'
-import { type NumberPlace, numbersOf, type RowNumbers, type SpillBy, type SpilledInput, type WorkedInput } from './spillTask.ts'
-
-export interface Result {
-  readonly batches: readonly ExecBatch[]
-  readonly blocks: readonly Block[]
-}
-
-type Results = AsyncGenerator<Result, void, undefined>
+import { numbersOf, type RowNumbers, type SpillBy, type SpilledInput } from './spillTask.ts'
 
 /** Rows that are to be exchanged. */
 export type Source =
   | { readonly kind: 'plan'; readonly plan: PhysicalPlan }
   | { readonly kind: 'spilled'; readonly rows: SpilledInput }
   | { readonly kind: 'parts'; readonly parts: readonly Part[] }
-
-export interface Exchange {
-  readonly by: SpillBy
-  readonly numbered?: NumberPlace
-}
 
 /** Parts on disk. */
 export interface Exchanged {
@@ -63,9 +53,6 @@ export interface ExternalServices {
   /** Parts that are expected to be so large. */
   readonly parts: number
 }
-
-/** A part of what was spilled, or what an operator gives of one. */
-export type Part = SpilledInput | WorkedInput
 
 /** Exchanges of one row after the first: what then is too large has one key too often. */
 const MOST_LEVELS = 3
@@ -231,7 +218,7 @@ export class ExternalRun {
   private async startsOf(worked: readonly Part[], place: RowNumbers): Promise<Float64Array> {
     const { parts } = this.services
     for await (const { batches, blocks } of this.services.streamed(worked, { limited: true })) {
-      const numbers = Float64Array.from(batches.flatMap((batch) => [...numbersOf(batch, place)])).sort()
+      const numbers = numbersOf(concatBatches(batches), place).sort()
       this.services.free(blocks)
       if (numbers.length === 0) continue
       const found = Array.from({ length: parts - 1 }, (_, p) => numbers[Math.floor(((p + 1) * numbers.length) / parts)] as number) // p + 1 < parts
@@ -239,29 +226,6 @@ export class ExternalRun {
     }
     return new Float64Array()
   }
-}
-
-/** The segments in pieces of about so many bytes at most. */
-export function piecesOf(rows: SpilledInput, most: number): readonly SpilledInput[] {
-  const pieces: Segment[][] = []
-  let bytes = 0
-  for (const segment of rows.segments) {
-    const last = pieces.at(-1)
-    if (last === undefined || bytes + segment.bytes > most) {
-      pieces.push([segment])
-      bytes = 0
-    } else last.push(segment)
-    bytes += segment.bytes
-  }
-  return pieces.map((segments) => ({ ...rows, segments }))
-}
-
-export function segmentsOf(part: Part): readonly Segment[] {
-  return part.kind === 'spilled' ? part.segments : part.sides.flatMap(({ segments }) => segments)
-}
-
-export function bytesOf(segments: readonly Segment[]): number {
-  return segments.reduce((sum, { bytes }) => sum + bytes, 0)
 }
 
 function rowsOf({ batches }: Result): number {

@@ -7,6 +7,7 @@
 import { type Column, isValid } from '../../core/column.ts'
 import { NUMBERS } from '../../core/columnConversions.ts'
 import { valueReader } from '../../core/columnReaders.ts'
+import { hashOf } from '../operators/keyTable.ts'
 
 /** What null is hashed to, and only null surely. */
 const NULL_HASH = 0
@@ -44,7 +45,7 @@ function presentHashes(column: Column): Int32Array {
 
 /** What a part adds to the hash of the whole. */
 function within(part: number, seed: number): number {
-  return part === NULL_HASH ? 0 : mixed(part ^ seed)
+  return part === NULL_HASH ? 0 : mixed(part, seed)
 }
 
 function hashOfValue(value: unknown): number {
@@ -72,14 +73,14 @@ const WORDS = new Int32Array(NUMBER.buffer)
 /** Zeros are one value, and so is NaN. */
 function hashOfNumber(value: number): number {
   NUMBER[0] = Number.isNaN(value) ? Number.NaN : value + 0 // -0 + 0 is 0
-  return mixed((WORDS[0] as number) ^ Math.imul(WORDS[1] as number, 0x85ebca6b)) // two words
+  return mixed(WORDS[0] as number, WORDS[1] as number) // two words
 }
 
 /** FNV-1a of 32 bits. */
 function hashOfBytes(bytes: Uint8Array, from: number, to: number): number {
   let hash = 0x811c9dc5
   for (let i = from; i < to; i++) hash = Math.imul(hash ^ (bytes[i] as number), 0x01000193) // i < length
-  return mixed(hash)
+  return mixed(hash, to - from)
 }
 
 const encoder = new TextEncoder()
@@ -89,18 +90,12 @@ function hashOfText(text: string): number {
   return hashOfBytes(bytes, 0, bytes.length)
 }
 
-/** All bits of a word in all bits of another (MurmurHash3's last step); never what null is hashed to. */
-export function mixed(word: number): number {
-  let hash = word ^ (word >>> 16)
-  hash = Math.imul(hash, 0x85ebca6b)
-  hash ^= hash >>> 13
-  hash = Math.imul(hash, 0xc2b2ae35)
-  hash ^= hash >>> 16
-  return hash === NULL_HASH ? 1 : hash
+/** Never what null is hashed to. */
+function mixed(low: number, high: number): number {
+  return hashOf(low, high) || 1
 }
 
 /** The part of each row: one of `parts`. Another `level` tells apart rows that the one before put together. */
 export function partsByHash(hashes: Int32Array, parts: number, level: number): Int32Array {
-  const seed = Math.imul(level + 1, 0x9e3779b1)
-  return hashes.map((hash) => (mixed(hash ^ seed) >>> 0) % parts)
+  return hashes.map((hash) => (mixed(hash, level + 1) >>> 0) % parts)
 }

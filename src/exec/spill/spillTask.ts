@@ -55,7 +55,7 @@ export interface Spilled {
   /** Of the parts that have rows. */
   readonly segments: readonly { readonly part: number; readonly segment: Segment }[]
   readonly rows: number
-  /** A batch without rows, for its types; absent where there was no batch. */
+  /** A batch without rows, for its types, as it was before rows were numbered; absent where there was no batch. */
   readonly shape?: ExecBatch
 }
 
@@ -83,13 +83,12 @@ const BEHIND = 2 ** 52
 
 export function spilled(batches: readonly ExecBatch[], { by, numbered, file: path }: Spill, partition: number): Spilled {
   const whole = concatBatches(batches)
-  if (whole.length === 0)
-    return { segments: [], rows: 0, ...(batches.length === 0 ? {} : { shape: withoutRows(numberedRows(whole, numbered, partition)) }) }
+  if (whole.length === 0) return { segments: [], rows: 0, ...(batches.length === 0 ? {} : { shape: withoutRows(whole) }) }
   const rows = numberedRows(whole, numbered, partition)
   const file = new SegmentFile(path)
   try {
     const segments = partsOf(rows, by).map(({ part, batch }) => ({ part, segment: file.add(batch) }))
-    return { segments, rows: rows.length, shape: withoutRows(rows) }
+    return { segments, rows: rows.length, shape: withoutRows(whole) }
   } finally {
     file.close()
   }
@@ -250,23 +249,25 @@ function withoutNumbers(batch: ExecBatch, place: RowNumbers, scalar: boolean): E
   return { ...batch, element: { kind: 'row', fields: kept.map((i) => fields[i] as Field) }, columns }
 }
 
-/** A batch without rows of the types that hold those of all; of none, what the plan says. PlanError where there are no such types. */
+/** A batch without rows, numbered, of the types that hold those of all tasks. PlanError where there are no such types. */
 export function shapeOfAll(
   all: readonly Pick<Spilled, 'rows' | 'shape'>[],
   planned: ElementType,
   numbered: NumberPlace | undefined,
 ): ExecBatch {
-  // what a task without rows says of types is no more than a guess
-  const filled = all.filter(({ rows }) => rows > 0)
-  const known = (filled.length > 0 ? filled : all.slice(0, 1)).flatMap(({ shape }) => shape ?? [])
-  const [first] = known
-  if (first === undefined) return numberedRows(emptyBatch(planned), numbered, 0)
+  const filled = all.filter(({ rows }) => rows > 0).flatMap(({ shape }) => shape ?? [])
+  const [first] = filled
+  if (first === undefined) return numberedRows(shapeOfNothing(all[0]?.shape, planned), numbered, 0)
   const hidden = first.hidden?.map(
-    (_, i): ColumnType => known.map((shape) => shape.hidden?.[i]?.type ?? NULL).reduce((a, b) => unifyTypes(a, b, 'key')),
+    (_, i): ColumnType => filled.map((shape) => shape.hidden?.[i]?.type ?? NULL).reduce((a, b) => unifyTypes(a, b, 'key')),
   )
-  return {
-    ...batchAs(first, unifyElements(known.map(({ element }) => element))),
-    ...(hidden === undefined ? {} : { hidden: hidden.map((type) => nullColumn(type, 0)) }),
-  }
+  const shape = batchAs(first, unifyElements(filled.map(({ element }) => element)))
+  return numberedRows({ ...shape, ...(hidden && { hidden: hidden.map((type) => nullColumn(type, 0)) }) }, numbered, 0)
 }
 const NULL: ColumnType = { kind: 'null' }
+
+/** Of no rows the plan may know more than a task that saw none. */
+function shapeOfNothing(shape: ExecBatch | undefined, planned: ElementType): ExecBatch {
+  if (shape !== undefined && shape.element.kind !== 'unknown') return shape
+  return { ...emptyBatch(planned), ...(shape?.hidden && { hidden: shape.hidden }) }
+}
