@@ -1,3 +1,4 @@
+import { spawn } from 'node:child_process'
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { basename, dirname, join } from 'node:path'
@@ -20,6 +21,30 @@ test('a folder is made for the first file, and removed with all that is in it', 
   folder.remove()
   expect(readdirSync(join(parent, 'deep', 'er'))).toEqual([])
   folder.remove() // once more does nothing
+})
+
+test('the folder of a process that was killed is there until the next one spills', async () => {
+  const module = new URL('./spillFolder.ts', import.meta.url).href
+  const code = `
+    import { writeFileSync } from 'node:fs'
+    import { SpillFolder } from ${JSON.stringify(module)}
+    const file = new SpillFolder(${JSON.stringify(parent)}).file()
+    writeFileSync(file, 'x')
+    console.log(file)
+    setInterval(() => undefined, 1_000)
+  `
+  const child = spawn(process.execPath, ['--import', 'tsx', '--input-type=module', '-e', code], { stdio: ['ignore', 'pipe', 'inherit'] })
+  const ended = new Promise((resolve) => child.once('exit', resolve))
+  const file = await new Promise<string>((resolve) => child.stdout.once('data', (text) => resolve(String(text).trim())))
+  const mine = new SpillFolder(parent)
+  mine.file()
+  expect(existsSync(file)).toBe(true) // it is at work
+  child.kill('SIGKILL')
+  await ended
+  expect(existsSync(file)).toBe(true)
+  new SpillFolder(parent).file()
+  expect(existsSync(dirname(file))).toBe(false)
+  mine.remove()
 })
 
 test('what processes have left that are not there any more is removed, and nothing else', () => {

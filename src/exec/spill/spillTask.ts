@@ -7,6 +7,7 @@
 import type { Column } from '../../core/column.ts'
 import { convertColumn, unifyTypes } from '../../core/columnConversions.ts'
 import { nullColumn } from '../../core/columnSlices.ts'
+import { Bug } from '../../core/errors.ts'
 import { type ColumnType, type ElementType, type Field, fieldsOf } from '../../core/schema.ts'
 import type { WideOperator } from '../../planner/physical/physicalPlan.ts'
 import {
@@ -168,13 +169,13 @@ function partOfEach(batch: ExecBatch, by: Exclude<SpillBy, { kind: 'whole' }>): 
   }
 }
 
-/** How many of the starts are at each number or before it: most often as many as at the number before. */
+/** How many of the starts are at each number or before it. Operators keep the order of rows, so numbers only grow. */
 function partsByNumber(numbers: Float64Array, starts: Float64Array): Int32Array {
   const parts = new Int32Array(numbers.length)
   let part = 0
   for (let row = 0; row < numbers.length; row++) {
     const number = numbers[row] as number // row < length
-    if (part > 0 && number < (starts[part - 1] as number)) part = 0
+    if (part > 0 && number < (starts[part - 1] as number)) throw new Bug('What comes of a part is not in the order of its numbers.')
     while (part < starts.length && (starts[part] as number) <= number) part++
     parts[row] = part
   }
