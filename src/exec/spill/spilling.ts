@@ -152,9 +152,15 @@ export function spillingServices(plan: Wide, run: SpillingRun): ExternalServices
 async function exchangedInput(run: SpillingRun, source: Source, spilled: Pipeline): Promise<readonly [Pipeline, Input]> {
   if (source.kind === 'spilled') return [spilled, inPieces(source.rows)]
   if (source.kind === 'parts') return [spilled, datasetOf(source.parts)]
-  const plan = withoutPartialGroups(source.plan)
+  const plan = withoutPartialDistinct(withoutPartialGroups(source.plan))
   if (plan.kind === 'PipelineExec') return [plan, await run.inputOf(plan)]
   return [stepless(plan), await run.resultOf(plan)]
+}
+
+/** Equal elements that memory does not hold are hardly fewer in each partition: finding them there is work done twice. */
+function withoutPartialDistinct(plan: PhysicalPlan): PhysicalPlan {
+  if (plan.kind !== 'PipelineExec' || plan.steps.at(-1)?.kind !== 'PartialDistinctExec') return plan
+  return { ...plan, steps: plan.steps.slice(0, -1) }
 }
 
 /** Keys of rows from here and there of a file or a table; none of what is computed before its rows are known. */
