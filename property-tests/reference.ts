@@ -5,6 +5,7 @@
  * Elements of one array agree on their fields, as columns do: what a row lacks is null, and undefined is null.
  */
 import { sharedColumns } from '../src/core/combinations.ts'
+import { mapFolding } from '../src/core/folding.ts'
 import { compareKeys } from '../src/core/indexSpace.ts'
 import type { AggregateCall, AsofDirection, Directions, GroupHow, LogicalPlan } from '../src/core/logicalPlan.ts'
 import { uniformAt } from '../src/core/random.ts'
@@ -338,7 +339,25 @@ function aggregated(aggregate: AggregateCall, members: readonly Entry[]): unknow
       return all.at(-1)
     case 'collect':
       return all
+    case 'aggregate':
+      return folded(aggregate, all)
   }
+}
+
+/** By the program's own functions: all values in order, or chunks of them where there is a merge. */
+function folded({ folding }: AggregateCall, values: readonly unknown[]): unknown {
+  if (folding === undefined) return null
+  const { init, step, merge, finish } = mapFolding(folding, call)
+  const fold = (chunk: readonly unknown[]) => chunk.reduce((state, value) => step(state, value), init())
+  const state =
+    merge === undefined || values.length === 0
+      ? fold(values)
+      : tree<unknown>(
+          values,
+          (chunk) => fold(chunk),
+          (a, b) => merge(a, b),
+        )
+  return (finish === undefined ? state : finish(state)) ?? null
 }
 
 function varianceOf(values: readonly number[]): number | null {

@@ -3,6 +3,7 @@
 export type { Accumulator } from './core/accumulator.ts'
 export {
   type Aggregate,
+  aggregate,
   all,
   any,
   argMax,

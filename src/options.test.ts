@@ -154,7 +154,21 @@ const TESTING: Readonly<Record<string, Entry>> = {
   expectSerialEqualsParallel: () => testing.expectSerialEqualsParallel(() => 1, wrong),
 }
 const AGGREGATES = [
-  ...['all', 'any', 'argMax', 'argMin', 'collect', 'correlation', 'count', 'countDistinct', 'covariance', 'first', 'kurtosis', 'last'],
+  ...[
+    'aggregate',
+    'all',
+    'any',
+    'argMax',
+    'argMin',
+    'collect',
+    'correlation',
+    'count',
+    'countDistinct',
+    'covariance',
+    'first',
+    'kurtosis',
+    'last',
+  ],
   ...['max', 'mean', 'min', 'mode', 'quantile', 'skew', 'stddev', 'sum', 'variance'],
 ]
 const TIMES = ['bucket', 'duration', 'formatTime', 'parseTime']

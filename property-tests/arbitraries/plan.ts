@@ -6,6 +6,7 @@
  */
 import fc from 'fast-check'
 import {
+  aggregate,
   all,
   any,
   argMax,
@@ -332,6 +333,20 @@ const aggregatesOf: readonly {
       u: count(),
     }),
     gives: ['m', 'u'],
+  },
+  {
+    needs: ['n', 's'],
+    make: () => ({
+      n: aggregate((r: Row) => r.n as number | null, {
+        init: () => ({ weighed: 0, seen: 0 }),
+        step: (state, n) => ({ weighed: state.weighed / 2 + (n ?? 1), seen: state.seen + 1 }),
+        merge: (a, b) => ({ weighed: a.weighed / 4 + b.weighed, seen: a.seen + b.seen }),
+        finish: ({ weighed, seen }) => weighed + seen,
+      }),
+      s: aggregate((r: Row) => r.s, { init: () => ['<'], step: (texts, s) => [...texts, s ?? '-'], finish: (texts) => texts.join('') }),
+      u: count(),
+    }),
+    gives: ['u'],
   },
   { needs: ['u'], make: () => ({ n: quantile((r: Row) => r.u, 0.3), l: collect((r: Row) => r.u) }), gives: ['n', 'l'] },
   {

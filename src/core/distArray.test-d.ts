@@ -6,6 +6,7 @@ import type { RecordBatch, Table } from 'apache-arrow'
 import { expectTypeOf } from 'vitest'
 import type { Session } from '../session.ts'
 import {
+  aggregate,
   any,
   argMin,
   collect,
@@ -295,7 +296,13 @@ export function groups(): void {
       (r) => r.user,
     ),
     skewed: skew((r) => r.stars),
+    own: aggregate((r) => r.note, { init: () => 0, step: (n, note) => n + (note?.length ?? 0), finish: (n) => `${n} letters` }),
+    state: aggregate((r) => r.stars, { init: () => [0], step: (all, stars) => [...all, stars], merge: (a, b) => [...a, ...b] }),
   })
+  expectTypeOf(rows.map((r) => r.own)).toEqualTypeOf<DistArray<string | null>>()
+  expectTypeOf(rows.map((r) => r.state)).toEqualTypeOf<DistArray<number[] | null>>()
+  // @ts-expect-error a state that is not what init makes
+  aggregate((r: Rating) => r.stars, { init: () => 0, step: () => 'x' })
   expectTypeOf(rows.map((r) => r.key)).toEqualTypeOf<DistArray<number>>()
   expectTypeOf(rows.map((r) => r.total)).toEqualTypeOf<DistArray<number>>()
   expectTypeOf(rows.map((r) => r.average)).toEqualTypeOf<DistArray<number | null>>()

@@ -20,6 +20,7 @@ import {
 } from './elements.ts'
 import type { Lowering } from './engine.ts'
 import { PlanError } from './errors.ts'
+import { type Folding, mapFolding } from './folding.ts'
 import type { Expr, UserFunction } from './functionIr.ts'
 import type { AggregateCall, AggregateKind, GroupHow, GroupKey, LogicalPlan } from './logicalPlan.ts'
 import { literalOf, madeFunction, objectOf } from './madeFunctions.ts'
@@ -85,6 +86,7 @@ export interface NamedAggregate {
   readonly of?: Callback
   readonly second?: Callback
   readonly q?: number
+  readonly folding?: Folding<Callback>
 }
 
 /** All rows as one group, under a column that nobody names and that is taken away. */
@@ -164,7 +166,7 @@ function checked(name: string, aggregate: unknown): Aggregate<never, unknown> {
   if (!isAggregate(aggregate)) {
     throw new PlanError(
       `agg() was given ${valueText(aggregate)} as "${name}", which is not an aggregate.\n` +
-        'Use sum, mean, min, max, count, countDistinct, first, last, mode, argMin, argMax, any, all, variance, stddev, covariance, correlation, skew, kurtosis, quantile or collect, as in agg({ total: sum((row) => row.price) }).',
+        'Use sum, mean, min, max, count, countDistinct, first, last, mode, argMin, argMax, any, all, variance, stddev, covariance, correlation, skew, kurtosis, quantile, collect or aggregate, as in agg({ total: sum((row) => row.price) }).',
     )
   }
   return aggregate
@@ -172,17 +174,35 @@ function checked(name: string, aggregate: unknown): Aggregate<never, unknown> {
 
 function callOf(
   grouping: Grouping,
-  { name, kind, of, second, q }: NamedAggregate,
+  { name, kind, of, second, q, folding }: NamedAggregate,
 ): { call: AggregateCall; type: ColumnType; nullable: boolean } {
   if (of === undefined) return { call: { name, kind }, type: F64, nullable: false }
   const lowered = (given: Callback) => lowerFunction(grouping.engine, kind, given, { inputs: [grouping.input.element], takes: '(row)' })
   const { f, returned } = lowered(of)
+  if (folding !== undefined) return foldingCall(grouping, { name, kind, of: f }, folding)
   const type = aggregateType(kind, evaluated(f, returned), f)
   if (second === undefined) return { call: { name, kind, of: f, ...(q === undefined ? {} : { q }) }, ...type }
   const other = lowered(second)
   const isPair = kind === 'covariance' || kind === 'correlation'
   requireClass(kind, evaluated(other.f, other.returned), other.f, isPair ? ['number'] : COMPARED)
   return { call: { name, kind, of: f, second: other.f }, ...type }
+}
+
+/** What it gives, its `finish` tells, or else the data. */
+function foldingCall(
+  { engine, input }: Grouping,
+  call: AggregateCall & { readonly of: UserFunction },
+  given: Folding<Callback>,
+): { call: AggregateCall; type: ColumnType; nullable: boolean } {
+  const value = engine.returnedElement(call.of, { method: call.kind, inputs: [input.element] })
+  const takes = {
+    init: { inputs: [], takes: '()' },
+    step: { inputs: [UNKNOWN_ELEMENT, value], takes: '(state, value)' },
+    merge: { inputs: [UNKNOWN_ELEMENT, UNKNOWN_ELEMENT], takes: '(a, b)' },
+    finish: { inputs: [UNKNOWN_ELEMENT], takes: '(state)' },
+  }
+  const folding = mapFolding(given, (f, part) => lowerFunction(engine, `aggregate.${part}`, f, takes[part]).f)
+  return { call: { ...call, folding }, type: UNKNOWN_TYPE, nullable: true }
 }
 
 /** What extremes are of. */
@@ -249,6 +269,8 @@ export function aggregateType(
       return { type, nullable: true }
     case 'collect':
       return { type: { kind: 'list', item: type }, nullable: false }
+    case 'aggregate':
+      return { type: UNKNOWN_TYPE, nullable: true }
   }
 }
 

@@ -11,6 +11,7 @@
  * Storage hangs on the identity of a node: when an array was materialised or written in place, the session holds its
  * storage for that node object, and every plan that contains the node reads it (see `exec/arrayStore.ts`).
  */
+import { type Folding, foldingWith, functionsOfFolding } from './folding.ts'
 import type { UserFunction } from './functionIr.ts'
 import type { Shape } from './indexSpace.ts'
 import type { ArraySource } from './ports.ts'
@@ -45,6 +46,8 @@ export type AggregateKind =
   | 'argMax'
   | 'covariance'
   | 'correlation'
+  | 'aggregate'
+
 export interface AggregateCall {
   readonly name: string
   readonly kind: AggregateKind
@@ -53,11 +56,12 @@ export interface AggregateCall {
   readonly second?: UserFunction
   /** For quantile: from 0 to 1. */
   readonly q?: number
+  readonly folding?: Folding<UserFunction>
 }
 
 /** The functions of a call, in their order. */
-export function functionsOfCall({ of, second }: Pick<AggregateCall, 'of' | 'second'>): readonly UserFunction[] {
-  return [of ?? [], second ?? []].flat()
+export function functionsOfCall({ of, second, folding }: Pick<AggregateCall, 'of' | 'second' | 'folding'>): readonly UserFunction[] {
+  return [of ?? [], second ?? [], folding === undefined ? [] : functionsOfFolding(folding)].flat()
 }
 
 /** What `window` computes of the rows around a row, beside the aggregates `sum mean min max count any all`. */
@@ -409,14 +413,16 @@ function howWithFunctions(how: GroupHow, now: (f: UserFunction) => UserFunction)
   }
 }
 
-function callsWithFunctions<C extends { readonly of?: UserFunction; readonly second?: UserFunction }>(
+function callsWithFunctions<C extends Pick<AggregateCall, 'of' | 'second' | 'folding'>>(
   calls: readonly C[],
   now: (f: UserFunction) => UserFunction,
 ): readonly C[] {
   const replaced = calls.map((call): C => {
     const of = call.of === undefined ? {} : { of: now(call.of) }
     const second = call.second === undefined ? {} : { second: now(call.second) }
-    return of.of === call.of && second.second === call.second ? call : { ...call, ...of, ...second }
+    const folding = call.folding === undefined ? {} : { folding: foldingWith(call.folding, now) }
+    const isSame = of.of === call.of && second.second === call.second && folding.folding === call.folding
+    return isSame ? call : { ...call, ...of, ...second, ...folding }
   })
   return replaced.every((call, i) => call === calls[i]) ? calls : replaced
 }

@@ -31,14 +31,16 @@ export function behindEnv(f: Callback): Behind | undefined {
 }
 
 /** The function over `options.env`, or `f` itself where there is none. `takes` is how many arguments come before it. */
-export function withEnv(method: string, f: Callback, options: { readonly env?: unknown }, takes: 1 | 2 = 2): Callback {
+export function withEnv(method: string, f: Callback, options: { readonly env?: unknown }, takes: 0 | 1 | 2 = 2): Callback {
   const { env } = options
   if (env === undefined || typeof f !== 'function') return f
   const isPlain = typeof env === 'object' && env !== null && !Array.isArray(env)
   if (!isPlain) throw new PlanError(`The env of ${method}() is an object of values, as { rate }; it was given ${valueText(env)}.`)
   const call = f as (...args: unknown[]) => unknown // with what the method declares
-  const wrapped = takes === 1 ? (value: unknown) => call(value, env) : (value: unknown, key: unknown) => call(value, key, env)
-  const text = takes === 1 ? '(value) => f(value, env)' : '(value, key) => f(value, key, env)'
+  const wrapped = [() => call(env), (value: unknown) => call(value, env), (value: unknown, key: unknown) => call(value, key, env)][
+    takes
+  ] as Callback // one for each number
+  const text = ['() => f(env)', '(value) => f(value, env)', '(value, key) => f(value, key, env)'][takes] as string
   made.set(wrapped, { f, text, captures: new Map<string, unknown>(Object.entries({ f, env })) })
   return wrapped
 }

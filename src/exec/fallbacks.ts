@@ -6,6 +6,8 @@
  * Statement: of each function, told by its place and text, there is at most one warning in a process, once it has run for
  * more than a second in all. Nothing else depends on these clocks.
  */
+
+import { functionsOfFolding } from '../core/folding.ts'
 import { type Fallback, fallbackOf, runText } from '../core/functionUse.ts'
 import type { FallbackEvent } from '../core/sessionEvent.ts'
 import { placeText } from '../core/span.ts'
@@ -71,5 +73,7 @@ export function fallbacksOf(operator: Step | WideOperator): readonly Fallback[] 
 export function functionsIn(operator: Step | WideOperator): readonly ExecFunction[] {
   if ('f' in operator) return [operator.f]
   if (operator.kind === 'EvaluateExec') return operator.columns.map(({ f }) => f)
+  if (operator.kind === 'HashAggregateExec')
+    return operator.aggregates.flatMap(({ folding }) => (folding === undefined ? [] : functionsOfFolding(folding)))
   return operator.kind === 'IndexExec' && operator.combine !== undefined ? [operator.combine] : []
 }

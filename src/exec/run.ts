@@ -982,7 +982,7 @@ export class Run {
     const { pool, arena } = this.options
     const blocks: Block[] = []
     const run = async (task: StageTask): Promise<readonly ExecBatch[]> => {
-      const result = await this.task(task, false)
+      const result = await this.wideTask(task, false)
       this.record?.addTask(plan, result)
       blocks.push(...result.blocks)
       return result.batches

@@ -3,8 +3,9 @@
  * which it needs a part, which would be.
  */
 import type { Column } from '../core/column.ts'
+import { mapFolding } from '../core/folding.ts'
 import type { ArraySource } from '../core/ports.ts'
-import type { ExecFunction, Step, WideOperator } from '../planner/physical/physicalPlan.ts'
+import type { Aggregate, ExecFunction, Step, WideOperator } from '../planner/physical/physicalPlan.ts'
 import type { AsofWork } from './asof/asofTask.ts'
 import { mapBuffers } from './memory/shareColumns.ts'
 import type { ExecBatch } from './operators/batches.ts'
@@ -34,8 +35,9 @@ export function sendable(task: StageTask): StageTask {
     case 'asof':
       return { ...task, work: asofWork(task.work) }
     case 'take':
-    case 'groupValues':
       return { ...task, batch: compact(task.batch) }
+    case 'groupValues':
+      return { ...task, batch: compact(task.batch), call: sendableAggregate(task.call) }
     case 'join':
       return { ...task, left: task.left.map(compact), right: task.right.map(compact) }
   }
@@ -48,8 +50,9 @@ function sendableInput(input: TaskInput): TaskInput {
     case 'split':
       return read(input)
     case 'spilled':
-    case 'worked':
       return input
+    case 'worked':
+      return { ...input, operator: sendableOperator(input.operator) }
   }
 }
 
@@ -104,7 +107,12 @@ function sendableOperator<O extends Step | WideOperator>(operator: O): O {
   if (operator.kind === 'EvaluateExec')
     return { ...operator, columns: operator.columns.map((column) => ({ ...column, f: withoutClosure(column.f) })) }
   if (operator.kind === 'IndexExec' && operator.combine !== undefined) return { ...operator, combine: withoutClosure(operator.combine) }
+  if (operator.kind === 'HashAggregateExec') return { ...operator, aggregates: operator.aggregates.map(sendableAggregate) }
   return operator
+}
+
+function sendableAggregate(call: Aggregate): Aggregate {
+  return call.folding === undefined ? call : { ...call, folding: mapFolding(call.folding, withoutClosure) }
 }
 
 function withoutClosure(f: ExecFunction): ExecFunction {

@@ -12,6 +12,7 @@ import { asofNode } from '../core/asofPlan.ts'
 import { joinPlan, unionPlan } from '../core/combinations.ts'
 import type { Lowering } from '../core/engine.ts'
 import { Bug } from '../core/errors.ts'
+import { mapFolding } from '../core/folding.ts'
 import type { UserFunction } from '../core/functionIr.ts'
 import { aggregatesPlan, groupCountPlan, groupingOf, groupMapPlan, groupReducePlan } from '../core/groupPlan.ts'
 import { inputsOf, type LogicalPlan, type SidesBy, withInputs } from '../core/logicalPlan.ts'
@@ -133,10 +134,11 @@ function regrouped(plan: Extract<LogicalPlan, { kind: 'GroupBy' }>, input: Logic
       if (how.method === 'count') return groupCountPlan(grouping)
       return aggregatesPlan(
         grouping,
-        how.aggregates.map(({ of, second, ...aggregate }) => ({
+        how.aggregates.map(({ of, second, folding, ...aggregate }) => ({
           ...aggregate,
           ...(of === undefined ? {} : { of: call(of) }),
           ...(second === undefined ? {} : { second: call(second) }),
+          ...(folding === undefined ? {} : { folding: mapFolding(folding, call) }),
         })),
         how.whole === true ? { whole: true } : {},
       )

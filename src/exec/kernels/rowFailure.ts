@@ -20,8 +20,10 @@ export interface RowContext {
 
 export class RowFailure extends Error {
   readonly method: string
-  readonly position: number
+  position: number
   readonly key: readonly number[] | undefined
+  /** The partition that the position is in, where nothing tells the number in the whole table. */
+  partition?: number
   /** Which step of the pipeline. */
   step = 0
   constructor(method: string, at: { readonly position: number; readonly key?: readonly number[] }, cause: unknown) {
@@ -46,7 +48,13 @@ export function rowFailure(error: unknown, batch: Batch, context: RowContext, in
 
 /** The error for the user; `rowsBefore` elements went before this task's. */
 export function taskErrorOf(failure: RowFailure, rowsBefore: number): TaskError {
-  const key = failure.key ?? [rowsBefore + failure.position]
+  const { partition, position } = failure
+  if (partition !== undefined)
+    return new TaskError(`${failure.method}: the function threw at row ${position} of partition ${partition}: ${failure.message}`, {
+      cause: failure.cause,
+      partition,
+    })
+  const key = failure.key ?? [rowsBefore + position]
   const place = failure.key === undefined ? `row ${key[0]}` : `key [${key.join(', ')}]`
   return new TaskError(`${failure.method}: the function threw at ${place}: ${failure.message}`, { cause: failure.cause, key })
 }

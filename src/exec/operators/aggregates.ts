@@ -12,6 +12,7 @@ import { PlanError } from '../../core/errors.ts'
 import { CHUNK, combinePairwise, sumByTree } from '../../core/fixedTree.ts'
 import { typeText } from '../../core/schema.ts'
 import type { Aggregate } from '../../planner/physical/physicalPlan.ts'
+import { foldedColumn } from './foldedValues.ts'
 import { KeyIds, type RowsById } from './keyIds.ts'
 import { correlationOf, covarianceOf, kurtosisOf, skewOf } from './moments.ts'
 import { quantileOf } from './selection.ts'
@@ -68,6 +69,8 @@ export function aggregateColumn(call: Aggregate, column: Column | undefined, gro
       return countDistinctColumn(argument, groups)
     case 'collect':
       return collectColumn(argument, groups)
+    case 'aggregate':
+      return foldedColumn(call, argument, groups)
   }
 }
 

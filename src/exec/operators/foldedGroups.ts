@@ -153,6 +153,7 @@ function foldOf(call: Aggregate): Fold {
     case 'argMax':
     case 'covariance':
     case 'correlation':
+    case 'aggregate':
       throw new Bug(`The aggregate ${call.kind} needs all rows of a group.`)
   }
 }

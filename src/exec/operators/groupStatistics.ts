@@ -36,6 +36,7 @@ export function statisticOf(call: Aggregate): ((values: Float64Array) => number 
     case 'argMax':
     case 'covariance':
     case 'correlation':
+    case 'aggregate':
       return undefined
   }
 }

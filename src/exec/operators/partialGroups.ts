@@ -110,6 +110,7 @@ function partOf(call: Aggregate, column: Column | undefined, coded: Coded): Part
     case 'argMax':
     case 'covariance':
     case 'correlation':
+    case 'aggregate':
       throw new Bug(`The aggregate ${call.kind} needs all rows of a group.`)
   }
 }

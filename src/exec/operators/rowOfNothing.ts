@@ -5,6 +5,7 @@ import { ALL_ROWS } from '../../core/groupPlan.ts'
 import { type ColumnType, fieldsOf } from '../../core/schema.ts'
 import type { Aggregate, WideOperator } from '../../planner/physical/physicalPlan.ts'
 import { type ExecBatch, structBatch } from './batches.ts'
+import { foldOfNothing } from './foldedValues.ts'
 
 /** The row; undefined where there are groups, or no rows are no group. */
 export function rowOfNothing(operator: WideOperator, rows: number): ExecBatch | undefined {
@@ -16,7 +17,7 @@ export function rowOfNothing(operator: WideOperator, rows: number): ExecBatch | 
   return structBatch(builder.finish())
 }
 
-function ofNothing({ kind }: Aggregate, type: ColumnType | undefined): unknown {
+function ofNothing({ kind, folding }: Aggregate, type: ColumnType | undefined): unknown {
   switch (kind) {
     case 'count':
     case 'countDistinct':
@@ -43,5 +44,7 @@ function ofNothing({ kind }: Aggregate, type: ColumnType | undefined): unknown {
     case 'covariance':
     case 'correlation':
       return null
+    case 'aggregate':
+      return folding === undefined ? null : foldOfNothing(folding)
   }
 }

@@ -44,7 +44,8 @@ const FIRST_COLUMN: NumberPlace = { in: 'columns', name: FIRST }
 const BY_FIRST: RowNumbers = { in: 'columns', names: [FIRST] }
 
 /** Undefined for what has to be whole. */
-export function externalOf({ operator, inputs: [first] }: Extract<PhysicalPlan, { kind: 'WideExec' }>): External | undefined {
+export function externalOf({ operator, inputs: [first], where }: Extract<PhysicalPlan, { kind: 'WideExec' }>): External | undefined {
+  if (where === 'caller') return undefined // parts are worked on by workers
   switch (operator.kind) {
     case 'SortExec': {
       const { descending, limit } = operator

@@ -10,6 +10,7 @@ import { nullColumn } from '../../core/columnSlices.ts'
 import { Bug } from '../../core/errors.ts'
 import { type ColumnType, type ElementType, type Field, fieldsOf } from '../../core/schema.ts'
 import type { WideOperator } from '../../planner/physical/physicalPlan.ts'
+import { RowFailure } from '../kernels/rowFailure.ts'
 import {
   batchAs,
   concatBatches,
@@ -218,10 +219,17 @@ export function unspilled({ segments, shape, inOrder }: SpilledInput): readonly 
 
 /** The operator over the rows of a part, in ordinary memory. */
 export function worked({ operator, sides }: WorkedInput): readonly ExecBatch[] {
-  return runWide(
-    operator,
-    sides.map((side) => concatBatches(unspilled(side))),
-  )
+  const inputs = sides.map((side) => concatBatches(unspilled(side)))
+  try {
+    return runWide(operator, inputs)
+  } catch (error) {
+    const number = error instanceof RowFailure ? (inputs[0]?.hidden?.at(-1)?.values?.[error.position] as number) : undefined // functions are of groups, whose rows are numbered
+    if (error instanceof RowFailure && number !== undefined) {
+      error.partition = Math.floor(number / MOST_ROWS)
+      error.position = number % MOST_ROWS
+    }
+    throw error
+  }
 }
 
 function shaped(batch: ExecBatch, shape: ExecBatch): ExecBatch {

@@ -55,6 +55,7 @@ export function aggregate({ kind, value, q, span, over }: Aggregated): Expressio
     case 'kurtosis':
     case 'covariance':
     case 'correlation':
+    case 'aggregate':
       throw new Untranslated(`computes a ${kind}, which is not translated`, span, 'Use fallback: "local".')
     case 'first':
     case 'last':

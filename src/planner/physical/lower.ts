@@ -8,6 +8,7 @@
 import { sharedColumns, unionNames } from '../../core/combinations.ts'
 import { isKnown } from '../../core/elements.ts'
 import { Bug } from '../../core/errors.ts'
+import { functionsOfFolding } from '../../core/folding.ts'
 import type { UserFunction } from '../../core/functionIr.ts'
 import { needsCaller, readsKey } from '../../core/functionUse.ts'
 import type { GroupHow, JoinKey, LogicalPlan } from '../../core/logicalPlan.ts'
@@ -96,7 +97,7 @@ function lowered(plan: LogicalPlan, wanted: Wanted): PhysicalPlan {
       const below = inputTo(plan, plan.input, ALL)
       const input = piped(below, { kind: 'KeysExec', f: plan.f, rank, ...shape }, { element: plan.input.element, keys })
       const combine = plan.combine === undefined ? {} : { combine: plan.combine }
-      return wide([input], { kind: 'IndexExec', rank, ...combine, ...shape }, plan, plan.combine)
+      return wide([input], { kind: 'IndexExec', rank, ...combine, ...shape }, plan, plan.combine === undefined ? [] : [plan.combine])
     }
     case 'GroupBy':
       return lowerGroupBy(plan, plan.how)
@@ -211,7 +212,8 @@ function lowerGroupBy(plan: Extract<LogicalPlan, { kind: 'GroupBy' }>, how: Grou
         const argument = (f: UserFunction): number => args.push({ f, method: call.kind, use: 'argument' }) - 1
         const column = call.of === undefined ? {} : { column: argument(call.of) }
         const second = call.second === undefined ? {} : { second: argument(call.second) }
-        return { name: call.name, kind: call.kind, ...column, ...second, ...(call.q === undefined ? {} : { q: call.q }) }
+        const folding = call.folding === undefined ? {} : { folding: call.folding }
+        return { name: call.name, kind: call.kind, ...column, ...second, ...(call.q === undefined ? {} : { q: call.q }), ...folding }
       })
       const input = evaluated(plan, plan.input, [...key, ...args], { ...axis, payload: false })
       const method = {
@@ -222,14 +224,17 @@ function lowerGroupBy(plan: Extract<LogicalPlan, { kind: 'GroupBy' }>, how: Grou
         const groups = piped(input, { kind: 'PartialGroupsExec', aggregates }, input)
         return wide([groups], { kind: 'HashAggregateExec', aggregates, element, ...method }, plan)
       }
-      if (how.partial !== true) return wide([input], { kind: 'HashAggregateExec', aggregates, element, ...method }, plan)
+      if (how.partial !== true) {
+        const own = how.aggregates.flatMap(({ folding }) => (folding === undefined ? [] : functionsOfFolding(folding)))
+        return wide([input], { kind: 'HashAggregateExec', aggregates, element, ...method }, plan, own)
+      }
       const parts = piped(input, { kind: 'PartialAggregateExec', aggregates }, input)
       return wide([parts], { kind: 'HashAggregateExec', aggregates: aggregates.map(combining), element, ...method }, plan)
     }
     case 'reduce':
     case 'map': {
       const kind = how.kind === 'reduce' ? 'GroupReduceExec' : 'GroupMapExec'
-      return wide([evaluated(plan, plan.input, key, { ...axis, payload: true })], { kind, f: how.f, element }, plan, how.f)
+      return wide([evaluated(plan, plan.input, key, { ...axis, payload: true })], { kind, f: how.f, element }, plan, [how.f])
     }
   }
 }
@@ -263,6 +268,7 @@ function combining({ name, kind }: Aggregate, column: number): Aggregate {
     case 'argMax':
     case 'covariance':
     case 'correlation':
+    case 'aggregate':
       throw new Bug(`The aggregate ${kind} does not combine from parts.`)
   }
 }
@@ -291,9 +297,9 @@ function wide(
   inputs: readonly PhysicalPlan[],
   operator: WideOperator,
   { element, keys }: Shape,
-  f?: ExecFunction,
+  functions: readonly ExecFunction[] = [],
 ): Extract<PhysicalPlan, { kind: 'WideExec' }> {
-  const place = placeOf(f === undefined ? [] : [f])
+  const place = placeOf(functions)
   const all = inputs.map((input) => ({ ...input, edge: edgeToWide(operator, input) }))
   return { kind: 'WideExec', inputs: all, operator, ...place, element, keys }
 }

@@ -9,6 +9,8 @@
  *       PipelineExec  FilterExec, EvaluateExec        in parallel over the splits of
  *         ScanExec orders.parquet
  */
+
+import type { Folding } from '../../core/folding.ts'
 import type { UserFunction } from '../../core/functionIr.ts'
 import type { AggregateKind, AsofDirection, Directions, JoinHow, Keys, WindowCall, WindowFrame } from '../../core/logicalPlan.ts'
 import type { ArraySource } from '../../core/ports.ts'
@@ -73,6 +75,7 @@ export interface Aggregate {
   /** Of what takes two functions, the other one's. */
   readonly second?: number
   readonly q?: number
+  readonly folding?: Folding<ExecFunction>
 }
 
 /** A window function over hidden column `column`, if it has an argument. */
