@@ -7,12 +7,14 @@
 import { Bug, GangError } from '../../core/errors.ts'
 import type { FunctionIr } from '../../core/functionIr.ts'
 import { isError } from '../../core/isError.ts'
-import type { Storage } from '../../core/storage.ts'
+import type { DenseStorage, Storage } from '../../core/storage.ts'
 import type { IterationSpace } from '../loops/blockSchedule.ts'
 import type { KernelLoop } from '../loops/kernelLoop.ts'
 import type { LoopInputs } from '../loops/loopInputs.ts'
 import type { LoopResources } from '../loops/preparedLoop.ts'
 import { wireToError } from '../workers/wire.ts'
+import { Belongings, type Needed } from './belongings.ts'
+import { bytesOfBox, packBoxes } from './boxWire.ts'
 import { bytesOf } from './changes.ts'
 import { fromBytes, type LoopDefinition, toBytes } from './definition.ts'
 import type { Edge, EdgeHead } from './edges.ts'
@@ -25,25 +27,11 @@ import type { NumberedBox } from './moves.ts'
 import type { BoxesHead, DoneHead, FailedHead, ForgetHead, RunHead, ValuesHead } from './passWire.ts'
 import type { GangSettings } from './settings.ts'
 import { buffersOf, bytesOfStorage, shapeOfStorage } from './storageWire.ts'
-
-/** What a process has of an array: its values of a version, where `by` is given as that loop's passes leave them in this process. */
-interface Held {
-  readonly version: string | undefined
-  readonly by?: string
-}
+import type { Box } from './transfers.ts'
 
 export interface Other {
   readonly rank: number
-  readonly held: Map<number, Held>
   readonly loops: Set<string>
-}
-
-/** An array that a pass needs elsewhere. */
-export interface Needed {
-  readonly storage: Storage
-  readonly version: string | undefined
-  /** Only its shape is needed: the pass adds to copies, or its elements are sent in boxes. */
-  readonly isShape: boolean
 }
 
 export interface Answer {
@@ -66,6 +54,7 @@ export type GangEvents = (event: { readonly phase: 'lost' | 'joined'; readonly r
 
 export class Gang {
   readonly #links: GangLinks
+  readonly belongings: Belongings = new Belongings()
   /** Those that are there. */
   #others: readonly Other[]
   #epoch = 0
@@ -89,7 +78,7 @@ export class Gang {
   /** So many processes, all of which have joined. */
   constructor(world: number, links: GangLinks) {
     this.#links = links
-    this.#others = Array.from({ length: world - 1 }, (_, i) => ({ rank: i + 1, held: new Map(), loops: new Set() }))
+    this.#others = Array.from({ length: world - 1 }, (_, i) => ({ rank: i + 1, loops: new Set() }))
   }
 
   /** Resolves when all have joined. `code` is what worker threads run. */
@@ -166,9 +155,8 @@ export class Gang {
   /** Bytes that have to be sent before such a pass. */
   missingBytes(loop: string, needed: readonly Needed[]): number {
     let bytes = 0
-    for (const other of this.#others) {
-      for (const one of needed) if (!one.isShape && !this.#has(other, loop, one)) bytes += bytesOfStorage(one.storage)
-    }
+    for (const other of this.#others)
+      for (const one of needed) bytes += one.isShape ? 0 : this.#bytesOf(this.#missing(other, loop, one), one)
     return bytes
   }
 
@@ -176,21 +164,35 @@ export class Gang {
   supply(other: Other, needed: readonly Needed[], definition: LoopDefinition): void {
     this.#check([other])
     for (const one of needed) {
-      const number = this.numberOf(one.storage)
-      if (this.#has(other, definition.id, one)) continue
-      const head: ValuesHead = { storage: number, shape: shapeOfStorage(one.storage) }
-      this.#send(other.rank, 'values', head, one.isShape ? [] : buffersOf(one.storage).map(bytesOf))
-      other.held.set(number, { version: one.isShape ? undefined : one.version })
+      const { storage, isShape } = one
+      const number = this.numberOf(storage)
+      const missing = this.#missing(other, definition.id, one)
+      if (missing.length === 0) continue
+      if (missing === 'all') {
+        const head: ValuesHead = { storage: number, shape: shapeOfStorage(storage) }
+        this.#send(other.rank, 'values', head, isShape ? [] : buffersOf(storage).map(bytesOf))
+      } else {
+        const boxes = missing.map((box) => ({ storage: storage as DenseStorage, box })) // parts of others are not known
+        this.sendBoxes(
+          other.rank,
+          missing.map((box) => ({ storage: number, box })),
+          packBoxes(boxes),
+        )
+      }
+      this.belongings.supplied(other, number, one)
     }
     if (other.loops.has(definition.id)) return
     this.#send(other.rank, 'define', definition)
     other.loops.add(definition.id)
   }
 
-  #has({ held }: Other, loop: string, { storage, version, isShape }: Needed): boolean {
-    const known = held.get(this.numberOf(storage))
-    if (known === undefined || isShape) return known !== undefined
-    return version !== undefined && known.version === version && (known.by === undefined || known.by === loop)
+  #missing(other: Other, loop: string, needed: Needed): 'all' | readonly Box[] {
+    return this.belongings.missing(other, loop, this.numberOf(needed.storage), needed)
+  }
+
+  #bytesOf(missing: 'all' | readonly Box[], { storage }: Needed): number {
+    if (missing === 'all') return bytesOfStorage(storage)
+    return missing.reduce((sum, box) => sum + bytesOfBox({ storage: storage as DenseStorage, box }), 0) // as above
   }
 
   /** A number for a pass that the others are to run, until `endRun`. */
@@ -312,6 +314,7 @@ export class Gang {
     const other = this.#others.find((one) => one.rank === rank)
     if (other === undefined) return // it is known
     this.#losses.set(other, error)
+    this.belongings.forgetProcess(other)
     this.#others = this.#others.filter((one) => one !== other)
     this.#epoch++
     this.#links.part(rank)
@@ -325,7 +328,7 @@ export class Gang {
 
   /** One has come in the place of a process that was lost: passes that begin from now on have it. */
   join(rank: number): void {
-    const other: Other = { rank, held: new Map(), loops: new Set() }
+    const other: Other = { rank, loops: new Set() }
     this.#others = [...this.#others, other].sort((a, b) => a.rank - b.rank)
     this.#epoch++
     for (const tell of this.#listeners) tell({ phase: 'joined', rank })
@@ -333,10 +336,8 @@ export class Gang {
 
   #forget(head: ForgetHead): void {
     if (this.#broken !== undefined) return
-    for (const { rank, held } of this.#others) {
-      for (const number of head.storages) held.delete(number)
-      this.#send(rank, 'forget', head)
-    }
+    for (const number of head.storages) this.belongings.forgetStorage(number)
+    for (const { rank } of this.#others) this.#send(rank, 'forget', head)
   }
 
   #send(to: number, type: FrameType, value: unknown, parts: readonly Uint8Array[] = []): void {

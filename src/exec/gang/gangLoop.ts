@@ -19,15 +19,17 @@ import type { LoopInputs } from '../loops/loopInputs.ts'
 import type { PassTurn } from '../loops/loopTask.ts'
 import { busiestShare } from '../loops/passCost.ts'
 import type { LoopResources, PassesResult, VerifyResult } from '../loops/preparedLoop.ts'
+import { HOME, type Needed, type Process } from './belongings.ts'
 import { packBoxes, unpackBoxes } from './boxWire.ts'
 import { definitionOf, type LoopDefinition, unshared } from './definition.ts'
 import { bytesOfBoxes, Edges } from './edges.ts'
-import type { Answer, Gang, Needed, Other } from './gang.ts'
+import type { Answer, Gang, Other } from './gang.ts'
 import { KeptElements } from './keptElements.ts'
 import { movesOf, type NodeMoves, type NumberedBox } from './moves.ts'
 import { applyParts, type RunHead, regionOf, regionsOfLanes } from './passWire.ts'
-import { type Placed, type Placement, placementOf } from './placement.ts'
-import { firstHolders, type Holders, type Transfer, transfersOf } from './transfers.ts'
+import { onlyFirst, type Placed, type Placement, placementOf } from './placement.ts'
+import { holdersIn, liesIn, type Residence, residenceOf } from './residence.ts'
+import { type Cells, cellsOf, firstHolders, type Holders, type Transfer, transfersOf } from './transfers.ts'
 
 /** A pass has to gain so much: sending, waking and answering take that long. */
 const LEAST_GAIN_MS = 3
@@ -37,6 +39,8 @@ const NS_PER_BYTE = 4
 const EDGE_MS = 0.2
 /** Of a gang that has lost all others. */
 const ALONE = { because: 'All other processes were lost.' }
+/** That are known for a loop, by who has what before. */
+const MOST_MOVEMENTS = 64
 /** What is sent once serves that many passes, as far as one can tell before them. */
 const PASSES = 8
 
@@ -59,7 +63,7 @@ interface Shared {
 /** What a pass moves, and who has what after it. */
 interface Movement {
   readonly nodes: readonly NodeMoves[]
-  readonly holders: ReadonlyMap<DenseStorage, Holders>
+  readonly residences: ReadonlyMap<Storage, Residence<Process>>
 }
 
 type Boxed = Extract<Placed, { readonly kind: 'boxes' }>
@@ -72,8 +76,8 @@ interface Formed {
   readonly placement: Placement
   /** By who has what at first. */
   readonly movements: Map<string, Movement>
-  /** Who had what after the last pass of this loop on several processes. */
-  holders: ReadonlyMap<DenseStorage, Holders>
+  /** By what others had of arrays at last. */
+  readonly refined: Map<Boxed, Cells>
   shared: Shared | undefined
 }
 
@@ -110,7 +114,7 @@ export class GangLoop extends KernelLoop {
       return undefined
     }
     this.#stays = undefined
-    this.#formed = { epoch, id: this.#gang.nextLoop(), others, placement, movements: new Map(), holders: new Map(), shared: undefined }
+    this.#formed = { epoch, id: this.#gang.nextLoop(), others, placement, movements: new Map(), refined: new Map(), shared: undefined }
     return this.#formed
   }
 
@@ -140,11 +144,10 @@ export class GangLoop extends KernelLoop {
       this.#kept.keep(this.written().map(regionOf))
       try {
         const result = await super.runPasses(pass, 1, { ...options, others })
-        this.#settle(formed, needed, result.failed === undefined ? 'done' : 'failed')
-        formed.holders = movement.holders
+        this.#settle(formed, needed, result.failed === undefined ? movement : undefined)
         return result
       } catch (error) {
-        this.#settle(formed, needed, 'failed')
+        this.#settle(formed, needed, undefined)
         if (!this.#gang.hasLost(error) || !this.#kept.restore()) throw error
       } finally {
         this.#gang.endRun(run)
@@ -157,7 +160,7 @@ export class GangLoop extends KernelLoop {
       return await super.verify(pass, options)
     } finally {
       // arrays are put back, but not those of the others
-      if (this.#formed?.shared !== undefined) this.#settle(this.#formed, this.#needed(this.#formed), 'failed')
+      if (this.#formed?.shared !== undefined) this.#settle(this.#formed, this.#needed(this.#formed), undefined)
     }
   }
 
@@ -222,16 +225,18 @@ export class GangLoop extends KernelLoop {
   /** What the next pass moves, given who has what. */
   #movement(formed: Formed): Movement {
     const { arrays, order } = formed.placement
-    const boxed = arrays.filter((placed): placed is Boxed => placed.kind === 'boxes')
-    const before = boxed.map((placed) => this.#holdersOf(formed, placed))
-    const key = before.map((holders) => Buffer.from(holders).toString('latin1')).join('|')
+    const processes: readonly Process[] = [HOME, ...formed.others]
+    const boxed = arrays.filter((placed): placed is Boxed => placed.kind === 'boxes' && placed.cells.bounds.length > 0)
+    const before = boxed.map((placed) => this.#before(formed, placed, processes))
+    const key = before.map(({ cells, holders }) => `${cells.bounds.join('|')} ${Buffer.from(holders).toString('latin1')}`).join('\n')
     const known = formed.movements.get(key)
     if (known !== undefined) return known
-    const holders = new Map<DenseStorage, Holders>()
-    const traffic = boxed.map(({ storage, cells }, i): { readonly storage: number; readonly transfers: readonly Transfer[] } => {
-      const found = transfersOf(cells, order, before[i] as Holders) // as many
+    const residences = new Map<Storage, Residence<Process>>()
+    const traffic = boxed.map(({ storage }, i): { readonly storage: number; readonly transfers: readonly Transfer[] } => {
+      const { cells, holders } = before[i] as (typeof before)[number] // as many
+      const found = transfersOf(cells, order, holders)
       if ('because' in found) return { storage: 0, transfers: [] } // whoever placed the array has found some
-      holders.set(storage, found.holders)
+      residences.set(storage, residenceOf(cells.bounds, found.holders, { processes, home: HOME, shape: storage.shape }))
       return { storage: this.#gang.numberOf(storage), transfers: found.transfers }
     })
     const ranks = [0, ...formed.others.map(({ rank }) => rank)]
@@ -239,22 +244,26 @@ export class GangLoop extends KernelLoop {
       ...moves,
       sends: moves.sends.map((send) => ({ ...send, to: ranks[send.to] as number })), // of one of them
     }))
-    const movement = { nodes, holders }
+    const movement = { nodes, residences }
+    if (formed.movements.size >= MOST_MOVEMENTS) formed.movements.clear()
     formed.movements.set(key, movement)
     return movement
   }
 
-  #holdersOf({ id, others, holders: before }: Formed, { storage, cells }: Boxed): Holders {
-    const number = this.#gang.numberOf(storage)
-    const version = this.#versionOf(storage)
-    const last = before.get(storage)
-    const holders = firstHolders(cells.count, [true, ...others.map(({ held }) => hasAll(held.get(number), version))])
-    for (const [i, { held }] of others.entries()) {
-      const [known, node] = [held.get(number), i + 1]
-      const isOurs = known?.by === id && known.version !== undefined && known.version === version
-      if (isOurs && last !== undefined) holders.set(last.subarray(node * cells.count, (node + 1) * cells.count), node * cells.count)
+  /** The cells of an array, cut where others have some of it and not all, and who has which. */
+  #before(formed: Formed, placed: Boxed, processes: readonly Process[]): { readonly cells: Cells; readonly holders: Holders } {
+    const { cells, touches, storage } = placed
+    const residence = this.#gang.belongings.residence(this.#gang.numberOf(storage), this.#versionOf(storage))
+    if (residence === undefined) return { cells, holders: firstHolders(cells.count, onlyFirst(processes.length)) }
+    if (liesIn(residence, cells.bounds)) return { cells, holders: holdersIn(residence, cells.bounds, processes) }
+    let refined = formed.refined.get(placed)
+    if (refined === undefined || !liesIn(residence, refined.bounds)) {
+      const found = cellsOf(touches, residence.bounds)
+      if ('because' in found) return { cells, holders: firstHolders(cells.count, onlyFirst(processes.length)) }
+      refined = found
+      formed.refined.set(placed, refined)
     }
-    return holders
+    return { cells: refined, holders: holdersIn(residence, refined.bounds, processes) }
   }
 
   readonly #storageOf = (number: number): DenseStorage => this.#gang.storageOf(number) as DenseStorage // boxes are of dense arrays
@@ -320,26 +329,24 @@ export class GangLoop extends KernelLoop {
     return { storage: this.#storageOf(storage), box }
   }
 
-  /** What the others have after a pass: what it wrote is there as its own blocks left it. */
-  #settle({ id, placement: { arrays }, shared }: Formed, needed: readonly Needed[], outcome: 'done' | 'failed'): void {
+  /** What the others have after a pass: what it wrote is there as its own blocks left it. Without a movement it has come to no end. */
+  #settle({ id, placement: { arrays }, shared }: Formed, needed: readonly Needed[], movement: Movement | undefined): void {
+    const { belongings } = this.#gang
     const flushed = new Set<Storage>([...this.inputs.buffers.values()].map(({ storage }) => storage)) // into those in this process
-    for (const { other } of shared?.parts ?? []) {
-      for (const { storage, kind, isWritten } of arrays) {
-        if (kind === 'added' || (kind === 'whole' && !isWritten)) continue
-        const number = this.#gang.numberOf(storage)
-        if (!other.held.has(number)) continue // a loss came before it was sent
-        const version = needed.find((one) => one.storage === storage)?.version
-        const isKnown = outcome === 'done' && kind !== 'whole' && version !== undefined && !flushed.has(storage)
-        if (kind === 'boxes' && !isWritten && hasAll(other.held.get(number), version)) continue
-        const after = isWritten && version !== undefined ? afterOneWrite(version) : version
-        other.held.set(number, isKnown ? { version: after, by: id } : { version: undefined })
+    for (const { storage, kind, isWritten } of arrays) {
+      if (kind === 'added' || (kind === 'whole' && !isWritten)) continue
+      const number = this.#gang.numberOf(storage)
+      const version = needed.find((one) => one.storage === storage)?.version
+      const after = isWritten && version !== undefined ? afterOneWrite(version) : version
+      const residence = movement?.residences.get(storage)
+      if (isWritten || residence !== undefined || movement === undefined) belongings.settle(number, after, residence)
+      const isKnown = movement !== undefined && kind === 'compared' && version !== undefined && !flushed.has(storage)
+      for (const { other } of shared?.parts ?? []) {
+        if (kind === 'boxes' || belongings.held(other, number) === undefined) continue // a loss came before it was sent
+        belongings.hold(other, number, isKnown ? { version: after, by: id } : { version: undefined })
       }
     }
   }
-}
-
-function hasAll(held: { readonly version: string | undefined; readonly by?: string } | undefined, version: string | undefined): boolean {
-  return version !== undefined && held?.version === version && held.by === undefined
 }
 
 /** The version that an array has after it was written once: what `ArrayStore.version` gives after a pass. */

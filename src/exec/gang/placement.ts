@@ -15,7 +15,7 @@ import type { LoopInputs } from '../loops/loopInputs.ts'
 import { whyNotDefined } from './definition.ts'
 import { whyNotSent } from './storageWire.ts'
 import { touchesOf } from './touches.ts'
-import { type BlockOrder, type Cells, cellsOf, firstHolders, precedence, type Transfer, transfersOf } from './transfers.ts'
+import { type BlockOrder, type Cells, cellsOf, firstHolders, precedence, type Touch, type Transfer, transfersOf } from './transfers.ts'
 
 export type Placed = {
   readonly storage: Storage
@@ -26,7 +26,7 @@ export type Placed = {
   | { readonly kind: 'whole' }
   | { readonly kind: 'added' }
   | { readonly kind: 'compared'; readonly because: string }
-  | { readonly kind: 'boxes'; readonly storage: DenseStorage; readonly cells: Cells }
+  | { readonly kind: 'boxes'; readonly storage: DenseStorage; readonly cells: Cells; readonly touches: readonly (readonly Touch[])[] }
 )
 
 export interface Placement {
@@ -120,7 +120,8 @@ function placedAs(
   if (isBuffered) return compared('a buffer is flushed into it', order.isFree)
   if (privateArrays.includes(array)) return compared('each worker has a copy of it', true)
   if (uses.some((use) => use.array !== array)) return compared('it has several names', order.isFree)
-  const cells = cellsOf(touchesOf(inputs, context, { array, storage }))
+  const touches = touchesOf(inputs, context, { array, storage })
+  const cells = cellsOf(touches)
   const traffic = 'because' in cells ? cells : transfersOf(cells, order, firstHolders(cells.count, onlyFirst(world)))
   if ('because' in cells || 'because' in traffic) {
     const because = 'because' in cells ? cells.because : (traffic as { readonly because: string }).because
@@ -129,7 +130,7 @@ function placedAs(
   // who reads most of an array can as well have all of it: other loops find it there
   if (!isInPlace && sizeOf(traffic.transfers) >= ((world - 1) * storage.shape.reduce((size, extent) => size * extent, 1)) / 2)
     return { ...shared, kind: 'whole' }
-  return { ...shared, kind: 'boxes', storage, cells }
+  return { ...shared, kind: 'boxes', storage, cells, touches }
 }
 
 export function onlyFirst(world: number): boolean[] {

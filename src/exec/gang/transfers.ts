@@ -82,11 +82,11 @@ export interface Cells {
   readonly written: readonly Int32Array[]
 }
 
-/** The cells of what blocks touch, given for each block. */
-export function cellsOf(touches: readonly (readonly Touch[])[]): Cells | NoTraffic {
+/** The cells of what blocks touch, given for each block, cut at other bounds as well. */
+export function cellsOf(touches: readonly (readonly Touch[])[], others: Cells['bounds'] = []): Cells | NoTraffic {
   const rank = (touches.find((list) => list.length > 0)?.[0]?.box.length ?? 0) / 2
   const bounds = Array.from({ length: rank }, (_, axis) => {
-    const values = new Set<number>()
+    const values = new Set<number>(others[axis])
     for (const list of touches) for (const { box } of list) values.add(box[2 * axis] as number).add(box[2 * axis + 1] as number)
     return [...values].sort((a, b) => a - b)
   })
@@ -174,7 +174,7 @@ export function transfersOf({ count, bounds, touched, written }: Cells, order: B
 const unordered: NoTraffic = { because: 'blocks without an order may touch the same elements, by what is known of them' }
 
 /** Boxes of cells: neighbours along the last axis are one, and so are rows of them that lie one above the other. */
-function boxesOfCells(cells: readonly number[], bounds: readonly (readonly number[])[]): Box[] {
+export function boxesOfCells(cells: readonly number[], bounds: readonly (readonly number[])[]): Box[] {
   const rows: number[][] = []
   let last = Number.NaN
   const sorted = [...cells].sort((a, b) => a - b)

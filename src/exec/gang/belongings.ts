@@ -1,0 +1,88 @@
+/**
+ * What the other processes have of arrays: of dense ones, which elements of which version; of others, and for one loop, all or nothing.
+ */
+import type { Storage } from '../../core/storage.ts'
+import { missingCells, type Residence, withAll } from './residence.ts'
+import { type Box, boxesOfCells } from './transfers.ts'
+
+/** What a process has of an array: its values of a version, where `by` is given as that loop's passes leave them in this process. */
+export interface Held {
+  readonly version: string | undefined
+  readonly by?: string
+}
+
+/** By its number, the process that runs the program. */
+export const HOME = 0
+/** Another one is another object when it is started again. */
+export type Process = typeof HOME | object
+
+/** An array that a pass needs elsewhere. */
+export interface Needed {
+  readonly storage: Storage
+  readonly version: string | undefined
+  /** Only its shape is needed: the pass adds to copies, or its elements are sent in boxes. */
+  readonly isShape: boolean
+}
+
+export class Belongings {
+  readonly #residences = new Map<number, { readonly version: string; readonly residence: Residence<Process> }>()
+  readonly #held = new Map<object, Map<number, Held>>()
+
+  /** Who has what of an array, as it is by its version; undefined where nobody but this process has any. */
+  residence(storage: number, version: string | undefined): Residence<Process> | undefined {
+    const known = this.#residences.get(storage)
+    return known?.version === version ? known?.residence : undefined
+  }
+
+  /** Without a residence, or a version that tells of it, nobody else has anything. */
+  settle(storage: number, version: string | undefined, residence: Residence<Process> | undefined): void {
+    if (version === undefined || residence === undefined) this.#residences.delete(storage)
+    else this.#residences.set(storage, { version, residence })
+  }
+
+  held(process: object, storage: number): Held | undefined {
+    return this.#held.get(process)?.get(storage)
+  }
+
+  hold(process: object, storage: number, held: Held): void {
+    const all = this.#held.get(process) ?? new Map<number, Held>()
+    this.#held.set(process, all.set(storage, held))
+  }
+
+  forgetProcess(process: object): void {
+    this.#held.delete(process)
+    for (const { residence } of this.#residences.values()) (residence.has as Map<Process, Uint8Array>).delete(process) // a residence's own
+  }
+
+  forgetStorage(storage: number): void {
+    this.#residences.delete(storage)
+    for (const held of this.#held.values()) held.delete(storage)
+  }
+
+  /** What a process lacks of an array for the passes of a loop: boxes where it has some of it. */
+  missing(process: object, loop: string, number: number, { storage, version, isShape }: Needed): 'all' | readonly Box[] {
+    const held = this.held(process, number)
+    if (held === undefined) return 'all'
+    if (isShape) return []
+    if (version === undefined) return 'all'
+    if (held.version === version && (held.by === undefined || held.by === loop)) return []
+    const residence = storage.kind === 'dense' ? this.residence(number, version) : undefined
+    if (residence?.has.has(process) !== true) return 'all'
+    return boxesOfCells(missingCells(residence, process), residence.bounds)
+  }
+
+  /** After that was sent. */
+  supplied(process: object, number: number, { storage, version, isShape }: Needed): void {
+    if (isShape || storage.kind !== 'dense') {
+      this.hold(process, number, { version: isShape ? undefined : version })
+      return
+    }
+    this.hold(process, number, { version: undefined })
+    if (version !== undefined) this.settle(number, version, withAll(this.residence(number, version) ?? atHome(storage.shape), process))
+  }
+}
+
+/** Nobody else has anything. */
+export function atHome(shape: readonly number[]): Residence<Process> {
+  return { bounds: shape.map((extent) => [0, extent]), has: new Map([[HOME, Uint8Array.of(1)]]) }
+}
