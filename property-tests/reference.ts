@@ -10,6 +10,7 @@ import { compareKeys } from '../src/core/indexSpace.ts'
 import type { AggregateCall, AsofDirection, Directions, GroupHow, LogicalPlan } from '../src/core/logicalPlan.ts'
 import { uniformAt } from '../src/core/random.ts'
 import { permutationOf } from '../src/exec/operators/permutation.ts'
+import { EXACT_HASHES, EXACT_VALUES } from '../src/exec/operators/sketches.ts'
 import { windowed } from './windowReference.ts'
 
 export interface Entry {
@@ -339,6 +340,12 @@ function aggregated(aggregate: AggregateCall, members: readonly Entry[]): unknow
       return all.at(-1)
     case 'collect':
       return all
+    case 'approxCountDistinct':
+      if (values.length <= EXACT_HASHES) return aggregated({ ...aggregate, kind: 'countDistinct' }, members)
+      throw new Error('Of so many values, sketches.prop.ts has the law.')
+    case 'approxQuantile':
+      if (numbers.length <= EXACT_VALUES) return quantileOf(numbers, aggregate.q ?? 0)
+      throw new Error('Of so many values, sketches.prop.ts has the law.')
     case 'aggregate':
       return folded(aggregate, all)
   }

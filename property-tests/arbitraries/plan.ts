@@ -9,6 +9,9 @@ import {
   aggregate,
   all,
   any,
+  approxCountDistinct,
+  approxMedian,
+  approxQuantile,
   argMax,
   argMin,
   collect,
@@ -347,6 +350,16 @@ const aggregatesOf: readonly {
       u: count(),
     }),
     gives: ['u'],
+  },
+  {
+    needs: ['n', 's', 'm'],
+    make: () => ({
+      n: approxQuantile((r: Row) => r.n as number, 0.3),
+      u: approxCountDistinct((r: Row) => r.s),
+      x: approxCountDistinct((r: Row) => r.m),
+      y: approxMedian((r: Row) => r.n),
+    }),
+    gives: ['n', 'u'],
   },
   { needs: ['u'], make: () => ({ n: quantile((r: Row) => r.u, 0.3), l: collect((r: Row) => r.u) }), gives: ['n', 'l'] },
   {

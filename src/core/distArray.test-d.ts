@@ -8,6 +8,8 @@ import type { Session } from '../session.ts'
 import {
   aggregate,
   any,
+  approxCountDistinct,
+  approxMedian,
   argMin,
   collect,
   correlation,
@@ -296,9 +298,13 @@ export function groups(): void {
       (r) => r.user,
     ),
     skewed: skew((r) => r.stars),
+    about: approxCountDistinct((r) => r.user),
+    middle: approxMedian((r) => r.stars),
     own: aggregate((r) => r.note, { init: () => 0, step: (n, note) => n + (note?.length ?? 0), finish: (n) => `${n} letters` }),
     state: aggregate((r) => r.stars, { init: () => [0], step: (all, stars) => [...all, stars], merge: (a, b) => [...a, ...b] }),
   })
+  expectTypeOf(rows.map((r) => r.about)).toEqualTypeOf<DistArray<number>>()
+  expectTypeOf(rows.map((r) => r.middle)).toEqualTypeOf<DistArray<number | null>>()
   expectTypeOf(rows.map((r) => r.own)).toEqualTypeOf<DistArray<string | null>>()
   expectTypeOf(rows.map((r) => r.state)).toEqualTypeOf<DistArray<number[] | null>>()
   // @ts-expect-error a state that is not what init makes

@@ -166,7 +166,7 @@ function checked(name: string, aggregate: unknown): Aggregate<never, unknown> {
   if (!isAggregate(aggregate)) {
     throw new PlanError(
       `agg() was given ${valueText(aggregate)} as "${name}", which is not an aggregate.\n` +
-        'Use sum, mean, min, max, count, countDistinct, first, last, mode, argMin, argMax, any, all, variance, stddev, covariance, correlation, skew, kurtosis, quantile, collect or aggregate, as in agg({ total: sum((row) => row.price) }).',
+        'Use sum, mean, min, max, count, countDistinct, first, last, mode, argMin, argMax, any, all, variance, stddev, covariance, correlation, skew, kurtosis, quantile, approxCountDistinct, approxQuantile, approxMedian, collect or aggregate, as in agg({ total: sum((row) => row.price) }).',
     )
   }
   return aggregate
@@ -238,6 +238,7 @@ export function aggregateType(
   switch (kind) {
     case 'count':
     case 'countDistinct':
+    case 'approxCountDistinct':
       return { type: F64, nullable: false }
     case 'sum':
       requireClass(kind, returned, f, ['number', 'bigint'])
@@ -247,6 +248,7 @@ export function aggregateType(
     case 'variance':
     case 'stddev':
     case 'quantile':
+    case 'approxQuantile':
     case 'skew':
     case 'kurtosis':
     case 'covariance':

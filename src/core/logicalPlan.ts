@@ -47,6 +47,8 @@ export type AggregateKind =
   | 'covariance'
   | 'correlation'
   | 'aggregate'
+  | 'approxCountDistinct'
+  | 'approxQuantile'
 
 export interface AggregateCall {
   readonly name: string

@@ -37,10 +37,12 @@ export function withEnv(method: string, f: Callback, options: { readonly env?: u
   const isPlain = typeof env === 'object' && env !== null && !Array.isArray(env)
   if (!isPlain) throw new PlanError(`The env of ${method}() is an object of values, as { rate }; it was given ${valueText(env)}.`)
   const call = f as (...args: unknown[]) => unknown // with what the method declares
-  const wrapped = [() => call(env), (value: unknown) => call(value, env), (value: unknown, key: unknown) => call(value, key, env)][
-    takes
-  ] as Callback // one for each number
-  const text = ['() => f(env)', '(value) => f(value, env)', '(value, key) => f(value, key, env)'][takes] as string
+  const forms = [
+    { text: '() => f(env)', wrapped: () => call(env) },
+    { text: '(value) => f(value, env)', wrapped: (value: unknown) => call(value, env) },
+    { text: '(value, key) => f(value, key, env)', wrapped: (value: unknown, key: unknown) => call(value, key, env) },
+  ] as const
+  const { text, wrapped } = forms[takes]
   made.set(wrapped, { f, text, captures: new Map<string, unknown>(Object.entries({ f, env })) })
   return wrapped
 }

@@ -16,6 +16,8 @@ import { foldedColumn } from './foldedValues.ts'
 import { KeyIds, type RowsById } from './keyIds.ts'
 import { correlationOf, covarianceOf, kurtosisOf, skewOf } from './moments.ts'
 import { quantileOf } from './selection.ts'
+import { DistinctSketch, quantileSketchOf } from './sketches.ts'
+import { valueHashes } from './valueHashes.ts'
 import { wholeMilliseconds } from './wholeMilliseconds.ts'
 
 /** One value per group. `column` is the aggregate's argument, which count() has not, and `second` another's. */
@@ -35,6 +37,10 @@ export function aggregateColumn(call: Aggregate, column: Column | undefined, gro
       return statistic(call, argument, groups, deviationOf)
     case 'quantile':
       return statistic(call, argument, groups, (values) => quantileOf(values, call.q ?? 0.5))
+    case 'approxQuantile':
+      return statistic(call, argument, groups, (values) => quantileSketchOf(values).quantile(call.q ?? 0.5))
+    case 'approxCountDistinct':
+      return approximateCounts(argument, groups)
     case 'skew':
       return statistic(call, argument, groups, skewOf)
     case 'kurtosis':
@@ -84,7 +90,7 @@ function numbersOf(groups: RowsById, value: (from: number, to: number) => number
   return { type: { kind: 'f64' }, length: values.length, values }
 }
 
-function presence(column: Column): (row: number) => boolean {
+export function presence(column: Column): (row: number) => boolean {
   if (column.type.kind === 'null') return () => false
   if (column.type.kind === 'object') return (row) => column.objects?.[row] !== null && column.objects?.[row] !== undefined
   return column.validity === undefined ? () => true : (row) => isValid(column, row)
@@ -323,6 +329,19 @@ function countDistinctColumn(column: Column, groups: RowsById): Column {
       count++
     }
     return count
+  })
+}
+
+function approximateCounts(column: Column, groups: RowsById): Column {
+  const hashes = valueHashes(wholeMilliseconds(column))
+  const present = presence(column)
+  return numbersOf(groups, (from, to) => {
+    const sketch = new DistinctSketch()
+    for (let i = from; i < to; i++) {
+      const row = groups.rows[i] as number
+      if (present(row)) sketch.add(hashes[row] as number)
+    }
+    return sketch.estimate()
   })
 }
 

@@ -21,6 +21,7 @@ import { type ExecBatch, emptyBatch } from './batches.ts'
 import { groupRows } from './hashAggregate.ts'
 import { KeyIds, rowsById } from './keyIds.ts'
 import { COLUMNS_OF_FORM, FORM } from './partialGroups.ts'
+import { DistinctSketch, QuantileSketch } from './sketches.ts'
 
 type Aggregation = Extract<WideOperator, { kind: 'HashAggregateExec' }>
 
@@ -141,6 +142,10 @@ function foldOf(call: Aggregate): Fold {
     case 'any':
     case 'all':
       return new ValueFold(call)
+    case 'approxCountDistinct':
+      return new SketchFold(call, DistinctSketch, (sketch) => sketch.estimate(), 0)
+    case 'approxQuantile':
+      return new SketchFold(call, QuantileSketch, (sketch) => sketch.quantile(call.q ?? 0.5), null)
     case 'countDistinct':
     case 'variance':
     case 'stddev':
@@ -243,6 +248,44 @@ class SumFold implements Fold {
       return { type: { kind: 'f64' }, length: size, values: Float64Array.from({ length: size }, (_, g) => sumOf(g)) }
     const means = Array.from({ length: size }, (_, g) => (counts[g] === 0 ? null : sumOf(g) / (counts[g] as number)))
     return columnFromValues(means, { kind: 'f64' }, this.call.name)
+  }
+}
+
+/** A sketch of each group's values, which makes no difference between their orders. */
+class SketchFold<S extends { readonly bytes: number; add(value: number): void }> implements Fold {
+  private readonly sketches: S[] = []
+  private sizes = new Float64Array(0)
+  bytes = 0
+  private readonly call: Aggregate
+  private readonly Sketch: new () => S
+  private readonly value: (sketch: S) => number | null
+  private readonly ofNothing: number | null
+  constructor(call: Aggregate, Sketch: new () => S, value: (sketch: S) => number | null, ofNothing: number | null) {
+    this.call = call
+    this.Sketch = Sketch
+    this.value = value
+    this.ofNothing = ofNothing
+  }
+  add({ columns: [codes, numbers], groups, size }: Part): void {
+    const [at, values] = [codes?.values as Int32Array | undefined, numbers?.values as Float64Array] // of the form rows, or none
+    this.sizes = grown(this.sizes, size)
+    for (let i = 0; i < (at?.length ?? 0); i++) {
+      const group = groups[at?.[i] as number] as number // codes and groups are those of this partition
+      const sketch = this.sketches[group] ?? (this.sketches[group] = new this.Sketch())
+      sketch.add(values[i] as number)
+    }
+    for (const group of groups) {
+      const now = this.sketches[group]?.bytes ?? 0
+      this.bytes += now - (this.sizes[group] as number)
+      this.sizes[group] = now
+    }
+  }
+  finish(size: number): Column {
+    const values = Array.from({ length: size }, (_, g) => {
+      const sketch = this.sketches[g]
+      return sketch === undefined ? this.ofNothing : this.value(sketch)
+    })
+    return columnFromValues(values, { kind: 'f64' }, this.call.name)
   }
 }
 

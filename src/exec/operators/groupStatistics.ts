@@ -6,6 +6,7 @@ import type { Aggregate } from '../../planner/physical/physicalPlan.ts'
 import { deviationOf, varianceOf } from './aggregates.ts'
 import { kurtosisOf, skewOf } from './moments.ts'
 import { quantileOf } from './selection.ts'
+import { quantileSketchOf } from './sketches.ts'
 
 /** What the aggregate gives of numbers in row order, which it may change; undefined where it needs more than them. */
 export function statisticOf(call: Aggregate): ((values: Float64Array) => number | null) | undefined {
@@ -20,7 +21,10 @@ export function statisticOf(call: Aggregate): ((values: Float64Array) => number 
       return kurtosisOf
     case 'quantile':
       return (values) => quantileOf(values, call.q ?? 0.5)
+    case 'approxQuantile':
+      return (values) => quantileSketchOf(values).quantile(call.q ?? 0.5)
     case 'countDistinct':
+    case 'approxCountDistinct':
     case 'count':
     case 'sum':
     case 'mean':

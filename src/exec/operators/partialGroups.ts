@@ -5,7 +5,7 @@
  *     hidden   forms | key of each group | columns of the first aggregate | of the second | …
  *
  * Counts, extremes, firsts and lasts are one value a group, sums of bigints two halves of one. Sums and means of numbers
- * are the values themselves, each with its group: in which chunk of the fixed tree a value lies depends on how many
+ * are the values themselves, each with its group, and so are those of sketches, or their hashes: in which chunk of the fixed tree a value lies depends on how many
  * its group has in the partitions before. `foldedGroups.ts` takes this in the order of the partitions.
  */
 import { type Column, isValid } from '../../core/column.ts'
@@ -13,10 +13,12 @@ import { takeColumn } from '../../core/columnSlices.ts'
 import { valueClassOf } from '../../core/elements.ts'
 import { Bug } from '../../core/errors.ts'
 import type { Aggregate } from '../../planner/physical/physicalPlan.ts'
-import { aggregateColumn, numberReader } from './aggregates.ts'
+import { aggregateColumn, numberReader, presence } from './aggregates.ts'
 import { concatBatches, type ExecBatch, hiddenBatch } from './batches.ts'
 import { firstRows, KeyIds, type RowsById, rowsById } from './keyIds.ts'
 import type { OpenNarrow } from './operator.ts'
+import { valueHashes } from './valueHashes.ts'
+import { wholeMilliseconds } from './wholeMilliseconds.ts'
 
 /** What the columns of an aggregate are: none, a value a group, a bigint a group in halves, or values with their groups. */
 export const FORM = { none: 0, values: 1, halves: 2, rows: 3 } as const
@@ -78,6 +80,12 @@ function partOf(call: Aggregate, column: Column | undefined, coded: Coded): Part
       if (call.kind === 'sum' && valueClassOf(column.type) === 'bigint') return { form: FORM.halves, columns: halves(column, groups()) }
       return { form: FORM.rows, columns: numberedValues(call, column, codes) }
     }
+    case 'approxQuantile':
+      if (column === undefined || column.type.kind === 'null') return { form: FORM.none, columns: [] }
+      return { form: FORM.rows, columns: numberedValues(call, column, codes) }
+    case 'approxCountDistinct':
+      if (column === undefined) return { form: FORM.none, columns: [] }
+      return { form: FORM.rows, columns: numberedHashes(column, codes) }
     case 'count':
       return {
         form: FORM.values,
@@ -151,6 +159,20 @@ function numberedValues(call: Aggregate, column: Column, codes: Int32Array): rea
     numbers[n++] = read(i)
   }
   return [integers(kept.slice(0, n)), { type: { kind: 'f64' }, length: n, values: numbers.slice(0, n) }]
+}
+
+/** Hashes of the values that are not null, and the code of each. */
+function numberedHashes(column: Column, codes: Int32Array): readonly Column[] {
+  const hashes = valueHashes(wholeMilliseconds(column))
+  const present = presence(column)
+  const kept = new Int32Array(codes.length)
+  let n = 0
+  for (let i = 0; i < codes.length; i++) {
+    if (!present(i)) continue
+    kept[n] = codes[i] as number // a code per row
+    hashes[n++] = hashes[i] as number // n <= i
+  }
+  return [integers(kept.slice(0, n)), { type: { kind: 'f64' }, length: n, values: hashes.slice(0, n) }]
 }
 
 function integers(values: Int32Array): Column {

@@ -21,6 +21,7 @@ function ofNothing({ kind, folding }: Aggregate, type: ColumnType | undefined): 
   switch (kind) {
     case 'count':
     case 'countDistinct':
+    case 'approxCountDistinct':
       return 0
     case 'sum':
       return type?.kind === 'i64' ? 0n : 0
@@ -34,6 +35,7 @@ function ofNothing({ kind, folding }: Aggregate, type: ColumnType | undefined): 
     case 'variance':
     case 'stddev':
     case 'quantile':
+    case 'approxQuantile':
     case 'any':
     case 'all':
     case 'mode':

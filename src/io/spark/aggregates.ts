@@ -56,6 +56,8 @@ export function aggregate({ kind, value, q, span, over }: Aggregated): Expressio
     case 'covariance':
     case 'correlation':
     case 'aggregate':
+    case 'approxCountDistinct':
+    case 'approxQuantile':
       throw new Untranslated(`computes a ${kind}, which is not translated`, span, 'Use fallback: "local".')
     case 'first':
     case 'last':

@@ -39,14 +39,15 @@ export function freeValue(l: Lowering, free: Free, node: Identifier): Value {
 }
 
 /** Methods and aggregates whose functions take a row and no key. */
-const OF_ROW = /^(sortBy|sum|mean|min|max|count|countDistinct|first|last|variance|stddev|quantile|collect|mode|skew|kurtosis|any|all)$/
+const OF_ROW =
+  /^(sortBy|sum|mean|min|max|count|countDistinct|first|last|variance|stddev|quantile|collect|mode|skew|kurtosis|any|all|approx\w+)$/
 /** Those of two functions. */
 const OF_PAIR = /^(argMin|argMax|covariance|correlation)$/
 
 /** How a row function is given a value. */
 function callWithEnv({ method, key }: RowLambdaContext, name: string): string {
   if (key === undefined && OF_ROW.test(method))
-    return `${method}((row, { ${name} }) => …, ${method === 'quantile' ? 'q, ' : ''}{ env: { ${name} } })`
+    return `${method}((row, { ${name} }) => …, ${/quantile$/i.test(method) ? 'q, ' : ''}{ env: { ${name} } })`
   if (key === undefined && OF_PAIR.test(method)) return `${method}((row, { ${name} }) => …, (row, { ${name} }) => …, { env: { ${name} } })`
   const has = key !== undefined && ['map', 'filter', 'flatMap', 'withColumns', 'index', 'groupBy'].includes(method)
   return `${has ? method : 'withColumns'}((row, key, { ${name} }) => …, { env: { ${name} } })${has ? '' : ' before'}`

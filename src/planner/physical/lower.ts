@@ -240,7 +240,10 @@ function lowerGroupBy(plan: Extract<LogicalPlan, { kind: 'GroupBy' }>, how: Grou
 }
 
 /** Aggregates of which a group need not keep its rows. */
-const FOLDED: readonly Aggregate['kind'][] = ['count', 'sum', 'mean', 'min', 'max', 'first', 'last', 'any', 'all']
+const FOLDED: readonly Aggregate['kind'][] = [
+  ...(['count', 'sum', 'mean', 'min', 'max', 'first', 'last', 'any', 'all'] as const),
+  ...(['approxCountDistinct', 'approxQuantile'] as const),
+]
 
 /** How the aggregate of the whole comes from those of the partitions, in their order. */
 function combining({ name, kind }: Aggregate, column: number): Aggregate {
@@ -269,6 +272,8 @@ function combining({ name, kind }: Aggregate, column: number): Aggregate {
     case 'covariance':
     case 'correlation':
     case 'aggregate':
+    case 'approxCountDistinct':
+    case 'approxQuantile':
       throw new Bug(`The aggregate ${kind} does not combine from parts.`)
   }
 }
