@@ -91,6 +91,7 @@ export function printExpr(expr: Expr, asRows = false): string {
     case 'Matches':
     case 'Lookup':
     case 'LookupLength':
+    case 'Find':
     case 'Draw':
     case 'ArrayLiteral':
     case 'ObjectLiteral':

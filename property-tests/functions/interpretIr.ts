@@ -2,6 +2,7 @@
  * The dullest interpreter of the IR: walks the tree, one case a node, no cleverness. What a function means is what this
  * makes of its IR.
  */
+import { collectionOf, foundIn } from '../../src/core/collections.ts'
 import { type Expr, type FunctionIr, isLibraryCall, type Stmt } from '../../src/core/functionIr.ts'
 import { LIBRARY_FUNCTIONS } from '../../src/core/time/library.ts'
 
@@ -174,6 +175,8 @@ class Interpreter {
         return (world.extent ?? missing(world))(expr.array, expr.axis)
       case 'Lookup':
         return found(this.#ir.tables, expr.table).value[this.#value(expr.index) as number]
+      case 'Find':
+        return foundIn(expr, collectionOf(expr, this.#ir.tables), this.#value(expr.key))
       case 'LookupLength':
         return found(this.#ir.tables, expr.table).value.length
       case 'Draw':

@@ -79,6 +79,19 @@ export type Expr =
   /** An element of a captured typed array or plain array of primitives; undefined outside, as in JavaScript. */
   | { readonly kind: 'Lookup'; readonly table: string; readonly index: Expr; readonly span: Span }
   | { readonly kind: 'LookupLength'; readonly table: string; readonly span: Span }
+  /**
+   * What a captured collection has for a key: the element of the table `values` at the key's place in the table `keys`, undefined
+   * where it is not there; whether it is there, without `values`. Keys are compared as a Map compares them, and made texts first
+   * where the collection is an object.
+   */
+  | {
+      readonly kind: 'Find'
+      readonly of: Collection
+      readonly keys: string
+      readonly values?: string
+      readonly key: Expr
+      readonly span: Span
+    }
   /** A random number of generator `rng`: the n-th draw of the iteration, whatever the schedule. */
   | {
       readonly kind: 'Draw'
@@ -90,6 +103,12 @@ export type Expr =
   /** Only as (part of) a returned value. Spreads of rows are expanded to their columns. */
   | { readonly kind: 'ArrayLiteral'; readonly items: readonly Expr[]; readonly span: Span }
   | { readonly kind: 'ObjectLiteral'; readonly fields: readonly { readonly name: string; readonly value: Expr }[]; readonly span: Span }
+
+/**
+ * `keyed`: a Map, a Set, or a list that is asked whether it includes something. `object`: an object of the platform's own class, which
+ * also has what it inherits; `bare`: one without a prototype; `own`: an object that is asked for what it has itself.
+ */
+export type Collection = 'keyed' | 'object' | 'bare' | 'own'
 
 export type Stmt =
   /** Declares a local, undefined when there is no `init`. */
@@ -151,8 +170,13 @@ export interface FunctionIr {
   readonly body: readonly Stmt[]
   /** Values of `Parameter`s, by name. */
   readonly parameters: readonly { readonly name: string; readonly value: Primitive; readonly origin: 'env' | 'capture' }[]
-  /** Constant tables read by `Lookup`, by name. */
-  readonly tables: readonly { readonly name: string; readonly value: ArrayLike<Primitive>; readonly origin: 'env' | 'capture' }[]
+  /** Constant tables read by `Lookup` and `Find`, by name. `made`: of what is captured, when the function was lowered. */
+  readonly tables: readonly {
+    readonly name: string
+    readonly value: ArrayLike<Primitive>
+    readonly origin: 'env' | 'capture'
+    readonly made?: true
+  }[]
   /** Names in `env` (or captured) that the body uses: arrays, buffers, accumulators, generators. */
   readonly uses: readonly {
     readonly name: string
@@ -225,6 +249,8 @@ export function childrenOf(expr: Expr): readonly Expr[] {
       return expr.subscripts
     case 'Lookup':
       return [expr.index]
+    case 'Find':
+      return [expr.key]
     case 'ArrayLiteral':
       return expr.items
     case 'ObjectLiteral':

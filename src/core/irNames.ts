@@ -49,6 +49,8 @@ export function renamedApart(ir: FunctionIr, other: FunctionIr): { readonly ir: 
     expr: (expr) => {
       if (expr.kind === 'Parameter') return { ...expr, name: constant(expr.name) }
       if (expr.kind === 'Lookup' || expr.kind === 'LookupLength') return { ...expr, table: constant(expr.table) }
+      if (expr.kind === 'Find')
+        return { ...expr, keys: constant(expr.keys), ...(expr.values === undefined ? {} : { values: constant(expr.values) }) }
       return expr
     },
   })

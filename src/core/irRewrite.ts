@@ -48,6 +48,8 @@ export function withOperands(expr: Expr, go: (operand: Expr) => Expr): Expr {
       return { ...expr, subscripts: expr.subscripts.map(go) }
     case 'Lookup':
       return { ...expr, index: go(expr.index) }
+    case 'Find':
+      return { ...expr, key: go(expr.key) }
     case 'ArrayLiteral':
       return { ...expr, items: expr.items.map(go) }
     case 'ObjectLiteral':

@@ -115,6 +115,8 @@ function typeOfExpr(expr: Expr, locals: Locals, sources: TypeSources): ValueType
       return typeOfElement(sources.dtype(expr.array))
     case 'Lookup':
       return typeOfLookup(sources.table(expr.table), expr.index)
+    case 'Find':
+      return expr.values === undefined ? BOOL : typeOfFound(sources.table(expr.values))
     case 'Unary':
       return unaryType(expr.operator, of(expr.operand))
     case 'Binary':
@@ -193,6 +195,11 @@ function typeOfLookup(table: ArrayLike<Primitive> | undefined, index: Expr): Val
   const at = index.kind === 'Literal' ? index.value : undefined
   const isNumber = typeof at === 'number' && typeof table?.[at] === 'number'
   return isNumber && found.type.kind === 'f64' ? { ...found, nullable: false } : found
+}
+
+/** A collection that is empty when a chain is made may be filled before an action. */
+function typeOfFound(values: ArrayLike<Primitive> | undefined): ValueType {
+  return values === undefined || values.length === 0 ? UNKNOWN : { ...typeOfTable(values), nullable: true }
 }
 
 function typeOfTable(table: ArrayLike<Primitive> | undefined): ValueType {

@@ -36,13 +36,15 @@ export function explainedColumns(plan: PhysicalPlan, { arena, smallRows = SMALL_
       }
 }
 
-function besidesOf({ ofTexts, shape }: ColumnProgram): { readonly besides?: string } {
-  const all = [...(ofTexts === undefined ? [] : [OF_TEXTS]), ...(shape.zones === true ? [OF_ZONES] : [])]
+function besidesOf({ textsAre, shape }: ColumnProgram): { readonly besides?: string } {
+  const all = [...(textsAre === undefined ? [] : OF_TEXTS[textsAre]), ...(shape.zones === true ? [OF_ZONES] : [])]
   return all.length === 0 ? {} : { besides: all.join(', and ') }
 }
 
 const OF_ZONES = 'buckets of time zones are looked up in JavaScript, a row at a time'
-const OF_TEXTS = 'what depends on one column of text alone is computed once for each of its texts, as long as they are few'
+const OF_COLUMNS = 'what depends on one column of text alone is computed once for each of its texts, as long as they are few'
+const OF_FOUND = 'what depends on one text alone that is looked up is computed once for each such text'
+const OF_TEXTS = { 'in columns': [OF_COLUMNS], found: [OF_FOUND], both: [OF_COLUMNS, OF_FOUND] } as const
 
 /** How the last `groupBy` with aggregates, or `distinct`, finds its groups; undefined where there is none. */
 export function explainedGroups(plan: PhysicalPlan, options: Options): ExplainedGroups | undefined {

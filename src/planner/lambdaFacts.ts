@@ -140,6 +140,7 @@ function isSafe(expr: Expr, types: Types): boolean {
     case 'Conditional':
     case 'Lookup':
     case 'LookupLength':
+    case 'Find':
     case 'ArrayLiteral':
     case 'ObjectLiteral':
       return true
@@ -272,6 +273,8 @@ function mayBeBigint(expr: Expr, types: Types): boolean {
       return expr.method === 'valueOf' && mayBeBigint(expr.object, types)
     case 'Lookup':
       return types.ir.tables.some((table) => table.name === expr.table && holdsBigints(table.value))
+    case 'Find':
+      return types.ir.tables.some((table) => table.name === expr.values && holdsBigints(table.value))
     case 'Read':
       return true
     case 'Key':

@@ -59,6 +59,7 @@ export function costOf(expr: Expr): OperationCost {
       return EXTREMES.has(expr.callee) ? EXTREME : expr.callee === 'Math.sqrt' ? QUOTIENT : CALL
     case 'MethodCall':
     case 'Matches':
+    case 'Find':
       return CALL
     case 'Draw':
       return DRAW

@@ -40,6 +40,8 @@ export interface ColumnProgram {
   readonly coded?: CodedKeys
   /** How many of the columns, the last, are computed of the texts of others. */
   readonly ofTexts?: number
+  /** Which texts these are. */
+  readonly textsAre?: 'found' | 'in columns' | 'both'
   /** For events, as `ScanExec fromColumns -> FilterExec`. */
   readonly name: string
 }
@@ -58,6 +60,9 @@ export interface WithTextColumns {
   readonly element: ElementType
   readonly columns: readonly Column[]
   readonly steps: readonly Step[]
+  /** Whether some are of texts that are looked up, and some of those of a column. */
+  readonly found: boolean
+  readonly texts: boolean
 }
 
 /** Makes columns of what steps compute of single texts; undefined where there is no such, or it cannot be done. */
@@ -145,7 +150,9 @@ function programOver(table: ProgramSource, steps: readonly Step[], declared: Ele
     const made = texts?.(table, steps)
     if (made === undefined) return shape
     const program = programOver({ ...table, element: made.element, columns: made.columns }, made.steps, declared)
-    return 'because' in program ? program : { ...program, ofTexts: made.columns.length - columns.length }
+    return 'because' in program
+      ? program
+      : { ...program, ofTexts: made.columns.length - columns.length, textsAre: made.found ? (made.texts ? 'both' : 'found') : 'in columns' }
   }
   const name = [table.name, ...steps.map((step) => step.kind)].join(' -> ')
   const program = { element, columns, ...(storage === undefined ? {} : { storage }), kernelColumns: kinds, rows, steps, name }

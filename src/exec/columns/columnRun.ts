@@ -49,6 +49,8 @@ const INLINE_UNITS = 16
 /** How much of a text is read to compare it with a constant. */
 const COMPARED = 1 / 8
 
+type Table = Float64Array | Int32Array
+
 /** Rows that a program keeps, and how many. */
 export interface Selected extends Selection {
   readonly total: number
@@ -60,6 +62,7 @@ export class ColumnRun {
   private readonly blocks: number
   private readonly unitRows: number
   private readonly held: number[] = []
+  private readonly tables = new Map<Table, number>()
   private started = false
   /** Of a word that kernels write where a Date that steps make is invalid. */
   private invalidAt: number | undefined
@@ -224,7 +227,24 @@ export class ColumnRun {
     const { columns, rows } = this.program
     for (const slot of kernel.slots) if (slot.kind === 'offsets') textsRead(columns[slot.column], rows * COMPARED)
     if (this.program.shape.dates === true) this.invalidAt ??= this.allocate(4)
-    return boundKernel(kernel, columns, this.invalidAt === undefined ? places : { inexact: this.invalidAt, ...places }, this.services.arena)
+    const known = {
+      ...(this.invalidAt === undefined ? {} : { inexact: this.invalidAt }),
+      table: (data: Table) => this.table(data),
+      ...places,
+    }
+    return boundKernel(kernel, columns, known, this.services.arena)
+  }
+
+  /** The address of a copy of the table, which lives as long as the run. */
+  private table(data: Table): number {
+    let address = this.tables.get(data)
+    if (address === undefined) {
+      address = this.allocate(data.byteLength)
+      if (data instanceof Float64Array) (this.arena.view('f64', address, data.length) as Float64Array).set(data)
+      else (this.arena.view('i32', address, data.length) as Int32Array).set(data)
+      this.tables.set(data, address)
+    }
+    return address
   }
 
   /** A column of texts that are places in a dictionary, with bytes, in these blocks. */

@@ -35,6 +35,8 @@ export interface Places {
   readonly bitmap?: number
   readonly counts?: number
   readonly inexact?: number
+  /** Where a copy of a table lies. */
+  readonly table?: (data: Float64Array | Int32Array) => number
   /** Where an output's values, its validity and its counts of values that are not null go; elsewhere for each block if undefined. */
   readonly outputs?: readonly ({ readonly values?: number; readonly validity?: number; readonly counts?: number } | undefined)[]
 }
@@ -52,7 +54,7 @@ export function boundKernel(kernel: ColumnKernel, columns: readonly Column[], pl
       continue
     }
     if ('output' in slot) outputs[slot.output] = { ...(outputs[slot.output] ?? { values: 0 }), [OUTPUT_PART[slot.kind]]: i }
-    const address = placeOf(slot, columns, places, arena)
+    const address = slot.kind === 'table' ? places.table?.(slot.data) : placeOf(slot, columns, places, arena)
     if (address === undefined) return undefined
     putAddress(words, 2 * i, address)
   }
@@ -60,7 +62,7 @@ export function boundKernel(kernel: ColumnKernel, columns: readonly Column[], pl
 }
 
 function placeOf(
-  slot: Exclude<FrameSlot, { kind: 'number' }>,
+  slot: Exclude<FrameSlot, { kind: 'number' | 'table' }>,
   columns: readonly Column[],
   places: Places,
   arena: Arena,

@@ -15,6 +15,7 @@ import type { Arena } from '../memory/arena.ts'
 import type { Block } from '../stageTask.ts'
 import { codesNow, mayHaveCodes } from './codesOnDemand.ts'
 import type { ProgramSource, TextColumns, WithTextColumns } from './columnProgram.ts'
+import { type FoundText, foundPlaces } from './foundTexts.ts'
 import { ResultBlocks } from './resultBlocks.ts'
 import { codesOfUnspelled, unspelled } from './spelledTexts.ts'
 import { type Codes, codesOf, differentTexts, emptyCodes, giveCodes, type TextCodes } from './textCodes.ts'
@@ -29,7 +30,7 @@ export const plannedTextColumns: TextColumns = (table, steps) => {
     const column = columnNamed(table, f.column)
     const type = typeOfTextFunction(f, table.element)
     // a table of which only the types are known may have codes later
-    const mayBe = column.length === 0 || codesOf(column) !== undefined || mayHaveCodes(column, table)
+    const mayBe = f.found !== undefined || column.length === 0 || codesOf(column) !== undefined || mayHaveCodes(column, table)
     if (type === undefined || !mayBe) return undefined
     const empty = emptyColumn(type.type)
     made.push({ f, column: type.nullable ? { ...empty, validity: new Uint8Array() } : empty })
@@ -47,8 +48,7 @@ export function madeTextColumns(arena: Arena, keep: (blocks: readonly Block[]) =
       const made: Made[] = []
       for (const f of found.functions) {
         const text = columnNamed(table, f.column)
-        const codes = codesNow(text, table, arena)
-        const column = codes && textColumn(f, text, codes, blocks)
+        const column = f.found === undefined ? ofTexts(f, text, codesNow(text, table, arena), blocks) : ofFound(f, f.found, text, blocks)
         if (column === undefined) {
           blocks.freeAll()
           return undefined
@@ -75,6 +75,8 @@ function withColumns({ element, columns }: ProgramSource, made: readonly Made[],
     element: { kind: 'row', fields: [...fieldsOf(element), ...fields] },
     columns: [...columns, ...made.map(({ column }) => column)],
     steps,
+    found: made.some(({ f }) => f.found !== undefined),
+    texts: made.some(({ f }) => f.found === undefined),
   }
 }
 
@@ -82,7 +84,7 @@ function columnNamed({ element, columns }: ProgramSource, name: string): Column 
   return columns[fieldsOf(element).findIndex((field) => field.name === name)] as Column // a function is of one of them
 }
 
-/** A text column as places among its different texts: a code, or for null the place behind them. */
+/** Rows as places among different texts: a code, or for null the place behind them. */
 interface Places {
   readonly ofRows: Codes
   /** The row where each text comes first. */
@@ -91,10 +93,24 @@ interface Places {
   readonly firstNull: number
 }
 
-/** The column of one function; undefined where the function throws, or gives what no such column holds. */
-function textColumn(f: TextFunction, text: Column, codes: TextCodes, blocks: ResultBlocks): Column | undefined {
+/** The column of a function of a column's texts; undefined where they have no codes, as below. */
+function ofTexts(f: TextFunction, text: Column, codes: TextCodes | undefined, blocks: ResultBlocks): Column | undefined {
+  if (codes === undefined) return undefined
   const places = placesOf(text, codes)
-  const results = resultsOf(f, text, codes, places)
+  const read = valueReader(differentTexts(text, codes))
+  const texts = Array.from(places.firsts.keys(), (code) => read(code))
+  return textColumn(f, places.firstNull < 0 ? texts : [...texts, null], places, blocks)
+}
+
+/** The column of a function of texts that are looked up for a column's numbers. */
+function ofFound(f: TextFunction, found: FoundText, numbers: Column, blocks: ResultBlocks): Column | undefined {
+  const { texts, ...places } = foundPlaces(found, numbers)
+  return textColumn(f, texts, { ...places, firstNull: -1 }, blocks)
+}
+
+/** The column of one function; undefined where the function throws, or gives what no such column holds. */
+function textColumn(f: TextFunction, given: readonly unknown[], places: Places, blocks: ResultBlocks): Column | undefined {
+  const results = resultsOf(f, given)
   const entries = results && entriesOf(results)
   if (results === undefined || entries === undefined) return undefined
   const isText = entries.type.kind === 'utf8'
@@ -128,15 +144,13 @@ function placesOf(text: Column, { codes, firsts }: TextCodes): Places {
   return firstNull < 0 ? { ofRows: codes, firsts, firstNull } : { ofRows, firsts, firstNull }
 }
 
-/** What the function gives at each place; undefined where it throws, or gives undefined to who tells that from null. */
-function resultsOf(f: TextFunction, text: Column, codes: TextCodes, { firsts, firstNull }: Places): readonly unknown[] | undefined {
+/** What the function gives for each text; undefined where it throws, or gives undefined to who tells that from null. */
+function resultsOf(f: TextFunction, texts: readonly unknown[]): readonly unknown[] | undefined {
   const [call, ...guards] = [f.ir, ...f.guards].map((ir) => callable({ ir, text: f.name, span: ir.span, refusals: [] }))
-  const read = valueReader(differentTexts(text, codes))
   const resultOf = (value: unknown): unknown => (guards.every((guard) => guard(value)) ? call?.(value) : null)
   const results: unknown[] = []
   try {
-    for (const code of firsts.keys()) results.push(resultOf(read(code)))
-    if (firstNull >= 0) results.push(resultOf(null))
+    for (const text of texts) results.push(resultOf(text))
   } catch {
     return undefined // it is called for rows that a step before it may drop: row by row it throws where it does
   }

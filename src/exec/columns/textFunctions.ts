@@ -15,17 +15,20 @@ import { expressionsOf, visitExpr, visitStmts } from '../../core/functionIr.ts'
 import { rowIrOf } from '../../core/functionUse.ts'
 import { changedIn, exprId, someExpr } from '../../core/irFacts.ts'
 import { rewriteExpr, rewriteStmts, UNCHANGED, withOperands } from '../../core/irRewrite.ts'
-import { inferTypes } from '../../core/irTypes.ts'
+import { inferTypes, isNumberType } from '../../core/irTypes.ts'
 import { endlessLoop } from '../../core/mayNotEnd.ts'
 import { type ColumnType, type ElementType, fieldsOf } from '../../core/schema.ts'
 import type { ExecFunction, Step } from '../../planner/physical/physicalPlan.ts'
 import { isTextFunction, textFunctionName } from '../kernels/columnLower.ts'
+import { type FoundText, foundSource, type Source } from './foundTexts.ts'
 
-/** A function of the texts of a column, which is its only argument. */
+/** A function of the texts of a column, or of those that are looked up for its numbers; a text is its only argument. */
 export interface TextFunction {
   /** Of the column that it becomes; no column of the user's has such a name. */
   readonly name: string
   readonly column: string
+  /** What finds the text for a number of the column; undefined where there is none. */
+  readonly found?: FoundText
   readonly ir: FunctionIr
   /** Whether undefined is as good as null: what it gives is stored, or tested, as it is. */
   readonly isStored: boolean
@@ -43,6 +46,7 @@ export interface TextFunctions {
 export function textFunctionsOf(element: ElementType, steps: readonly Step[]): TextFunctions | undefined {
   if (element.kind !== 'row') return undefined
   const texts = new Set(element.fields.flatMap(({ name, type }) => (type.kind === 'utf8' ? [name] : [])))
+  const numbers = new Set(element.fields.flatMap(({ name, type }) => (isNumberType(type) ? [name] : [])))
   const functions: TextFunction[] = []
   const without: Step[] = []
   const guards: Guard[] = []
@@ -50,7 +54,7 @@ export function textFunctionsOf(element: ElementType, steps: readonly Step[]): T
   const newName = (): string => textFunctionName(names++)
   for (const [i, step] of steps.entries()) {
     const rewritten = withoutTexts(step, (f, how) => {
-      const found = new Extraction(f, { texts, newName, ...how })
+      const found = new Extraction(f, { texts, numbers, newName, ...how })
       functions.push(
         ...found.functions.map((one) => ({ ...one, guards: guards.flatMap(({ column, ir }) => (column === one.column ? [ir] : [])) })),
       )
@@ -116,6 +120,7 @@ function withoutTexts(step: Step, extract: Without): Step | undefined {
 
 interface ExtractionOptions {
   readonly texts: ReadonlySet<string>
+  readonly numbers: ReadonlySet<string>
   readonly newName: () => string
   readonly isStored: boolean
 }
@@ -127,13 +132,15 @@ class Extraction {
   readonly f: ExecFunction
   readonly functions: readonly Unguarded[]
   private readonly texts: ReadonlySet<string>
+  private readonly numbers: ReadonlySet<string>
   private readonly newName: () => string
   /** What columns of functions stand for. */
   private readonly origins = new WeakMap<Expr, Expr>()
-  private readonly found = new Map<string, { readonly name: string; readonly column: string; readonly expr: Expr }>()
+  private readonly found = new Map<string, { readonly name: string; readonly expr: Expr } & Source>()
 
-  constructor(f: ExecFunction, { texts, newName, isStored }: ExtractionOptions) {
+  constructor(f: ExecFunction, { texts, numbers, newName, isStored }: ExtractionOptions) {
     this.texts = texts
+    this.numbers = numbers
     this.newName = newName
     const ir = rowIrOf(f)
     this.f = f
@@ -147,13 +154,15 @@ class Extraction {
       return
     }
     const constants = constantLets(ir)
-    const replaced = (expr: Expr): Expr => this.replaced(expr, constants)
+    const replaced = (expr: Expr): Expr => this.replaced(expr, constants, ir)
     const body = rewriteStmts(ir.body, { ...UNCHANGED, expr: replaced })
     const used = usesOf(body)
-    this.functions = [...this.found.values()].flatMap(({ name, column, expr }) => {
+    this.functions = [...this.found.values()].flatMap(({ name, expr, ...source }) => {
       const use = used.get(name)
       const returned: Stmt = { kind: 'Return', value: expr, span: expr.span }
-      return use === undefined ? [] : [{ name, column, isStored: isStored && use === 'stored', ir: ofText(ir, [returned]) }]
+      return use === undefined
+        ? []
+        : [{ name, ...source, isStored: isStored && use === 'stored', ir: ofText(ir, [returned], source.found) }]
     })
     if (this.functions.length > 0) this.f = { ...f, ir: { ...ir, body } }
   }
@@ -171,21 +180,27 @@ class Extraction {
   }
 
   /** The expression, or the column of the function that it is. Operands were looked at before. */
-  private replaced(expr: Expr, constants: ReadonlyMap<string, Expr>): Expr {
+  private replaced(expr: Expr, constants: ReadonlyMap<string, Expr>, ir: FunctionIr): Expr {
     const init = expr.kind === 'Local' ? constants.get(expr.name) : undefined
     if (init !== undefined) {
-      const value = rewriteExpr(init, { ...UNCHANGED, expr: (one) => this.replaced(one, constants) })
-      return columnOf([this.originOf(value)], this.texts, { locals: false }) === undefined ? expr : value
+      const value = rewriteExpr(init, { ...UNCHANGED, expr: (one) => this.replaced(one, constants, ir) })
+      return this.sourceOf(this.originOf(value), ir) === undefined ? expr : value
     }
     const origin = this.originOf(expr)
-    const column = columnOf([origin], this.texts, { locals: false })
-    if (column === undefined || !someExpr(origin, isWork)) return expr
+    const source = this.sourceOf(origin, ir)
+    if (source === undefined || !someExpr(origin, isWork)) return expr
     const id = exprId(origin)
     let known = this.found.get(id)
-    if (known === undefined) this.found.set(id, (known = { name: this.newName(), column, expr: origin }))
+    if (known === undefined) this.found.set(id, (known = { name: this.newName(), ...source, expr: origin }))
     const field = columnExpr(known.name, expr)
     this.origins.set(field, origin)
     return field
+  }
+
+  /** Where all that the expression depends on comes from; undefined where it is more than one text. */
+  private sourceOf(expr: Expr, ir: FunctionIr): Source | undefined {
+    const column = columnOf([expr], this.texts, { locals: false })
+    return column === undefined ? foundSource(expr, ir, this.numbers) : { column }
   }
 
   private originOf(expr: Expr): Expr {
@@ -223,6 +238,7 @@ function isWork(expr: Expr): boolean {
     case 'Matches':
     case 'Call':
     case 'Lookup':
+    case 'Find':
       return true
     case 'Binary':
       return !/^[!=]==?$/.test(expr.operator)
@@ -267,21 +283,27 @@ function columnExpr(name: string, { span }: { readonly span: Expr['span'] }): Ex
   return { kind: 'Field', of: { kind: 'Input', argument: 0, span }, name, optional: false, span }
 }
 
-/** The function of the element's only column, as one of that column's values. */
-function ofText(ir: FunctionIr, body: readonly Stmt[]): FunctionIr {
-  const expr = (one: Expr): Expr => (one.kind === 'Field' && one.of.kind === 'Input' ? one.of : one)
+/** The function of the element's only column, as one of that column's values, or of what is found for them. */
+function ofText(ir: FunctionIr, body: readonly Stmt[], found?: FoundText): FunctionIr {
+  const expr = (one: Expr): Expr => {
+    if (found !== undefined) return one.kind === found.expr.kind ? { kind: 'Input', argument: 0, span: one.span } : one
+    return one.kind === 'Field' && one.of.kind === 'Input' ? one.of : one
+  }
   return { ...ir, body: rewriteStmts(body, { ...UNCHANGED, expr }) }
 }
 
 /** What a function of a text gives, as far as its text says; undefined where that says nothing, or nothing that a column of a function may hold. */
 export function typeOfTextFunction(
-  { ir, column }: TextFunction,
+  { ir, column, found }: TextFunction,
   element: ElementType,
 ): { readonly type: ColumnType; readonly nullable: boolean } | undefined {
   const field = fieldsOf(element).find(({ name }) => name === column)
   if (field === undefined) return undefined
   const typeOf = inferTypes(ir.body, {
-    input: () => ({ kind: 'scalar', type: field.type, nullable: field.nullable }),
+    input: () =>
+      found === undefined
+        ? { kind: 'scalar', type: field.type, nullable: field.nullable }
+        : { kind: 'scalar', type: { kind: 'utf8' }, nullable: true },
     parameter: (name) => ir.parameters.find((one) => one.name === name)?.value,
     table: (name) => ir.tables.find((one) => one.name === name)?.value,
     dtype: () => undefined,

@@ -78,7 +78,7 @@ function sortOf(w: ColumnWriter, value: ColumnValue): Sort {
     case 'row':
       return 'row'
     case 'constant':
-      return value.value === null ? 'null' : typeof value.value === 'string' ? 'text' : 'bigint'
+      return value.value === null || value.value === undefined ? 'null' : typeof value.value === 'string' ? 'text' : 'bigint'
     case 'date':
       throw new NotCompiled('it compares Dates, which are objects')
     case 'other':
@@ -89,9 +89,15 @@ function sortOf(w: ColumnWriter, value: ColumnValue): Sort {
 
 /** `===`, or `==`. Null equals null only. */
 function isEqual(w: ColumnWriter, left: ColumnValue, right: ColumnValue, strict: boolean): number {
-  const mayBeMissing = (value: ColumnValue, other: ColumnValue): boolean => 'missing' in value && validOf(w, other) !== undefined
-  if (strict && (mayBeMissing(left, right) || mayBeMissing(right, left))) throw new NotCompiled('it compares what may be undefined')
-  if ([left, right].some((value) => value.kind === 'constant' && value.value === null)) return areNull(w, left, right)
+  if (strict && validOf(w, left) !== undefined && validOf(w, right) !== undefined) {
+    const [a, b] = [left, right].map((value) => 'missing' in value || (value.kind === 'constant' && value.value === undefined))
+    const isConstant = left.kind === 'constant' || right.kind === 'constant'
+    // null is not undefined
+    if (a !== b && isConstant) return bool(w.truth(false))
+    if (a !== b) throw new NotCompiled('it compares what may be undefined')
+  }
+  if ([left, right].some((value) => value.kind === 'constant' && (value.value === null || value.value === undefined)))
+    return areNull(w, left, right)
   const [a, b] = [sortOf(w, left), sortOf(w, right)]
   if (a === 'row' || b === 'row') throw new NotCompiled('it compares rows')
   if (a !== b && !(strict || [a, b].every((sort) => sort === 'number' || sort === 'bool'))) {

@@ -13,8 +13,9 @@ import { bigintNegated, isBigint } from './columnBigints.ts'
 import { dateMethod } from './columnCalendar.ts'
 import { calledColumn } from './columnCalls.ts'
 import { binary } from './columnCompare.ts'
+import { elementAt, foundKey } from './columnFinds.ts'
 import { asked, textMatches, textMethod } from './columnTexts.ts'
-import { both, choose, doubles, not, numeric, truth, validOf } from './columnValues.ts'
+import { both, choose, doubles, not, numeric, present, truth, validOf } from './columnValues.ts'
 import type { ColumnValue, ColumnWriter } from './columnWriter.ts'
 import { simd, V } from './simd.ts'
 import { LOWEST, NotCompiled } from './wasmTypes.ts'
@@ -133,7 +134,8 @@ class Lowering {
         const right = (mask: number): ColumnValue => asked(w, mask, () => this.expr(expr.right, locals))
         if (expr.operator === '??') {
           const valid = validOf(w, left)
-          return valid === undefined ? left : choose(w, valid, left, right(not(w, valid)))
+          // where the left side is taken it is there
+          return valid === undefined ? left : choose(w, valid, present(left), right(not(w, valid)))
         }
         const test = truth(w, left)
         return expr.operator === '&&' ? choose(w, test, right(test), left) : choose(w, test, left, right(not(w, test)))
@@ -167,12 +169,13 @@ class Lowering {
         return textMatches(w, expr, this.expr(expr.of, locals))
       case 'Lookup': {
         const { index } = expr
-        if (index.kind !== 'Literal' || typeof index.value !== 'number')
-          throw new NotCompiled(`it reads the captured ${expr.table}`, expr.span)
-        return this.tableElement(expr.table, index.value, expr.span)
+        if (index.kind === 'Literal' && typeof index.value === 'number') return this.tableElement(expr.table, index.value, expr.span)
+        return elementAt(w, this.table(expr.table, expr.span), this.expr(index, locals), expr.span)
       }
+      case 'Find':
+        return foundKey(w, expr, this.ir.tables, this.expr(expr.key, locals))
       case 'LookupLength':
-        throw new NotCompiled(`it reads the captured ${expr.table}`, expr.span)
+        return w.parameter(this.table(expr.table, expr.span).value.length)
       case 'ArrayLiteral': {
         if (!this.arrays) throw new NotCompiled('it makes an array', expr.span)
         const items = new Map(expr.items.map((item, i) => [String(i), this.expr(item, locals)]))
@@ -189,7 +192,7 @@ class Lowering {
   private literal(value: unknown, span: Span): ColumnValue {
     if (typeof value === 'number') return this.w.number(value)
     if (typeof value === 'boolean') return this.w.truth(value)
-    if (value === null || typeof value === 'string' || typeof value === 'bigint') return { kind: 'constant', value }
+    if (value === null || value === undefined || typeof value === 'string' || typeof value === 'bigint') return { kind: 'constant', value }
     throw new NotCompiled(`it uses ${String(value)}`, span)
   }
 
@@ -203,8 +206,14 @@ class Lowering {
 
   /** An element of a captured array: a number is an argument of the kernel, as a captured one is. */
   private tableElement(table: string, index: number, span: Span): ColumnValue {
-    const value = this.ir.tables.find(({ name }) => name === table)?.value[index]
+    const value = this.table(table, span).value[index]
     return typeof value === 'number' ? this.w.parameter(value) : this.literal(value, span)
+  }
+
+  private table(name: string, span: Span): FunctionIr['tables'][number] {
+    const table = this.ir.tables.find((one) => one.name === name)
+    if (table === undefined) throw new NotCompiled(`it reads the captured ${name}`, span)
+    return table
   }
 
   private unary(expr: Extract<Expr, { kind: 'Unary' }>, operand: ColumnValue): ColumnValue {

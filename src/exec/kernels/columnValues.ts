@@ -19,16 +19,19 @@ type Integers = Extract<ColumnValue, { kind: 'i32' }>
 export function numeric(w: ColumnWriter, value: ColumnValue): Doubles | Integers {
   switch (value.kind) {
     case 'f64':
-      return { kind: 'f64', lo: value.lo, hi: value.hi }
+      return value.missing === true ? orNaN(w, value) : { kind: 'f64', lo: value.lo, hi: value.hi }
     case 'i32':
+      if (value.missing === true) return orNaN(w, { ...inDoubles(w, value), ...(value.valid === undefined ? {} : { valid: value.valid }) })
       return { kind: 'i32', at: value.at, low: value.low, high: value.high, ...(value.equal === true ? { equal: true } : {}) }
     case 'bool': {
-      if (value.missing === true) throw new NotCompiled('it computes with what may be undefined')
       const one = w.constant(lanesConst([1, 1, 1, 1]))
-      return { kind: 'i32', at: w.keep([...I.localGet(value.at), ...I.localGet(one), ...simd(V.and)]), low: 0, high: 1 }
+      const number = { kind: 'i32', at: w.keep([...I.localGet(value.at), ...I.localGet(one), ...simd(V.and)]), low: 0, high: 1 } as const
+      if (value.missing !== true) return number
+      return orNaN(w, { ...inDoubles(w, number), ...(value.valid === undefined ? {} : { valid: value.valid }) })
     }
     case 'constant':
       if (value.value === null) return w.number(0) as Integers
+      if (value.value === undefined) return w.number(Number.NaN) as Doubles
       throw new NotCompiled(`it computes with a ${typeof value.value}`)
     case 'i64':
       throw new NotCompiled('it computes with bigints')
@@ -47,7 +50,20 @@ export function numeric(w: ColumnWriter, value: ColumnValue): Doubles | Integers
 /** The same number as doubles. */
 export function doubles(w: ColumnWriter, value: ColumnValue): Doubles {
   const number = numeric(w, value)
-  if (number.kind !== 'i32') return number
+  return number.kind === 'i32' ? inDoubles(w, number) : number
+}
+
+/** Doubles of which those that are undefined are NaN. */
+function orNaN(w: ColumnWriter, { lo, hi, valid }: { readonly lo: number; readonly hi: number; readonly valid?: number }): Doubles {
+  if (valid === undefined) return { kind: 'f64', lo, hi }
+  const halves = w.halves(valid)
+  const nan = doubles(w, w.number(Number.NaN))
+  const half = (part: 'lo' | 'hi', value: number): number =>
+    w.keep([...I.localGet(value), ...I.localGet(nan[part]), ...I.localGet(halves[part]), ...simd(V.bitselect)])
+  return { kind: 'f64', lo: half('lo', lo), hi: half('hi', hi) }
+}
+
+function inDoubles(w: ColumnWriter, number: Pick<Integers, 'at' | 'equal'>): Extract<Doubles, { kind: 'f64' | 'i64' }> {
   const { at } = number
   const lo = w.keep([...I.localGet(at), ...simd(V.f64FromI32S)])
   if (number.equal === true) return { kind: 'f64', lo, hi: lo }
@@ -111,7 +127,7 @@ export function or(w: ColumnWriter, a: number, b: number): number {
 export function validOf(w: ColumnWriter, value: ColumnValue): number | undefined {
   switch (value.kind) {
     case 'constant':
-      return value.value === null ? bool(w.truth(false)) : undefined
+      return value.value === null || value.value === undefined ? bool(w.truth(false)) : undefined
     case 'other':
       return w.validity(value.column)
     case 'row':
@@ -136,15 +152,15 @@ export function choose(w: ColumnWriter, test: number, a: ColumnValue, b: ColumnV
     w.keep([...I.localGet(x), ...I.localGet(y), ...I.localGet(mask), ...simd(V.bitselect)])
   const valid = chosenValid(w, test, a, b)
   const nulls = valid === undefined ? {} : { valid }
+  const missing = isMissing(w, a, b) ? { missing: true as const } : {}
   const [x, y] = [nullAs(w, a, b), nullAs(w, b, a)]
   if (x.kind === 'bool' && y.kind === 'bool') {
     // `test && a` and `test || b`
     const at = y.at === test ? and(w, test, x.at) : x.at === test ? or(w, test, y.at) : undefined
-    const missing = [x, y].some((one) => 'missing' in one) ? { missing: true as const } : {}
     return { kind: 'bool', at: at ?? select(test, x.at, y.at), ...nulls, ...missing }
   }
   if (x.kind === 'i32' && y.kind === 'i32') {
-    return { kind: 'i32', at: select(test, x.at, y.at), low: Math.min(x.low, y.low), high: Math.max(x.high, y.high), ...nulls }
+    return { kind: 'i32', at: select(test, x.at, y.at), low: Math.min(x.low, y.low), high: Math.max(x.high, y.high), ...nulls, ...missing }
   }
   if (x.kind === 'date' || y.kind === 'date') {
     const { lo, hi } = w.halves(test)
@@ -154,8 +170,24 @@ export function choose(w: ColumnWriter, test: number, a: ColumnValue, b: ColumnV
   const isNumber = (value: ColumnValue): boolean => value.kind === 'i32' || value.kind === 'f64'
   if (!(isNumber(x) && isNumber(y))) throw new NotCompiled('a value is of one kind or another')
   const { lo, hi } = w.halves(test)
-  const [p, q] = [doubles(w, x), doubles(w, y)]
-  return { kind: 'f64', lo: select(lo, p.lo, q.lo), hi: select(hi, p.hi, q.hi), ...nulls }
+  const [p, q] = [doubles(w, present(x)), doubles(w, present(y))]
+  return { kind: 'f64', lo: select(lo, p.lo, q.lo), hi: select(hi, p.hi, q.hi), ...nulls, ...missing }
+}
+
+/** Whether what is not there is undefined; it may not be null on one side and undefined on the other. */
+function isMissing(w: ColumnWriter, a: ColumnValue, b: ColumnValue): boolean {
+  const isAbsent = (value: ColumnValue): boolean => validOf(w, value) !== undefined
+  const isUndefined = (value: ColumnValue): boolean => 'missing' in value || (value.kind === 'constant' && value.value === undefined)
+  const some = [a, b].filter(isAbsent)
+  if (some.some(isUndefined) && !some.every(isUndefined)) throw new NotCompiled('a value may be undefined or null')
+  return some.some(isUndefined)
+}
+
+/** The value where it is there, 0 or false elsewhere: what becomes of it where it is null. */
+export function present(value: ColumnValue): ColumnValue {
+  if (!('missing' in value)) return value
+  const { missing: _, ...rest } = value
+  return rest
 }
 
 /** A Date, or one of a column beside it. */
@@ -173,9 +205,9 @@ function chosenValid(w: ColumnWriter, test: number, a: ColumnValue, b: ColumnVal
   return w.keep([...I.localGet(x ?? always), ...I.localGet(y ?? always), ...I.localGet(test), ...simd(V.bitselect)])
 }
 
-/** Null beside a value of some kind is of that kind. */
+/** Null, or undefined, beside a value of some kind is of that kind. */
 function nullAs(w: ColumnWriter, value: ColumnValue, other: ColumnValue): ColumnValue {
-  if (value.kind !== 'constant' || value.value !== null) return value
+  if (value.kind !== 'constant' || (value.value !== null && value.value !== undefined)) return value
   if (other.kind === 'date') return { kind: 'date', lo: w.zeros(), hi: w.zeros() }
   return other.kind === 'bool' ? w.truth(false) : w.number(0)
 }
@@ -264,7 +296,7 @@ function remainder(w: ColumnWriter, a: Doubles | Integers, b: Doubles | Integers
 }
 
 function asInteger(w: ColumnWriter, value: ColumnValue): Integers {
-  const number = numeric(w, value)
+  const number = numeric(w, present(value)) // NaN has no bits
   if (number.kind !== 'i32') throw new NotCompiled('it takes the bits of a number that need not be an integer')
   return number
 }

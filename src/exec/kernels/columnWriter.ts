@@ -23,6 +23,8 @@ export type FrameSlot =
   /** The code of a text in the column, -1 where no row has it. */
   | { readonly kind: 'code'; readonly column: number; readonly text: string }
   | { readonly kind: 'number'; readonly value: number }
+  /** What is copied for the run: elements of captured lists, keys and values of collections. */
+  | { readonly kind: 'table'; readonly data: Float64Array | Int32Array }
   | { readonly kind: 'bitmap' | 'counts' }
   /** Of a word that becomes 1 where a double that was to be had as an integer is none, or a date that is stored is invalid. */
   | { readonly kind: 'inexact' }
@@ -55,6 +57,8 @@ export type ColumnValue =
       readonly column?: number
       /** Of computed bigints, what is known; those of a column are any of 64 bits. */
       readonly bigint?: BigintType
+      /** What is not there is undefined, which is NaN to arithmetic and equals no null. */
+      readonly missing?: true
     }
   | {
       readonly kind: 'i32'
@@ -65,6 +69,7 @@ export type ColumnValue =
       readonly equal?: true
       readonly valid?: number
       readonly column?: number
+      readonly missing?: true
     }
   | {
       readonly kind: 'bool'
@@ -78,7 +83,7 @@ export type ColumnValue =
   | { readonly kind: 'date'; readonly lo: number; readonly hi: number; readonly valid?: number; readonly column?: undefined }
   /** A column that is only passed on, or compared as text. */
   | { readonly kind: 'other'; readonly column: number }
-  | { readonly kind: 'constant'; readonly value: string | bigint | null }
+  | { readonly kind: 'constant'; readonly value: string | bigint | null | undefined }
   | { readonly kind: 'row'; readonly names: readonly string[]; readonly of: (name: string) => ColumnValue }
 
 /** Code of a turn. Where it does nothing but set a local, which one. */
@@ -118,6 +123,7 @@ export class ColumnWriter {
   private readonly body: Part[] = []
   private readonly kept = new Map<string, number>()
   private readonly loaded = new Map<number, ColumnValue>()
+  private readonly tables = new Map<object, number>()
 
   constructor(columns: readonly KernelColumn[]) {
     this.columns = columns
@@ -198,7 +204,7 @@ export class ColumnWriter {
   }
 
   /** The address in a slot of the frame, or the code. */
-  address(slot: Exclude<FrameSlot, { kind: 'number' }>): number {
+  address(slot: Exclude<FrameSlot, { kind: 'number' | 'table' }>): number {
     const key = JSON.stringify(slot)
     if (BYTES.has(slot.kind) && 'column' in slot && this.columns[slot.column]?.unspelled === true)
       throw new NotCompiled('it reads bytes of texts that are places in a dictionary')
@@ -210,6 +216,18 @@ export class ColumnWriter {
       this.names.set(local, `${slot.kind}${'column' in slot ? slot.column : 'output' in slot ? slot.output : ''}`)
       return local
     })
+  }
+
+  /** The address of a table. */
+  table(data: Float64Array | Int32Array): number {
+    let local = this.tables.get(data)
+    if (local === undefined) {
+      this.slots.push({ kind: 'table', data })
+      local = this.constant([...I.localGet(FRAME), ...I.addressLoad(8 * (this.slots.length - 1))], 'i32')
+      this.names.set(local, `table${this.tables.size}`)
+      this.tables.set(data, local)
+    }
+    return local
   }
 
   /** A captured number, in every lane. */

@@ -337,6 +337,8 @@ class KernelWriter {
         return `T${this.#tables.indexOf(expr.table)}[${this.#expr(expr.index)}]`
       case 'LookupLength':
         return `T${this.#tables.indexOf(expr.table)}.length`
+      case 'Find':
+        throw new Bug('A loop body looks for a key.')
       case 'Draw':
         return `R${this.#rngs.indexOf(expr.rng)}.${expr.method}(${this.#list(expr.args)})`
       case 'ArrayLiteral':

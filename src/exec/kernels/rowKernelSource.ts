@@ -2,9 +2,10 @@
  * Prints the IR of a row lambda as JavaScript. The IR's semantics are JavaScript's, so every node prints as itself;
  * what an element, a field or a returned value is, the caller says.
  *
- * Names cannot meet: locals print as `l_…`, labels as `L_…`, captured numbers as `p_0`, tables as `t_0`; everything
+ * Names cannot meet: locals print as `l_…`, labels as `L_…`, captured numbers as `p_0`, tables as `t_0`, collections of keys as `f_0`; everything
  * else in a kernel starts with `$`.
  */
+import { collectionOf, findId, findsOf, findText } from '../../core/collections.ts'
 import { Bug } from '../../core/errors.ts'
 import {
   type BinaryOperator,
@@ -47,7 +48,7 @@ function libraryName(call: LibraryCall): string {
   return `$library_${call}`
 }
 
-/** What `p_…`, `t_…` and the functions of the library stand for. */
+/** What `p_…`, `t_…`, `f_…` and the functions of the library stand for. */
 export function constantsOf(ir: FunctionIr): Record<string, unknown> {
   const called = new Set<LibraryCall>()
   visitStmts(ir.body, (stmt) => {
@@ -60,6 +61,7 @@ export function constantsOf(ir: FunctionIr): Record<string, unknown> {
     ...[...called].map((call) => [libraryName(call), LIBRARY_FUNCTIONS[call].run] as const),
     ...ir.parameters.map((parameter, i) => [`p_${i}`, parameter.value] as const),
     ...ir.tables.map((table, i) => [`t_${i}`, table.value] as const),
+    ...findsOf(ir).map((find, i) => [`f_${i}`, collectionOf(find, ir.tables)] as const),
   ])
 }
 
@@ -87,11 +89,13 @@ class Printer {
   private readonly words: KernelWords
   private readonly parameters: ReadonlyMap<string, string>
   private readonly tables: ReadonlyMap<string, string>
+  private readonly collections: ReadonlyMap<string, string>
 
   constructor(ir: FunctionIr, words: KernelWords) {
     this.words = words
     this.parameters = new Map(ir.parameters.map((parameter, i) => [parameter.name, `p_${i}`]))
     this.tables = new Map(ir.tables.map((table, i) => [table.name, `t_${i}`]))
+    this.collections = new Map(findsOf(ir).map((find, i) => [findId(find), `f_${i}`]))
   }
 
   stmts(stmts: readonly Stmt[]): string {
@@ -178,6 +182,8 @@ class Printer {
         return `${this.named(this.tables, expr.table)}[${this.expr(expr.index)}]`
       case 'LookupLength':
         return `${this.named(this.tables, expr.table)}.length`
+      case 'Find':
+        return findText(expr, this.named(this.collections, findId(expr)), this.expr(expr.key))
       case 'ArrayLiteral':
         return `[${this.list(expr.items)}]`
       case 'ObjectLiteral':

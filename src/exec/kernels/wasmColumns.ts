@@ -13,7 +13,7 @@ import type { Span } from '../../core/span.ts'
 import type { Step } from '../../planner/physical/physicalPlan.ts'
 import { isBucketImport } from './columnBuckets.ts'
 import { isTextFunction, lowerColumns } from './columnLower.ts'
-import { and, doubles, truth, validOf } from './columnValues.ts'
+import { and, doubles, present, truth, validOf } from './columnValues.ts'
 import { type ColumnValue, ColumnWriter, FIRST_ROW, type FrameSlot, type KernelColumn } from './columnWriter.ts'
 import { countsOf, invalidAmong, reported } from './madeDates.ts'
 import { lanesConst, SCALAR, shuffle32, simd, V } from './simd.ts'
@@ -110,7 +110,7 @@ function trace(element: ElementType, columns: readonly KernelColumn[], steps: re
   const stored = (value: ColumnValue): ColumnValue => {
     const dates = partsOf(value).flatMap((part) => (part.kind === 'date' ? [part] : []))
     if (dates.length > 0) invalid.push(invalidAmong(writer, dates, kept))
-    return value
+    return withoutMissing(value)
   }
   for (const step of steps) {
     if (hidden !== undefined) throw new NotCompiled(`${step.kind} takes hidden columns`)
@@ -150,6 +150,11 @@ function trace(element: ElementType, columns: readonly KernelColumn[], steps: re
     ...(hidden === undefined ? {} : { hidden }),
     ...(payload === undefined ? {} : { payload }),
   }
+}
+
+/** What is undefined is null once it is stored. */
+function withoutMissing(value: ColumnValue): ColumnValue {
+  return value.kind === 'row' ? { ...value, of: (name) => present(value.of(name)) } : present(value)
 }
 
 /** The columns that a value is stored in. */
@@ -252,7 +257,9 @@ function outputOf(writer: ColumnWriter, name: string, value: ColumnValue): Progr
     case 'other':
       return { kind: 'column', name, column: value.column, nullable }
     case 'constant':
-      throw new NotCompiled(`it returns ${value.value === null ? 'null' : `a ${typeof value.value}`}`)
+      throw new NotCompiled(
+        `it returns ${value.value === null || value.value === undefined ? String(value.value) : `a ${typeof value.value}`}`,
+      )
     case 'row':
       throw new NotCompiled('it returns an object in an object')
   }

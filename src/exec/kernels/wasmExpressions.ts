@@ -125,6 +125,8 @@ export function expression(w: KernelWriter, expr: Expr): Value {
       const length = w.target.tableLengths[tableNumber(w, expr.table)] ?? 0
       return { type: { kind: 'i32', low: length, high: length }, code: w.global(`T${tableNumber(w, expr.table)}n`) }
     }
+    case 'Find':
+      throw new NotCompiled('it looks for a key', expr.span)
     case 'Has':
       throw new NotCompiled('it asks which keys are present', expr.span)
     case 'Draw':

@@ -139,6 +139,7 @@ export function isSteady(expr: Expr, turning: Turning): boolean {
       return expr.args.every((arg) => isSteady(arg, turning))
     case 'Lookup':
       return isSteady(expr.index, turning)
+    case 'Find':
     case 'MethodCall':
     case 'Matches':
     case 'Read':

@@ -75,6 +75,7 @@ export function vectorExpr(s: VectorScope, expr: Expr): Vector {
     case 'Key':
     case 'Extent':
     case 'LookupLength':
+    case 'Find':
     case 'MethodCall':
     case 'Matches':
     case 'Has':

@@ -185,6 +185,8 @@ class Iteration {
         return this.#table(expr.table)[this.#expr(expr.index) as number]
       case 'LookupLength':
         return this.#table(expr.table).length
+      case 'Find':
+        throw new Bug('A loop body looks for a key.')
       case 'Draw': {
         const rng = this.#scope.views[expr.rng] as Record<string, (...args: never[]) => unknown>
         return rng[expr.method]?.(...this.#all(expr.args))

@@ -262,6 +262,8 @@ class Walk {
       }
       case 'Lookup':
         return this.#lookup(expr, of(expr.index))
+      case 'Find':
+        throw new Untranslated('looks a key up in a captured collection', span, 'Join it as a table.')
       case 'LookupLength':
         return constantValue(this.#table(expr.table).length)
       case 'Read':

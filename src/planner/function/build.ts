@@ -156,6 +156,7 @@ export function isPlain(expr: Expr): boolean {
     case 'Read':
     case 'Has':
     case 'Lookup':
+    case 'Find':
     case 'Draw':
     case 'ArrayLiteral':
     case 'ObjectLiteral':

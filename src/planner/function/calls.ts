@@ -6,6 +6,7 @@ import type { AnyNode, CallExpression, Expression } from 'acorn'
 import { type Builtin, type Expr, METHODS, type Method } from '../../core/functionIr.ts'
 import type { Span } from '../../core/span.ts'
 import { binary, literal, logical, truth } from './build.ts'
+import { includedByRow, isNameByRow } from './capturedKeys.ts'
 import { keyedMethod } from './capturedLookups.ts'
 import { comparesObjects, dateMethod } from './dates.ts'
 import { elements } from './elements.ts'
@@ -115,6 +116,7 @@ export function methodCall(l: Lowering, object: Value, name: string, node: CallE
     case 'data':
       if (name === 'includes') return includes(l, object, node)
       return (
+        hasOwn(l, object, name, node) ??
         keyedMethod(l, object, name, node) ??
         overElements(l, object, name, node) ??
         listMethod(l, object, name, node) ??
@@ -129,6 +131,7 @@ export function methodCall(l: Lowering, object: Value, name: string, node: CallE
     case 'regex':
       return matches(l, object, name, node)
     case 'global':
+      return hasOwnCall(l, object, name, node) ?? callMember(l, object, name, node)
     case 'builtin':
     case 'env':
     case 'record':
@@ -319,6 +322,27 @@ function matches(l: Lowering, { pattern, flags }: Regex, name: string, node: Cal
   return of === undefined ? REFUSED : exprValue({ kind: 'Matches', pattern, flags, of, span: l.span(node) })
 }
 
+/** `object.hasOwnProperty(name)`; undefined for what is no such call. */
+function hasOwn(l: Lowering, object: Value & { kind: 'data' }, name: string, node: CallExpression): Value | undefined {
+  const [argument, another] = node.arguments
+  if (name !== 'hasOwnProperty' || Object.getPrototypeOf(object.value) !== Object.prototype || Object.hasOwn(object.value, name))
+    return undefined
+  if (argument === undefined || another !== undefined || argument.type === 'SpreadElement') return undefined
+  const key = l.scalarOrNothing(lowerExpression(l, argument), argument)
+  return key === undefined ? REFUSED : isNameByRow(l, object, key, { own: true }, node)
+}
+
+/** `Object.hasOwn(object, name)`; undefined for what is no such call. */
+function hasOwnCall(l: Lowering, { value }: Value & { kind: 'global' }, name: string, node: CallExpression): Value | undefined {
+  const [of, argument, another] = node.arguments
+  if (name !== 'hasOwn' || value !== Object || of?.type !== 'Identifier' || argument === undefined || another !== undefined)
+    return undefined
+  const object = lowerExpression(l, of)
+  if (object.kind !== 'data' || argument.type === 'SpreadElement') return undefined
+  const key = l.scalarOrNothing(lowerExpression(l, argument), argument)
+  return key === undefined ? REFUSED : isNameByRow(l, object, key, { own: true }, node)
+}
+
 /** Captured lists up to this length are compared one by one. */
 export const LONGEST_INCLUDES = 32
 
@@ -331,7 +355,7 @@ function includes(l: Lowering, data: Value & { kind: 'data' }, node: CallExpress
   if (table === undefined || items === undefined || argument === undefined || node.arguments.length !== 1)
     return l.refuse('captured-object', node, data.name)
   if (items.length > LONGEST_INCLUDES || Array.from(items).some((item) => Number.isNaN(item)))
-    return l.refuse('unknown-method', node, `${data.name}.includes`)
+    return includedByRow(l, data, items, node) ?? l.refuse('unknown-method', node, `${data.name}.includes`)
   const value = lowerExpression(l, argument as Expression)
   const expr = l.scalarOrNothing(value, argument)
   if (expr === undefined) return REFUSED

@@ -12,6 +12,7 @@
 import type { AnyNode, CallExpression, Expression } from 'acorn'
 import type { Expr, Primitive } from '../../core/functionIr.ts'
 import { binary, conditional, literal, logical, makeIf, unary } from './build.ts'
+import { isExactly, keyedByRow } from './capturedKeys.ts'
 import { isWithin, rangeOf } from './indexRanges.ts'
 import type { Lowering } from './lowering.ts'
 import { addTable, isTable } from './outside.ts'
@@ -111,7 +112,8 @@ function numbersOf(values: readonly Primitive[]): ArrayLike<Primitive> {
 export function keyedMethod(l: Lowering, data: Data, name: string, node: CallExpression): Value | undefined {
   const { value } = data
   const [argument, another] = node.arguments
-  if (l.context.kind !== 'loop' || argument === undefined || another !== undefined || argument.type === 'SpreadElement') return undefined
+  if (l.context.kind === 'row') return keyedByRow(l, data, name, node)
+  if (argument === undefined || another !== undefined || argument.type === 'SpreadElement') return undefined
   const isMap = isExactly(value, Map)
   if ((!isMap && !isExactly(value, Set)) || (name !== 'has' && !(isMap && name === 'get'))) return undefined
   const keys = [...value.keys()]
@@ -140,14 +142,9 @@ export function keyedMethod(l: Lowering, data: Data, name: string, node: CallExp
   return exprValue(conditional(isThere, found, literal(undefined, span), span))
 }
 
-/** One of the platform's own class, without properties of its own: what it answers is what it holds. */
-function isExactly<C extends typeof Map | typeof Set>(value: object, of: C): value is InstanceType<C> {
-  return value instanceof of && Object.getPrototypeOf(value) === of.prototype && Reflect.ownKeys(value).length === 0
-}
-
 /** A table made of a constant, once. */
 function tableFor(l: Lowering, { value, name }: Data, part: string, held: () => ArrayLike<Primitive>): string {
   const of = l.partsOfConstants.get(value) ?? {}
   l.partsOfConstants.set(value, of)
-  return (of[part] ??= addTable(l, `${name}_${part}`, held(), 'capture', undefined))
+  return (of[part] ??= addTable(l, `${name}_${part}`, held(), 'capture', undefined, { made: true }))
 }

@@ -88,6 +88,7 @@ function isInteger(expr: Expr): boolean {
     case 'Read':
     case 'Has':
     case 'Lookup':
+    case 'Find':
     case 'Draw':
     case 'ArrayLiteral':
     case 'ObjectLiteral':

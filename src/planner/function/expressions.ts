@@ -5,6 +5,7 @@ import type { AnyNode, Expression, Identifier } from 'acorn'
 import type { BinaryOperator, Expr } from '../../core/functionIr.ts'
 import type { Span } from '../../core/span.ts'
 import { asTest, binary, conditional, isPlain, literal, logical, makeIf, negated, unary } from './build.ts'
+import { isNameByRow } from './capturedKeys.ts'
 import { rankOf } from './context.ts'
 import { comparesObjects, dateItself, newDate } from './dates.ts'
 import { arrayLiteral, memberOf, objectLiteral } from './literals.ts'
@@ -45,6 +46,7 @@ export function lowerExpression(l: Lowering, node: Expression): Value {
     }
     case 'BinaryExpression': {
       const { left, operator } = node
+      if (operator === 'in' && left.type !== 'PrivateIdentifier') return nameIn(l, left, node.right, node)
       if (operator === 'in' || operator === 'instanceof' || left.type === 'PrivateIdentifier') return l.refuse('operator', node, operator)
       const [a, b] = scalars(l, [left, node.right], { numeric: operator !== '+' && NUMERIC.has(operator) })
       if (a === undefined || b === undefined) return REFUSED
@@ -92,6 +94,15 @@ export function lowerExpression(l: Lowering, node: Expression): Value {
     case 'ImportExpression':
       return forbidden(l, node)
   }
+}
+
+/** `name in object` of a captured object. */
+function nameIn(l: Lowering, left: Expression, right: Expression, node: AnyNode): Value {
+  const [name, object] = l.inOrder([() => lowerExpression(l, left), () => lowerExpression(l, right)])
+  if (name === undefined || object === undefined || name.kind === 'refused' || object.kind === 'refused') return REFUSED
+  const key = object.kind === 'data' ? l.scalarOrNothing(name, left) : undefined
+  const found = key === undefined || object.kind !== 'data' ? undefined : isNameByRow(l, object, key, { own: false }, node)
+  return found ?? l.refuse('operator', node, 'in')
 }
 
 /** What `this` is in a method of a captured object, and in arrow functions written there. */

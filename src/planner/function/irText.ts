@@ -91,6 +91,10 @@ export function exprText(expr: Expr): string {
       return `${expr.array}.shape[${expr.axis}]`
     case 'Lookup':
       return `$${expr.table}[${exprText(expr.index)}]`
+    case 'Find': {
+      const found = `find ${exprText(expr.key)} in $${expr.keys}`
+      return expr.values === undefined ? `(${found})` : `$${expr.values}[${found}]`
+    }
     case 'LookupLength':
       return `$${expr.table}.length`
     case 'Draw':

@@ -193,19 +193,23 @@ function usedParts(body: FunctionIr['body'], l: Lowering): Omit<FunctionIr, 'nam
   visitStmts(body, (stmt) => {
     if (stmt.kind === 'Write' || stmt.kind === 'Add') names.add(stmt.array)
     if (stmt.kind === 'Accumulate') names.add(stmt.accumulator)
-    for (const top of expressionsOf(stmt)) visitExpr(top, (expr) => names.add(nameIn(expr)))
+    for (const top of expressionsOf(stmt))
+      visitExpr(top, (expr) => {
+        for (const name of namesIn(expr)) names.add(name)
+      })
   })
   const used = (one: { readonly name: string }): boolean => names.has(one.name)
-  const tables = l.tables.filter(used).map(({ name, value, origin }) => ({ name, value, origin }))
+  const tables = l.tables.filter(used).map(({ of: _, ...table }) => table)
   return { keyRank: l.keyRank, parameters: l.parameters.filter(used), tables, uses: l.uses.filter(used) }
 }
 
-/** The parameter, table, array or generator that an expression itself names, or nothing. */
-function nameIn(expr: Expr): string {
-  if (expr.kind === 'Parameter') return expr.name
-  if (expr.kind === 'Lookup' || expr.kind === 'LookupLength') return expr.table
-  if (expr.kind === 'Draw') return expr.rng
-  return expr.kind === 'Read' || expr.kind === 'Has' || expr.kind === 'Extent' ? expr.array : ''
+/** The parameter, tables, array or generator that an expression itself names. */
+function namesIn(expr: Expr): readonly string[] {
+  if (expr.kind === 'Parameter') return [expr.name]
+  if (expr.kind === 'Lookup' || expr.kind === 'LookupLength') return [expr.table]
+  if (expr.kind === 'Find') return [expr.keys, ...(expr.values === undefined ? [] : [expr.values])]
+  if (expr.kind === 'Draw') return [expr.rng]
+  return expr.kind === 'Read' || expr.kind === 'Has' || expr.kind === 'Extent' ? [expr.array] : []
 }
 
 function typeSources(l: Lowering): TypeSources {

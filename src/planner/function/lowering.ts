@@ -113,7 +113,7 @@ export class Lowering {
   readonly missing: Missing[] = []
   readonly checks: Check[] = []
   readonly parameters: { name: string; value: Primitive; origin: Origin }[] = []
-  readonly tables: { name: string; value: ArrayLike<Primitive>; origin: Origin; of: unknown }[] = []
+  readonly tables: { name: string; value: ArrayLike<Primitive>; origin: Origin; of: unknown; made?: true }[] = []
   readonly uses: { name: string; kind: HandleKind; origin: Origin }[] = []
   /** Element types of arrays in use, where they are known. */
   readonly dtypes: Map<string, string> = new Map()
@@ -366,6 +366,7 @@ export class Lowering {
       case 'Read':
       case 'Has':
       case 'Lookup':
+      case 'Find':
       case 'Draw':
       case 'ArrayLiteral':
       case 'ObjectLiteral':

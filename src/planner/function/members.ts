@@ -4,6 +4,7 @@
 import type { AnyNode } from 'acorn'
 import type { Expr } from '../../core/functionIr.ts'
 import { literal } from './build.ts'
+import { valueByRow } from './capturedKeys.ts'
 import { elementOfRow, fieldOfRow, nestedRow } from './capturedLookups.ts'
 import { inputElement, rankOf } from './context.ts'
 import type { Lowering } from './lowering.ts'
@@ -157,7 +158,8 @@ function indexed(l: Lowering, object: Value, property: Value, node: AnyNode): Va
     const table = tableOf(l, object)
     const index = l.scalarOrNothing(property, node)
     if (index === undefined) return REFUSED
-    if (table === undefined) return nestedRow(l, object, index, node) ?? l.refuse('captured-object', node, object.name)
+    if (table === undefined)
+      return valueByRow(l, object, index, node) ?? nestedRow(l, object, index, node) ?? l.refuse('captured-object', node, object.name)
     return exprValue({ kind: 'Lookup', table, index, span: l.span(node) })
   }
   if (object.kind === 'tableRow') return elementOfRow(object, l.scalar(property, node), l, node)

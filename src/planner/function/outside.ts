@@ -161,10 +161,18 @@ export function tableOfString(l: Lowering, name: string): string | undefined {
   )
 }
 
-export function addTable(l: Lowering, wanted: string, value: ArrayLike<Primitive>, origin: Origin, of: unknown): string {
+/** `made`: of what is captured, when the function is lowered. */
+export function addTable(
+  l: Lowering,
+  wanted: string,
+  value: ArrayLike<Primitive>,
+  origin: Origin,
+  of: unknown,
+  how: { readonly made?: true } = {},
+): string {
   const inEnv = origin === 'env' && !l.tables.some((table) => table.name === wanted) && !l.parameters.some((one) => one.name === wanted)
   const name = inEnv ? wanted : l.newName(wanted)
-  l.tables.push({ name, value, origin, of })
+  l.tables.push({ name, value, origin, of, ...how })
   return name
 }
 

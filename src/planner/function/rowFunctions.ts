@@ -106,7 +106,9 @@ export class RowFunctions {
     const reason = changedReason(known.lowered.named, known.context.inputs, f.span, platform)
     if (reason !== undefined) return asItStands(f, reason)
     const difference = changedCapture(f.original, known.captures)
-    if (difference === undefined && !known.captures.isOpaque) return known.now
+    const { isOpaque, isLive } = known.captures
+    const mayHaveChanged = isOpaque || (isLive && known.lowered.fn.ir?.tables.some(({ made }) => made === true) === true)
+    if (difference === undefined && !mayHaveChanged) return known.now
     const lowered = lowerFunction(f.original, { kind: 'row', ...known.context })
     const next = read(lowered, known.context, known.element)
     checkElement(f, known, returned(lowered.fn, known.context), difference)
@@ -161,7 +163,10 @@ function read(lowered: LoweredFunction, context: RowLambdaContext, element: Elem
 function withCopies(fn: UserFunction, { copies, isLive }: RowCaptures): UserFunction {
   const { ir, portable } = fn
   if (ir !== undefined && ir.tables.length > 0) {
-    const tables = ir.tables.map((table) => ({ ...table, value: copies.get(table.value) ?? copyOf(table.value) }))
+    const tables = ir.tables.map((table) => {
+      const copy = table.made === true ? table.value : (copies.get(table.value) ?? copyOf(table.value))
+      return copy === undefined ? table : { ...table, value: copy, made: true as const }
+    })
     return { ...fn, ir: { ...ir, tables } }
   }
   if (portable === undefined || isLive || Object.keys(portable.captures).length === 0) return fn
@@ -171,8 +176,8 @@ function withCopies(fn: UserFunction, { copies, isLive }: RowCaptures): UserFunc
 /** A long array is not copied: it must not change before the action has ended. */
 const LONGEST_COPY = 20_000
 
-function copyOf<T>(values: ArrayLike<T>): ArrayLike<T> {
-  return Array.isArray(values) && values.length <= LONGEST_COPY ? (values.slice() as ArrayLike<T>) : values
+function copyOf<T>(values: ArrayLike<T>): ArrayLike<T> | undefined {
+  return Array.isArray(values) && values.length <= LONGEST_COPY ? (values.slice() as ArrayLike<T>) : undefined
 }
 
 function asItStands(f: UserFunction, reason: UserFunction['refusals'][number]): UserFunction {

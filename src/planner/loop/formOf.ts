@@ -73,6 +73,7 @@ export function formOf(expr: Expr, scope: Scope): Form | undefined {
     case 'Has':
     case 'Lookup':
     case 'LookupLength':
+    case 'Find':
     case 'Draw':
     case 'ArrayLiteral':
     case 'ObjectLiteral':

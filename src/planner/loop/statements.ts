@@ -157,6 +157,7 @@ function isNumeric(spec: LoopSpec, expr: Expr): boolean {
     case 'MethodCall':
     case 'Matches':
     case 'Has':
+    case 'Find':
     case 'ArrayLiteral':
     case 'ObjectLiteral':
       return false
