@@ -24,6 +24,7 @@ export type LoopName =
   | 'rows'
   | 'sparse'
   | 'front'
+  | 'pour'
 export type Between = { readonly kind: 'read' | 'set'; readonly array: ArrayName } | { readonly kind: 'rate' | 'nothing' }
 export type Step =
   | { readonly kind: 'run'; readonly loop: LoopName; readonly passes: number }
@@ -81,7 +82,17 @@ function coursesOf(names: readonly LoopName[]): fc.Arbitrary<readonly Step[]> {
 /** Programs whose loops a checkpoint may keep or not. */
 export const steps: fc.Arbitrary<readonly Step[]> = coursesOf(keptNames)
 /** With more that processes share. */
-export const sharedSteps: fc.Arbitrary<readonly Step[]> = coursesOf([...keptNames, 'rows', 'rows', 'sparse', 'sparse', 'front', 'front'])
+export const sharedSteps: fc.Arbitrary<readonly Step[]> = coursesOf([
+  ...keptNames,
+  'rows',
+  'rows',
+  'sparse',
+  'sparse',
+  'front',
+  'front',
+  'pour',
+  'pour',
+])
 
 /** After how many steps of writing each start is killed; the last goes on to the end. */
 export const kills: fc.Arbitrary<readonly number[]> = fc.array(fc.integer({ min: 0, max: 60 }), { minLength: 1, maxLength: 3 })
@@ -216,6 +227,11 @@ export async function course(list: readonly Step[], options: object, { seed, rat
     front: () =>
       session.loop(session.range(n - 1, 2), { w }, ([i, k], { w }) => {
         w.set(i + 1, k + 1, w.get(i, k + 1) * 0.5 + w.get(i + 1, k) * rate)
+      }),
+    // reads an array that others write
+    pour: () =>
+      session.loop(session.range(n), { w, b }, ([i], { w, b }) => {
+        w.set(i, 0, w.get(i, 0) * 0.5 + b.get(i % 5) * rate)
       }),
     // its own storage begins with what was computed
     lazily: () =>

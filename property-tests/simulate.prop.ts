@@ -54,6 +54,7 @@ async function withLoop(
     await run(prepared, () => {
       for (const array of inputs.analyzed.writtenArrays) versions.set(array, (versions.get(array) ?? 0) + 1)
     })
+    await gang?.journal(alone.arena).close()
   } finally {
     prepared?.dispose()
     holding.free()
@@ -62,26 +63,33 @@ async function withLoop(
 
 test('a run sends the bytes that were predicted, in its first pass and in each that follows', async () => {
   await fc.assert(
-    fc.asyncProperty(loops, fc.integer({ min: 1, max: 8 }), worlds, fc.nat(), async (loop, partitions, world, seed) => {
-      const { gang, sent, stop } = memoryGang(world, [], seed)
-      try {
-        await withLoop(loop, { partitions, gang }, async (prepared, ran) => {
-          const { bytes, firstBytes, changedBytes, nodes } = simulatedLoop(prepared, { ...FAST, nodes: world })
-          for (let pass = 0; pass < PASSES; pass++) {
-            const before = sent()
-            await prepared.runPass(pass)
-            ran()
-            const after = sent()
-            expect(after.planned - before.planned, `pass ${pass + 1} of ${nodes}`).toBe(pass === 0 ? firstBytes : bytes)
-            expect(after.changed - before.changed).toBeLessThanOrEqual(changedBytes)
-            if (nodes > 1) together++
-            if (bytes > 0) moved++
-          }
-        })
-      } finally {
-        await stop()
-      }
-    }),
+    fc.asyncProperty(
+      loops,
+      fc.integer({ min: 1, max: 8 }),
+      worlds,
+      fc.nat(),
+      fc.boolean(),
+      async (loop, partitions, world, seed, stays) => {
+        const { gang, sent, stop } = memoryGang(world, [], seed)
+        try {
+          await withLoop(loop, { partitions, gang }, async (prepared, ran) => {
+            const { bytes, firstBytes, changedBytes, nodes } = simulatedLoop(prepared, { ...FAST, nodes: world }, { stays })
+            for (let pass = 0; pass < PASSES; pass++) {
+              const before = sent()
+              await prepared.runPasses(pass, 1, { stays })
+              ran()
+              const after = sent()
+              expect(after.planned - before.planned, `pass ${pass + 1} of ${nodes}`).toBe(pass === 0 ? firstBytes : bytes)
+              expect(after.changed - before.changed).toBeLessThanOrEqual(changedBytes)
+              if (nodes > 1) together++
+              if (bytes > 0) moved++
+            }
+          })
+        } finally {
+          await stop()
+        }
+      },
+    ),
     RUN,
   )
 })
@@ -96,8 +104,12 @@ test('no pass is shorter than its work on all threads; slower links and longer w
   await fc.assert(
     fc.asyncProperty(loops, fc.integer({ min: 1, max: 8 }), worlds, links, async (loop, partitions, nodes, link) => {
       await withLoop(loop, { partitions }, async (prepared) => {
-        const of = (machines: object): Simulation => simulatedLoop(prepared, { ...FAST, ...machines, nodes } as never) // machines
-        const [one, ideal, real] = [simulatedLoop(prepared, { ...FAST, threads: 1, nodes: 1 }), of({ threads: link.threads }), of(link)]
+        const of = (machines: object): Simulation => simulatedLoop(prepared, { ...FAST, ...machines, nodes } as never, { stays: true }) // machines
+        const [one, ideal, real] = [
+          simulatedLoop(prepared, { ...FAST, threads: 1, nodes: 1 }, { stays: true }),
+          of({ threads: link.threads }),
+          of(link),
+        ]
         const least = one.milliseconds / (ideal.nodes * link.threads)
         expect(ideal.milliseconds).toBeGreaterThanOrEqual(least * (1 - 1e-9))
         expect(real.firstBytes).toBe(ideal.firstBytes)

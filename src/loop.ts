@@ -184,7 +184,7 @@ export class LoopHandle implements Loop {
           }
         },
         signal,
-        { by: call === undefined ? undefined : 'pass' },
+        { by: call === undefined ? undefined : 'pass', stays: true },
       )
     } else if (asked > 0) {
       this.#passEvent(1)
@@ -216,7 +216,10 @@ export class LoopHandle implements Loop {
         continue
       }
       const run = (prepared: Prepared) => this.#runPasses(prepared, number, 1, { signal, analysis, call })
-      const { reports, failed } = await this.#preparation.use(analysis, run, signal, { by: call === undefined ? undefined : 'pass' })
+      const { reports, failed } = await this.#preparation.use(analysis, run, signal, {
+        by: call === undefined ? undefined : 'pass',
+        stays: true,
+      })
       yield* this.#reported(reports, count)
       if (failed !== undefined) throw failed.reason
     }
@@ -287,7 +290,8 @@ export class LoopHandle implements Loop {
     const machines = machinesOf(options, this.#runtime.pool.size)
     this.#runtime.checkOpen()
     const { simulatedLoop } = await import('./simulatedLoop.ts')
-    return await this.#preparation.use(this.#analysis.read(), async ({ loop }) => simulatedLoop(loop, machines))
+    const stays = this.#mayStay
+    return await this.#preparation.use(this.#analysis.read(), async ({ loop }) => simulatedLoop(loop, machines, { stays }))
   }
 
   /** Whether to check for races: undefined leaves it to where the program runs. */
@@ -299,7 +303,7 @@ export class LoopHandle implements Loop {
    * Asked for: before the first pass of a run, and whenever an array that the loop only reads has another version.
    * Unasked: once, under test.
    */
-  async #checkRaces(loop: PreparedLoop, signal: AbortSignal | undefined): Promise<void> {
+  async #checkRaces(prepared: Prepared, analysis: Analysis, signal: AbortSignal | undefined): Promise<void> {
     const asked = this.#asksForRaces()
     if (asked === false || (asked === undefined && (process.env.NODE_ENV !== 'test' || this.#checkedRaces !== undefined))) return
     const { store, events } = this.#runtime
@@ -307,7 +311,8 @@ export class LoopHandle implements Loop {
     const read = [...this.#analysis.nodes].filter((node) => !written.has(store.identity(node)))
     const versions = read.map((node) => store.version(node)).join()
     if (this.#checkedRaces === versions) return
-    const check = await loop.checkRaces(this.#passes, { automatic: asked === undefined, signal })
+    await this.#bringHome(prepared, analysis)
+    const check = await prepared.loop.checkRaces(this.#passes, { automatic: asked === undefined, signal })
     this.#checkedRaces = versions
     if (asked === true && check.kind === 'skipped') {
       events.next({ kind: 'fallback', what: 'checkRaces', because: `Nothing was checked: ${check.because}.` })
@@ -377,7 +382,7 @@ export class LoopHandle implements Loop {
 
   /** Runs passes and has them recorded, where they are. */
   async #runPasses(
-    { loop }: Prepared,
+    prepared: Prepared,
     number: number,
     most: number,
     {
@@ -386,15 +391,18 @@ export class LoopHandle implements Loop {
       call,
     }: { readonly signal: AbortSignal | undefined; readonly analysis: Analysis; readonly call: LedgerCall | undefined },
   ): Promise<{ readonly reports: readonly PassReport[]; readonly failed?: { readonly reason: unknown } }> {
+    const { loop } = prepared
     const { ledger, store } = this.#runtime
-    if (ledger === undefined || call === undefined) return await this.#passesOf(loop, number, most, signal)
+    const stays = this.#mayStay && loop.canStay === true
+    if (!stays) await this.#bringHome(prepared, analysis)
+    if (ledger === undefined || call === undefined) return await this.#passesOf(prepared, number, most, { signal, analysis, stays })
     if (loop.kernel?.target === 'as-is') ledger.close(`The body of ${this.#name} runs as it stands by what its arrays hold.`)
     const inputs = store.holdings(this.#preparation.accesses(analysis))
     const before = this.#passes
     ledger.start()
     let isOver = false
     try {
-      const outcome = await this.#passesOf(loop, number, most, signal)
+      const outcome = await this.#passesOf(prepared, number, most, { signal, analysis, stays })
       const captured = capturedDigest(analysis)
       for (const [i, report] of outcome.reports.entries()) {
         const { workers } = this.#measured ?? { workers: 1 }
@@ -408,19 +416,29 @@ export class LoopHandle implements Loop {
     }
   }
 
+  /** Whether what passes write may stay in other processes: checkpoints and copies read arrays where they are made. */
+  get #mayStay(): boolean {
+    return this.#runtime.ledger === undefined && this.#request.options.atomic !== true
+  }
+
+  async #bringHome({ storages }: Prepared, analysis: Analysis): Promise<void> {
+    await this.#preparation.bringHome(this.#preparation.accesses(analysis), storages)
+  }
+
   async #passesOf(
-    loop: PreparedLoop,
+    prepared: Prepared,
     number: number,
     most: number,
-    signal: AbortSignal | undefined,
+    { signal, analysis, stays }: { readonly signal: AbortSignal | undefined; readonly analysis: Analysis; readonly stays: boolean },
   ): Promise<{ readonly reports: readonly PassReport[]; readonly failed?: { readonly reason: unknown } }> {
+    const { loop } = prepared
     this.#tellFallback(loop, number)
-    await this.#checkRaces(loop, signal)
+    await this.#checkRaces(prepared, analysis, signal)
     signal?.throwIfAborted() // nothing was written yet
     const atomic = this.#request.options.atomic === true
     const restore = atomic ? loop.snapshot() : undefined
     try {
-      const { passes, failed } = await loop.runPasses(this.#passes, atomic ? 1 : most, signal === undefined ? {} : { signal })
+      const { passes, failed } = await loop.runPasses(this.#passes, atomic ? 1 : most, { stays, ...defined({ signal }) })
       const reports = passes.map((result, i) => this.#finishPass(number + i, result))
       if (failed === undefined) return { reports }
       this.#undo(restore, failed.reason)

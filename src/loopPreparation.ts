@@ -68,7 +68,7 @@ export class LoopPreparation {
     analysis: Analysis,
     run: (prepared: Prepared, again: () => Promise<Prepared>) => Promise<T>,
     signal?: AbortSignal,
-    options: { readonly by?: 'pass' | undefined } = {},
+    options: { readonly by?: 'pass' | undefined; readonly stays?: boolean } = {},
   ): Promise<T> {
     const before = this.#turn
     const accesses = this.accesses(analysis)
@@ -119,6 +119,7 @@ export class LoopPreparation {
     if (!isSame) this.#analysis.settle(this.#data(byNode))
     const inputs = this.#inputs(byNode)
     const isColored = this.#analysis.analyzed.schedule.kind === 'colored'
+    if (isColored) await this.bringHome(accesses, storages)
     const finding = isColored ? await this.#inspect(inputs, signal) : undefined
     if (old !== undefined && isSame && old.finding === finding) return old
     this.#prepared = undefined // the runtime disposes of it, or uses it again
@@ -127,6 +128,12 @@ export class LoopPreparation {
     const loop = prepareLoop(finding === undefined ? inputs : { ...inputs, finding }, resources, old?.loop)
     this.#prepared = { analyzed: this.#analysis.analyzed, storages, finding, loop }
     return this.#prepared
+  }
+
+  /** Brings what passes have left in other processes of arrays that are locked: before anything but such a pass uses them. */
+  async bringHome(accesses: readonly Access[], storages: readonly Storage[]): Promise<void> {
+    const left = this.#runtime.gang?.journal(this.#runtime.arena)
+    for (const [i, { mode }] of accesses.entries()) await left?.use(storages[i] as Storage, mode) // one access, one storage
   }
 
   /** What the cost model wants to know of the arrays. */

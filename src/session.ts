@@ -180,9 +180,11 @@ export class Session implements AsyncDisposable {
     const executor = spark?.executor(running, { memory: this.#tables, events }) ?? new Executor(running)
     const functions = new RowFunctions()
     const ledger = checkpoint === undefined ? undefined : ledgerOf(checkpoint, arena, events)
+    const processes = gang ?? gangOf(options)
     const store = new ArrayStore({
       arena,
       ledger,
+      elsewhere: processes?.journal(arena),
       moment: (used) => {
         const moment = functions.moment(used)
         if (options.require === 'compiled') for (const f of used) requireCompiled(moment.now(f))
@@ -196,7 +198,7 @@ export class Session implements AsyncDisposable {
     this.#runtime = {
       require: options.require,
       spark,
-      gang: gang ?? gangOf(options),
+      gang: processes,
       ledger,
       arena,
       pool,
@@ -258,6 +260,7 @@ export class Session implements AsyncDisposable {
     const { pool, passes } = this.#runtime
     this.#stopping ??= pool.stop().finally(async () => {
       await Promise.all(passes)
+      this.#runtime.gang?.leave(this.#runtime.arena)
       await this.#runtime.ledger?.finish()
       await this.#runtime.spark?.release()
       this.#spill.remove()

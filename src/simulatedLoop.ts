@@ -6,9 +6,10 @@ import { KernelLoop } from './exec/loops/kernelLoop.ts'
 import type { PreparedLoop } from './exec/loops/loopRun.ts'
 import { SplitLoop } from './exec/loops/splitLoop.ts'
 
-export function simulatedLoop(loop: PreparedLoop, machines: Machines): Simulation {
-  if (loop instanceof SplitLoop) return sumOf(loop.parts.map((part) => simulatedLoop(part.loop, machines)))
-  if (loop instanceof KernelLoop) return simulate(loop.simulated, machines)
+/** With `stays`, what passes write may stay where it is. */
+export function simulatedLoop(loop: PreparedLoop, machines: Machines, { stays }: { readonly stays: boolean }): Simulation {
+  if (loop instanceof SplitLoop) return sumOf(loop.parts.map((part) => simulatedLoop(part.loop, machines, { stays: false })))
+  if (loop instanceof KernelLoop) return simulate({ ...loop.simulated, stays: stays && loop.canRunAgain }, machines)
   throw new PlanError(
     'simulate() knows nothing of a body that runs as it stands: it runs on one thread of one process, as long as it takes. explain() says why it was not compiled.',
   )

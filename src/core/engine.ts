@@ -50,8 +50,8 @@ export interface Lowering {
 export interface Holdings {
   /** Not after the session was stopped. */
   readonly isOpen: boolean
-  /** What a node holds of its own; undefined where it is still to be computed, or made. */
-  of(node: LogicalPlan): Storage | 'gone' | 'being written' | undefined
+  /** What a node holds of its own; undefined where it is still to be computed, or made. 'elsewhere': in other processes. */
+  of(node: LogicalPlan): Storage | 'gone' | 'being written' | 'elsewhere' | undefined
 }
 
 export interface Engine extends Lowering {

@@ -28,6 +28,7 @@ import { copyStorage, freeStorage, overwriteDense } from './arrays/storageBlocks
 import type { Executor } from './executor.ts'
 import { digestOf } from './ledger/digest.ts'
 import type { Ledger, LedgerArray } from './ledger/ledger.ts'
+import type { LeftElsewhere } from './loops/preparedLoop.ts'
 import type { Arena } from './memory/arena.ts'
 
 export interface ArrayStoreOptions {
@@ -42,6 +43,8 @@ export interface ArrayStoreOptions {
   readonly moment?: (functions: readonly UserFunction[]) => Moment
   /** What passes have written, where a checkpoint is kept. */
   readonly ledger?: Ledger | undefined
+  /** What passes on several processes have left there: it comes home before somebody uses an array. */
+  readonly elsewhere?: LeftElsewhere | undefined
 }
 
 /** One array of a loop or a query. */
@@ -67,6 +70,7 @@ export class ArrayStore {
   private readonly retype: NonNullable<ArrayStoreOptions['retype']>
   private readonly moments: NonNullable<ArrayStoreOptions['moment']>
   private readonly ledger: Ledger | undefined
+  private readonly elsewhere: LeftElsewhere | undefined
   private readonly cells = new WeakMap<LogicalPlan, Cell>()
   private lastId = 0
   /** What runs hold on to: neither it nor the storage below it is garbage. */
@@ -79,6 +83,7 @@ export class ArrayStore {
     this.retype = options.retype ?? withInputs
     this.moments = options.moment ?? (() => SAME_FUNCTIONS)
     this.ledger = options.ledger
+    this.elsewhere = options.elsewhere
   }
 
   /**
@@ -136,12 +141,13 @@ export class ArrayStore {
   }
 
   /** What a node holds of its own, to look at: undefined where it is to be computed. Kept storage is left out, since whether it is valid is read off what functions capture. */
-  held(node: LogicalPlan): Storage | 'gone' | 'being written' | undefined {
+  held(node: LogicalPlan): Storage | 'gone' | 'being written' | 'elsewhere' | undefined {
     if (node.kind === 'Stored') return node.storage
     const cell = this.cells.get(node)
     if (cell?.gone !== undefined) return 'gone'
     if (cell?.owned !== true || cell.storage === undefined || cell.kept?.isOwed === true) return undefined
-    return cell.lock.isFree('read') ? cell.storage : 'being written'
+    if (!cell.lock.isFree('read')) return 'being written'
+    return this.elsewhere?.isAway(cell.storage) === true ? 'elsewhere' : cell.storage
   }
 
   /** The plan with a `Stored` leaf in place of every node that has storage by now, to look at: writers are not kept away. */
@@ -285,7 +291,7 @@ export class ArrayStore {
   async withArrays<T>(
     accesses: readonly Access[],
     run: (storages: readonly Storage[]) => Promise<T> | T,
-    options: { readonly by?: 'pass' | undefined } = {},
+    options: { readonly by?: 'pass' | undefined; readonly stays?: boolean } = {},
   ): Promise<T> {
     return await this.locked(accesses, run, { allowGone: false, unchangedByErrors: false, ...defined(options) })
   }
@@ -360,7 +366,7 @@ export class ArrayStore {
   private async locked<T>(
     accesses: readonly Access[],
     run: (storages: readonly Storage[]) => Promise<T> | T,
-    options: { readonly allowGone: boolean; readonly unchangedByErrors: boolean; readonly by?: 'pass' },
+    options: { readonly allowGone: boolean; readonly unchangedByErrors: boolean; readonly by?: 'pass'; readonly stays?: boolean },
   ): Promise<T> {
     for (const { node, mode } of accesses) {
       if (node.kind === 'Stored' && mode === 'write') throw new Bug(`${node.name} is storage, not an array that can be written.`)
@@ -372,7 +378,7 @@ export class ArrayStore {
     this.inUse.add(accesses)
     try {
       const storages: Storage[] = []
-      for (const { node } of accesses) storages.push(await this.compute(node, moment, options))
+      for (const { node, mode } of accesses) storages.push(await this.compute(node, moment, { ...options, mode }))
       const written = accesses.filter(({ mode }) => mode === 'write').map(({ node }) => this.cellOf(node))
       const lazy = written.filter((cell) => !cell.owned)
       for (const cell of written) cell.owned = true
@@ -456,6 +462,7 @@ export class ArrayStore {
     const leave = await cell.lock.acquire('write')
     try {
       const { storage } = cell
+      if (storage !== undefined) await this.elsewhere?.use(storage, 'write')
       cell.storage = undefined
       cell.version++
       if (storage !== undefined) freeStorage(storage)
@@ -561,6 +568,7 @@ export class ArrayStore {
     const storage = await this.storageFor(node, moment, options)
     const kept = this.cells.get(node)?.kept
     if (kept !== undefined) await this.ledger?.use(kept, storage, options.by ?? 'program')
+    if (options.stays !== true) await this.elsewhere?.use(storage, options.mode ?? 'read')
     return storage
   }
 
@@ -584,7 +592,10 @@ export class ArrayStore {
     const basis = this.basisOf(node, moment)
     const storage = await this.materialized(node, moment, build)
     // readers of the old storage, if there are others, leave it to the garbage collector
-    if (cell.storage !== undefined && cell.lock.holders === 1) freeStorage(cell.storage)
+    if (cell.storage !== undefined && cell.lock.holders === 1) {
+      await this.elsewhere?.use(cell.storage, 'write')
+      freeStorage(cell.storage)
+    }
     cell.storage = storage
     cell.basis = basis
     if (node.kind !== 'Array') cell.built++
@@ -661,6 +672,9 @@ interface Computing {
   readonly build?: LogicalPlan | undefined
   /** A pass that a checkpoint records. */
   readonly by?: 'pass'
+  /** What other processes have of it stays there: whoever asks for it will see to that. */
+  readonly stays?: boolean
+  readonly mode?: LockMode
 }
 
 function lookupOf(array: LogicalPlan, selectors: readonly Selector[]): LogicalPlan {

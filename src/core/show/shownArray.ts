@@ -28,6 +28,8 @@ export function shownArray(plan: LogicalPlan, holdings: Holdings): Shown {
   if (!holdings.isOpen) return { what, title, notes: ['Its session was stopped.'] }
   if (state === 'gone') return { what, title, notes: ['What it held is gone: it was released, or a loop that wrote it failed.'] }
   if (state === 'being written') return { what, title, notes: ['It is being written.'] }
+  if (state === 'elsewhere')
+    return { what, title, notes: ['It lies in several processes, where loops have left it: reading it brings it here.'] }
   if (plan.keys.kind === 'rowNumber') return { what, title, ...tableBody(plan, holdings) }
   return { what, title, ...arrayBody(plan, storage) }
 }

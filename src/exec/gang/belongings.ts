@@ -25,19 +25,35 @@ export interface Needed {
 }
 
 export class Belongings {
-  readonly #residences = new Map<number, { readonly version: string; readonly residence: Residence<Process> }>()
+  readonly #residences = new Map<number, { readonly version: string | undefined; readonly residence: Residence<Process> }>()
   readonly #held = new Map<object, Map<number, Held>>()
 
-  /** Who has what of an array, as it is by its version; undefined where nobody but this process has any. */
+  /**
+   * Who has what of an array, as it is by its version; undefined where nobody but this process has any. An array that lies elsewhere is as
+   * it was left, whatever its version: nobody has written it here.
+   */
   residence(storage: number, version: string | undefined): Residence<Process> | undefined {
     const known = this.#residences.get(storage)
-    return known?.version === version ? known?.residence : undefined
+    if (known === undefined) return undefined
+    return (version !== undefined && known.version === version) || isAway(known.residence) ? known.residence : undefined
   }
 
-  /** Without a residence, or a version that tells of it, nobody else has anything. */
+  /** What lies elsewhere of an array and not here, if any does. */
+  away(storage: number): Residence<Process> | undefined {
+    const residence = this.#residences.get(storage)?.residence
+    return residence !== undefined && isAway(residence) ? residence : undefined
+  }
+
+  /** Without a residence nobody else has anything; without a version that tells of it, what lies elsewhere alone counts. */
   settle(storage: number, version: string | undefined, residence: Residence<Process> | undefined): void {
-    if (version === undefined || residence === undefined) this.#residences.delete(storage)
+    if (residence === undefined) this.#residences.delete(storage)
     else this.#residences.set(storage, { version, residence })
+  }
+
+  /** What lay elsewhere is here as well. */
+  brought(storage: number): void {
+    const known = this.#residences.get(storage)
+    if (known !== undefined) this.#residences.set(storage, { ...known, residence: withAll(known.residence, HOME) })
   }
 
   held(process: object, storage: number): Held | undefined {
@@ -80,6 +96,10 @@ export class Belongings {
     this.hold(process, number, { version: undefined })
     if (version !== undefined) this.settle(number, version, withAll(this.residence(number, version) ?? atHome(storage.shape), process))
   }
+}
+
+function isAway({ has }: Residence<Process>): boolean {
+  return has.get(HOME)?.includes(0) !== false
 }
 
 /** Nobody else has anything. */

@@ -45,6 +45,7 @@ export const FRAME_TYPES = [
   'parted',
   'boxes',
   'edge',
+  'fetch',
 ] as const
 export type FrameType = (typeof FRAME_TYPES)[number]
 

@@ -12,22 +12,28 @@ import type { IterationSpace } from '../loops/blockSchedule.ts'
 import type { KernelLoop } from '../loops/kernelLoop.ts'
 import type { LoopInputs } from '../loops/loopInputs.ts'
 import type { LoopResources } from '../loops/preparedLoop.ts'
+import type { Arena } from '../memory/arena.ts'
 import { wireToError } from '../workers/wire.ts'
 import { Belongings, type Needed } from './belongings.ts'
-import { bytesOfBox, packBoxes } from './boxWire.ts'
+import { bytesOfBox, packBoxes, unpackBoxes } from './boxWire.ts'
 import { bytesOf } from './changes.ts'
 import { fromBytes, type LoopDefinition, toBytes } from './definition.ts'
 import type { Edge, EdgeHead } from './edges.ts'
+import { elsewhereOf } from './elsewhere.ts'
 import type { FrameType } from './frame.ts'
 import type { GangLinks } from './gangLinks.ts'
 import { GangLoop } from './gangLoop.ts'
+import { Journal } from './journal.ts'
 import { Links } from './links.ts'
 import type { InMessage } from './messages.ts'
 import type { NumberedBox } from './moves.ts'
-import type { BoxesHead, DoneHead, FailedHead, ForgetHead, RunHead, ValuesHead } from './passWire.ts'
+import type { BoxesHead, DoneHead, FailedHead, FetchHead, ForgetHead, RunHead, ValuesHead } from './passWire.ts'
 import type { GangSettings } from './settings.ts'
 import { buffersOf, bytesOfStorage, shapeOfStorage } from './storageWire.ts'
 import type { Box } from './transfers.ts'
+
+/** Copies of arrays that passes write take so much of a session's memory at the most, beside it. */
+const KEPT_SHARE = 4
 
 export interface Other {
   readonly rank: number
@@ -73,7 +79,9 @@ export class Gang {
   #lastStorage = 0
   #lastLoop = 0
   #lastRun = 0
+  #passes = 0
   readonly #open = new Set<number>()
+  readonly #journals = new Map<Arena, Journal>()
 
   /** So many processes, all of which have joined. */
   constructor(world: number, links: GangLinks) {
@@ -112,7 +120,20 @@ export class Gang {
 
   /** That the others were asked for. */
   get passes(): number {
-    return this.#lastRun
+    return this.#passes
+  }
+
+  /** Of the arrays of a session: passes whose results may lie elsewhere. */
+  journal(arena: Arena): Journal {
+    const known = this.#journals.get(arena) ?? new Journal(elsewhereOf(this), arena.budgetBytes / KEPT_SHARE)
+    this.#journals.set(arena, known)
+    return known
+  }
+
+  /** The session's arrays are gone. */
+  leave(arena: Arena): void {
+    this.#journals.get(arena)?.forget()
+    this.#journals.delete(arena)
   }
 
   /** Tells of processes that are lost. */
@@ -215,6 +236,21 @@ export class Gang {
     this.#send(to, 'edge', head, parts)
   }
 
+  /** Takes elements from those that have them, before a pass or for somebody who uses an array here. */
+  async fetch(wanted: ReadonlyMap<Other, readonly NumberedBox[]>): Promise<void> {
+    if (wanted.size === 0) return
+    const run = ++this.#lastRun
+    const heads = new Map([...wanted].map(([other, boxes]): [Other, FetchHead] => [other, { run, boxes }]))
+    const took = ({ rank, parts }: Answer): void => {
+      const boxes = [...wanted].find(([other]) => other.rank === rank)?.[1] ?? []
+      unpackBoxes(
+        boxes.map(({ storage, box }) => ({ storage: this.storageOf(storage) as DenseStorage, box })), // boxes are of dense arrays
+        parts[0] as Uint8Array, // the only one
+      )
+    }
+    await this.#ask(run, 'fetch', heads, undefined, { took, edge: () => undefined })
+  }
+
   /**
    * Has the others run a pass; `took` is called with what each gives, and `edge` with what blocks here wait for. Rejects with
    * GangError where one is lost or cannot run it, and otherwise not before all have answered.
@@ -222,6 +258,18 @@ export class Gang {
   async run(
     run: number,
     heads: ReadonlyMap<Other, Omit<RunHead, 'run' | 'least'>>,
+    signal: AbortSignal | undefined,
+    events: Pick<Pending, 'took' | 'edge'>,
+  ): Promise<void> {
+    this.#passes++
+    const least = Math.min(...this.#open)
+    await this.#ask(run, 'run', new Map([...heads].map(([other, head]) => [other, { ...head, run, least }])), signal, events)
+  }
+
+  async #ask(
+    run: number,
+    type: 'run' | 'fetch',
+    heads: ReadonlyMap<Other, RunHead | FetchHead>,
     signal: AbortSignal | undefined,
     { took, edge }: Pick<Pending, 'took' | 'edge'>,
   ): Promise<void> {
@@ -232,7 +280,7 @@ export class Gang {
     try {
       await new Promise<void>((resolve, reject) => {
         this.#pending.set(run, { left: new Set(ranks), ranks, took, edge, done: resolve, failed: reject })
-        for (const [{ rank }, head] of heads) this.#send(rank, 'run', { ...head, run, least: Math.min(...this.#open) })
+        for (const [{ rank }, head] of heads) this.#send(rank, type, head)
         signal?.addEventListener('abort', onAbort, { once: true })
         if (signal?.aborted) onAbort()
       })
@@ -260,6 +308,11 @@ export class Gang {
       const loss = this.#losses.get(other)
       if (loss !== undefined) throw loss
     }
+  }
+
+  /** Of the one that was lost last. */
+  get lastLoss(): GangError | undefined {
+    return [...this.#losses.values()].at(-1)
   }
 
   /** Whether that is why a pass failed: one was lost, and the gang goes on. */
@@ -315,6 +368,7 @@ export class Gang {
     if (other === undefined) return // it is known
     this.#losses.set(other, error)
     this.belongings.forgetProcess(other)
+    for (const journal of this.#journals.values()) journal.broke()
     this.#others = this.#others.filter((one) => one !== other)
     this.#epoch++
     this.#links.part(rank)

@@ -8,41 +8,34 @@
  * Blocks are cut as on one machine, wait for each other as there, and are combined as there: the bits are the same for any number of
  * processes.
  */
+import { Bug } from '../../core/errors.ts'
 import type { FunctionIr, Primitive } from '../../core/functionIr.ts'
 import type { LoopPlan } from '../../core/loopPlan.ts'
 import type { DenseStorage, Storage } from '../../core/storage.ts'
 import type { IterationSpace } from '../loops/blockSchedule.ts'
 import type { ShareResult } from '../loops/callerPass.ts'
 import type { Portion } from '../loops/kernelLayout.ts'
-import { KernelLoop, type Others, type PassOptions } from '../loops/kernelLoop.ts'
+import { type Captured, KernelLoop, type Others, type PassOptions } from '../loops/kernelLoop.ts'
+import { storagesOf } from '../loops/kernelPlan.ts'
 import type { LoopInputs } from '../loops/loopInputs.ts'
 import type { PassTurn } from '../loops/loopTask.ts'
-import { busiestShare } from '../loops/passCost.ts'
 import type { LoopResources, PassesResult, VerifyResult } from '../loops/preparedLoop.ts'
-import { HOME, type Needed, type Process } from './belongings.ts'
+import type { Needed } from './belongings.ts'
 import { packBoxes, unpackBoxes } from './boxWire.ts'
+import { chosenProcesses } from './chosenProcesses.ts'
 import { definitionOf, type LoopDefinition, unshared } from './definition.ts'
-import { bytesOfBoxes, Edges } from './edges.ts'
+import { Edges } from './edges.ts'
+import { bringHome } from './elsewhere.ts'
 import type { Answer, Gang, Other } from './gang.ts'
-import { KeptElements } from './keptElements.ts'
-import { movesOf, type NodeMoves, type NumberedBox } from './moves.ts'
+import type { Journal } from './journal.ts'
+import { type Movement, Movements } from './movement.ts'
+import type { NodeMoves, NumberedBox } from './moves.ts'
 import { applyParts, type RunHead, regionOf, regionsOfLanes } from './passWire.ts'
-import { onlyFirst, type Placed, type Placement, placementOf } from './placement.ts'
-import { holdersIn, liesIn, type Residence, residenceOf } from './residence.ts'
-import { type Cells, cellsOf, firstHolders, type Holders, type Transfer, transfersOf } from './transfers.ts'
+import { type Placement, placementOf } from './placement.ts'
+import type { Ends } from './transfers.ts'
 
-/** A pass has to gain so much: sending, waking and answering take that long. */
-const LEAST_GAIN_MS = 3
-/** Sending and receiving a byte, and copying or comparing it. */
-const NS_PER_BYTE = 4
-/** From the end of a block to the beginning of one in another process. */
-const EDGE_MS = 0.2
 /** Of a gang that has lost all others. */
 const ALONE = { because: 'All other processes were lost.' }
-/** That are known for a loop, by who has what before. */
-const MOST_MOVEMENTS = 64
-/** What is sent once serves that many passes, as far as one can tell before them. */
-const PASSES = 8
 
 interface Part {
   readonly other: Other
@@ -60,31 +53,24 @@ interface Shared {
   readonly parts: readonly Part[]
 }
 
-/** What a pass moves, and who has what after it. */
-interface Movement {
-  readonly nodes: readonly NodeMoves[]
-  readonly residences: ReadonlyMap<Storage, Residence<Process>>
-}
-
-type Boxed = Extract<Placed, { readonly kind: 'boxes' }>
-
 /** The loop on the processes that there are, until one is lost or joins. */
 interface Formed {
   readonly epoch: number
   readonly id: string
   readonly others: readonly Other[]
   readonly placement: Placement
-  /** By who has what at first. */
-  readonly movements: Map<string, Movement>
-  /** By what others had of arrays at last. */
-  readonly refined: Map<Boxed, Cells>
+  readonly movements: Movements
   shared: Shared | undefined
 }
 
 export class GangLoop extends KernelLoop {
   readonly #gang: Gang
   readonly #isForced: boolean
-  readonly #kept = new KeptElements()
+  readonly #journal: Journal
+  /** Captured tables of the last pass that may run again. */
+  #kept: readonly ArrayLike<Primitive>[] = []
+  #isAgain = false
+  #isDisposed = false
   #formed: Formed | undefined
   /** What keeps the loop in this process, of an epoch. */
   #stays: { readonly epoch: number; readonly because: string } | undefined
@@ -93,6 +79,7 @@ export class GangLoop extends KernelLoop {
   constructor(inputs: LoopInputs, ir: FunctionIr, space: IterationSpace, resources: LoopResources & { readonly gang: Gang }) {
     super(inputs, ir, space, resources)
     this.#gang = resources.gang
+    this.#journal = this.#gang.journal(resources.arena)
     this.#isForced = resources.worthThreadsMs === 0
     this.#form()
   }
@@ -114,7 +101,14 @@ export class GangLoop extends KernelLoop {
       return undefined
     }
     this.#stays = undefined
-    this.#formed = { epoch, id: this.#gang.nextLoop(), others, placement, movements: new Map(), refined: new Map(), shared: undefined }
+    this.#formed = {
+      epoch,
+      id: this.#gang.nextLoop(),
+      others,
+      placement,
+      movements: new Movements(this.#gang, blocks, placement, others),
+      shared: undefined,
+    }
     return this.#formed
   }
 
@@ -123,35 +117,118 @@ export class GangLoop extends KernelLoop {
     this.#formed = undefined
   }
 
+  get canStay(): boolean {
+    return this.canRunAgain
+  }
+
   /** Where a process is lost, arrays are put back as they were before the pass, and those that are left run it. */
   override async runPasses(pass: number, most: number, options: PassOptions = {}): Promise<PassesResult> {
+    const journal = this.#journal
+    let stays = options.stays === true && this.canRunAgain
     for (;;) {
+      if (journal.isLong) await journal.close()
+      await journal.ready()
       const formed = options.signal?.aborted ? undefined : this.#form()
-      if (formed === undefined) return await super.runPasses(pass, most, options)
-      this.#gang.check()
-      const needed = this.#needed(formed)
-      const movement = this.#movement(formed)
-      this.#last = this.#choice(formed, needed, movement)
-      if (this.#last.count === 1) return await super.runPasses(pass, most, options)
-      const { own, parts } = this.#share(formed)
-      const run = this.#gang.nextRun()
-      const edges = this.#edgesOf(run, own, movement.nodes[0] as NodeMoves) // one for each process
-      const others: Others = {
-        portion: own,
-        outside: edges,
-        start: (turn, signal) => this.#start({ run, formed, parts, needed, movement, edges }, turn, signal),
+      if (formed !== undefined) {
+        this.#gang.check()
+        this.#last = this.#choice(formed, this.#needed(formed), formed.movements.next(this.#versionOf, stays ? 'needed' : 'all'))
       }
-      this.#kept.keep(this.written().map(regionOf))
+      if (formed === undefined || this.#last?.count === 1) return await this.#runHere(journal, pass, most, options)
+      const leave = stays ? await journal.begin() : await journal.beginAlone()
       try {
-        const result = await super.runPasses(pass, 1, { ...options, others })
-        this.#settle(formed, needed, result.failed === undefined ? movement : undefined)
-        return result
-      } catch (error) {
-        this.#settle(formed, needed, undefined)
-        if (!this.#gang.hasLost(error) || !this.#kept.restore()) throw error
+        const result = await this.#runTogether(journal, pass, { ...options, stays })
+        if (result !== 'again' && result !== 'not kept') return result
+        if (result === 'not kept') stays = false
       } finally {
-        this.#gang.endRun(run)
+        leave()
       }
+    }
+  }
+
+  async #runHere(journal: Journal, pass: number, most: number, options: PassOptions): Promise<PassesResult> {
+    const written = new Set(this.written())
+    for (const storage of this.#storages) await journal.use(storage, written.has(storage) ? 'write' : 'read')
+    return await super.runPasses(pass, most, options)
+  }
+
+  get #storages(): readonly Storage[] {
+    return [...new Set(storagesOf(this.inputs).map(({ storage }) => storage))]
+  }
+
+  /** In its turn among the passes of the session. */
+  async #runTogether(journal: Journal, pass: number, { signal, stays }: PassOptions): Promise<PassesResult | 'again' | 'not kept'> {
+    const written = this.written()
+    const captured = this.#ownCaptured()
+    const isKept = journal.keep(written)
+    if (!isKept && stays === true) return 'not kept'
+    try {
+      const result = await this.#attemptTogether(pass, stays === true ? 'needed' : 'all', { signal })
+      if (result === undefined) return 'again'
+      const [report] = result.passes
+      if (stays !== true) journal.forget()
+      else if (result.failed === undefined && report !== undefined) {
+        const { milliseconds } = report
+        journal.add({
+          of: this,
+          reads: this.#storages,
+          milliseconds,
+          again: () => this.#again(pass, captured),
+          release: () => this.#released(),
+        })
+      }
+      return result
+    } catch (error) {
+      const isOver = !this.#gang.hasLost(error) || (stays !== true && !(isKept && journal.restore(written)))
+      if (isOver && stays !== true) journal.forget()
+      if (isOver) throw error
+      return 'again'
+    }
+  }
+
+  /** Runs a pass once more whose results were lost. */
+  async #again(pass: number, captured: Captured): Promise<void> {
+    this.#isAgain = true
+    try {
+      let result = this.#form() === undefined ? undefined : await this.#attemptTogether(pass, 'needed', { captured })
+      if (result === undefined) {
+        await bringHome(this.#gang, this.#storages)
+        result = await super.runPasses(pass, 1, { captured })
+      }
+      if (result.failed !== undefined) throw new Bug(`A pass of ${this.name} failed when it ran again: ${String(result.failed.reason)}`)
+    } finally {
+      this.#isAgain = false
+    }
+  }
+
+  /** Undefined where other processes are there than when the loop was placed. */
+  async #attemptTogether(
+    pass: number,
+    ends: Ends,
+    { signal, captured }: Pick<PassOptions, 'signal' | 'captured'>,
+  ): Promise<PassesResult | undefined> {
+    const formed = this.#formed
+    if (formed === undefined || formed.epoch !== this.#gang.epoch) return undefined
+    await bringHome(this.#gang, formed.movements.unfit)
+    if (formed !== this.#formed || formed.epoch !== this.#gang.epoch) return undefined
+    const needed = this.#needed(formed)
+    const movement = formed.movements.next(this.#versionOf, ends)
+    const { own, parts } = this.#share(formed)
+    const run = this.#gang.nextRun()
+    const edges = this.#edgesOf(run, own, movement.nodes[0] as NodeMoves) // one for each process
+    const others: Others = {
+      portion: own,
+      outside: edges,
+      start: (turn, signal) => this.#start({ run, formed, parts, needed, movement, edges }, turn, signal),
+    }
+    let isOver = false
+    try {
+      await this.#gang.fetch(movement.fetches)
+      const result = await super.runPasses(pass, 1, { signal, captured, others })
+      isOver = result.failed === undefined
+      return result
+    } finally {
+      this.#settle(formed, needed, isOver ? movement : undefined)
+      this.#gang.endRun(run)
     }
   }
 
@@ -165,9 +242,24 @@ export class GangLoop extends KernelLoop {
   }
 
   override dispose(): void {
+    this.#isDisposed = true
+    this.#released()
+  }
+
+  /** A loop is there as long as its passes may have to run again. */
+  #released(): void {
+    if (!this.#isDisposed || this.#journal.has(this)) return
+    this.#isDisposed = false
     this.#disband()
-    this.#kept.forget()
     super.dispose()
+  }
+
+  /** What the body captures, as it will be when the pass runs again. */
+  #ownCaptured(): Captured {
+    const { parameters, tables } = this.captured
+    const isSame = this.#kept.length === tables.length && this.#kept.every((table, i) => sameTable(table, tables[i]))
+    if (!isSame) this.#kept = tables.map((table) => copied(table))
+    return { parameters, tables: this.#kept }
   }
 
   /** Rows of blocks with about as many iterations each; the first are run here. */
@@ -187,25 +279,12 @@ export class GangLoop extends KernelLoop {
   }
 
   /** Whether the next pass is worth the others. */
-  #choice(
-    { id, placement: { order, arrays } }: Formed,
-    needed: readonly Needed[],
-    { nodes }: Movement,
-  ): NonNullable<LoopPlan['execution']['processes']> {
-    const count = new Set(order.owners).size
+  #choice({ id, placement }: Formed, needed: readonly Needed[], movement: Movement): NonNullable<LoopPlan['execution']['processes']> {
+    const count = new Set(placement.order.owners).size
     if (this.#isForced) return { count, because: 'It was asked for.' }
-    const bytesOf = (boxes: readonly NumberedBox[]): number => bytesOfBoxes(boxes, this.#storageOf)
-    const once = this.#gang.missingBytes(id, needed) + nodes.reduce((sum, { starts }) => sum + bytesOf(starts), 0)
-    const compared = arrays.reduce((sum, { kind, storage }) => sum + (kind === 'compared' ? regionOf(storage).byteLength : 0), 0)
-    const moved = nodes.reduce((sum, { ends, sends }) => sum + bytesOf([...ends, ...sends.flatMap(({ boxes }) => boxes)]), 0)
-    const waits = Math.max(...nodes.map(({ takes }) => takes.length))
-    const aloneMs = this.predictedMilliseconds
-    const workers = this.workerCount
-    const part = order.isFree ? 1 / count : busiestShare(this.blocks, count * workers) / busiestShare(this.blocks, workers)
-    const sendMs = ((once / PASSES + compared + moved) * NS_PER_BYTE) / 1e6 + waits * EDGE_MS
-    const togetherMs = aloneMs * part + sendMs + LEAST_GAIN_MS
-    const text = `A pass takes about ${msText(aloneMs)} in one process, and ${msText(togetherMs)} in ${count}, of which ${msText(sendMs)} to send what it needs and writes.${comparedText(arrays)}`
-    return { count: togetherMs < aloneMs ? count : 1, because: text }
+    const { blocks, predictedMilliseconds: aloneMs, workerCount: workers } = this
+    const pass = { placement, movement, blocks, storageOf: this.#storageOf, missingBytes: this.#gang.missingBytes(id, needed) }
+    return chosenProcesses(pass, { count, aloneMs, workers })
   }
 
   #needed({ placement: { arrays } }: Formed): Needed[] {
@@ -216,54 +295,12 @@ export class GangLoop extends KernelLoop {
     }))
   }
 
-  #versionOf(storage: Storage): string | undefined {
+  readonly #versionOf = (storage: Storage): string | undefined => {
+    // while passes run again, arrays that they write hold what no version tells of
+    if (this.#isAgain && this.#journal.concerns(storage, 'read')) return undefined
     const { over, arrays, buffers } = this.inputs
     const inputs = [...(over.kind === 'storage' ? [over] : []), ...arrays.values(), ...buffers.values()]
     return inputs.find((input) => input.storage === storage)?.version?.()
-  }
-
-  /** What the next pass moves, given who has what. */
-  #movement(formed: Formed): Movement {
-    const { arrays, order } = formed.placement
-    const processes: readonly Process[] = [HOME, ...formed.others]
-    const boxed = arrays.filter((placed): placed is Boxed => placed.kind === 'boxes' && placed.cells.bounds.length > 0)
-    const before = boxed.map((placed) => this.#before(formed, placed, processes))
-    const key = before.map(({ cells, holders }) => `${cells.bounds.join('|')} ${Buffer.from(holders).toString('latin1')}`).join('\n')
-    const known = formed.movements.get(key)
-    if (known !== undefined) return known
-    const residences = new Map<Storage, Residence<Process>>()
-    const traffic = boxed.map(({ storage }, i): { readonly storage: number; readonly transfers: readonly Transfer[] } => {
-      const { cells, holders } = before[i] as (typeof before)[number] // as many
-      const found = transfersOf(cells, order, holders)
-      if ('because' in found) return { storage: 0, transfers: [] } // whoever placed the array has found some
-      residences.set(storage, residenceOf(cells.bounds, found.holders, { processes, home: HOME, shape: storage.shape }))
-      return { storage: this.#gang.numberOf(storage), transfers: found.transfers }
-    })
-    const ranks = [0, ...formed.others.map(({ rank }) => rank)]
-    const nodes = movesOf(this.blocks, order.owners, ranks.length, traffic).map((moves) => ({
-      ...moves,
-      sends: moves.sends.map((send) => ({ ...send, to: ranks[send.to] as number })), // of one of them
-    }))
-    const movement = { nodes, residences }
-    if (formed.movements.size >= MOST_MOVEMENTS) formed.movements.clear()
-    formed.movements.set(key, movement)
-    return movement
-  }
-
-  /** The cells of an array, cut where others have some of it and not all, and who has which. */
-  #before(formed: Formed, placed: Boxed, processes: readonly Process[]): { readonly cells: Cells; readonly holders: Holders } {
-    const { cells, touches, storage } = placed
-    const residence = this.#gang.belongings.residence(this.#gang.numberOf(storage), this.#versionOf(storage))
-    if (residence === undefined) return { cells, holders: firstHolders(cells.count, onlyFirst(processes.length)) }
-    if (liesIn(residence, cells.bounds)) return { cells, holders: holdersIn(residence, cells.bounds, processes) }
-    let refined = formed.refined.get(placed)
-    if (refined === undefined || !liesIn(residence, refined.bounds)) {
-      const found = cellsOf(touches, residence.bounds)
-      if ('because' in found) return { cells, holders: firstHolders(cells.count, onlyFirst(processes.length)) }
-      refined = found
-      formed.refined.set(placed, refined)
-    }
-    return { cells: refined, holders: holdersIn(residence, refined.bounds, processes) }
   }
 
   readonly #storageOf = (number: number): DenseStorage => this.#gang.storageOf(number) as DenseStorage // boxes are of dense arrays
@@ -301,8 +338,9 @@ export class GangLoop extends KernelLoop {
       this.#gang.supply(part.other, needed, part.definition)
       if (moves.starts.length > 0)
         this.#gang.sendBoxes(part.other.rank, moves.starts, packBoxes(moves.starts.map((box) => this.#stored(box))))
-      const isSame = part.tables.length === this.tables.length && part.tables.every((table, i) => sameTable(table, this.tables[i]))
-      if (!isSame) part.tables = this.tables.map((table) => copied(table))
+      const { tables } = this.captured
+      const isSame = part.tables.length === tables.length && part.tables.every((table, i) => sameTable(table, tables[i]))
+      if (!isSame) part.tables = tables.map((table) => copied(table))
       const { sends, takes, ends } = moves
       const isKnown = part.moves === moves
       part.moves = moves
@@ -334,15 +372,15 @@ export class GangLoop extends KernelLoop {
     const { belongings } = this.#gang
     const flushed = new Set<Storage>([...this.inputs.buffers.values()].map(({ storage }) => storage)) // into those in this process
     for (const { storage, kind, isWritten } of arrays) {
-      if (kind === 'added' || (kind === 'whole' && !isWritten)) continue
       const number = this.#gang.numberOf(storage)
       const version = needed.find((one) => one.storage === storage)?.version
       const after = isWritten && version !== undefined ? afterOneWrite(version) : version
       const residence = movement?.residences.get(storage)
-      if (isWritten || residence !== undefined || movement === undefined) belongings.settle(number, after, residence)
+      if (isWritten || residence !== undefined) belongings.settle(number, after, residence)
+      if (kind === 'added' || kind === 'boxes' || (kind === 'whole' && !isWritten)) continue
       const isKnown = movement !== undefined && kind === 'compared' && version !== undefined && !flushed.has(storage)
       for (const { other } of shared?.parts ?? []) {
-        if (kind === 'boxes' || belongings.held(other, number) === undefined) continue // a loss came before it was sent
+        if (belongings.held(other, number) === undefined) continue // a loss came before it was sent
         belongings.hold(other, number, isKnown ? { version: after, by: id } : { version: undefined })
       }
     }
@@ -363,13 +401,4 @@ function sameTable(a: ArrayLike<Primitive>, b: ArrayLike<Primitive> | undefined)
   if (b === undefined || a.length !== b.length || a.constructor !== b.constructor) return false
   for (let i = 0; i < a.length; i++) if (!Object.is(a[i], b[i])) return false
   return true
-}
-
-function comparedText(arrays: readonly Placed[]): string {
-  const compared = arrays.flatMap((placed) => (placed.kind === 'compared' ? `${placed.label} (${placed.because})` : []))
-  return compared.length === 0 ? '' : ` What is written there is found by comparing: ${compared.join(', ')}.`
-}
-
-function msText(milliseconds: number): string {
-  return milliseconds < 1 ? 'less than a millisecond' : `${Math.round(milliseconds)} ms`
 }

@@ -26,6 +26,7 @@ import {
   type BoxesHead,
   type DoneHead,
   type FailedHead,
+  type FetchHead,
   type ForgetHead,
   partsOfChanges,
   type RunHead,
@@ -148,6 +149,7 @@ export class GangNode {
     try {
       const value = fromBytes(head)
       if (type === 'run') return await this.#run(value as RunHead)
+      if (type === 'fetch') return this.#fetched(value as FetchHead)
       // heads are what gang.ts sends
       if (type === 'values') this.#keep(value as ValuesHead, parts)
       else if (type === 'boxes') this.#put(value as BoxesHead, parts)
@@ -174,6 +176,17 @@ export class GangNode {
       parts[0] as Uint8Array, // of packBoxes
     )
     for (const number of new Set(boxes.map(({ storage }) => storage))) (this.#storages.get(number) as KnownStorage).version++ // known
+  }
+
+  #fetched({ run, boxes }: FetchHead): void {
+    try {
+      const packed = packBoxes(boxes.map(({ storage, box }) => ({ storage: this.#dense(storage), box })))
+      const head: DoneHead = { run, results: [], bytes: 0 }
+      this.#send('done', head, [packed])
+    } catch (error) {
+      const failed: FailedHead = { run, error: errorToWire(error) }
+      this.#send('failed', failed)
+    }
   }
 
   #dense(number: number): DenseStorage {

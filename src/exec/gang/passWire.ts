@@ -36,6 +36,12 @@ export interface BoxesHead {
   readonly boxes: readonly NumberedBox[]
 }
 
+/** Head of `fetch`, whose answer is a `done` with one part: what the boxes hold. */
+export interface FetchHead {
+  readonly run: number
+  readonly boxes: readonly NumberedBox[]
+}
+
 /** Head of `done`: the parts are two for each region that is compared, the runs and the bytes of its changes, and last what goes back in boxes. */
 export interface DoneHead {
   readonly run: number

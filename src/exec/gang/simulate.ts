@@ -30,6 +30,8 @@ export interface SimulatedLoop {
   readonly lanes: readonly Lanes[]
   /** Of a pass on one thread. */
   readonly aloneMs: number
+  /** What is written stays where it is, unless the next pass needs it elsewhere. */
+  readonly stays: boolean
 }
 
 export function simulate(loop: SimulatedLoop, machines: Machines): Simulation {
@@ -83,7 +85,7 @@ interface Sent {
 }
 
 /** Of the first pass, and of those that follow: as `GangLoop` settles what others have. */
-function trafficOf({ inputs, blocks }: SimulatedLoop, { arrays, order }: Placement, world: number): readonly [Sent, Sent] {
+function trafficOf({ inputs, blocks, stays }: SimulatedLoop, { arrays, order }: Placement, world: number): readonly [Sent, Sent] {
   const storages = arrays.map(({ storage }) => storage)
   const flushed = new Set<Storage>([...inputs.buffers.values()].map(({ storage }) => storage))
   const bytesOf = (boxes: NodeMoves['starts']): number => bytesOfBoxes(boxes, (number) => storages[number] as DenseStorage) // boxes are of dense arrays
@@ -92,8 +94,12 @@ function trafficOf({ inputs, blocks }: SimulatedLoop, { arrays, order }: Placeme
   const sent = (isFirst: boolean): Sent => {
     const traffic = arrays.flatMap((placed, storage) => {
       if (placed.kind !== 'boxes') return []
-      const nobody = firstHolders(placed.cells.count, onlyFirst(world))
-      const found = transfersOf(placed.cells, order, placed.version === undefined ? nobody : (holders.get(placed) ?? nobody))
+      const { cells, version } = placed
+      const known = holders.get(placed)
+      // what lies elsewhere is as it was left, whatever its version
+      const isKnown = known !== undefined && (version !== undefined || known.subarray(0, cells.count).includes(0))
+      const before = isKnown ? known : firstHolders(cells.count, onlyFirst(world))
+      const found = transfersOf(cells, order, before, stays ? 'needed' : 'all')
       if ('because' in found) return [] // whoever placed the array has found some
       holders.set(placed, found.holders)
       return [{ storage, transfers: found.transfers }]

@@ -18,6 +18,8 @@
  * Elements are told apart as far as blocks do: *cells* lie between neighbouring bounds of all boxes.
  */
 
+import { Bug } from '../../core/errors.ts'
+
 /** Lower and upper bounds along each axis. */
 export type Box = readonly number[]
 
@@ -54,9 +56,14 @@ export type Holders = Uint8Array
 
 export interface Traffic {
   readonly transfers: readonly Transfer[]
+  /** What node 0 has to get before the pass, since it sends it or needs it: boxes by who has them. */
+  readonly fetches: readonly { readonly box: Box; readonly from: number }[]
   /** After the pass. */
   readonly holders: Holders
 }
+
+/** What goes to node 0 after a pass: all that it does not have, or of that what another node needs first when the pass is run again. */
+export type Ends = 'all' | 'needed'
 
 /** More cells are no help. */
 const MOST_CELLS = 2 ** 19
@@ -131,16 +138,32 @@ function addCells(
 }
 
 /** The transfers of a pass that begins with such holders. */
-export function transfersOf({ count, bounds, touched, written }: Cells, order: BlockOrder, before: Holders): Traffic | NoTraffic {
+export function transfersOf(
+  { count, bounds, touched, written }: Cells,
+  order: BlockOrder,
+  before: Holders,
+  ends: Ends = 'all',
+): Traffic | NoTraffic {
   const { owners, isFree } = order
   const nodes = before.length / Math.max(1, count)
   const holders = before.slice()
   const writer = new Int32Array(count).fill(START)
   const readers: (number[] | undefined)[] = new Array(count)
   const moved = new Map<string, { from: number; to: number; after: number; before: number; cells: number[] }>()
+  const fetched: number[][] = Array.from({ length: nodes }, () => [])
+  const first = new Int32Array(count).fill(-1)
+  const holderOf = (cell: number): number => {
+    for (let node = 0; node < nodes; node++) if (holders[node * count + cell] === 1) return node
+    throw new Bug('Nobody has the last values of an array.')
+  }
   const move = (cell: number, to: number, beforeBlock: number): void => {
     const after = writer[cell] as number
-    const from = after === START ? 0 : (owners[after] as number)
+    if (after === START && beforeBlock !== END && holders[cell] === 0) {
+      fetched[holderOf(cell)]?.push(cell)
+      holders[cell] = 1
+    }
+    if (holders[to * count + cell] === 1) return
+    const from = after === START ? holderOf(cell) : (owners[after] as number)
     const key = `${from} ${to} ${after} ${beforeBlock}`
     const known = moved.get(key)
     if (known !== undefined) known.cells.push(cell)
@@ -153,6 +176,7 @@ export function transfersOf({ count, bounds, touched, written }: Cells, order: B
   for (let block = 0; block < owners.length; block++) {
     const node = owners[block] as number
     for (const cell of touched[block] as Int32Array) {
+      if (first[cell] === -1) first[cell] = node
       if (!areOrdered(writer[cell] as number, block)) return unordered
       if (holders[node * count + cell] === 0) move(cell, node, block)
     }
@@ -166,9 +190,14 @@ export function transfersOf({ count, bounds, touched, written }: Cells, order: B
       for (let other = 0; other < nodes; other++) holders[other * count + cell] = other === node ? 1 : 0
     }
   }
-  for (let cell = 0; cell < count; cell++) if (holders[cell] === 0) move(cell, 0, END)
+  const isNeeded = (cell: number): boolean => {
+    const node = first[cell] as number
+    return ends === 'all' || (node >= 0 && holders[node * count + cell] === 0)
+  }
+  for (let cell = 0; cell < count; cell++) if (holders[cell] === 0 && isNeeded(cell)) move(cell, 0, END)
   const transfers = [...moved.values()].flatMap(({ cells, ...one }) => boxesOfCells(cells, bounds).map((box) => ({ box, ...one })))
-  return { transfers, holders }
+  const fetches = fetched.flatMap((cells, from) => boxesOfCells(cells, bounds).map((box) => ({ box, from })))
+  return { transfers, fetches, holders }
 }
 
 const unordered: NoTraffic = { because: 'blocks without an order may touch the same elements, by what is known of them' }

@@ -59,6 +59,16 @@ export interface Others {
 export interface PassOptions {
   readonly signal?: AbortSignal | undefined
   readonly others?: Others | undefined
+  /** What is written may stay where it is, in whatever process. */
+  readonly stays?: boolean | undefined
+  /** What the body captured when the pass ran before, where it runs again. */
+  readonly captured?: Captured | undefined
+}
+
+export interface Captured {
+  readonly parameters: readonly Primitive[]
+  /** Tables in the IR's order. */
+  readonly tables: readonly ArrayLike<Primitive>[]
 }
 
 export interface PortionTurn extends Pick<PassTurn, 'pass' | 'parameters'> {
@@ -191,6 +201,12 @@ export class KernelLoop extends Prepared {
     return { inputs, blocks, space, lanes, aloneMs: this.#last?.aloneMs ?? estimatedMs(this.#cut) }
   }
 
+  /** Whether its passes give the same whenever they run: nothing of the program but what the body captures takes part in them. */
+  get canRunAgain(): boolean {
+    const { buffers, accumulators } = this.inputs
+    return buffers.size === 0 && [...accumulators.values()].every((one) => typeof one === 'string')
+  }
+
   /** What the next pass will take: from the last one's work, or the body. */
   get predictedMilliseconds(): number {
     return predictedMs(this.#last?.aloneMs ?? estimatedMs(this.#cut), this.blocks, this.workerCount)
@@ -202,15 +218,17 @@ export class KernelLoop extends Prepared {
     return passes[0] as PassResult // one pass, which did not fail
   }
 
-  async runPasses(pass: number, most: number, { signal, others }: PassOptions = {}): Promise<PassesResult> {
+  async runPasses(pass: number, most: number, { signal, others, captured }: PassOptions = {}): Promise<PassesResult> {
     if (signal?.aborted) return { passes: [], failed: { reason: signal.reason } }
     if (this.#stale) throw new Bug('A loop ran on after a pass had replaced the storage of one of its arrays.')
     const started = performance.now()
     let results: readonly ShareResult[] = []
+    const tables = this.#tables
     try {
+      if (captured !== undefined) this.#tables = tables.map(({ copy }, i) => ({ copy, original: captured.tables[i] ?? [] }))
       const portion = others?.portion ?? this.#layout.whole
       const workers = this.execution.where === 'workers' ? this.#workersOf(portion) : 1
-      const parameters = this.#ir.parameters.map((parameter) => parameter.value)
+      const { parameters } = captured ?? this.captured
       const passes = others === undefined ? this.#inARow(most, workers) : 1
       const outside = others?.outside
       const turn = { parameters, pass, passes, measures: outside === undefined && workers > 1 && this.#areLong(portion) }
@@ -224,6 +242,7 @@ export class KernelLoop extends Prepared {
       const done = Array.from({ length: completed }, (_, i) => this.#passResult(results, i, attended > 1 ? undefined : wallMs))
       return { passes: done, ...(failed === undefined ? {} : { failed }) }
     } finally {
+      this.#tables = tables
       this.#freeParts(results)
     }
   }
@@ -269,9 +288,9 @@ export class KernelLoop extends Prepared {
     return this.#layout.lanes
   }
 
-  /** Captured tables as they are now; those of numbers are read anew before each pass. */
-  get tables(): readonly ArrayLike<Primitive>[] {
-    return this.#tables.map(({ original }) => original)
+  /** What the body captures as it is now; tables of numbers are read anew before each pass. */
+  get captured(): Captured {
+    return { parameters: this.#ir.parameters.map(({ value }) => value), tables: this.#tables.map(({ original }) => original) }
   }
 
   /** Readies everything that a pass begins with, and runs it: here the portion, and what others run at the same time. */

@@ -31,8 +31,23 @@ export interface LoopResources {
   readonly kernel?: 'js'
 }
 
+/** Arrays whose last values may lie in other processes. */
+export interface LeftElsewhere {
+  /** Brings them home, if an array is among them, before somebody reads or writes it. */
+  use(storage: Storage, mode: 'read' | 'write'): Promise<void>
+  /** Whether that would bring some. */
+  concerns(storage: Storage, mode: 'read' | 'write'): boolean
+  isAway(storage: Storage): boolean
+  /** Brings all of them. */
+  close(): Promise<void>
+}
+
 /** What makes loops that several processes run. */
 export interface LoopGang {
+  /** For the arrays of a session: what passes with `stays` have left in other processes. */
+  journal(arena: Arena): LeftElsewhere
+  /** The arrays of a session are gone. */
+  leave(arena: Arena): void
   loop(inputs: LoopInputs, ir: FunctionIr, space: IterationSpace, resources: LoopResources): PreparedLoop
 }
 
@@ -82,7 +97,9 @@ export interface PreparedLoop {
   /** Passes count from 0. Rejects with a TaskError when the body threw, with the signal's reason when aborted; arrays then hold what was written. */
   runPass(pass: number, options?: { readonly signal?: AbortSignal }): Promise<PassResult>
   /** Runs the pass, and where passes are short and have nothing in between for the driver to do, some that follow: at most `most`. */
-  runPasses(pass: number, most: number, options?: { readonly signal?: AbortSignal }): Promise<PassesResult>
+  runPasses(pass: number, most: number, options?: { readonly signal?: AbortSignal; readonly stays?: boolean }): Promise<PassesResult>
+  /** What passes with `stays` leave where they ran: whoever uses an array otherwise asks for it first. */
+  readonly canStay?: boolean
   /** The keys of all iterations in the serial order the run is equivalent to. */
   serialOrder(): Int32Array
   /** Runs a pass and the serial program on copies, compares bit for bit, and puts the arrays back as they were. */

@@ -1,0 +1,54 @@
+/** Whether a pass is worth other processes: what it takes alone against its part of that and what is sent. */
+import type { LoopPlan } from '../../core/loopPlan.ts'
+import type { DenseStorage } from '../../core/storage.ts'
+import type { BlockSchedule } from '../loops/blockSchedule.ts'
+import { busiestShare } from '../loops/passCost.ts'
+import { bytesOfBoxes } from './edges.ts'
+import type { Movement } from './movement.ts'
+import type { NumberedBox } from './moves.ts'
+import { regionOf } from './passWire.ts'
+import type { Placed, Placement } from './placement.ts'
+
+/** A pass has to gain so much: sending, waking and answering take that long. */
+const LEAST_GAIN_MS = 3
+/** Sending and receiving a byte, and copying or comparing it. */
+const NS_PER_BYTE = 4
+/** From the end of a block to the beginning of one in another process. */
+const EDGE_MS = 0.2
+/** What is sent once serves that many passes, as far as one can tell before them. */
+const PASSES = 8
+
+export interface SharedPass {
+  readonly placement: Placement
+  readonly movement: Movement
+  readonly blocks: BlockSchedule
+  readonly storageOf: (number: number) => DenseStorage
+  /** Of whole arrays. */
+  readonly missingBytes: number
+}
+
+export function chosenProcesses(
+  { placement: { order, arrays }, movement: { nodes, fetches }, blocks, storageOf, missingBytes }: SharedPass,
+  { count, aloneMs, workers }: { readonly count: number; readonly aloneMs: number; readonly workers: number },
+): NonNullable<LoopPlan['execution']['processes']> {
+  const bytesOf = (boxes: readonly NumberedBox[]): number => bytesOfBoxes(boxes, storageOf)
+  const fetched = [...fetches.values()].reduce((sum, boxes) => sum + bytesOf(boxes), 0)
+  const once = missingBytes + fetched + nodes.reduce((sum, { starts }) => sum + bytesOf(starts), 0)
+  const compared = arrays.reduce((sum, { kind, storage }) => sum + (kind === 'compared' ? regionOf(storage).byteLength : 0), 0)
+  const moved = nodes.reduce((sum, { ends, sends }) => sum + bytesOf([...ends, ...sends.flatMap(({ boxes }) => boxes)]), 0)
+  const waits = Math.max(...nodes.map(({ takes }) => takes.length))
+  const part = order.isFree ? 1 / count : busiestShare(blocks, count * workers) / busiestShare(blocks, workers)
+  const sendMs = ((once / PASSES + compared + moved) * NS_PER_BYTE) / 1e6 + waits * EDGE_MS
+  const togetherMs = aloneMs * part + sendMs + LEAST_GAIN_MS
+  const text = `A pass takes about ${msText(aloneMs)} in one process, and ${msText(togetherMs)} in ${count}, of which ${msText(sendMs)} to send what it needs and writes.${comparedText(arrays)}`
+  return { count: togetherMs < aloneMs ? count : 1, because: text }
+}
+
+function comparedText(arrays: readonly Placed[]): string {
+  const compared = arrays.flatMap((placed) => (placed.kind === 'compared' ? `${placed.label} (${placed.because})` : []))
+  return compared.length === 0 ? '' : ` What is written there is found by comparing: ${compared.join(', ')}.`
+}
+
+function msText(milliseconds: number): string {
+  return milliseconds < 1 ? 'less than a millisecond' : `${Math.round(milliseconds)} ms`
+}
