@@ -568,7 +568,7 @@ export class ArrayStore {
     const storage = await this.storageFor(node, moment, options)
     const kept = this.cells.get(node)?.kept
     if (kept !== undefined) await this.ledger?.use(kept, storage, options.by ?? 'program')
-    if (options.stays !== true) await this.elsewhere?.use(storage, options.mode ?? 'read')
+    if (this.elsewhere !== undefined && options.stays !== true) await this.elsewhere.use(storage, options.mode ?? 'read')
     return storage
   }
 
