@@ -117,6 +117,7 @@ const SESSION: Readonly<Record<string, Entry>> = {
   fromRows: () => session.fromRows([1], wrong),
   fromColumns: 'none',
   fromArrow: 'none',
+  fromBatches: () => session.fromBatches([], wrong as never),
   zeros: () => session.zeros([2], wrong),
   fill: () => session.fill([2], 1, wrong),
   random: () => session.random([2], wrong),

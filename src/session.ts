@@ -43,6 +43,7 @@ import { openArrow } from './io/arrowFile.ts'
 import { loadArrow } from './io/arrowLibrary.ts'
 import { type CsvOptions, openCsv } from './io/csv.ts'
 import type { ExpectOptions } from './io/expected.ts'
+import { type BatchesOptions, type GivenBatches, openBatches } from './io/givenBatches.ts'
 import { sourceFromArrow, sourceFromColumns, sourceFromRows } from './io/memory.ts'
 import { type NdjsonOptions, openNdjson } from './io/ndjson.ts'
 import type { NpyOptions } from './io/npy.ts'
@@ -374,6 +375,15 @@ export class Session implements AsyncDisposable {
     this.#checkOpen()
     checkOptions('fromRows()', options, ['schema'])
     return this.#scan(sourceFromRows(rows, { ...options, memory: this.#tables }))
+  }
+
+  /**
+   * A table of batches that come one after another: record batches or tables of Arrow, or arrays of rows. They are read once, now, to a file of the
+   * system's folder for such, so that any number fits; the first one says which columns there are, or `schema`.
+   */
+  async fromBatches<Row = Record<string, unknown>>(batches: GivenBatches<Row>, options: BatchesOptions = {}): Promise<DistArray<Row>> {
+    const { arena } = this.#open()
+    return this.#scan(await openBatches(batches, options, arena.budgetBytes))
   }
 
   /** A table of columns, which are copied. */

@@ -29,6 +29,8 @@ export interface ArraySource {
   /** How often a request is made again that a server was too busy for. */
   readonly retries?: number
   readonly s3?: S3Options
+  /** Bytes that the program gave instead of files, by the names that they have in paths' place. */
+  readonly given?: GivenFiles
   /** Of files in folders that say what their rows have in common: how many are read, and how many there are. */
   readonly files?: { readonly read: number; readonly all: number }
   /** Of tables in memory: the whole columns of which the splits are slices. */
@@ -36,6 +38,10 @@ export interface ArraySource {
   /** Of tables on a server, which has no splits: it is asked before a plan runs, and its answer is a table in memory. */
   readonly remote?: RemoteTable
 }
+
+/** Shared memory, or a file that is there as long as somebody holds this object. */
+export type GivenBytes = { readonly bytes: Uint8Array } | { readonly at: string }
+export type GivenFiles = Readonly<Record<string, GivenBytes>>
 
 export type RemoteTable =
   /** A table that the server reads. `detail` is its client's own. */
@@ -103,6 +109,7 @@ export interface Access {
   /** How often a request is made again that a server was too busy for. */
   readonly retries?: number | undefined
   readonly s3?: S3Options | undefined
+  readonly given?: GivenFiles | undefined
   /** Who makes requests. Default: the platform. */
   readonly fetch?: ((url: string, init: RequestInit) => Promise<Response>) | undefined
   /** Memory for what is read, where who reads is done with it before the next read. Default: each buffer has its own. */

@@ -12,7 +12,7 @@ import { checkOneOf } from '../core/arguments.ts'
 import type { Batch, Column } from '../core/column.ts'
 import { SourceError } from '../core/errors.ts'
 import { isError } from '../core/isError.ts'
-import type { ArraySource, ReadSplit, SourceSplit } from '../core/ports.ts'
+import type { Access, ArraySource, ReadSplit, SourceSplit } from '../core/ports.ts'
 import { agreedType, type Field, typeText } from '../core/schema.ts'
 import { checkColumn, type Room } from './arrowChecks.ts'
 import { batchOfRecordBatch } from './arrowColumns.ts'
@@ -53,11 +53,12 @@ export async function openArrow(
   const { int64 = 'number' } = options
   checkOneOf('The int64 of readArrow()', int64, INT64_OPTIONS)
   const named = await filesOf(source, options)
+  const access = { ...options, given: named.given }
   const { paths, name } = named
   let element: RowElement | undefined
   const splits: SourceSplit[] = []
   for (const [i, path] of paths.entries()) {
-    const bytes = await openBytes(path, options)
+    const bytes = await openBytes(path, access)
     try {
       const file = await openOne(bytes, path, ROOM_BYTES + budgetBytes / 2)
       element = element === undefined ? file.element : agreed(element, paths[0] ?? '', file.element, path)
@@ -72,7 +73,7 @@ export async function openArrow(
     element: readElement(element ?? { kind: 'row', fields: [] }, int64),
     rows: splits.reduce((sum, split) => sum + (split.rows ?? 0), 0),
     splits,
-    ...requestsOf(options, paths),
+    ...requestsOf(access, paths),
   }
   return checkExpected(withPartitions(files, named, options), options)
 }
@@ -86,7 +87,7 @@ interface Opened {
 /** One file that save() may have written, with its integers as they are, and with what its schema says besides of its columns. */
 export async function openArrowFile(
   path: string,
-  options: ReadOptions,
+  options: ReadOptions & Pick<Access, 'given'>,
   budgetBytes: number,
 ): Promise<{ readonly source: ArraySource; readonly notes: ReadonlyMap<string, string> }> {
   const bytes = await openBytes(path, options)

@@ -12,6 +12,7 @@ import { SourceError } from '../core/errors.ts'
 import { isError } from '../core/isError.ts'
 import type { Access } from '../core/ports.ts'
 import { openHttp } from './httpSource.ts'
+import { bytesInMemory } from './memoryBytes.ts'
 import { isS3, s3Access } from './s3.ts'
 
 export interface ByteSource {
@@ -36,6 +37,8 @@ export function nameOfPath(path: string): string {
 
 export async function openBytes(path: string, access: Access = {}): Promise<ByteSource> {
   access.signal?.throwIfAborted()
+  const given = access.given !== undefined && Object.hasOwn(access.given, path) ? access.given[path] : undefined
+  if (given !== undefined) return 'at' in given ? openFile(given.at, access) : bytesInMemory(given.bytes, path)
   if (isS3(path)) return openHttp(path, s3Access(access))
   return isUrl(path) ? openHttp(path, access) : openFile(path, access)
 }

@@ -65,9 +65,10 @@ export async function openCsv(source: FileSource, options: CsvOptions = {}, kern
   checkBoolean('The header of readCsv()', header)
   checkTypes(types)
   const named = await filesOf(source, options)
+  const access = { ...options, given: named.given }
   const files: CsvFile[] = []
   for (const path of named.paths) {
-    const file = await openOne(path, { format, header, kernels }, options)
+    const file = await openOne(path, { format, header, kernels }, access)
     const known = files[0]
     if (known !== undefined && !sameItems(file.names, known.names)) {
       throw new SourceError(
@@ -99,7 +100,7 @@ export async function openCsv(source: FileSource, options: CsvOptions = {}, kern
     name: named.name,
     element: { kind: 'row', fields: columns.map(({ name, type }): Field => ({ name, type, nullable: true })) },
     splits,
-    ...requestsOf(options, named.paths),
+    ...requestsOf(access, named.paths),
   }
   return checkExpected(withPartitions(table, named, options), options)
 }

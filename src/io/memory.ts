@@ -225,6 +225,17 @@ export function sourceFromBatches(
 }
 
 /** Of any copy of Arrow's package, as programs may have several. */
+/** Whether it is a table or a record batch of Arrow, of whatever copy of the library. */
+export function isArrow(value: unknown): value is Table | RecordBatch {
+  return typeof value === 'object' && value !== null && (isTable(value) || isRecordBatch(value))
+}
+
+/** The batches of an Arrow table, or the one. */
+export function batchesOfArrow(table: Table | RecordBatch): readonly Batch[] {
+  const whole = isTable(table) ? table : new Table([table])
+  return batchesOfTable(whole, elementOfArrowSchema(whole.schema, 'fromBatches'), 'fromBatches')
+}
+
 function isTable(table: unknown): table is Table {
   return hasSchema(table) && 'batches' in table && Array.isArray(table.batches) && 'numRows' in table
 }

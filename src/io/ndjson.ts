@@ -61,10 +61,11 @@ export async function openNdjson(source: FileSource, options: NdjsonOptions = {}
   const { types = {} } = options
   checkTypes(types)
   const named = await filesOf(source, options)
+  const access = { ...options, given: named.given }
   const root = nothingSeen()
   const pieces: Piece[] = []
   for (const [file, path] of named.paths.entries()) {
-    const { bytes, unpacked } = await openPlain(path, options)
+    const { bytes, unpacked } = await openPlain(path, access)
     try {
       await checkForm(bytes, path, 'readNdjson')
       for await (const piece of piecesOf(bytes, path, { root, types })) pieces.push({ ...piece, file, ...(unpacked && { unpacked }) })
@@ -88,7 +89,7 @@ export async function openNdjson(source: FileSource, options: NdjsonOptions = {}
     element: { kind: 'row', fields: columns.map(({ field }) => field) },
     rows: pieces.reduce((sum, { rows }) => sum + rows, 0),
     splits,
-    ...requestsOf(options, named.paths),
+    ...requestsOf(access, named.paths),
   }
   return checkExpected(withPartitions(table, named, options), options)
 }

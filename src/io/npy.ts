@@ -40,14 +40,14 @@ export async function withNpy<T>(source: FileSource, options: NpyOptions, use: (
   checkReading('readNpy', options, ['int64'])
   const { int64 = 'number' } = options
   checkOneOf('The int64 of readNpy()', int64, INT64_OPTIONS)
-  const { paths } = await filesOf(source, options)
+  const { paths, given } = await filesOf(source, options)
   const [path = ''] = paths
   if (paths.length > 1)
     throw new SourceError(
       `readNpy() reads one array, and ${paths.length} files were named: ${paths[0]}, ${paths[1]}${paths.length > 2 ? ', …' : ''}. Read them one by one.`,
       path,
     )
-  const bytes = await openBytes(path, options)
+  const bytes = await openBytes(path, { ...options, given })
   try {
     const header = await readNpyHeader(bytes, path)
     const isWide = header.dtype === 'i64' || header.dtype === 'u64'

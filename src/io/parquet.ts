@@ -7,7 +7,7 @@
 import { checkList, checkOneOf } from '../core/arguments.ts'
 import { PlanError, SourceError } from '../core/errors.ts'
 import { missingColumnMessage } from '../core/nearestNames.ts'
-import type { ArraySource, SourceSplit } from '../core/ports.ts'
+import type { Access, ArraySource, SourceSplit } from '../core/ports.ts'
 import { agreedType, type Field, typeText } from '../core/schema.ts'
 import { openBytes } from './byteSource.ts'
 import { checkExpected, type ExpectOptions } from './expected.ts'
@@ -47,8 +47,9 @@ export async function openParquet(
   if (options.columns !== undefined) checkList('The columns of readParquet()', options.columns)
   if (options.int64 !== undefined) checkOneOf('The int64 of readParquet()', options.int64, INT64_OPTIONS)
   const named = await filesOf(source, options)
+  const access = { ...options, given: named.given }
   await loadParquet()
-  const { columns: wanted, ...others } = options
+  const { columns: wanted, ...others } = access
   const ofPaths = partitionNames(named, options)
   const inFiles = wanted === undefined ? others : { ...others, columns: wanted.filter((name) => !ofPaths.has(name)) }
   const files = await inGroups(named.paths, OPENED_AT_ONCE, (path) => openOne(path, inFiles, limits))
@@ -62,12 +63,12 @@ export async function openParquet(
     element: { kind: 'row', fields },
     rows: splits.reduce((sum, split) => sum + (split.rows ?? 0), 0),
     splits,
-    ...requestsOf(options, named.paths),
+    ...requestsOf(access, named.paths),
   }
   return checkExpected(withPartitions(table, named, options), options)
 }
 
-async function openOne(path: string, options: ParquetOptions, limits: DecodeLimits): Promise<FileColumns> {
+async function openOne(path: string, options: ParquetOptions & Access, limits: DecodeLimits): Promise<FileColumns> {
   const bytes = await openBytes(path, options)
   try {
     const footer = await readFooter(bytes, path, limits)

@@ -12,9 +12,10 @@ import { fileURLToPath } from 'node:url'
 import { valueText } from '../core/columnBuilder.ts'
 import { PlanError, SourceError } from '../core/errors.ts'
 import { isError } from '../core/isError.ts'
-import type { Access } from '../core/ports.ts'
+import type { Access, GivenBytes, GivenFiles } from '../core/ports.ts'
 import { fileError, isUrl, nameOfPath } from './byteSource.ts'
 import { filesIn, isNote } from './folders.ts'
+import { type ByteInput, givenBytes, isByteInput, nameOfInput } from './givenBytes.ts'
 import { objectStoreError } from './objectStores.ts'
 import type { FileSource } from './reading.ts'
 import { checkAddress, isS3, objectsOf } from './s3.ts'
@@ -25,24 +26,46 @@ export interface NamedFiles {
   readonly paths: readonly string[]
   /** For messages and plans, as `sales`, `ratings.parquet` or `a.csv and 3 more`. */
   readonly name: string
+  /** Of these, what is no file. */
+  readonly given?: GivenFiles
 }
 
 /** The files (or addresses) a source names; a SourceError for a glob without a match, and for a folder without files. */
 export async function filesOf(source: FileSource, access: Access = {}): Promise<NamedFiles> {
-  const names: readonly (string | URL)[] = isName(source) ? [source] : source
-  if (!Array.isArray(names)) throw wrongName(valueText(source))
-  for (const name of names) if (!isName(name)) throw wrongName(`an array with ${valueText(name)}`)
+  const all: readonly unknown[] = isName(source) || isByteInput(source) ? [source] : source
+  if (!Array.isArray(all)) throw wrongName(valueText(source))
+  const given = new Map<unknown, string>()
+  const names = all.map((one): string | URL => {
+    if (isName(one)) return one
+    if (!isByteInput(one)) throw wrongName(`an array with ${valueText(one)}`)
+    if (given.has(one)) return given.get(one) as string // just asked
+    const own = nameOfInput(one)
+    const taken = new Set<unknown>([...given.values(), ...all])
+    let name = own
+    for (let i = 2; taken.has(name); i++) name = `${own} ${i}`
+    given.set(one, name)
+    return name
+  })
   if (names.length === 0) throw new SourceError('No file was named: the list of paths is empty.', '')
   const found = await Promise.all(
-    names.map((name) =>
-      isS3(String(name)) ? objectsNamed(decoded(name), access) : name instanceof URL ? inFolder(placeOfUrl(name.href)) : expand(name),
+    names.map((name, i): Promise<Expanded> | Expanded =>
+      given.has(all[i])
+        ? { paths: [String(name)] }
+        : isS3(String(name))
+          ? objectsNamed(decoded(name), access)
+          : name instanceof URL
+            ? inFolder(placeOfUrl(name.href))
+            : expand(name),
     ),
   )
   const paths = found.flatMap((one) => one.paths)
+  const bytes: Record<string, GivenBytes> = {}
+  for (const [input, name] of given) bytes[name] = await givenBytes(input as ByteInput, name, access) // as was checked
+  const others = given.size === 0 ? {} : { given: bytes }
   const [first = ''] = paths
   const [folder] = found.map((one) => one.folder)
-  if (found.length === 1 && folder !== undefined) return { paths, name: nameOfPath(folder) }
-  return { paths, name: paths.length === 1 ? nameOfPath(first) : `${nameOfPath(first)} and ${paths.length - 1} more` }
+  if (found.length === 1 && folder !== undefined) return { paths, name: nameOfPath(folder), ...others }
+  return { paths, name: paths.length === 1 ? nameOfPath(first) : `${nameOfPath(first)} and ${paths.length - 1} more`, ...others }
 }
 
 /** What one name stands for. */
@@ -102,7 +125,9 @@ async function inFolder(path: string): Promise<Expanded> {
 }
 
 function wrongName(given: string): PlanError {
-  return new PlanError(`Files are named by a path, a URL or an array of them; they were given as ${given}.`)
+  return new PlanError(
+    `Files are named by a path, a URL or an array of them; they were given as ${given}.${given.endsWith(' Response') ? '\nGive its body, as in readCsv(response.body).' : ''}`,
+  )
 }
 
 function isName(value: unknown): value is string | URL {

@@ -28,5 +28,6 @@ export const readSplit: ReadSplit = readWithConstants((source, split, columns, p
     headers: source.headers,
     retries: source.retries,
     s3: source.s3,
+    given: source.given,
   }),
 )

@@ -6,11 +6,12 @@ import { valueText } from '../core/columnBuilder.ts'
 import { defined } from '../core/defined.ts'
 import { PlanError } from '../core/errors.ts'
 import { checkOptions } from '../core/options.ts'
-import type { ArraySource, S3Options } from '../core/ports.ts'
+import type { Access, ArraySource, S3Options } from '../core/ports.ts'
+import type { ByteInput } from './givenBytes.ts'
 import { checkS3, isS3, settingsOf } from './s3.ts'
 
-/** What to read: a path, a glob, an address, or several of them. */
-export type FileSource = string | URL | readonly (string | URL)[]
+/** What to read: a path, a glob, an address, bytes that a program has, or several of them. */
+export type FileSource = string | URL | ByteInput | readonly (string | URL | ByteInput)[]
 
 /** Options of every reader. */
 export interface ReadOptions {
@@ -59,8 +60,8 @@ function checkHeaders(method: string, headers: unknown): void {
 
 /** What a source says of requests to servers. What the environment says of stores goes along: threads may have another one. */
 export function requestsOf(
-  { timeoutMs, headers, retries, s3 }: ReadOptions,
+  { timeoutMs, headers, retries, s3, given }: ReadOptions & Pick<Access, 'given'>,
   paths: readonly string[],
-): Pick<ArraySource, 'timeoutMs' | 'headers' | 'retries' | 's3'> {
-  return defined({ timeoutMs, headers, retries, s3: paths.some(isS3) ? settingsOf(s3) : undefined })
+): Pick<ArraySource, 'timeoutMs' | 'headers' | 'retries' | 's3' | 'given'> {
+  return defined({ timeoutMs, headers, retries, given, s3: paths.some(isS3) ? settingsOf(s3) : undefined })
 }

@@ -93,12 +93,12 @@ export interface SavedFile {
 /** Opens a file that was saved. SourceError for any other. */
 export async function openSaved(source: FileSource, options: ReadOptions, budgetBytes: number): Promise<SavedFile> {
   checkReading('load', options, [])
-  const { paths } = await filesOf(source, options)
+  const { paths, given } = await filesOf(source, options)
   const [path = ''] = paths
   if (paths.length > 1) throw new SourceError(`load() reads one array, and ${paths.length} files were named. Load them one by one.`, path)
   const damaged = (what: string): SourceError =>
     new SourceError(`${path} is damaged: ${what}. Take a copy of it, or save the array again.`, path)
-  const file = await openArrowFile(path, options, budgetBytes)
+  const file = await openArrowFile(path, { ...options, given }, budgetBytes)
   const text = file.notes.get(NOTE)
   if (text === undefined)
     throw new SourceError(`${path} is an Arrow file, and no array that save() wrote. Read its rows with readArrow().`, path)

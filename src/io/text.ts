@@ -28,10 +28,11 @@ interface TextDetail {
 /** The lines of one or more text files in UTF-8, cut into splits after line ends. */
 export async function openText(source: FileSource, options: ReadOptions = {}): Promise<ArraySource> {
   checkReading('readText', options, [])
-  const { paths, name } = await filesOf(source, options)
+  const { paths, name, given } = await filesOf(source, options)
+  const access = { ...options, given }
   const splits: SourceSplit[] = []
   for (const path of paths) {
-    const { bytes, unpacked } = await openPlain(path, options)
+    const { bytes, unpacked } = await openPlain(path, access)
     try {
       await checkForm(bytes, path, 'readText')
       let start = 0
@@ -56,7 +57,7 @@ export async function openText(source: FileSource, options: ReadOptions = {}): P
     name,
     element: ELEMENT,
     splits,
-    ...requestsOf(options, paths),
+    ...requestsOf(access, paths),
   }
 }
 

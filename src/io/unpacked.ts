@@ -66,6 +66,35 @@ async function codecOf({ size, read }: ByteSource): Promise<Codec | undefined> {
 const PIECE_BYTES = 2 ** 20
 
 async function unpack(bytes: ByteSource, path: string, { name, transform }: Codec, signal: AbortSignal | undefined): Promise<Unpacked> {
+  async function* pieces(): AsyncGenerator<Uint8Array> {
+    for (let from = 0; from < bytes.size; from += PIECE_BYTES) yield await bytes.read(from, Math.min(bytes.size, from + PIECE_BYTES))
+  }
+  return await ownFile(path, [Readable.from(pieces()), transform()], signal, (folder, error) => unpackError(path, name, folder, error))
+}
+
+/** A file of these bytes, which is there as long as somebody holds the object. */
+export async function keptFile(pieces: AsyncIterable<Uint8Array>, name: string, signal: AbortSignal | undefined): Promise<Unpacked> {
+  return await ownFile(name, [Readable.from(pieces)], signal, (folder, error) => fullDisk(name, 'kept', folder, error) ?? error)
+}
+
+async function ownFile(
+  path: string,
+  from: readonly [Readable, ...Transform[]],
+  signal: AbortSignal | undefined,
+  errorOf: (folder: string, error: unknown) => unknown,
+): Promise<Unpacked> {
+  try {
+    return await ownPath(path, (at) =>
+      pipeline([...from, createWriteStream(at, { flags: 'wx', mode: 0o600 })], signal === undefined ? {} : { signal }),
+    )
+  } catch (error) {
+    signal?.throwIfAborted()
+    throw errorOf(await ownFolder(), error)
+  }
+}
+
+/** A file that `write` makes, which is there as long as somebody holds the object. */
+export async function ownPath(path: string, write: (at: string) => Promise<unknown>): Promise<Unpacked> {
   const folder = await ownFolder()
   const at = join(
     folder,
@@ -73,20 +102,11 @@ async function unpack(bytes: ByteSource, path: string, { name, transform }: Code
       .slice(0, 60)
       .replaceAll(/[^\w.-]/g, '_')}`,
   )
-  async function* pieces(): AsyncGenerator<Uint8Array> {
-    for (let from = 0; from < bytes.size; from += PIECE_BYTES) yield await bytes.read(from, Math.min(bytes.size, from + PIECE_BYTES))
-  }
   try {
-    await pipeline(
-      Readable.from(pieces()),
-      transform(),
-      createWriteStream(at, { flags: 'wx', mode: 0o600 }),
-      signal === undefined ? {} : { signal },
-    )
+    await write(at)
   } catch (error) {
     await unlink(at).catch(() => undefined)
-    signal?.throwIfAborted()
-    throw unpackError(path, name, folder, error)
+    throw error
   }
   const unpacked = { at }
   unused.register(unpacked, at)
@@ -103,13 +123,18 @@ function unpackError(path: string, codec: string, folder: string, error: unknown
         cause: error,
       },
     )
-  if (code === 'ENOSPC' || code === 'EDQUOT')
-    return new SourceError(
-      `${path} cannot be unpacked: the disk of ${folder} is full. Name a folder with more room in the environment variable TMPDIR, or unpack it first.`,
-      path,
-      { cause: error },
-    )
-  return error
+  return fullDisk(path, 'unpacked', folder, error) ?? error
+}
+
+function fullDisk(path: string, what: 'unpacked' | 'kept', folder: string, error: unknown): SourceError | undefined {
+  const code = isError(error) && 'code' in error ? String(error.code) : ''
+  if (code !== 'ENOSPC' && code !== 'EDQUOT') return undefined
+  const instead = what === 'unpacked' ? 'unpack it first' : 'write it to a file first'
+  return new SourceError(
+    `${path} cannot be ${what}: the disk of ${folder} is full. Name a folder with more room in the environment variable TMPDIR, or ${instead}.`,
+    path,
+    { cause: error },
+  )
 }
 
 const PREFIX = 'distarray-unpacked-'
