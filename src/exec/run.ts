@@ -55,6 +55,7 @@ import { loadedScan, scanToLoad, splitsRead, withoutPartialGroups } from './load
 import { LoadsAhead, plannedLoads, type TimedLoad } from './loadsAhead.ts'
 import { Charge } from './memory/charge.ts'
 import { buffersPassed } from './memory/lease.ts'
+import { blocksAdded, shareBatch } from './memory/shareColumns.ts'
 import { asDeclared, concatBatches, type ExecBatch, emptyBatch, sliceBatch, unifyElements } from './operators/batches.ts'
 import { FoldedGroups } from './operators/foldedGroups.ts'
 import { isFree } from './operators/freeSteps.ts'
@@ -351,10 +352,12 @@ export class Run {
       return { ...pipeline, input: { ...stored, storage: { kind: 'table', element, length, columns } } }
     }
     const [first] = pieces
-    if (first !== undefined && rowsIn(pieces) >= smallRows && isProgram(columnProgramOf(pipelineOver(first), plannedTextColumns))) {
-      const whole = pieces.length === 1 ? { batch: first, blocks } : await this.together(pieces)
+    const program =
+      first !== undefined && rowsIn(pieces) >= smallRows ? columnProgramOf(pipelineOver(first), plannedTextColumns) : undefined
+    if (program !== undefined && !isProgram(program)) this.record?.refuse(plan, program.because)
+    if (program !== undefined && isProgram(program)) {
+      const whole = await this.together(pieces, blocks)
       if (whole !== undefined) {
-        if (pieces.length > 1) this.blocks.free(blocks)
         held.push(...whole.blocks)
         const other = pipelineOver(whole.batch)
         this.record?.addTable(other.input, input)
@@ -367,12 +370,26 @@ export class Run {
   }
 
   /** The pieces as one table in the run's memory; undefined where they cannot be, or there is no room. */
-  private async together(pieces: readonly Batch[]): Promise<WholeTable | undefined> {
+  private async together(given: readonly Batch[], blocks: readonly Block[]): Promise<WholeTable | undefined> {
+    const { arena } = this.options
+    const added: Block[] = []
     try {
-      const whole = await wholeTable(pieces, { arena: this.options.arena, run: (task) => this.task(task, false) })
+      // what tasks leave of few values, and masks of nulls, lie elsewhere
+      const pieces = given.map((batch) => {
+        const shared = shareBatch(batch, arena, 'materialize')
+        added.push(...blocksAdded(batch, shared, arena))
+        return shared
+      })
+      this.blocks.add(added)
+      const [only, another] = pieces
+      if (only !== undefined && another === undefined) return { batch: only, blocks: [...blocks, ...added] }
+      const whole = await wholeTable(pieces, { arena, run: (task) => this.task(task, false) })
+      this.blocks.free(whole === undefined ? added : [...blocks, ...added])
       if (whole !== undefined) this.blocks.add(whole.blocks)
       return whole
     } catch (error) {
+      this.blocks.add(added)
+      this.blocks.free(added)
       if (error instanceof MemoryError) return undefined
       throw error
     }

@@ -11,15 +11,16 @@ import type { Method } from '../../core/functionIr.ts'
 import { typeText } from '../../core/schema.ts'
 import { binary } from './columnCompare.ts'
 import { dateNumbers, dateType } from './columnDates.ts'
+import { presenceOf } from './columnPresence.ts'
 import { both, type Doubles, doubles, truth } from './columnValues.ts'
 import type { ColumnValue, ColumnWriter } from './columnWriter.ts'
 import { simd, V } from './simd.ts'
 import { I } from './wasmEncoder.ts'
 import { NotCompiled } from './wasmTypes.ts'
 
-/** What a method of Date gives, in UTC; undefined where kernels do not have it. */
-export function dateMethod(w: ColumnWriter, method: Method, value: ColumnValue): ColumnValue | undefined {
-  const ms = millisecondsOf(w, method, value)
+/** What a method of Date gives, in UTC; undefined where kernels do not have it. `present`: what tests around say is there. */
+export function dateMethod(w: ColumnWriter, method: Method, value: ColumnValue, present: ReadonlySet<string>): ColumnValue | undefined {
+  const ms = millisecondsOf(w, method, value, present)
   if (ms === undefined) return undefined
   if (method === 'getTime' || method === 'valueOf') return ms
   const c = new Calendar(w)
@@ -47,14 +48,16 @@ export function dateMethod(w: ColumnWriter, method: Method, value: ColumnValue):
   }
 }
 
-function millisecondsOf(w: ColumnWriter, method: Method, value: ColumnValue): Doubles | undefined {
+function millisecondsOf(w: ColumnWriter, method: Method, value: ColumnValue, present: ReadonlySet<string>): Doubles | undefined {
+  const isThere = present.has(presenceOf(value) ?? '')
   if (value.kind === 'date') {
-    if (value.valid !== undefined) throw new NotCompiled(`it calls ${method} of a Date that may be null`)
+    if (value.valid !== undefined && !isThere) throw new NotCompiled(`it calls ${method} of a Date that may be null`)
     return { kind: 'f64', lo: value.lo, hi: value.hi }
   }
   const type = dateType(w, value)
   if (value.kind !== 'other' || type === undefined) return undefined
-  if (w.validity(value.column) !== undefined) throw new NotCompiled(`it calls ${method} of a column of ${typeText(type)} that may be null`)
+  if (w.validity(value.column) !== undefined && !isThere)
+    throw new NotCompiled(`it calls ${method} of a column of ${typeText(type)} that may be null`)
   return dateNumbers(w, value.column, type)
 }
 

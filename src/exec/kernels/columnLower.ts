@@ -14,6 +14,7 @@ import { dateMethod } from './columnCalendar.ts'
 import { calledColumn } from './columnCalls.ts'
 import { binary } from './columnCompare.ts'
 import { elementAt, foundKey } from './columnFinds.ts'
+import { presentWhen } from './columnPresence.ts'
 import { asked, textMatches, textMethod } from './columnTexts.ts'
 import { both, choose, doubles, not, numeric, present, truth, validOf } from './columnValues.ts'
 import type { ColumnValue, ColumnWriter } from './columnWriter.ts'
@@ -57,6 +58,8 @@ class Lowering {
   private readonly element: ColumnValue
   private readonly arrays: boolean
   private readonly parameters = new Map<string, ColumnValue>()
+  /** Columns, and validities of made Dates, that are there in the lanes which are taken: tests around say so. */
+  private presence: ReadonlySet<string> = new Set()
 
   constructor(w: ColumnWriter, ir: FunctionIr, element: ColumnValue, arrays: boolean) {
     this.w = w
@@ -86,8 +89,8 @@ class Lowering {
           const test = truth(this.w, this.expr(stmt.test, locals))
           const rest = stmts.slice(i + 1)
           // what follows is part of both sides, so that a side may return or assign
-          const then = this.body([...stmt.then, ...rest], new Map(locals))
-          const otherwise = this.body([...stmt.else, ...rest], new Map(locals))
+          const then = this.where(stmt.test, true, locals, () => this.body([...stmt.then, ...rest], new Map(locals)))
+          const otherwise = this.where(stmt.test, false, locals, () => this.body([...stmt.else, ...rest], new Map(locals)))
           return then === undefined || otherwise === undefined ? undefined : choose(this.w, test, then, otherwise)
         }
         case 'For':
@@ -131,7 +134,12 @@ class Lowering {
         return binary(w, expr.operator, this.expr(expr.left, locals), this.expr(expr.right, locals))
       case 'Logical': {
         const left = this.expr(expr.left, locals)
-        const right = (mask: number): ColumnValue => asked(w, mask, () => this.expr(expr.right, locals))
+        const right = (mask: number): ColumnValue =>
+          asked(w, mask, () =>
+            expr.operator === '??'
+              ? this.expr(expr.right, locals)
+              : this.where(expr.left, expr.operator === '&&', locals, () => this.expr(expr.right, locals)),
+          )
         if (expr.operator === '??') {
           const valid = validOf(w, left)
           // where the left side is taken it is there
@@ -142,8 +150,9 @@ class Lowering {
       }
       case 'Conditional': {
         const test = truth(w, this.expr(expr.test, locals))
-        const then = asked(w, test, () => this.expr(expr.then, locals))
-        const otherwise = asked(w, not(w, test), () => this.expr(expr.else, locals))
+        const side = (taken: boolean, value: Expr) => () => this.where(expr.test, taken, locals, () => this.expr(value, locals))
+        const then = asked(w, test, side(true, expr.then))
+        const otherwise = asked(w, not(w, test), side(false, expr.else))
         return choose(w, test, then, otherwise)
       }
       case 'Call':
@@ -161,7 +170,7 @@ class Lowering {
         throw new NotCompiled('it reads the key', expr.span)
       case 'MethodCall': {
         const object = this.expr(expr.object, locals)
-        const called = dateMethod(w, expr.method, object) ?? textMethod(w, expr, object, (arg) => this.expr(arg, locals))
+        const called = dateMethod(w, expr.method, object, this.presence) ?? textMethod(w, expr, object, (arg) => this.expr(arg, locals))
         if (called === undefined) throw new NotCompiled(`it calls ${expr.method}`, expr.span)
         return called
       }
@@ -187,6 +196,24 @@ class Lowering {
       case 'Draw':
         throw new NotCompiled('it reads more than its row', expr.span)
     }
+  }
+
+  /** What is computed where the test is true, or where it is false. */
+  private where<T>(test: Expr, is: boolean, locals: Locals, compute: () => T): T {
+    const before = this.presence
+    this.presence = new Set([...before, ...presentWhen(test, is, (expr) => this.held(expr, locals))])
+    try {
+      return compute()
+    } finally {
+      this.presence = before
+    }
+  }
+
+  /** The value of a field of the row, or of a local variable: finding it out computes nothing. */
+  private held(expr: Expr, locals: Locals): ColumnValue | undefined {
+    if (expr.kind === 'Local') return locals.get(expr.name)
+    if (expr.kind !== 'Field' || expr.of.kind !== 'Input' || expr.of.argument !== 0 || this.element.kind !== 'row') return undefined
+    return this.element.names.includes(expr.name) ? this.element.of(expr.name) : undefined
   }
 
   private literal(value: unknown, span: Span): ColumnValue {

@@ -39,6 +39,18 @@ export function shareBatch(batch: Batch, arena: Arena, operator: string): Batch 
   return { ...batch, columns, ...(batch.keys === undefined ? {} : { keys }) }
 }
 
+/** The blocks that sharing a batch has copied into. */
+export function blocksAdded(batch: Batch, shared: Batch, arena: Arena): readonly { readonly offset: number; readonly bytes: number }[] {
+  const before = new Set(blocksOfColumns(batch.columns, arena))
+  const added = new Map<number, { readonly offset: number; readonly bytes: number }>()
+  for (const column of shared.columns)
+    mapBuffers(column, (buffer) => {
+      if (!before.has(buffer.byteOffset)) added.set(buffer.byteOffset, { offset: buffer.byteOffset, bytes: buffer.byteLength })
+      return buffer
+    })
+  return [...added.values()]
+}
+
 /** A copy of a buffer in a block of its own; of the same class. */
 export function copyInto<B extends Buffer>(arena: Arena, buffer: B, operator: string): B {
   const offset = arena.reserve(buffer.byteLength, operator)
