@@ -7,6 +7,7 @@ import { type Builtin, type Expr, METHODS, type Method } from '../../core/functi
 import type { Span } from '../../core/span.ts'
 import { binary, literal, logical, truth } from './build.ts'
 import { includedByRow, isNameByRow } from './capturedKeys.ts'
+import { partsCall } from './capturedLists.ts'
 import { keyedMethod } from './capturedLookups.ts'
 import { comparesObjects, dateMethod } from './dates.ts'
 import { elements } from './elements.ts'
@@ -131,7 +132,7 @@ export function methodCall(l: Lowering, object: Value, name: string, node: CallE
     case 'regex':
       return matches(l, object, name, node)
     case 'global':
-      return hasOwnCall(l, object, name, node) ?? callMember(l, object, name, node)
+      return hasOwnCall(l, object, name, node) ?? partsCall(l, object, name, node) ?? callMember(l, object, name, node)
     case 'builtin':
     case 'env':
     case 'record':

@@ -10,6 +10,7 @@
  */
 import type { AnyNode, CallExpression, Expression } from 'acorn'
 import type { Collection, Expr, Primitive } from '../../core/functionIr.ts'
+import { binary, conditional, literal, unary } from './build.ts'
 import type { Lowering } from './lowering.ts'
 import { addTable } from './outside.ts'
 import { hasTraps } from './traps.ts'
@@ -37,7 +38,9 @@ export function includedByRow(l: Lowering, data: Data, items: ArrayLike<Primitiv
 /** `object[name]`, where the name follows from the row; undefined for an object that is not plain, or holds more than primitives. */
 export function valueByRow(l: Lowering, data: Data, key: Expr, node: AnyNode): Value | undefined {
   const of = classOf(data.value)
-  if (l.context.kind !== 'row' || of === undefined) return undefined
+  if (of === undefined) return undefined
+  if (l.context.kind !== 'row')
+    return byTexts(l, data, key, { name: 'property', answer: (text) => (data.value as Record<string, unknown>)[text] }, node)
   const keys = Object.keys(data.value)
   const values: readonly unknown[] = keys.map((name) => (data.value as Record<string, unknown>)[name]) // plain
   return values.every(isPrimitive) ? exprValue(find(l, data, { of, keys, values }, key, node)) : undefined
@@ -48,6 +51,58 @@ export function isNameByRow(l: Lowering, data: Data, key: Expr, { own }: { reado
   const of = classOf(data.value)
   if (l.context.kind !== 'row' || of === undefined) return undefined
   return exprValue(find(l, data, { of: own ? 'own' : of, keys: Object.keys(data.value) }, key, node))
+}
+
+interface Asked {
+  /** Of the method, or that it is a property. */
+  readonly name: string
+  readonly answer: (text: string) => unknown
+}
+
+/**
+ * What a collection answers to a text that a loop's body takes from a captured list, or that is known: a table of the answers to each of
+ * the list. Undefined for other keys, and where answers are not all numbers, or all truth values.
+ */
+export function byTexts(l: Lowering, { value, name }: Data, key: Expr, { name: asked, answer }: Asked, node: AnyNode): Value | undefined {
+  const span = l.span(node)
+  const constant = key.kind === 'Parameter' ? l.parameters.find((one) => one.name === key.name)?.value : undefined
+  const text = key.kind === 'Literal' ? key.value : constant
+  if (typeof text === 'string') {
+    const found = answer(text)
+    return isPrimitive(found) && typeof found !== 'bigint' ? exprValue({ kind: 'Literal', value: found, span }) : undefined
+  }
+  const texts = key.kind === 'Lookup' ? l.tables.find((one) => one.name === key.table)?.value : undefined
+  if (key.kind !== 'Lookup' || !Array.isArray(texts) || !texts.every((one) => typeof one === 'string')) return undefined
+  // outside of the list it is asked for undefined
+  if ((value instanceof Map || value instanceof Set) && value.has(undefined)) return undefined
+  if (Object.hasOwn(value, 'undefined')) return undefined
+  const answers = texts.map(answer)
+  const parts = l.partsOfConstants.get(value) ?? {}
+  l.partsOfConstants.set(value, parts)
+  const table = (part: string, held: () => Float64Array): Expr => {
+    const known = (parts[`${part} ${asked} of ${key.table}`] ??= addTable(l, `${name}_${part}`, held(), 'capture', undefined, {
+      made: true,
+    }))
+    return { kind: 'Lookup', table: known, index: key.index, span }
+  }
+  const isTrue = (of: (one: unknown) => boolean, part: string): Expr =>
+    binary(
+      '>',
+      table(part, () => Float64Array.from(answers, (one) => (of(one) ? 1 : 0))),
+      literal(0, span),
+      span,
+    )
+  if (answers.every((one) => typeof one === 'boolean')) return exprValue(isTrue((one) => one === true, 'has'))
+  if (!answers.every((one) => one === undefined || typeof one === 'number')) return undefined
+  const numbers = table('found', () => Float64Array.from(answers, (one) => (typeof one === 'number' ? one : 0)))
+  return exprValue(
+    conditional(
+      isTrue((one) => one !== undefined, 'keys'),
+      unary('+', numbers, span),
+      literal(undefined, span),
+      span,
+    ),
+  )
 }
 
 interface Held {
@@ -79,7 +134,7 @@ const INHERITED = new Set([
 ])
 
 /** Of an object whose properties are values under texts, which an object with the same properties answers as. */
-function classOf(value: object): 'object' | 'bare' | undefined {
+export function classOf(value: object): 'object' | 'bare' | undefined {
   if (hasTraps(value) || Array.isArray(value)) return undefined
   const prototype: unknown = Object.getPrototypeOf(value)
   if (prototype !== null && prototype !== Object.prototype) return undefined

@@ -66,7 +66,8 @@ function readValue(reading: Reading, value: unknown): boolean {
   if (reading.isHandle(value) || seen.has(value)) return true
   seen.add(value)
   if (typeof value === 'function') return readFunction(reading, value as AnyFunction) // callable, and only its text is looked at
-  return Array.isArray(value) ? readElements(reading, value) : readProperties(reading, value)
+  if (Array.isArray(value)) return readElements(reading, value)
+  return types.isMap(value) || types.isSet(value) ? readEntries(reading, value) : readProperties(reading, value)
 }
 
 /** What `includes` of a short list is lowered by. Other elements of typed arrays are read by each pass. */
@@ -78,6 +79,16 @@ function readElements(reading: Reading, array: readonly unknown[]): boolean {
   if (reading.items.length + array.length > MOST_ITEMS || Object.getPrototypeOf(array) !== Array.prototype) return false
   reading.items.push(array.length)
   for (let i = 0; i < array.length; i++) if (!readValue(reading, array[i])) return false // holes count
+  return true
+}
+
+/** Keys and values of a Map or a Set of the platform's own class. */
+function readEntries(reading: Reading, held: ReadonlyMap<unknown, unknown> | ReadonlySet<unknown>): boolean {
+  const prototype: unknown = Object.getPrototypeOf(held)
+  if ((prototype !== Map.prototype && prototype !== Set.prototype) || Reflect.ownKeys(held).length > 0) return false
+  if (reading.items.length + 2 * held.size > MOST_ITEMS) return false
+  reading.items.push(held.size)
+  for (const [key, value] of held.entries()) if (!readValue(reading, key) || !readValue(reading, value)) return false
   return true
 }
 

@@ -153,7 +153,7 @@ function lowerLogical(l: Lowering, node: Expression & { type: 'LogicalExpression
     right = valueOrDate(l, lowerExpression(l, node.right), node.right)
   })
   if (left === undefined || right === undefined) return REFUSED
-  if (emitted.length === 0) return exprValue(operator === '??' ? otherwise(l, left, right, span) : logical(operator, left, right, span))
+  if (emitted.length === 0) return exprValue(operator === '??' ? otherwise(left, right, span) : logical(operator, left, right, span))
   const local = l.newName('temp')
   const current: Expr = { kind: 'Local', name: local, span }
   l.emit({ kind: 'Let', local, init: left, span })
@@ -163,14 +163,13 @@ function lowerLogical(l: Lowering, node: Expression & { type: 'LogicalExpression
 }
 
 /** `map.get(k) ?? d`: what is found where there is a k is a number. */
-function otherwise(l: Lowering, left: Expr, right: Expr, span: Span): Expr {
+function otherwise(left: Expr, right: Expr, span: Span): Expr {
   const isFound =
     left.kind === 'Conditional' &&
     left.else.kind === 'Literal' &&
     left.else.value === undefined &&
     left.then.kind === 'Unary' &&
-    left.then.operand.kind === 'Lookup' &&
-    l.isPartOfConstant(left.then.operand.table)
+    left.then.operator === '+'
   return isFound ? conditional(left.test, left.then, right, span) : logical('??', left, right, span)
 }
 

@@ -7,12 +7,14 @@
  * Captured arrays of primitives, row views and the body's own arrays are gone through by index, each element read when its turn
  * comes, as JavaScript does. Lists of anything else are short, and their turns are written out.
  */
-import type { AnyNode, CallExpression, ForOfStatement } from 'acorn'
+import type { AnyNode, CallExpression, ForInStatement, ForOfStatement } from 'acorn'
 import type { Expr, Stmt } from '../../core/functionIr.ts'
 import { someNode } from './ast.ts'
 import { binary, literal } from './build.ts'
+import { iterated, iteratedCall, namesOf } from './capturedLists.ts'
 import { counted } from './counted.ts'
-import { type ByIndex, constantOf, elementsOf } from './listElements.ts'
+import { forbidden } from './expressions.ts'
+import { type ByIndex, constantOf, elementsOf, rowElements } from './listElements.ts'
 import { inTarget } from './loops.ts'
 import type { Lowering } from './lowering.ts'
 import { memberValue } from './members.ts'
@@ -22,20 +24,49 @@ import { exprValue, REFUSED, type Value } from './value.ts'
 const MOST_TURNS = 64
 
 export function lowerForOf(l: Lowering, node: ForOfStatement, labels: readonly string[]): void {
-  const over = l.verbs.value(l, node.right)
-  const declaration = node.left.type === 'VariableDeclaration' ? node.left.declarations[0] : undefined
+  const call = iteratedCall(l, node.right)
+  const over = call?.over ?? iterated(l.verbs.value(l, node.right))
+  const { left } = node
   if (over.kind === 'refused') return
-  if (declaration === undefined || node.await) {
+  if (left.type !== 'VariableDeclaration' || node.await) {
     l.refuse('for-of', node.right)
     return
   }
-  const turn = (item: Value): void => {
-    l.verbs.bind(l, declaration.id, item, 'declare')
+  if (!eachOf(l, over, node, labels, call?.withIndex === true)) l.refuse('for-of', node.right)
+}
+
+/** `for (const name in object)` of a captured plain object. */
+export function lowerForIn(l: Lowering, node: ForInStatement, labels: readonly string[]): void {
+  const names = node.left.type === 'VariableDeclaration' ? namesOf(l.verbs.value(l, node.right)) : undefined
+  if (names === undefined || !eachOf(l, names, node, labels, false)) forbidden(l, node)
+}
+
+/** The body for each element, which the declaration is bound to, or to its index and it; whether it could be. */
+function eachOf(l: Lowering, over: Value, node: ForOfStatement | ForInStatement, labels: readonly string[], withIndex: boolean): boolean {
+  const declaration = node.left.type === 'VariableDeclaration' ? node.left.declarations[0] : undefined
+  const turn = (item: Value, index: Expr): void => {
+    const bound: Value = withIndex ? { kind: 'tuple', items: [exprValue(index), item] } : item
+    if (declaration !== undefined) l.verbs.bind(l, declaration.id, bound, 'declare')
     l.verbs.statements(l, [node.body])
   }
-  const byIndex = elementsOf(l, over, node.right)
+  const byIndex = areFewTexts(over) ? undefined : elementsOf(l, over, node.right)
   if (byIndex !== undefined) eachByIndex(l, byIndex, node, labels, turn)
-  else if (!writtenOut(l, over, node, labels, turn)) l.refuse('for-of', node.right)
+  else if (!writtenOut(l, over, node, labels, turn)) {
+    const rows = rowElements(l, over, node.right)
+    if (rows === undefined) return false
+    eachByIndex(l, rows, node, labels, turn)
+  }
+  return true
+}
+
+/** Of few texts each has a turn that is written out: an object may be asked for it. */
+function areFewTexts(over: Value): boolean {
+  return (
+    over.kind === 'data' &&
+    Array.isArray(over.value) &&
+    over.value.length <= MOST_TURNS &&
+    over.value.every((one) => typeof one === 'string')
+  )
 }
 
 /** A loop over the indices, whose turn is done with each element. */
@@ -51,7 +82,7 @@ function eachByIndex(
   const index: Expr = { kind: 'Local', name: local, span }
   const label = labels.length > 0 ? l.newLabel(labels[0] ?? 'loop') : undefined
   l.stableLocals.add(local)
-  const most = length.kind === 'LookupLength' ? l.tables.find(({ name }) => name === length.table)?.value.length : undefined
+  const most = length.kind === 'LookupLength' || length.kind === 'Literal' ? constantOf(l, length) : undefined
   if (most !== undefined) l.counters.set(local, { low: 0, high: most - 1 })
   const target = { kind: 'loop', sourceLabels: labels, label, plainBreak: true } as const
   const body = l.inLoop(() => {
@@ -78,7 +109,13 @@ function eachByIndex(
 }
 
 /** The body once for each of a few elements, whatever they are; whether it was. */
-function writtenOut(l: Lowering, given: Value, node: ForOfStatement, labels: readonly string[], turn: (item: Value) => void): boolean {
+function writtenOut(
+  l: Lowering,
+  given: Value,
+  node: ForOfStatement | ForInStatement,
+  labels: readonly string[],
+  turn: (item: Value, index: Expr) => void,
+): boolean {
   const over = given.kind === 'tuple' ? l.stabilizedValue(given) : given
   const length = fewOf(over)
   if (length === undefined || length > MOST_TURNS) return false
@@ -93,7 +130,7 @@ function writtenOut(l: Lowering, given: Value, node: ForOfStatement, labels: rea
         ...(next === undefined ? {} : { continueLabel: next }),
       }
       l.countCall()
-      const body = inTarget(l, target, () => turn(memberValue(l, over, String(i), node)))
+      const body = inTarget(l, target, () => turn(memberValue(l, over, String(i), node), literal(i, span)))
       if (next === undefined) l.emit(...body)
       else l.emit({ kind: 'Labeled', label: next, body, span })
     }

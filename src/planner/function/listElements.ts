@@ -4,11 +4,12 @@
 import type { AnyNode } from 'acorn'
 import type { Expr } from '../../core/functionIr.ts'
 import { literal } from './build.ts'
+import { elementBelow, nestedRow, rowThatIsThere } from './capturedLookups.ts'
 import type { Lowering } from './lowering.ts'
 import { lengthIn, MOST_BYTES } from './madeArrays.ts'
 import { memberValue } from './members.ts'
 import { tableOf } from './outside.ts'
-import { exprValue, type Value } from './value.ts'
+import { exprValue, REFUSED, type Value } from './value.ts'
 
 /** Elements that are read by their index. */
 export interface ByIndex {
@@ -24,8 +25,10 @@ export function elementsOf(l: Lowering, over: Value, node: AnyNode): ByIndex | u
     if (table === undefined) return undefined
     return { length: { kind: 'LookupLength', table, span }, item: (index) => exprValue({ kind: 'Lookup', table, index, span }) }
   }
-  if (over.kind === 'tableRow')
-    return { length: literal(over.columns, span), item: (index) => memberValue(l, over, exprValue(index), node) }
+  if (over.kind === 'tableRow') {
+    const row = rowThatIsThere(l, over, node)
+    return { length: row.length, item: (index) => elementBelow(l, row, index, node) }
+  }
   if (over.kind !== 'view') return undefined
   const isElement = over.rank === undefined || over.rank === over.prefix.length + 1
   // below the length there is an element
@@ -34,6 +37,16 @@ export function elementsOf(l: Lowering, over: Value, node: AnyNode): ByIndex | u
       ? exprValue({ kind: 'Read', array: over.array, subscripts: [...over.prefix, index], span })
       : memberValue(l, over, exprValue(index), node)
   return { length: lengthIn(l, over, node), item }
+}
+
+/** The rows of a captured list of lists, or of objects, that are alike; undefined for anything else. */
+export function rowElements(l: Lowering, over: Value, node: AnyNode): ByIndex | undefined {
+  if (over.kind !== 'data' || !Array.isArray(over.value) || over.value.length === 0) return undefined
+  const before = l.out.length
+  const first = nestedRow(l, over, literal(0, l.span(node)), node)
+  l.out.length = before
+  if (first === undefined || first.kind === 'refused') return undefined
+  return { length: literal(over.value.length, l.span(node)), item: (index) => nestedRow(l, over, index, node) ?? REFUSED }
 }
 
 /** A whole number that is known before the run: written out, captured, or computed of such. */

@@ -210,7 +210,14 @@ test('for … of over rows, lists and captured constants', () => {
       for (const [key, value] of rates) y.add(key, value * i)
     }),
   ).toMatchInlineSnapshot(
-    `"It loops over a value whose elements are not known. Loop over numbers, as for (let i = 0; i < n; i++), over a row, or over a captured array of numbers or strings."`,
+    `
+    "let key = $rates_entries[0][0]
+    let value = $rates_entries[0][1]
+    y[key] += (value * @0)
+    let key$1 = $rates_entries[1][0]
+    let value$1 = $rates_entries[1][1]
+    y[key$1] += (value$1 * @0)"
+  `,
   )
 })
 
@@ -224,13 +231,17 @@ test('captured lists of lists, Maps and Sets', () => {
       for (let k = 0; k < 2; k++) y.add(i, row[k])
     }),
   ).toMatchInlineSnapshot(`
-    "if (@0 >= 2)
-      throw TypeError("Cannot read properties of undefined")
-    for k from 0 to 2 by 1
+    "for k from 0 to 2 by 1
+      if (@0 >= 2)
+        throw TypeError("Cannot read properties of undefined")
       y[@0] += +$grid_values[((@0 * 2) + k)]"
   `)
   expect(body(([i], { y }) => y.set(i, ragged[i % 2]?.[0]))).toMatchInlineSnapshot(
-    `"The captured object ragged is not a constant that the plan can read. Capture its numbers, a typed array, or a plain object of numbers."`,
+    `
+    "let starts = +$ragged_starts[(@0 % 2)]
+    let lengths = +$ragged_lengths[(@0 % 2)]
+    y[@0] = ((0 < lengths) ? +$ragged_values[(starts + 0)] : undefined)"
+  `,
   )
   expect(body(([i], { y }) => y.set(i, (rates.get(i) ?? 1) + (stops.has(i + 1) ? 1 : 0)))).toMatchInlineSnapshot(
     `"y[@0] = ((($rates_keys[(@0 - 3)] > 0) ? +$rates_values[(@0 - 3)] : 1) + (($stops_keys[((@0 + 1) - 7)] > 0) ? 1 : 0))"`,

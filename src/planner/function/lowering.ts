@@ -236,11 +236,6 @@ export class Lowering {
     return this.changing.get(unit.f)?.has(start) === true
   }
 
-  /** Whether the table holds the values of a captured Map. */
-  isPartOfConstant(table: string): boolean {
-    return [...this.partsOfConstants.values()].some(({ values }) => values === table)
-  }
-
   /** How many elements are pushed onto a literal; undefined for most. */
   capacityOf({ unit, start }: Site): number | undefined {
     return this.growing.get(unit.f)?.get(start)

@@ -5,7 +5,7 @@ import type { AnyNode } from 'acorn'
 import type { Expr } from '../../core/functionIr.ts'
 import { literal } from './build.ts'
 import { valueByRow } from './capturedKeys.ts'
-import { elementOfRow, fieldOfRow, nestedRow } from './capturedLookups.ts'
+import { elementOfRow, fieldOfRow, nestedRow, rowThatIsThere } from './capturedLookups.ts'
 import { inputElement, rankOf } from './context.ts'
 import type { Lowering } from './lowering.ts'
 import { checkedIndex, lengthIn } from './madeArrays.ts'
@@ -44,7 +44,7 @@ export function memberValue(l: Lowering, object: Value, property: Value | string
       return fieldOfRow(object, name, l, node)
     case 'tableRow': {
       const span = l.span(node)
-      if (name === 'length') return exprValue(literal(object.columns, span))
+      if (name === 'length') return exprValue(rowThatIsThere(l, object, node).length)
       return isIndexName(name) ? elementOfRow(object, literal(Number(name), span), l, node) : l.refuse('captured-object', node, object.name)
     }
     case 'date':
@@ -116,6 +116,8 @@ export function fieldOf(l: Lowering, of: Expr, name: string, how: { readonly opt
     }
   }
   if (name === 'length') {
+    const text = of.kind === 'Parameter' ? l.parameters.find((one) => one.name === of.name)?.value : undefined
+    if (typeof text === 'string') return exprValue(literal(text.length, span))
     const expr: Expr = { kind: 'MethodCall', method: 'length', object: of, args: [], optional: how.optional, span }
     const isString = (kinds: readonly string[] | undefined): boolean => kinds?.every((kind) => kind === 'utf8' || kind === 'null') === true
     l.checks.push({ expr: of, holds: isString, refusal: refusalOf('ambiguous-method', span, 'length') })
@@ -182,17 +184,29 @@ function dataMember(l: Lowering, object: Value & { kind: 'data' }, name: string,
     const table = tableOf(l, object)
     const span = l.span(node)
     if (table !== undefined && name === 'length') return exprValue({ kind: 'LookupLength', table, span })
+    if (table !== undefined && isOddOne(value, Number(name)))
+      return fromOutside(l, (value as readonly unknown[])[Number(name)], `${object.name}[${name}]`, object.origin, node)
     if (table !== undefined) return exprValue({ kind: 'Lookup', table, index: literal(Number(name), span), span })
   } else if (isArray) {
     return l.refuse('captured-object', node, object.name) // `capturedNow.ts` compares what arrays hold, not what they have beside it
   }
   const own = Object.getOwnPropertyDescriptor(value, name)
   if (own === undefined) {
-    return name in value || isArray ? l.refuse('captured-object', node, object.name) : exprValue(literal(undefined, l.span(node)))
+    const isBehind = isArray && isIndexName(name) // the length of a list is compared from run to run
+    return name in value || (isArray && !isBehind)
+      ? l.refuse('captured-object', node, object.name)
+      : exprValue(literal(undefined, l.span(node)))
   }
   if (!('value' in own)) return l.refuse('captured-object', node, object.name)
   const inside = isIndexName(name) ? `${object.name}[${name}]` : `${object.name}.${name}`
   return fromOutside(l, own.value, inside, object.origin, node)
+}
+
+/** Whether an element is a text, or one among others that are not of its type: a table of these is none of numbers. */
+function isOddOne(list: object, index: number): boolean {
+  if (!Array.isArray(list) || index >= list.length) return false
+  const type = typeof list[index]
+  return type === 'string' || list.some((one) => typeof one !== type)
 }
 
 function globalMember(l: Lowering, object: Value & { kind: 'global' }, name: string, node: AnyNode): Value {

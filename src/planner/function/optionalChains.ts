@@ -2,7 +2,7 @@
  * Chains with `?.`: conditionals in the IR.
  */
 import type { AnyNode, Expression } from 'acorn'
-import { binary, conditional, literal } from './build.ts'
+import { binary, conditional, literal, negated } from './build.ts'
 import { memberOf } from './literals.ts'
 import type { Lowering } from './lowering.ts'
 import { fieldOf } from './members.ts'
@@ -18,6 +18,8 @@ export function lowerChain(l: Lowering, node: Expression & { type: 'MemberExpres
     (inner.type === 'MemberExpression' || inner.type === 'CallExpression') && hasOptional(inner)
       ? lowerChain(l, inner, inner)
       : l.verbs.value(l, inner)
+  if ((object.kind === 'tableRow' || object.kind === 'recordRow') && object.absent !== undefined)
+    return ofRow(l, node, head.member, object, whole)
   // keys, views, handles and literals are there
   if (object.kind !== 'expr') return object.kind === 'refused' ? REFUSED : afterHead(l, node, head.member, object)
   if (head.member === node && !head.member.computed && head.member.property.type === 'Identifier') {
@@ -33,6 +35,25 @@ export function lowerChain(l: Lowering, node: Expression & { type: 'MemberExpres
   if (emitted.length > 0) return l.refuse('effect-in-expression', whole)
   if (value.kind === 'MethodCall' && value.object === kept) return exprValue({ ...value, optional: true })
   return exprValue(conditional(binary('==', kept, literal(null, span), span), literal(undefined, span), value, span))
+}
+
+/** What is behind `?.` of a row that may not be there. */
+function ofRow(
+  l: Lowering,
+  node: Expression,
+  member: AnyNode,
+  { absent, ...row }: Value & { readonly kind: 'tableRow' | 'recordRow' },
+  whole: AnyNode,
+): Value {
+  const span = l.span(whole)
+  let rest: Value = REFUSED
+  const emitted = l.collect(() => {
+    rest = afterHead(l, node, member, row as Value)
+  })
+  const value = l.scalarOrNothing(rest, whole)
+  if (value === undefined || absent === undefined) return REFUSED
+  if (emitted.length > 0) return l.refuse('effect-in-expression', whole)
+  return exprValue(conditional(negated(absent, span), value, literal(undefined, span), span))
 }
 
 interface OptionalHead {

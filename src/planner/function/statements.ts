@@ -6,7 +6,7 @@ import type { Expr, Stmt } from '../../core/functionIr.ts'
 import { someNode } from './ast.ts'
 import { conditional, literal, makeIf } from './build.ts'
 import { forbidden, lowerEffect, lowerExpression, returned } from './expressions.ts'
-import { lowerForOf } from './iteration.ts'
+import { lowerForIn, lowerForOf } from './iteration.ts'
 import { lowerDoWhile, lowerFor, lowerWhile } from './loops.ts'
 import type { Lowering } from './lowering.ts'
 import { isAggregate, returnStored } from './stored.ts'
@@ -104,17 +104,19 @@ function lowerStatement(l: Lowering, node: Statement, labels: readonly string[])
     case 'ThrowStatement':
       lowerThrow(l, node)
       return
+    case 'ForInStatement':
+      lowerForIn(l, node, labels)
+      return
     case 'ClassDeclaration':
     case 'TryStatement':
     case 'WithStatement':
-    case 'ForInStatement':
       forbidden(l, node)
       return
   }
 }
 
 function isLoopOrLabel(node: AnyNode): boolean {
-  return /^(For|ForOf|While|DoWhile|Labeled|Switch|Block)Statement$/.test(node.type)
+  return /^(For|ForIn|ForOf|While|DoWhile|Labeled|Switch|Block)Statement$/.test(node.type)
 }
 
 /** `label: { … break label … }` */

@@ -20,10 +20,23 @@ export type Value =
   | { readonly kind: 'shape'; readonly array: string }
   /** A captured (or env) array or object, read at the time of lowering. */
   | { readonly kind: 'data'; readonly value: object; readonly name: string; readonly origin: Origin }
-  /** A row of a captured list of lists, which a table has end to end: its index, and how many elements it has. */
-  | { readonly kind: 'tableRow'; readonly table: string; readonly columns: number; readonly row: Expr; readonly name: string }
+  /** A row of a captured list of lists, which a table has end to end: where it begins, and how many elements it has; `absent`: whether there is none, where that is not known. */
+  | {
+      readonly kind: 'tableRow'
+      readonly table: string
+      readonly start: Expr
+      readonly length: Expr
+      readonly name: string
+      readonly absent?: Expr
+    }
   /** An object of a captured list of objects with the same fields, of each of which there is a table. */
-  | { readonly kind: 'recordRow'; readonly tables: ReadonlyMap<string, string>; readonly row: Expr; readonly name: string }
+  | {
+      readonly kind: 'recordRow'
+      readonly tables: ReadonlyMap<string, string>
+      readonly row: Expr
+      readonly name: string
+      readonly absent?: Expr
+    }
   /** A Date, captured or written out, by the number that operators make of it; it can be nothing else. */
   | { readonly kind: 'date'; readonly milliseconds: Expr; readonly name: string }
   /** A regular expression, captured or written out, that keeps no place between calls. */
