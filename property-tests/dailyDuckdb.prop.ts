@@ -246,13 +246,16 @@ test('fills are those of DuckDB', async () => {
     fc.asyncProperty(rows, fc.constantFrom('previous', 'next'), fc.nat(2), async (given, which, s) => {
       await inDuckdb(duckdb, 't', given)
       const table = tableOf(sessions[s] as Session, given)
-      const ours = table.fillNull({ v: which, s: which, n: which, ts: which, o: 0.25, k: 'none' } as never)
+      const filled = table.fillNull({ v: which, s: which, n: which, ts: which, o: 0.25, k: 'none' } as never)
+      const ours = filled.fillNull({ ts: new Date(3_600_000) } as never)
       const neighbour =
         which === 'previous'
           ? (of: string) => `last_value(${of} ignore nulls) over (order by id rows unbounded preceding)`
           : (of: string) => `first_value(${of} ignore nulls) over (order by id rows between current row and unbounded following)`
       const names = ['v', 's', 'n', 'ts']
-      const sql = `select id, ${names.map((name) => `${neighbour(name)} as ${name}`).join(', ')}, coalesce(o, 0.25) as o, coalesce(k, 'none') as k from t order by id`
+      const otherwise = (name: string): string =>
+        name === 'ts' ? `coalesce(${neighbour(name)}, timestamp '1970-01-01 01:00:00')` : neighbour(name)
+      const sql = `select id, ${names.map((name) => `${otherwise(name)} as ${name}`).join(', ')}, coalesce(o, 0.25) as o, coalesce(k, 'none') as k from t order by id`
       await same(duckdb, ours, sql, ['id', ...names, 'o', 'k'])
     }),
     RUN,

@@ -40,7 +40,7 @@ async function withSession<T>({ address }: SparkServer, use: (session: Session) 
   }
 }
 
-test.skipIf(servers.length > 0)('neither Sail nor Spark is here: tables on a server are not tested', () => {})
+if (servers.length === 0) test.skip('neither Sail nor Spark is here: tables on a server are not tested', () => {})
 
 describe.each(servers)('on $name', (server) => {
   test('a chain of a file runs there and gives what it gives here', async () => {

@@ -120,7 +120,7 @@ const THROWS = Symbol('throws')
 /** A character cut in two is none for a server, and half of one here. */
 const CUT = /MALFORMED_CHARACTER_CODING|utf-?16|surrogate/i
 
-test.skipIf(servers.length > 0)('neither Sail nor Spark is here: expressions are not compared', () => {})
+if (servers.length === 0) test.skip('neither Sail nor Spark is here: expressions are not compared', () => {})
 
 describe.each(servers)('on $name', ({ name }) => {
   test('a function of rows gives there what it gives here', async () => {

@@ -9,6 +9,8 @@ import { connect, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { sparkAddress } from '../src/io/spark/address.ts'
+import { sparkClient } from '../src/io/spark/client.ts'
 
 export interface SparkServer {
   readonly name: string
@@ -97,7 +99,24 @@ export async function startSpark(): Promise<SparkServer | undefined> {
     cwd: folder,
     env: { ...process.env, SPARK_LOCAL_IP: '127.0.0.1', SPARK_NO_DAEMONIZE: '1' },
   })
-  return await started('Spark', port, child, () => rmSync(folder, { recursive: true, force: true }))
+  const server = await started('Spark', port, child, () => rmSync(folder, { recursive: true, force: true }))
+  if (server !== undefined) await warmedUp(server)
+  return server
+}
+
+/** The first question of a Java machine that has just begun may take longer than a session waits. */
+async function warmedUp({ address }: SparkServer): Promise<void> {
+  for (const until = Date.now() + PATIENCE_MS; Date.now() < until; ) {
+    const client = sparkClient(sparkAddress(address))
+    try {
+      await client.start()
+      return
+    } catch {
+      // it is asked again
+    } finally {
+      await client.release()
+    }
+  }
 }
 
 function absent(name: string, why: string): undefined {

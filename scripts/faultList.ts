@@ -16,6 +16,8 @@ export interface Fault {
   readonly replace: string
   /** A test file; after ` > ` the test in it. */
   readonly law: string
+  /** A server that the law asks: where it is not, nothing can go red. */
+  readonly needs?: 'Sail'
 }
 
 /** The run of a law that went red: one case where `path` is given, else all cases of the seed. */

@@ -22,6 +22,7 @@ import { execFileSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { availableParallelism } from 'node:os'
 import { parseArgs } from 'node:util'
+import { sailProgram } from '../property-tests/sparkServers.ts'
 import { Lane } from './faultLane.ts'
 import { type Fault, keyOf, type Replay, readFaults, readReplays, writeReplays } from './faultList.ts'
 import { finish, ROOT } from './repository.ts'
@@ -57,7 +58,7 @@ const { values } = parseArgs({
 process.once('SIGINT', () => process.exit(130))
 const replays = readReplays()
 const faults = readFaults().filter((fault) => fault.name.includes(values.only ?? ''))
-const chosen = values.changed === true ? changedAndPicked(faults) : faults
+const chosen = thoseThatCanBeTried(values.changed === true ? changedAndPicked(faults) : faults)
 if (values.list === true) for (const fault of faults) console.log(`${fault.name.padEnd(60)}  ${fault.file}\n    ${fault.law}`)
 else await tryAll(chosen)
 
@@ -70,6 +71,13 @@ function changedAndPicked(all: readonly Fault[]): readonly Fault[] {
   const picked = new Set([...others].sort((a, b) => (rank(a) < rank(b) ? -1 : 1)).slice(0, Number(values.picked)))
   console.log(`${changed.length} of ${all.length} faults may have changed; ${picked.size} others are picked by the commit.`)
   return all.filter((fault) => changed.includes(fault) || picked.has(fault))
+}
+
+function thoseThatCanBeTried(all: readonly Fault[]): readonly Fault[] {
+  const others = all.filter(({ needs }) => needs === undefined)
+  if (values.list === true || others.length === all.length || sailProgram() !== undefined) return all
+  console.log(`LEFT OUT: ${all.length - others.length} faults of what is compared with Sail`)
+  return others
 }
 
 function commitId(): string {

@@ -52,7 +52,7 @@ const WANTED: Readonly<Record<string, readonly string[] | typeof ALL>> = {
   ReleaseSessionResponse: ALL,
   Relation: [
     ...['common', 'read', 'project', 'filter', 'join', 'set_op', 'sort', 'limit', 'aggregate', 'local_relation', 'deduplicate'],
-    'subquery_alias',
+    ...['subquery_alias', 'offset', 'tail'],
   ],
   RelationCommon: ['plan_id'],
   Read: ['named_table', 'data_source'],
@@ -64,6 +64,8 @@ const WANTED: Readonly<Record<string, readonly string[] | typeof ALL>> = {
   SetOperation: ['left_input', 'right_input', 'set_op_type', 'is_all', 'by_name'],
   Sort: ALL,
   Limit: ALL,
+  Offset: ALL,
+  Tail: ALL,
   Aggregate: ['input', 'group_type', 'grouping_expressions', 'aggregate_expressions'],
   LocalRelation: ALL,
   Deduplicate: ['input', 'column_names', 'all_columns_as_keys'],

@@ -3,15 +3,15 @@
  * and projections with functions that the library writes, so all that is known of those holds for them.
  */
 import { valueText } from './columnBuilder.ts'
-import { elementText, type ValueClass, valueClassOf, withFields } from './elements.ts'
+import { elementText, type ValueClass, valueClassOf } from './elements.ts'
 import type { Lowering } from './engine.ts'
 import { PlanError } from './errors.ts'
 import { fieldsByName } from './fieldPositions.ts'
-import type { Expr, Primitive, UserFunction } from './functionIr.ts'
+import type { Expr, Primitive } from './functionIr.ts'
 import type { LogicalPlan } from './logicalPlan.ts'
-import { columnOf, keyText, literalOf, madeAsItStands, madeFunction, memberText, objectOf, orElse, type Row } from './madeFunctions.ts'
+import { columnOf, dateOf, keyText, literalOf, madeFunction, memberText, objectOf, orElse, type Row } from './madeFunctions.ts'
 import { missingColumnMessage } from './nearestNames.ts'
-import { type ColumnType, type Field, fieldsOf, typeText } from './schema.ts'
+import { type Field, fieldsOf, typeText } from './schema.ts'
 import { mapPlan, selectPlan, withColumnsPlan } from './transformations.ts'
 import { labelOf } from './tree.ts'
 import { type WindowGiven, windowNode } from './windowPlan.ts'
@@ -75,7 +75,7 @@ export function fillNullPlan(engine: Lowering, input: LogicalPlan, values: Reado
     const field = known.get(name)
     if (field === undefined) throw new PlanError(missingColumnMessage(name, fields, labelOf(input)))
     if (value === 'previous' || value === 'next') neighbours.push({ field, which: value })
-    else constants.push({ field, value: checkedFill(field, value) })
+    else constants.push({ field, value: ownDate(checkedFill(field, value)) })
   }
   const filled = constants.length === 0 ? input : withConstants(engine, input, constants)
   return (['previous', 'next'] as const).reduce((plan, which) => {
@@ -115,35 +115,20 @@ function checkedFill({ name, type }: Field, value: unknown): Primitive | Date {
   )
 }
 
+/** The program's Date may become another one before anything runs. */
+function ownDate(value: Primitive | Date): Primitive | Date {
+  return value instanceof Date ? new Date(value) : value
+}
+
 function withConstants(engine: Lowering, input: LogicalPlan, constants: readonly Constant[]): LogicalPlan {
   const text = `(row) => ({ ${constants.map(({ field, value }) => `${keyText(field.name)}: ${memberText(field.name)} ?? ${valueText(value)}`).join(', ')} })`
   const values = Object.fromEntries(constants.map(({ field, value }) => [field.name, value]))
   const original = (row: Row): unknown => Object.fromEntries(Object.entries(values).map(([name, value]) => [name, row[name] ?? value]))
-  const primitives = constants.flatMap(({ field: { name }, value }) =>
-    value instanceof Date ? [] : [{ name, value: orElse(columnOf(name), literalOf(value)) }],
-  )
-  if (primitives.length === constants.length)
-    return withColumnsPlan(engine, input, madeFunction(objectOf(primitives), text, original).original)
-  const plan = withColumnsPlan(engine, input, withoutIr(text, original, values).original)
-  const fields = constants.map(({ field }): Field => ({ ...field, type: filledType(field.type), nullable: false }))
-  return { ...plan, element: withFields(input.element, fields) }
-}
-
-/** A Date is no constant of the IR: such a function runs as JavaScript. */
-function withoutIr(text: string, original: (row: Row) => unknown, values: object): UserFunction {
-  const source = 'return (row) => Object.fromEntries(Object.entries(captures.values).map(([name, value]) => [name, row[name] ?? value]))'
-  const because = {
-    code: 'fills-with-date',
-    message: 'a Date that stands for null is no constant of kernels',
-    cure: 'Fill with the number of its milliseconds, in a column of numbers.',
-  }
-  return madeAsItStands(text, original, { refusals: [because], portable: { source, captures: { values } } })
-}
-
-/** Dates that JavaScript made are of milliseconds, and computed numbers doubles. */
-function filledType(type: ColumnType): ColumnType {
-  const is = valueClassOf(type)
-  return is === 'Date' ? { kind: 'timestamp', unit: 'ms' } : is === 'number' ? { kind: 'f64' } : type
+  const filled = constants.map(({ field: { name }, value }) => {
+    const instead = value instanceof Date ? dateOf(literalOf(value.getTime())) : literalOf(value)
+    return { name, value: orElse(columnOf(name), instead) }
+  })
+  return withColumnsPlan(engine, input, madeFunction(objectOf(filled), text, original).original)
 }
 
 /** The last value before that is no null, or the first one behind: a window over the rows as they come. */

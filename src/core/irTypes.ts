@@ -76,7 +76,13 @@ export function join(a: ValueType, b: ValueType): ValueType {
   if (b.type.kind === 'null') return { type: a.type, nullable: true }
   if (isNumberType(a.type) && isNumberType(b.type)) return { type: { kind: 'f64' }, nullable }
   if (a.type.kind === 'utf8' && b.type.kind === 'utf8') return { type: { kind: 'utf8' }, nullable }
+  // times of two units, or days and times: Dates of JavaScript, which are of milliseconds
+  if (isDateType(a.type) && isDateType(b.type)) return { ...DATE, nullable }
   return UNKNOWN
+}
+
+function isDateType({ kind }: ColumnType): boolean {
+  return kind === 'timestamp' || kind === 'date'
 }
 
 type Locals = ReadonlyMap<string, ValueType>

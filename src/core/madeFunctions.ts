@@ -23,15 +23,6 @@ export function madeFunction(value: Expr, text: string, original: (row: Row) => 
   return remembered(original, { text, span, ir, refusals: [] })
 }
 
-/** The same for what the IR cannot say. */
-export function madeAsItStands(
-  text: string,
-  original: (row: Row) => unknown,
-  parts: Pick<UserFunction, 'refusals' | 'portable'>,
-): UserFunction {
-  return remembered(original, { text, span: spanOf(text), ...parts })
-}
-
 function remembered(original: (row: Row) => unknown, parts: Omit<UserFunction, 'original'>): UserFunction {
   const f: UserFunction = { original: original as unknown as UserFunction['original'], ...parts } // it is called with rows alone
   made.set(f.original, f)
@@ -46,6 +37,11 @@ export function columnOf(name: string): Expr {
 
 export function literalOf(value: Primitive): Expr {
   return { kind: 'Literal', value, span: spanOf(String(value)) }
+}
+
+/** `new Date(milliseconds)`. */
+export function dateOf(milliseconds: Expr): Expr {
+  return { kind: 'Call', callee: 'new Date', args: [milliseconds], span: milliseconds.span }
 }
 
 export function objectOf(fields: readonly { readonly name: string; readonly value: Expr }[]): Expr {

@@ -1,7 +1,7 @@
 /** Aggregates of groups and windows as Spark's, with JavaScript's answers for nothing, NaN, and the order of texts. */
 import type { AggregateKind } from '../../core/logicalPlan.ts'
 import type { Span } from '../../core/span.ts'
-import { call, cast, distinctCall, double, NULL, when } from './build.ts'
+import { and, call, cast, distinctCall, double, int, NULL, or, when } from './build.ts'
 import type { Expression } from './messages.ts'
 import { Untranslated } from './untranslated.ts'
 import { codeUnits, DOUBLE, equalForm, isIntegral, type Value } from './values.ts'
@@ -14,9 +14,11 @@ export interface Aggregated {
   readonly q?: number | undefined
   readonly span: Span | undefined
   readonly over: (aggregate: Expression) => Expression
+  /** In windows that rows leave again. */
+  readonly moves?: boolean
 }
 
-export function aggregate({ kind, value, q, span, over }: Aggregated): Expression {
+export function aggregate({ kind, value, q, span, over, moves = false }: Aggregated): Expression {
   if (value === undefined) return cast(over(call('count', { literal: { integer: 1 } })), 'DOUBLE')
   const { is } = value
   switch (kind) {
@@ -25,9 +27,12 @@ export function aggregate({ kind, value, q, span, over }: Aggregated): Expressio
     case 'countDistinct':
       return cast(over(distinctCall('count', equalForm(value))), 'DOUBLE')
     case 'sum':
-      return call('coalesce', over(call('sum', doubleOf(value, span))), double(0))
-    case 'mean':
-      return over(call('avg', doubleOf(value, span)))
+    case 'mean': {
+      const number = doubleOf(value, span)
+      const found = (of: Expression): Expression => over(call(kind === 'sum' ? 'sum' : 'avg', of))
+      const total = moves && is === 'number' && !isIntegral(value) ? ofMovingFrame(number, found, over) : found(number)
+      return kind === 'sum' ? call('coalesce', total, double(0)) : total
+    }
     case 'variance':
     case 'stddev': {
       const number = doubleOf(value, span)
@@ -35,19 +40,17 @@ export function aggregate({ kind, value, q, span, over }: Aggregated): Expressio
       return when([[call('>', over(call('count', number)), { literal: { long: 1n } }), spread]], cast(NULL, 'DOUBLE'))
     }
     case 'quantile':
-      return over(call('percentile', doubleOf(value, span), double(q ?? 0)))
+      return quantile({ number: doubleOf(value, span), isWhole: is !== 'number' || isIntegral(value), q: q ?? 0, over })
     case 'min':
     case 'max': {
       if (is === 'string') return over(call(kind === 'min' ? 'min_by' : 'max_by', value.expr, codeUnits(value.expr)))
-      const found = over(call(kind, value.expr))
-      // NaN is Spark's largest number, and JavaScript's answer to both questions
-      if (kind === 'max' || is !== 'number' || isIntegral(value)) return found
-      const anyNaN = call('coalesce', over(call('bool_or', call('isnan', value.expr))), { literal: { boolean: false } })
-      return when([[anyNaN, cast(double(Number.NaN), value.type.kind === 'f32' ? 'FLOAT' : 'DOUBLE')]], found)
+      if (is !== 'number' || isIntegral(value)) return over(call(kind, value.expr))
+      return extreme({ kind, number: value.expr, type: value.type.kind === 'f32' ? 'FLOAT' : 'DOUBLE', over })
     }
     case 'any':
     case 'all':
-      return over(call(kind === 'any' ? 'bool_or' : 'bool_and', value.expr))
+      // numbers, since Sail has no truths in frames that move
+      return call('=', over(call(kind === 'any' ? 'max' : 'min', cast(value.expr, 'INT'))), int(1))
     case 'mode':
     case 'argMin':
     case 'argMax':
@@ -68,6 +71,91 @@ export function aggregate({ kind, value, q, span, over }: Aggregated): Expressio
         kind === 'collect' ? 'Use fallback: "local".' : `Use window() with an orderBy and ${kind}Value().`,
       )
   }
+}
+
+interface Extreme {
+  readonly kind: 'min' | 'max'
+  readonly number: Expression
+  readonly type: 'FLOAT' | 'DOUBLE'
+  readonly over: Aggregated['over']
+}
+
+/**
+ * NaN is JavaScript's answer to both questions, Spark's largest number, and none for Sail where others are. Sail begins
+ * with the largest finite number, which infinity is no less than: the number farthest from what is asked is left out.
+ */
+function extreme({ kind, number, type, over }: Extreme): Expression {
+  const farthest = cast(double(kind === 'min' ? Number.POSITIVE_INFINITY : Number.NEGATIVE_INFINITY), type)
+  const found = over(call(kind, when([[call('=', number, farthest), cast(NULL, type)]], number)))
+  return when(
+    [
+      [call('>', countOfNaN(number, over), int(0)), cast(double(Number.NaN), type)],
+      [and(call('isnull', found), call('>', over(call('count', number)), int(0))), farthest],
+    ],
+    found,
+  )
+}
+
+interface Quantile {
+  readonly number: Expression
+  /** Of numbers that are never NaN. */
+  readonly isWhole: boolean
+  readonly q: number
+  readonly over: Aggregated['over']
+}
+
+/**
+ * The value at `q` of those in order, or between the two around it, as it is here: NaN is the largest number, and has no
+ * place in the order of Sail; what lies between infinities is computed by each engine in its way. They are counted, and
+ * both engines asked for the others alone.
+ */
+function quantile({ number, isWhole, q, over }: Quantile): Expression {
+  if (isWhole) return over(call('percentile', number, double(q)))
+  const known = over(call('count', number))
+  const place = call('*', double(q), cast(call('-', known, int(1)), 'DOUBLE'))
+  const [below, above] = [call('floor', place), call('ceil', place)]
+  const [most, least] = [double(Number.POSITIVE_INFINITY), double(Number.NEGATIVE_INFINITY)]
+  const leasts = countOf(call('=', number, least), over)
+  const numbers = call('-', known, countOfNaN(number, over))
+  const behind = call('-', numbers, countOf(call('=', number, most), over))
+  const some = call('>', known, int(0))
+  return when(
+    [
+      [and(some, call('>=', above, numbers)), double(Number.NaN)],
+      [and(some, call('<', below, leasts), call('>=', above, leasts)), double(Number.NaN)],
+      [and(some, call('<', above, leasts)), least],
+      [and(some, call('>=', below, behind)), most],
+    ],
+    over(call('percentile', when([[call('isnan', number), most]], number), double(q))),
+  )
+}
+
+function countOfNaN(number: Expression, over: Aggregated['over']): Expression {
+  return countOf(call('isnan', number), over)
+}
+
+function countOf(test: Expression, over: Aggregated['over']): Expression {
+  return call('coalesce', over(call('sum', when([[test, int(1)]], int(0)))), int(0))
+}
+
+/**
+ * Sail subtracts what leaves a frame, and infinity less infinity is NaN for all rows to come: numbers that are not finite
+ * are counted instead.
+ */
+function ofMovingFrame(number: Expression, found: (of: Expression) => Expression, over: Aggregated['over']): Expression {
+  const [most, least] = [double(Number.POSITIVE_INFINITY), double(Number.NEGATIVE_INFINITY)]
+  const isMost = call('=', number, most)
+  const isLeast = call('=', number, least)
+  const has = (test: Expression): Expression => call('>', countOf(test, over), int(0))
+  const finite = found(when([[or(call('isnan', number), isMost, isLeast), double(0)]], number))
+  return when(
+    [
+      [or(has(call('isnan', number)), and(has(isMost), has(isLeast))), double(Number.NaN)],
+      [has(isMost), most],
+      [has(isLeast), least],
+    ],
+    finite,
+  )
 }
 
 /** A number as DOUBLE; null stays, and is not counted. */

@@ -5,7 +5,7 @@
  * put together by the test. So a function is what it returns, and its loops are refused.
  */
 import { type Expr, type FunctionIr, isBuiltin, type Primitive, type Stmt, type UserFunction } from '../../core/functionIr.ts'
-import type { ElementType, Field } from '../../core/schema.ts'
+import type { ColumnType, ElementType, Field } from '../../core/schema.ts'
 import type { Span } from '../../core/span.ts'
 import { and, call, cast, FALSE, not, or, TRUE, text, when } from './build.ts'
 import { builtin } from './builtins.ts'
@@ -18,11 +18,13 @@ import { sqlTypeOf } from './sparkTypes.ts'
 import { Untranslated } from './untranslated.ts'
 import {
   asColumn,
+  asLong,
   asNumber,
   asTruth,
   boolValue,
   constantValue,
   DOUBLE,
+  isIntegral,
   NULL_VALUE,
   numberValue,
   UNDEFINED_VALUE,
@@ -41,6 +43,8 @@ export interface Argument {
   readonly columns: ReadonlyMap<string, Value>
 }
 
+/** What Dates of the program are. */
+const MILLISECONDS: ColumnType = { kind: 'timestamp', unit: 'ms' }
 /** Ways through a function that are walked at most: each test where control divides doubles them. */
 const MOST_WAYS = 256
 
@@ -239,9 +243,10 @@ class Walk {
       case 'Conditional':
         return either(asTruth(of(expr.test), span), of(expr.then), of(expr.else), span)
       case 'Call':
+        if (expr.callee === 'new Date') return madeDate(expr.args.map(of), span)
         if (!isBuiltin(expr.callee))
           throw new Untranslated(
-            expr.callee === 'new Date' ? 'makes a Date' : `calls ${expr.callee}, which Spark does not have`,
+            `calls ${expr.callee}, which Spark does not have`,
             span,
             'Compute it behind collect(), or with fallback: "local".',
           )
@@ -326,6 +331,14 @@ class Walk {
   }
 }
 
+/** Dates are made of whole milliseconds: others would be cut, and those that are none invalid. */
+function madeDate([time]: readonly Value[], span: Span): Value {
+  if (time?.is === 'Date') return { ...time, type: MILLISECONDS, expr: asColumn(time, MILLISECONDS, span) }
+  if (time?.is !== 'number' || !isIntegral(time) || time.nullable)
+    throw new Untranslated('makes a Date of what may be no whole number', span, 'Compute it behind collect(), or with fallback: "local".')
+  return { expr: cast(call('timestamp_millis', asLong(time)), sqlTypeOf(MILLISECONDS)), is: 'Date', type: MILLISECONDS, nullable: false }
+}
+
 function loops(span: Span): Untranslated {
   return new Untranslated('has a loop', span, 'Write it without, or use fallback: "local".')
 }
@@ -365,7 +378,7 @@ function either(test: Expression, then: Value, other: Value, span: Span): Value 
   const types = [then, other].filter(({ is }) => is !== 'null').map(({ type }) => type)
   const [first = DOUBLE] = types
   const isOne = types.every((type) => sqlTypeOf(type) === sqlTypeOf(first) && type.kind === first.kind)
-  const type = isOne ? first : known.is === 'number' ? DOUBLE : first
+  const type = isOne ? first : known.is === 'number' ? DOUBLE : known.is === 'Date' ? MILLISECONDS : first
   const absent = absents[0] === undefined ? {} : { absent: absents[0] }
   return {
     is: known.is,

@@ -17,7 +17,7 @@ import {
   type Translator,
 } from './translated.ts'
 import { Untranslated } from './untranslated.ts'
-import { asLong, columnValue, isIntegral, milliseconds, type Value } from './values.ts'
+import { asLong, columnValue, equalForm, isIntegral, milliseconds, type Value } from './values.ts'
 
 const TYPES: Readonly<Record<JoinHow, Join_JoinType>> = {
   inner: 'JOIN_TYPE_INNER',
@@ -104,5 +104,5 @@ function equalKeys(a: Value, b: Value, span: Span | undefined): Expression {
   if (a.is === 'Date')
     return a.type.kind === 'date' && b.type.kind === 'date' ? call('=', a.expr, b.expr) : call('=', milliseconds(a), milliseconds(b))
   if (isIntegral(a) && isIntegral(b)) return call('=', asLong(a), asLong(b))
-  return call('=', a.expr, b.expr)
+  return call('=', equalForm(a), equalForm(b))
 }

@@ -203,6 +203,8 @@ export interface Relation {
   readonly localRelation?: LocalRelation
   readonly deduplicate?: Deduplicate
   readonly subqueryAlias?: SubqueryAlias
+  readonly offset?: Offset
+  readonly tail?: Tail
 }
 export interface RelationCommon {
   readonly planId?: bigint
@@ -248,6 +250,14 @@ export interface Sort {
   readonly isGlobal?: boolean
 }
 export interface Limit {
+  readonly input?: Relation
+  readonly limit?: number
+}
+export interface Offset {
+  readonly input?: Relation
+  readonly offset?: number
+}
+export interface Tail {
   readonly input?: Relation
   readonly limit?: number
 }
@@ -440,6 +450,8 @@ export interface Messages {
   readonly SetOperation: SetOperation
   readonly Sort: Sort
   readonly Limit: Limit
+  readonly Offset: Offset
+  readonly Tail: Tail
   readonly Aggregate: Aggregate
   readonly LocalRelation: LocalRelation
   readonly Deduplicate: Deduplicate
@@ -617,6 +629,8 @@ export const MESSAGES: Readonly<Record<keyof Messages, readonly FieldRow[]>> = {
     [11, 'localRelation', 'LocalRelation'],
     [14, 'deduplicate', 'Deduplicate'],
     [16, 'subqueryAlias', 'SubqueryAlias'],
+    [13, 'offset', 'Offset'],
+    [22, 'tail', 'Tail'],
   ],
   RelationCommon: [[2, 'planId', 'int64']],
   Read: [
@@ -660,6 +674,14 @@ export const MESSAGES: Readonly<Record<keyof Messages, readonly FieldRow[]>> = {
     [3, 'isGlobal', 'bool'],
   ],
   Limit: [
+    [1, 'input', 'Relation'],
+    [2, 'limit', 'int32'],
+  ],
+  Offset: [
+    [1, 'input', 'Relation'],
+    [2, 'offset', 'int32'],
+  ],
+  Tail: [
     [1, 'input', 'Relation'],
     [2, 'limit', 'int32'],
   ],

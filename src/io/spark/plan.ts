@@ -17,7 +17,20 @@ import { mapInputs, nodeText } from '../../core/tree.ts'
 import { alias, cast, column, project } from './build.ts'
 import { joined } from './joins.ts'
 import type { Relation } from './messages.ts'
-import { castTo, deduplicated, filtered, grouped, limited, mapped, selected, sorted, united, widened, windowed } from './relations.ts'
+import {
+  castTo,
+  deduplicated,
+  filtered,
+  grouped,
+  limited,
+  mapped,
+  selected,
+  sorted,
+  united,
+  widened,
+  windowed,
+  without,
+} from './relations.ts'
 import { names } from './scope.ts'
 import { sqlTypeOf } from './sparkTypes.ts'
 import { elementFields, type SparkColumn, type Translated, type Translator } from './translated.ts'
@@ -79,11 +92,13 @@ function translateNode(plan: LogicalPlan, translator: Translator, tableOf: Table
     case 'Limit':
       return limited(translator.of(plan.input), plan.count)
     case 'Offset':
-      throw new Untranslated(
-        'begins behind other rows, and tables of Spark have no order',
-        undefined,
-        'Number the rows in a window() with an orderBy.',
-      )
+      if (!isOrdered(plan.input))
+        throw new Untranslated(
+          'begins behind other rows, and tables of Spark have no order',
+          undefined,
+          'Sort the rows first, or number them in a window() with an orderBy.',
+        )
+      return without(translator.of(plan.input), plan.offset)
     case 'AsofJoin':
       throw new Untranslated('joins as of an order', plan.on.left.span, 'Materialize both sides first, or use fallback: "local".')
     case 'Sample':
@@ -106,6 +121,21 @@ function translateNode(plan: LogicalPlan, translator: Translator, tableOf: Table
     case 'IndexBuild':
     case 'IndexLookup':
       throw new Untranslated('is about arrays, which live here', undefined, 'Materialize it first.')
+  }
+}
+
+/** Whether rows come in an order that the program asked for. */
+function isOrdered(plan: LogicalPlan): boolean {
+  switch (plan.kind) {
+    case 'Sort':
+      return true
+    case 'Limit':
+    case 'Offset':
+      return isOrdered(plan.input)
+    case 'Scan':
+      return plan.source.remote?.kind === 'query' && isOrdered(plan.source.remote.plan)
+    default:
+      return false
   }
 }
 

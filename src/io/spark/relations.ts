@@ -97,6 +97,13 @@ export function limited(input: Translated, count: number): Translated {
   return count > LARGEST_LIMIT ? input : { ...input, relation: { limit: { input: input.relation, limit: count } } }
 }
 
+/** Behind the first rows, so many; of a negative number the last ones alone. */
+export function without(input: Translated, count: number): Translated {
+  const rows = Math.min(Math.abs(count), LARGEST_LIMIT)
+  const { relation } = input
+  return { ...input, relation: count < 0 ? { tail: { input: relation, limit: rows } } : { offset: { input: relation, offset: rows } } }
+}
+
 export function deduplicated(input: Translated, translator: Translator): Translated {
   const made = input.columns.map(({ name, field }) => ({
     field,
@@ -128,25 +135,31 @@ export function united(plan: Node<'Union'>, inputs: readonly Translated[], trans
 export function sorted(plan: Node<'Sort'>, input: Translated, translator: Translator): Translated {
   const scope = newScope(translator)
   const result = resultOf(plan.by, [argumentOf(plan.input.element, input)], scope)
-  const order = orderOf(result, plan.descending, plan.by.span)
+  // as columns: Sail looks for columns named like what it has simplified where it sorts by anything else
+  const order = orderOf(result, plan.descending, plan.by.span).map((one) =>
+    one.child === undefined ? one : { ...one, child: scope.bindExpr(one.child) },
+  )
   const sort: Relation = { sort: { input: scope.over(input.relation, namesOf(input)), order, isGlobal: true } }
   const all = { ...input, relation: kept(sort, input, scope) }
   return plan.limit === undefined ? all : limited(all, plan.limit)
 }
 
 /** Nulls come last in either order, as they do here. */
-function orderOf(result: Result, descending: Directions, span: Span): readonly Expression_SortOrder[] {
+function orderOf(
+  result: Result,
+  descending: Directions,
+  span: Span,
+  textOrder: (expr: Expression) => Expression = codeUnits,
+): readonly Expression_SortOrder[] {
   const values = result.kind === 'value' ? [result.value] : result.kind === 'list' ? result.items : undefined
   if (values === undefined) throw new Untranslated('orders by an object', span, 'Order by a list of its values.')
-  return values.map(({ expr, is }, item): Expression_SortOrder => {
+  return values.map((value, item): Expression_SortOrder => {
+    const { expr, is } = value
     const goesDown = typeof descending === 'boolean' ? descending : descending[item] === true
     if (is === 'other')
       throw new Untranslated('orders by lists of any length', span, 'Return the list in the function, as in [row.a, row.b].')
-    return {
-      child: is === 'string' ? codeUnits(expr) : expr,
-      direction: goesDown ? 'SORT_DIRECTION_DESCENDING' : 'SORT_DIRECTION_ASCENDING',
-      nullOrdering: 'SORT_NULLS_LAST',
-    }
+    const direction = goesDown ? 'SORT_DIRECTION_DESCENDING' : 'SORT_DIRECTION_ASCENDING'
+    return { child: is === 'string' ? textOrder(expr) : equalForm(value), direction, nullOrdering: 'SORT_NULLS_LAST' }
   })
 }
 
@@ -229,7 +242,10 @@ export function windowed(plan: Node<'Window'>, input: Translated, translator: Tr
   const partitions = by === undefined ? [] : keysOf(resultOf(by, [argument], scope)).map((value) => scope.bindExpr(equalForm(value)))
   const order = orderBy === undefined ? undefined : resultOf(orderBy, [argument], scope)
   const orderBound = order === undefined || orderBy === undefined ? undefined : orderFor(order, plan, scope)
-  const sortOrder = orderBound === undefined ? [] : orderOf(orderBound, descending, orderBy?.span ?? plan.calls[0]?.of?.span ?? NOWHERE)
+  const span = orderBy?.span ?? plan.calls[0]?.of?.span ?? NOWHERE
+  // a frame by range is of values, and Sail has none of bytes; digits have their order
+  const textOrder = frame.kind === 'range' ? (expr: Expression): Expression => call('hex', codeUnits(expr)) : codeUnits
+  const sortOrder = orderBound === undefined ? [] : orderOf(orderBound, descending, span, textOrder)
   const frameSpec: Expression_Window_WindowFrame = {
     frameType: frame.kind === 'rows' ? 'FRAME_TYPE_ROW' : 'FRAME_TYPE_RANGE',
     lower: boundary(frame.from, frame.kind),
@@ -239,7 +255,12 @@ export function windowed(plan: Node<'Window'>, input: Translated, translator: Tr
     window: { windowFunction, partitionSpec: partitions, orderSpec: sortOrder, ...(framed ? { frameSpec } : {}) },
   })
   const calls = plan.calls.map((one) =>
-    windowCall(one, { over, isOrdered: orderBy !== undefined, value: (f) => scope.bind(singleOf(f, [argument], scope)) }),
+    windowCall(one, {
+      over,
+      isOrdered: orderBy !== undefined,
+      moves: frame.from !== null,
+      value: (f) => scope.bind(singleOf(f, [argument], scope)),
+    }),
   )
   const fields = elementFields(plan.element)
   const made = fields.map((field): Made => {
@@ -258,9 +279,9 @@ function orderFor(order: Result, { frame, orderBy }: Node<'Window'>, scope: Scop
   if (order.kind === 'list') return { kind: 'list', items: order.items.map((item) => scope.bind(item)) }
   const { value } = order
   if (!measuresOrder(frame)) return { kind: 'value', value: scope.bind(value) }
-  if (value.nullable)
-    throw new Untranslated('measures distances of what may be null', orderBy.span, 'Say what null is, or filter it out before.')
-  return { kind: 'value', value: scope.bind({ ...value, is: 'number', type: { kind: 'f64' }, expr: asNumber(value, orderBy.span) }) }
+  // rows without a number are peers of each other alone, for both
+  const number = asNumber({ ...value, nullable: false }, orderBy.span)
+  return { kind: 'value', value: scope.bind({ ...value, is: 'number', type: { kind: 'f64' }, expr: number }) }
 }
 
 function boundary(end: number | null, kind: 'rows' | 'range'): Expression_Window_WindowFrame_FrameBoundary {
@@ -273,10 +294,11 @@ function boundary(end: number | null, kind: 'rows' | 'range'): Expression_Window
 interface WindowContext {
   readonly over: (windowFunction: Expression, framed?: boolean) => Expression
   readonly isOrdered: boolean
+  readonly moves: boolean
   readonly value: (f: NonNullable<WindowCall['of']>) => Value
 }
 
-function windowCall({ kind, of, n, name, ignoresNulls }: WindowCall, { over, isOrdered, value }: WindowContext): Expression {
+function windowCall({ kind, of, n, name, ignoresNulls }: WindowCall, { over, isOrdered, moves, value }: WindowContext): Expression {
   const argument = of === undefined ? undefined : value(of)
   const ofPlaces = (): void => {
     if (!isOrdered) throw new Untranslated(`numbers rows (${name} = ${kind}) that have no order`, of?.span, 'Give the window an orderBy.')
@@ -312,6 +334,6 @@ function windowCall({ kind, of, n, name, ignoresNulls }: WindowCall, { over, isO
     case 'count':
     case 'any':
     case 'all':
-      return aggregate({ kind, span: of?.span, over, ...(argument === undefined ? {} : { value: argument }) })
+      return aggregate({ kind, span: of?.span, over, moves, ...(argument === undefined ? {} : { value: argument }) })
   }
 }

@@ -189,11 +189,11 @@ export function codeUnits(expr: Expression): Expression {
   return call('encode', expr, text('UTF-16BE'))
 }
 
-/** Equal numbers as one value: -0 is 0. */
+/** Equal numbers as one value: -0 is 0, and NaN has one sign, by which Sail tells some apart. */
 export function equalForm({ expr, type, is }: Pick<Value, 'expr' | 'type' | 'is'>): Expression {
-  return is === 'number' && (type.kind === 'f32' || (type.kind === 'f64' && type.integers === undefined))
-    ? call('+', expr, type.kind === 'f32' ? cast(double(0), 'FLOAT') : double(0))
-    : expr
+  if (is !== 'number' || !(type.kind === 'f32' || (type.kind === 'f64' && type.integers === undefined))) return expr
+  const constant = (value: number): Expression => (type.kind === 'f32' ? cast(double(value), 'FLOAT') : double(value))
+  return when([[call('isnan', expr), constant(Number.NaN)]], call('+', expr, constant(0)))
 }
 
 /** The value as a column of a type; the types agree but for how numbers are kept. */
