@@ -1,7 +1,10 @@
 /** A session whose tables are on a server: what it answers, explains and refuses. On Sail, and on Spark where it is. */
-import { existsSync, mkdtempSync, rmSync } from 'node:fs'
+import { execFile } from 'node:child_process'
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
 import { afterAll, describe, expect, test } from 'vitest'
 import { differenceOfRows } from '../bench/tpch/answers.ts'
 import { QUERIES } from '../bench/tpch/queries.ts'
@@ -172,6 +175,15 @@ describe.each(servers)('on $name', (server) => {
         /^Spark at .* says: .*PATH_NOT_FOUND|^absent.parquet has no columns: nothing lies where Spark at .* looks for it, or nothing that it reads.$/,
       )
     })
+  })
+
+  test('the example prints what it prints without a server', { timeout: 120_000 }, async () => {
+    const example = fileURLToPath(new URL('../examples/spark.ts', import.meta.url))
+    const tsx = fileURLToPath(new URL('../node_modules/.bin/tsx', import.meta.url))
+    const args = ['--tsconfig', fileURLToPath(new URL('../tsconfig.json', import.meta.url)), example]
+    const printed = await promisify(execFile)(tsx, args, { cwd: folder, env: { ...process.env, SPARK_CONNECT: server.address } })
+    const expected = readFileSync(example, 'utf8').split('// prints:\n')[1] ?? ''
+    expect(printed.stdout).toBe(expected.replaceAll(/^\/\/ /gm, ''))
   })
 
   const tables = '/tmp/distarray-tpch/tpch-0.1'
