@@ -52,7 +52,7 @@ const WANTED: Readonly<Record<string, readonly string[] | typeof ALL>> = {
   ReleaseSessionResponse: ALL,
   Relation: [
     ...['common', 'read', 'project', 'filter', 'join', 'set_op', 'sort', 'limit', 'aggregate', 'local_relation', 'deduplicate'],
-    ...['subquery_alias', 'offset', 'tail'],
+    ...['subquery_alias', 'offset'],
   ],
   RelationCommon: ['plan_id'],
   Read: ['named_table', 'data_source'],
@@ -65,7 +65,6 @@ const WANTED: Readonly<Record<string, readonly string[] | typeof ALL>> = {
   Sort: ALL,
   Limit: ALL,
   Offset: ALL,
-  Tail: ALL,
   Aggregate: ['input', 'group_type', 'grouping_expressions', 'aggregate_expressions'],
   LocalRelation: ALL,
   Deduplicate: ['input', 'column_names', 'all_columns_as_keys'],

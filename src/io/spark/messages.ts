@@ -204,7 +204,6 @@ export interface Relation {
   readonly deduplicate?: Deduplicate
   readonly subqueryAlias?: SubqueryAlias
   readonly offset?: Offset
-  readonly tail?: Tail
 }
 export interface RelationCommon {
   readonly planId?: bigint
@@ -256,10 +255,6 @@ export interface Limit {
 export interface Offset {
   readonly input?: Relation
   readonly offset?: number
-}
-export interface Tail {
-  readonly input?: Relation
-  readonly limit?: number
 }
 export interface Aggregate {
   readonly input?: Relation
@@ -451,7 +446,6 @@ export interface Messages {
   readonly Sort: Sort
   readonly Limit: Limit
   readonly Offset: Offset
-  readonly Tail: Tail
   readonly Aggregate: Aggregate
   readonly LocalRelation: LocalRelation
   readonly Deduplicate: Deduplicate
@@ -630,7 +624,6 @@ export const MESSAGES: Readonly<Record<keyof Messages, readonly FieldRow[]>> = {
     [14, 'deduplicate', 'Deduplicate'],
     [16, 'subqueryAlias', 'SubqueryAlias'],
     [13, 'offset', 'Offset'],
-    [22, 'tail', 'Tail'],
   ],
   RelationCommon: [[2, 'planId', 'int64']],
   Read: [
@@ -680,10 +673,6 @@ export const MESSAGES: Readonly<Record<keyof Messages, readonly FieldRow[]>> = {
   Offset: [
     [1, 'input', 'Relation'],
     [2, 'offset', 'int32'],
-  ],
-  Tail: [
-    [1, 'input', 'Relation'],
-    [2, 'limit', 'int32'],
   ],
   Aggregate: [
     [1, 'input', 'Relation'],

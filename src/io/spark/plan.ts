@@ -22,6 +22,7 @@ import {
   deduplicated,
   filtered,
   grouped,
+  lastOf,
   limited,
   mapped,
   selected,
@@ -91,14 +92,18 @@ function translateNode(plan: LogicalPlan, translator: Translator, tableOf: Table
       )
     case 'Limit':
       return limited(translator.of(plan.input), plan.count)
-    case 'Offset':
-      if (!isOrdered(plan.input))
-        throw new Untranslated(
-          'begins behind other rows, and tables of Spark have no order',
-          undefined,
-          'Sort the rows first, or number them in a window() with an orderBy.',
-        )
-      return without(translator.of(plan.input), plan.offset)
+    case 'Offset': {
+      const order = sortOf(plan.input)
+      // Spark takes the last rows of what is sent alone: below other steps they are the first of the order turned round
+      if (plan.offset < 0 && order?.kind === 'Sort' && order.limit === undefined)
+        return lastOf(order, -plan.offset, translator.of(order.input), translator)
+      if (plan.offset >= 0 && order !== undefined) return without(translator.of(plan.input), plan.offset)
+      throw new Untranslated(
+        'begins behind other rows, and tables of Spark have no order',
+        undefined,
+        'Sort the rows first, or number them in a window() with an orderBy.',
+      )
+    }
     case 'AsofJoin':
       throw new Untranslated('joins as of an order', plan.on.left.span, 'Materialize both sides first, or use fallback: "local".')
     case 'Sample':
@@ -124,18 +129,18 @@ function translateNode(plan: LogicalPlan, translator: Translator, tableOf: Table
   }
 }
 
-/** Whether rows come in an order that the program asked for. */
-function isOrdered(plan: LogicalPlan): boolean {
+/** What says in which order rows come: their sort, or what takes some of sorted rows. */
+function sortOf(plan: LogicalPlan): LogicalPlan | undefined {
   switch (plan.kind) {
     case 'Sort':
-      return true
+      return plan
     case 'Limit':
     case 'Offset':
-      return isOrdered(plan.input)
+      return sortOf(plan.input) === undefined ? undefined : plan
     case 'Scan':
-      return plan.source.remote?.kind === 'query' && isOrdered(plan.source.remote.plan)
+      return plan.source.remote?.kind === 'query' ? sortOf(plan.source.remote.plan) : undefined
     default:
-      return false
+      return undefined
   }
 }
 

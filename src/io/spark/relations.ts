@@ -97,11 +97,9 @@ export function limited(input: Translated, count: number): Translated {
   return count > LARGEST_LIMIT ? input : { ...input, relation: { limit: { input: input.relation, limit: count } } }
 }
 
-/** Behind the first rows, so many; of a negative number the last ones alone. */
+/** Behind the first rows, so many. */
 export function without(input: Translated, count: number): Translated {
-  const rows = Math.min(Math.abs(count), LARGEST_LIMIT)
-  const { relation } = input
-  return { ...input, relation: count < 0 ? { tail: { input: relation, limit: rows } } : { offset: { input: relation, offset: rows } } }
+  return { ...input, relation: { offset: { input: input.relation, offset: Math.min(count, LARGEST_LIMIT) } } }
 }
 
 export function deduplicated(input: Translated, translator: Translator): Translated {
@@ -134,14 +132,34 @@ export function united(plan: Node<'Union'>, inputs: readonly Translated[], trans
 
 export function sorted(plan: Node<'Sort'>, input: Translated, translator: Translator): Translated {
   const scope = newScope(translator)
-  const result = resultOf(plan.by, [argumentOf(plan.input.element, input)], scope)
-  // as columns: Sail looks for columns named like what it has simplified where it sorts by anything else
-  const order = orderOf(result, plan.descending, plan.by.span).map((one) =>
-    one.child === undefined ? one : { ...one, child: scope.bindExpr(one.child) },
-  )
+  const order = boundOrder(plan, input, scope)
   const sort: Relation = { sort: { input: scope.over(input.relation, namesOf(input)), order, isGlobal: true } }
   const all = { ...input, relation: kept(sort, input, scope) }
   return plan.limit === undefined ? all : limited(all, plan.limit)
+}
+
+/** The last rows of an order, so many, in that order. */
+export function lastOf(plan: Node<'Sort'>, count: number, input: Translated, translator: Translator): Translated {
+  const scope = newScope(translator)
+  const order = boundOrder(plan, input, scope)
+  const turned = order.map(
+    (one): Expression_SortOrder => ({
+      ...one,
+      direction: one.direction === 'SORT_DIRECTION_ASCENDING' ? 'SORT_DIRECTION_DESCENDING' : 'SORT_DIRECTION_ASCENDING',
+      nullOrdering: 'SORT_NULLS_FIRST',
+    }),
+  )
+  const backwards: Relation = { sort: { input: scope.over(input.relation, namesOf(input)), order: turned, isGlobal: true } }
+  const last: Relation = { limit: { input: backwards, limit: Math.min(count, LARGEST_LIMIT) } }
+  return { ...input, relation: kept({ sort: { input: last, order, isGlobal: true } }, input, scope) }
+}
+
+/** Keys as columns: Sail looks for columns named like what it has simplified where it sorts by anything else. */
+function boundOrder(plan: Node<'Sort'>, input: Translated, scope: Scope): readonly Expression_SortOrder[] {
+  const result = resultOf(plan.by, [argumentOf(plan.input.element, input)], scope)
+  return orderOf(result, plan.descending, plan.by.span).map((one) =>
+    one.child === undefined ? one : { ...one, child: scope.bindExpr(one.child) },
+  )
 }
 
 /** Nulls come last in either order, as they do here. */
