@@ -72,6 +72,8 @@ export interface MemoryGang {
   readonly losses: () => number
   /** Bytes of elements that were sent so far: by what is planned, and of what was found to have changed. */
   readonly sent: () => { readonly planned: number; readonly changed: number }
+  /** Messages with what blocks read of an array, and elements in them. */
+  readonly served: () => { readonly messages: number; readonly bytes: number }
   stop(): Promise<void>
 }
 
@@ -90,6 +92,7 @@ export function memoryGang(
   let events: { at: number; readonly run: () => void }[] = []
   let [arrived, losses, isOver, isPumping] = [0, 0, false, false]
   let [planned, changed] = [0, 0]
+  const served = { messages: 0, bytes: 0 }
 
   const send = (from: Process | undefined, to: Process | undefined, message: OutMessage): void => {
     if (isOver || to?.isOut === true || from?.isOut === true) return
@@ -97,6 +100,10 @@ export function memoryGang(
     const last = message.type === 'done' ? lengths.pop() : undefined // what goes back in boxes
     const rest = lengths.reduce((sum, length) => sum + length, 0)
     planned += last ?? rest
+    if (message.type === 'rows') {
+      served.messages++
+      served.bytes += rest
+    }
     if (last !== undefined) changed += rest
     const key = `${from?.rank ?? 0} ${to?.rank ?? 0}`
     queues.set(key, [...(queues.get(key) ?? []), { from, to, message }])
@@ -204,6 +211,7 @@ export function memoryGang(
     gang,
     losses: () => losses,
     sent: () => ({ planned, changed }),
+    served: () => ({ ...served }),
     stop: async () => {
       isOver = true
       for (const process of processes.values()) end(process)

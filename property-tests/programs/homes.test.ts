@@ -87,3 +87,27 @@ test('arrays that are released or garbage take nothing home with them that other
   await u.release()
   expect(((await v.toTypedArray()) as Float64Array)[0]).toBe((((await x.toTypedArray()) as Float64Array)[0] as number) + 1)
 })
+
+test('of an array that the data decides on, others are sent what their blocks read, from its second version on', async () => {
+  const features = 3_000
+  const places = Int32Array.from({ length: N }, (_, i) => (i * 7) % features) // all different
+  const f = session.fromTypedArray(places, [N])
+  const w = session.fromTypedArray(
+    Float64Array.from({ length: features }, (_, i) => i * 0.5),
+    [features],
+  )
+  const y = session.zeros([N])
+  const loop = session.loop(session.range(N), { f, w, y }, ([i], { f, w, y }) => y.set(i, w.get(f.get(i)) + 1))
+  expect(await sentBy(() => loop.run())).toBeGreaterThan(2 * features * 8)
+  await w.set([7], -1)
+  const second = await sentBy(() => loop.run())
+  const keys = 8 // where each lies, and that it is one
+  const read = second / (8 + keys)
+  expect(read).toBeGreaterThan(0.6 * N)
+  expect(read).toBeLessThan(0.7 * N)
+  await w.set([7], -2)
+  expect(await sentBy(() => loop.run())).toBe(read * 8) // the keys are known
+  expect(await sentBy(() => loop.run())).toBe(0)
+  expect(((await y.toTypedArray()) as Float64Array)[1]).toBe(-1)
+  expect(loop.explain()).toMatch(/Of w the others are sent what their blocks read, \d+ and \d+ of 3,000 elements\./)
+})

@@ -22,6 +22,8 @@ export interface Needed {
   readonly version: string | undefined
   /** Only its shape is needed: the pass adds to copies, or its elements are sent in boxes. */
   readonly isShape: boolean
+  /** Given where a pass needs the elements only that its blocks read: by these a process has them. */
+  readonly by?: string
 }
 
 export class Belongings {
@@ -76,12 +78,12 @@ export class Belongings {
   }
 
   /** What a process lacks of an array for the passes of a loop: boxes where it has some of it. */
-  missing(process: object, loop: string, number: number, { storage, version, isShape }: Needed): 'all' | readonly Box[] {
+  missing(process: object, loop: string, number: number, { storage, version, isShape, by = loop }: Needed): 'all' | readonly Box[] {
     const held = this.held(process, number)
     if (held === undefined) return 'all'
     if (isShape) return []
     if (version === undefined) return 'all'
-    if (held.version === version && (held.by === undefined || held.by === loop)) return []
+    if (held.version === version && (held.by === undefined || held.by === by)) return []
     const residence = storage.kind === 'dense' ? this.residence(number, version) : undefined
     if (residence?.has.has(process) !== true) return 'all'
     return boxesOfCells(missingCells(residence, process), residence.bounds)

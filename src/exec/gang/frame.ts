@@ -46,6 +46,8 @@ export const FRAME_TYPES = [
   'boxes',
   'edge',
   'fetch',
+  'keys',
+  'rows',
 ] as const
 export type FrameType = (typeof FRAME_TYPES)[number]
 

@@ -27,7 +27,8 @@ import { Journal } from './journal.ts'
 import { Links } from './links.ts'
 import type { InMessage } from './messages.ts'
 import type { NumberedBox } from './moves.ts'
-import type { BoxesHead, DoneHead, FailedHead, FetchHead, ForgetHead, RunHead, ValuesHead } from './passWire.ts'
+import type { BoxesHead, DoneHead, FailedHead, FetchHead, ForgetHead, RowsHead, RunHead, ValuesHead } from './passWire.ts'
+import { countOfRows, packRows, type Rows } from './servedRows.ts'
 import type { GangSettings } from './settings.ts'
 import { buffersOf, bytesOfStorage, shapeOfStorage } from './storageWire.ts'
 import type { Box } from './transfers.ts'
@@ -38,6 +39,8 @@ const KEPT_SHARE = 4
 export interface Other {
   readonly rank: number
   readonly loops: Set<string>
+  /** What the rows are by that it knows, of loops and arrays. */
+  readonly keys: Map<string, string>
 }
 
 export interface Answer {
@@ -86,7 +89,7 @@ export class Gang {
   /** So many processes, all of which have joined. */
   constructor(world: number, links: GangLinks) {
     this.#links = links
-    this.#others = Array.from({ length: world - 1 }, (_, i) => ({ rank: i + 1, loops: new Set() }))
+    this.#others = Array.from({ length: world - 1 }, (_, i) => ({ rank: i + 1, loops: new Set(), keys: new Map() }))
   }
 
   /** Resolves when all have joined. `code` is what worker threads run. */
@@ -170,7 +173,10 @@ export class Gang {
 
   forgetLoop(id: string): void {
     this.#forget({ loops: [id], storages: [] })
-    for (const { loops } of this.#others) loops.delete(id)
+    for (const { loops, keys } of this.#others) {
+      loops.delete(id)
+      for (const key of keys.keys()) if (key.startsWith(`${id} `)) keys.delete(key)
+    }
   }
 
   /** Bytes that have to be sent before such a pass. */
@@ -205,6 +211,25 @@ export class Gang {
     if (other.loops.has(definition.id)) return
     this.#send(other.rank, 'define', definition)
     other.loops.add(definition.id)
+  }
+
+  /** Sends of an array what a process's blocks read, where that is less than what it lacks. */
+  serve(other: Other, loop: string, needed: Needed, rows: Rows): void {
+    this.#check([other])
+    const { storage, version, by } = needed
+    const number = this.numberOf(storage)
+    const missing = this.#missing(other, loop, needed)
+    if (missing.length === 0 || by === undefined || storage.kind !== 'dense') return
+    const [key, bytes] = [`${loop} ${number}`, countOfRows(rows) * storage.data.BYTES_PER_ELEMENT]
+    const isKnown = other.keys.get(key) === by
+    if (bytes + (isKnown ? 0 : rows.byteLength) >= this.#bytesOf(missing, needed)) return
+    if (this.belongings.held(other, number) === undefined)
+      this.#send(other.rank, 'values', { storage: number, shape: shapeOfStorage(storage) })
+    const head: RowsHead = { loop, storage: number }
+    if (!isKnown) this.#send(other.rank, 'keys', head, [bytesOf(rows)])
+    other.keys.set(key, by)
+    this.#send(other.rank, 'rows', head, [packRows(storage, rows)])
+    this.belongings.hold(other, number, { version, by })
   }
 
   #missing(other: Other, loop: string, needed: Needed): 'all' | readonly Box[] {
@@ -382,7 +407,7 @@ export class Gang {
 
   /** One has come in the place of a process that was lost: passes that begin from now on have it. */
   join(rank: number): void {
-    const other: Other = { rank, loops: new Set() }
+    const other: Other = { rank, loops: new Set(), keys: new Map() }
     this.#others = [...this.#others, other].sort((a, b) => a.rank - b.rank)
     this.#epoch++
     for (const tell of this.#listeners) tell({ phase: 'joined', rank })

@@ -32,6 +32,7 @@ import { type Movement, Movements } from './movement.ts'
 import type { NodeMoves, NumberedBox } from './moves.ts'
 import { applyParts, type RunHead, regionOf, regionsOfLanes } from './passWire.ts'
 import { type Placement, placementOf } from './placement.ts'
+import { NOTHING_SERVED, type Served, ServedArrays, servedText } from './served.ts'
 import type { Ends } from './transfers.ts'
 
 /** Of a gang that has lost all others. */
@@ -70,6 +71,8 @@ export class GangLoop extends KernelLoop {
   /** Captured tables of the last pass that may run again. */
   #kept: readonly ArrayLike<Primitive>[] = []
   #isAgain = false
+  readonly #served = new ServedArrays()
+  #servedText = ''
   #isDisposed = false
   #formed: Formed | undefined
   /** What keeps the loop in this process, of an epoch. */
@@ -85,7 +88,9 @@ export class GangLoop extends KernelLoop {
   }
 
   override get processes(): LoopPlan['execution']['processes'] {
-    return this.#stays === undefined ? (this.#last ?? { count: 1, because: 'It has not run.' }) : { count: 1, because: this.#stays.because }
+    if (this.#stays !== undefined) return { count: 1, because: this.#stays.because }
+    if (this.#last === undefined) return { count: 1, because: 'It has not run.' }
+    return this.#last.count === 1 ? this.#last : { ...this.#last, because: `${this.#last.because}${this.#servedText}` }
   }
 
   /** Undefined where the loop stays in this process. */
@@ -210,7 +215,9 @@ export class GangLoop extends KernelLoop {
     if (formed === undefined || formed.epoch !== this.#gang.epoch) return undefined
     await bringHome(this.#gang, formed.movements.unfit)
     if (formed !== this.#formed || formed.epoch !== this.#gang.epoch) return undefined
-    const needed = this.#needed(formed)
+    const served = this.#isAgain ? NOTHING_SERVED : await this.#servedTo(formed)
+    if (formed !== this.#formed || formed.epoch !== this.#gang.epoch) return undefined
+    const needed = this.#needed(formed, served)
     const movement = formed.movements.next(this.#versionOf, ends)
     const { own, parts } = this.#share(formed)
     const run = this.#gang.nextRun()
@@ -218,7 +225,7 @@ export class GangLoop extends KernelLoop {
     const others: Others = {
       portion: own,
       outside: edges,
-      start: (turn, signal) => this.#start({ run, formed, parts, needed, movement, edges }, turn, signal),
+      start: (turn, signal) => this.#start({ run, formed, parts, needed, served, movement, edges }, turn, signal),
     }
     let isOver = false
     try {
@@ -287,12 +294,19 @@ export class GangLoop extends KernelLoop {
     return chosenProcesses(pass, { count, aloneMs, workers })
   }
 
-  #needed({ placement: { arrays } }: Formed): Needed[] {
-    return arrays.map(({ kind, storage }) => ({
-      storage,
-      version: this.#versionOf(storage),
-      isShape: kind === 'added' || kind === 'boxes',
-    }))
+  #needed({ placement: { arrays } }: Formed, served: Served = NOTHING_SERVED): Needed[] {
+    return arrays.map(({ kind, storage }) => {
+      const by = served.get(storage)?.by
+      const needed = { storage, version: this.#versionOf(storage), isShape: kind === 'added' || kind === 'boxes' }
+      return by === undefined ? needed : { ...needed, by }
+    })
+  }
+
+  async #servedTo({ id, placement }: Formed): Promise<Served> {
+    const { inputs, blocks, space } = this
+    const served = await this.#served.next({ inputs, blocks, space, placement }, id, (storages) => bringHome(this.#gang, storages))
+    this.#servedText = servedText(served, placement)
+    return served
   }
 
   readonly #versionOf = (storage: Storage): string | undefined => {
@@ -319,6 +333,7 @@ export class GangLoop extends KernelLoop {
       formed,
       parts,
       needed,
+      served,
       movement,
       edges,
     }: {
@@ -326,6 +341,7 @@ export class GangLoop extends KernelLoop {
       readonly formed: Formed
       readonly parts: readonly Part[]
       readonly needed: readonly Needed[]
+      readonly served: Served
       readonly movement: Movement
       readonly edges: Edges | undefined
     },
@@ -335,6 +351,10 @@ export class GangLoop extends KernelLoop {
     const heads = new Map<Other, Omit<RunHead, 'run' | 'least'>>()
     for (const part of parts) {
       const moves = movement.nodes[part.node] as NodeMoves // one for each process
+      for (const one of needed) {
+        const rows = served.get(one.storage)?.rows[part.node]
+        if (rows !== undefined) this.#gang.serve(part.other, formed.id, one, rows)
+      }
       this.#gang.supply(part.other, needed, part.definition)
       if (moves.starts.length > 0)
         this.#gang.sendBoxes(part.other.rank, moves.starts, packBoxes(moves.starts.map((box) => this.#stored(box))))

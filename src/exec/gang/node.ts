@@ -29,12 +29,14 @@ import {
   type FetchHead,
   type ForgetHead,
   partsOfChanges,
+  type RowsHead,
   type RunHead,
   regionOf,
   regionsOfLanes,
   sentResults,
   type ValuesHead,
 } from './passWire.ts'
+import { type Rows, unpackRows } from './servedRows.ts'
 import type { GangSettings } from './settings.ts'
 import { refill, storageFrom } from './storageWire.ts'
 
@@ -90,6 +92,8 @@ export class GangNode {
   readonly #resources: NodeResources
   readonly #loops = new Map<string, KnownLoop>()
   readonly #storages = new Map<number, KnownStorage>()
+  /** Of arrays of which a loop is sent what its blocks read. */
+  readonly #keys = new Map<string, Rows>()
   #running: { readonly run: number; readonly abort: AbortController; edges: Edges | undefined } | undefined
   /** Aborted before they began. */
   readonly #aborted = new Set<number>()
@@ -153,6 +157,9 @@ export class GangNode {
       // heads are what gang.ts sends
       if (type === 'values') this.#keep(value as ValuesHead, parts)
       else if (type === 'boxes') this.#put(value as BoxesHead, parts)
+      else if (type === 'keys')
+        this.#keys.set(nameOfKeys(value as RowsHead), rowsFrom(parts[0] as Uint8Array)) // of gang.ts
+      else if (type === 'rows') this.#serve(value as RowsHead, parts)
       else if (type === 'define') this.#define(value as LoopDefinition)
       else if (type === 'forget') this.#forget(value as ForgetHead)
       else throw new Bug(`Rank 0 sent a message of kind ${type}.`)
@@ -176,6 +183,13 @@ export class GangNode {
       parts[0] as Uint8Array, // of packBoxes
     )
     for (const number of new Set(boxes.map(({ storage }) => storage))) (this.#storages.get(number) as KnownStorage).version++ // known
+  }
+
+  #serve(head: RowsHead, parts: readonly Uint8Array[]): void {
+    const rows = this.#keys.get(nameOfKeys(head))
+    if (rows === undefined) throw new Bug(`Rows of array ${head.storage} came without their keys.`)
+    unpackRows(this.#dense(head.storage), rows, parts[0] as Uint8Array) // of packRows
+    ;(this.#storages.get(head.storage) as KnownStorage).version++ // known
   }
 
   #fetched({ run, boxes }: FetchHead): void {
@@ -225,6 +239,7 @@ export class GangNode {
     for (const id of loops) {
       this.#loops.get(id)?.loop.dispose()
       this.#loops.delete(id)
+      for (const name of this.#keys.keys()) if (name.startsWith(`${id} `)) this.#keys.delete(name)
     }
     for (const number of storages) {
       const known = this.#storages.get(number)
@@ -303,6 +318,14 @@ export class GangNode {
   #send(type: FrameType, head: object, parts: readonly Uint8Array[] = []): void {
     this.#links.send(0, { type, head: toBytes(head, 'What a pass gives'), parts })
   }
+}
+
+function nameOfKeys({ loop, storage }: RowsHead): string {
+  return `${loop} ${storage}`
+}
+
+function rowsFrom(bytes: Uint8Array): Rows {
+  return new Int32Array(bytes.buffer, bytes.byteOffset, bytes.length / 4)
 }
 
 /** What private copies hold before anything is added: see resetLanes. */

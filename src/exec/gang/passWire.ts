@@ -42,6 +42,12 @@ export interface FetchHead {
   readonly boxes: readonly NumberedBox[]
 }
 
+/** Head of `keys`, whose part are the rows of an array that a loop's blocks read, and of `rows`: their values. */
+export interface RowsHead {
+  readonly loop: string
+  readonly storage: number
+}
+
 /** Head of `done`: the parts are two for each region that is compared, the runs and the bytes of its changes, and last what goes back in boxes. */
 export interface DoneHead {
   readonly run: number

@@ -30,6 +30,7 @@ import { withOwnReaches } from './reach.ts'
 import { asIsReason, copiesReason, fullReason } from './reasonText.ts'
 import { rejectedOf } from './rejected.ts'
 import { axesOf, distinctVectors, plannedKind, stepAxes } from './schedule.ts'
+import { servedSlice } from './servedSlice.ts'
 import { delayedBuffers, orderedAccesses, reducedArraysOf } from './sharing.ts'
 import type { NoSlice } from './slice.ts'
 import { vectorsDescribed } from './stepBounds.ts'
@@ -146,6 +147,7 @@ function planned(found: Found, data?: LoopData): AnalyzedLoop {
     return [...kinds, ...rejectedInspection(inspection), ...tooLarge]
   })
   const footprints = once(() => footprintsOf(spec, accesses, reducedArrays))
+  const served = once(() => (parallel ? servedSlice(spec, ir, variables) : undefined))
   const table = once(() => accessTable(spec, accesses, names))
   const notes = once(() => reported.map((conflict) => ({ sentence: conflictSentence(spec, conflict, names), certain: conflict.certain })))
   const plan: LoopPlan = {
@@ -181,6 +183,9 @@ function planned(found: Found, data?: LoopData): AnalyzedLoop {
     writtenArrays: writtenArraysOf(accesses),
     get footprints() {
       return footprints()
+    },
+    get served() {
+      return served()
     },
     writesElement: returnsValue(ir),
     get notes() {

@@ -1,0 +1,136 @@
+/**
+ * The law of served arrays: loops that read arrays at subscripts that the data decides on have the bits of one process, on any number
+ * of them, whoever is lost and whatever is written in between; and nobody is sent an element twice for one version that its blocks read.
+ */
+import fc from 'fast-check'
+import { afterAll, expect, test, vi } from 'vitest'
+import { Session } from '../src/index.ts'
+import { runningWith, shortPassesOnWorkers } from '../src/runtime.ts'
+import { announcedRun } from './lawRuns.ts'
+import { type Mishap, memoryGang, mishaps, stopPlaces } from './memoryGang.ts'
+
+const ANNOUNCED = announcedRun('served.prop.ts', 600)
+/** Two sessions a case are dear. */
+const RUN = { ...ANNOUNCED, numRuns: Math.ceil(ANNOUNCED.numRuns / 2) }
+vi.setConfig({ testTimeout: 1_000 * RUN.numRuns + 60_000 })
+
+let [messages, bytes, elements, cases] = [0, 0, 0, 0]
+afterAll(async () => {
+  await stopPlaces()
+  expect(messages, `messages in ${cases} cases`).toBeGreaterThan(cases / 2)
+  expect(bytes / 8, `of ${elements} elements`).toBeLessThan(elements)
+})
+
+const FEATURES = 96
+
+interface Case {
+  readonly rows: number
+  readonly f: readonly number[]
+  readonly h: readonly number[]
+  readonly body: 'plain' | 'chain' | 'guarded' | 'shifted' | 'matrix' | 'elements' | 'inner'
+  readonly steps: readonly ('score' | 'score' | 'grow' | 'set' | 'map' | 'shift' | 'read')[]
+  readonly world: number
+  readonly list: readonly Mishap[]
+  readonly seed: number
+}
+const cases_: fc.Arbitrary<Case> = fc
+  .record({
+    rows: fc.integer({ min: 4, max: 40 }),
+    f: fc.array(fc.nat(FEATURES - 8), { minLength: 40, maxLength: 40 }),
+    h: fc.array(fc.nat(39), { minLength: 40, maxLength: 40 }),
+    body: fc.constantFrom<Case['body'][]>('plain', 'chain', 'guarded', 'shifted', 'matrix', 'elements', 'inner'),
+    steps: fc.array(fc.constantFrom<Case['steps'][number][]>('score', 'score', 'grow', 'set', 'map', 'shift', 'read'), {
+      minLength: 2,
+      maxLength: 8,
+    }),
+    world: fc.constantFrom(2, 3, 3, 5),
+    seed: fc.nat(),
+  })
+  .chain((one) => fc.oneof(fc.constant([]), mishaps(one.world)).map((list) => ({ ...one, list })))
+
+async function course({ rows, f: places, h: order, body, steps }: Case, options: object): Promise<readonly unknown[]> {
+  await using session = await Session.start({ workers: 1, memory: '64MB', progress: false, checkRaces: false, ...options })
+  const f = session.fromTypedArray(Int32Array.from(places.slice(0, rows)), [rows])
+  const h = session.fromTypedArray(
+    Int32Array.from(order.slice(0, rows), (at) => at % rows),
+    [rows],
+  )
+  const w = session.random([FEATURES], { seed: 1 })
+  const m = session.random([FEATURES, 3], { seed: 2 })
+  const y = session.zeros([rows])
+  const total = session.accumulator('sum')
+  let shift = 1
+  const env = { f, h, w, m, y, total }
+  const range = session.range(rows)
+  const makers = {
+    plain: () =>
+      session.loop(range, env, ([s], { f, w, y, total }) => {
+        y.set(s, w.get(f.get(s)))
+        total.add(w.get(f.get(s)) * 0.1)
+      }),
+    chain: () => session.loop(range, env, ([s], { f, h, w, y }) => y.set(s, y.get(s) * 0.5 + w.get(f.get(h.get(s))))),
+    guarded: () =>
+      session.loop(range, env, ([s], { f, w, y }) => {
+        if (f.get(s) % 2 === 0) y.set(s, w.get(f.get(s)))
+        else if (y.get(s) < 1) y.set(s, y.get(s) + w.get(f.get(s) + 1))
+      }),
+    shifted: () => session.loop(range, env, ([s], { f, w, y }) => y.set(s, w.get(f.get(s) + shift))),
+    matrix: () =>
+      session.loop(range, env, ([s], { f, m, y }) => {
+        let sum = 0
+        for (let k = 0; k < 3; k++) sum += m.get(f.get(s), k)
+        y.set(s, sum)
+      }),
+    elements: () =>
+      session.loop(f, { w, total }, (x, _, { w, total }) => {
+        total.add(w.get(x))
+      }),
+    inner: () =>
+      session.loop(range, env, ([s], { f, w, y }) => {
+        let sum = 0
+        for (let k = f.get(s); k < f.get(s) + 4; k++) sum += w.get(k)
+        y.set(s, sum)
+      }),
+  }
+  const score = makers[body]()
+  const grow = session.loop(session.range(FEATURES), { w, m }, ([j], { w, m }) => {
+    w.set(j, w.get(j) * 0.75 + j)
+    m.set(j, 1, w.get(j))
+  })
+  const seen: unknown[] = []
+  const run = async (): Promise<void> => {
+    const { passes } = await score.run()
+    seen.push(passes[0]?.accumulators.total)
+  }
+  for (const step of [...steps, 'score', 'grow', 'score'] as const) {
+    if (step === 'score') await run()
+    else if (step === 'grow') await grow.run()
+    else if (step === 'set') await w.set([places[0] as number], 7)
+    else if (step === 'map') await f.set([0], (await f.at(0)) === 3 ? 5 : 3)
+    else if (step === 'shift') shift = (shift + 1) % 4
+    else seen.push(await y.toTypedArray())
+  }
+  seen.push(await y.toTypedArray(), await w.toTypedArray())
+  return seen
+}
+
+test('loops over served arrays have the bits of one process, on any number of them', async () => {
+  await fc.assert(
+    fc.asyncProperty(cases_, async (one) => {
+      const expected = await course(one, {})
+      const { gang, served, stop } = memoryGang(one.world, one.list, one.seed)
+      try {
+        const found = await course(one, { ...runningWith(gang), ...shortPassesOnWorkers })
+        expect(found).toEqual(expected)
+      } finally {
+        const now = served()
+        cases++
+        messages += now.messages
+        bytes += now.bytes
+        elements += now.messages * FEATURES
+        await stop()
+      }
+    }),
+    RUN,
+  )
+})
