@@ -38,8 +38,8 @@ const cases_: fc.Arbitrary<Case> = fc
     rows: fc.integer({ min: 4, max: 40 }),
     f: fc.array(fc.nat(FEATURES - 8), { minLength: 40, maxLength: 40 }),
     h: fc.array(fc.nat(39), { minLength: 40, maxLength: 40 }),
-    body: fc.constantFrom<Case['body'][]>('plain', 'chain', 'guarded', 'shifted', 'matrix', 'elements', 'inner'),
-    steps: fc.array(fc.constantFrom<Case['steps'][number][]>('score', 'score', 'grow', 'set', 'map', 'shift', 'read'), {
+    body: fc.constantFrom<Case['body'][]>('plain', 'chain', 'guarded', 'shifted', 'shifted', 'matrix', 'elements', 'inner'),
+    steps: fc.array(fc.constantFrom<Case['steps'][number][]>('score', 'score', 'grow', 'set', 'map', 'shift', 'shift', 'read'), {
       minLength: 2,
       maxLength: 8,
     }),
@@ -102,7 +102,7 @@ async function course({ rows, f: places, h: order, body, steps }: Case, options:
     const { passes } = await score.run()
     seen.push(passes[0]?.accumulators.total)
   }
-  for (const step of [...steps, 'score', 'grow', 'score'] as const) {
+  for (const step of [...steps, 'score', 'grow', 'score', 'shift', 'set', 'score'] as const) {
     if (step === 'score') await run()
     else if (step === 'grow') await grow.run()
     else if (step === 'set') await w.set([places[0] as number], 7)

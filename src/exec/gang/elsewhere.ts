@@ -2,10 +2,12 @@
 import { Bug } from '../../core/errors.ts'
 import type { DenseStorage, Storage } from '../../core/storage.ts'
 import { HOME, type Process } from './belongings.ts'
+import { unpackBoxes } from './boxWire.ts'
 import { bytesOfBoxes } from './edges.ts'
-import type { Gang, Other } from './gang.ts'
+import type { Answer, Gang, Other } from './gang.ts'
 import type { Elsewhere } from './journal.ts'
 import type { NumberedBox } from './moves.ts'
+import type { FetchHead } from './passWire.ts'
 import { missingCells, type Residence } from './residence.ts'
 import { boxesOfCells } from './transfers.ts'
 
@@ -26,8 +28,23 @@ export async function bringHome(gang: Gang, storages: readonly Storage[]): Promi
     }
     if (left.size > 0) throw gang.lastLoss ?? new Bug('Nobody has the last values of an array.')
   }
-  await gang.fetch(wanted)
+  await fetchBoxes(gang, wanted)
   for (const number of away) belongings.brought(number)
+}
+
+/** Takes elements from those that have them, before a pass or for somebody who uses an array here. */
+export async function fetchBoxes(gang: Gang, wanted: ReadonlyMap<Other, readonly NumberedBox[]>): Promise<void> {
+  if (wanted.size === 0) return
+  const run = gang.nextQuestion()
+  const heads = new Map([...wanted].map(([other, boxes]): [Other, FetchHead] => [other, { run, boxes }]))
+  const took = ({ rank, parts }: Answer): void => {
+    const boxes = [...wanted].find(([other]) => other.rank === rank)?.[1] ?? []
+    unpackBoxes(
+      boxes.map(({ storage, box }) => ({ storage: gang.storageOf(storage) as DenseStorage, box })), // boxes are of dense arrays
+      parts[0] as Uint8Array, // the only one
+    )
+  }
+  await gang.ask(run, 'fetch', heads, undefined, { took, edge: () => undefined })
 }
 
 export function elsewhereOf(gang: Gang): Elsewhere {

@@ -15,7 +15,7 @@ import type { LoopResources } from '../loops/preparedLoop.ts'
 import type { Arena } from '../memory/arena.ts'
 import { wireToError } from '../workers/wire.ts'
 import { Belongings, type Needed } from './belongings.ts'
-import { bytesOfBox, packBoxes, unpackBoxes } from './boxWire.ts'
+import { bytesOfBox, packBoxes } from './boxWire.ts'
 import { bytesOf } from './changes.ts'
 import { fromBytes, type LoopDefinition, toBytes } from './definition.ts'
 import type { Edge, EdgeHead } from './edges.ts'
@@ -27,8 +27,7 @@ import { Journal } from './journal.ts'
 import { Links } from './links.ts'
 import type { InMessage } from './messages.ts'
 import type { NumberedBox } from './moves.ts'
-import type { BoxesHead, DoneHead, FailedHead, FetchHead, ForgetHead, RowsHead, RunHead, ValuesHead } from './passWire.ts'
-import { countOfRows, packRows, type Rows } from './servedRows.ts'
+import type { BoxesHead, DoneHead, FailedHead, FetchHead, ForgetHead, RunHead, ValuesHead } from './passWire.ts'
 import type { GangSettings } from './settings.ts'
 import { buffersOf, bytesOfStorage, shapeOfStorage } from './storageWire.ts'
 import type { Box } from './transfers.ts'
@@ -182,22 +181,21 @@ export class Gang {
   /** Bytes that have to be sent before such a pass. */
   missingBytes(loop: string, needed: readonly Needed[]): number {
     let bytes = 0
-    for (const other of this.#others)
-      for (const one of needed) bytes += one.isShape ? 0 : this.#bytesOf(this.#missing(other, loop, one), one)
+    for (const other of this.#others) for (const one of needed) bytes += one.isShape ? 0 : this.bytesOf(this.missing(other, loop, one), one)
     return bytes
   }
 
   /** Sends what is missing. Throws the GangError of a process that was lost. */
   supply(other: Other, needed: readonly Needed[], definition: LoopDefinition): void {
-    this.#check([other])
+    this.checkThere([other])
     for (const one of needed) {
       const { storage, isShape } = one
       const number = this.numberOf(storage)
-      const missing = this.#missing(other, definition.id, one)
+      const missing = this.missing(other, definition.id, one)
       if (missing.length === 0) continue
       if (missing === 'all') {
         const head: ValuesHead = { storage: number, shape: shapeOfStorage(storage) }
-        this.#send(other.rank, 'values', head, isShape ? [] : buffersOf(storage).map(bytesOf))
+        this.send(other.rank, 'values', head, isShape ? [] : buffersOf(storage).map(bytesOf))
       } else {
         const boxes = missing.map((box) => ({ storage: storage as DenseStorage, box })) // parts of others are not known
         this.sendBoxes(
@@ -209,36 +207,23 @@ export class Gang {
       this.belongings.supplied(other, number, one)
     }
     if (other.loops.has(definition.id)) return
-    this.#send(other.rank, 'define', definition)
+    this.send(other.rank, 'define', definition)
     other.loops.add(definition.id)
   }
 
-  /** Sends of an array what a process's blocks read, where that is less than what it lacks. */
-  serve(other: Other, loop: string, needed: Needed, rows: Rows): void {
-    this.#check([other])
-    const { storage, version, by } = needed
-    const number = this.numberOf(storage)
-    const missing = this.#missing(other, loop, needed)
-    if (missing.length === 0 || by === undefined || storage.kind !== 'dense') return
-    const [key, bytes] = [`${loop} ${number}`, countOfRows(rows) * storage.data.BYTES_PER_ELEMENT]
-    const isKnown = other.keys.get(key) === by
-    if (bytes + (isKnown ? 0 : rows.byteLength) >= this.#bytesOf(missing, needed)) return
-    if (this.belongings.held(other, number) === undefined)
-      this.#send(other.rank, 'values', { storage: number, shape: shapeOfStorage(storage) })
-    const head: RowsHead = { loop, storage: number }
-    if (!isKnown) this.#send(other.rank, 'keys', head, [bytesOf(rows)])
-    other.keys.set(key, by)
-    this.#send(other.rank, 'rows', head, [packRows(storage, rows)])
-    this.belongings.hold(other, number, { version, by })
-  }
-
-  #missing(other: Other, loop: string, needed: Needed): 'all' | readonly Box[] {
+  /** What a process lacks of an array for the passes of a loop. */
+  missing(other: Other, loop: string, needed: Needed): 'all' | readonly Box[] {
     return this.belongings.missing(other, loop, this.numberOf(needed.storage), needed)
   }
 
-  #bytesOf(missing: 'all' | readonly Box[], { storage }: Needed): number {
+  bytesOf(missing: 'all' | readonly Box[], { storage }: Needed): number {
     if (missing === 'all') return bytesOfStorage(storage)
     return missing.reduce((sum, box) => sum + bytesOfBox({ storage: storage as DenseStorage, box }), 0) // as above
+  }
+
+  /** A number for what others are asked that is no pass. */
+  nextQuestion(): number {
+    return ++this.#lastRun
   }
 
   /** A number for a pass that the others are to run, until `endRun`. */
@@ -254,26 +239,11 @@ export class Gang {
   /** Elements that the others do not have yet. */
   sendBoxes(to: number, boxes: readonly NumberedBox[], packed: Uint8Array): void {
     const head: BoxesHead = { boxes }
-    this.#send(to, 'boxes', head, [packed])
+    this.send(to, 'boxes', head, [packed])
   }
 
   sendEdge(to: number, head: EdgeHead, parts: readonly Uint8Array[]): void {
-    this.#send(to, 'edge', head, parts)
-  }
-
-  /** Takes elements from those that have them, before a pass or for somebody who uses an array here. */
-  async fetch(wanted: ReadonlyMap<Other, readonly NumberedBox[]>): Promise<void> {
-    if (wanted.size === 0) return
-    const run = ++this.#lastRun
-    const heads = new Map([...wanted].map(([other, boxes]): [Other, FetchHead] => [other, { run, boxes }]))
-    const took = ({ rank, parts }: Answer): void => {
-      const boxes = [...wanted].find(([other]) => other.rank === rank)?.[1] ?? []
-      unpackBoxes(
-        boxes.map(({ storage, box }) => ({ storage: this.storageOf(storage) as DenseStorage, box })), // boxes are of dense arrays
-        parts[0] as Uint8Array, // the only one
-      )
-    }
-    await this.#ask(run, 'fetch', heads, undefined, { took, edge: () => undefined })
+    this.send(to, 'edge', head, parts)
   }
 
   /**
@@ -288,24 +258,25 @@ export class Gang {
   ): Promise<void> {
     this.#passes++
     const least = Math.min(...this.#open)
-    await this.#ask(run, 'run', new Map([...heads].map(([other, head]) => [other, { ...head, run, least }])), signal, events)
+    await this.ask(run, 'run', new Map([...heads].map(([other, head]) => [other, { ...head, run, least }])), signal, events)
   }
 
-  async #ask(
+  /** Rejects with GangError where one is lost or cannot answer, and otherwise not before all have answered. */
+  async ask(
     run: number,
     type: 'run' | 'fetch',
     heads: ReadonlyMap<Other, RunHead | FetchHead>,
     signal: AbortSignal | undefined,
     { took, edge }: Pick<Pending, 'took' | 'edge'>,
   ): Promise<void> {
-    this.#check(heads.keys())
+    this.checkThere(heads.keys())
     const ranks = [...heads.keys()].map(({ rank }) => rank)
     const onAbort = (): void => this.#abort(run, ranks)
     this.#links.hold()
     try {
       await new Promise<void>((resolve, reject) => {
         this.#pending.set(run, { left: new Set(ranks), ranks, took, edge, done: resolve, failed: reject })
-        for (const [{ rank }, head] of heads) this.#send(rank, type, head)
+        for (const [{ rank }, head] of heads) this.send(rank, type, head)
         signal?.addEventListener('abort', onAbort, { once: true })
         if (signal?.aborted) onAbort()
       })
@@ -318,7 +289,7 @@ export class Gang {
 
   #abort(run: number, ranks: readonly number[]): void {
     if (this.#broken !== undefined) return
-    for (const { rank } of this.#others) if (ranks.includes(rank)) this.#send(rank, 'abort', run)
+    for (const { rank } of this.#others) if (ranks.includes(rank)) this.send(rank, 'abort', run)
   }
 
   /** Throws the GangError of links that broke. */
@@ -327,7 +298,7 @@ export class Gang {
   }
 
   /** Throws the GangError of one that was lost. */
-  #check(others: Iterable<Other>): void {
+  checkThere(others: Iterable<Other>): void {
     this.check()
     for (const other of others) {
       const loss = this.#losses.get(other)
@@ -416,10 +387,10 @@ export class Gang {
   #forget(head: ForgetHead): void {
     if (this.#broken !== undefined) return
     for (const number of head.storages) this.belongings.forgetStorage(number)
-    for (const { rank } of this.#others) this.#send(rank, 'forget', head)
+    for (const { rank } of this.#others) this.send(rank, 'forget', head)
   }
 
-  #send(to: number, type: FrameType, value: unknown, parts: readonly Uint8Array[] = []): void {
+  send(to: number, type: FrameType, value: unknown, parts: readonly Uint8Array[] = []): void {
     this.#links.send(to, { type, head: toBytes(value, 'A loop'), parts })
   }
 }

@@ -22,16 +22,18 @@ import type { PassTurn } from '../loops/loopTask.ts'
 import type { LoopResources, PassesResult, VerifyResult } from '../loops/preparedLoop.ts'
 import type { Needed } from './belongings.ts'
 import { packBoxes, unpackBoxes } from './boxWire.ts'
+import { copied, sameTable } from './capturedTables.ts'
 import { chosenProcesses } from './chosenProcesses.ts'
-import { definitionOf, type LoopDefinition, unshared } from './definition.ts'
+import { definitionOf, type LoopDefinition } from './definition.ts'
 import { Edges } from './edges.ts'
-import { bringHome } from './elsewhere.ts'
+import { bringHome, fetchBoxes } from './elsewhere.ts'
 import type { Answer, Gang, Other } from './gang.ts'
 import type { Journal } from './journal.ts'
 import { type Movement, Movements } from './movement.ts'
 import type { NodeMoves, NumberedBox } from './moves.ts'
 import { applyParts, type RunHead, regionOf, regionsOfLanes } from './passWire.ts'
 import { type Placement, placementOf } from './placement.ts'
+import { fetchRows, serveRows } from './rowSupply.ts'
 import { NOTHING_SERVED, type Served, ServedArrays, servedText } from './served.ts'
 import type { Ends } from './transfers.ts'
 
@@ -213,9 +215,10 @@ export class GangLoop extends KernelLoop {
   ): Promise<PassesResult | undefined> {
     const formed = this.#formed
     if (formed === undefined || formed.epoch !== this.#gang.epoch) return undefined
-    await bringHome(this.#gang, formed.movements.unfit)
-    if (formed !== this.#formed || formed.epoch !== this.#gang.epoch) return undefined
     const served = this.#isAgain ? NOTHING_SERVED : await this.#servedTo(formed)
+    if (formed !== this.#formed || formed.epoch !== this.#gang.epoch) return undefined
+    const unfit = formed.movements.unfit.filter((storage) => served.get(storage)?.fetches === undefined)
+    await bringHome(this.#gang, unfit)
     if (formed !== this.#formed || formed.epoch !== this.#gang.epoch) return undefined
     const needed = this.#needed(formed, served)
     const movement = formed.movements.next(this.#versionOf, ends)
@@ -229,7 +232,9 @@ export class GangLoop extends KernelLoop {
     }
     let isOver = false
     try {
-      await this.#gang.fetch(movement.fetches)
+      await fetchBoxes(this.#gang, movement.fetches)
+      for (const [storage, { by, fetches }] of served)
+        if (fetches !== undefined) await fetchRows(this.#gang, formed.id, storage as DenseStorage, { by, fetches })
       const result = await super.runPasses(pass, 1, { signal, captured, others })
       isOver = result.failed === undefined
       return result
@@ -302,9 +307,9 @@ export class GangLoop extends KernelLoop {
     })
   }
 
-  async #servedTo({ id, placement }: Formed): Promise<Served> {
+  async #servedTo({ id, placement, others }: Formed): Promise<Served> {
     const { inputs, blocks, space } = this
-    const served = await this.#served.next({ inputs, blocks, space, placement }, id, (storages) => bringHome(this.#gang, storages))
+    const served = await this.#served.next({ inputs, blocks, space, placement }, id, this.#gang, others)
     this.#servedText = servedText(served, placement)
     return served
   }
@@ -352,8 +357,9 @@ export class GangLoop extends KernelLoop {
     for (const part of parts) {
       const moves = movement.nodes[part.node] as NodeMoves // one for each process
       for (const one of needed) {
-        const rows = served.get(one.storage)?.rows[part.node]
-        if (rows !== undefined) this.#gang.serve(part.other, formed.id, one, rows)
+        const array = served.get(one.storage)
+        const rows = array?.rows[part.node]
+        if (rows !== undefined) serveRows(this.#gang, part.other, formed.id, { needed: one, rows, isAll: array?.fetches !== undefined })
       }
       this.#gang.supply(part.other, needed, part.definition)
       if (moves.starts.length > 0)
@@ -411,14 +417,4 @@ export class GangLoop extends KernelLoop {
 function afterOneWrite(version: string): string | undefined {
   const [, array, count] = /^(\d+):(\d+)$/.exec(version) ?? []
   return count === undefined ? undefined : `${array}:${Number(count) + 1}`
-}
-
-function copied(table: ArrayLike<Primitive>): ArrayLike<Primitive> {
-  return Array.isArray(table) ? [...table] : ArrayBuffer.isView(table) ? unshared((table as unknown as Uint8Array).slice() as never) : table
-}
-
-function sameTable(a: ArrayLike<Primitive>, b: ArrayLike<Primitive> | undefined): boolean {
-  if (b === undefined || a.length !== b.length || a.constructor !== b.constructor) return false
-  for (let i = 0; i < a.length; i++) if (!Object.is(a[i], b[i])) return false
-  return true
 }

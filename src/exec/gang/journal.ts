@@ -43,7 +43,7 @@ export interface Elsewhere {
 
 /** Passes from which a journal is closed: what a loss would cost. */
 const MOST_ENTRIES = 64
-const LEAST_MS = 1_000
+const LEAST_MS = 5_000
 /** Sending and receiving a byte; bringing arrays home is to take a twentieth of the passes before it. */
 const MS_PER_BYTE = 4e-6
 const PASSES_PER_RETURN = 20

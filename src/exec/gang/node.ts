@@ -36,7 +36,7 @@ import {
   sentResults,
   type ValuesHead,
 } from './passWire.ts'
-import { type Rows, unpackRows } from './servedRows.ts'
+import { packRows, type Rows, unpackRows } from './servedRows.ts'
 import type { GangSettings } from './settings.ts'
 import { refill, storageFrom } from './storageWire.ts'
 
@@ -186,15 +186,22 @@ export class GangNode {
   }
 
   #serve(head: RowsHead, parts: readonly Uint8Array[]): void {
-    const rows = this.#keys.get(nameOfKeys(head))
-    if (rows === undefined) throw new Bug(`Rows of array ${head.storage} came without their keys.`)
-    unpackRows(this.#dense(head.storage), rows, parts[0] as Uint8Array) // of packRows
+    unpackRows(this.#dense(head.storage), this.#rows(head), parts[0] as Uint8Array) // of packRows
     ;(this.#storages.get(head.storage) as KnownStorage).version++ // known
   }
 
-  #fetched({ run, boxes }: FetchHead): void {
+  #rows(head: RowsHead): Rows {
+    const rows = this.#keys.get(nameOfKeys(head))
+    if (rows === undefined) throw new Bug(`Rows of array ${head.storage} came without their keys.`)
+    return rows
+  }
+
+  #fetched({ run, boxes = [], rows }: FetchHead): void {
     try {
-      const packed = packBoxes(boxes.map(({ storage, box }) => ({ storage: this.#dense(storage), box })))
+      const packed =
+        rows === undefined
+          ? packBoxes(boxes.map(({ storage, box }) => ({ storage: this.#dense(storage), box })))
+          : packRows(this.#dense(rows.storage), this.#rows(rows))
       const head: DoneHead = { run, results: [], bytes: 0 }
       this.#send('done', head, [packed])
     } catch (error) {

@@ -36,10 +36,11 @@ export interface BoxesHead {
   readonly boxes: readonly NumberedBox[]
 }
 
-/** Head of `fetch`, whose answer is a `done` with one part: what the boxes hold. */
+/** Head of `fetch`, whose answer is a `done` with one part: what the boxes hold, or rows that the receiver knows. */
 export interface FetchHead {
   readonly run: number
-  readonly boxes: readonly NumberedBox[]
+  readonly boxes?: readonly NumberedBox[]
+  readonly rows?: RowsHead
 }
 
 /** Head of `keys`, whose part are the rows of an array that a loop's blocks read, and of `rows`: their values. */

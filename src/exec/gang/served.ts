@@ -2,8 +2,12 @@
 import type { DenseStorage, Storage } from '../../core/storage.ts'
 import type { BlockSchedule, IterationSpace } from '../loops/blockSchedule.ts'
 import type { LoopInputs } from '../loops/loopInputs.ts'
+import type { Process } from './belongings.ts'
+import { bringHome } from './elsewhere.ts'
+import type { Gang, Other } from './gang.ts'
 import type { Placement } from './placement.ts'
-import { countOfRows, type Rows, readBySlice, servedRowsOf, servedToken } from './servedRows.ts'
+import type { Residence } from './residence.ts'
+import { countOfRows, cutRows, type Rows, readBySlice, servedRowsOf, servedToken } from './servedRows.ts'
 
 export interface ServedLoop {
   readonly inputs: LoopInputs
@@ -12,8 +16,15 @@ export interface ServedLoop {
   readonly placement: Placement
 }
 
-/** By array, what each node is sent, and what tells whether it knows which elements these are. */
-export type Served = ReadonlyMap<Storage, { readonly by: string; readonly rows: readonly Rows[] }>
+/** What each node is sent of an array, and what tells whether it knows which elements these are. */
+export interface ServedArray {
+  readonly by: string
+  readonly rows: readonly Rows[]
+  /** What has to come here before, of an array that lies elsewhere. */
+  readonly fetches?: ReadonlyMap<Other, Rows>
+}
+
+export type Served = ReadonlyMap<Storage, ServedArray>
 
 export const NOTHING_SERVED: Served = new Map()
 
@@ -22,8 +33,12 @@ export class ServedArrays {
   readonly #sent = new Map<Storage, { readonly version: string; readonly count: number }>()
   #found: { readonly of: Placement; readonly by: string; readonly rows: ReadonlyMap<DenseStorage, readonly Rows[]> | undefined } | undefined
 
-  /** What a pass is sent; `bring` is called for arrays that have to lie here for it. */
-  async next(loop: ServedLoop, id: string, bring: (storages: readonly Storage[]) => Promise<void>): Promise<Served> {
+  /** By who has what. */
+  readonly #cuts = new WeakMap<Residence<Process>, { readonly of: string; readonly cut: ServedArray }>()
+  #lastCut = 0
+
+  /** What a pass is sent. What has to lie here for it comes here. */
+  async next(loop: ServedLoop, id: string, gang: Gang, others: readonly Other[]): Promise<Served> {
     const { inputs, placement } = loop
     const slice = inputs.analyzed.served
     const arrays = slice === undefined ? [] : this.#again(loop, new Set(slice.touched.values()))
@@ -31,7 +46,8 @@ export class ServedArrays {
     if (slice === undefined || token === undefined) return NOTHING_SERVED
     const by = `${id} ${token}`
     if (this.#found?.of !== placement || this.#found.by !== by) {
-      await bring([...readBySlice(slice)].flatMap((name) => inputs.arrays.get(name)?.storage ?? []))
+      const read = [...readBySlice(slice)].flatMap((name) => inputs.arrays.get(name)?.storage ?? [])
+      await bringHome(gang, inputs.over.kind === 'storage' ? [...read, inputs.over.storage] : read)
       const { owners } = placement.order
       const world = placement.bounds.length - 1
       this.#found = { of: placement, by, rows: servedRowsOf(slice, inputs, { ...loop, owners, world }) }
@@ -40,9 +56,22 @@ export class ServedArrays {
     return new Map(
       arrays.flatMap((storage) => {
         const own = rows?.get(storage as DenseStorage) // of dense ones only
-        return own === undefined ? [] : [[storage, { by, rows: own }] as const]
+        return own === undefined ? [] : [[storage, this.#asItLies(storage as DenseStorage, { by, rows: own }, gang, others)] as const]
       }),
     )
+  }
+
+  /** Of an array that lies elsewhere, rows come here that others read, unless that is most of it. */
+  #asItLies(storage: DenseStorage, served: ServedArray, gang: Gang, others: readonly Other[]): ServedArray {
+    const residence = gang.belongings.away(gang.numberOf(storage))
+    const count = served.rows.reduce((sum, rows) => sum + countOfRows(rows), 0)
+    if (residence === undefined || 2 * count > storage.data.length) return served
+    const known = this.#cuts.get(residence)
+    if (known?.of === served.by) return known.cut
+    const by = `${served.by} ${++this.#lastCut}`
+    const cut = { by, ...cutRows(storage, served.rows, residence, others) }
+    this.#cuts.set(residence, { of: served.by, cut })
+    return cut
   }
 
   /** Arrays that are read whole otherwise, and are not sent for the first time. */

@@ -14,7 +14,9 @@ import type { DenseStorage } from '../../core/storage.ts'
 import { type BlockSchedule, type IterationSpace, iterationsOf } from '../loops/blockSchedule.ts'
 import { elementsOf, touchKernel } from '../loops/inspector/touchKernel.ts'
 import type { LoopInputs } from '../loops/loopInputs.ts'
+import { HOME, type Process } from './belongings.ts'
 import { bytesOf } from './changes.ts'
+import type { Residence } from './residence.ts'
 
 /** Pairs of where a stretch of elements begins in memory, and how long it is. */
 export type Rows = Int32Array
@@ -154,6 +156,60 @@ function indexOf(position: number, shape: readonly number[], strides: readonly n
     rest = Math.floor(rest / extent)
   }
   return index
+}
+
+/** What of an array that lies elsewhere each node does not have, and what of that has to come here first, by who has it. */
+export function cutRows<Other extends object>(
+  { shape, strides }: DenseStorage,
+  rows: readonly Rows[],
+  { bounds, has }: Residence<Process>,
+  others: readonly Other[],
+): { readonly rows: readonly Rows[]; readonly fetches: ReadonlyMap<Other, Rows> } {
+  const places = shape.map((extent, axis) => placesOf(bounds[axis] as readonly number[], extent))
+  const cellOf = (index: number): number => {
+    let [rest, cell] = [index, 0]
+    for (let axis = 0; axis < shape.length; axis++) {
+      const stride = strides[axis] as number
+      const at = Math.floor(rest / stride)
+      rest -= at * stride
+      cell = cell * ((bounds[axis] as readonly number[]).length - 1) + ((places[axis] as Int32Array)[at] as number)
+    }
+    return cell
+  }
+  const fetched = new Map<Other, Set<number>>()
+  const own = rows.map((list, node) => {
+    const process: Process = node === 0 ? HOME : (others[node - 1] as Other) // as many
+    const lacking: number[] = []
+    eachRow(list, 1, (from, to) => {
+      for (let index = from; index < to; index++) {
+        const cell = cellOf(index)
+        if (has.get(process)?.[cell] === 1) continue
+        lacking.push(index)
+        if (has.get(HOME)?.[cell] === 1) continue
+        const holder = others.find((other) => has.get(other)?.[cell] === 1) as Other // nobody is lost
+        fetched.set(holder, (fetched.get(holder) ?? new Set()).add(index))
+      }
+    })
+    return joined(lacking)
+  })
+  return { rows: own, fetches: new Map([...fetched].map(([other, indices]) => [other, joined([...indices].sort((a, b) => a - b))])) }
+}
+
+/** Of each place along an axis, the cell that it lies in. */
+function placesOf(along: readonly number[], extent: number): Int32Array {
+  const places = new Int32Array(extent)
+  for (let cell = 0; cell + 1 < along.length; cell++) places.fill(cell, along[cell], along[cell + 1])
+  return places
+}
+
+function joined(indices: readonly number[]): Rows {
+  const rows: number[] = []
+  for (const index of indices) {
+    const last = rows.length - 2
+    if (last >= 0 && (rows[last] as number) + (rows[last + 1] as number) === index) rows[last + 1]!++
+    else rows.push(index, 1)
+  }
+  return Int32Array.from(rows)
 }
 
 export function countOfRows(rows: Rows): number {

@@ -1,0 +1,13 @@
+/** Tables that a body captures, as they were: the program may change them at any time. */
+import type { Primitive } from '../../core/functionIr.ts'
+import { unshared } from './definition.ts'
+
+export function copied(table: ArrayLike<Primitive>): ArrayLike<Primitive> {
+  return Array.isArray(table) ? [...table] : ArrayBuffer.isView(table) ? unshared((table as unknown as Uint8Array).slice() as never) : table
+}
+
+export function sameTable(a: ArrayLike<Primitive>, b: ArrayLike<Primitive> | undefined): boolean {
+  if (b === undefined || a.length !== b.length || a.constructor !== b.constructor) return false
+  for (let i = 0; i < a.length; i++) if (!Object.is(a[i], b[i])) return false
+  return true
+}
