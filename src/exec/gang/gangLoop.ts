@@ -171,10 +171,10 @@ export class GangLoop extends KernelLoop {
     try {
       const result = await this.#attemptTogether(pass, stays === true ? 'needed' : 'all', { signal })
       if (result === undefined) return 'again'
-      const [report] = result.passes
       if (stays !== true) journal.forget()
-      else if (result.failed === undefined && report !== undefined) {
-        const { milliseconds } = report
+      else if (result.failed === undefined) {
+        // by its work, whatever else the machine does
+        const milliseconds = this.predictedMilliseconds
         journal.add({
           of: this,
           reads: this.#storages,
