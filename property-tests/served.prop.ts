@@ -102,11 +102,11 @@ async function course({ rows, f: places, h: order, body, steps }: Case, options:
     const { passes } = await score.run()
     seen.push(passes[0]?.accumulators.total)
   }
-  for (const step of [...steps, 'score', 'grow', 'score', 'shift', 'set', 'score'] as const) {
+  for (const step of [...steps, 'score', 'grow', 'score', 'shift', 'set', 'score', 'map', 'grow', 'score'] as const) {
     if (step === 'score') await run()
     else if (step === 'grow') await grow.run()
     else if (step === 'set') await w.set([places[0] as number], 7)
-    else if (step === 'map') await f.set([0], (await f.at(0)) === 3 ? 5 : 3)
+    else if (step === 'map') await f.set([rows - 1], (await f.at(rows - 1)) === 3 ? 50 : 3)
     else if (step === 'shift') shift = (shift + 1) % 4
     else seen.push(await y.toTypedArray())
   }
