@@ -43,7 +43,7 @@ export function iterated(over: Value): Value {
 }
 
 function listOf({ name, origin }: Data, part: string, value: readonly unknown[]): Data {
-  return { kind: 'data', value: value as unknown[], name: `${name}_${part}`, origin }
+  return { kind: 'data', value: value as unknown[], name: `${name}_${part}`, origin, made: true }
 }
 
 /** The list of `list.entries()` and of `map.entries()`, `map.keys()`, `map.values()`; undefined for anything else. */

@@ -140,7 +140,7 @@ export function tableOf(l: Lowering, data: Value & { kind: 'data' }): string | u
   const known = l.tables.find((table) => table.of === data.value)
   if (known !== undefined) return known.name
   if (!isTable(data.value)) return undefined
-  return addTable(l, data.name, data.value, data.origin, data.value)
+  return addTable(l, data.name, data.value, data.origin, data.value, data.made === true ? { made: true } : {})
 }
 
 /** The characters of a captured string, as a table. */

@@ -18,8 +18,8 @@ export type Value =
   /** `A.row(...prefix)` of an array or a buffer; of an array that the body makes, which has `rank` axes, all or a part of it. */
   | { readonly kind: 'view'; readonly array: string; readonly prefix: readonly Expr[]; readonly rank?: number }
   | { readonly kind: 'shape'; readonly array: string }
-  /** A captured (or env) array or object, read at the time of lowering. */
-  | { readonly kind: 'data'; readonly value: object; readonly name: string; readonly origin: Origin }
+  /** A captured (or env) array or object, read at the time of lowering; `made`: a list that was made then of what is captured. */
+  | { readonly kind: 'data'; readonly value: object; readonly name: string; readonly origin: Origin; readonly made?: true }
   /** A row of a captured list of lists, which a table has end to end: where it begins, and how many elements it has; `absent`: whether there is none, where that is not known. */
   | {
       readonly kind: 'tableRow'
