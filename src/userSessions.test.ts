@@ -1,6 +1,6 @@
 /** What people ask of logs every day: visits told apart by gaps, without a step that falls to JavaScript. */
 import { expect, test } from 'vitest'
-import { count, lag, Session, sum } from './index.ts'
+import { count, lag, rowNumber, Session, sum } from './index.ts'
 
 test('visits by gaps: what windows give is computed and grouped over columns', async () => {
   await using session = await Session.start({ workers: 1, progress: false })
@@ -21,4 +21,20 @@ test('visits by gaps: what windows give is computed and grouped over columns', a
     return { key, visits: sorted.filter((at, i) => i === 0 || at - (sorted[i - 1] as number) > 86_400_000).length, n: all.length }
   })
   expect(await visits.collect()).toEqual(expected)
+})
+
+test('the first three of each group in an order of several values', async () => {
+  await using session = await Session.start({ workers: 1, progress: false })
+  const rows = Array.from({ length: 30_000 }, (_, i) => ({ id: i, shop: `s${i % 7}`, amount: (i * 37) % 500 }))
+  const first = session
+    .fromRows(rows)
+    .window({ by: (r) => r.shop, orderBy: (r) => [-r.amount, r.id] }, { n: rowNumber() })
+    .filter((r) => r.n <= 3)
+  const [, ran = ''] = (await first.explain({ analyze: true })).toString().split('\nRan')
+  expect(ran.split('\n').find((line) => line.includes('EvaluateExec'))).toContain('SIMD over columns')
+  const sorted = rows.toSorted((a, b) => b.amount - a.amount || a.id - b.id)
+  const expected = new Map(
+    ['s0', 's1', 's2', 's3', 's4', 's5', 's6'].map((shop) => [shop, sorted.filter((r) => r.shop === shop).slice(0, 3)]),
+  )
+  for (const { n, ...row } of await first.collect()) expect(expected.get(row.shop)?.[n - 1]).toEqual(row)
 })

@@ -340,13 +340,13 @@ const aggregatesOf: readonly {
   {
     needs: ['n', 's'],
     make: () => ({
-      n: aggregate((r: Row) => r.n as number | null, {
+      x: aggregate((r: Row) => r.n as number | null, {
         init: () => ({ weighed: 0, seen: 0 }),
         step: (state, n) => ({ weighed: state.weighed / 2 + (n ?? 1), seen: state.seen + 1 }),
         merge: (a, b) => ({ weighed: a.weighed / 4 + b.weighed, seen: a.seen + b.seen }),
         finish: ({ weighed, seen }) => weighed + seen,
       }),
-      s: aggregate((r: Row) => r.s, { init: () => ['<'], step: (texts, s) => [...texts, s ?? '-'], finish: (texts) => texts.join('') }),
+      y: aggregate((r: Row) => r.s, { init: () => ['<'], step: (texts, s) => [...texts, s ?? '-'], finish: (texts) => texts.join('') }),
       u: count(),
     }),
     gives: ['u'],

@@ -131,7 +131,9 @@ function trace(element: ElementType, columns: readonly KernelColumn[], steps: re
       case 'EvaluateExec': {
         if (step.axis !== undefined) throw new NotCompiled('it takes keys of an axis')
         const element = value
-        const columns = step.columns.map(({ f, use }) => stored(returned(writer, f, element, { arrays: use === 'match' })))
+        const columns = step.columns.map(({ f, use }) =>
+          stored(returned(writer, f, element, { arrays: use === 'match' || use === 'order' })),
+        )
         hidden = columns.map(hiddenFields)
         value = flattened(columns, hidden)
         if (step.payload !== false) payload = step.payload === true ? element : picked(element, step.payload)
