@@ -59,7 +59,7 @@ async function course({ rows, f: places, h: order, body, steps }: Case, options:
   const m = session.random([FEATURES, 3], { seed: 2 })
   const y = session.zeros([rows])
   const total = session.accumulator('sum')
-  let shift = 1
+  let [shift, sets] = [1, 0]
   const env = { f, h, w, m, y, total }
   const range = session.range(rows)
   const makers = {
@@ -105,7 +105,11 @@ async function course({ rows, f: places, h: order, body, steps }: Case, options:
   for (const step of [...steps, 'score', 'grow', 'score', 'shift', 'set', 'score', 'map', 'grow', 'score'] as const) {
     if (step === 'score') await run()
     else if (step === 'grow') await grow.run()
-    else if (step === 'set') await w.set([places[0] as number], 7)
+    else if (step === 'set')
+      await w.assign(
+        [null],
+        Float64Array.from({ length: FEATURES }, (_, at) => at / 7 + ++sets),
+      )
     else if (step === 'map') await f.set([rows - 1], (await f.at(rows - 1)) === 3 ? 50 : 3)
     else if (step === 'shift') shift = (shift + 1) % 4
     else seen.push(await y.toTypedArray())
