@@ -10,6 +10,7 @@ import type { AsofOperator } from '../src/exec/asof/matches.ts'
 import { createArena } from '../src/exec/memory/arena.ts'
 import { concatBatches, type ExecBatch, rowBatch } from '../src/exec/operators/batches.ts'
 import { runWide } from '../src/exec/operators/index.ts'
+import { withWholeNulls } from '../src/exec/operators/nullKeys.ts'
 import { type Block, runStageTask, type StageTask } from '../src/exec/stageTask.ts'
 import { cuts, keys, pieces } from './arbitraries/keys.ts'
 import { lawArena } from './lawArena.ts'
@@ -77,7 +78,7 @@ test('each row has the nearest row of the other side, whoever finds it', async (
       const keysOf = (side: readonly unknown[], offset: number): readonly unknown[] => side.map((_, i) => by?.keys.at(i + offset) ?? null)
       const [leftKeys, rightKeys] = [keysOf(left, 0), keysOf(right, by?.offset ?? 0)]
       const batchesOf = (orders: readonly unknown[], ks: readonly unknown[], name: string): readonly ExecBatch[] => {
-        const hidden = [...(by === undefined ? [] : [columnFromValues(ks, by.keys.type)]), columnFromValues(orders, type)]
+        const hidden = [...(by === undefined ? [] : [withWholeNulls(columnFromValues(ks, by.keys.type))]), columnFromValues(orders, type)]
         const row = columnFromValues([...orders.keys()], { kind: 'i32' })
         const cut =
           orders.length === 0

@@ -317,6 +317,21 @@ describe('the rows of another table', () => {
     expect(await trades.limit(0).joinAsof(quotes, { on: 'at' }).collect()).toEqual([])
   })
 
+  test('joinAsof matches arrays that a function returns, whatever their lengths, and no null', async () => {
+    const lists: readonly (readonly (number | null)[])[] = [[1], [1, 2], [], [null], [1, null]]
+    const sides = [0, 1].map(() => session.fromRows(lists.map((list, id) => ({ id, at: 0, list }))))
+    // what a function calls that nobody can read runs as it stands
+    const copied = (r: { list: readonly (number | null)[] }) => Reflect.apply(Array.prototype.slice, r.list, [])
+    const joined = (sides[0] as (typeof sides)[0]).joinAsof(sides[1] as (typeof sides)[0], { on: 'at', by: copied, suffix: 'There' })
+    expect(await joined.map((r) => [r.id, r.idThere]).collect()).toEqual([
+      [0, 0],
+      [1, 1],
+      [2, 2],
+      [3, null],
+      [4, null],
+    ])
+  })
+
   test('what joinAsof refuses', async () => {
     const asof = (options: object): string => messageOf(() => trades.joinAsof(quotes, options as never))
     expect(asof({})).toBe(

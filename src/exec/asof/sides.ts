@@ -5,13 +5,15 @@ import { PlanError } from '../../core/errors.ts'
 import { type ColumnType, fieldsOf, typeText } from '../../core/schema.ts'
 import type { ExecBatch } from '../operators/batches.ts'
 import { joined } from '../operators/hashJoin.ts'
-import { withWholeNulls } from '../operators/nullKeys.ts'
 import { asList, listType } from '../operators/tupleKeys.ts'
 import { inMilliseconds, millisecondType } from '../operators/wholeMilliseconds.ts'
 import type { AsofKeys } from './asofTask.ts'
 import type { AsofOperator } from './matches.ts'
 
-/** The hidden columns of both sides, each of one type. PlanError where there is none for both. */
+/**
+ * The hidden columns of both sides, each of one type. PlanError where there is none for both. Keys that hold a null are null as a whole
+ * already; a null within others is an item that a shorter array has not.
+ */
 export function keysOf(operator: AsofOperator, pieces: readonly ExecBatch[], whole: ExecBatch): AsofKeys {
   const names = operator.by ? ['by', 'on'] : ['on']
   const types = names.map((name, k) => {
@@ -19,7 +21,7 @@ export function keysOf(operator: AsofOperator, pieces: readonly ExecBatch[], who
     return commonType(operator, name, ofLeft, millisecondType(keyOf(whole, k).type))
   })
   const columns = (batch: ExecBatch): readonly Column[] =>
-    types.map((type, k) => withWholeNulls(convertColumn(asList(inMilliseconds(keyOf(batch, k)), type), type)))
+    types.map((type, k) => convertColumn(asList(inMilliseconds(keyOf(batch, k)), type), type))
   return { left: pieces.map(columns), right: columns(whole) }
 }
 
