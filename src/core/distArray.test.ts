@@ -227,7 +227,7 @@ test('aggregates', () => {
   expect(messageOf(() => grouped.agg({}))).toBe('agg() needs at least one aggregate, as in agg({ n: count() }).')
   expect(messageOf(() => grouped.agg({ n: ((r: Order) => r.id) as unknown as Aggregate<Order, number> }))).toBe(
     'agg() was given a function as "n", which is not an aggregate.\n' +
-      'Use sum, mean, min, max, count, countDistinct, first, last, mode, argMin, argMax, any, all, variance, stddev, covariance, correlation, skew, kurtosis, quantile or collect, as in agg({ total: sum((row) => row.price) }).',
+      'Use sum, mean, min, max, count, countDistinct, first, last, mode, argMin, argMax, any, all, variance, stddev, covariance, correlation, skew, kurtosis, quantile, approxCountDistinct, approxQuantile, approxMedian, collect or aggregate, as in agg({ total: sum((row) => row.price) }).',
   )
   expect(messageOf(() => grouped.agg({ n: sum((r) => r.shop as never) }))).toBe(
     'sum() takes numbers or bigints; this function returns utf8: r => r.shop\nConvert the value, as in sum((row) => Number(…)).',
