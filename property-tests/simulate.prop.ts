@@ -61,9 +61,6 @@ async function withLoop(
   }
 }
 
-/** Passes whose bytes were nearly those that were predicted. */
-let near = 0
-
 test('a run sends the bytes that were predicted, in its first pass and in each that follows', async () => {
   await fc.assert(
     fc.asyncProperty(
@@ -79,16 +76,10 @@ test('a run sends the bytes that were predicted, in its first pass and in each t
             const { bytes, firstBytes, changedBytes, nodes } = simulatedLoop(prepared, { ...FAST, nodes: world }, { stays })
             for (let pass = 0; pass < PASSES; pass++) {
               const before = sent()
-              await prepared.runPasses(pass, 1, { stays })
+              await prepared.runPasses(pass, 1, { stays: stays && prepared.canStay === true })
               ran()
               const after = sent()
-              const moves = after.planned - before.planned
-              const predicted = pass === 0 ? firstBytes : bytes
-              // cells may be cut at other bounds than those that were known before: by a few elements, seldom
-              if (moves !== predicted) {
-                expect(Math.abs(moves - predicted), `pass ${pass + 1} of ${nodes}`).toBeLessThanOrEqual(predicted / 2 + 8)
-                near++
-              }
+              expect(after.planned - before.planned, `pass ${pass + 1} of ${nodes}`).toBe(pass === 0 ? firstBytes : bytes)
               expect(after.changed - before.changed).toBeLessThanOrEqual(changedBytes)
               if (nodes > 1) together++
               if (bytes > 0) moved++
@@ -101,7 +92,6 @@ test('a run sends the bytes that were predicted, in its first pass and in each t
     ),
     RUN,
   )
-  expect(near).toBeLessThanOrEqual(2 + RUN.numRuns / 20)
 })
 
 const links = fc.record({

@@ -26,6 +26,12 @@ export interface Needed {
   readonly by?: string
 }
 
+/** Who keeps count of what processes have: a gang, or one that is made up. */
+export interface Keeping {
+  readonly belongings: Belongings
+  numberOf(storage: Storage): number
+}
+
 export class Belongings {
   readonly #residences = new Map<number, { readonly version: string | undefined; readonly residence: Residence<Process> }>()
   readonly #held = new Map<object, Map<number, Held>>()

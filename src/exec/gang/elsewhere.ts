@@ -3,10 +3,10 @@ import { Bug } from '../../core/errors.ts'
 import type { DenseStorage, Storage } from '../../core/storage.ts'
 import { HOME, type Process } from './belongings.ts'
 import { unpackBoxes } from './boxWire.ts'
-import { bytesOfBoxes } from './edges.ts'
 import type { Answer, Gang, Other } from './gang.ts'
 import type { Elsewhere } from './journal.ts'
 import type { NumberedBox } from './moves.ts'
+import { awayBytes } from './needs.ts'
 import type { FetchHead } from './passWire.ts'
 import { missingCells, type Residence } from './residence.ts'
 import { boxesOfCells } from './transfers.ts'
@@ -48,19 +48,12 @@ export async function fetchBoxes(gang: Gang, wanted: ReadonlyMap<Other, readonly
 }
 
 export function elsewhereOf(gang: Gang): Elsewhere {
-  const awayBytes = (storage: Storage): number => {
-    const number = gang.numberOf(storage)
-    const residence = gang.belongings.away(number)
-    if (residence === undefined) return 0
-    const boxes = boxesOfCells(missingCells(residence, HOME), residence.bounds).map((box) => ({ storage: number, box }))
-    return bytesOfBoxes(boxes, () => storage as DenseStorage) // parts of others are not known
-  }
   return {
     bringHome: (storages) => bringHome(gang, storages),
     isHome: (storages) => {
       for (const storage of storages) gang.belongings.settle(gang.numberOf(storage), undefined, undefined)
     },
-    awayBytes: (storages) => storages.reduce((sum, storage) => sum + awayBytes(storage), 0),
+    awayBytes: (storages) => storages.reduce((sum, storage) => sum + awayBytes(gang, storage), 0),
     hasLost: (error) => gang.hasLost(error),
   }
 }

@@ -15,7 +15,7 @@ import type { LoopResources } from '../loops/preparedLoop.ts'
 import type { Arena } from '../memory/arena.ts'
 import { wireToError } from '../workers/wire.ts'
 import { Belongings, type Needed } from './belongings.ts'
-import { bytesOfBox, packBoxes } from './boxWire.ts'
+import { packBoxes } from './boxWire.ts'
 import { bytesOf } from './changes.ts'
 import { fromBytes, type LoopDefinition, toBytes } from './definition.ts'
 import type { Edge, EdgeHead } from './edges.ts'
@@ -27,9 +27,10 @@ import { Journal } from './journal.ts'
 import { Links } from './links.ts'
 import type { InMessage } from './messages.ts'
 import type { NumberedBox } from './moves.ts'
+import { bytesMissing } from './needs.ts'
 import type { BoxesHead, DoneHead, FailedHead, FetchHead, ForgetHead, RunHead, ValuesHead } from './passWire.ts'
 import type { GangSettings } from './settings.ts'
-import { buffersOf, bytesOfStorage, shapeOfStorage } from './storageWire.ts'
+import { buffersOf, shapeOfStorage } from './storageWire.ts'
 import type { Box } from './transfers.ts'
 
 /** Copies of arrays that passes write take so much of a session's memory at the most, beside it. */
@@ -181,7 +182,8 @@ export class Gang {
   /** Bytes that have to be sent before such a pass. */
   missingBytes(loop: string, needed: readonly Needed[]): number {
     let bytes = 0
-    for (const other of this.#others) for (const one of needed) bytes += one.isShape ? 0 : this.bytesOf(this.missing(other, loop, one), one)
+    for (const other of this.#others)
+      for (const one of needed) bytes += one.isShape ? 0 : bytesMissing(this.missing(other, loop, one), one.storage)
     return bytes
   }
 
@@ -214,11 +216,6 @@ export class Gang {
   /** What a process lacks of an array for the passes of a loop. */
   missing(other: Other, loop: string, needed: Needed): 'all' | readonly Box[] {
     return this.belongings.missing(other, loop, this.numberOf(needed.storage), needed)
-  }
-
-  bytesOf(missing: 'all' | readonly Box[], { storage }: Needed): number {
-    if (missing === 'all') return bytesOfStorage(storage)
-    return missing.reduce((sum, box) => sum + bytesOfBox({ storage: storage as DenseStorage, box }), 0) // as above
   }
 
   /** A number for what others are asked that is no pass. */

@@ -31,6 +31,7 @@ import type { Answer, Gang, Other } from './gang.ts'
 import type { Journal } from './journal.ts'
 import { type Movement, Movements } from './movement.ts'
 import type { NodeMoves, NumberedBox } from './moves.ts'
+import { neededOf, settlePass, versionIn } from './needs.ts'
 import { applyParts, type RunHead, regionOf, regionsOfLanes } from './passWire.ts'
 import { type Placement, placementOf } from './placement.ts'
 import { fetchRows, serveRows } from './rowSupply.ts'
@@ -62,7 +63,7 @@ interface Formed {
   readonly id: string
   readonly others: readonly Other[]
   readonly placement: Placement
-  readonly movements: Movements
+  readonly movements: Movements<Other>
   shared: Shared | undefined
 }
 
@@ -291,7 +292,11 @@ export class GangLoop extends KernelLoop {
   }
 
   /** Whether the next pass is worth the others. */
-  #choice({ id, placement }: Formed, needed: readonly Needed[], movement: Movement): NonNullable<LoopPlan['execution']['processes']> {
+  #choice(
+    { id, placement }: Formed,
+    needed: readonly Needed[],
+    movement: Movement<Other>,
+  ): NonNullable<LoopPlan['execution']['processes']> {
     const count = new Set(placement.order.owners).size
     if (this.#isForced) return { count, because: 'It was asked for.' }
     const { blocks, predictedMilliseconds: aloneMs, workerCount: workers } = this
@@ -299,12 +304,8 @@ export class GangLoop extends KernelLoop {
     return chosenProcesses(pass, { count, aloneMs, workers })
   }
 
-  #needed({ placement: { arrays } }: Formed, served: Served = NOTHING_SERVED): Needed[] {
-    return arrays.map(({ kind, storage }) => {
-      const by = served.get(storage)?.by
-      const needed = { storage, version: this.#versionOf(storage), isShape: kind === 'added' || kind === 'boxes' }
-      return by === undefined ? needed : { ...needed, by }
-    })
+  #needed({ placement }: Formed, served: Served = NOTHING_SERVED): Needed[] {
+    return neededOf(placement, this.#versionOf, (storage) => served.get(storage)?.by)
   }
 
   async #servedTo({ id, placement, others }: Formed): Promise<Served> {
@@ -317,9 +318,7 @@ export class GangLoop extends KernelLoop {
   readonly #versionOf = (storage: Storage): string | undefined => {
     // while passes run again, arrays that they write hold what no version tells of
     if (this.#isAgain && this.#journal.concerns(storage, 'read')) return undefined
-    const { over, arrays, buffers } = this.inputs
-    const inputs = [...(over.kind === 'storage' ? [over] : []), ...arrays.values(), ...buffers.values()]
-    return inputs.find((input) => input.storage === storage)?.version?.()
+    return versionIn(this.inputs, storage)
   }
 
   readonly #storageOf = (number: number): DenseStorage => this.#gang.storageOf(number) as DenseStorage // boxes are of dense arrays
@@ -347,7 +346,7 @@ export class GangLoop extends KernelLoop {
       readonly parts: readonly Part[]
       readonly needed: readonly Needed[]
       readonly served: Served
-      readonly movement: Movement
+      readonly movement: Movement<Other>
       readonly edges: Edges | undefined
     },
     { pass, parameters }: Omit<PassTurn, 'share' | 'shares'>,
@@ -393,28 +392,8 @@ export class GangLoop extends KernelLoop {
     return { storage: this.#storageOf(storage), box }
   }
 
-  /** What the others have after a pass: what it wrote is there as its own blocks left it. Without a movement it has come to no end. */
-  #settle({ id, placement: { arrays }, shared }: Formed, needed: readonly Needed[], movement: Movement | undefined): void {
-    const { belongings } = this.#gang
-    const flushed = new Set<Storage>([...this.inputs.buffers.values()].map(({ storage }) => storage)) // into those in this process
-    for (const { storage, kind, isWritten } of arrays) {
-      const number = this.#gang.numberOf(storage)
-      const version = needed.find((one) => one.storage === storage)?.version
-      const after = isWritten && version !== undefined ? afterOneWrite(version) : version
-      const residence = movement?.residences.get(storage)
-      if (isWritten || residence !== undefined) belongings.settle(number, after, residence)
-      if (kind === 'added' || kind === 'boxes' || (kind === 'whole' && !isWritten)) continue
-      const isKnown = movement !== undefined && kind === 'compared' && version !== undefined && !flushed.has(storage)
-      for (const { other } of shared?.parts ?? []) {
-        if (belongings.held(other, number) === undefined) continue // a loss came before it was sent
-        belongings.hold(other, number, isKnown ? { version: after, by: id } : { version: undefined })
-      }
-    }
+  #settle({ id, placement, shared }: Formed, needed: readonly Needed[], movement: Movement<Other> | undefined): void {
+    const others = (shared?.parts ?? []).map(({ other }) => other)
+    settlePass(this.#gang, { id, inputs: this.inputs, placement, others }, needed, movement?.residences)
   }
-}
-
-/** The version that an array has after it was written once: what `ArrayStore.version` gives after a pass. */
-function afterOneWrite(version: string): string | undefined {
-  const [, array, count] = /^(\d+):(\d+)$/.exec(version) ?? []
-  return count === undefined ? undefined : `${array}:${Number(count) + 1}`
 }

@@ -1,15 +1,19 @@
 /** What the passes of a loop move, given who has what before each: found once for each such state, since passes repeat. */
 import type { Storage } from '../../core/storage.ts'
 import type { BlockSchedule } from '../loops/blockSchedule.ts'
-import { HOME, type Process } from './belongings.ts'
-import type { Gang, Other } from './gang.ts'
+import { HOME, type Keeping, type Process } from './belongings.ts'
 import { movesOf, type NodeMoves, type NumberedBox } from './moves.ts'
+import type { VersionOf } from './needs.ts'
 import { onlyFirst, type Placed, type Placement } from './placement.ts'
 import { holdersIn, liesIn, type Residence, residenceOf } from './residence.ts'
 import { type Cells, cellsOf, type Ends, firstHolders, type Holders, type Transfer, transfersOf } from './transfers.ts'
 
+export interface Ranked {
+  readonly rank: number
+}
+
 /** What a pass moves, and who has what after it. */
-export interface Movement {
+export interface Movement<Other extends Ranked = Ranked> {
   readonly nodes: readonly NodeMoves[]
   /** What comes here before the pass. */
   readonly fetches: ReadonlyMap<Other, readonly NumberedBox[]>
@@ -21,24 +25,24 @@ type Boxed = Extract<Placed, { readonly kind: 'boxes' }>
 /** That are known for a loop. */
 const MOST_MOVEMENTS = 64
 
-export class Movements {
-  readonly #gang: Gang
+export class Movements<Other extends Ranked> {
+  readonly #keeping: Keeping
   readonly #blocks: BlockSchedule
   readonly #placement: Placement
   readonly #others: readonly Other[]
   /** By who has what before. */
-  readonly #known = new Map<string, Movement>()
+  readonly #known = new Map<string, Movement<Other>>()
   /** Cells as they were cut last at what others had. */
   readonly #refined = new Map<Boxed, Cells>()
 
-  constructor(gang: Gang, blocks: BlockSchedule, placement: Placement, others: readonly Other[]) {
-    this.#gang = gang
+  constructor(keeping: Keeping, blocks: BlockSchedule, placement: Placement, others: readonly Other[]) {
+    this.#keeping = keeping
     this.#blocks = blocks
     this.#placement = placement
     this.#others = others
   }
 
-  next(versionOf: (storage: Storage) => string | undefined, ends: Ends): Movement {
+  next(versionOf: VersionOf, ends: Ends): Movement<Other> {
     const { arrays, order } = this.#placement
     const processes: readonly Process[] = [HOME, ...this.#others]
     const boxed = arrays.filter((placed): placed is Boxed => placed.kind === 'boxes' && placed.cells.bounds.length > 0)
@@ -54,7 +58,7 @@ export class Movements {
       const found = transfersOf(cells, order, holders, ends)
       if ('because' in found) return { storage: 0, transfers: [] } // whoever placed the array has found some
       residences.set(storage, residenceOf(cells.bounds, found.holders, { processes, home: HOME, shape: storage.shape }))
-      const number = this.#gang.numberOf(storage)
+      const number = this.#keeping.numberOf(storage)
       for (const { box, from } of found.fetches) {
         const other = this.#others[from - 1] as Other // not from here
         fetches.set(other, [...(fetches.get(other) ?? []), { storage: number, box }])
@@ -76,7 +80,7 @@ export class Movements {
   get unfit(): readonly Storage[] {
     return this.#placement.arrays.flatMap((placed) => {
       if (placed.kind !== 'boxes') return placed.storage
-      const residence = this.#gang.belongings.away(this.#gang.numberOf(placed.storage))
+      const residence = this.#keeping.belongings.away(this.#keeping.numberOf(placed.storage))
       return residence === undefined || this.#cut(placed, residence) !== undefined ? [] : placed.storage
     })
   }
@@ -84,7 +88,7 @@ export class Movements {
   /** The cells of an array, cut where others have some of it and not all, and who has which. */
   #before(placed: Boxed, version: string | undefined, processes: readonly Process[]): { readonly cells: Cells; readonly holders: Holders } {
     const { cells, storage } = placed
-    const residence = this.#gang.belongings.residence(this.#gang.numberOf(storage), version)
+    const residence = this.#keeping.belongings.residence(this.#keeping.numberOf(storage), version)
     const cut = residence === undefined ? undefined : this.#cut(placed, residence)
     if (residence === undefined || cut === undefined) return { cells, holders: firstHolders(cells.count, onlyFirst(processes.length)) }
     return { cells: cut, holders: holdersIn(residence, cut.bounds, processes) }

@@ -3,6 +3,7 @@ import type { DenseStorage } from '../../core/storage.ts'
 import type { Needed } from './belongings.ts'
 import { bytesOf } from './changes.ts'
 import type { Answer, Gang, Other } from './gang.ts'
+import { bytesMissing } from './needs.ts'
 import type { RowsHead } from './passWire.ts'
 import { countOfRows, packRows, type Rows, unpackRows } from './servedRows.ts'
 import { shapeOfStorage } from './storageWire.ts'
@@ -21,7 +22,7 @@ export function serveRows(
   if (missing.length === 0 || by === undefined || storage.kind !== 'dense') return
   const head: RowsHead = { loop, storage: number }
   const bytes = countOfRows(rows) * storage.data.BYTES_PER_ELEMENT + (knows(other, head, by) ? 0 : rows.byteLength)
-  if (!isAll && bytes >= gang.bytesOf(missing, needed)) return
+  if (!isAll && bytes >= bytesMissing(missing, storage)) return
   if (gang.belongings.held(other, number) === undefined)
     gang.send(other.rank, 'values', { storage: number, shape: shapeOfStorage(storage) })
   tellKeys(gang, other, head, { by, rows })

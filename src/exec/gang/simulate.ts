@@ -13,12 +13,14 @@ import type { BlockSchedule, IterationSpace } from '../loops/blockSchedule.ts'
 import type { Lanes } from '../loops/lanes.ts'
 import type { LoopInputs } from '../loops/loopInputs.ts'
 import { predictedMs } from '../loops/passCost.ts'
+import { Belongings, type Keeping, type Needed } from './belongings.ts'
 import { bytesOfBoxes } from './edges.ts'
-import { movesOf, type NodeMoves } from './moves.ts'
+import { Movements, type Ranked } from './movement.ts'
+import type { NodeMoves, NumberedBox } from './moves.ts'
+import { afterOneWrite, awayBytes, bytesMissing, neededOf, settlePass, type VersionOf, versionIn } from './needs.ts'
 import { regionOf } from './passWire.ts'
-import { onlyFirst, type Placed, type Placement, placementOf } from './placement.ts'
-import { bytesOfStorage } from './storageWire.ts'
-import { firstHolders, type Holders, transfersOf } from './transfers.ts'
+import { type Placement, placementOf } from './placement.ts'
+import type { Ends } from './transfers.ts'
 
 /** Sending and receiving a byte, beside the time that it is on its way; comparing it. */
 const MS_PER_BYTE = 4e-6
@@ -30,98 +32,126 @@ export interface SimulatedLoop {
   readonly lanes: readonly Lanes[]
   /** Of a pass on one thread. */
   readonly aloneMs: number
-  /** What is written stays where it is, unless the next pass needs it elsewhere. */
-  readonly stays: boolean
 }
 
-export function simulate(loop: SimulatedLoop, machines: Machines): Simulation {
-  const { blocks, aloneMs } = loop
-  const { nodes: world, threads } = machines
-  const placement = world === 1 ? { because: 'There is one node.' } : placementOf(loop.inputs, { blocks, space: loop.space, world })
-  if ('because' in placement) {
-    const milliseconds = predictedMs(aloneMs, blocks, threads)
-    const { because } = placement
-    const nothing = { bytes: 0, firstBytes: 0, changedBytes: 0, waitingMilliseconds: 0 }
-    return { nodes: 1, threads, milliseconds, firstMilliseconds: milliseconds, ...nothing, because }
-  }
-  const [first, next] = trafficOf(loop, placement, world)
-  const [before, after] = [passOf(loop, placement, first, machines), passOf(loop, placement, next, machines)]
-  return {
-    nodes: new Set(placement.order.owners).size,
-    threads,
-    milliseconds: after.milliseconds,
-    bytes: next.bytes,
-    firstMilliseconds: before.milliseconds,
-    firstBytes: first.bytes,
-    changedBytes: changedBytesOf(loop, placement),
-    waitingMilliseconds: after.waitingMs,
-  }
-}
-
-/** Of loops that run one after another. */
-export function sumOf(simulations: readonly Simulation[]): Simulation {
-  const sum = (of: (one: Simulation) => number): number => simulations.reduce((total, one) => total + of(one), 0)
-  const { threads, because } = simulations[0] as Simulation // of one at least
-  const nodes = Math.max(...simulations.map((one) => one.nodes))
+/** What a pass of loops that run one after another takes: of one, or of the parts of one. With `stays`, what they write may stay where it is. */
+export function simulate(loops: readonly SimulatedLoop[], machines: Machines, { stays }: { readonly stays: boolean }): Simulation {
+  const made = new MadeUp(machines.nodes)
+  const placed = loops.map((loop, i) => made.place(loop, `${i}`))
+  const passes = [0, 1].map((pass) => {
+    const each = placed.map((one) => {
+      if ('because' in one)
+        return { bytes: 0, waitingMs: 0, milliseconds: predictedMs(one.loop.aloneMs, one.loop.blocks, machines.threads) }
+      const sent = made.pass(one, pass, stays ? 'needed' : 'all')
+      return { bytes: sent.bytes, ...passOf(one, sent, machines) }
+    })
+    const sum = (of: 'bytes' | 'waitingMs' | 'milliseconds'): number => each.reduce((total, one) => total + one[of], 0)
+    return { bytes: sum('bytes'), waitingMs: sum('waitingMs'), milliseconds: sum('milliseconds') }
+  })
+  const [first, next] = passes as [(typeof passes)[number], (typeof passes)[number]]
+  const nodes = Math.max(...placed.map((one) => ('because' in one ? 1 : new Set(one.placement.order.owners).size)))
+  const [one] = placed
   return {
     nodes,
-    threads,
-    milliseconds: sum((one) => one.milliseconds),
-    bytes: sum((one) => one.bytes),
-    firstMilliseconds: sum((one) => one.firstMilliseconds),
-    firstBytes: sum((one) => one.firstBytes),
-    changedBytes: sum((one) => one.changedBytes),
-    waitingMilliseconds: sum((one) => one.waitingMilliseconds),
-    ...(nodes === 1 && because !== undefined ? { because } : {}),
+    threads: machines.threads,
+    milliseconds: next.milliseconds,
+    bytes: next.bytes,
+    firstMilliseconds: first.milliseconds,
+    firstBytes: first.bytes,
+    changedBytes: placed.reduce((sum, own) => sum + ('because' in own ? 0 : changedBytesOf(own)), 0),
+    waitingMilliseconds: next.waitingMs,
+    ...(nodes === 1 && one !== undefined && 'because' in one ? { because: one.because } : {}),
   }
+}
+
+interface PlacedLoop {
+  readonly loop: SimulatedLoop
+  readonly id: string
+  readonly placement: Placement
+  readonly movements: Movements<Ranked>
+  /** That take part, but rank 0. */
+  readonly others: readonly Ranked[]
 }
 
 interface Sent {
   readonly nodes: readonly NodeMoves[]
-  /** Whole arrays that rank 0 sends to each node. */
+  /** Bytes that come to rank 0 before it sends any. */
+  readonly fetched: number
+  /** Of arrays or parts of them that rank 0 sends to each node beside what moves. */
   readonly whole: readonly number[]
-  readonly bytesOf: (boxes: NodeMoves['starts']) => number
+  readonly bytesOf: (boxes: readonly NumberedBox[]) => number
   readonly bytes: number
 }
 
-/** Of the first pass, and of those that follow: as `GangLoop` settles what others have. */
-function trafficOf({ inputs, blocks, stays }: SimulatedLoop, { arrays, order }: Placement, world: number): readonly [Sent, Sent] {
-  const storages = arrays.map(({ storage }) => storage)
-  const flushed = new Set<Storage>([...inputs.buffers.values()].map(({ storage }) => storage))
-  const bytesOf = (boxes: NodeMoves['starts']): number => bytesOfBoxes(boxes, (number) => storages[number] as DenseStorage) // boxes are of dense arrays
-  const takesPart = Array.from({ length: world }, (_, node) => order.owners.includes(node))
-  const holders = new Map<Placed, Holders>()
-  const sent = (isFirst: boolean): Sent => {
-    const traffic = arrays.flatMap((placed, storage) => {
-      if (placed.kind !== 'boxes') return []
-      const { cells, version } = placed
-      const known = holders.get(placed)
-      // what lies elsewhere is as it was left, whatever its version
-      const isKnown = known !== undefined && (version !== undefined || known.subarray(0, cells.count).includes(0))
-      const before = isKnown ? known : firstHolders(cells.count, onlyFirst(world))
-      const found = transfersOf(cells, order, before, stays ? 'needed' : 'all')
-      if ('because' in found) return [] // whoever placed the array has found some
-      holders.set(placed, found.holders)
-      return [{ storage, transfers: found.transfers }]
-    })
-    const nodes = movesOf(blocks, order.owners, world, traffic)
-    const isSent = ({ kind, version, isWritten, storage }: Placed): boolean => {
-      if (kind !== 'whole' && kind !== 'compared') return false
-      return isFirst || version === undefined || (kind === 'whole' ? isWritten : flushed.has(storage))
+/** Processes that need not be there: what they have is counted as a gang counts it, pass after pass. */
+class MadeUp implements Keeping {
+  readonly belongings: Belongings = new Belongings()
+  readonly #numbers = new Map<Storage, number>()
+  readonly #storages: Storage[] = []
+  readonly #world: number
+  readonly #others: readonly Ranked[]
+
+  constructor(world: number) {
+    this.#world = world
+    this.#others = Array.from({ length: world - 1 }, (_, i) => ({ rank: i + 1 }))
+  }
+
+  numberOf(storage: Storage): number {
+    const number = this.#numbers.get(storage) ?? this.#storages.push(storage) - 1
+    this.#numbers.set(storage, number)
+    return number
+  }
+
+  place(loop: SimulatedLoop, id: string): PlacedLoop | { readonly loop: SimulatedLoop; readonly because: string } {
+    const { inputs, blocks, space } = loop
+    const world = this.#world
+    const placement = world === 1 ? { because: 'There is one node.' } : placementOf(inputs, { blocks, space, world })
+    if ('because' in placement) return { loop, because: placement.because }
+    const others = this.#others.filter(({ rank }) => placement.bounds[rank] !== placement.bounds[rank + 1])
+    return { loop, id, placement, movements: new Movements(this, blocks, placement, this.#others), others }
+  }
+
+  /** As `GangLoop` goes about it. */
+  pass({ loop: { inputs }, id, placement, movements, others }: PlacedLoop, pass: number, ends: Ends): Sent {
+    const versionOf: VersionOf = (storage) => {
+      const version = versionIn(inputs, storage)
+      const isWritten = placement.arrays.some((placed) => placed.storage === storage && placed.isWritten)
+      return pass === 0 || version === undefined || !isWritten ? version : afterOneWrite(version)
     }
-    const each = arrays.reduce((sum, placed) => sum + (isSent(placed) ? bytesOfStorage(placed.storage) : 0), 0)
-    const whole = takesPart.map((takes, node) => (takes && node > 0 ? each : 0))
+    const unfit = movements.unfit.reduce((sum, storage) => sum + this.#broughtHome(storage), 0)
+    const needed = neededOf(placement, versionOf)
+    const { nodes, fetches, residences } = movements.next(versionOf, ends)
+    const bytesOf = (boxes: readonly NumberedBox[]): number => bytesOfBoxes(boxes, (number) => this.#storages[number] as DenseStorage) // boxes are of dense arrays
+    const fetched = [...fetches.values()].reduce((sum, boxes) => sum + bytesOf(boxes), unfit)
+    const whole = nodes.map((_, rank) => {
+      const other = others.find((one) => one.rank === rank)
+      return other === undefined ? 0 : needed.reduce((sum, one) => sum + this.#supplied(other, id, one), 0)
+    })
+    settlePass(this, { id, inputs, placement, others }, needed, residences)
     const moved = nodes.reduce(
       (sum, { starts, sends, ends }) => sum + bytesOf(starts) + bytesOf(sends.flatMap(({ boxes }) => boxes)) + bytesOf(ends),
       0,
     )
-    return { nodes, whole, bytesOf, bytes: moved + whole.reduce((sum, bytes) => sum + bytes, 0) }
+    return { nodes, fetched, whole, bytesOf, bytes: fetched + moved + whole.reduce((sum, bytes) => sum + bytes, 0) }
   }
-  return [sent(true), sent(false)]
+
+  #supplied(other: Ranked, loop: string, needed: Needed): number {
+    const number = this.numberOf(needed.storage)
+    const missing = this.belongings.missing(other, loop, number, needed)
+    if (missing.length === 0) return 0
+    this.belongings.supplied(other, number, needed)
+    return needed.isShape ? 0 : bytesMissing(missing, needed.storage)
+  }
+
+  #broughtHome(storage: Storage): number {
+    const bytes = awayBytes(this, storage)
+    if (bytes > 0) this.belongings.brought(this.numberOf(storage))
+    return bytes
+  }
 }
 
 /** Words of arrays that are compared, each with where it lies, and of the private copies of nodes above 0. */
-function changedBytesOf({ lanes }: SimulatedLoop, { arrays, bounds, order }: Placement): number {
+function changedBytesOf({ loop: { lanes }, placement: { arrays, bounds, order } }: PlacedLoop): number {
   const others = new Set(order.owners).size - 1
   const compared = arrays.reduce((sum, { kind, storage }) => sum + (kind === 'compared' ? mostBytes(regionOf(storage)) : 0), 0)
   const [first, count] = [bounds[1] as number, bounds.at(-1) as number]
@@ -139,15 +169,22 @@ function mostBytes(region: ArrayBufferView & { readonly BYTES_PER_ELEMENT: numbe
 }
 
 function passOf(
-  { blocks, aloneMs }: SimulatedLoop,
-  { arrays, order: { owners } }: Placement,
-  { nodes, whole, bytesOf }: Sent,
+  {
+    loop: { blocks, aloneMs },
+    placement: {
+      arrays,
+      order: { owners },
+    },
+  }: PlacedLoop,
+  { nodes, fetched, whole, bytesOf }: Sent,
   { threads, bytesPerMs, latencyMs }: Machines,
 ): { readonly milliseconds: number; readonly waitingMs: number } {
   const takeMs = (bytes: number): number => bytes / bytesPerMs + bytes * MS_PER_BYTE
   const sendFree = new Float64Array(nodes.length)
+  sendFree[0] = fetched === 0 ? 0 : 2 * latencyMs + takeMs(fetched)
+  const asked = sendFree[0]
   const start = nodes.map(({ starts }, node) => {
-    if (node === 0) return 0
+    if (node === 0) return asked
     sendFree[0]! += takeMs(bytesOf(starts) + (whole[node] as number))
     return (sendFree[0] as number) + latencyMs
   })

@@ -1,0 +1,76 @@
+/** What a pass needs of a loop's arrays as they are here, and what the processes have when it is over. */
+import type { DenseStorage, Storage } from '../../core/storage.ts'
+import type { LoopInputs } from '../loops/loopInputs.ts'
+import { HOME, type Keeping, type Needed, type Process } from './belongings.ts'
+import { bytesOfBox } from './boxWire.ts'
+import type { Placement } from './placement.ts'
+import { missingCells, type Residence } from './residence.ts'
+import { bytesOfStorage } from './storageWire.ts'
+import { type Box, boxesOfCells } from './transfers.ts'
+
+export type VersionOf = (storage: Storage) => string | undefined
+
+/** The version that an array of a loop has now. */
+export function versionIn({ over, arrays, buffers }: LoopInputs, storage: Storage): string | undefined {
+  const inputs = [...(over.kind === 'storage' ? [over] : []), ...arrays.values(), ...buffers.values()]
+  return inputs.find((input) => input.storage === storage)?.version?.()
+}
+
+/** `by`: of arrays of which a process has only what its blocks read, what tells these elements. */
+export function neededOf({ arrays }: Placement, versionOf: VersionOf, by: VersionOf = () => undefined): Needed[] {
+  return arrays.map(({ kind, storage }) => {
+    const needed = { storage, version: versionOf(storage), isShape: kind === 'added' || kind === 'boxes' }
+    const own = by(storage)
+    return own === undefined ? needed : { ...needed, by: own }
+  })
+}
+
+/** Bytes of what a process lacks of an array. */
+export function bytesMissing(missing: 'all' | readonly Box[], storage: Storage): number {
+  if (missing === 'all') return bytesOfStorage(storage)
+  return missing.reduce((sum, box) => sum + bytesOfBox({ storage: storage as DenseStorage, box }), 0) // parts of others are not known
+}
+
+/** Bytes of an array that lie elsewhere and not here. */
+export function awayBytes(keeping: Keeping, storage: Storage): number {
+  const residence = keeping.belongings.away(keeping.numberOf(storage))
+  return residence === undefined ? 0 : bytesMissing(boxesOfCells(missingCells(residence, HOME), residence.bounds), storage)
+}
+
+export interface SettledLoop {
+  readonly id: string
+  readonly inputs: LoopInputs
+  readonly placement: Placement
+  /** That take part, but this one. */
+  readonly others: readonly object[]
+}
+
+/** What the others have after a pass: what it wrote is there as its own blocks left it. Without residences it has come to no end. */
+export function settlePass(
+  keeping: Keeping,
+  { id, inputs, placement: { arrays }, others }: SettledLoop,
+  needed: readonly Needed[],
+  residences: ReadonlyMap<Storage, Residence<Process>> | undefined,
+): void {
+  const { belongings } = keeping
+  const flushed = new Set<Storage>([...inputs.buffers.values()].map(({ storage }) => storage)) // into those in this process
+  for (const { storage, kind, isWritten } of arrays) {
+    const number = keeping.numberOf(storage)
+    const version = needed.find((one) => one.storage === storage)?.version
+    const after = isWritten && version !== undefined ? afterOneWrite(version) : version
+    const residence = residences?.get(storage)
+    if (isWritten || residence !== undefined) belongings.settle(number, after, residence)
+    if (kind === 'added' || kind === 'boxes' || (kind === 'whole' && !isWritten)) continue
+    const isKnown = residences !== undefined && kind === 'compared' && version !== undefined && !flushed.has(storage)
+    for (const other of others) {
+      if (belongings.held(other, number) === undefined) continue // a loss came before it was sent
+      belongings.hold(other, number, isKnown ? { version: after, by: id } : { version: undefined })
+    }
+  }
+}
+
+/** The version that an array has after it was written once: what `ArrayStore.version` gives after a pass. */
+export function afterOneWrite(version: string): string | undefined {
+  const [, array, count] = /^(\d+):(\d+)$/.exec(version) ?? []
+  return count === undefined ? undefined : `${array}:${Number(count) + 1}`
+}
