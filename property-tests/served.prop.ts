@@ -62,6 +62,7 @@ async function course({ rows, f: places, h: order, body, steps }: Case, options:
   let [shift, sets] = [1, 0]
   const env = { f, h, w, m, y, total }
   const range = session.range(rows)
+  // what a pass has read is in its total: to look at y would bring arrays home
   const makers = {
     plain: () =>
       session.loop(range, env, ([s], { f, w, y, total }) => {
@@ -74,22 +75,28 @@ async function course({ rows, f: places, h: order, body, steps }: Case, options:
         if (f.get(s) % 2 === 0) y.set(s, w.get(f.get(s)))
         else if (y.get(s) < 1) y.set(s, y.get(s) + w.get(f.get(s) + 1))
       }),
-    shifted: () => session.loop(range, env, ([s], { f, w, y }) => y.set(s, w.get(f.get(s) + shift))),
+    shifted: () =>
+      session.loop(range, env, ([s], { f, w, y, total }) => {
+        y.set(s, w.get(f.get(s) + shift))
+        total.add(w.get(f.get(s) + shift))
+      }),
     matrix: () =>
-      session.loop(range, env, ([s], { f, m, y }) => {
+      session.loop(range, env, ([s], { f, m, y, total }) => {
         let sum = 0
         for (let k = 0; k < 3; k++) sum += m.get(f.get(s), k)
         y.set(s, sum)
+        total.add(sum)
       }),
     elements: () =>
       session.loop(f, { w, total }, (x, _, { w, total }) => {
         total.add(w.get(x))
       }),
     inner: () =>
-      session.loop(range, env, ([s], { f, w, y }) => {
+      session.loop(range, env, ([s], { f, w, y, total }) => {
         let sum = 0
         for (let k = f.get(s); k < f.get(s) + 4; k++) sum += w.get(k)
         y.set(s, sum)
+        total.add(sum)
       }),
   }
   const score = makers[body]()
