@@ -246,12 +246,70 @@ export const ARROW_BOMBS: readonly Bomb[] = [
     ends: { refused: 'a column has the Arrow type run-end encoded, which is not read' },
   },
   {
-    name: 'a compressed body that says 2^60 bytes',
+    name: 'a compressed buffer that says 2^60 bytes',
+    bytes: () => packedInts(1, 2n ** 60n),
+    ends: { refused: 'says that it has 1152921504606847000 bytes' },
+  },
+  { name: 'a compressed buffer that says -2 bytes', bytes: () => packedInts(1, -2n), ends: { refused: 'says that it has -2 bytes' } },
+  {
+    name: 'a compressed buffer of 400 MiB of zeros',
+    bytes: () => packedInts(100 * 2 ** 20, 400n * 2n ** 20n, zerosInZstd(400 * 2 ** 20)),
+    ends: { refused: 'unpacked, 419430400 bytes, and at most' },
+  },
+  {
+    name: 'two billion nulls that are compressed',
+    bytes: () =>
+      stream(schemaMessage([NULL]), batchMessage({ rows: 2 ** 31 - 1, nodes: [[2 ** 31 - 1, 0]], buffers: [], compression: ZSTD })),
+    ends: { refused: 'declares 2147483647 rows and values' },
+  },
+  {
+    name: 'a compressed buffer of 40 MiB of zeros, which is a file like others',
+    bytes: () => packedInts(10 * 2 ** 20, 40n * 2n ** 20n, zerosInZstd(40 * 2 ** 20)),
+    ends: { rows: 10 * 2 ** 20 },
+  },
+  {
+    name: 'a compressed buffer of one integer that unpacks to a GiB',
+    bytes: () => packedInts(1, 4n, zerosInZstd(2 ** 30)),
+    ends: { refused: 'what is compressed with zstd in it does not unpack' },
+  },
+  {
+    name: 'a compressed buffer of one integer that unpacks to a MiB',
+    bytes: () => packedInts(1, 4n, zerosInZstd(2 ** 20)),
+    ends: { refused: 'what is compressed with zstd in it does not unpack' },
+  },
+  {
+    name: 'texts that unpack to 200 MiB in a buffer of their own each',
     bytes: () => {
-      const body = new Uint8Array(BigInt64Array.of(2n ** 60n, 0n).buffer)
-      return stream(schemaMessage([INT32]), batchMessage({ rows: 1, nodes: [[1, 0]], buffers: [NONE, body], compression: [u8(1), u8(0)] }))
+      const texts = Array.from({ length: 20 }, (_, i): HandField => ({ name: `t${i}`, type: 5 }))
+      const buffers = texts.flatMap(() => [NONE, stored(-1n, ints(0, 10 * 2 ** 20)), stored(10n * 2n ** 20n, zerosInZstd(10 * 2 ** 20))])
+      return stream(schemaMessage(texts), batchMessage({ rows: 1, nodes: texts.map(() => [1, 0]), buffers, compression: ZSTD }))
     },
-    ends: { refused: 'has compressed record batches, which are not read' },
+    ends: { refused: 'unpacked, 209715520 bytes, and at most' },
+  },
+  {
+    name: 'a compressed buffer with less than its values',
+    bytes: () => packedInts(2, 4n, zerosInZstd(4)),
+    ends: { refused: 'a buffer of column "a" has 4 bytes, and its values take 8' },
+  },
+  {
+    name: 'a compressed buffer that is too short for its length',
+    bytes: () => stream(schemaMessage([INT32]), batchMessage({ rows: 1, nodes: [[1, 0]], buffers: [NONE, zeros(4)], compression: ZSTD })),
+    ends: { refused: 'a buffer of column "a" has 4 bytes, and its values take 8' },
+  },
+  {
+    name: 'a codec that nobody knows',
+    bytes: () =>
+      stream(schemaMessage([INT32]), batchMessage({ rows: 1, nodes: [[1, 0]], buffers: [NONE, zeros(16)], compression: [u8(7), u8(0)] })),
+    ends: { refused: 'its buffers are compressed with a codec of number 7' },
+  },
+  {
+    name: 'LZ4 that is no frame',
+    bytes: () =>
+      stream(
+        schemaMessage([INT32]),
+        batchMessage({ rows: 1, nodes: [[1, 0]], buffers: [NONE, stored(4n, Uint8Array.of(64, 1, 2, 3, 4))], compression: [u8(0), u8(0)] }),
+      ),
+    ends: { refused: 'what is compressed with lz4 in it does not unpack' },
   },
   {
     name: 'a body that ends in 2^62 bytes',
@@ -259,6 +317,29 @@ export const ARROW_BOMBS: readonly Bomb[] = [
     ends: { refused: 'is damaged or was cut' },
   },
 ]
+
+const ZSTD = [u8(1), u8(0)]
+
+/** A buffer of a compressed batch: what it says to unpack to, and the bytes. */
+function stored(says: bigint, bytes: Uint8Array): Uint8Array {
+  return Buffer.concat([new Uint8Array(BigInt64Array.of(says).buffer), bytes])
+}
+
+/** Integers of which one frame is said to hold all. */
+function packedInts(rows: number, says: bigint, frame: Uint8Array = NONE): Uint8Array {
+  return stream(schemaMessage([INT32]), batchMessage({ rows, nodes: [[rows, 0]], buffers: [NONE, stored(says, frame)], compression: ZSTD }))
+}
+
+/** A frame of zstd whose blocks say "this byte, 128 KiB times". https://www.rfc-editor.org/rfc/rfc8878#section-3.1.1 */
+function zerosInZstd(bytes: number): Uint8Array {
+  const blocks: number[] = []
+  for (let left = bytes; left > 0; left -= 2 ** 17) {
+    const size = Math.min(left, 2 ** 17)
+    const header = (left <= 2 ** 17 ? 1 : 0) | (1 << 1) | (size << 3)
+    blocks.push(header & 255, (header >> 8) & 255, header >> 16, 0)
+  }
+  return Uint8Array.from([0x28, 0xb5, 0x2f, 0xfd, 0, 0x38, ...blocks])
+}
 
 /** The pairs of a schema message all pointed at the value of the first. */
 function aliasedPairs(schema: Uint8Array): Uint8Array {

@@ -209,7 +209,13 @@ test.skipIf(foreign.length === 0)(
 async function arrowFiles(): Promise<Uint8Array[]> {
   const { source, batches } = await smallTable()
   const path = join(folder, 'own.arrow')
-  await writeArrow({ batches, element: source.element, path })
+  const own: Uint8Array[] = []
+  // many rows, so that packing makes buffers shorter
+  const many = Array.from({ length: 30 }, () => batches).flat()
+  for (const options of [{}, { compression: 'zstd' }, { compression: 'lz4' }] as const) {
+    await writeArrow({ batches: 'compression' in options ? many : batches, element: source.element, path, options })
+    own.push(new Uint8Array(readFileSync(path)))
+  }
   const texts = vectorFromArray(['one', null, 'two', 'one'], new Dictionary(new Utf8(), new Int8()))
   const written = new Table({
     texts,
@@ -219,7 +225,7 @@ async function arrowFiles(): Promise<Uint8Array[]> {
     flags: vectorFromArray([true, null, false, true], new Bool()),
     none: vectorFromArray([null, null, null, null], new Null()),
   })
-  return [new Uint8Array(readFileSync(path)), tableToIPC(written, 'file'), tableToIPC(written, 'stream'), byHand()]
+  return [...own, tableToIPC(written, 'file'), tableToIPC(written, 'stream'), byHand()]
 }
 
 /** Views and a dictionary of lists, which the writer above does not make. */

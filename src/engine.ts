@@ -246,7 +246,7 @@ export class SessionEngine implements Engine {
           : await writePartitions({ ...request, options: { ...options, partitionBy } })
       }
       case 'arrow':
-        return await writeArrow(request)
+        return await writeArrow({ ...request, options: defined({ compression: form.compression }) })
       case 'csv':
         return await writeCsv(request)
       case 'ndjson':

@@ -86,7 +86,7 @@ import { UpdateBuffer } from './updateBuffer.ts'
 import { windowPlan } from './windowPlan.ts'
 import type { Windowed, WindowFunction, WindowOver } from './windows.ts'
 import { type EnvOptions, withEnvOnly } from './withEnv.ts'
-import { parquetForm, type WriteParquetOptions } from './writeOptions.ts'
+import { arrowForm, parquetForm, type WriteArrowOptions, type WriteParquetOptions } from './writeOptions.ts'
 
 /** What elements can be sorted by. Nulls come last. */
 export type SortKey = number | bigint | string | boolean | Date | null
@@ -626,9 +626,10 @@ export class DistArray<T, K extends Key = readonly [number]> implements AsyncIte
     return this.#write('writeParquet', path, form, options)
   }
 
-  /** Writes an Arrow IPC file; it appears under its name when it is complete. */
-  async writeArrow(path: string, options: { readonly signal?: AbortSignal } = {}): Promise<Written> {
-    return this.#write('writeArrow', path, { kind: 'arrow' }, signalOnly('writeArrow()', options))
+  /** Writes an Arrow IPC file; it appears under its name when it is complete. `compression: 'zstd'` or `'lz4'` makes it smaller. */
+  async writeArrow(path: string, options: WriteArrowOptions = {}): Promise<Written> {
+    const form = arrowForm(options)
+    return this.#write('writeArrow', path, form, options)
   }
 
   /** Writes a CSV file with a header line; it appears under its name when it is complete. */

@@ -97,6 +97,9 @@ export interface Engine extends Lowering {
 
 export type ParquetCompression = 'snappy' | 'zstd' | 'gzip' | 'brotli' | 'lz4' | 'none'
 
+/** Of the buffers of Arrow files. */
+export type ArrowCompression = 'zstd' | 'lz4'
+
 /** What becomes of files in the folder that is written: the folder is refused, new files lie beside them, or in their place. */
 export type Existing = 'refuse' | 'add' | 'replace'
 
@@ -110,7 +113,7 @@ export type WriteForm =
       readonly partitionBy?: readonly string[]
       readonly existing?: Existing
     }
-  | { readonly kind: 'arrow' }
+  | { readonly kind: 'arrow'; readonly compression?: ArrowCompression }
   | { readonly kind: 'csv' }
   | { readonly kind: 'ndjson' }
   /** The numbers, for NumPy. */

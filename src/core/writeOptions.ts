@@ -2,7 +2,7 @@
 import { checkCount, checkList, checkOneOf } from './arguments.ts'
 import { valueText } from './columnBuilder.ts'
 import { defined } from './defined.ts'
-import type { Existing, ParquetCompression, WriteForm } from './engine.ts'
+import type { ArrowCompression, Existing, ParquetCompression, WriteForm } from './engine.ts'
 import { PlanError } from './errors.ts'
 import { checkOptions } from './options.ts'
 
@@ -32,6 +32,22 @@ export function parquetForm(options: WriteParquetOptions): Extract<WriteForm, { 
   if (compatibility !== undefined) checkOneOf('The compatibility of writeParquet()', compatibility, ['v1'])
   checkPartitionBy(partitionBy, existing)
   return { kind: 'parquet', compression, ...defined({ rowGroupRows, compatibility, partitionBy, existing }) }
+}
+
+/** Options of `writeArrow`. */
+export interface WriteArrowOptions {
+  /** Default: none. Files of these are what other tools call Feather. */
+  readonly compression?: ArrowCompression
+  readonly signal?: AbortSignal
+}
+
+const ARROW_COMPRESSIONS: readonly ArrowCompression[] = ['zstd', 'lz4']
+
+export function arrowForm(options: WriteArrowOptions): Extract<WriteForm, { kind: 'arrow' }> {
+  checkOptions('writeArrow()', options, ['compression', 'signal'])
+  const { compression } = options
+  if (compression !== undefined) checkOneOf('The compression of writeArrow()', compression, ARROW_COMPRESSIONS)
+  return { kind: 'arrow', ...defined({ compression }) }
 }
 
 function checkPartitionBy(partitionBy: unknown, existing: unknown): void {

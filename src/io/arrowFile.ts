@@ -18,11 +18,13 @@ import { checkColumn, type Room } from './arrowChecks.ts'
 import { batchOfRecordBatch } from './arrowColumns.ts'
 import { footerFault, messageFault } from './arrowHeader.ts'
 import { Footer, Message, MessageHeader, RecordBatchReader, RecordBatchStreamWriter } from './arrowLibrary.ts'
-import { type ArrowDetail, COMPRESSED, type Found, Messages, type RowElement } from './arrowMessages.ts'
+import { type ArrowDetail, type Found, Messages, type RowElement } from './arrowMessages.ts'
+import { plainMessages } from './arrowPacked.ts'
 import { type ByteSource, openBytes } from './byteSource.ts'
 import { checkExpected, type ExpectOptions } from './expected.ts'
 import { checkForm } from './fileForms.ts'
 import { fileType, INT64_OPTIONS, type Int64, readColumn, readElement } from './int64.ts'
+import { loadParquet } from './parquet/parquetLibrary.ts'
 import { type PartitionOptions, withPartitions } from './partitions.ts'
 import { filesOf } from './paths.ts'
 import { checkReading, type FileSource, type ReadOptions, requestsOf } from './reading.ts'
@@ -60,7 +62,8 @@ export async function openArrow(
   for (const [i, path] of paths.entries()) {
     const bytes = await openBytes(path, access)
     try {
-      const file = await openOne(bytes, path, ROOM_BYTES + budgetBytes / 2)
+      const file = await openOne(bytes, path, budgetBytes)
+      if (file.isPacked) await loadParquet() // whose codecs these are
       element = element === undefined ? file.element : agreed(element, paths[0] ?? '', file.element, path)
       splits.push(...file.splits.map((split) => ({ ...split, file: i })))
     } finally {
@@ -82,6 +85,8 @@ interface Opened {
   readonly element: RowElement
   readonly splits: readonly SourceSplit[]
   readonly notes: ReadonlyMap<string, string>
+  /** Whether it is read with codecs. */
+  readonly isPacked: boolean
 }
 
 /** One file that save() may have written, with its integers as they are, and with what its schema says besides of its columns. */
@@ -97,7 +102,8 @@ export async function openArrowFile(
       await checkForm(bytes, path, 'load')
       throw new SourceError(`${path} is no array that save() wrote: it does not begin with ${MAGIC}.`, path)
     }
-    const { element, splits, notes } = await openFile(bytes, path, ROOM_BYTES + budgetBytes / 2)
+    const { element, splits, notes, isPacked } = await openFile(bytes, path, budgetBytes)
+    if (isPacked) await loadParquet()
     const rows = splits.reduce((sum, split) => sum + (split.rows ?? 0), 0)
     return { source: { kind: 'arrow', name: path, element, rows, splits, ...requestsOf(options, [path]) }, notes }
   } finally {
@@ -105,16 +111,16 @@ export async function openArrowFile(
   }
 }
 
-async function openOne(bytes: ByteSource, path: string, roomBytes: number): Promise<Opened> {
+async function openOne(bytes: ByteSource, path: string, budgetBytes: number): Promise<Opened> {
   if (bytes.size === 0) throw new SourceError(`${path} is empty. An Arrow file has at least a schema.`, path)
   const head = await bytes.read(0, Math.min(8, bytes.size))
-  if (Buffer.from(head).toString('latin1').startsWith(MAGIC)) return await openFile(bytes, path, roomBytes)
+  if (Buffer.from(head).toString('latin1').startsWith(MAGIC)) return await openFile(bytes, path, budgetBytes)
   await checkForm(bytes, path, 'readArrow')
-  return await openStream(bytes, path, roomBytes)
+  return await openStream(bytes, path, budgetBytes)
 }
 
 /** A file: magic, messages, index, length of the index, magic. */
-async function openFile(bytes: ByteSource, path: string, roomBytes: number): Promise<Opened> {
+async function openFile(bytes: ByteSource, path: string, budgetBytes: number): Promise<Opened> {
   const cut = () => new SourceError(`${path} does not end with ARROW1: it was cut, or is still being written.`, path)
   const tailBytes = MAGIC.length + 4
   if (bytes.size < 8 + tailBytes) throw cut()
@@ -138,7 +144,7 @@ async function openFile(bytes: ByteSource, path: string, roomBytes: number): Pro
     if (error instanceof SourceError) throw error
     throw damaged('its index makes no sense')
   }
-  const messages = new Messages({ path, stamp: bytes.stamp, size: bytes.size, schema, message: schemaMessage(schema), roomBytes })
+  const messages = new Messages({ path, stamp: bytes.stamp, size: bytes.size, schema, message: schemaMessage(schema), budgetBytes })
   const foundAt = async (block: FileBlock): Promise<Found> => {
     if (!(block.offset >= 8 && block.offset + 8 <= end)) throw damaged('its index points outside')
     const found = await messageAt(bytes, block.offset, path, false)
@@ -160,7 +166,7 @@ async function openFile(bytes: ByteSource, path: string, roomBytes: number): Pro
   return messages
 }
 
-async function openStream(bytes: ByteSource, path: string, roomBytes: number): Promise<Opened> {
+async function openStream(bytes: ByteSource, path: string, budgetBytes: number): Promise<Opened> {
   const none = () => new SourceError(`${path} is not an Arrow file or stream: it does not begin with a schema.`, path)
   let messages: Messages | undefined
   let at = 0
@@ -173,7 +179,7 @@ async function openStream(bytes: ByteSource, path: string, roomBytes: number): P
       const message = await bytes.read(found.start, found.end)
       // the header of a schema message is the schema
       const schema = found.message.header() as Schema
-      messages = new Messages({ path, stamp: bytes.stamp, size: bytes.size, schema, message, roomBytes })
+      messages = new Messages({ path, stamp: bytes.stamp, size: bytes.size, schema, message, budgetBytes })
     } else if (messages === undefined) throw none()
     else messages.add(found)
   }
@@ -249,7 +255,7 @@ function agreed(known: RowElement, firstPath: string, other: RowElement, path: s
 }
 
 export const readArrowSplit: ReadSplit = async (source, split, columns, _predicate, access) => {
-  const { path, stamp, schema, dictionaries, batch, firstRow, roomBytes } = split.detail as ArrowDetail // made by `Messages`
+  const { path, stamp, schema, dictionaries, batch, firstRow, budgetBytes, isPacked } = split.detail as ArrowDetail // made by `Messages`
   const all = source.element.kind === 'row' ? source.element.fields : []
   const positions = new Map(all.map((field, i) => [field.name, i]))
   // by position: the name that a message has for a column without one is not what it is called
@@ -261,9 +267,10 @@ export const readArrowSplit: ReadSplit = async (source, split, columns, _predica
   try {
     if (bytes.stamp !== stamp) throw new SourceError(`${path} changed since it was opened. Open it again.`, path)
     const parts = await Promise.all([...dictionaries, batch].map(([start, end]) => bytes.read(start, end)))
-    const room: Room = { left: roomBytes }
+    const room: Room = { left: ROOM_BYTES + budgetBytes / 2 }
     const decoding = { element: inFile, rows: split.rows ?? 0, path, indices, room }
-    const { length, columns: found } = decode(Buffer.concat([schema, ...parts, END_OF_STREAM]), decoding)
+    const messages = isPacked ? plainMessages(parts, { path, schema, budgetBytes }, indices) : parts
+    const { length, columns: found } = decode(Buffer.concat([schema, ...messages, END_OF_STREAM]), decoding)
     const read = fields.map(({ name, type }, i) => readColumn(found[i] as Column, type, { source: path, column: name }, firstRow)) // a column for each field
     return [{ element, length, columns: read }]
   } finally {
@@ -292,12 +299,6 @@ function decode(stream: Uint8Array, { element, rows, path, indices, room }: Deco
     return read
   } catch (error) {
     if (error instanceof SourceError) throw error
-    const reason = isError(error) ? error.message : String(error)
-    if (/codec|compress/i.test(reason)) {
-      throw new SourceError(`${path} ${COMPRESSED}`, path, {
-        cause: error,
-      })
-    }
-    throw new SourceError(`${path} is damaged: ${reason}.`, path, { cause: error })
+    throw new SourceError(`${path} is damaged: ${isError(error) ? error.message : String(error)}.`, path, { cause: error })
   }
 }

@@ -5,8 +5,8 @@
  * are: lengths without bytes become arrays of any size, and a missing buffer another column's values. Here the schema is
  * walked with both lists, and every buffer is compared with what the length of its column needs.
  */
-import type { Field } from 'apache-arrow'
-import { DataType } from './arrowLibrary.ts'
+import type { Field, Schema } from 'apache-arrow'
+import { Field as ArrowField, DataType } from './arrowLibrary.ts'
 
 /** What a decoded header says: of a record batch, or of the values of a dictionary. */
 export interface BatchHeader {
@@ -14,28 +14,46 @@ export interface BatchHeader {
   readonly nodes: readonly { readonly length: number; readonly nullCount: number }[]
   readonly buffers: readonly { readonly offset: number; readonly length: number }[]
   readonly variadicBufferCounts?: readonly (number | bigint)[] | null
+  /** Absent where buffers are as they are. */
+  readonly compression?: { readonly type: number; readonly method: number } | null
 }
 
 export type Layout =
   | { readonly kind: 'fault'; readonly what: string }
-  /** `unbacked` counts elements of columns of no bytes beyond the rows, as in a list of nulls. */
-  | { readonly kind: 'sound'; readonly unbacked: number }
+  | {
+      readonly kind: 'sound'
+      /** Elements of columns of no bytes beyond the rows, as in a list of nulls. */
+      readonly unbacked: number
+      /** For each field, how many of the buffers belong to it and to those before it. */
+      readonly bufferEnds: readonly number[]
+    }
 
 const LARGEST_LENGTH = 2 ** 31 - 1
+/** Before the bytes of a compressed buffer stands what they unpack to. */
+export const PREFIX_BYTES = 8
 
 class Fault extends Error {}
 
-/** The layout of a message whose body has `bodyBytes` and whose columns are `fields`. */
+/** The layout of a message whose body has `bodyBytes` and whose columns are `fields`. What compressed buffers unpack to is not known yet. */
 export function layoutOf(header: BatchHeader, fields: readonly Field[], bodyBytes: number): Layout {
   try {
     const walk = new Walk(header, bodyBytes)
-    for (const field of fields) walk.column(field.type, header.length, field.name ?? '')
+    const bufferEnds = fields.map((field) => {
+      walk.column(field.type, header.length, field.name ?? '')
+      return walk.buffers
+    })
     walk.end()
-    return { kind: 'sound', unbacked: walk.unbacked }
+    return { kind: 'sound', unbacked: walk.unbacked, bufferEnds }
   } catch (error) {
     if (error instanceof Fault) return { kind: 'fault', what: error.message }
     throw error
   }
+}
+
+/** The one column of a dictionary's messages; undefined where no column of the schema has it. */
+export function dictionaryField(schema: Schema, id: number): Field | undefined {
+  const values = schema.dictionaries.get(id)
+  return values && new ArrowField('dictionary', values, true)
 }
 
 class Walk {
@@ -48,6 +66,11 @@ class Walk {
   constructor(header: BatchHeader, bodyBytes: number) {
     this.#header = header
     this.#bodyBytes = bodyBytes
+  }
+
+  /** Those that were walked. */
+  get buffers(): number {
+    return this.#buffer
   }
 
   end(): void {
@@ -127,7 +150,9 @@ class Walk {
     const { offset, length } = buffer
     if (!(offset >= 0 && length >= 0 && offset + length <= this.#bodyBytes))
       throw new Fault(`a buffer of column "${name}" lies outside its message`)
-    if (length < least) throw new Fault(`a buffer of column "${name}" has ${length} bytes, and its values take ${least}`)
+    const isPacked = (this.#header.compression ?? undefined) !== undefined
+    const needed = isPacked ? Math.min(Math.max(least, length), 1) * PREFIX_BYTES : least
+    if (length < needed) throw new Fault(`a buffer of column "${name}" has ${length} bytes, and its values take ${needed}`)
   }
 }
 

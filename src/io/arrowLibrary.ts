@@ -4,13 +4,16 @@
  */
 import type * as Arrow from 'apache-arrow'
 import type * as ArrowFiles from 'apache-arrow/ipc/metadata/file'
+import type * as ArrowMessages from 'apache-arrow/ipc/metadata/message'
 
 export let Binary: typeof Arrow.Binary
 export let Bool: typeof Arrow.Bool
+export let CompressionType: typeof Arrow.CompressionType
 export let DataType: typeof Arrow.DataType
 export let DateDay: typeof Arrow.DateDay
 export let Dictionary: typeof Arrow.Dictionary
 export let Field: typeof Arrow.Field
+export let FixedSizeBinary: typeof Arrow.FixedSizeBinary
 export let Float32: typeof Arrow.Float32
 export let Float64: typeof Arrow.Float64
 export let Int16: typeof Arrow.Int16
@@ -43,11 +46,17 @@ export let makeData: typeof Arrow.makeData
 export let tableFromIPC: typeof Arrow.tableFromIPC
 export let tableToIPC: typeof Arrow.tableToIPC
 export let Footer: typeof ArrowFiles.Footer
+export let BufferRegion: typeof ArrowMessages.BufferRegion
+export let DictionaryHeader: typeof ArrowMessages.DictionaryBatch
+export let RecordBatchHeader: typeof ArrowMessages.RecordBatch
 
 export type DataType = Arrow.DataType
+export type DictionaryHeader = ArrowMessages.DictionaryBatch
 export type Field<T extends Arrow.DataType = Arrow.DataType> = Arrow.Field<T>
 export type Message = Arrow.Message
 export type RecordBatch = Arrow.RecordBatch
+export type RecordBatchFileWriter = Arrow.RecordBatchFileWriter
+export type RecordBatchHeader = ArrowMessages.RecordBatch
 export type Schema = Arrow.Schema
 export type Table = Arrow.Table
 
@@ -56,10 +65,12 @@ export async function loadArrow(): Promise<void> {
   ;({
     Binary,
     Bool,
+    CompressionType,
     DataType,
     DateDay,
     Dictionary,
     Field,
+    FixedSizeBinary,
     Float32,
     Float64,
     Int16,
@@ -93,4 +104,5 @@ export async function loadArrow(): Promise<void> {
     tableToIPC,
   } = await import('apache-arrow'))
   ;({ Footer } = await import('apache-arrow/ipc/metadata/file'))
+  ;({ BufferRegion, DictionaryBatch: DictionaryHeader, RecordBatch: RecordBatchHeader } = await import('apache-arrow/ipc/metadata/message'))
 }

@@ -6,13 +6,10 @@ import type { Message, Schema } from 'apache-arrow'
 import { SourceError } from '../core/errors.ts'
 import type { SourceSplit } from '../core/ports.ts'
 import type { ElementType } from '../core/schema.ts'
-import { type BatchHeader, layoutOf } from './arrowLayout.ts'
-import { Field as ArrowField, MessageHeader } from './arrowLibrary.ts'
+import { type BatchHeader, dictionaryField, layoutOf } from './arrowLayout.ts'
+import { type Field as ArrowField, MessageHeader } from './arrowLibrary.ts'
+import { compressionFault } from './arrowPacked.ts'
 import { elementOfArrowSchema } from './arrowTypes.ts'
-
-/** Ends the sentence of a SourceError that begins with the path. */
-export const COMPRESSED: string =
-  'has compressed record batches, which are not read. Write it without compression, as pyarrow does with feather.write_feather(table, path, compression="uncompressed").'
 
 export type Range = readonly [start: number, end: number]
 export type RowElement = ElementType & { readonly kind: 'row' }
@@ -27,8 +24,10 @@ export interface ArrowDetail {
   readonly batch: Range
   /** The file's rows before it. */
   readonly firstRow: number
-  /** What values may take beyond their bytes in the file. */
-  readonly roomBytes: number
+  /** Of the session that reads. */
+  readonly budgetBytes: number
+  /** Whether one of the messages may be compressed. */
+  readonly isPacked: boolean
 }
 
 /** A message, where it lies, and how many of its bytes are its body. */
@@ -47,12 +46,12 @@ export interface OpenedSchema {
   readonly schema: Schema
   /** The schema as a message. */
   readonly message: Uint8Array
-  readonly roomBytes: number
+  readonly budgetBytes: number
 }
 
-/** Most rows that a file of so many bytes can have: columns of nothing but nulls take none. */
-function mostRows(fileBytes: number): number {
-  return 2 ** 22 + 64 * fileBytes
+/** Most rows that a file of so many bytes can have: columns of nothing but nulls take none, and of equal values next to none once they are compressed. */
+function mostRows(fileBytes: number, isPacked: boolean): number {
+  return isPacked ? 2 ** 24 + 2 ** 14 * fileBytes : 2 ** 22 + 64 * fileBytes
 }
 /** References of splits to dictionaries, one for each pair. */
 const MOST_REFERENCES = 2 ** 20
@@ -68,6 +67,7 @@ export class Messages {
   #rows = 0
   #firstRow = 0
   #references = 0
+  #isPacked = false
   constructor(opened: OpenedSchema) {
     this.#opened = opened
     this.element = elementOfArrowSchema(opened.schema, opened.path)
@@ -78,12 +78,17 @@ export class Messages {
     return this.#opened.schema.metadata
   }
 
+  /** Whether a message so far is compressed. */
+  get isPacked(): boolean {
+    return this.#isPacked
+  }
+
   add({ message, start, end, bodyBytes }: Found): void {
     if (message.headerType === MessageHeader.DictionaryBatch) {
       const header = message.header() as unknown as { readonly id: number; readonly data: BatchHeader; readonly isDelta: boolean }
-      const values = this.#opened.schema.dictionaries.get(header.id)
-      if (values === undefined) throw this.#damaged(`it has a dictionary with the id ${header.id}, which no column names`)
-      this.#claim(header.data.length + this.#checked(header.data, [new ArrowField('dictionary', values, true)], bodyBytes))
+      const field = dictionaryField(this.#opened.schema, header.id)
+      if (field === undefined) throw this.#damaged(`it has a dictionary with the id ${header.id}, which no column names`)
+      this.#claim(header.data.length + this.#checked(header.data, [field], bodyBytes))
       // one that is not added to is replaced, unless another one was made of it
       const kept = header.isDelta || this.#nested() ? this.#dictionaries : this.#dictionaries.filter(({ id }) => id !== header.id)
       this.#dictionaries = [...kept, { id: header.id, range: [start, end] }]
@@ -94,7 +99,7 @@ export class Messages {
       this.#claim(header.length + this.#checked(header, this.#opened.schema.fields, bodyBytes))
       if (header.length === 0) return
       this.#count(this.#ranges.length)
-      const { path, stamp, message: schema, roomBytes } = this.#opened
+      const { path, stamp, message: schema, budgetBytes } = this.#opened
       const detail: ArrowDetail = {
         path,
         stamp,
@@ -102,7 +107,8 @@ export class Messages {
         dictionaries: this.#ranges,
         batch: [start, end],
         firstRow: this.#firstRow,
-        roomBytes,
+        budgetBytes,
+        isPacked: this.#isPacked,
       }
       const bytes = [...this.#ranges, detail.batch].reduce((sum, [from, to]) => sum + to - from, 0)
       this.splits.push({ rows: header.length, bytes, detail })
@@ -111,9 +117,10 @@ export class Messages {
   }
 
   /** Whether the header is sound; values that no bytes stand behind. */
-  #checked(header: BatchHeader & { readonly compression?: unknown }, fields: readonly ArrowField[], bodyBytes: number): number {
-    const { path } = this.#opened
-    if (header.compression !== null && header.compression !== undefined) throw new SourceError(`${path} ${COMPRESSED}`, path)
+  #checked(header: BatchHeader, fields: readonly ArrowField[], bodyBytes: number): number {
+    const fault = compressionFault(header)
+    if (fault !== undefined) throw this.#damaged(fault)
+    if (header.compression) this.#isPacked = true
     const layout = layoutOf(header, fields, bodyBytes)
     if (layout.kind === 'fault') throw this.#damaged(layout.what)
     return layout.unbacked
@@ -122,11 +129,9 @@ export class Messages {
   #claim(rows: number): void {
     this.#rows += rows
     const { path, size } = this.#opened
-    if (this.#rows <= mostRows(size)) return
-    throw new SourceError(
-      `${path} declares ${this.#rows} rows and values in ${size} bytes, and at most ${mostRows(size)} are read of so few.`,
-      path,
-    )
+    const most = mostRows(size, this.#isPacked)
+    if (this.#rows <= most) return
+    throw new SourceError(`${path} declares ${this.#rows} rows and values in ${size} bytes, and at most ${most} are read of so few.`, path)
   }
 
   #nested(): boolean {

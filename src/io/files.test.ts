@@ -4,8 +4,6 @@ import { join } from 'node:path'
 import {
   Binary,
   Bool,
-  CompressionType,
-  compressionRegistry,
   Decimal,
   DenseUnion,
   DurationSecond,
@@ -20,7 +18,6 @@ import {
   Map_,
   makeData,
   RecordBatch,
-  RecordBatchStreamWriter,
   Schema,
   Struct,
   Table,
@@ -186,27 +183,6 @@ test('what is not Arrow is refused by name', async () => {
   writeFileSync(cut, stream.slice(0, -40))
   await expect(openArrow(cut)).rejects.toThrow(
     /^.* is damaged or was cut: the body of a message goes beyond the end of the file at byte \d+\.$/,
-  )
-})
-
-/** An LZ4 frame of one stored block: header, length with the high bit set, bytes, end mark. */
-function storedLz4Frame(bytes: Uint8Array): Uint8Array {
-  const length = new Uint8Array(new Uint32Array([bytes.length | 0x80000000]).buffer)
-  return new Uint8Array([0x04, 0x22, 0x4d, 0x18, 0x60, 0x40, 0x82, ...length, ...bytes, 0, 0, 0, 0])
-}
-
-test('compressed Arrow is refused by name', async () => {
-  compressionRegistry.set(CompressionType.LZ4_FRAME, { encode: storedLz4Frame })
-  const writer = new RecordBatchStreamWriter({ compressionType: CompressionType.LZ4_FRAME })
-  writer.write(new Table({ n: vectorFromArray([1, 2, 3], new Float64()) }))
-  writer.finish()
-  const path = join(folder, 'compressed.arrows')
-  writeFileSync(path, await writer.toUint8Array())
-  await expect(openArrow(path)).rejects.toThrow(
-    new SourceError(
-      `${path} has compressed record batches, which are not read. Write it without compression, as pyarrow does with feather.write_feather(table, path, compression="uncompressed").`,
-      path,
-    ),
   )
 })
 

@@ -76,7 +76,7 @@ export async function writeSaved(
       yield recordBatchWith(schema, { element, length, columns })
     }
   }
-  return { rows: form.length, bytes: await writeRecordBatches(path, schema, batches(), signal) }
+  return { rows: form.length, bytes: await writeRecordBatches({ path, schema }, batches(), signal) }
 }
 
 /** An array in a file. */

@@ -1,16 +1,24 @@
-/** Writes batches as an uncompressed Arrow IPC file, a record batch for about every 64 K rows. */
+/** Writes batches as an Arrow IPC file, a record batch for about every 64 K rows. */
 
 import { ownBatch } from '../core/columnSlices.ts'
+import type { ArrowCompression } from '../core/engine.ts'
 import { CategoryWriter } from './arrowCategories.ts'
 import { type RecordBatch, RecordBatchFileWriter, type Schema } from './arrowLibrary.ts'
+import { packingWriter } from './arrowPacking.ts'
 import { fileSchemaOf } from './arrowTypes.ts'
 import { writeAtomically } from './atomicFile.ts'
+import { loadParquet } from './parquet/parquetLibrary.ts'
 import { regroup } from './regroup.ts'
 import type { WriteRequest, Written } from './writeParquet.ts'
 
 const BATCH_ROWS = 65_536
 
-export async function writeArrow({ batches, element, path, signal }: WriteRequest<object>): Promise<Written> {
+export interface WriteArrowOptions {
+  /** Default: none. */
+  readonly compression?: ArrowCompression
+}
+
+export async function writeArrow({ batches, element, path, options = {}, signal }: WriteRequest<WriteArrowOptions>): Promise<Written> {
   const schema = fileSchemaOf(element)
   const categories = new CategoryWriter(schema, path)
   let rows = 0
@@ -20,21 +28,29 @@ export async function writeArrow({ batches, element, path, signal }: WriteReques
       yield categories.recordBatch(ownBatch(batch))
     }
   }
-  const bytes = await writeRecordBatches(path, schema, recordBatches(), signal)
+  const { compression } = options
+  if (compression !== undefined) await loadParquet() // whose codecs these are
+  const writer = compression === undefined ? new RecordBatchFileWriter() : packingWriter(compression)
+  const bytes = await writeRecordBatches({ path, schema, writer }, recordBatches(), signal)
   return { rows, bytes }
+}
+
+interface ArrowOutput {
+  readonly path: string
+  readonly schema: Schema
+  /** Default: one that compresses nothing. */
+  readonly writer?: RecordBatchFileWriter
 }
 
 /** Writes record batches as a file that appears under its name when it is complete; gives its bytes. */
 export async function writeRecordBatches(
-  path: string,
-  schema: Schema,
+  { path, schema, writer = new RecordBatchFileWriter() }: ArrowOutput,
   batches: AsyncIterable<RecordBatch> | Iterable<RecordBatch>,
   signal: AbortSignal | undefined,
 ): Promise<number> {
   return await writeAtomically(
     path,
     async (append) => {
-      const writer = new RecordBatchFileWriter()
       const chunks = writer[Symbol.asyncIterator]()
       let asked = chunks.next()
       /** Writes out what the writer has made so far; it hands over a chunk for each call of `next`. */

@@ -2,9 +2,7 @@
  * Columns of numbers from their pages: the decoder only unpacks these, all of a row group at once, and kernels over the
  * session's memory find the values and write them to their places.
  *
- *     pages of the file   [header][packed] …        of columns a and b, of any sizes
- *     what the decoder sees   one column of single bytes, of which these are the pages
- *     what it gives       the bytes that they unpack to, one page behind the other
+ *     [header][packed] …   pages of columns a and b, of any sizes   --unpackedPages.ts-->   bytes, one page behind the other
  *
  * Statement: a column that comes out of here is the one that the decoder would have made. What is nested, null, odd or damaged
  * does not come out: the decoder makes it, or says what is wrong.
@@ -16,14 +14,14 @@ import type { ColumnType } from '../../core/schema.ts'
 import { DIGITS_KEPT, POWERS_OF_TEN } from '../decimals.ts'
 import type { ReadyColumn } from './decode.ts'
 import type { ColumnDetail, FileDetail } from './describe.ts'
-import { type Destination, onlyBytes } from './nativeColumns.ts'
+import type { Destination } from './nativeColumns.ts'
 import { DICTIONARY_ENCODINGS, type Page } from './pages.ts'
-import { singleGroupFile } from './singleGroup.ts'
-import { encodeThrift, i32, i64, intOf, STRUCT, type ThriftField, type ThriftStruct, text } from './thrift.ts'
-import { WasmFailure, withParquetDecoder } from './wasm.ts'
+import { intOf } from './thrift.ts'
+import { withUnpackedPages } from './unpackedPages.ts'
+import { WasmFailure } from './wasm.ts'
 
-const PHYSICAL = { INT32: 1, INT64: 2, FLOAT: 4, DOUBLE: 5, FIXED_LEN_BYTE_ARRAY: 7 } as const
-const [PLAIN, RLE] = [0, 3]
+const PHYSICAL = { INT32: 1, INT64: 2, FLOAT: 4, DOUBLE: 5 } as const
+const PLAIN = 0
 
 /** The columns that could be made so, by their numbers among those that are read. */
 export function pagedColumns(
@@ -134,26 +132,16 @@ function withUnpacked<R>(
   const bare = pages.filter((page) => !isPacked(page))
   if (pages.some(({ second }) => second !== undefined && (second.levelBytes < 0 || second.nulls !== 0))) return undefined
   for (const page of packed) put(page)
-  const packedBytes = bytes
   for (const page of bare) put(page)
   const parts = bare.map((page) => valueBytes(page))
   if (bare.some((page, i) => parts[i]?.length !== unpackedBytes(page))) return undefined
   const placeOf: PlaceOf = (page) => places.get(page) ?? 0
   if (packed.length === 0) return use(parts, placeOf)
-  const small = singleGroupFile([bytesColumn(packed, codec, packedBytes)], packedBytes, { scratch: to.scratch })
+  const small = packed.map((page) => ({ bytes: valueBytes(page), unpackedBytes: unpackedBytes(page) }))
   try {
-    return withParquetDecoder(file.limits.quickBytes, (wasm) => {
-      const table = wasm.readParquet(small, { batchSize: packedBytes }).intoFFI()
-      try {
-        const [array, another] = table.arrayAddrs()
-        if (array === undefined || another !== undefined) return undefined
-        const memory = wasm.wasmMemory() as WebAssembly.Memory
-        const unpacked = onlyBytes({ memory, schema: table.schemaAddr(), array }, packedBytes)
-        return unpacked && use([unpacked, ...parts], placeOf)
-      } finally {
-        table.free()
-      }
-    })
+    return withUnpackedPages(small, { codec, mostBytes: file.limits.quickBytes, scratch: to.scratch }, (unpacked) =>
+      use([unpacked, ...parts], placeOf),
+    )
   } catch (error) {
     if (error instanceof WasmFailure) return undefined
     throw error
@@ -167,45 +155,6 @@ function valueBytes({ body, second }: Page): Uint8Array {
 
 function unpackedBytes({ uncompressedBytes, second }: Page): number {
   return uncompressedBytes - (second?.levelBytes ?? 0)
-}
-
-/** A column whose values are single bytes, and whose pages unpack to what these do. */
-function bytesColumn(pages: readonly Page[], codec: number, values: number): Parameters<typeof singleGroupFile>[0][number] {
-  const element: ThriftStruct = new Map<number, ThriftField>([
-    [1, i32(PHYSICAL.FIXED_LEN_BYTE_ARRAY)],
-    [2, i32(1)],
-    [3, i32(0)],
-    [4, text('bytes')],
-  ])
-  const parts = pages.flatMap((page) => [headerOf(page), valueBytes(page)])
-  const bytes = parts.reduce((sum, part) => sum + part.length, 0)
-  const meta: ThriftStruct = new Map<number, ThriftField>([
-    [1, i32(PHYSICAL.FIXED_LEN_BYTE_ARRAY)],
-    [2, { type: 9, value: { elementType: 5, items: [PLAIN, RLE] } }],
-    [3, { type: 9, value: { elementType: 8, items: [new TextEncoder().encode('bytes')] } }],
-    [4, i32(codec)],
-    [5, i64(values)],
-    [6, i64(bytes)],
-  ])
-  return { elements: [element], chunks: [{ meta, bytes: parts }] }
-}
-
-/** Of a page of plain values of one byte each. */
-function headerOf(page: Page): Uint8Array {
-  const values = unpackedBytes(page)
-  const data: ThriftStruct = new Map<number, ThriftField>([
-    [1, i32(values)],
-    [2, i32(PLAIN)],
-    [3, i32(RLE)],
-    [4, i32(RLE)],
-  ])
-  const header: ThriftStruct = new Map<number, ThriftField>([
-    [1, i32(0)],
-    [2, i32(values)],
-    [3, i32(valueBytes(page).length)],
-    [5, { type: STRUCT, value: data }],
-  ])
-  return encodeThrift(header)
 }
 
 /** Where the column's values are; undefined where it has what kernels do not read. */

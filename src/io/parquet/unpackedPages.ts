@@ -1,0 +1,91 @@
+/**
+ * What packed bytes unpack to, by the decoder's codecs.
+ *
+ *     packed bytes            of any origin, each with the length that it unpacks to
+ *     what the decoder sees   one column of single bytes, of which these are the pages
+ *     what it gives           the bytes that they unpack to, one page behind the other
+ */
+import type { Scratch } from '../../core/ports.ts'
+import { onlyBytes } from './nativeColumns.ts'
+import { singleGroupFile } from './singleGroup.ts'
+import { encodeThrift, i32, i64, STRUCT, type ThriftField, type ThriftStruct, text } from './thrift.ts'
+import { withParquetDecoder } from './wasm.ts'
+
+const FIXED_LEN_BYTE_ARRAY = 7
+const [PLAIN, RLE] = [0, 3]
+
+export interface PackedPage {
+  readonly bytes: Uint8Array
+  readonly unpackedBytes: number
+}
+
+export interface Unpacking {
+  /** Parquet's number for it. */
+  readonly codec: number
+  /** The decoder's memory. */
+  readonly mostBytes: number
+  readonly scratch?: Scratch | undefined
+}
+
+/**
+ * Hands the unpacked bytes of the pages to `use`, which is done with them when it returns. WasmFailure where they do not unpack to as many
+ * as they say; undefined where the decoder gives something else.
+ */
+export function withUnpackedPages<R>(
+  pages: readonly PackedPage[],
+  { codec, mostBytes, scratch }: Unpacking,
+  use: (unpacked: Uint8Array) => R,
+): R | undefined {
+  const length = pages.reduce((sum, page) => sum + page.unpackedBytes, 0)
+  const small = singleGroupFile([bytesColumn(pages, codec, length)], length, { scratch })
+  return withParquetDecoder(mostBytes, (wasm) => {
+    const table = wasm.readParquet(small, { batchSize: length }).intoFFI()
+    try {
+      const [array, another] = table.arrayAddrs()
+      if (array === undefined || another !== undefined) return undefined
+      const memory = wasm.wasmMemory() as WebAssembly.Memory
+      const unpacked = onlyBytes({ memory, schema: table.schemaAddr(), array }, length)
+      return unpacked && use(unpacked)
+    } finally {
+      table.free()
+    }
+  })
+}
+
+/** A column whose values are single bytes, and whose pages unpack to what these do. */
+function bytesColumn(pages: readonly PackedPage[], codec: number, values: number): Parameters<typeof singleGroupFile>[0][number] {
+  const element: ThriftStruct = new Map<number, ThriftField>([
+    [1, i32(FIXED_LEN_BYTE_ARRAY)],
+    [2, i32(1)],
+    [3, i32(0)],
+    [4, text('bytes')],
+  ])
+  const parts = pages.flatMap((page) => [headerOf(page), page.bytes])
+  const bytes = parts.reduce((sum, part) => sum + part.length, 0)
+  const meta: ThriftStruct = new Map<number, ThriftField>([
+    [1, i32(FIXED_LEN_BYTE_ARRAY)],
+    [2, { type: 9, value: { elementType: 5, items: [PLAIN, RLE] } }],
+    [3, { type: 9, value: { elementType: 8, items: [new TextEncoder().encode('bytes')] } }],
+    [4, i32(codec)],
+    [5, i64(values)],
+    [6, i64(bytes)],
+  ])
+  return { elements: [element], chunks: [{ meta, bytes: parts }] }
+}
+
+/** Of a page of plain values of one byte each. */
+function headerOf({ bytes, unpackedBytes }: PackedPage): Uint8Array {
+  const data: ThriftStruct = new Map<number, ThriftField>([
+    [1, i32(unpackedBytes)],
+    [2, i32(PLAIN)],
+    [3, i32(RLE)],
+    [4, i32(RLE)],
+  ])
+  const header: ThriftStruct = new Map<number, ThriftField>([
+    [1, i32(0)],
+    [2, i32(unpackedBytes)],
+    [3, i32(bytes.length)],
+    [5, { type: STRUCT, value: data }],
+  ])
+  return encodeThrift(header)
+}
