@@ -199,6 +199,14 @@ test('a flipped byte of data is found by the checksum', async () => {
   )
 })
 
+test('a name in the footer that is another one is found by its checksum', async () => {
+  const bytes = readFileSync(good)
+  const footer = bytes.length - 8 - bytes.readUInt32LE(bytes.length - 8)
+  for (let at = bytes.indexOf('id', footer); at >= 0; at = bytes.indexOf('id', at)) bytes.write('ie', at)
+  const path = file('renamed.parquet', bytes)
+  await expect(openParquet(path)).rejects.toThrow(new SourceError(`${path} has a damaged footer: its checksum does not match.`, path))
+})
+
 /** A file of one INT32 column `a` whose one page has this header and body. */
 function handmade(page: ThriftStruct, body: Uint8Array, rows: number, codec: number): Uint8Array {
   const header = encodeThrift(page)
