@@ -6,6 +6,7 @@ import type { FunctionIr } from '../src/core/functionIr.ts'
 import type { AnalyzedLoop, LoopOptions } from '../src/core/loopSpec.ts'
 import type { DType } from '../src/core/schema.ts'
 import { ARRAY_OF_DTYPE, type DenseStorage, paddedLength, type SparseStorage, type Storage, stridesOf } from '../src/core/storage.ts'
+import type { MadeSpec } from '../src/exec/arrays/makeArray.ts'
 import { inspect, type Turns } from '../src/exec/loops/inspector/inspect.ts'
 import type { LoopInputs } from '../src/exec/loops/loopInputs.ts'
 import { type PreparedLoop, prepareLoop } from '../src/exec/loops/loopRun.ts'
@@ -270,6 +271,7 @@ export function inputsOf(
   options: LoopOptions,
   holding: Holding,
   versions?: ReadonlyMap<number, number>,
+  made: (array: RandomArray) => MadeSpec | undefined = () => undefined,
 ): { readonly inputs: LoopInputs; readonly storages: readonly Storage[] } {
   const analyzed: AnalyzedLoop = analyzeLoop({ ...loop.spec, options: { ...loop.spec.options, ...options } })
   const storages = loop.arrays.map((array) => {
@@ -283,7 +285,12 @@ export function inputsOf(
     if (storage === undefined) throw new Error(`No array ${identity}.`)
     return storage
   }
-  const version = (array: number) => (versions === undefined ? {} : { version: () => `${array}:${versions.get(array) ?? 0}` })
+  const madeBy = new Map(loop.arrays.map((array) => [array.array, made(array)]))
+  const version = (array: number) => {
+    if (versions === undefined) return {}
+    const count = () => versions.get(array) ?? 0
+    return { version: () => `${array}:${count()}`, made: () => (count() === 0 ? madeBy.get(array) : undefined) }
+  }
   const arrays = new Map(
     loop.arrays.flatMap((array) =>
       array.names.map(

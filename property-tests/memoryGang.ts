@@ -74,6 +74,8 @@ export interface MemoryGang {
   readonly sent: () => { readonly planned: number; readonly changed: number }
   /** Messages with what blocks read of an array, and elements in them. */
   readonly served: () => { readonly messages: number; readonly bytes: number }
+  /** Messages by which a process makes elements by itself. */
+  readonly made: () => number
   stop(): Promise<void>
 }
 
@@ -91,7 +93,7 @@ export function memoryGang(
   const ended: Promise<void>[] = []
   let events: { at: number; readonly run: () => void }[] = []
   let [arrived, losses, isOver, isPumping] = [0, 0, false, false]
-  let [planned, changed] = [0, 0]
+  let [planned, changed, made] = [0, 0, 0]
   const served = { messages: 0, bytes: 0 }
 
   const send = (from: Process | undefined, to: Process | undefined, message: OutMessage): void => {
@@ -105,6 +107,7 @@ export function memoryGang(
       served.bytes += rest
     }
     if (last !== undefined) changed += rest
+    if (message.type === 'make') made++
     const key = `${from?.rank ?? 0} ${to?.rank ?? 0}`
     queues.set(key, [...(queues.get(key) ?? []), { from, to, message }])
     pump()
@@ -212,6 +215,7 @@ export function memoryGang(
     losses: () => losses,
     sent: () => ({ planned, changed }),
     served: () => ({ ...served }),
+    made: () => made,
     stop: async () => {
       isOver = true
       for (const process of processes.values()) end(process)

@@ -5,10 +5,11 @@
 import fc from 'fast-check'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import type { Simulation } from '../src/core/simulation.ts'
+import type { MadeSpec } from '../src/exec/arrays/makeArray.ts'
 import { prepareLoop } from '../src/exec/loops/loopRun.ts'
 import type { PreparedLoop } from '../src/exec/loops/preparedLoop.ts'
 import { simulatedLoop } from '../src/simulatedLoop.ts'
-import { type RandomLoop, randomLoop } from './arbitraries/loopBody.ts'
+import { type RandomArray, type RandomLoop, randomLoop } from './arbitraries/loopBody.ts'
 import { scheduledLoop } from './arbitraries/scheduledLoop.ts'
 import { announcedRun } from './lawRuns.ts'
 import { Holding, inputsOf, type Machine, startMachine } from './loopRuns.ts'
@@ -18,7 +19,7 @@ const RUN = announcedRun('simulate.prop.ts')
 vi.setConfig({ testTimeout: 1_000 * RUN.numRuns + 60_000 })
 
 let alone: Machine
-let [moved, together] = [0, 0]
+let [moved, made, together] = [0, 0, 0]
 beforeAll(() => {
   alone = startMachine([1])
 })
@@ -26,6 +27,7 @@ afterAll(async () => {
   await alone.stop()
   await stopPlaces()
   expect(moved, `${together} passes together`).toBeGreaterThan(together / 4)
+  expect(made, `${together} passes together`).toBeGreaterThan(together / 4)
 })
 
 const loops = fc.oneof(
@@ -37,17 +39,22 @@ const worlds = fc.constantFrom(1, 2, 3, 5)
 const PASSES = 3
 const FAST = { threads: 2, bytesPerMs: Number.POSITIVE_INFINITY, latencyMs: 0 }
 
+/** Arrays of f64, none of which tells a subscript, are taken for zeros: bytes do not depend on what they hold. */
+function zerosOf({ shape, dtype, keys }: RandomArray): MadeSpec | undefined {
+  return keys === undefined && dtype === 'f64' ? { name: 'zeros', shape, dtype, init: { kind: 'zeros' } } : undefined
+}
+
 /** A loop that is ready, with versions that passes change. */
 async function withLoop(
   loop: RandomLoop,
-  { partitions, gang }: { readonly partitions: number; readonly gang?: Machine['gang'] },
+  { partitions, gang, areMade = false }: { readonly partitions: number; readonly gang?: Machine['gang']; readonly areMade?: boolean },
   run: (prepared: PreparedLoop, ran: () => void) => Promise<void>,
 ): Promise<void> {
   const holding = new Holding(alone.arena)
   const versions = new Map<number, number>()
   let prepared: PreparedLoop | undefined
   try {
-    const { inputs } = inputsOf(loop, { partitions }, holding, versions)
+    const { inputs } = inputsOf(loop, { partitions }, holding, versions, areMade ? zerosOf : undefined)
     if (inputs.analyzed.schedule.kind === 'colored') return
     const pool = alone.pools.get(1) as NonNullable<ReturnType<Machine['pools']['get']>> // started above
     prepared = prepareLoop(inputs, { pool, arena: alone.arena, worthThreadsMs: 0, ...(gang === undefined ? {} : { gang }) })
@@ -69,11 +76,12 @@ test('a run sends the bytes that were predicted, in its first pass and in each t
       worlds,
       fc.nat(),
       fc.boolean(),
-      async (loop, partitions, world, seed, stays) => {
+      fc.boolean(),
+      async (loop, partitions, world, seed, stays, areMade) => {
         const { gang, sent, stop } = memoryGang(world, [], seed)
         try {
-          await withLoop(loop, { partitions, gang }, async (prepared, ran) => {
-            const { bytes, firstBytes, changedBytes, nodes } = simulatedLoop(prepared, { ...FAST, nodes: world }, { stays })
+          await withLoop(loop, { partitions, gang, areMade }, async (prepared, ran) => {
+            const { bytes, firstBytes, madeBytes, changedBytes, nodes } = simulatedLoop(prepared, { ...FAST, nodes: world }, { stays })
             for (let pass = 0; pass < PASSES; pass++) {
               const before = sent()
               await prepared.runPasses(pass, 1, { stays: stays && prepared.canStay === true })
@@ -83,6 +91,7 @@ test('a run sends the bytes that were predicted, in its first pass and in each t
               expect(after.changed - before.changed).toBeLessThanOrEqual(changedBytes)
               if (nodes > 1) together++
               if (bytes > 0) moved++
+              if (madeBytes > 0) made++
             }
           })
         } finally {

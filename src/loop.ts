@@ -275,7 +275,7 @@ export class LoopHandle implements Loop {
 
   async serialOrder(): Promise<Int32Array> {
     this.#runtime.checkOpen()
-    return await this.#preparation.use(this.#analysis.read(), async ({ loop }) => loop.serialOrder())
+    return await this.#preparation.use(this.#analysis.read(), async ({ loop }) => loop.serialOrder(), undefined, { looks: true })
   }
 
   async verify(): Promise<VerifyReport> {
@@ -291,7 +291,9 @@ export class LoopHandle implements Loop {
     this.#runtime.checkOpen()
     const { simulatedLoop } = await import('./simulatedLoop.ts')
     const stays = this.#mayStay
-    return await this.#preparation.use(this.#analysis.read(), async ({ loop }) => simulatedLoop(loop, machines, { stays }))
+    return await this.#preparation.use(this.#analysis.read(), async ({ loop }) => simulatedLoop(loop, machines, { stays }), undefined, {
+      looks: true,
+    })
   }
 
   /** Whether to check for races: undefined leaves it to where the program runs. */

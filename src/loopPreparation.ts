@@ -62,16 +62,18 @@ export class LoopPreparation {
 
   /**
    * Runs something in its turn, with the arrays of `analysis` locked. They are asked for now: whoever asks for them after this call gets
-   * them after it. `again` prepares for the next pass under the same locks, since a pass may have given arrays other storage.
+   * them after it. `again` prepares for the next pass under the same locks, since a pass may have given arrays other storage. Who `looks`
+   * writes nothing.
    */
   async use<T>(
     analysis: Analysis,
     run: (prepared: Prepared, again: () => Promise<Prepared>) => Promise<T>,
     signal?: AbortSignal,
-    options: { readonly by?: 'pass' | undefined; readonly stays?: boolean } = {},
+    { looks, ...options }: { readonly by?: 'pass' | undefined; readonly stays?: boolean; readonly looks?: true } = {},
   ): Promise<T> {
     const before = this.#turn
-    const accesses = this.accesses(analysis)
+    const all = this.accesses(analysis)
+    const accesses = looks === undefined ? all : all.map(({ node }): Access => ({ node, mode: 'read' }))
     // turns are taken in the order in which arrays are asked for: no pass has what the one before it waits for
     const turn = this.#runtime.store.withArrays(
       accesses,
@@ -173,6 +175,7 @@ export class LoopPreparation {
       if (storage === undefined) throw new Bug(`${store.label(node)} was not locked for the loop.`)
       return storage
     }
+    const tellingOf = (node: LogicalPlan) => ({ version: () => store.version(node), made: () => store.made(node) })
     const { arrays, buffers, accumulators, rngs, handles } = this.#analysis.bindings
     const over = this.#analysis.overPlan
     return {
@@ -180,10 +183,10 @@ export class LoopPreparation {
       over:
         over === undefined
           ? { kind: 'range', extents: (this.#request.over as IndexSpace).extents }
-          : { kind: 'storage', storage: storageOf(over), array: store.identity(over), version: () => store.version(over) },
+          : { kind: 'storage', storage: storageOf(over), array: store.identity(over), ...tellingOf(over) },
       arrays: new Map(
         [...arrays].map(([name, node]) => {
-          const input = { storage: storageOf(node), array: store.identity(node), label: name, version: () => store.version(node) }
+          const input = { storage: storageOf(node), array: store.identity(node), label: name, ...tellingOf(node) }
           return [name, isBoolean(node.element) ? { ...input, isBoolean: true } : input]
         }),
       ),
@@ -192,8 +195,7 @@ export class LoopPreparation {
           const node = ownPlanOf(buffer.target, name, this.#engine)
           const storage = storageOf(node)
           if (storage.kind !== 'dense') throw new PlanError(`${name} is a buffer of a sparse array. Buffers need a dense array.`)
-          const version = () => store.version(node)
-          return [name, { storage, array: store.identity(node), label: name, version, ...bufferFunctions(buffer, this.#engine) }]
+          return [name, { storage, array: store.identity(node), label: name, ...tellingOf(node), ...bufferFunctions(buffer, this.#engine) }]
         }),
       ),
       accumulators: accumulatorInputs(accumulators),

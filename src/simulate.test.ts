@@ -26,11 +26,12 @@ function rotating() {
 test('a loop that rotates sends the rows of its second axis round, and nothing else; no element is computed', async () => {
   const loop = rotating()
   const two = await loop.simulate({ nodes: 2, threads: 2, bandwidth: '1Gbit', latency: 1 })
-  const half = 20 * 4 * 8 // rows of W that the other has, and keeps
-  const all = 30 * 4 * 8 // H goes there, and comes back
-  expect(two).toMatchObject({ nodes: 2, threads: 2, firstBytes: half + 2 * all, bytes: 2 * all, changedBytes: 0 })
+  const half = 20 * 4 * 8 // rows of W that the other makes, and keeps
+  const all = 30 * 4 * 8 // H goes there, half of it as it is made there, and comes back
+  expect(two).toMatchObject({ nodes: 2, threads: 2, firstBytes: 1.5 * all, madeBytes: half + all / 2, bytes: 2 * all, changedBytes: 0 })
   expect(two.milliseconds).toBeGreaterThan(2) // there and back
   expect(two.because).toBe(undefined)
+  expect(await loop.simulate({ nodes: 2, threads: 2, bandwidth: '1Gbit', latency: 1 })).toEqual(two) // nothing was written
   const [slow, fast] = [await loop.simulate({ nodes: 2, bandwidth: 1000 }), await loop.simulate({ nodes: 2, bandwidth: 1e12, latency: 0 })]
   expect([slow.threads, slow.bytes]).toEqual([2, fast.bytes])
   expect(slow.milliseconds).toBeGreaterThan(all - 1) // a byte a millisecond

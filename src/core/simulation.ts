@@ -24,6 +24,8 @@ export interface Simulation {
   readonly bytes: number
   readonly firstMilliseconds: number
   readonly firstBytes: number
+  /** Of elements that nodes make by themselves before the first pass, as `random()`, `zeros()` and `fill()` describe them: nobody sends these. */
+  readonly madeBytes: number
   /** At most so many bytes more are sent in each pass: what is found by comparing, and private copies that were added to. */
   readonly changedBytes: number
   /** How long the threads of a node wait for blocks of others, on average. */

@@ -21,7 +21,7 @@ import { elementOfStorage, type Storage } from '../core/storage.ts'
 import { functionsOf, planText } from '../core/tree.ts'
 import { Cell } from './arrays/cell.ts'
 import type { StorageForm } from './arrays/fromBatches.ts'
-import { makeArray } from './arrays/makeArray.ts'
+import { isMade, type MadeSpec, makeArray } from './arrays/makeArray.ts'
 import type { LockMode } from './arrays/rwLock.ts'
 import { storageAskedFor } from './arrays/storageAskedFor.ts'
 import { copyStorage, freeStorage, overwriteDense } from './arrays/storageBlocks.ts'
@@ -120,6 +120,14 @@ export class ArrayStore {
   version(node: LogicalPlan): string {
     const cell = this.cellOf(node)
     return cell.owned ? `${cell.id}:${cell.version}` : this.basisOf(node, this.moment(node))
+  }
+
+  /** What the array was made by, as long as nobody has written it. */
+  made(node: LogicalPlan): MadeSpec | undefined {
+    if (node.kind !== 'Array' || this.cellOf(node).version !== 0) return undefined
+    const { name, shape, dtype, init } = node
+    const spec = { name, shape, dtype, init }
+    return isMade(spec) ? spec : undefined
   }
 
   stats(node: LogicalPlan): StoreStats {

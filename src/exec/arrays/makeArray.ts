@@ -19,6 +19,17 @@ export interface ArraySpec {
   readonly init: ArrayInit
 }
 
+/** What can be made of its description alone, any part of it by itself. */
+export interface MadeSpec extends ArraySpec {
+  readonly dtype: DType
+  readonly init: Extract<ArrayInit, { readonly kind: 'zeros' | 'fill' | 'random' }>
+}
+
+export function isMade(spec: ArraySpec): spec is MadeSpec {
+  const { kind } = spec.init
+  return spec.dtype !== 'object' && (kind === 'zeros' || kind === 'fill' || kind === 'random')
+}
+
 /** New storage as the spec says. Random numbers depend on seed and position alone. Costs a first touch of its bytes. */
 export function makeArray(spec: ArraySpec, arena: Arena): DenseStorage | SparseStorage {
   const { init, name, dtype } = spec
@@ -28,9 +39,10 @@ export function makeArray(spec: ArraySpec, arena: Arena): DenseStorage | SparseS
     case 'zeros':
       return dtype === 'object' ? makeObjects(spec, 0) : makeZeros(spec.shape, dtype, name, arena)
     case 'fill':
-      return dtype === 'object' ? makeObjects(spec, init.value) : makeFilled(spec, dtype, init.value, arena)
+      return dtype === 'object' ? makeObjects(spec, init.value) : makeFilled({ ...spec, dtype, init }, arena)
     case 'random':
-      return makeRandom(spec, init, arena)
+      if (dtype === 'f64' || dtype === 'f32') return makeFilled({ ...spec, dtype, init }, arena)
+      throw new PlanError(`${name}: random numbers are f64 or f32, not ${dtype}. For integers, cast an array or use rng in a loop.`)
     case 'given':
       throw new Bug(`${name} was made with its elements, and has none.`)
   }
@@ -51,24 +63,30 @@ export function makeObjects(spec: { readonly name: string; readonly shape: Shape
   return { kind: 'dense', shape: spec.shape, dtype: 'object', strides, data: new Uint8Array(0), objects }
 }
 
-function makeFilled(spec: ArraySpec, dtype: DType, value: unknown, arena: Arena): DenseStorage {
-  const stored = storedValue(value, dtype, spec.name)
-  const storage = makeZeros(spec.shape, dtype, spec.name, arena)
-  eachRow(storage, (row) => row.fill(stored as never)) // storedValue gives what the dtype's array takes
+function makeFilled(spec: MadeSpec, arena: Arena): DenseStorage {
+  const fill = fillerOf(spec)
+  const storage = makeZeros(spec.shape, spec.dtype, spec.name, arena)
+  eachRow(storage, fill)
   return storage
 }
 
-function makeRandom(spec: ArraySpec, init: ArrayInit & { readonly kind: 'random' }, arena: Arena): DenseStorage {
-  if (spec.dtype !== 'f64' && spec.dtype !== 'f32') {
-    throw new PlanError(`${spec.name}: random numbers are f64 or f32, not ${spec.dtype}. For integers, cast an array or use rng in a loop.`)
+/** What puts elements that follow one another into a row, the first of which is at a row-major position: padding does not count. */
+export function fillerOf({ name, dtype, init }: MadeSpec): (row: TypedArray, first: number) => void {
+  switch (init.kind) {
+    case 'zeros':
+      return (row) => row.fill((dtype === 'i64' ? 0n : 0) as never) // what the dtype's array takes
+    case 'fill': {
+      const stored = storedValue(init.value, dtype, name)
+      return (row) => row.fill(stored as never) // storedValue gives what the dtype's array takes
+    }
+    case 'random': {
+      const { seed, scale } = init
+      checkSeed(seed)
+      if (!Number.isFinite(scale)) throw new PlanError(`${name}: the scale is ${String(scale)}. It is a finite number.`)
+      const fill = init.distribution === 'uniform' ? fillUniform : fillNormal
+      return (row, first) => fill(row as Float64Array | Float32Array, first, seed, scale) // of a dtype that random arrays have
+    }
   }
-  checkSeed(init.seed)
-  if (!Number.isFinite(init.scale)) throw new PlanError(`${spec.name}: the scale is ${String(init.scale)}. It is a finite number.`)
-  const storage = makeZeros(spec.shape, spec.dtype, spec.name, arena)
-  const fill = init.distribution === 'uniform' ? fillUniform : fillNormal
-  // the position counts elements without padding, so that it does not depend on the layout
-  eachRow(storage, (row, first) => fill(row as Float64Array | Float32Array, first, init.seed, init.scale))
-  return storage
 }
 
 function makeSparse(spec: ArraySpec, arena: Arena): SparseStorage {

@@ -2,6 +2,7 @@
  * What the other processes have of arrays: of dense ones, which elements of which version; of others, and for one loop, all or nothing.
  */
 import type { Storage } from '../../core/storage.ts'
+import type { MadeSpec } from '../arrays/makeArray.ts'
 import { missingCells, type Residence, withAll } from './residence.ts'
 import { type Box, boxesOfCells } from './transfers.ts'
 
@@ -24,6 +25,8 @@ export interface Needed {
   readonly isShape: boolean
   /** Given where a pass needs the elements only that its blocks read: by these a process has them. */
   readonly by?: string
+  /** By which the processes make by themselves what they lack. */
+  readonly made?: MadeSpec
 }
 
 /** Who keeps count of what processes have: a gang, or one that is made up. */

@@ -1,6 +1,8 @@
 /** Boxes of arrays as one stretch of bytes, in the order in which they are told of. */
 import type { TypedArray } from '../../core/column.ts'
 import type { DenseStorage } from '../../core/storage.ts'
+import { fillerOf, type MadeSpec } from '../arrays/makeArray.ts'
+import { bytesOf } from './changes.ts'
 import type { Box } from './transfers.ts'
 
 export interface StoredBox {
@@ -19,7 +21,8 @@ export function packBoxes(boxes: readonly StoredBox[]): Uint8Array {
   const bytes = new Uint8Array(new SharedArrayBuffer(boxes.reduce((sum, box) => sum + bytesOfBox(box), 0)))
   let at = 0
   for (const one of boxes) {
-    eachRun(one, (run) => {
+    eachRun(one, (elements) => {
+      const run = bytesOf(elements)
       bytes.set(run, at)
       at += run.length
     })
@@ -33,26 +36,33 @@ export function unpackBoxes(boxes: readonly StoredBox[], bytes: Uint8Array): voi
     throw new RangeError('Elements of an array do not fill their boxes.')
   let at = 0
   for (const one of boxes) {
-    eachRun(one, (run) => {
+    eachRun(one, (elements) => {
+      const run = bytesOf(elements)
       run.set(bytes.subarray(at, at + run.length))
       at += run.length
     })
   }
 }
 
-/** Calls `visit` for all stretches of memory that a box has. */
-function eachRun({ storage, box }: StoredBox, visit: (run: Uint8Array) => void): void {
+/** Puts into boxes of an array what it is made with. */
+export function makeBoxes(boxes: readonly StoredBox[], spec: MadeSpec): void {
+  const fill = fillerOf(spec)
+  for (const one of boxes) eachRun(one, fill)
+}
+
+/** Calls `visit` for all stretches of memory that a box has, with the row-major position of the first element. */
+function eachRun({ storage, box }: StoredBox, visit: (run: TypedArray, first: number) => void): void {
   const { strides, shape } = storage
   const data = storage.data as TypedArray // no objects: those are not sent
-  const { buffer, byteOffset, BYTES_PER_ELEMENT } = data
   const last = shape.length - 1
-  const walk = (axis: number, index: number): void => {
+  const walk = (axis: number, index: number, position: number): void => {
     const [from, to] = [box[2 * axis] ?? 0, box[2 * axis + 1] ?? 1]
+    const before = position * (shape[axis] ?? 1)
     if (axis >= last) {
-      visit(new Uint8Array(buffer, byteOffset + (index + from) * BYTES_PER_ELEMENT, (to - from) * BYTES_PER_ELEMENT))
+      visit(data.subarray(index + from, index + to), before + from)
       return
     }
-    for (let at = from; at < to; at++) walk(axis + 1, index + at * (strides[axis] as number))
+    for (let at = from; at < to; at++) walk(axis + 1, index + at * (strides[axis] as number), before + at)
   }
-  walk(0, 0)
+  walk(0, 0, 0)
 }

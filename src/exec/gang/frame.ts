@@ -48,6 +48,7 @@ export const FRAME_TYPES = [
   'fetch',
   'keys',
   'rows',
+  'make',
 ] as const
 export type FrameType = (typeof FRAME_TYPES)[number]
 

@@ -7,7 +7,7 @@
 import { Bug, GangError } from '../../core/errors.ts'
 import type { FunctionIr } from '../../core/functionIr.ts'
 import { isError } from '../../core/isError.ts'
-import type { DenseStorage, Storage } from '../../core/storage.ts'
+import type { Storage } from '../../core/storage.ts'
 import type { IterationSpace } from '../loops/blockSchedule.ts'
 import type { KernelLoop } from '../loops/kernelLoop.ts'
 import type { LoopInputs } from '../loops/loopInputs.ts'
@@ -15,9 +15,7 @@ import type { LoopResources } from '../loops/preparedLoop.ts'
 import type { Arena } from '../memory/arena.ts'
 import { wireToError } from '../workers/wire.ts'
 import { Belongings, type Needed } from './belongings.ts'
-import { packBoxes } from './boxWire.ts'
-import { bytesOf } from './changes.ts'
-import { fromBytes, type LoopDefinition, toBytes } from './definition.ts'
+import { fromBytes, toBytes } from './definition.ts'
 import type { Edge, EdgeHead } from './edges.ts'
 import { elsewhereOf } from './elsewhere.ts'
 import type { FrameType } from './frame.ts'
@@ -26,11 +24,9 @@ import { GangLoop } from './gangLoop.ts'
 import { Journal } from './journal.ts'
 import { Links } from './links.ts'
 import type { InMessage } from './messages.ts'
-import type { NumberedBox } from './moves.ts'
 import { bytesMissing } from './needs.ts'
-import type { BoxesHead, DoneHead, FailedHead, FetchHead, ForgetHead, RunHead, ValuesHead } from './passWire.ts'
+import type { DoneHead, FailedHead, FetchHead, ForgetHead, RunHead } from './passWire.ts'
 import type { GangSettings } from './settings.ts'
-import { buffersOf, shapeOfStorage } from './storageWire.ts'
 import type { Box } from './transfers.ts'
 
 /** Copies of arrays that passes write take so much of a session's memory at the most, beside it. */
@@ -183,34 +179,9 @@ export class Gang {
   missingBytes(loop: string, needed: readonly Needed[]): number {
     let bytes = 0
     for (const other of this.#others)
-      for (const one of needed) bytes += one.isShape ? 0 : bytesMissing(this.missing(other, loop, one), one.storage)
+      for (const one of needed)
+        bytes += one.isShape || one.made !== undefined ? 0 : bytesMissing(this.missing(other, loop, one), one.storage)
     return bytes
-  }
-
-  /** Sends what is missing. Throws the GangError of a process that was lost. */
-  supply(other: Other, needed: readonly Needed[], definition: LoopDefinition): void {
-    this.checkThere([other])
-    for (const one of needed) {
-      const { storage, isShape } = one
-      const number = this.numberOf(storage)
-      const missing = this.missing(other, definition.id, one)
-      if (missing.length === 0) continue
-      if (missing === 'all') {
-        const head: ValuesHead = { storage: number, shape: shapeOfStorage(storage) }
-        this.send(other.rank, 'values', head, isShape ? [] : buffersOf(storage).map(bytesOf))
-      } else {
-        const boxes = missing.map((box) => ({ storage: storage as DenseStorage, box })) // parts of others are not known
-        this.sendBoxes(
-          other.rank,
-          missing.map((box) => ({ storage: number, box })),
-          packBoxes(boxes),
-        )
-      }
-      this.belongings.supplied(other, number, one)
-    }
-    if (other.loops.has(definition.id)) return
-    this.send(other.rank, 'define', definition)
-    other.loops.add(definition.id)
   }
 
   /** What a process lacks of an array for the passes of a loop. */
@@ -231,12 +202,6 @@ export class Gang {
 
   endRun(run: number): void {
     this.#open.delete(run)
-  }
-
-  /** Elements that the others do not have yet. */
-  sendBoxes(to: number, boxes: readonly NumberedBox[], packed: Uint8Array): void {
-    const head: BoxesHead = { boxes }
-    this.send(to, 'boxes', head, [packed])
   }
 
   sendEdge(to: number, head: EdgeHead, parts: readonly Uint8Array[]): void {

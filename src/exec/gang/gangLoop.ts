@@ -12,6 +12,7 @@ import { Bug } from '../../core/errors.ts'
 import type { FunctionIr, Primitive } from '../../core/functionIr.ts'
 import type { LoopPlan } from '../../core/loopPlan.ts'
 import type { DenseStorage, Storage } from '../../core/storage.ts'
+import type { MadeSpec } from '../arrays/makeArray.ts'
 import type { IterationSpace } from '../loops/blockSchedule.ts'
 import type { ShareResult } from '../loops/callerPass.ts'
 import type { Portion } from '../loops/kernelLayout.ts'
@@ -21,51 +22,27 @@ import type { LoopInputs } from '../loops/loopInputs.ts'
 import type { PassTurn } from '../loops/loopTask.ts'
 import type { LoopResources, PassesResult, VerifyResult } from '../loops/preparedLoop.ts'
 import type { Needed } from './belongings.ts'
-import { packBoxes, unpackBoxes } from './boxWire.ts'
+import { unpackBoxes } from './boxWire.ts'
 import { copied, sameTable } from './capturedTables.ts'
 import { chosenProcesses } from './chosenProcesses.ts'
-import { definitionOf, type LoopDefinition } from './definition.ts'
+import { definitionOf } from './definition.ts'
 import { Edges } from './edges.ts'
 import { bringHome, fetchBoxes } from './elsewhere.ts'
+import type { Formed, Part, Shared } from './formed.ts'
 import type { Answer, Gang, Other } from './gang.ts'
 import type { Journal } from './journal.ts'
 import { type Movement, Movements } from './movement.ts'
 import type { NodeMoves, NumberedBox } from './moves.ts'
-import { neededOf, settlePass, versionIn } from './needs.ts'
+import { madeIn, neededOf, settlePass, versionIn, withoutMade } from './needs.ts'
 import { applyParts, type RunHead, regionOf, regionsOfLanes } from './passWire.ts'
-import { type Placement, placementOf } from './placement.ts'
+import { labelIn, placementOf } from './placement.ts'
 import { fetchRows, serveRows } from './rowSupply.ts'
 import { NOTHING_SERVED, type Served, ServedArrays, servedText } from './served.ts'
+import { supply, supplyBoxes } from './supply.ts'
 import type { Ends } from './transfers.ts'
 
 /** Of a gang that has lost all others. */
 const ALONE = { because: 'All other processes were lost.' }
-
-interface Part {
-  readonly other: Other
-  /** Its place among the processes that there are. */
-  readonly node: number
-  readonly definition: LoopDefinition
-  /** Captured tables as they were sent last. */
-  tables: readonly ArrayLike<Primitive>[]
-  moves: NodeMoves | undefined
-}
-
-/** Blocks of this process, and those of the others. */
-interface Shared {
-  readonly own: Portion
-  readonly parts: readonly Part[]
-}
-
-/** The loop on the processes that there are, until one is lost or joins. */
-interface Formed {
-  readonly epoch: number
-  readonly id: string
-  readonly others: readonly Other[]
-  readonly placement: Placement
-  readonly movements: Movements<Other>
-  shared: Shared | undefined
-}
 
 export class GangLoop extends KernelLoop {
   readonly #gang: Gang
@@ -76,6 +53,8 @@ export class GangLoop extends KernelLoop {
   #isAgain = false
   readonly #served = new ServedArrays()
   #servedText = ''
+  /** Arrays that processes have made by themselves. */
+  readonly #made = new Set<string>()
   #isDisposed = false
   #formed: Formed | undefined
   /** What keeps the loop in this process, of an epoch. */
@@ -93,7 +72,7 @@ export class GangLoop extends KernelLoop {
   override get processes(): LoopPlan['execution']['processes'] {
     if (this.#stays !== undefined) return { count: 1, because: this.#stays.because }
     if (this.#last === undefined) return { count: 1, because: 'It has not run.' }
-    return this.#last.count === 1 ? this.#last : { ...this.#last, because: `${this.#last.because}${this.#servedText}` }
+    return this.#last.count === 1 ? this.#last : { ...this.#last, because: `${this.#last.because}${this.#madeText}${this.#servedText}` }
   }
 
   /** Undefined where the loop stays in this process. */
@@ -159,6 +138,10 @@ export class GangLoop extends KernelLoop {
     return await super.runPasses(pass, most, options)
   }
 
+  get #madeText(): string {
+    return this.#made.size === 0 ? '' : ` Each makes what it needs of ${[...this.#made].join(', ')} by itself, as it was described.`
+  }
+
   get #storages(): readonly Storage[] {
     return [...new Set(storagesOf(this.inputs).map(({ storage }) => storage))]
   }
@@ -222,6 +205,7 @@ export class GangLoop extends KernelLoop {
     await bringHome(this.#gang, unfit)
     if (formed !== this.#formed || formed.epoch !== this.#gang.epoch) return undefined
     const needed = this.#needed(formed, served)
+    for (const { made, storage } of needed) if (made !== undefined) this.#made.add(labelIn(formed.placement, storage))
     const movement = formed.movements.next(this.#versionOf, ends)
     const { own, parts } = this.#share(formed)
     const run = this.#gang.nextRun()
@@ -300,12 +284,14 @@ export class GangLoop extends KernelLoop {
     const count = new Set(placement.order.owners).size
     if (this.#isForced) return { count, because: 'It was asked for.' }
     const { blocks, predictedMilliseconds: aloneMs, workerCount: workers } = this
-    const pass = { placement, movement, blocks, storageOf: this.#storageOf, missingBytes: this.#gang.missingBytes(id, needed) }
+    const nodes = withoutMade(movement.nodes, (number) => this.#madeBy(this.#storageOf(number)) !== undefined)
+    const missingBytes = this.#gang.missingBytes(id, needed)
+    const pass = { placement, movement: { ...movement, nodes }, blocks, storageOf: this.#storageOf, missingBytes }
     return chosenProcesses(pass, { count, aloneMs, workers })
   }
 
   #needed({ placement }: Formed, served: Served = NOTHING_SERVED): Needed[] {
-    return neededOf(placement, this.#versionOf, (storage) => served.get(storage)?.by)
+    return neededOf(placement, this.#versionOf, { by: (storage) => served.get(storage)?.by, made: this.#madeBy })
   }
 
   async #servedTo({ id, placement, others }: Formed): Promise<Served> {
@@ -320,6 +306,9 @@ export class GangLoop extends KernelLoop {
     if (this.#isAgain && this.#journal.concerns(storage, 'read')) return undefined
     return versionIn(this.inputs, storage)
   }
+
+  /** What an array was made by and is still as. */
+  readonly #madeBy = (storage: Storage): MadeSpec | undefined => madeIn(this.inputs, storage)
 
   readonly #storageOf = (number: number): DenseStorage => this.#gang.storageOf(number) as DenseStorage // boxes are of dense arrays
 
@@ -360,9 +349,8 @@ export class GangLoop extends KernelLoop {
         const rows = array?.rows[part.node]
         if (rows !== undefined) serveRows(this.#gang, part.other, formed.id, { needed: one, rows, isAll: array?.fetches !== undefined })
       }
-      this.#gang.supply(part.other, needed, part.definition)
-      if (moves.starts.length > 0)
-        this.#gang.sendBoxes(part.other.rank, moves.starts, packBoxes(moves.starts.map((box) => this.#stored(box))))
+      supply(this.#gang, part.other, needed, part.definition)
+      supplyBoxes(this.#gang, part.other, moves.starts, this.#madeBy)
       const { tables } = this.captured
       const isSame = part.tables.length === tables.length && part.tables.every((table, i) => sameTable(table, tables[i]))
       if (!isSame) part.tables = tables.map((table) => copied(table))

@@ -1,8 +1,11 @@
 /** What a pass needs of a loop's arrays as they are here, and what the processes have when it is over. */
+import { defined } from '../../core/defined.ts'
 import type { DenseStorage, Storage } from '../../core/storage.ts'
+import type { MadeSpec } from '../arrays/makeArray.ts'
 import type { LoopInputs } from '../loops/loopInputs.ts'
 import { HOME, type Keeping, type Needed, type Process } from './belongings.ts'
 import { bytesOfBox } from './boxWire.ts'
+import type { NodeMoves } from './moves.ts'
 import type { Placement } from './placement.ts'
 import { missingCells, type Residence } from './residence.ts'
 import { bytesOfStorage } from './storageWire.ts'
@@ -11,18 +14,35 @@ import { type Box, boxesOfCells } from './transfers.ts'
 export type VersionOf = (storage: Storage) => string | undefined
 
 /** The version that an array of a loop has now. */
-export function versionIn({ over, arrays, buffers }: LoopInputs, storage: Storage): string | undefined {
+export function versionIn(inputs: LoopInputs, storage: Storage): string | undefined {
+  return inputOf(inputs, storage)?.version?.()
+}
+
+/** What a dense array of a loop was made by and is still as. */
+export function madeIn(inputs: LoopInputs, storage: Storage): MadeSpec | undefined {
+  return storage.kind === 'dense' ? inputOf(inputs, storage)?.made?.() : undefined
+}
+
+function inputOf({ over, arrays, buffers }: LoopInputs, storage: Storage) {
   const inputs = [...(over.kind === 'storage' ? [over] : []), ...arrays.values(), ...buffers.values()]
-  return inputs.find((input) => input.storage === storage)?.version?.()
+  return inputs.find((input) => input.storage === storage)
 }
 
 /** `by`: of arrays of which a process has only what its blocks read, what tells these elements. */
-export function neededOf({ arrays }: Placement, versionOf: VersionOf, by: VersionOf = () => undefined): Needed[] {
+export function neededOf(
+  { arrays }: Placement,
+  versionOf: VersionOf,
+  { by = () => undefined, made }: { readonly by?: VersionOf; readonly made: (storage: Storage) => MadeSpec | undefined },
+): Needed[] {
   return arrays.map(({ kind, storage }) => {
     const needed = { storage, version: versionOf(storage), isShape: kind === 'added' || kind === 'boxes' }
-    const own = by(storage)
-    return own === undefined ? needed : { ...needed, by: own }
+    return { ...needed, ...defined({ by: by(storage), made: made(storage) }) }
   })
+}
+
+/** What is sent before a pass without what its receivers make by themselves. */
+export function withoutMade(nodes: readonly NodeMoves[], isMade: (storage: number) => boolean): NodeMoves[] {
+  return nodes.map((moves) => ({ ...moves, starts: moves.starts.filter(({ storage }) => !isMade(storage)) }))
 }
 
 /** Bytes of what a process lacks of an array. */

@@ -13,7 +13,7 @@ import { spaceOf } from '../loops/space.ts'
 import type { SharedArena } from '../memory/arena.ts'
 import { errorToWire } from '../workers/wire.ts'
 import type { WorkerPool } from '../workers/worker.ts'
-import { packBoxes, unpackBoxes } from './boxWire.ts'
+import { makeBoxes, packBoxes, type StoredBox, unpackBoxes } from './boxWire.ts'
 import { type Before, changesOf, copyOf, filledWith } from './changes.ts'
 import { fromBytes, inputsFrom, type LoopDefinition, toBytes } from './definition.ts'
 import { type Edge, type EdgeHead, Edges } from './edges.ts'
@@ -21,13 +21,14 @@ import type { FrameType } from './frame.ts'
 import type { GangLinks } from './gangLinks.ts'
 import { type LinkEvents, Links } from './links.ts'
 import type { InMessage } from './messages.ts'
-import type { Moves } from './moves.ts'
+import type { Moves, NumberedBox } from './moves.ts'
 import {
   type BoxesHead,
   type DoneHead,
   type FailedHead,
   type FetchHead,
   type ForgetHead,
+  type MakeHead,
   partsOfChanges,
   type RowsHead,
   type RunHead,
@@ -157,6 +158,7 @@ export class GangNode {
       // heads are what gang.ts sends
       if (type === 'values') this.#keep(value as ValuesHead, parts)
       else if (type === 'boxes') this.#put(value as BoxesHead, parts)
+      else if (type === 'make') this.#make(value as MakeHead)
       else if (type === 'keys')
         this.#keys.set(nameOfKeys(value as RowsHead), rowsFrom(parts[0] as Uint8Array)) // of gang.ts
       else if (type === 'rows') this.#serve(value as RowsHead, parts)
@@ -178,10 +180,20 @@ export class GangNode {
   }
 
   #put({ boxes }: BoxesHead, parts: readonly Uint8Array[]): void {
-    unpackBoxes(
-      boxes.map(({ storage, box }) => ({ storage: this.#dense(storage), box })),
-      parts[0] as Uint8Array, // of packBoxes
-    )
+    unpackBoxes(this.#stored(boxes), parts[0] as Uint8Array) // of packBoxes
+    this.#changed(boxes)
+  }
+
+  #make({ spec, boxes }: MakeHead): void {
+    makeBoxes(this.#stored(boxes), spec)
+    this.#changed(boxes)
+  }
+
+  #stored(boxes: readonly NumberedBox[]): StoredBox[] {
+    return boxes.map(({ storage, box }) => ({ storage: this.#dense(storage), box }))
+  }
+
+  #changed(boxes: readonly NumberedBox[]): void {
     for (const number of new Set(boxes.map(({ storage }) => storage))) (this.#storages.get(number) as KnownStorage).version++ // known
   }
 
@@ -198,10 +210,7 @@ export class GangNode {
 
   #fetched({ run, boxes = [], rows }: FetchHead): void {
     try {
-      const packed =
-        rows === undefined
-          ? packBoxes(boxes.map(({ storage, box }) => ({ storage: this.#dense(storage), box })))
-          : packRows(this.#dense(rows.storage), this.#rows(rows))
+      const packed = rows === undefined ? packBoxes(this.#stored(boxes)) : packRows(this.#dense(rows.storage), this.#rows(rows))
       const head: DoneHead = { run, results: [], bytes: 0 }
       this.#send('done', head, [packed])
     } catch (error) {
@@ -301,7 +310,7 @@ export class GangNode {
       const lanes = regionsOfLanes(done.lanes, definition.from, definition.to)
       const all = [...regions, ...lanes]
       const changes = all.map((region, i) => changesOf(region, before[i] ?? emptyOf(region)))
-      const ends = packBoxes(known.moves.ends.map(({ storage, box }) => ({ storage: this.#dense(storage), box })))
+      const ends = packBoxes(this.#stored(known.moves.ends))
       const head: DoneHead = { run, results: sentResults(results, arena), bytes: edges?.bytes ?? 0 }
       this.#send('done', head, [...partsOfChanges(changes), ends])
     } finally {

@@ -1,6 +1,7 @@
 /** What rank 0 says of a pass, and what comes back of it. */
 import type { Primitive } from '../../core/functionIr.ts'
 import type { Storage } from '../../core/storage.ts'
+import type { MadeSpec } from '../arrays/makeArray.ts'
 import type { AccumulatorPart } from '../loops/accumulatorLog.ts'
 import type { ShareResult } from '../loops/callerPass.ts'
 import { errorToWire } from '../loops/failure.ts'
@@ -33,6 +34,12 @@ export interface RunHead {
 
 /** Head of `boxes`: the part is what they hold. */
 export interface BoxesHead {
+  readonly boxes: readonly NumberedBox[]
+}
+
+/** Head of `make`: elements that the receiver makes by itself. */
+export interface MakeHead {
+  readonly spec: MadeSpec
   readonly boxes: readonly NumberedBox[]
 }
 

@@ -36,6 +36,10 @@ export interface Placement {
   readonly bounds: readonly number[]
 }
 
+export function labelIn({ arrays }: Placement, storage: Storage): string {
+  return arrays.find((one) => one.storage === storage)?.label ?? ''
+}
+
 /** Blocks whose order is looked at pair by pair. */
 const MOST_ORDERED = 4096
 

@@ -5,7 +5,7 @@ import type { LoopInputs } from '../loops/loopInputs.ts'
 import type { Process } from './belongings.ts'
 import { bringHome } from './elsewhere.ts'
 import type { Gang, Other } from './gang.ts'
-import type { Placement } from './placement.ts'
+import { labelIn, type Placement } from './placement.ts'
 import type { Residence } from './residence.ts'
 import { countOfRows, cutRows, type Rows, readBySlice, servedRowsOf, servedToken } from './servedRows.ts'
 
@@ -93,7 +93,7 @@ export class ServedArrays {
 export function servedText(served: Served, placement: Placement): string {
   return [...served]
     .map(([storage, { rows }]) => {
-      const label = placement.arrays.find((one) => one.storage === storage)?.label ?? ''
+      const label = labelIn(placement, storage)
       const size = storage.kind === 'dense' ? storage.shape.reduce((product, extent) => product * extent, 1) : 0
       const counts = rows.slice(1).map(countOfRows)
       return ` Of ${label} the others are sent what their blocks read, ${counts.map((count) => count.toLocaleString('en-US')).join(' and ')} of ${size.toLocaleString('en-US')} elements.`

@@ -9,6 +9,7 @@
  */
 import type { Machines, Simulation } from '../../core/simulation.ts'
 import type { DenseStorage, Storage } from '../../core/storage.ts'
+import type { MadeSpec } from '../arrays/makeArray.ts'
 import type { BlockSchedule, IterationSpace } from '../loops/blockSchedule.ts'
 import type { Lanes } from '../loops/lanes.ts'
 import type { LoopInputs } from '../loops/loopInputs.ts'
@@ -17,7 +18,7 @@ import { Belongings, type Keeping, type Needed } from './belongings.ts'
 import { bytesOfBoxes } from './edges.ts'
 import { Movements, type Ranked } from './movement.ts'
 import type { NodeMoves, NumberedBox } from './moves.ts'
-import { afterOneWrite, awayBytes, bytesMissing, neededOf, settlePass, type VersionOf, versionIn } from './needs.ts'
+import { afterOneWrite, awayBytes, bytesMissing, madeIn, neededOf, settlePass, type VersionOf, versionIn, withoutMade } from './needs.ts'
 import { regionOf } from './passWire.ts'
 import { type Placement, placementOf } from './placement.ts'
 import type { Ends } from './transfers.ts'
@@ -41,12 +42,12 @@ export function simulate(loops: readonly SimulatedLoop[], machines: Machines, { 
   const passes = [0, 1].map((pass) => {
     const each = placed.map((one) => {
       if ('because' in one)
-        return { bytes: 0, waitingMs: 0, milliseconds: predictedMs(one.loop.aloneMs, one.loop.blocks, machines.threads) }
+        return { bytes: 0, made: 0, waitingMs: 0, milliseconds: predictedMs(one.loop.aloneMs, one.loop.blocks, machines.threads) }
       const sent = made.pass(one, pass, stays ? 'needed' : 'all')
-      return { bytes: sent.bytes, ...passOf(one, sent, machines) }
+      return { bytes: sent.bytes, made: sent.made, ...passOf(one, sent, machines) }
     })
-    const sum = (of: 'bytes' | 'waitingMs' | 'milliseconds'): number => each.reduce((total, one) => total + one[of], 0)
-    return { bytes: sum('bytes'), waitingMs: sum('waitingMs'), milliseconds: sum('milliseconds') }
+    const sum = (of: 'bytes' | 'made' | 'waitingMs' | 'milliseconds'): number => each.reduce((total, one) => total + one[of], 0)
+    return { bytes: sum('bytes'), made: sum('made'), waitingMs: sum('waitingMs'), milliseconds: sum('milliseconds') }
   })
   const [first, next] = passes as [(typeof passes)[number], (typeof passes)[number]]
   const nodes = Math.max(...placed.map((one) => ('because' in one ? 1 : new Set(one.placement.order.owners).size)))
@@ -58,6 +59,7 @@ export function simulate(loops: readonly SimulatedLoop[], machines: Machines, { 
     bytes: next.bytes,
     firstMilliseconds: first.milliseconds,
     firstBytes: first.bytes,
+    madeBytes: first.made,
     changedBytes: placed.reduce((sum, own) => sum + ('because' in own ? 0 : changedBytesOf(own)), 0),
     waitingMilliseconds: next.waitingMs,
     ...(nodes === 1 && one !== undefined && 'because' in one ? { because: one.because } : {}),
@@ -81,6 +83,8 @@ interface Sent {
   readonly whole: readonly number[]
   readonly bytesOf: (boxes: readonly NumberedBox[]) => number
   readonly bytes: number
+  /** Bytes of what nodes make by themselves. */
+  readonly made: number
 }
 
 /** Processes that need not be there: what they have is counted as a gang counts it, pass after pass. */
@@ -113,26 +117,35 @@ class MadeUp implements Keeping {
 
   /** As `GangLoop` goes about it. */
   pass({ loop: { inputs }, id, placement, movements, others }: PlacedLoop, pass: number, ends: Ends): Sent {
+    const isChanged = (storage: Storage): boolean => pass > 0 && placement.arrays.some((one) => one.storage === storage && one.isWritten)
     const versionOf: VersionOf = (storage) => {
       const version = versionIn(inputs, storage)
-      const isWritten = placement.arrays.some((placed) => placed.storage === storage && placed.isWritten)
-      return pass === 0 || version === undefined || !isWritten ? version : afterOneWrite(version)
+      return version === undefined || !isChanged(storage) ? version : afterOneWrite(version)
     }
     const unfit = movements.unfit.reduce((sum, storage) => sum + this.#broughtHome(storage), 0)
-    const needed = neededOf(placement, versionOf)
-    const { nodes, fetches, residences } = movements.next(versionOf, ends)
+    const made = (storage: Storage): MadeSpec | undefined => (isChanged(storage) ? undefined : madeIn(inputs, storage))
+    const needed = neededOf(placement, versionOf, { made })
+    const { nodes: all, fetches, residences } = movements.next(versionOf, ends)
+    const nodes = withoutMade(all, (number) => made(this.#storages[number] as Storage) !== undefined) // numbered here
     const bytesOf = (boxes: readonly NumberedBox[]): number => bytesOfBoxes(boxes, (number) => this.#storages[number] as DenseStorage) // boxes are of dense arrays
     const fetched = [...fetches.values()].reduce((sum, boxes) => sum + bytesOf(boxes), unfit)
+    let ownBytes = bytesOf(all.flatMap(({ starts }) => starts)) - bytesOf(nodes.flatMap(({ starts }) => starts))
     const whole = nodes.map((_, rank) => {
       const other = others.find((one) => one.rank === rank)
-      return other === undefined ? 0 : needed.reduce((sum, one) => sum + this.#supplied(other, id, one), 0)
+      if (other === undefined) return 0
+      return needed.reduce((sum, one) => {
+        const bytes = this.#supplied(other, id, one)
+        if (one.made === undefined) return sum + bytes
+        ownBytes += bytes
+        return sum
+      }, 0)
     })
     settlePass(this, { id, inputs, placement, others }, needed, residences)
     const moved = nodes.reduce(
       (sum, { starts, sends, ends }) => sum + bytesOf(starts) + bytesOf(sends.flatMap(({ boxes }) => boxes)) + bytesOf(ends),
       0,
     )
-    return { nodes, fetched, whole, bytesOf, bytes: fetched + moved + whole.reduce((sum, bytes) => sum + bytes, 0) }
+    return { nodes, fetched, whole, bytesOf, bytes: fetched + moved + whole.reduce((sum, bytes) => sum + bytes, 0), made: ownBytes }
   }
 
   #supplied(other: Ranked, loop: string, needed: Needed): number {

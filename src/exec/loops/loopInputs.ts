@@ -3,6 +3,7 @@ import type { AccumulatorKind } from '../../core/accumulator.ts'
 import type { PortableFunction } from '../../core/functionIr.ts'
 import type { AnalyzedLoop } from '../../core/loopSpec.ts'
 import type { DenseStorage, Storage } from '../../core/storage.ts'
+import type { MadeSpec } from '../arrays/makeArray.ts'
 import type { Finding } from './inspector/finding.ts'
 
 /** A user's helper function; every `UserFunction` is one. */
@@ -19,6 +20,7 @@ export interface ArrayInput {
   readonly label: string
   /** As that of what is iterated over. */
   readonly version?: () => string
+  readonly made?: () => MadeSpec | undefined
   /** Elements are true and false to the body; memory has 1 and 0. */
   readonly isBoolean?: boolean
 }
@@ -28,6 +30,7 @@ export interface BufferInput {
   readonly array: number
   readonly label: string
   readonly version?: () => string
+  readonly made?: () => MadeSpec | undefined
   readonly combine: 'sum' | HelperFunction
   readonly apply?: HelperFunction
   readonly maxDelay?: number
@@ -45,6 +48,8 @@ export interface LoopInputs {
         readonly array: number
         /** Changes with every write to the array; without it any pass may find other values. */
         readonly version?: () => string
+        /** What the array was made by, as long as nobody has written it. */
+        readonly made?: () => MadeSpec | undefined
       }
   /** By the name the body uses, captured ones included. */
   readonly arrays: ReadonlyMap<string, ArrayInput>
