@@ -72,11 +72,11 @@ export class LoopPreparation {
     { looks, ...options }: { readonly by?: 'pass' | undefined; readonly stays?: boolean; readonly looks?: true } = {},
   ): Promise<T> {
     const before = this.#turn
-    const all = this.accesses(analysis)
-    const accesses = looks === undefined ? all : all.map(({ node }): Access => ({ node, mode: 'read' }))
+    const accesses = this.accesses(analysis)
+    const asked = looks === undefined ? accesses : accesses.map(({ node }): Access => ({ node, mode: 'read' }))
     // turns are taken in the order in which arrays are asked for: no pass has what the one before it waits for
     const turn = this.#runtime.store.withArrays(
-      accesses,
+      asked,
       async (found) => {
         await before
         this.#analysis.adopt(analysis)
