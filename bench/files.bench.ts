@@ -17,7 +17,7 @@ import { join } from 'node:path'
 import { DuckDBInstance } from '@duckdb/node-api'
 import { type DistArray, Session, sum } from 'distarray'
 import { type Pass, suite, timed } from './harness.ts'
-import { startPolars } from './polars.ts'
+import { startPolars } from './python.ts'
 import { createMix, sameAnswer } from './tablesData.ts'
 import { type Lineitem, type Order, tpchFolder } from './tpch/tables.ts'
 
@@ -38,7 +38,7 @@ mkdirSync(folder, { recursive: true })
 const session = await Session.start({ workers: threads, progress: false, memory: '3.5GB' })
 const instance = await DuckDBInstance.create(':memory:', { threads: String(threads) })
 const duckdb = await instance.connect()
-const polars = startPolars({ threads, busy: bench.busy })
+const polars = await startPolars({ threads, busy: bench.busy })
 const found = tpchFolder(scale, process.env.TPCH_FOLDER ?? join(tmpdir(), 'distarray-tpch'))
 if ('absent' in found) console.log(`LEFT OUT lineitem and orders: ${found.absent}`)
 
@@ -258,7 +258,7 @@ for (const name of ['sales', 'sales-duckdb', 'sales-polars', 'lineitem', 'lineit
     console.log(`${name}.${ending}: ${(statSync(path).size / 2 ** 20).toFixed(1)} MiB`)
     rmSync(path)
   }
-polars?.stop()
+await polars?.stop()
 await session.stop()
 duckdb.closeSync()
 instance.closeSync()

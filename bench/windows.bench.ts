@@ -15,7 +15,7 @@ import { join } from 'node:path'
 import { DuckDBInstance } from '@duckdb/node-api'
 import { type DistArray, lag, max, mean, rowNumber, Session, sum } from 'distarray'
 import { type Pass, suite, timed } from './harness.ts'
-import { startPolars } from './polars.ts'
+import { startPolars } from './python.ts'
 import { createMix, sameAnswer } from './tablesData.ts'
 
 const bench = suite('windows', { rows: 1_000_000, threads: 2 })
@@ -30,7 +30,7 @@ interface Payment {
 const session = await Session.start({ workers: threads, progress: false, memory: '2GB' })
 const instance = await DuckDBInstance.create(':memory:', { threads: String(threads) })
 const duckdb = await instance.connect()
-const polars = startPolars({ threads, busy: bench.busy })
+const polars = await startPolars({ threads, busy: bench.busy })
 
 await createMix(duckdb)
 await duckdb.run(`CREATE TABLE payments AS SELECT
@@ -115,7 +115,7 @@ await ask({
   polars: "payments.with_columns(x=pl.col('amount').shift(1).over('user', order_by='ts'))",
 })
 await session.stop()
-polars?.stop()
+await polars?.stop()
 duckdb.closeSync()
 instance.closeSync()
 bench.finish()

@@ -1,5 +1,5 @@
-/** Columns end to end: copied into ordinary ArrayBuffers, or seen as one where they lie end to end already. */
-import { type Column, isValid } from './column.ts'
+/** Columns end to end: copied into buffers of their own, or seen as one where they lie end to end already. */
+import { type Column, isValid, type TypedArray } from './column.ts'
 import { LARGEST_OFFSET } from './columnBuilder.ts'
 import { convertColumn, unifyTypes } from './columnConversions.ts'
 import { bytesOf, emptyColumn, nullColumn, sliceColumn } from './columnSlices.ts'
@@ -7,15 +7,24 @@ import { PlanError } from './errors.ts'
 import { FIXED_FORMS, isFixedKind } from './fixedValues.ts'
 import { sameType } from './schema.ts'
 
-/** The columns end to end. Nulls take the others' type, numbers of different types become f64; else PlanError. */
-export function concatColumns(columns: readonly Column[], name = 'value'): Column {
+type ArrayClass<A extends TypedArray | BigUint64Array> = new (length: number) => A
+/** A new array of one of the classes that columns have, with any values. */
+export type NewArray = <A extends TypedArray | BigUint64Array>(of: ArrayClass<A>, length: number) => A
+
+const ordinary: NewArray = (of, length) => new of(length)
+
+/**
+ * The columns end to end. Nulls take the others' type, numbers of different types become f64; else PlanError. `newArray`
+ * makes what they are copied into, ordinary ArrayBuffers unless it is given.
+ */
+export function concatColumns(columns: readonly Column[], name = 'value', newArray: NewArray = ordinary): Column {
   const [first] = columns
   if (first === undefined) return emptyColumn({ kind: 'null' })
   if (columns.length === 1) return first
   const type = columns.map((column) => column.type).reduce((a, b) => unifyTypes(a, b, name))
   const parts = columns.map((column) => convertColumn(column, type))
   const length = parts.reduce((sum, part) => sum + part.length, 0)
-  const validity = joinedValidity(parts, length)
+  const validity = joinedValidity(parts, length, newArray)
   const base = { type, length, ...(validity === undefined ? {} : { validity }) }
   switch (type.kind) {
     case 'null':
@@ -30,6 +39,7 @@ export function concatColumns(columns: readonly Column[], name = 'value'): Colum
           concatColumns(
             parts.map((part) => part.children?.[i] ?? nullColumn(field.type, part.length)),
             `${name}.${field.name}`,
+            newArray,
           ),
         ),
       }
@@ -38,14 +48,14 @@ export function concatColumns(columns: readonly Column[], name = 'value'): Colum
         const child = part.children?.[0] ?? emptyColumn(type.item)
         return sliceColumn(child, part.offsets?.[0] ?? 0, part.offsets?.[part.length] ?? 0)
       })
-      return { ...base, offsets: joinedOffsets(parts, length), children: [concatColumns(trimmed, `${name}[]`)] }
+      return { ...base, offsets: joinedOffsets(parts, length, newArray), children: [concatColumns(trimmed, `${name}[]`, newArray)] }
     }
     case 'utf8':
     case 'binary': {
       const whole = adjoiningTexts(parts)
       if (whole !== undefined) return { ...base, ...whole }
-      const offsets = joinedOffsets(parts, length)
-      const values = new Uint8Array(offsets[length] ?? 0)
+      const offsets = joinedOffsets(parts, length, newArray)
+      const values = newArray(Uint8Array, offsets[length] ?? 0)
       let at = 0
       for (const part of parts) {
         const bytes = bytesOf(part).subarray(part.offsets?.[0] ?? 0, part.offsets?.[part.length] ?? 0)
@@ -58,11 +68,12 @@ export function concatColumns(columns: readonly Column[], name = 'value'): Colum
       if (!isFixedKind(type.kind)) return { type, length }
       const whole = adjoining(parts.map((part) => part.values))
       if (whole?.length === length) return { ...base, values: whole }
-      const values = new FIXED_FORMS[type.kind].array(length)
+      const { array } = FIXED_FORMS[type.kind]
+      const values = newArray(array, length)
       let at = 0
       for (const part of parts) {
         // parts were converted to one type, hence one array class
-        if (part.values !== undefined) values.set(part.values.subarray(0, part.length) as never, at)
+        values.set((part.values?.subarray(0, part.length) ?? new array(part.length)) as never, at)
         at += part.length
       }
       return { ...base, values }
@@ -109,9 +120,9 @@ function adjoiningTexts(parts: readonly Column[]): { readonly values: Uint8Array
   return offsets === undefined ? undefined : { values: bytes, offsets }
 }
 
-function joinedValidity(parts: readonly Column[], length: number): Uint8Array | undefined {
+function joinedValidity(parts: readonly Column[], length: number, newArray: NewArray): Uint8Array | undefined {
   if (parts.every((part) => part.validity === undefined)) return undefined
-  const validity = new Uint8Array((length + 7) >> 3)
+  const validity = newArray(Uint8Array, (length + 7) >> 3).fill(0)
   let at = 0
   for (const part of parts) {
     for (let i = 0; i < part.length; i++, at++) {
@@ -121,8 +132,9 @@ function joinedValidity(parts: readonly Column[], length: number): Uint8Array | 
   return validity
 }
 
-function joinedOffsets(parts: readonly Column[], length: number): Int32Array {
-  const offsets = new Int32Array(length + 1)
+function joinedOffsets(parts: readonly Column[], length: number, newArray: NewArray): Int32Array {
+  const offsets = newArray(Int32Array, length + 1)
+  offsets[0] = 0
   let at = 0
   let base = 0
   for (const part of parts) {

@@ -53,8 +53,8 @@ export type RemoteTable =
 
 /** Where tables in memory are put, so that kernels reach them. */
 export interface TableMemory {
-  /** The columns copied there, whole; undefined when they stay in memory of their own. */
-  place(columns: readonly Column[], rows: number): PlacedColumns | undefined
+  /** The columns copied there, whole, each from its pieces; undefined when they stay in memory of their own. */
+  place(columns: readonly (readonly Column[])[], rows: number): PlacedColumns | undefined
 }
 
 export interface PlacedColumns {

@@ -27,6 +27,7 @@ export function fromIndices(column: Column, indices: TextIndices | undefined): C
 
 /** The numbers of columns end to end, with the entries of all; undefined where one has none. */
 export function joinedIndices(parts: readonly Column[]): TextIndices | undefined {
+  if (parts.length === 1) return indicesOf(parts[0])
   const all = parts.map(indicesOf).filter((one) => one !== undefined)
   if (all.length < parts.length) return undefined
   const bases = new Map<Column, number>()

@@ -216,12 +216,10 @@ export function sourceFromBatches(
 ): ArraySource {
   const rows = batches.reduce((sum, { length }) => sum + length, 0)
   const columns = fieldsOf(element).map((field, i) => {
-    const parts = batches.flatMap((batch) => batch.columns[i] ?? [])
-    const [first] = parts
-    if (first === undefined) return emptyColumn(field.type)
-    return parts.length === 1 ? first : fromIndices(concatColumns(parts, field.name), joinedIndices(parts))
+    const pieces = batches.flatMap((batch) => batch.columns[i] ?? [])
+    return pieces.length === 0 ? [emptyColumn(field.type)] : pieces
   })
-  return sourceOf(name, element, columns, rows, memory === undefined ? {} : { memory })
+  return sourceOfPieces(name, element, columns, rows, memory === undefined ? {} : { memory })
 }
 
 /** Of any copy of Arrow's package, as programs may have several. */
@@ -288,10 +286,27 @@ function sourceOf(
   element: ElementType,
   columns: readonly Column[],
   rows: number,
+  options: Pick<MemoryOptions, 'memory'>,
+): ArraySource {
+  return sourceOfPieces(
+    name,
+    element,
+    columns.map((column) => [column]),
+    rows,
+    options,
+  )
+}
+
+/** The pieces of each column are copied once, to where the whole column is. */
+function sourceOfPieces(
+  name: string,
+  element: ElementType,
+  columns: readonly (readonly Column[])[],
+  rows: number,
   { memory }: Pick<MemoryOptions, 'memory'>,
 ): ArraySource {
   const placed = memory?.place(columns, rows)
-  const shared = placed?.columns ?? columns.map(sharedColumn)
+  const shared = placed?.columns ?? columns.map((pieces) => sharedColumn(concatColumns(pieces)))
   const splits: SourceSplit[] = []
   for (let from = 0; from < rows; from += MEMORY_SPLIT_ROWS) {
     const to = Math.min(rows, from + MEMORY_SPLIT_ROWS)

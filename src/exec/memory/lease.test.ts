@@ -16,14 +16,14 @@ test('a table lies in the arena where there is room once garbage is gone, and ou
   const arena = createArena({ budgetBytes: 2 ** 20 })
   const tables = tableMemory(arena)
   for (let i = 0; i < 50; i++) {
-    const placed = tables.place([column], ROWS)
+    const placed = tables.place([[column]], ROWS)
     expect(placed).toBeDefined()
     placed?.hold({})
   }
   const held = {}
-  for (let i = 0; i < 50; i++) tables.place([column], ROWS)?.hold(held)
+  for (let i = 0; i < 50; i++) tables.place([[column]], ROWS)?.hold(held)
   const used = arena.usedBytes
-  expect(tables.place([column], ROWS)).toBeUndefined()
+  expect(tables.place([[column]], ROWS)).toBeUndefined()
   expect(arena.usedBytes).toBe(used)
   expect(held).toEqual({})
 })

@@ -51,6 +51,13 @@ export function blocksAdded(batch: Batch, shared: Batch, arena: Arena): readonly
   return [...added.values()]
 }
 
+/** A new array in a block of its own, with whatever was there before. */
+export function arrayIn<A extends Buffer>(arena: Arena, of: new (length: number) => A, length: number, operator: string): A {
+  const like = new of(0)
+  const bytes = length * like.BYTES_PER_ELEMENT
+  return viewLike(like, arena.view('u8', arena.reserve(bytes, operator), bytes) as Uint8Array)
+}
+
 /** A copy of a buffer in a block of its own; of the same class. */
 export function copyInto<B extends Buffer>(arena: Arena, buffer: B, operator: string): B {
   const offset = arena.reserve(buffer.byteLength, operator)
@@ -69,7 +76,7 @@ export function seenAnew<B extends Buffer>(arena: Arena, buffer: B): B {
 /** A typed array of the class of `like` over the bytes. */
 function viewLike<B extends Buffer>(like: B, bytes: Uint8Array): B {
   const ArrayOfLike = like.constructor as new (buffer: ArrayBufferLike, byteOffset: number, length: number) => B // a typed array's own class
-  return new ArrayOfLike(bytes.buffer, bytes.byteOffset, like.length)
+  return new ArrayOfLike(bytes.buffer, bytes.byteOffset, bytes.length / like.BYTES_PER_ELEMENT)
 }
 
 /** Frees the blocks a column lies in. It must own them all, and every buffer must be a whole block. */

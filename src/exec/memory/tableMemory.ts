@@ -5,16 +5,22 @@
  * Outside they lie in shared buffers, whose size the garbage collector does not know either: so it is run after so many bytes.
  */
 import type { Column } from '../../core/column.ts'
+import { concatColumns } from '../../core/columnConcat.ts'
 import { MemoryError } from '../../core/errors.ts'
 import type { PlacedColumns, TableMemory } from '../../core/ports.ts'
-import { indicesOf } from '../../core/textIndices.ts'
+import { joinedIndices } from '../../core/textIndices.ts'
 import { codeTexts } from '../columns/textCodes.ts'
 import type { Arena } from './arena.ts'
 import { collectGarbage, leaseBlocks } from './lease.ts'
-import { copyInto, mapBuffers } from './shareColumns.ts'
+import { arrayIn, copyInto, mapBuffers } from './shareColumns.ts'
+
+type Buffer = NonNullable<Column['values']>
 
 /** Smaller tables are read by the caller's thread alone. */
 const FEWEST_ROWS = 16_384
+
+/** Who asks for memory, for messages. */
+const WHAT = 'a table in memory'
 
 /** Bytes of tables outside of the arena after which the collector is run. */
 const OUTSIDE_BYTES = 2 ** 28
@@ -42,30 +48,37 @@ export function tableMemory(
   }
   return {
     place(columns, rows) {
-      const bytes = columns.reduce((sum, column) => sum + bytesOf(column), 0)
-      if (rows < fewestRows || columns.some(isOutside)) return stayOutside(bytes)
+      const pieces = columns.flat()
+      const bytes = pieces.reduce((sum, column) => sum + bytesOf(column), 0)
+      if (rows < fewestRows || pieces.some(isOutside)) return stayOutside(bytes)
       const room = roomFor(bytes)
       if (bytes > room) return stayOutside(bytes)
-      const texts = columns.filter(({ type }) => type.kind === 'utf8').length
+      const texts = columns.filter(([first]) => first?.type.kind === 'utf8').length
       return placed(columns, arena, { coded: coded && bytes + 2 * texts * rows <= room }) ?? stayOutside(bytes)
     },
   }
 }
 
-function placed(columns: readonly Column[], arena: Arena, { coded }: { readonly coded: boolean }): PlacedColumns | undefined {
-  const offsets: number[] = []
+function placed(columns: readonly (readonly Column[])[], arena: Arena, { coded }: { readonly coded: boolean }): PlacedColumns | undefined {
+  const blocks = new Set<Buffer>()
+  const kept = <B extends Buffer>(block: B): B => {
+    blocks.add(block)
+    return block
+  }
+  const codes: number[] = []
+  const offsets = (): number[] => [...[...blocks].map(({ byteOffset }) => byteOffset), ...codes]
   try {
-    const copies = columns.map((column) =>
-      mapBuffers(column, (buffer) => {
-        const copy = copyInto(arena, buffer, 'a table in memory')
-        offsets.push(copy.byteOffset)
-        return copy
-      }),
+    const copies = columns.map((pieces) =>
+      mapBuffers(
+        concatColumns(pieces, undefined, (of, length) => kept(arrayIn(arena, of, length, WHAT))),
+        // a single piece, and what lies end to end, is not copied yet
+        (buffer) => (blocks.has(buffer) ? buffer : kept(copyInto(arena, buffer, WHAT))),
+      ),
     )
-    if (coded) offsets.push(...copies.flatMap((column, i) => codeTexts(column, arena, indicesOf(columns[i])) ?? []))
-    return { columns: copies, hold: (owner) => void leaseBlocks(owner, arena, offsets) }
+    if (coded) codes.push(...copies.flatMap((column, i) => codeTexts(column, arena, joinedIndices(columns[i] ?? [])) ?? []))
+    return { columns: copies, hold: (owner) => void leaseBlocks(owner, arena, offsets()) }
   } catch (error) {
-    for (const offset of offsets) arena.free(offset)
+    for (const offset of offsets()) arena.free(offset)
     if (error instanceof MemoryError) return undefined
     throw error
   }

@@ -5,7 +5,16 @@
  * while, the server is asked for a setting, which takes it no work. Pings of HTTP/2 would say less, and Spark's server
  * closes connections that send them.
  */
-import { type ChannelOptions, Client, type ClientReadableStream, credentials, Metadata, type ServiceError, status } from '@grpc/grpc-js'
+import {
+  type ChannelOptions,
+  Client,
+  type ClientReadableStream,
+  credentials,
+  Metadata,
+  type MetadataValue,
+  type ServiceError,
+  status,
+} from '@grpc/grpc-js'
 import { SourceError } from '../../core/errors.ts'
 import type { SparkAddress } from './address.ts'
 import type { Messages } from './messages.ts'
@@ -75,7 +84,7 @@ export function sparkChannel(address: SparkAddress, probe: (deadlineMs: number) 
   let isReached = false
 
   const metadata = (): Metadata => {
-    const made = new Metadata()
+    const made = new Uncompressed()
     for (const [name, value] of address.headers) made.set(name, value)
     if (address.token !== undefined) made.set('authorization', `Bearer ${address.token}`)
     return made
@@ -197,6 +206,24 @@ export function sparkChannel(address: SparkAddress, probe: (deadlineMs: number) 
 
     wasReached: () => isReached,
     close: () => client.close(),
+  }
+}
+
+const ENCODINGS = 'grpc-accept-encoding'
+
+/**
+ * Headers that ask for answers as they are. The library takes gzip whenever a server has it, and rows of Arrow then cost
+ * more to pack and unpack than to send; it has no setting for this, and puts its own header over ours, but for here.
+ */
+class Uncompressed extends Metadata {
+  override set(name: string, value: MetadataValue): void {
+    super.set(name, name === ENCODINGS ? 'identity' : value)
+  }
+
+  override clone(): Metadata {
+    const copy = new Uncompressed(this.getOptions())
+    copy.merge(this)
+    return copy
   }
 }
 

@@ -1,4 +1,6 @@
 /** What the client does where a server refuses, dies, hangs, forgets or talks nonsense: a server of our own plays each of them. */
+import { createServer, type IncomingHttpHeaders, type ServerHttp2Stream } from 'node:http2'
+import type { AddressInfo } from 'node:net'
 import { Server, ServerCredentials, type ServerUnaryCall, type ServerWritableStream, type sendUnaryData, status } from '@grpc/grpc-js'
 import { afterEach, expect, test } from 'vitest'
 import { SourceError } from '../../core/errors.ts'
@@ -111,6 +113,22 @@ test('a server that hangs, before an answer and in the middle of one', async () 
   const [first, second] = await Promise.all([failureOf(silent.client.start()), failureOf(bytesOf(middle.client))])
   expect(first).toBe(hangs(silent.at))
   expect(second).toBe(hangs(middle.at))
+})
+
+test('answers are asked for as they are, not gzipped', async () => {
+  const encodings: unknown[] = []
+  const server = createServer().on('stream', (stream: ServerHttp2Stream, headers: IncomingHttpHeaders) => {
+    encodings.push(headers['grpc-accept-encoding'])
+    stream.respond({ ':status': 200, 'content-type': 'application/grpc', 'grpc-status': '7', 'grpc-message': 'No' }, { endStream: true })
+  })
+  const port = await new Promise<number>((resolve) => server.listen(0, '127.0.0.1', () => resolve((server.address() as AddressInfo).port)))
+  ended.push(() => void server.close())
+  const client = sparkClient(sparkAddress(`sc://127.0.0.1:${port}`))
+  ended.push(() => client.release())
+  expect(await failureOf(client.start())).toMatch('wants a token: No.')
+  expect(await failureOf(bytesOf(client))).toMatch('wants a token: No.')
+  expect(encodings.length).toBeGreaterThan(1)
+  expect(new Set(encodings)).toEqual(new Set(['identity']))
 })
 
 test('an answer that takes long is waited for while the server answers questions', async () => {
