@@ -9,13 +9,14 @@ import type { Batch, Column, TypedArray } from './core/column.ts'
 import { ownColumn } from './core/columnSlices.ts'
 import { defined } from './core/defined.ts'
 import { isKnown } from './core/elements.ts'
-import type { Engine, ExecuteOptions, Folded, FoldKind, Holdings, RowLambdaContext, WriteForm } from './core/engine.ts'
+import type { Engine, ExecuteOptions, Folded, FoldKind, Holdings, RowLambdaContext, WriteForm, WriteTarget } from './core/engine.ts'
 import { PlanError } from './core/errors.ts'
 import type { UserFunction } from './core/functionIr.ts'
 import type { Key, Selector, Shape } from './core/indexSpace.ts'
 import { joinedSignal } from './core/joinedSignal.ts'
 import type { LogicalPlan } from './core/logicalPlan.ts'
 import type { Moment } from './core/moment.ts'
+import type { WriteAccess } from './core/ports.ts'
 import { type ElementType, VALUE_COLUMN } from './core/schema.ts'
 import { assignSlice, type EditContext, setKey, updateKey } from './exec/arrays/edit.ts'
 import { atKey, shapeOfStorage, sliceStorage, toTypedArray } from './exec/arrays/query.ts'
@@ -26,13 +27,13 @@ import { toArrowTable, toRecordBatch } from './io/arrowBatches.ts'
 import { arrowSchemaOf, arrowTypeOf } from './io/arrowTypes.ts'
 import { checkFolder } from './io/atomicFile.ts'
 import { type Encoder, type EncodeTask, encode } from './io/encode.ts'
-import { checkPlace } from './io/folderOutput.ts'
+import { checkRequests } from './io/reading.ts'
 import { rowsOf } from './io/regroup.ts'
 import { writeArrow } from './io/writeArrow.ts'
 import { writeCsv } from './io/writeCsv.ts'
 import { writeNdjson } from './io/writeNdjson.ts'
 import { type Written, writeParquet } from './io/writeParquet.ts'
-import { PARQUET_EXTENSION, writePartitions } from './io/writePartitions.ts'
+import { checkPartitionsPlace, PARQUET_EXTENSION, writePartitions } from './io/writePartitions.ts'
 import { explainPlan } from './planner/explain.ts'
 import { requireCompiled } from './planner/function/requireCompiled.ts'
 import type { RowFunctions } from './planner/function/rowFunctions.ts'
@@ -194,17 +195,19 @@ export class SessionEngine implements Engine {
     await this.#open().store.release(plan)
   }
 
-  async write(plan: LogicalPlan, path: string, form: WriteForm, options: ExecuteOptions = {}): Promise<Written> {
+  async write(plan: LogicalPlan, { method, ...target }: WriteTarget, form: WriteForm): Promise<Written> {
+    checkRequests(method, target)
     const { stopped } = this.#open()
-    const signal = options.signal === undefined ? stopped : joinedSignal([options.signal, stopped])
-    if (form.kind === 'npy' || form.kind === 'array') return await writeStored(this.#runtime.store, plan, { form, path, signal })
+    const signal = target.signal === undefined ? stopped : joinedSignal([target.signal, stopped])
+    const where = { ...target, signal }
+    if (form.kind === 'npy' || form.kind === 'array') return await writeStored(this.#runtime.store, plan, { form, ...where })
     // what the rows are is in the file's header: it must be known before the first of them is written
     const moment = this.#open().store.moment(plan)
     const { existing = 'refuse', partitionBy } = form.kind === 'parquet' ? form : {}
-    const folders = partitionBy === undefined ? undefined : { path, existing, extension: PARQUET_EXTENSION }
-    if (!isKnown(plan.element)) await (folders === undefined ? checkFolder(path) : checkPlace(folders))
+    const folders = partitionBy === undefined ? undefined : { ...where, existing, extension: PARQUET_EXTENSION }
+    if (!isKnown(plan.element)) await (folders === undefined ? checkFolder(where.path, where) : checkPartitionsPlace(folders))
     const known = isKnown(plan.element) ? undefined : await this.execute(plan, { signal, moment })
-    if (known !== undefined) return await this.#written(known, { element: known[0]?.element ?? plan.element, path, signal, form })
+    if (known !== undefined) return await this.#written(known, { ...where, element: known[0]?.element ?? plan.element, form })
     const { store, executor } = this.#open()
     // batches are read where they lie: nobody writes to them until the last is encoded
     const { resolved, leave } = await store.enter(plan, moment)
@@ -216,7 +219,7 @@ export class SessionEngine implements Engine {
         if (executor.streams(optimized, { signal })) yield* executor.stream(optimized, { signal }, form.kind === 'arrow' ? undefined : lent)
         else yield* await executor.execute(optimized, { signal })
       }
-      return await this.#written(batches(), { element: plan.element, path, signal, form, done: (batch) => lent.free(batch) })
+      return await this.#written(batches(), { ...where, element: plan.element, form, done: (batch) => lent.free(batch) })
     } finally {
       lent.freeAll()
       leave()
@@ -229,7 +232,7 @@ export class SessionEngine implements Engine {
       form,
       done,
       ...where
-    }: {
+    }: WriteAccess & {
       readonly element: ElementType
       readonly path: string
       readonly signal: AbortSignal

@@ -1,7 +1,9 @@
 /** Files of whole arrays, whose elements lie in storage: written from there, and read to there. */
+
 import type { TypedArray } from './core/column.ts'
 import type { WriteForm } from './core/engine.ts'
 import type { LogicalPlan } from './core/logicalPlan.ts'
+import type { WriteAccess } from './core/ports.ts'
 import type { DType, ElementType } from './core/schema.ts'
 import { ARRAY_OF_DTYPE, type DenseStorage, type SparseStorage, type Storage } from './core/storage.ts'
 import type { ArrayStore } from './exec/arrayStore.ts'
@@ -29,20 +31,20 @@ const SAVED_ELEMENTS = 2 ** 17
 export async function writeStored(
   store: ArrayStore,
   plan: LogicalPlan,
-  { form, path, signal }: { readonly form: StoredForm; readonly path: string; readonly signal: AbortSignal },
+  { form, path, ...access }: WriteAccess & { readonly form: StoredForm; readonly path: string },
 ): Promise<Written> {
-  await checkFolder(path)
+  await checkFolder(path, access)
   const write = async (storage: Storage, name: string): Promise<Written> => {
     if (form.kind === 'npy') {
       const dtype = numbersOf(storage, { method: 'writeNpy', name, gives: 'writes numbers', others: 'writeParquet()' })
-      return await writeNpy(path, { shape: shapeOfStorage(storage), dtype, pieces: piecesOf(storage, dtype) }, signal)
+      return await writeNpy(path, { shape: shapeOfStorage(storage), dtype, pieces: piecesOf(storage, dtype) }, access)
     }
     const dtype = numbersOf(storage, { method: 'save', name, gives: 'keeps numbers and booleans', others: 'writeParquet()' })
     const plain = plainStorage(storage, dtype)
     const { element } = plan
     const booleans = dtype === 'bool' && (element.kind !== 'scalar' || element.type.kind === 'bool')
     const saved: SavedForm = { storage: plain.kind, shape: plain.shape, dtype, booleans, length: lengthOf(plain) }
-    return await writeSaved(path, saved, { digest: digestOf(plain), pieces: savedPieces(plain, dtype), signal })
+    return await writeSaved(path, saved, { digest: digestOf(plain), pieces: savedPieces(plain, dtype), ...access })
   }
   return await store.read(plan, write, { keep: false })
 }

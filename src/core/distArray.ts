@@ -14,6 +14,7 @@ import { valueText } from './columnBuilder.ts'
 import { dropPlan, fillNullPlan, renamePlan, withAllColumns } from './columnPlans.ts'
 import { rowReader } from './columnReaders.ts'
 import { joinPlan, unionPlan } from './combinations.ts'
+import { defined } from './defined.ts'
 import { distinctByPlan } from './distinctPlan.ts'
 import { elementText, isKnown, rankOf, UNKNOWN_ELEMENT, valueClassOf } from './elements.ts'
 import type { Engine, ExecuteOptions, Folded, FoldKind, WriteForm } from './engine.ts'
@@ -86,7 +87,14 @@ import { UpdateBuffer } from './updateBuffer.ts'
 import { windowPlan } from './windowPlan.ts'
 import type { Windowed, WindowFunction, WindowOver } from './windows.ts'
 import { type EnvOptions, withEnvOnly } from './withEnv.ts'
-import { arrowForm, parquetForm, type WriteArrowOptions, type WriteParquetOptions } from './writeOptions.ts'
+import {
+  arrowForm,
+  checkWriting,
+  parquetForm,
+  type WriteArrowOptions,
+  type WriteOptions,
+  type WriteParquetOptions,
+} from './writeOptions.ts'
 
 /** What elements can be sorted by. Nulls come last. */
 export type SortKey = number | bigint | string | boolean | Date | null
@@ -130,11 +138,6 @@ export function engineOf<T, K extends Key>(array: DistArray<T, K>): Engine {
 
 function isPlainObject(value: unknown): value is object {
   return typeof value === 'object' && value !== null && Object.getPrototypeOf(value) === Object.prototype
-}
-
-function signalOnly<O extends object>(method: string, options: O): O {
-  checkOptions(method, options, ['signal'])
-  return options
 }
 
 function insideOf(array: unknown): { readonly plan: LogicalPlan; readonly engine: Engine } {
@@ -506,7 +509,7 @@ export class DistArray<T, K extends Key = readonly [number]> implements AsyncIte
   // ------------------------------------------------------------------ actions
 
   /** All elements in order. */
-  async collect(options: { readonly signal?: AbortSignal } = {}): Promise<T[]> {
+  async collect(options: WriteOptions = {}): Promise<T[]> {
     checkOptions('collect()', options, ['signal'])
     if (options.signal !== undefined) checkSignal('The signal of collect()', options.signal)
     return this.#values(this.#plan, options.signal)
@@ -633,43 +636,35 @@ export class DistArray<T, K extends Key = readonly [number]> implements AsyncIte
   }
 
   /** Writes a CSV file with a header line; it appears under its name when it is complete. */
-  async writeCsv(path: string, options: { readonly signal?: AbortSignal } = {}): Promise<Written> {
-    return this.#write('writeCsv', path, { kind: 'csv' }, signalOnly('writeCsv()', options))
+  async writeCsv(path: string, options: WriteOptions = {}): Promise<Written> {
+    return this.#write('writeCsv', path, { kind: 'csv' }, checkWriting('writeCsv', options))
   }
 
   /** Writes NDJSON, an object a line with every column in it; it appears under its name when it is complete. */
-  async writeNdjson(path: string, options: { readonly signal?: AbortSignal } = {}): Promise<Written> {
-    return this.#write('writeNdjson', path, { kind: 'ndjson' }, signalOnly('writeNdjson()', options))
+  async writeNdjson(path: string, options: WriteOptions = {}): Promise<Written> {
+    return this.#write('writeNdjson', path, { kind: 'ndjson' }, checkWriting('writeNdjson', options))
   }
 
   /**
    * Writes the numbers as a NumPy file (.npy), row-major, under the dtype of the array; absent keys of a sparse array are 0. It appears under
    * its name when it is complete.
    */
-  async writeNpy<V extends number | bigint | boolean>(
-    this: DistArray<V, K>,
-    path: string,
-    options: { readonly signal?: AbortSignal } = {},
-  ): Promise<Written> {
+  async writeNpy<V extends number | bigint | boolean>(this: DistArray<V, K>, path: string, options: WriteOptions = {}): Promise<Written> {
     requireNumbers('writeNpy', this.#plan.element)
-    return this.#write('writeNpy', path, { kind: 'npy' }, signalOnly('writeNpy()', options))
+    return this.#write('writeNpy', path, { kind: 'npy' }, checkWriting('writeNpy', options))
   }
 
   /**
    * Saves an array of numbers or booleans that has keys of its own, with its shape, its dtype and the keys that are there, bit for bit, for
    * `session.load`. The file appears under its name when it is complete; others read it as an Arrow file.
    */
-  async save<V extends number | bigint | boolean>(
-    this: DistArray<V, K>,
-    path: string,
-    options: { readonly signal?: AbortSignal } = {},
-  ): Promise<Written> {
+  async save<V extends number | bigint | boolean>(this: DistArray<V, K>, path: string, options: WriteOptions = {}): Promise<Written> {
     requireNumbers('save', this.#plan.element)
     if (this.#plan.keys.kind === 'rowNumber')
       throw new PlanError(
         'save() keeps arrays with keys of their own, and this is a table. Write it with writeParquet() or writeArrow(), which keep all of it, or give it keys: index((value, [i]) => [i]).',
       )
-    return this.#write('save', path, { kind: 'array' }, signalOnly('save()', options))
+    return this.#write('save', path, { kind: 'array' }, checkWriting('save', options))
   }
 
   /** The elements in order, computed as they are asked for, partition by partition; breaking out of the loop ends that. */
@@ -815,12 +810,11 @@ export class DistArray<T, K extends Key = readonly [number]> implements AsyncIte
     return result
   }
 
-  async #write(method: string, path: string, form: WriteForm, { signal }: { readonly signal?: AbortSignal }): Promise<Written> {
+  async #write(method: string, path: string, form: WriteForm, { signal, timeoutMs, retries, s3 }: WriteOptions): Promise<Written> {
     if (typeof path !== 'string' || path === '') throw new PlanError(`${method}() needs the path of the file to write.`)
     if (path.includes('\0'))
       throw new PlanError(`The path of ${method}() has a character of code 0, which no file's name has: ${valueText(path)}.`)
-    if (signal !== undefined) checkSignal(`The signal of ${method}()`, signal)
-    return this.#engine.write(this.#plan, path, form, signal === undefined ? {} : { signal })
+    return this.#engine.write(this.#plan, { method, path, ...defined({ signal, timeoutMs, retries, s3 }) }, form)
   }
 }
 

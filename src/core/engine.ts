@@ -7,6 +7,7 @@ import type { UserFunction } from './functionIr.ts'
 import type { Key, Selector, Shape } from './indexSpace.ts'
 import type { LogicalPlan } from './logicalPlan.ts'
 import type { Moment } from './moment.ts'
+import type { WriteAccess } from './ports.ts'
 import type { ElementType } from './schema.ts'
 import type { Storage } from './storage.ts'
 
@@ -89,9 +90,8 @@ export interface Engine extends Lowering {
 
   write(
     plan: LogicalPlan,
-    path: string,
+    target: WriteTarget,
     form: WriteForm,
-    options?: { readonly signal?: AbortSignal },
   ): Promise<{ readonly rows: number; readonly bytes: number; readonly files?: number }>
 }
 
@@ -102,6 +102,13 @@ export type ArrowCompression = 'zstd' | 'lz4'
 
 /** What becomes of files in the folder that is written: the folder is refused, new files lie beside them, or in their place. */
 export type Existing = 'refuse' | 'add' | 'replace'
+
+/** Where something is written to. */
+export interface WriteTarget extends WriteAccess {
+  readonly path: string
+  /** That the program called. */
+  readonly method: string
+}
 
 export type WriteForm =
   | {

@@ -124,6 +124,9 @@ export interface Access {
   readonly dictionaries?: true
 }
 
+/** What one writing obeys. */
+export type WriteAccess = Pick<Access, 'signal' | 'timeoutMs' | 'retries' | 's3'>
+
 /** Kernels over memory that is not the session's, as that of a decoder. */
 export interface NumberKernels {
   /** Makes f64 of integers of 64 bits where they lie, each divided by `divisor`; false where one is not between ±`limit`, and then they are lost. */

@@ -5,9 +5,28 @@ import { defined } from './defined.ts'
 import type { ArrowCompression, Existing, ParquetCompression, WriteForm } from './engine.ts'
 import { PlanError } from './errors.ts'
 import { checkOptions } from './options.ts'
+import type { S3Options } from './ports.ts'
+
+/** Options of every writer. */
+export interface WriteOptions {
+  /** Ends the writing, and leaves what was there. */
+  readonly signal?: AbortSignal
+  /** How long a store may send nothing before that is a SourceError. Default 30,000. */
+  readonly timeoutMs?: number
+  /** How often a request is made again that failed on the way, or that the store was too busy for. Default 2, after 0.1 and 0.4 seconds. */
+  readonly retries?: number
+  /** Of addresses as s3://bucket/key: who asks, and where. Default: what the environment says. It is in no message, plan or event. */
+  readonly s3?: S3Options
+}
+
+/** PlanError for an option that the method has not; values are looked at where they are used. */
+export function checkWriting<O extends WriteOptions>(method: string, options: O, others: readonly string[] = []): O {
+  checkOptions(`${method}()`, options, [...others, 'signal', 'timeoutMs', 'retries', 's3'])
+  return options
+}
 
 /** Options of `writeParquet`. */
-export interface WriteParquetOptions<Column extends string = string> {
+export interface WriteParquetOptions<Column extends string = string> extends WriteOptions {
   /** Default 'snappy'. */
   readonly compression?: ParquetCompression
   /** Rows of a row group, the piece that is read alone. Default 131,072. */
@@ -18,14 +37,13 @@ export interface WriteParquetOptions<Column extends string = string> {
   readonly partitionBy?: readonly Column[]
   /** Of a folder that has files in it: it is refused unless this says that new files are added, or take their place. */
   readonly existing?: Existing
-  readonly signal?: AbortSignal
 }
 
 const COMPRESSIONS: readonly ParquetCompression[] = ['snappy', 'zstd', 'gzip', 'brotli', 'lz4', 'none']
 
 /** The form that the options ask for. PlanError for options that make no sense. */
 export function parquetForm(options: WriteParquetOptions): Extract<WriteForm, { kind: 'parquet' }> {
-  checkOptions('writeParquet()', options, ['compression', 'rowGroupRows', 'compatibility', 'partitionBy', 'existing', 'signal'])
+  checkWriting('writeParquet', options, ['compression', 'rowGroupRows', 'compatibility', 'partitionBy', 'existing'])
   const { compression = 'snappy', rowGroupRows, compatibility, partitionBy, existing } = options
   checkOneOf('The compression of writeParquet()', compression, COMPRESSIONS)
   if (rowGroupRows !== undefined) checkCount('The rowGroupRows of writeParquet()', rowGroupRows, 1)
@@ -35,16 +53,15 @@ export function parquetForm(options: WriteParquetOptions): Extract<WriteForm, { 
 }
 
 /** Options of `writeArrow`. */
-export interface WriteArrowOptions {
+export interface WriteArrowOptions extends WriteOptions {
   /** Default: none. Files of these are what other tools call Feather. */
   readonly compression?: ArrowCompression
-  readonly signal?: AbortSignal
 }
 
 const ARROW_COMPRESSIONS: readonly ArrowCompression[] = ['zstd', 'lz4']
 
 export function arrowForm(options: WriteArrowOptions): Extract<WriteForm, { kind: 'arrow' }> {
-  checkOptions('writeArrow()', options, ['compression', 'signal'])
+  checkWriting('writeArrow', options, ['compression'])
   const { compression } = options
   if (compression !== undefined) checkOneOf('The compression of writeArrow()', compression, ARROW_COMPRESSIONS)
   return { kind: 'arrow', ...defined({ compression }) }

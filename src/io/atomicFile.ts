@@ -1,5 +1,6 @@
 /**
- * Files that appear whole or not at all: written beside their place under another name, flushed to disk, renamed.
+ * Files that appear whole or not at all: written beside their place under another name, flushed to disk, renamed. So do objects of stores
+ * (`s3Output.ts`).
  *
  * A symbolic link stays and what it points to is replaced; the file keeps its mode. What is no regular file (a pipe, a
  * device, standard output) cannot be replaced: bytes go into it as they come (`outputStream.ts`).
@@ -11,17 +12,21 @@ import { type FileHandle, open, readlink, realpath, rename, stat, unlink } from 
 import { basename, dirname, join, resolve } from 'node:path'
 import { SourceError } from '../core/errors.ts'
 import { isError } from '../core/isError.ts'
+import type { WriteAccess } from '../core/ports.ts'
 import { fileError } from './byteSource.ts'
 import { objectStoreError } from './objectStores.ts'
 import { type Output, openStream } from './outputStream.ts'
+import { isS3 } from './s3.ts'
+import { openS3Output } from './s3Output.ts'
 
 /** Appends bytes; resolves when the operating system has them. */
 export type Append = (bytes: Uint8Array) => Promise<void>
 
 /** Runs `write` and gives the number of bytes written. When anything fails the file at `path` is as it was. */
-export async function writeAtomically(path: string, write: (append: Append) => Promise<void>, signal?: AbortSignal): Promise<number> {
+export async function writeAtomically(path: string, write: (append: Append) => Promise<void>, access: WriteAccess = {}): Promise<number> {
+  const { signal } = access
   signal?.throwIfAborted()
-  const output = await openOutput(path, signal).catch(async (error: unknown) => {
+  const output = await openOutput(path, access).catch(async (error: unknown) => {
     throw writeError(path, error, isMissing(error) ? await folderOf(path) : undefined)
   })
   let bytes = 0
@@ -41,7 +46,8 @@ export async function writeAtomically(path: string, write: (append: Append) => P
 }
 
 /** Throws what writing to this place would throw where its folder is missing: before anything is computed for it. */
-export async function checkFolder(path: string): Promise<void> {
+export async function checkFolder(path: string, access: WriteAccess = {}): Promise<void> {
+  if (isS3(path)) return await (await openS3Output(path, access)).discard()
   let folder: string | undefined
   try {
     if ((await statOf(path)) !== undefined) return
@@ -57,10 +63,11 @@ async function folderOf(path: string): Promise<string> {
   return dirname(await endOfLinks(path))
 }
 
-async function openOutput(path: string, signal: AbortSignal | undefined): Promise<Output> {
+async function openOutput(path: string, access: WriteAccess): Promise<Output> {
+  if (isS3(path)) return await openS3Output(path, access)
   const known = await statOf(path)
   if (known?.isDirectory()) throw new SourceError(`${path} is a directory, and a file is to be written. Name a file in it.`, path)
-  const stream = await openStream(path, known, signal)
+  const stream = await openStream(path, known, access.signal)
   if (stream !== undefined) return stream
   const place = known === undefined ? await endOfLinks(path) : await realpath(path)
   // a part of the name: the whole of it may be as long as names can be

@@ -267,7 +267,6 @@ test('a file appears whole or not at all', async () => {
     ),
   )
   for (const [address, why] of [
-    ['s3://b/x', 'object stores are not written to by their own addresses. Write a file, and copy it there with aws s3 cp.'],
     ['gs://b/x', 'object stores are not written to by their own addresses. Write a file, and copy it there with gcloud storage cp.'],
     ['az://b/x', 'object stores are not written to by their own addresses. Write a file, and copy it there with azcopy copy.'],
     ['https://h/x', 'writers take paths, and this is an address. Write a file, and send it there.'],

@@ -12,6 +12,7 @@ import { access, mkdir, open, readdir, realpath, rename, rm, stat, unlink } from
 import { basename, dirname, join, relative } from 'node:path'
 import type { Existing } from '../core/engine.ts'
 import { SourceError } from '../core/errors.ts'
+import type { WriteAccess } from '../core/ports.ts'
 import { writeError } from './atomicFile.ts'
 
 export interface FolderOutput {
@@ -19,12 +20,11 @@ export interface FolderOutput {
   append(file: string, bytes: Uint8Array): Promise<void>
 }
 
-export interface FolderRequest {
+export interface FolderRequest extends WriteAccess {
   readonly path: string
   readonly existing: Existing
   /** What the files end with that are written: nothing else is replaced. */
   readonly extension: string
-  readonly signal?: AbortSignal | undefined
 }
 
 /** Runs `write`; gives the number of files and of bytes. When anything fails the folder is as it was. */
@@ -100,14 +100,21 @@ class Staged implements FolderOutput {
 }
 
 /** Where the folder is to lie. SourceError for what is there and may not be touched. */
-async function placeOf({ path, existing, extension }: FolderRequest): Promise<string> {
+async function placeOf(request: FolderRequest): Promise<string> {
+  const { path } = request
   const plain = path.length > 1 ? path.replace(/\/+$/, '') : path
   const place = await realpath(plain).catch(() => undefined)
   if (place === undefined) return plain
   if (!(await stat(place)).isDirectory())
     throw new SourceError(`${path} is a file, and a folder is to be written. Name a folder, which need not be there.`, path)
-  const files = await filesBelow(place)
-  if (files.length === 0 || existing === 'add') return place
+  const files = (await filesBelow(place)).map((file) => relative(place, file))
+  checkExisting(request, files)
+  return place
+}
+
+/** SourceError for files in a folder that may not be touched. */
+export function checkExisting({ path, existing, extension }: FolderRequest, files: readonly string[]): void {
+  if (files.length === 0 || existing === 'add') return
   if (existing === 'refuse')
     throw new SourceError(
       `${path} has files in it. Add files beside them with { existing: 'add' }, put new ones in their place with { existing: 'replace' }, or name another folder.`,
@@ -116,10 +123,9 @@ async function placeOf({ path, existing, extension }: FolderRequest): Promise<st
   const other = files.find((file) => !file.endsWith(extension) && !/^[._]/.test(basename(file)))
   if (other !== undefined)
     throw new SourceError(
-      `${path} has files that do not end with ${extension}, as ${relative(place, other)}, and is not replaced. Name a folder that has no others.`,
+      `${path} has files that do not end with ${extension}, as ${other}, and is not replaced. Name a folder that has no others.`,
       path,
     )
-  return place
 }
 
 async function filesBelow(folder: string): Promise<readonly string[]> {

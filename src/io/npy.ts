@@ -1,8 +1,10 @@
 /** NumPy files (.npy): read piece by piece into whatever holds the array, and written from pieces of it. */
+
 import { checkOneOf } from '../core/arguments.ts'
 import type { TypedArray } from '../core/column.ts'
 import { SourceError } from '../core/errors.ts'
 import { keyAt, type Shape } from '../core/indexSpace.ts'
+import type { WriteAccess } from '../core/ports.ts'
 import type { DType } from '../core/schema.ts'
 import { ARRAY_OF_DTYPE } from '../core/storage.ts'
 import { writeAtomically } from './atomicFile.ts'
@@ -148,7 +150,7 @@ function keyOf(position: number, { shape, fortran }: NpyHeader): readonly number
 export async function writeNpy(
   path: string,
   { shape, dtype, pieces }: { readonly shape: Shape; readonly dtype: DType; readonly pieces: Iterable<TypedArray> },
-  signal?: AbortSignal,
+  access: WriteAccess = {},
 ): Promise<{ readonly rows: number; readonly bytes: number }> {
   let rows = 0
   const bytes = await writeAtomically(
@@ -160,7 +162,7 @@ export async function writeNpy(
         await append(new Uint8Array(values.buffer, values.byteOffset, values.byteLength))
       }
     },
-    signal,
+    access,
   )
   return { rows, bytes }
 }

@@ -10,7 +10,6 @@ interface ObjectStore {
 }
 
 const STORES: readonly ObjectStore[] = [
-  { schemes: /^s3[an]?:/i, sign: 'aws s3 presign', copy: 'aws s3 cp' },
   { schemes: /^gc?s:/i, sign: 'gcloud storage sign-url', copy: 'gcloud storage cp' },
   { schemes: /^(az|azure|abfss?|wasbs?):/i, sign: 'az storage blob generate-sas --full-uri --blob-url', copy: 'azcopy copy' },
 ]

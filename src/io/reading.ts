@@ -6,7 +6,7 @@ import { valueText } from '../core/columnBuilder.ts'
 import { defined } from '../core/defined.ts'
 import { PlanError } from '../core/errors.ts'
 import { checkOptions } from '../core/options.ts'
-import type { Access, ArraySource, S3Options } from '../core/ports.ts'
+import type { Access, ArraySource, S3Options, WriteAccess } from '../core/ports.ts'
 import type { ByteInput } from './givenBytes.ts'
 import { checkS3, isS3, settingsOf } from './s3.ts'
 
@@ -33,11 +33,16 @@ const LONGEST_MS = 2 ** 31 - 1
 /** Throws PlanError for options that `method` does not know, or whose signal or time-out makes no sense. */
 export function checkReading(method: string, options: ReadOptions, others: readonly string[]): void {
   checkOptions(`${method}()`, options, [...others, 'signal', 'timeoutMs', 'headers', 'retries', 's3'])
+  checkRequests(method, options)
+  if (options.headers !== undefined) checkHeaders(method, options.headers)
+}
+
+/** Throws PlanError for what makes no sense of a signal, or of requests to servers. */
+export function checkRequests(method: string, options: WriteAccess): void {
   if (options.signal !== undefined) checkSignal(`The signal of ${method}()`, options.signal)
   if (options.timeoutMs !== undefined) checkCount(`The timeoutMs of ${method}()`, options.timeoutMs, 1, LONGEST_MS)
   if (options.retries !== undefined) checkCount(`The retries of ${method}()`, options.retries, 0, MOST_RETRIES)
   if (options.s3 !== undefined) checkS3(method, options.s3)
-  if (options.headers !== undefined) checkHeaders(method, options.headers)
 }
 
 const MOST_RETRIES = 10

@@ -1,113 +1,17 @@
-/** Objects of S3: against moto, an object store for tests, where it is installed (pip install 'moto[server]'), and a server that looks at signatures. */
-import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+/** Requests to stores of S3: against a server that looks at signatures. `s3Store.test.ts` has a store. */
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
-import { gzipSync } from 'node:zlib'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { PlanError, SourceError } from '../core/errors.ts'
 import { Session } from '../session.ts'
+import { Upload } from './s3Upload.ts'
 
-const STORE = 'from moto.server import main; import sys; main(["-H", "127.0.0.1", "-p", sys.argv[1]])'
-const hasStore = (() => {
-  try {
-    execFileSync('python3', ['-c', 'import moto.server, flask'], { stdio: 'ignore' })
-    return true
-  } catch {
-    console.log("objects of a store are not read: skipped, moto is not installed (pip install 'moto[server]')")
-    return false
-  }
-})()
-
-const folder = mkdtempSync(join(tmpdir(), 'distarray-s3-'))
 let session: Session
-let store: ChildProcess | undefined
-let endpoint = ''
 const secrets = { accessKeyId: 'AKID', secretAccessKey: 's3cret' } as const
 beforeAll(async () => {
   session = await Session.start({ workers: 2, memory: '64MB' })
-  if (!hasStore) return
-  const port = await freePort()
-  store = spawn('python3', ['-c', STORE, String(port)], { stdio: 'ignore' })
-  endpoint = `http://127.0.0.1:${port}`
-  for (let waited = 0; ; waited += 100) {
-    const answer = await fetch(endpoint).catch(() => undefined)
-    if (answer !== undefined) break
-    if (waited > 20_000) throw new Error('moto did not start.')
-    await sleep(100)
-  }
-}, 30_000)
-afterAll(async () => {
-  store?.kill()
-  await session.stop()
-  rmSync(folder, { recursive: true })
 })
-
-async function freePort(): Promise<number> {
-  const server = createServer()
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const { port } = server.address() as AddressInfo
-  await new Promise((resolve) => server.close(resolve))
-  return port
-}
-
-async function put(key: string, bytes: Uint8Array | string): Promise<void> {
-  const answer = await fetch(`${endpoint}/${key}`, {
-    method: 'PUT',
-    body: bytes as never,
-    headers: { authorization: 'AWS4-HMAC-SHA256 Credential=AKID/20240101/us-east-1/s3/aws4_request, SignedHeaders=host, Signature=0' },
-  })
-  if (!answer.ok) throw new Error(`${answer.status} ${await answer.text()}`)
-}
-
-interface Sale {
-  readonly id: number
-  readonly year: number
-  readonly land: string
-}
-
-test.skipIf(!hasStore)('a lake in an object store: folders, globs, single objects, filters that leave out files', async () => {
-  const lake = join(folder, 'lake')
-  const rows = Array.from({ length: 40 }, (_, id): Sale => ({ id, year: 2023 + (id % 2), land: id % 4 < 2 ? 'DE' : 'a/b ü+' }))
-  await session.fromRows(rows).writeParquet(lake, { partitionBy: ['year', 'land'] })
-  await put('bucket', '')
-  for (const entry of readdirSync(lake, { recursive: true, withFileTypes: true })) {
-    if (!entry.isFile()) continue
-    const path = join(entry.parentPath, entry.name)
-    await put(
-      `bucket/my%20lake/${path
-        .slice(lake.length + 1)
-        .split('/')
-        .map(encodeURIComponent)
-        .join('/')}`,
-      readFileSync(path),
-    )
-  }
-  await put('bucket/my%20lake/_SUCCESS', 'done')
-  await put('bucket/logs/2024.jsonl.gz', gzipSync('{"a":1}\n{"a":2}\n'))
-  const s3 = { ...secrets, endpoint }
-  const table = await session.readParquet<Sale>('s3://bucket/my lake/', { s3 })
-  expect(await table.count()).toBe(40)
-  const filtered = table.filter((r) => r.year === 2024 && r.land === 'a/b ü+')
-  expect(filtered.explain()).toContain('Scan my lake [id, year, land], files: 1 of 4')
-  expect((await filtered.collect()).map((r) => r.id)).toEqual(rows.filter((r) => r.year === 2024 && r.land === 'a/b ü+').map((r) => r.id))
-  const glob = await session.readParquet<Sale>('s3://bucket/my lake/year=2023/*/*.parquet', { s3 })
-  expect(await glob.count()).toBe(20)
-  expect(await (await session.readNdjson('s3://bucket/logs/2024.jsonl.gz', { s3 })).collect()).toEqual([{ a: 1 }, { a: 2 }])
-  const missing = 's3://bucket/none.parquet'
-  await expect(session.readParquet(missing, { s3 })).rejects.toThrow(
-    new SourceError(`${missing} cannot be read: the server answered 404 NOT FOUND.`, missing),
-  )
-  await expect(session.readParquet('s3://bucket/none/', { s3 })).rejects.toThrow(
-    new SourceError('s3://bucket/none/ has no objects below it. Name a folder that has, or an object.', 's3://bucket/none/'),
-  )
-  await expect(session.readCsv('s3://bucket/*.none', { s3 })).rejects.toThrow(
-    new SourceError('No object matches s3://bucket/*.none.', 's3://bucket/*.none'),
-  )
-})
+afterAll(() => session.stop())
 
 test('requests are signed, by the environment too, lists go on, and credentials are in no message, plan or event', async () => {
   const body = Buffer.from('a,b\n1,x\n')
@@ -164,6 +68,61 @@ test('requests are signed, by the environment too, lists go on, and credentials 
   expect(seen[0]?.authorization).toContain('Credential=ENVID/')
   server.closeAllConnections()
   server.close()
+})
+
+test('a store that refuses, is another one, or is not there: errors say so, and nothing of who asked', async () => {
+  const answers: readonly (readonly [status: number, code: string, said: string])[] = [
+    [
+      403,
+      'AccessDenied',
+      '403 Forbidden (AccessDenied). Look at the credentials in { s3 }, or else in the environment, and at what they are allowed.',
+    ],
+    [
+      301,
+      'PermanentRedirect',
+      '301 Moved Permanently (PermanentRedirect). The bucket lies in another region: name it in { s3: { region } }.',
+    ],
+    [400, 'EntityTooLarge', '400 Bad Request (EntityTooLarge).'],
+    [501, '', '501 Not Implemented.'],
+  ]
+  let next = 0
+  const server = createServer((request, response) => {
+    request.resume()
+    const [status = 200, code = ''] = answers[next] ?? []
+    response.writeHead(status).end(`<Error>${code && `<Code>${code}</Code>`}<AWSAccessKeyId>AKID</AWSAccessKeyId></Error>`)
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const endpoint = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const rows = session.fromRows([{ a: 1 }])
+  const path = 's3://b/x.csv'
+  for (const [, , said] of answers) {
+    const error = await rows.writeCsv(path, { s3: { ...secrets, endpoint } }).catch((error: unknown) => error)
+    expect(error).toEqual(new SourceError(`${path} cannot be written: the server answered ${said}`, path))
+    next++
+  }
+  server.closeAllConnections()
+  server.close()
+  await expect(rows.writeCsv(path, { s3: { ...secrets, endpoint } })).rejects.toThrow(
+    new SourceError(`${path} cannot be written: connect ECONNREFUSED ${endpoint.slice('http://'.length)}.`, path),
+  )
+  await expect(rows.writeCsv('s3://b', { s3: { ...secrets, endpoint } })).rejects.toThrow(
+    new SourceError('s3://b cannot be written: it names no bucket and key, as s3://bucket/key does.', 's3://b'),
+  )
+  await expect(rows.writeCsv(path, { s3: { accessKeyId: 5 as never } })).rejects.toThrow(
+    new PlanError('The accessKeyId of { s3 } is a text that is not empty; its value is not shown here.'),
+  )
+})
+
+test('an object of more parts than a store takes', async () => {
+  const upload = new Upload('s3://b/x', { fetch: async () => new Response('<UploadId>1</UploadId>') })
+  await upload.begin()
+  for (let i = 0; i < 10_000; i++) await upload.send(new Uint8Array(0))
+  await expect(upload.send(new Uint8Array(0))).rejects.toThrow(
+    new SourceError(
+      's3://b/x cannot be written: it has more than 78.125 GiB, and stores take no more in parts of 8 MiB. Write it in several, for example with { partitionBy }.',
+      's3://b/x',
+    ),
+  )
 })
 
 test('settings that make no sense are refused without their values', async () => {

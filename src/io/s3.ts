@@ -1,12 +1,13 @@
 /**
  * Objects of S3, and of stores that speak as it does, by addresses as s3://bucket/key: read by ranges as files behind http are, with
- * requests that are signed where there are credentials.
+ * requests that are signed where there are credentials. `s3Upload.ts` writes them.
  */
+import { createHash } from 'node:crypto'
 import { AwsClient } from 'aws4fetch'
 import { PlanError, SourceError } from '../core/errors.ts'
 import { checkOptions } from '../core/options.ts'
 import type { Access, S3Options } from '../core/ports.ts'
-import { fetchText } from './httpSource.ts'
+import { mayPass, refusal, requested } from './requests.ts'
 
 const ADDRESS = /^s3[an]?:\/\/([^/]+)\/(.*)$/is
 
@@ -58,7 +59,10 @@ export function s3Access(access: Access): Access {
       const url = urlOf(address, settings)
       if (client === undefined) return await fetch(url, init)
       const { signal, ...unsigned } = init
-      const signed = await client.sign(url, unsigned)
+      const { body } = init
+      // of what is sent the signature tells the bytes
+      const digest = body instanceof Uint8Array ? { 'x-amz-content-sha256': createHash('sha256').update(body).digest('hex') } : {}
+      const signed = await client.sign(url, { ...unsigned, headers: { ...(init.headers as Record<string, string>), ...digest } })
       return await fetch(signed, signal == null ? {} : { signal })
     },
   }
@@ -82,34 +86,92 @@ function escaped(text: string): string {
 }
 
 /** SourceError for an address that names no bucket and key. */
-export function checkAddress(address: string): void {
+export function checkAddress(address: string, use: 'read' | 'written' = 'read'): void {
   if (!ADDRESS.test(address))
-    throw new SourceError(`${address} cannot be read: it names no bucket and key, as s3://bucket/key does.`, address)
+    throw new SourceError(`${address} cannot be ${use}: it names no bucket and key, as s3://bucket/key does.`, address)
 }
 
+/** What a store is asked about an object, or a bucket. */
+export interface StoreQuestion {
+  readonly method?: 'GET' | 'PUT' | 'POST' | 'DELETE'
+  /** What stands behind the address. */
+  readonly query?: Readonly<Record<string, string>>
+  readonly body?: Uint8Array<ArrayBuffer>
+  /** What for: of messages. Default: 'read'. */
+  readonly use?: 'read' | 'written'
+}
+
+export interface StoreAnswer {
+  readonly text: string
+  readonly etag: string
+}
+
+/** The answer of the store that `access` speaks with (see `s3Access`). SourceError for one that is no success, with the store's own word for it. */
+export async function askStore(
+  address: string,
+  access: Access,
+  { method = 'GET', query, body, use = 'read' }: StoreQuestion,
+): Promise<StoreAnswer> {
+  const ask = access.fetch ?? fetch
+  const behind = query === undefined ? '' : QUERY + new URLSearchParams(query).toString().replaceAll('+', '%20')
+  const asking = { url: address, use, access: { ...access, fetch: (url: string, init: RequestInit) => ask(url + behind, init) } }
+  return await requested(asking, { method, ...(body && { body }) }, async (response, pieces) => {
+    const read: Uint8Array[] = []
+    for await (const piece of pieces) read.push(piece)
+    const text = Buffer.concat(read).toString()
+    if (!response.ok) throw refusal(asking, response, reasonOf(text, address))
+    // what takes a store long may fail after it has begun to answer
+    if (/<Error>/.test(text))
+      throw mayPass(new SourceError(`${address} cannot be ${use}: the server answered with an error${reasonOf(text, address)}.`, address))
+    return { text, etag: response.headers.get('etag') ?? '' }
+  })
+}
+
+/** The store's word for a failure, and what to do. Nothing else of its answer, which may tell who asked. */
+function reasonOf(text: string, address: string): string {
+  const code = /<Code>([A-Za-z]{1,60})<\/Code>/.exec(text)?.[1]
+  if (code === undefined) return ''
+  const [, bucket = ''] = ADDRESS.exec(address) ?? []
+  const cure = CURES.find(({ codes }) => codes.includes(code))?.cure(bucket)
+  return cure === undefined ? ` (${code})` : ` (${code}). ${cure}`
+}
+
+const CURES: readonly { readonly codes: readonly string[]; readonly cure: (bucket: string) => string }[] = [
+  { codes: ['NoSuchBucket'], cure: (bucket) => `There is no bucket ${bucket}: make it first, or name another` },
+  {
+    codes: ['AccessDenied', 'InvalidAccessKeyId', 'SignatureDoesNotMatch', 'ExpiredToken', 'InvalidToken'],
+    cure: () => 'Look at the credentials in { s3 }, or else in the environment, and at what they are allowed',
+  },
+  {
+    codes: ['PermanentRedirect', 'AuthorizationHeaderMalformed', 'IllegalLocationConstraintException'],
+    cure: () => 'The bucket lies in another region: name it in { s3: { region } }',
+  },
+]
+
 /** Addresses of all objects whose keys begin so, in the order of their keys. `address` is s3://bucket/beginning. */
-export async function objectsOf(address: string, access: Access): Promise<readonly string[]> {
+export async function objectsOf(address: string, access: Access, use: 'read' | 'written' = 'read'): Promise<readonly string[]> {
   const [, bucket = '', prefix = ''] = ADDRESS.exec(address) ?? []
+  const store = s3Access(access)
   const found: string[] = []
   let token: string | undefined
   do {
-    const query = new URLSearchParams({
+    const query = {
       'list-type': '2',
       prefix,
       'encoding-type': 'url',
       ...(token === undefined ? {} : { 'continuation-token': token }),
-    })
-    const text = await fetchText(`s3://${bucket}/`, s3Access(access), QUERY + query.toString().replaceAll('+', '%20'))
+    }
+    const { text } = await askStore(`s3://${bucket}/`, store, { query, use })
     for (const [, key = ''] of text.matchAll(/<Key>([^<]*)<\/Key>/g)) {
-      const name = decodeURIComponent(plainText(key).replaceAll('+', ' '))
+      const name = decodeURIComponent(textOfXml(key).replaceAll('+', ' '))
       if (!name.endsWith('/')) found.push(`s3://${bucket}/${name}`)
     }
     const more = /<NextContinuationToken>([^<]*)<\/NextContinuationToken>/.exec(text)?.[1]
-    token = /<IsTruncated>true</.test(text) && more !== undefined ? plainText(more) : undefined
+    token = /<IsTruncated>true</.test(text) && more !== undefined ? textOfXml(more) : undefined
   } while (token !== undefined)
   return found
 }
 
-function plainText(xml: string): string {
+export function textOfXml(xml: string): string {
   return xml.replaceAll('&lt;', '<').replaceAll('&gt;', '>').replaceAll('&quot;', '"').replaceAll('&apos;', "'").replaceAll('&amp;', '&')
 }

@@ -6,10 +6,12 @@
  *
  * Booleans are bytes, as in storage. What is loaded is compared with a digest of what was saved, so that nothing else passes for it.
  */
+
 import { createHash } from 'node:crypto'
 import type { Column, TypedArray } from '../core/column.ts'
 import { SourceError } from '../core/errors.ts'
 import { checkShape, type Shape, sizeOfShape } from '../core/indexSpace.ts'
+import type { WriteAccess } from '../core/ports.ts'
 import { type DType, type ElementType, type Field, sameType, VALUE_COLUMN } from '../core/schema.ts'
 import { ARRAY_OF_DTYPE } from '../core/storage.ts'
 import { recordBatchWith } from './arrowBatches.ts'
@@ -64,7 +66,7 @@ function rowOf({ storage, shape, dtype }: SavedForm): RowElement {
 export async function writeSaved(
   path: string,
   form: SavedForm,
-  { digest, pieces, signal }: { readonly digest: string; readonly pieces: Iterable<SavedPiece>; readonly signal: AbortSignal },
+  { digest, pieces, ...access }: WriteAccess & { readonly digest: string; readonly pieces: Iterable<SavedPiece> },
 ): Promise<{ readonly rows: number; readonly bytes: number }> {
   const element = rowOf(form)
   const note = JSON.stringify({ ...(JSON.parse(noteOf(form)) as object), digest: digestWith(form, digest) })
@@ -76,7 +78,7 @@ export async function writeSaved(
       yield recordBatchWith(schema, { element, length, columns })
     }
   }
-  return { rows: form.length, bytes: await writeRecordBatches({ path, schema }, batches(), signal) }
+  return { rows: form.length, bytes: await writeRecordBatches({ path, schema }, batches(), access) }
 }
 
 /** An array in a file. */

@@ -2,6 +2,7 @@
 
 import { ownBatch } from '../core/columnSlices.ts'
 import type { ArrowCompression } from '../core/engine.ts'
+import type { WriteAccess } from '../core/ports.ts'
 import { CategoryWriter } from './arrowCategories.ts'
 import { type RecordBatch, RecordBatchFileWriter, type Schema } from './arrowLibrary.ts'
 import { packingWriter } from './arrowPacking.ts'
@@ -18,7 +19,14 @@ export interface WriteArrowOptions {
   readonly compression?: ArrowCompression
 }
 
-export async function writeArrow({ batches, element, path, options = {}, signal }: WriteRequest<WriteArrowOptions>): Promise<Written> {
+export async function writeArrow({
+  batches,
+  element,
+  path,
+  options = {},
+  encoder: _,
+  ...access
+}: WriteRequest<WriteArrowOptions>): Promise<Written> {
   const schema = fileSchemaOf(element)
   const categories = new CategoryWriter(schema, path)
   let rows = 0
@@ -31,7 +39,7 @@ export async function writeArrow({ batches, element, path, options = {}, signal 
   const { compression } = options
   if (compression !== undefined) await loadParquet() // whose codecs these are
   const writer = compression === undefined ? new RecordBatchFileWriter() : packingWriter(compression)
-  const bytes = await writeRecordBatches({ path, schema, writer }, recordBatches(), signal)
+  const bytes = await writeRecordBatches({ path, schema, writer }, recordBatches(), access)
   return { rows, bytes }
 }
 
@@ -46,7 +54,7 @@ interface ArrowOutput {
 export async function writeRecordBatches(
   { path, schema, writer = new RecordBatchFileWriter() }: ArrowOutput,
   batches: AsyncIterable<RecordBatch> | Iterable<RecordBatch>,
-  signal: AbortSignal | undefined,
+  access: WriteAccess,
 ): Promise<number> {
   return await writeAtomically(
     path,
@@ -70,7 +78,7 @@ export async function writeRecordBatches(
       writer.finish()
       for (let next = await asked; !next.done; next = await chunks.next()) await append(next.value)
     },
-    signal,
+    access,
   )
 }
 

@@ -17,7 +17,7 @@ const BATCH_ROWS = 65_536
 /** What a name without quotes is asked about when it is read. */
 const OTHER_DELIMITERS = /[;\t|]/
 
-export async function writeCsv({ batches, element, path, signal, encoder }: WriteRequest<object>): Promise<Written> {
+export async function writeCsv({ batches, element, path, encoder, ...access }: WriteRequest<object>): Promise<Written> {
   const fields = fieldsOf(element)
   if (fields.length === 0) throw new PlanError('A CSV file needs at least one column.')
   for (const field of fields) checkType(field.type, field.name)
@@ -35,7 +35,7 @@ export async function writeCsv({ batches, element, path, signal, encoder }: Writ
       await append(new TextEncoder().encode(header))
       for await (const records of encodedInOrder(encodings(), encoder)) await append(records)
     },
-    signal,
+    access,
   )
   return { rows, bytes }
 }

@@ -13,7 +13,7 @@ import type { WriteRequest, Written } from './writeParquet.ts'
 /** Of a batch that is made into text at once. */
 const BATCH_ROWS = 65_536
 
-export async function writeNdjson({ batches, element, path, signal, encoder }: WriteRequest<object>): Promise<Written> {
+export async function writeNdjson({ batches, element, path, encoder, ...access }: WriteRequest<object>): Promise<Written> {
   const fields = fieldsOf(element)
   if (fields.length === 0) throw new PlanError('An NDJSON file needs at least one column.')
   for (const field of fields) checkType(field.type, field.name)
@@ -29,7 +29,7 @@ export async function writeNdjson({ batches, element, path, signal, encoder }: W
     async (append) => {
       for await (const lines of encodedInOrder(encodings(), encoder)) await append(lines)
     },
-    signal,
+    access,
   )
   return { rows, bytes }
 }

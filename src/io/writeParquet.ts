@@ -11,6 +11,7 @@ import { type Batch, type Column, isValid } from '../core/column.ts'
 import { emptyColumn } from '../core/columnSlices.ts'
 import type { ParquetCompression } from '../core/engine.ts'
 import { Bug, PlanError } from '../core/errors.ts'
+import type { WriteAccess } from '../core/ports.ts'
 import { type ColumnType, type ElementType, type Field, fieldsOf, plainType, typeText } from '../core/schema.ts'
 import { writeAtomically } from './atomicFile.ts'
 import { type Encoder, type EncodeTask, type Encoding, encodedInOrder } from './encode.ts'
@@ -30,15 +31,13 @@ export interface WriteParquetOptions {
   readonly compatibility?: 'v1'
 }
 
-export interface WriteRequest<Options> {
+export interface WriteRequest<Options> extends WriteAccess {
   readonly batches: AsyncIterable<Batch> | Iterable<Batch>
   readonly element: ElementType
   readonly path: string
   readonly options?: Options
   /** Who makes bytes of batches. Default: the thread that asks. */
   readonly encoder?: Encoder
-  /** Ends the writing, with its reason: what was at the path stays. */
-  readonly signal?: AbortSignal | undefined
 }
 export interface Written {
   readonly rows: number
@@ -54,8 +53,8 @@ export async function writeParquet({
   element,
   path,
   options = {},
-  signal,
   encoder,
+  ...access
 }: WriteRequest<WriteParquetOptions>): Promise<Written> {
   const form = await parquetForm(element, path, options)
   let rows = 0
@@ -74,7 +73,7 @@ export async function writeParquet({
       for await (const group of encodedInOrder(encodings(), encoder)) await file.add(group)
       await file.end(rows, form.fields, form.arrowFields)
     },
-    signal,
+    access,
   )
   return { rows, bytes }
 }

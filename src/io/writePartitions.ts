@@ -15,10 +15,12 @@ import type { Existing } from '../core/engine.ts'
 import { Bug } from '../core/errors.ts'
 import { type ElementType, fieldsOf } from '../core/schema.ts'
 import { type Encoding, encodedInOrder } from './encode.ts'
-import { writeFolder } from './folderOutput.ts'
+import { checkPlace, type FolderRequest, writeFolder } from './folderOutput.ts'
 import { FileUnderWay } from './parquet/fileUnderWay.ts'
 import { bytesOfColumn } from './regroup.ts'
 import { type FolderColumns, Folders, folderColumns } from './rowFolders.ts'
+import { isS3 } from './s3.ts'
+import { checkS3Place, writeS3Folder } from './s3Folder.ts'
 import { parquetForm, type WriteParquetOptions, type WriteRequest, type Written } from './writeParquet.ts'
 
 export interface WritePartitionsOptions extends WriteParquetOptions {
@@ -40,13 +42,18 @@ interface Waiting {
   sent: number
 }
 
+/** Throws what writing would throw because of what is there: before anything is computed for it. */
+export async function checkPartitionsPlace(request: FolderRequest): Promise<void> {
+  await (isS3(request.path) ? checkS3Place(request) : checkPlace(request))
+}
+
 export async function writePartitions({
   batches,
   element,
   path,
   options,
-  signal,
   encoder,
+  ...access
 }: WriteRequest<WritePartitionsOptions>): Promise<Written> {
   if (options === undefined) throw new Bug('Folders are written after columns, and none were named.')
   const { partitionBy, existing = 'refuse' } = options
@@ -56,7 +63,8 @@ export async function writePartitions({
   const form = await parquetForm(inFiles, path, options)
   const folders = new Folders(columns)
   let rows = 0
-  const written = await writeFolder({ path, existing, extension: PARQUET_EXTENSION, signal }, async (output) => {
+  const write = isS3(path) ? writeS3Folder : writeFolder
+  const written = await write({ path, existing, extension: PARQUET_EXTENSION, ...access }, async (output) => {
     const waiting: Waiting[] = []
     const targets: FileUnderWay[] = []
     let waitingBytes = 0
