@@ -5,7 +5,7 @@ import type { Batch } from '../src/core/column.ts'
 import { columnFromValues } from '../src/core/columnBuilder.ts'
 import { ownColumn, sliceColumn } from '../src/core/columnSlices.ts'
 import type { ColumnType } from '../src/core/schema.ts'
-import { csvRecords } from '../src/io/csvBytes.ts'
+import { type CsvForm, csvRecords } from '../src/io/csvBytes.ts'
 import { dayText, timestampText } from '../src/io/timeTexts.ts'
 import { announcedRun } from './lawRuns.ts'
 
@@ -34,15 +34,26 @@ const text = fc
   .array(fc.constantFrom('a', '"', ',', '\n', '\r', ' ', '\t', '\u00a0', '\u2003', '\ufeff', 'é', '😀', ';', '1'), { maxLength: 5 })
   .map((all) => all.join(''))
 
-const NEEDS_QUOTES = /[",\r\n]|^\s|\s$/
+const NEEDS_QUOTES = /["\r\n]|^\s|\s$/
+const form: fc.Arbitrary<CsvForm> = fc.constantFrom(
+  { delimiter: ',', decimal: '.' },
+  { delimiter: ';', decimal: ',' },
+  { delimiter: '\t', decimal: '.' },
+)
 
-function fieldOf(value: unknown): string {
+function fieldOf(value: unknown, { delimiter, decimal }: CsvForm): string {
   if (value === null) return ''
-  if (typeof value === 'string') return value === '' || NEEDS_QUOTES.test(value) ? `"${value.replaceAll('"', '""')}"` : value
-  return Object.is(value, -0) ? '-0' : String(value)
+  if (typeof value === 'string')
+    return value === '' || value.includes(delimiter) || NEEDS_QUOTES.test(value) ? `"${value.replaceAll('"', '""')}"` : value
+  return Object.is(value, -0) ? '-0' : String(value).replace('.', decimal)
 }
 
-function recordsOf(values: readonly unknown[], type: ColumnType, [before, behind]: readonly [number, number] = [0, 0]): string {
+function recordsOf(
+  values: readonly unknown[],
+  type: ColumnType,
+  form: CsvForm,
+  [before, behind]: readonly [number, number] = [0, 0],
+): string {
   const whole = columnFromValues([...values.slice(0, before), ...values, ...values.slice(0, behind)], type)
   const column = sliceColumn(whole, Math.min(before, values.length), Math.min(before, values.length) + values.length)
   const batch: Batch = {
@@ -50,8 +61,8 @@ function recordsOf(values: readonly unknown[], type: ColumnType, [before, behind
     length: values.length,
     columns: [ownColumn(column)],
   }
-  const seen = new TextDecoder('utf-8', { ignoreBOM: true }).decode(csvRecords(batch))
-  expect(new TextDecoder('utf-8', { ignoreBOM: true }).decode(csvRecords({ ...batch, columns: [column] }))).toBe(seen)
+  const seen = new TextDecoder('utf-8', { ignoreBOM: true }).decode(csvRecords(batch, form))
+  expect(new TextDecoder('utf-8', { ignoreBOM: true }).decode(csvRecords({ ...batch, columns: [column] }, form))).toBe(seen)
   return seen
 }
 
@@ -63,10 +74,11 @@ test('numbers and texts', () => {
     fc.property(
       fc.array(fc.option(number, { freq: 9 }), { maxLength: 30 }),
       fc.array(fc.option(text, { freq: 9 }), { maxLength: 20 }),
+      form,
       cut,
-      (numbers, texts, sliced) => {
-        expect(recordsOf(numbers, { kind: 'f64' }, sliced)).toBe(lines(numbers.map(fieldOf)))
-        expect(recordsOf(texts, { kind: 'utf8' }, sliced)).toBe(lines(texts.map(fieldOf)))
+      (numbers, texts, form, sliced) => {
+        expect(recordsOf(numbers, { kind: 'f64' }, form, sliced)).toBe(lines(numbers.map((value) => fieldOf(value, form))))
+        expect(recordsOf(texts, { kind: 'utf8' }, form, sliced)).toBe(lines(texts.map((value) => fieldOf(value, form))))
       },
     ),
     settings,

@@ -188,16 +188,18 @@ const CSV_TYPES: readonly ColumnType[] = [
   ...(['f64', 'f32', 'i64', 'u64', 'i32', 'u32', 'i16', 'u16', 'i8', 'u8', 'bool', 'utf8'] as const).map((kind) => ({ kind })),
 ]
 
+const CSV_FORMS = [{}, { delimiter: ';', decimal: ',' }, { delimiter: '\t' }, { delimiter: '|', decimal: ',' }] as const
+
 test(
   'CSV: read(write(x)) = x where { types } says the types',
   async () => {
     const path = join(folder, 'table.csv')
     await fc.assert(
-      fc.asyncProperty(tableOf(fc.constantFrom(...CSV_TYPES)), async (table) => {
+      fc.asyncProperty(tableOf(fc.constantFrom(...CSV_TYPES)), fc.constantFrom(...CSV_FORMS), async (table, options) => {
         const batch = batchOf(table)
-        await writeCsv({ batches: [batch], element: batch.element, path })
+        await writeCsv({ batches: [batch], element: batch.element, path, options })
         const types = Object.fromEntries(table.fields.map((field) => [field.name, field.type.kind])) as Record<string, 'f64'> // the kinds above are all CSV types
-        await expectSame(await openCsv(path, { types }), table)
+        await expectSame(await openCsv(path, { types, ...options }), table)
       }),
       settings,
     )

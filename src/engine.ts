@@ -250,8 +250,10 @@ export class SessionEngine implements Engine {
       }
       case 'arrow':
         return await writeArrow({ ...request, options: defined({ compression: form.compression }) })
-      case 'csv':
-        return await writeCsv(request)
+      case 'csv': {
+        const { kind: _, ...options } = form
+        return await writeCsv({ ...request, options })
+      }
       case 'ndjson':
         return await writeNdjson(request)
     }

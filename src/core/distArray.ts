@@ -90,8 +90,10 @@ import { type EnvOptions, withEnvOnly } from './withEnv.ts'
 import {
   arrowForm,
   checkWriting,
+  csvForm,
   parquetForm,
   type WriteArrowOptions,
+  type WriteCsvOptions,
   type WriteOptions,
   type WriteParquetOptions,
 } from './writeOptions.ts'
@@ -635,9 +637,10 @@ export class DistArray<T, K extends Key = readonly [number]> implements AsyncIte
     return this.#write('writeArrow', path, form, options)
   }
 
-  /** Writes a CSV file with a header line; it appears under its name when it is complete. */
-  async writeCsv(path: string, options: WriteOptions = {}): Promise<Written> {
-    return this.#write('writeCsv', path, { kind: 'csv' }, checkWriting('writeCsv', options))
+  /** Writes a CSV file with a header line; it appears under its name when it is complete. `{ delimiter: ';', decimal: ',' }` for spreadsheets of much of Europe. */
+  async writeCsv(path: string, options: WriteCsvOptions = {}): Promise<Written> {
+    const form = csvForm(options)
+    return this.#write('writeCsv', path, form, options)
   }
 
   /** Writes NDJSON, an object a line with every column in it; it appears under its name when it is complete. */

@@ -121,7 +121,8 @@ export type WriteForm =
       readonly existing?: Existing
     }
   | { readonly kind: 'arrow'; readonly compression?: ArrowCompression }
-  | { readonly kind: 'csv' }
+  /** Characters: what stands between fields, and before decimals. */
+  | { readonly kind: 'csv'; readonly delimiter?: string; readonly decimal?: '.' | ',' }
   | { readonly kind: 'ndjson' }
   /** The numbers, for NumPy. */
   | { readonly kind: 'npy' }

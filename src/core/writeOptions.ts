@@ -67,6 +67,32 @@ export function arrowForm(options: WriteArrowOptions): Extract<WriteForm, { kind
   return { kind: 'arrow', ...defined({ compression }) }
 }
 
+/** Options of `writeCsv`. */
+export interface WriteCsvOptions extends WriteOptions {
+  /** What stands between fields: one character of ASCII that is in no number, date or truth value. Default ','. */
+  readonly delimiter?: string
+  /** What stands before the decimals of numbers. Default '.'; with ',' another delimiter has to be named. */
+  readonly decimal?: '.' | ','
+}
+
+/** Neither in what fields hold without quotes, nor what has a meaning of its own. */
+const DELIMITER = /^[\t !#$%&'()*,/;<=>?@[\\\]^_`{|}~]$/
+
+export function csvForm(options: WriteCsvOptions): Extract<WriteForm, { kind: 'csv' }> {
+  checkWriting('writeCsv', options, ['delimiter', 'decimal'])
+  const { delimiter, decimal } = options
+  if (delimiter !== undefined && (typeof delimiter !== 'string' || !DELIMITER.test(delimiter)))
+    throw new PlanError(
+      `The delimiter of writeCsv() is one character of ASCII that is in no number or date, as ';' or '\\t'; it was given ${valueText(delimiter)}.`,
+    )
+  if (decimal !== undefined) checkOneOf('The decimal of writeCsv()', decimal, ['.', ','])
+  if (decimal === ',' && (delimiter ?? ',') === ',')
+    throw new PlanError(
+      `What stands before decimals, ",", also stands between fields. Name what does, for example with { delimiter: ';' }.`,
+    )
+  return { kind: 'csv', ...defined({ delimiter, decimal }) }
+}
+
 function checkPartitionBy(partitionBy: unknown, existing: unknown): void {
   if (existing !== undefined) checkOneOf('The existing of writeParquet()', existing, ['refuse', 'add', 'replace'])
   if (partitionBy === undefined) {

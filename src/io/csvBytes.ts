@@ -10,13 +10,22 @@ import { valueReader } from '../core/columnReaders.ts'
 import type { TimeUnit } from '../core/schema.ts'
 import { clockText, DIGITS, dayText, timestampText } from './timeTexts.ts'
 
+/** Characters of ASCII: what stands between fields, and before decimals. */
+export interface CsvForm {
+  readonly delimiter: string
+  readonly decimal: string
+}
+
+export const STANDARD_FORM: CsvForm = { delimiter: ',', decimal: '.' }
+
 /** The records of a batch whose columns `checkCsvTypes` admits. */
-export function csvRecords({ columns, length }: Batch): Uint8Array {
+export function csvRecords({ columns, length }: Batch, form: CsvForm = STANDARD_FORM): Uint8Array {
+  const delimiter = form.delimiter.charCodeAt(0)
   const out = new Output(columns.reduce((sum, column) => sum + mostBytes(column), length * columns.length))
-  const fields = columns.map(fieldWriter)
+  const fields = columns.map((column) => fieldWriter(column, form))
   for (let row = 0; row < length; row++) {
     for (let c = 0; c < fields.length; c++) {
-      if (c > 0) out.byte(COMMA)
+      if (c > 0) out.byte(delimiter)
       fields[c]?.(out, row)
     }
     out.byte(NEWLINE)
@@ -44,17 +53,16 @@ const FIELD_BYTES: Readonly<Partial<Record<Column['type']['kind'], number>>> = {
 }
 
 /** A text as a field: in quotes where it has to be. */
-export function csvText(text: string): string {
-  return text === '' || NEEDS_QUOTES.test(text) ? inQuotes(text) : text
+export function csvText(text: string, { delimiter }: CsvForm): string {
+  return text === '' || text.includes(delimiter) || NEEDS_QUOTES.test(text) ? inQuotes(text) : text
 }
 
 export function inQuotes(text: string): string {
   return `"${text.replaceAll('"', '""')}"`
 }
 
-const NEEDS_QUOTES = /[",\r\n]|^\s|\s$/
+const NEEDS_QUOTES = /["\r\n]|^\s|\s$/
 const QUOTE = 34
-const COMMA = 44
 const POINT = 46
 const MINUS = 45
 const ZERO = 48
@@ -135,8 +143,8 @@ const LARGEST_SMALL = 2 ** 31 - 1
 
 type FieldWriter = (out: Output, row: number) => void
 
-function fieldWriter(column: Column): FieldWriter {
-  const write = presentWriter(column)
+function fieldWriter(column: Column, form: CsvForm): FieldWriter {
+  const write = presentWriter(column, form)
   return column.validity === undefined && column.type.kind !== 'null'
     ? write
     : (out, row) => {
@@ -144,8 +152,9 @@ function fieldWriter(column: Column): FieldWriter {
       }
 }
 
-function presentWriter(column: Column): FieldWriter {
+function presentWriter(column: Column, form: CsvForm): FieldWriter {
   const { type, values } = column
+  const { decimal } = form
   switch (type.kind) {
     case 'f64':
     case 'f32':
@@ -156,7 +165,7 @@ function presentWriter(column: Column): FieldWriter {
     case 'i8':
     case 'u8': {
       const numbers = values as Float64Array // or another array of numbers
-      return (out, row) => writeNumber(out, numbers[row] as number) // of the batch
+      return (out, row) => writeNumber(out, numbers[row] as number, decimal) // of the batch
     }
     case 'timestamp': {
       const times = values as BigInt64Array
@@ -171,7 +180,7 @@ function presentWriter(column: Column): FieldWriter {
       return (out, row) => writeDay(out, days[row] ?? 0)
     }
     case 'utf8':
-      return textWriter(column)
+      return textWriter(column, form)
     default: {
       const read = valueReader(column)
       return (out, row) => {
@@ -182,15 +191,16 @@ function presentWriter(column: Column): FieldWriter {
   }
 }
 
-function textWriter(column: Column): FieldWriter {
+function textWriter(column: Column, csvForm: CsvForm): FieldWriter {
+  const delimiter = csvForm.delimiter.charCodeAt(0)
   const offsets = column.offsets ?? new Int32Array(1)
   const bytes = column.values as Uint8Array // of a column of text
   const read = valueReader(column)
   return (out, row) => {
     const begin = offsets[row] as number // of the batch
     const end = offsets[row + 1] as number
-    let form = formOf(bytes, begin, end)
-    if (form === 'unsure') form = csvText(read(row) as string).startsWith('"') ? 'quoted' : 'plain' // white space of other scripts
+    let form = formOf(bytes, { begin, end, delimiter })
+    if (form === 'unsure') form = csvText(read(row) as string, csvForm).startsWith('"') ? 'quoted' : 'plain' // white space of other scripts
     if (form === 'plain') return out.copy(bytes, begin, end)
     out.byte(QUOTE)
     for (let from = begin; from < end; ) {
@@ -205,13 +215,16 @@ function textWriter(column: Column): FieldWriter {
 }
 
 /** Whether a text needs quotes; `unsure` where it begins or ends with a character that may be white space. */
-function formOf(bytes: Uint8Array, begin: number, end: number): 'plain' | 'quoted' | 'unsure' {
+function formOf(
+  bytes: Uint8Array,
+  { begin, end, delimiter }: { readonly begin: number; readonly end: number; readonly delimiter: number },
+): 'plain' | 'quoted' | 'unsure' {
   if (begin === end) return 'quoted'
   const [first, last] = [bytes[begin] as number, bytes[end - 1] as number] // begin < end
   if (isSpace(first) || isSpace(last)) return 'quoted'
   for (let at = begin; at < end; at++) {
     const byte = bytes[at]
-    if (byte === COMMA || byte === QUOTE || byte === NEWLINE || byte === RETURN) return 'quoted'
+    if (byte === delimiter || byte === QUOTE || byte === NEWLINE || byte === RETURN) return 'quoted'
   }
   return first < NOT_ASCII && last < NOT_ASCII ? 'plain' : 'unsure'
 }
@@ -224,7 +237,7 @@ function isSpace(byte: number): boolean {
 /** Decimals below it have at most 15 digits. */
 const LARGEST_EXACT = 1e15
 
-function writeNumber(out: Output, value: number): void {
+function writeNumber(out: Output, value: number, decimal: string): void {
   const size = Math.abs(value)
   if (size < LARGEST_EXACT) {
     const whole = Math.floor(size)
@@ -234,18 +247,20 @@ function writeNumber(out: Output, value: number): void {
     if (whole === size || (scaled < LARGEST_EXACT && scaled / scale === size)) {
       if (value < 0 || Object.is(value, -0)) out.byte(MINUS)
       out.digits(whole, 1)
-      if (whole !== size) writeFraction(out, scaled - whole * scale, scale)
+      if (whole !== size) {
+        out.ascii(decimal)
+        writeFraction(out, scaled - whole * scale, scale)
+      }
       return
     }
   }
-  out.ascii(String(value))
+  out.ascii(decimal === '.' ? String(value) : String(value).replace('.', decimal))
 }
 
-/** A point, and the digits of a part of `scale`, without the zeros at the end. */
+/** The digits of a part of `scale`, without the zeros at the end. */
 function writeFraction(out: Output, part: number, scale: number): void {
   let [digits, rest] = [scale === 100 ? 2 : 4, part | 0]
   for (; rest % 10 === 0; digits--) rest = (rest / 10) | 0
-  out.byte(POINT)
   out.digits(rest, digits)
 }
 

@@ -1,6 +1,6 @@
 /** CSV in other forms than with commas and points, and compressed text. */
 import { execFileSync } from 'node:child_process'
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import * as zlib from 'node:zlib'
@@ -131,4 +131,22 @@ test.each<[CsvOptions, string]>([
   [{ nullValues: [5 as never] }, 'The nullValues of readCsv() are texts; they were given 5.'],
 ])('readCsv with the options %j', async (options, message) => {
   await expect(load('a\n', options)).rejects.toThrow(new PlanError(message))
+})
+
+test('forms that cannot be written are refused', async () => {
+  const rows = session.fromRows([{ a: 1.5 }])
+  const path = join(folder, 'forms.csv')
+  await expect(rows.writeCsv(path, { delimiter: '-' })).rejects.toThrow(
+    new PlanError(
+      "The delimiter of writeCsv() is one character of ASCII that is in no number or date, as ';' or '\\t'; it was given \"-\".",
+    ),
+  )
+  await expect(rows.writeCsv(path, { decimal: ',' })).rejects.toThrow(
+    new PlanError('What stands before decimals, ",", also stands between fields. Name what does, for example with { delimiter: \';\' }.'),
+  )
+  await expect(rows.writeCsv(path, { decimal: '·' as never })).rejects.toThrow(
+    new PlanError("The decimal of writeCsv() is one of '.', ','; it was given \"·\"."),
+  )
+  await rows.writeCsv(path, { delimiter: ';', decimal: ',' })
+  expect(readFileSync(path, 'utf8')).toBe('a\n1,5\n')
 })

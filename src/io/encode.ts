@@ -6,14 +6,15 @@
  */
 import type { Batch } from '../core/column.ts'
 import type { ElementType } from '../core/schema.ts'
-import { csvRecords } from './csvBytes.ts'
+import { type CsvForm, csvRecords } from './csvBytes.ts'
 import { ndjsonRecords } from './ndjsonBytes.ts'
 import { encodeGroup, type GroupEncoding } from './parquet/encodeGroup.ts'
 import { joinBatches } from './regroup.ts'
 
 /** Batches that are put together, and what becomes of them. Plain data, so that any thread can do it. */
 export type EncodeTask = { readonly parts: readonly Batch[]; readonly element: ElementType } & (
-  | { readonly format: 'csv' | 'ndjson' }
+  | ({ readonly format: 'csv' } & CsvForm)
+  | { readonly format: 'ndjson' }
   | ({ readonly format: 'parquet' } & GroupEncoding)
 )
 
@@ -37,7 +38,7 @@ export function encode(task: EncodeTask): Uint8Array {
   const batch = joinBatches(task.parts, task.element)
   switch (task.format) {
     case 'csv':
-      return csvRecords(batch)
+      return csvRecords(batch, task)
     case 'ndjson':
       return ndjsonRecords({ ...batch, element: task.element })
     case 'parquet':

@@ -1,5 +1,5 @@
 /**
- * Writes batches as CSV: a header, one record per row, `\n` line ends.
+ * Writes batches as CSV: a header, one record per row, `\n` line ends; commas and decimal points, unless others are asked for.
  *
  * Null is an empty field and an empty string is `""`, so that both come back. Dates are ISO 8601 in UTC with the
  * digits of their unit; NaN and Infinity are written as such.
@@ -7,7 +7,7 @@
 import { PlanError } from '../core/errors.ts'
 import { type ColumnType, fieldsOf, typeText } from '../core/schema.ts'
 import { writeAtomically } from './atomicFile.ts'
-import { csvText, inQuotes } from './csvBytes.ts'
+import { type CsvForm, csvText, inQuotes, STANDARD_FORM } from './csvBytes.ts'
 import { type Encoding, encodedInOrder } from './encode.ts'
 import { groupsOf, rowsOf } from './regroup.ts'
 import type { WriteRequest, Written } from './writeParquet.ts'
@@ -17,16 +17,24 @@ const BATCH_ROWS = 65_536
 /** What a name without quotes is asked about when it is read. */
 const OTHER_DELIMITERS = /[;\t|]/
 
-export async function writeCsv({ batches, element, path, encoder, ...access }: WriteRequest<object>): Promise<Written> {
+export async function writeCsv({
+  batches,
+  element,
+  path,
+  options = {},
+  encoder,
+  ...access
+}: WriteRequest<Partial<CsvForm>>): Promise<Written> {
+  const form = { ...STANDARD_FORM, ...options }
   const fields = fieldsOf(element)
   if (fields.length === 0) throw new PlanError('A CSV file needs at least one column.')
   for (const field of fields) checkType(field.type, field.name)
   let rows = 0
-  const header = `${fields.map(({ name }) => (OTHER_DELIMITERS.test(name) ? inQuotes(name) : csvText(name))).join(',')}\n`
+  const header = `${fields.map(({ name }) => (OTHER_DELIMITERS.test(name) ? inQuotes(name) : csvText(name, form))).join(form.delimiter)}\n`
   const encodings = async function* (): AsyncGenerator<Encoding> {
     for await (const { parts, ended } of groupsOf(batches, BATCH_ROWS)) {
       rows += rowsOf(parts)
-      yield { task: { format: 'csv', parts, element }, ended }
+      yield { task: { format: 'csv', parts, element, ...form }, ended }
     }
   }
   const bytes = await writeAtomically(
