@@ -7,9 +7,11 @@
  *
  * Objects that are to be replaced stay until the new ones are there, which have other names.
  */
+import { setMaxListeners } from 'node:events'
 import { appendFile, readFile, unlink, writeFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { SourceError } from '../core/errors.ts'
+import { joinedSignal } from '../core/joinedSignal.ts'
 import type { Access, WriteAccess } from '../core/ports.ts'
 import { writeError } from './atomicFile.ts'
 import { checkExisting, type FolderOutput, type FolderRequest } from './folderOutput.ts'
@@ -23,10 +25,11 @@ const WIDTH = 8
 
 /** Runs `write`; gives the number of objects and of bytes. When anything fails there are the objects that were there. */
 export async function writeS3Folder(
-  request: FolderRequest,
+  asked: FolderRequest,
   write: (output: FolderOutput) => Promise<void>,
   partBytes: number = PART_BYTES,
 ): Promise<{ readonly files: number; readonly bytes: number }> {
+  const request = { ...asked, signal: heardByMany(asked.signal) }
   const before = await checkS3Place(request)
   const objects = new Objects(request, new Set(before), partBytes)
   try {
@@ -39,6 +42,14 @@ export async function writeS3Folder(
   }
   if (request.existing === 'replace') await removeOld(request, before)
   return { files: objects.count, bytes: objects.bytes }
+}
+
+/** The same signal, which each of the requests under way listens to: Node warns of more than ten. */
+function heardByMany(signal: AbortSignal | undefined): AbortSignal | undefined {
+  if (signal === undefined) return undefined
+  const own = joinedSignal([signal])
+  setMaxListeners(0, own)
+  return own
 }
 
 /** Addresses of the objects that are there. SourceError where none may be, or the store cannot be asked. */
