@@ -3,11 +3,11 @@
  * there is said, once, and what needs it is skipped.
  */
 import { spawn, spawnSync } from 'node:child_process'
-import { existsSync, mkdirSync, rmSync } from 'node:fs'
+import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
-import { freePort } from './sparkServers.ts'
+import { freePort } from './freePort.ts'
 
 export interface ObjectStore {
   readonly endpoint: string
@@ -27,10 +27,10 @@ const ANYBODY = 'AWS4-HMAC-SHA256 Credential=AKID/20240101/us-east-1/s3/aws4_req
 
 /** A Python that has moto, installed on the first call; undefined, and said aloud, where that cannot be done. */
 function pythonWithMoto(): string | undefined {
-  const has = (python: string): boolean => spawnSync(python, ['-c', 'import moto.server, flask']).status === 0
   const own = join(CACHE, 'bin/python')
-  if (existsSync(own) && has(own)) return own
-  if (has('python3')) return 'python3'
+  const isWhole = join(CACHE, 'installed')
+  if (existsSync(isWhole)) return own
+  if (spawnSync('python3', ['-c', 'import moto.server, flask']).status === 0) return 'python3'
   const python = ['python3', 'python'].find((name) => spawnSync(name, ['-m', 'venv', '--help']).status === 0)
   if (python === undefined) return absent('there is no Python with venv')
   mkdirSync(CACHE, { recursive: true })
@@ -38,7 +38,10 @@ function pythonWithMoto(): string | undefined {
   if (made.status !== 0) return absent(`venv failed: ${made.stderr}`)
   const args = ['-m', 'pip', 'install', '--no-compile', '--quiet', '--disable-pip-version-check', ...PACKAGES]
   const installed = spawnSync(own, args, { encoding: 'utf8', timeout: 180_000 })
-  if (installed.status === 0) return own
+  if (installed.status === 0) {
+    writeFileSync(isWhole, '')
+    return own
+  }
   rmSync(CACHE, { recursive: true, force: true })
   return absent(`pip cannot install it: ${installed.stderr.trim().split('\n').at(-1) ?? ''}`)
 }

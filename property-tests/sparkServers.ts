@@ -5,12 +5,13 @@
  */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
-import { connect, createServer } from 'node:net'
+import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { sparkAddress } from '../src/io/spark/address.ts'
 import { sparkClient } from '../src/io/spark/client.ts'
+import { freePort } from './freePort.ts'
 
 export interface SparkServer {
   readonly name: string
@@ -122,17 +123,6 @@ async function warmedUp({ address }: SparkServer): Promise<void> {
 function absent(name: string, why: string): undefined {
   console.log(`LEFT OUT: ${name} is not here: ${why}`)
   return undefined
-}
-
-export async function freePort(): Promise<number> {
-  return await new Promise((resolve, reject) => {
-    const server = createServer()
-    server.once('error', reject)
-    server.listen(0, '127.0.0.1', () => {
-      const address = server.address()
-      server.close(() => resolve(typeof address === 'object' && address !== null ? address.port : 0))
-    })
-  })
 }
 
 async function started(
