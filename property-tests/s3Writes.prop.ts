@@ -87,7 +87,7 @@ async function answer(request: IncomingMessage, response: ServerResponse): Promi
 function done(method: string, key: string, query: Readonly<Record<string, string>>, body: string): string | undefined {
   if (method === 'GET') {
     const found = [...objects.keys()].filter((name) => name.startsWith(query.prefix ?? '')).sort()
-    return `<R>${found.map((name) => `<Contents><Key>${encodeURIComponent(name)}</Key></Contents>`).join('')}</R>`
+    return `<R><EncodingType>url</EncodingType>${found.map((name) => `<Contents><Key>${encodeURIComponent(name)}</Key></Contents>`).join('')}</R>`
   }
   if ('uploads' in query) {
     const id = `u${uploads.size}&${key}`

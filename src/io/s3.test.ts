@@ -17,7 +17,7 @@ test('requests are signed, by the environment too, lists go on, and credentials 
   const body = Buffer.from('a,b\n1,x\n')
   const seen: { readonly url: string; readonly authorization: string; readonly token: unknown }[] = []
   const list = (keys: readonly string[], token: string) =>
-    `<R>${keys.map((key) => `<Contents><Key>${key}</Key></Contents>`).join('')}<IsTruncated>${token !== ''}</IsTruncated><NextContinuationToken>${token}</NextContinuationToken></R>`
+    `<R><EncodingType>url</EncodingType>${keys.map((key) => `<Contents><Key>${key}</Key></Contents>`).join('')}<IsTruncated>${token !== ''}</IsTruncated><NextContinuationToken>${token}</NextContinuationToken></R>`
   let status = 200
   const server = createServer((request, response) => {
     const { url = '', headers } = request
@@ -70,6 +70,25 @@ test('requests are signed, by the environment too, lists go on, and credentials 
   server.close()
 })
 
+test('keys of a store that lists them as they are', async () => {
+  const asked: string[] = []
+  const server = createServer(({ url = '', method }, response) => {
+    if (url.includes('list-type'))
+      response.end('<R><Contents><Key>d/p=a%2Fb/it&#39;s &amp; 100%+.csv</Key></Contents><IsTruncated>false</IsTruncated></R>')
+    else {
+      asked.push(url)
+      response.writeHead(method === 'HEAD' ? 200 : 206, { 'content-length': 4 }).end(method === 'HEAD' ? undefined : 'a\n1\n')
+    }
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const endpoint = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const table = await session.readCsv<{ a: number; p: string }>('s3://b/d/', { s3: { endpoint } })
+  expect(await table.collect()).toEqual([{ a: 1, p: 'a/b' }])
+  expect(new Set(asked)).toEqual(new Set(['/b/d/p%3Da%252Fb/it%27s%20%26%20100%25%2B.csv']))
+  server.closeAllConnections()
+  server.close()
+})
+
 test('a store that refuses, is another one, or is not there: errors say so, and nothing of who asked', async () => {
   const answers: readonly (readonly [status: number, code: string, said: string])[] = [
     [
@@ -114,12 +133,12 @@ test('a store that refuses, is another one, or is not there: errors say so, and 
 })
 
 test('an object of more parts than a store takes', async () => {
-  const upload = new Upload('s3://b/x', { fetch: async () => new Response('<UploadId>1</UploadId>') })
+  const upload = new Upload('s3://b/x', { fetch: async () => new Response('<UploadId>1</UploadId>') }, 256)
   await upload.begin()
-  for (let i = 0; i < 10_000; i++) await upload.send(new Uint8Array(0))
+  for (let i = 0; i < 256; i++) await upload.send(new Uint8Array(0))
   await expect(upload.send(new Uint8Array(0))).rejects.toThrow(
     new SourceError(
-      's3://b/x cannot be written: it has more than 78.125 GiB, and stores take no more in parts of 8 MiB. Write it in several, for example with { partitionBy }.',
+      's3://b/x cannot be written: it has more than 2 GiB, and stores take no more in parts of 8 MiB. Write it in several, for example with { partitionBy }.',
       's3://b/x',
     ),
   )

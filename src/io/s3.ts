@@ -99,6 +99,8 @@ export interface StoreQuestion {
   readonly body?: Uint8Array<ArrayBuffer>
   /** What for: of messages. Default: 'read'. */
   readonly use?: 'read' | 'written'
+  /** What messages say instead of the address. */
+  readonly named?: string
 }
 
 export interface StoreAnswer {
@@ -110,11 +112,11 @@ export interface StoreAnswer {
 export async function askStore(
   address: string,
   access: Access,
-  { method = 'GET', query, body, use = 'read' }: StoreQuestion,
+  { method = 'GET', query, body, use = 'read', named = address }: StoreQuestion,
 ): Promise<StoreAnswer> {
   const ask = access.fetch ?? fetch
   const behind = query === undefined ? '' : QUERY + new URLSearchParams(query).toString().replaceAll('+', '%20')
-  const asking = { url: address, use, access: { ...access, fetch: (url: string, init: RequestInit) => ask(url + behind, init) } }
+  const asking = { url: named, use, access: { ...access, fetch: (_: string, init: RequestInit) => ask(address + behind, init) } }
   return await requested(asking, { method, ...(body && { body }) }, async (response, pieces) => {
     const read: Uint8Array[] = []
     for await (const piece of pieces) read.push(piece)
@@ -122,7 +124,7 @@ export async function askStore(
     if (!response.ok) throw refusal(asking, response, reasonOf(text, address))
     // what takes a store long may fail after it has begun to answer
     if (/<Error>/.test(text))
-      throw mayPass(new SourceError(`${address} cannot be ${use}: the server answered with an error${reasonOf(text, address)}.`, address))
+      throw mayPass(new SourceError(`${named} cannot be ${use}: the server answered with an error${reasonOf(text, address)}.`, named))
     return { text, etag: response.headers.get('etag') ?? '' }
   })
 }
@@ -161,9 +163,12 @@ export async function objectsOf(address: string, access: Access, use: 'read' | '
       'encoding-type': 'url',
       ...(token === undefined ? {} : { 'continuation-token': token }),
     }
-    const { text } = await askStore(`s3://${bucket}/`, store, { query, use })
+    const { text } = await askStore(`s3://${bucket}/`, store, { query, use, named: address })
+    // stores that do not know of it leave keys as they are
+    const isEncoded = /<EncodingType>url</.test(text)
     for (const [, key = ''] of text.matchAll(/<Key>([^<]*)<\/Key>/g)) {
-      const name = decodeURIComponent(textOfXml(key).replaceAll('+', ' '))
+      const said = textOfXml(key)
+      const name = isEncoded ? decodeURIComponent(said.replaceAll('+', ' ')) : said
       if (!name.endsWith('/')) found.push(`s3://${bucket}/${name}`)
     }
     const more = /<NextContinuationToken>([^<]*)<\/NextContinuationToken>/.exec(text)?.[1]
@@ -173,5 +178,13 @@ export async function objectsOf(address: string, access: Access, use: 'read' | '
 }
 
 export function textOfXml(xml: string): string {
-  return xml.replaceAll('&lt;', '<').replaceAll('&gt;', '>').replaceAll('&quot;', '"').replaceAll('&apos;', "'").replaceAll('&amp;', '&')
+  return xml
+    .replaceAll(/&#(x?)([\da-f]+);/gi, (_, hex: string, digits: string) =>
+      String.fromCodePoint(Number.parseInt(digits, hex === '' ? 10 : 16)),
+    )
+    .replaceAll('&lt;', '<')
+    .replaceAll('&gt;', '>')
+    .replaceAll('&quot;', '"')
+    .replaceAll('&apos;', "'")
+    .replaceAll('&amp;', '&')
 }

@@ -157,7 +157,7 @@ test.skipIf(store === undefined)('a bucket that is not there is found before any
   const why = 'the server answered 404 NOT FOUND (NoSuchBucket). There is no bucket none: make it first, or name another.'
   for (const [path, address] of [
     ['s3://none/a.csv', 's3://none/a.csv'],
-    ['s3://none/lake', 's3://none/'],
+    ['s3://none/lake', 's3://none/lake/'],
   ] as const) {
     const writing = path.endsWith('.csv') ? rows.writeCsv(path, { s3 }) : rows.writeParquet(path, { partitionBy: ['a'], s3 })
     await expect(writing).rejects.toThrow(new SourceError(`${address} cannot be written: ${why}`, address))

@@ -26,10 +26,12 @@ export class Upload {
   readonly #etags: string[] = []
   readonly #underWay = new Set<Promise<unknown>>()
   #failed: { readonly error: unknown } | undefined
+  readonly #mostParts: number
   /** `access` is one of the store: see `s3Access`. */
-  constructor(address: string, access: Access) {
+  constructor(address: string, access: Access, mostParts: number = MOST_PARTS) {
     this.#address = address
     this.#access = access
+    this.#mostParts = mostParts
   }
 
   get isBegun(): boolean {
@@ -48,9 +50,9 @@ export class Upload {
   async send(part: Bytes): Promise<void> {
     this.#check()
     const number = this.#etags.length + 1
-    if (number > MOST_PARTS)
+    if (number > this.#mostParts)
       throw new SourceError(
-        `${this.#address} cannot be written: it has more than ${(MOST_PARTS * PART_BYTES) / 2 ** 30} GiB, and stores take no more in parts of ${PART_BYTES / 2 ** 20} MiB. Write it in several, for example with { partitionBy }.`,
+        `${this.#address} cannot be written: it has more than ${(this.#mostParts * PART_BYTES) / 2 ** 30} GiB, and stores take no more in parts of ${PART_BYTES / 2 ** 20} MiB. Write it in several, for example with { partitionBy }.`,
         this.#address,
       )
     this.#etags.push('')
