@@ -284,7 +284,7 @@ export const ARROW_BOMBS: readonly Bomb[] = [
       const buffers = texts.flatMap(() => [NONE, stored(-1n, ints(0, 10 * 2 ** 20)), stored(10n * 2n ** 20n, zerosInZstd(10 * 2 ** 20))])
       return stream(schemaMessage(texts), batchMessage({ rows: 1, nodes: texts.map(() => [1, 0]), buffers, compression: ZSTD }))
     },
-    ends: { refused: 'unpacked, 209715520 bytes, and at most' },
+    ends: { refused: 'unpacked, 209715360 bytes, and at most' },
   },
   {
     name: 'a compressed buffer with less than its values',
