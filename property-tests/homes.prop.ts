@@ -25,6 +25,8 @@ type Made = 'zeros' | 'fill' | 'uniform' | 'normal' | 'f32' | 'i32' | 'u8' | 'bo
 const made_ = fc.constantFrom<Made[]>('zeros', 'fill', 'uniform', 'uniform', 'normal', 'f32', 'f32', 'i32', 'u8', 'bool')
 const real = fc.constantFrom<Made[]>('zeros', 'fill', 'uniform', 'normal', 'f32')
 const STEPS = [
+  'parts',
+  'parts',
   'grow',
   'grow',
   'rotate',
@@ -87,6 +89,7 @@ async function course({ rows, columns, kinds, steps, seed }: Case, options: obje
     }
   }
   const [w, h] = [array(kinds.w, [rows, RANK]), array(kinds.h, [columns, RANK])]
+  const z = array(kinds.x, [rows + 2, 8])
   const [x, y, f] = [array(kinds.x, [rows]), array(kinds.y, [rows, columns]), array(kinds.f, [rows])]
   const total = session.accumulator('sum')
   const [range, both] = [session.range(rows), session.range(rows, columns)]
@@ -105,8 +108,19 @@ async function course({ rows, columns, kinds, steps, seed }: Case, options: obje
       },
       { order: 'any' },
     ),
-    smooth: session.loop(range, { x }, ([i], { x }) => {
-      if (i > 0 && i < rows - 1) x.set(i, x.get(i - 1) * 0.25 + x.get(i + 1) * 0.5)
+    // borders of each process go by way of the first
+    smooth: session.loop(
+      session.range(rows, 6),
+      { z },
+      ([i, j], { z }) =>
+        z.set(i + 1, j + 1, z.get(i, j + 1) * 0.25 + z.get(i + 2, j + 1) * 0.5 + z.get(i + 1, j) * 0.125 + z.get(i + 1, j + 2)),
+      { partitions: 4 },
+    ),
+    // several loops, one after another, of which a later one reads what an earlier one has written
+    parts: session.loop(range, { w, x, z }, ([i], { w, x, z }) => {
+      w.set(i, 0, w.get(i, 0) * 0.5 + 1)
+      if (i > 0) x.set(i, x.get(i - 1) * 0.5 + x.get(i))
+      if (i > 0) z.set(i, 1, w.get(i - 1, 0) + w.get(i, 0))
     }),
     columns: session.loop(session.range(columns), { h, y, total }, ([j], { h, y, total }) => {
       for (let i = 0; i < rows; i++) total.add(y.get(i, j) as never)
@@ -129,7 +143,7 @@ async function course({ rows, columns, kinds, steps, seed }: Case, options: obje
       seen.push(report.passes.map(({ accumulators }) => accumulators.total))
     }
   }
-  for (const one of [w, h, x, y, f]) seen.push(await one.toTypedArray())
+  for (const one of [w, h, x, y, z, f]) seen.push(await one.toTypedArray())
   return seen
 }
 

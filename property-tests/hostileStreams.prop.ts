@@ -159,7 +159,7 @@ test('a process that says what makes no sense is out of the gang, or its pass an
           if (how === 2) return { ...one, parts: one.parts.map((part) => part.slice(0, part.length * random())) }
           return { ...one, parts: [...one.parts.slice(1), noise(9)] }
         }
-        const { gang, stop } = memoryGang(world, [], seed, garble)
+        const { gang, stop } = memoryGang(world, [], seed, { garble })
         const options = { partitions, steps: ['pass' as const, 'pass' as const] }
         let timer: NodeJS.Timeout | undefined
         const late = new Promise<never>((_, reject) => {

@@ -43,11 +43,12 @@ interface Place {
   readonly pool: WorkerPool
 }
 const places: Place[] = []
+const BUDGET = 2 ** 26
 
-function takePlace(): Place {
-  const known = places.pop()
+function takePlace(budget: number): Place {
+  const known = budget === BUDGET ? places.pop() : undefined
   if (known !== undefined) return known
-  const arena = lawArena(2 ** 26)
+  const arena = lawArena(budget)
   return { arena, pool: createPool({ workers: 1, arena }) }
 }
 
@@ -79,12 +80,18 @@ export interface MemoryGang {
   stop(): Promise<void>
 }
 
-/** `garble` may make something else of what a process other than rank 0 says. */
+interface MemoryGangOptions {
+  /** May make something else of what a process other than rank 0 says. */
+  readonly garble?: (message: InMessage) => InMessage
+  /** Bytes of memory of each process but rank 0. */
+  readonly budget?: number
+}
+
 export function memoryGang(
   world: number,
   list: readonly Mishap[],
   seed: number,
-  garble: (message: InMessage) => InMessage = (message) => message,
+  { garble = (message) => message, budget = BUDGET }: MemoryGangOptions = {},
 ): MemoryGang {
   const random = pseudoRandom(seed)
   /** By who sends and who receives, in the order of sending. */
@@ -128,7 +135,7 @@ export function memoryGang(
     release: async () => undefined,
   })
   const start = (rank: number): void => {
-    const place = takePlace()
+    const place = takePlace(budget)
     const own: { process?: Process } = {}
     const node = new GangNode(
       { send: (to, message) => (to === 0 || processes.has(to) ? send(own.process, processes.get(to), message) : undefined) },
@@ -139,7 +146,7 @@ export function memoryGang(
   }
   const end = (process: Process): void => {
     process.isOut = true
-    ended.push(process.node.end().then(() => void places.push(process.place)))
+    ended.push(process.node.end().then(() => (budget === BUDGET ? void places.push(process.place) : process.place.pool.stop())))
   }
   /** Rank 0 hears no more of it; what it sent to others may still arrive. */
   const notice = ({ rank, back }: Mishap): void => {

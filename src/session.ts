@@ -185,7 +185,7 @@ export class Session implements AsyncDisposable {
     const store = new ArrayStore({
       arena,
       ledger,
-      elsewhere: processes?.journal(arena),
+      elsewhere: processes?.journal(arena, spill),
       moment: (used) => {
         const moment = functions.moment(used)
         if (options.require === 'compiled') for (const f of used) requireCompiled(moment.now(f))

@@ -19,6 +19,33 @@ export interface DenseStorage {
   /** Empty for dtype 'object'. */
   readonly data: TypedArray
   readonly objects?: unknown[]
+  /** Where not all of it need lie here: then asking for `data` makes it do so. */
+  readonly parts?: DenseParts
+}
+
+/** What a process has of a dense array. */
+export interface DenseParts {
+  /** Elements of the whole, padding included. */
+  readonly length: number
+  readonly isWhole: boolean
+  readonly lying: Lying
+  free(): void
+}
+
+/** Elements that lie in one piece, of which the first is element `first` of the whole. */
+export interface Lying {
+  readonly data: TypedArray
+  readonly first: number
+}
+
+/** What kernels reach of an array. */
+export function lyingOf(storage: DenseStorage): Lying {
+  return storage.parts?.lying ?? { data: storage.data, first: 0 }
+}
+
+/** Elements of an array with padding, however many of them lie here. */
+export function lengthOf(storage: DenseStorage): number {
+  return storage.parts?.length ?? storage.data.length
 }
 
 /**

@@ -22,6 +22,7 @@ import { functionsOf, planText } from '../core/tree.ts'
 import { Cell } from './arrays/cell.ts'
 import type { StorageForm } from './arrays/fromBatches.ts'
 import { isMade, type MadeSpec, makeArray } from './arrays/makeArray.ts'
+import { partedStorage } from './arrays/parted.ts'
 import type { LockMode } from './arrays/rwLock.ts'
 import { storageAskedFor } from './arrays/storageAskedFor.ts'
 import { copyStorage, freeStorage, overwriteDense } from './arrays/storageBlocks.ts'
@@ -155,7 +156,8 @@ export class ArrayStore {
     if (cell?.gone !== undefined) return 'gone'
     if (cell?.owned !== true || cell.storage === undefined || cell.kept?.isOwed === true) return undefined
     if (!cell.lock.isFree('read')) return 'being written'
-    return this.elsewhere?.isAway(cell.storage) === true ? 'elsewhere' : cell.storage
+    if (this.elsewhere?.isAway(cell.storage) === true) return 'elsewhere'
+    return cell.storage.kind === 'dense' && cell.storage.parts?.isWhole === false ? undefined : cell.storage
   }
 
   /** The plan with a `Stored` leaf in place of every node that has storage by now, to look at: writers are not kept away. */
@@ -612,7 +614,9 @@ export class ArrayStore {
 
   /** New storage of what a node holds now. What it is computed from is locked. */
   private async materialized(node: LogicalPlan, moment: Moment, build?: LogicalPlan): Promise<Storage> {
-    if (node.kind === 'Array') return makeArray(node, this.arena)
+    // several processes may have it among them
+    if (node.kind === 'Array')
+      return this.elsewhere !== undefined && isMade(node) ? partedStorage(node, this.arena) : makeArray(node, this.arena)
     const source = node.kind === 'Materialize' ? node.input : node
     const form = { name: this.cellOf(node).label, keys: node.keys, element: node.element, ...storageAskedFor(source) }
     if (build !== undefined) return await this.index(build, form)

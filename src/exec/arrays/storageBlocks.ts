@@ -16,6 +16,7 @@ export function ownBlocks<S extends Storage>(storage: S, arena: Arena): S {
 /** Frees the storage's blocks, if it owns any; what still views them must not be used any more. */
 export function freeStorage(storage: Storage): void {
   leases.get(storage)?.free()
+  if (storage.kind === 'dense') storage.parts?.free()
 }
 
 /** The lease of the storage's blocks, to which others can be added; undefined where it owns none, or none any more. */

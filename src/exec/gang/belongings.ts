@@ -55,6 +55,11 @@ export class Belongings {
     return residence !== undefined && isAway(residence) ? residence : undefined
   }
 
+  /** Whether anything that a process has of an array may count. */
+  counts(process: object, storage: number): boolean {
+    return this.#residences.get(storage)?.residence.has.get(process)?.includes(1) === true
+  }
+
   /** Without a residence nobody else has anything; without a version that tells of it, what lies elsewhere alone counts. */
   settle(storage: number, version: string | undefined, residence: Residence<Process> | undefined): void {
     if (residence === undefined) this.#residences.delete(storage)

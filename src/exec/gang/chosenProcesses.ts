@@ -6,7 +6,7 @@ import { busiestShare } from '../loops/passCost.ts'
 import { bytesOfBoxes } from './edges.ts'
 import type { Movement } from './movement.ts'
 import type { NumberedBox } from './moves.ts'
-import { regionOf } from './passWire.ts'
+import { sizeOfRegion } from './passWire.ts'
 import type { Placed, Placement } from './placement.ts'
 
 /** A pass has to gain so much: sending, waking and answering take that long. */
@@ -34,7 +34,7 @@ export function chosenProcesses(
   const bytesOf = (boxes: readonly NumberedBox[]): number => bytesOfBoxes(boxes, storageOf)
   const fetched = [...fetches.values()].reduce((sum, boxes) => sum + bytesOf(boxes), 0)
   const once = missingBytes + fetched + nodes.reduce((sum, { starts }) => sum + bytesOf(starts), 0)
-  const compared = arrays.reduce((sum, { kind, storage }) => sum + (kind === 'compared' ? regionOf(storage).byteLength : 0), 0)
+  const compared = arrays.reduce((sum, { kind, storage }) => sum + (kind === 'compared' ? sizeOfRegion(storage).byteLength : 0), 0)
   const moved = nodes.reduce((sum, { ends, sends }) => sum + bytesOf([...ends, ...sends.flatMap(({ boxes }) => boxes)]), 0)
   const waits = Math.max(...nodes.map(({ takes }) => takes.length))
   const part = order.isFree ? 1 / count : busiestShare(blocks, count * workers) / busiestShare(blocks, workers)

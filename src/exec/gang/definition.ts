@@ -34,6 +34,16 @@ export interface LoopDefinition {
   readonly to: number
   /** Arrays that are compared with what they were before a pass. */
   readonly compared: readonly number[]
+  /** Rows of the first axis that the receiver's blocks touch, of arrays of which it needs no more. */
+  readonly rows: readonly TouchedRows[]
+}
+
+export interface TouchedRows {
+  readonly storage: number
+  readonly from: number
+  readonly to: number
+  /** What the receiver has of the array counts for nothing. */
+  readonly isFresh: boolean
 }
 
 /** Why a loop's arrays and helpers keep it in this process; undefined if they do not. */
@@ -48,7 +58,7 @@ export function definitionOf(
   id: string,
   inputs: LoopInputs,
   numberOf: (storage: Storage) => number,
-  own: Pick<LoopDefinition, 'count' | 'from' | 'to' | 'compared'>,
+  own: Pick<LoopDefinition, 'count' | 'from' | 'to' | 'compared' | 'rows'>,
 ): LoopDefinition {
   const { over } = inputs
   const sent = ({ storage, array, label }: ArrayInput | BufferInput): SentArray => ({ storage: numberOf(storage), array, label })

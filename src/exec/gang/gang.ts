@@ -14,10 +14,10 @@ import type { LoopInputs } from '../loops/loopInputs.ts'
 import type { LoopResources } from '../loops/preparedLoop.ts'
 import type { Arena } from '../memory/arena.ts'
 import { wireToError } from '../workers/wire.ts'
+import { elsewhereOf } from './aside.ts'
 import { Belongings, type Needed } from './belongings.ts'
 import { fromBytes, toBytes } from './definition.ts'
 import type { Edge, EdgeHead } from './edges.ts'
-import { elsewhereOf } from './elsewhere.ts'
 import type { FrameType } from './frame.ts'
 import type { GangLinks } from './gangLinks.ts'
 import { GangLoop } from './gangLoop.ts'
@@ -123,8 +123,8 @@ export class Gang {
   }
 
   /** Of the arrays of a session: passes whose results may lie elsewhere. */
-  journal(arena: Arena): Journal {
-    const known = this.#journals.get(arena) ?? new Journal(elsewhereOf(this), arena.budgetBytes / KEPT_SHARE)
+  journal(arena: Arena, spill?: { file(): string }): Journal {
+    const known = this.#journals.get(arena) ?? new Journal(elsewhereOf(this, spill && (() => spill.file())), arena.budgetBytes / KEPT_SHARE)
     this.#journals.set(arena, known)
     return known
   }

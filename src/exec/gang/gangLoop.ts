@@ -21,6 +21,7 @@ import { storagesOf } from '../loops/kernelPlan.ts'
 import type { LoopInputs } from '../loops/loopInputs.ts'
 import type { PassTurn } from '../loops/loopTask.ts'
 import type { LoopResources, PassesResult, VerifyResult } from '../loops/preparedLoop.ts'
+import type { Arena } from '../memory/arena.ts'
 import type { Needed } from './belongings.ts'
 import { unpackBoxes } from './boxWire.ts'
 import { copied, sameTable } from './capturedTables.ts'
@@ -30,12 +31,13 @@ import { Edges } from './edges.ts'
 import { bringHome, fetchBoxes } from './elsewhere.ts'
 import type { Formed, Part, Shared } from './formed.ts'
 import type { Answer, Gang, Other } from './gang.ts'
+import { holdRows, letGo, tooLarge } from './held.ts'
 import type { Journal } from './journal.ts'
 import { type Movement, Movements } from './movement.ts'
 import type { NodeMoves, NumberedBox } from './moves.ts'
 import { madeIn, neededOf, settlePass, versionIn, withoutMade } from './needs.ts'
 import { applyParts, type RunHead, regionOf, regionsOfLanes } from './passWire.ts'
-import { labelIn, placementOf } from './placement.ts'
+import { labelIn, placementOf, rowsOf } from './placement.ts'
 import { fetchRows, serveRows } from './rowSupply.ts'
 import { NOTHING_SERVED, type Served, ServedArrays, servedText } from './served.ts'
 import { supply, supplyBoxes } from './supply.ts'
@@ -46,6 +48,7 @@ const ALONE = { because: 'All other processes were lost.' }
 
 export class GangLoop extends KernelLoop {
   readonly #gang: Gang
+  readonly #arena: Arena
   readonly #isForced: boolean
   readonly #journal: Journal
   /** Captured tables of the last pass that may run again. */
@@ -64,6 +67,7 @@ export class GangLoop extends KernelLoop {
   constructor(inputs: LoopInputs, ir: FunctionIr, space: IterationSpace, resources: LoopResources & { readonly gang: Gang }) {
     super(inputs, ir, space, resources)
     this.#gang = resources.gang
+    this.#arena = resources.arena
     this.#journal = this.#gang.journal(resources.arena)
     this.#isForced = resources.worthThreadsMs === 0
     this.#form()
@@ -204,6 +208,7 @@ export class GangLoop extends KernelLoop {
     const unfit = formed.movements.unfit.filter((storage) => served.get(storage)?.fetches === undefined)
     await bringHome(this.#gang, unfit)
     if (formed !== this.#formed || formed.epoch !== this.#gang.epoch) return undefined
+    holdRows(formed.placement, { ends, reachesParts: this.reachesParts })
     const needed = this.#needed(formed, served)
     for (const { made, storage } of needed) if (made !== undefined) this.#made.add(labelIn(formed.placement, storage))
     const movement = formed.movements.next(this.#versionOf, ends)
@@ -268,7 +273,12 @@ export class GangLoop extends KernelLoop {
       const [from, to] = [bounds[i + 1] as number, bounds[i + 2] as number] // one more than there are processes
       if (from === to) return []
       const numberOf = this.#gang.numberOf.bind(this.#gang)
-      const definition = definitionOf(formed.id, this.inputs, numberOf, { count: this.blocks.count, from, to, compared })
+      const rows = arrays.flatMap((placed) => {
+        if (placed.kind !== 'boxes') return []
+        const storage = numberOf(placed.storage)
+        return { storage, ...rowsOf(placed, formed.placement.order, i + 1), isFresh: !this.#gang.belongings.counts(other, storage) }
+      })
+      const definition = definitionOf(formed.id, this.inputs, numberOf, { count: this.blocks.count, from, to, compared, rows })
       return [{ other, node: i + 1, definition, tables: [], moves: undefined }]
     })
     formed.shared = { own: this.portionOf(0, bounds[1] as number), parts }
@@ -283,6 +293,8 @@ export class GangLoop extends KernelLoop {
   ): NonNullable<LoopPlan['execution']['processes']> {
     const count = new Set(placement.order.owners).size
     if (this.#isForced) return { count, because: 'It was asked for.' }
+    const large = tooLarge(placement, this.#arena)
+    if (large !== undefined) return { count, because: `All of ${large} does not fit into the memory of one process.` }
     const { blocks, predictedMilliseconds: aloneMs, workerCount: workers } = this
     const nodes = withoutMade(movement.nodes, (number) => this.#madeBy(this.#storageOf(number)) !== undefined)
     const missingBytes = this.#gang.missingBytes(id, needed)
@@ -383,5 +395,6 @@ export class GangLoop extends KernelLoop {
   #settle({ id, placement, shared }: Formed, needed: readonly Needed[], movement: Movement<Other> | undefined): void {
     const others = (shared?.parts ?? []).map(({ other }) => other)
     settlePass(this.#gang, { id, inputs: this.inputs, placement, others }, needed, movement?.residences)
+    letGo(movement?.residences)
   }
 }

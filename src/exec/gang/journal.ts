@@ -13,6 +13,7 @@
  * A pass holds the journal's lock as a reader; what changes the journal as a whole holds it as a writer.
  */
 import type { Storage } from '../../core/storage.ts'
+import { partsOf } from '../arrays/parted.ts'
 import { type LockMode, RwLock } from '../arrays/rwLock.ts'
 import type { LeftElsewhere } from '../loops/preparedLoop.ts'
 import { bytesOf } from './changes.ts'
@@ -33,12 +34,19 @@ export interface Entry {
 export interface Elsewhere {
   /** Brings the last values of arrays home. Rejects with the GangError of a process that was lost on the way. */
   bringHome(storages: readonly Storage[]): Promise<void>
+  /**
+   * The same, but what need not be here as a whole goes to where it takes no memory. Until `commit`, arrays can be put back as passes found
+   * them.
+   */
+  putAside(storages: readonly Storage[]): Promise<{ commit(): void; undo(): void }>
   /** Nobody else has anything of them any more: this process has all. */
   isHome(storages: readonly Storage[]): void
   /** Bytes of arrays that lie elsewhere and not here. */
   awayBytes(storages: readonly Storage[]): number
   /** Whether that is why something failed. */
   hasLost(error: unknown): boolean
+  /** What is said where that cannot be made good. */
+  unmended(error: unknown): unknown
 }
 
 /** Passes from which a journal is closed: what a loss would cost. */
@@ -48,18 +56,29 @@ const LEAST_MS = 5_000
 const MS_PER_BYTE = 4e-6
 const PASSES_PER_RETURN = 20
 
-type Region = ReturnType<typeof regionOf>
+/** What tells arrays apart: several names, and a table and its column, may lie in one place. */
+type Place = object
+
+function placeOf(storage: Storage): Place {
+  return (storage.kind === 'dense' ? storage.parts : undefined) ?? regionOf(storage)
+}
+
+/** What an array held, as far as it cannot be made again. */
+interface Kept {
+  readonly storage: Storage
+  readonly copy: Uint8Array | undefined
+}
 
 export class Journal implements LeftElsewhere {
   readonly #elsewhere: Elsewhere
   /** Bytes of copies from which a journal is closed. */
   readonly #mostBytes: number
   readonly #lock = new RwLock()
-  readonly #kept = new Map<Region, { readonly storage: Storage; readonly copy: Uint8Array }>()
-  readonly #read = new Set<Region>()
+  readonly #kept = new Map<Place, Kept>()
+  readonly #read = new Set<Place>()
   #entries: Entry[] = []
   /** Used again where arrays are as long: fresh memory costs more than the copy. */
-  #copies = new WeakMap<Region, Uint8Array>()
+  #copies = new WeakMap<Place, Uint8Array>()
   #isBroken = false
 
   constructor(elsewhere: Elsewhere, mostBytes: number) {
@@ -101,16 +120,13 @@ export class Journal implements LeftElsewhere {
 
   /** Before a pass writes arrays; false where there is no memory for copies of them, and nothing is kept that was not before. */
   keep(storages: readonly Storage[]): boolean {
-    const added: Region[] = []
+    const added: Place[] = []
     for (const storage of storages) {
-      const region = regionOf(storage)
-      if (this.#kept.has(region)) continue
+      const place = placeOf(storage)
+      if (this.#kept.has(place)) continue
       try {
-        const copy = this.#copies.get(region) ?? new Uint8Array(region.byteLength)
-        copy.set(bytesOf(region))
-        this.#copies.set(region, copy)
-        this.#kept.set(region, { storage, copy })
-        added.push(region)
+        this.#kept.set(place, { storage, copy: isAsMade(storage) ? undefined : this.#copyOf(storage, place) })
+        added.push(place)
       } catch (error) {
         if (!(error instanceof RangeError)) throw error
         for (const one of added) this.#kept.delete(one)
@@ -120,9 +136,17 @@ export class Journal implements LeftElsewhere {
     return true
   }
 
+  #copyOf(storage: Storage, place: Place): Uint8Array {
+    const region = regionOf(storage)
+    const copy = this.#copies.get(place) ?? new Uint8Array(region.byteLength)
+    copy.set(bytesOf(region))
+    this.#copies.set(place, copy)
+    return copy
+  }
+
   add(entry: Entry): void {
     this.#entries.push(entry)
-    for (const storage of entry.reads) this.#read.add(regionOf(storage))
+    for (const storage of entry.reads) this.#read.add(placeOf(storage))
   }
 
   /** Whether passes of a loop are entries. */
@@ -134,7 +158,7 @@ export class Journal implements LeftElsewhere {
   get isLong(): boolean {
     if (this.#entries.length >= MOST_ENTRIES) return true
     const kept = [...this.#kept.values()]
-    if (kept.reduce((sum, { copy }) => sum + copy.length, 0) > this.#mostBytes) return true
+    if (kept.reduce((sum, { copy }) => sum + (copy?.length ?? 0), 0) > this.#mostBytes) return true
     const ms = this.#entries.reduce((sum, { milliseconds }) => sum + milliseconds, 0)
     if (ms < LEAST_MS) return false
     return ms > PASSES_PER_RETURN * MS_PER_BYTE * this.#elsewhere.awayBytes(kept.map(({ storage }) => storage))
@@ -142,21 +166,21 @@ export class Journal implements LeftElsewhere {
 
   /** Before somebody else uses an array: what passes have left elsewhere comes home. */
   async use(storage: Storage, mode: LockMode): Promise<void> {
-    if (this.concerns(storage, mode)) await this.close()
+    if (this.concerns(storage, mode)) await this.#exclusively(() => this.#close(storage))
   }
 
   /** Whether somebody else's use of an array closes the journal. */
   concerns(storage: Storage, mode: LockMode): boolean {
-    const region = regionOf(storage)
-    return this.#kept.has(region) || (mode === 'write' && this.#read.has(region))
+    const place = placeOf(storage)
+    return this.#kept.has(place) || (mode === 'write' && this.#read.has(place))
   }
 
   isAway(storage: Storage): boolean {
-    const kept = this.#kept.get(regionOf(storage))
+    const kept = this.#kept.get(placeOf(storage))
     return kept !== undefined && this.#elsewhere.awayBytes([kept.storage]) > 0
   }
 
-  /** Brings everything home. */
+  /** Nothing is to be run again from now on. */
   async close(): Promise<void> {
     await this.#exclusively(() => this.#close())
   }
@@ -171,15 +195,18 @@ export class Journal implements LeftElsewhere {
 
   /** Puts back what arrays held before a pass that had the journal for itself; false where nothing was kept. */
   restore(storages: readonly Storage[]): boolean {
-    if (!storages.every((storage) => this.#kept.has(regionOf(storage)))) return false
-    for (const storage of storages) this.#putBack(regionOf(storage))
+    if (!storages.every((storage) => this.#kept.has(placeOf(storage)))) return false
+    for (const storage of storages) this.#putBack(placeOf(storage))
     this.#isBroken = false
     return true
   }
 
-  #putBack(region: Region): void {
-    const kept = this.#kept.get(region)
-    if (kept !== undefined) bytesOf(region).set(kept.copy)
+  #putBack(place: Place): void {
+    const kept = this.#kept.get(place)
+    if (kept === undefined) return
+    const { storage, copy } = kept
+    if (copy !== undefined) bytesOf(regionOf(storage)).set(copy)
+    else if (storage.kind === 'dense') partsOf(storage)?.reset()
   }
 
   async #exclusively(run: () => Promise<void>): Promise<void> {
@@ -191,12 +218,19 @@ export class Journal implements LeftElsewhere {
     }
   }
 
-  async #close(): Promise<void> {
+  /** With an array that somebody asks for. */
+  async #close(wanted?: Storage): Promise<void> {
     for (;;) {
       await this.#mend()
       try {
-        await this.#elsewhere.bringHome([...this.#kept.values()].map(({ storage }) => storage))
-        if (this.#isBroken) continue
+        const all = [...this.#kept.values()].map(({ storage }) => storage)
+        await this.#elsewhere.bringHome(all.filter((storage) => storage === wanted))
+        const { commit, undo } = await this.#elsewhere.putAside(all.filter((storage) => storage !== wanted))
+        if (this.#isBroken) {
+          undo()
+          continue
+        }
+        commit()
         this.forget()
         return
       } catch (error) {
@@ -209,7 +243,7 @@ export class Journal implements LeftElsewhere {
   async #mend(): Promise<void> {
     while (this.#isBroken) {
       this.#isBroken = false
-      for (const region of this.#kept.keys()) this.#putBack(region)
+      for (const place of this.#kept.keys()) this.#putBack(place)
       this.#elsewhere.isHome([...this.#kept.values()].map(({ storage }) => storage))
       try {
         for (const entry of this.#entries) {
@@ -217,9 +251,15 @@ export class Journal implements LeftElsewhere {
           if (this.#isBroken) break // others have to go on from the beginning
         }
       } catch (error) {
-        if (!this.#elsewhere.hasLost(error)) throw error
-        this.#isBroken = true
+        this.#isBroken = true // arrays are not what they were
+        if (!this.#elsewhere.hasLost(error)) throw this.#elsewhere.unmended(error)
       }
     }
   }
+}
+
+/** Whether an array is still as it was made, so that nobody need keep what it held. */
+function isAsMade(storage: Storage): boolean {
+  const parts = storage.kind === 'dense' ? partsOf(storage) : undefined
+  return parts !== undefined && !parts.isWhole && !parts.isWritten
 }

@@ -4,6 +4,7 @@
  */
 import { Bug } from '../../core/errors.ts'
 import type { DenseStorage, Storage } from '../../core/storage.ts'
+import { partsOf } from '../arrays/parted.ts'
 import { freeStorage } from '../arrays/storageBlocks.ts'
 import { freePart } from '../loops/accumulatorLog.ts'
 import type { ShareResult } from '../loops/callerPass.ts'
@@ -180,13 +181,24 @@ export class GangNode {
   }
 
   #put({ boxes }: BoxesHead, parts: readonly Uint8Array[]): void {
+    this.#hold(boxes)
     unpackBoxes(this.#stored(boxes), parts[0] as Uint8Array) // of packBoxes
     this.#changed(boxes)
   }
 
   #make({ spec, boxes }: MakeHead): void {
+    this.#hold(boxes)
     makeBoxes(this.#stored(boxes), spec)
     this.#changed(boxes)
+  }
+
+  /** What comes before a pass is for its blocks, whose kernels reach one piece. */
+  #hold(boxes: readonly NumberedBox[]): void {
+    for (const number of new Set(boxes.map(({ storage }) => storage))) {
+      const own = boxes.filter(({ storage }) => storage === number)
+      const rows = own.map(({ box }) => [box[0] ?? 0, box[1] ?? 1] as const)
+      partsOf(this.#dense(number))?.hold(Math.min(...rows.map(([from]) => from)), Math.max(...rows.map(([, to]) => to)))
+    }
   }
 
   #stored(boxes: readonly NumberedBox[]): StoredBox[] {
@@ -237,6 +249,11 @@ export class GangNode {
       (number) => known(number).storage,
       (number) => String(known(number).version),
     )
+    for (const { storage, from, to, isFresh } of definition.rows) {
+      const parts = partsOf(this.#dense(storage))
+      if (isFresh) parts?.empty()
+      parts?.hold(from, to)
+    }
     const { ir } = inputs.analyzed
     if (ir === undefined) throw new Bug('A loop without IR was sent.')
     const { pool, arena, worthThreadsMs } = this.#resources

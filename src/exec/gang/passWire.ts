@@ -81,6 +81,14 @@ export function regionOf(storage: Storage): Region {
   return (storage.kind === 'dense' ? storage.data : (storage.columns[0]?.values ?? new Uint8Array(0))) as Region
 }
 
+/** How large that is, without asking for what does not lie here. */
+export function sizeOfRegion(storage: Storage): Pick<Region, 'byteLength' | 'BYTES_PER_ELEMENT'> {
+  if (storage.kind !== 'dense' || storage.parts === undefined) return regionOf(storage)
+  const { length, lying } = storage.parts
+  const { BYTES_PER_ELEMENT } = lying.data
+  return { byteLength: length * BYTES_PER_ELEMENT, BYTES_PER_ELEMENT }
+}
+
 /** The copies of lanes `from` up to `to`. */
 export function regionsOfLanes(lanes: readonly Lanes[], from: number, to: number): readonly Region[] {
   return lanes.flatMap(({ data, touched, length }) => [

@@ -36,9 +36,26 @@ export interface Placement {
   readonly bounds: readonly number[]
 }
 
+/** Rows of the first axis that the blocks of a node touch; none where they touch nothing. */
+export function rowsOf(
+  { touches }: Placed & { readonly kind: 'boxes' },
+  { owners }: BlockOrder,
+  node: number,
+): { readonly from: number; readonly to: number } {
+  let [from, to] = [Number.POSITIVE_INFINITY, 0]
+  for (const [block, list] of touches.entries()) {
+    if (owners[block] !== node) continue
+    for (const { box } of list) [from, to] = [Math.min(from, box[0] ?? 0), Math.max(to, box[1] ?? 1)]
+  }
+  return from < to ? { from, to } : { from: 0, to: 0 }
+}
+
 export function labelIn({ arrays }: Placement, storage: Storage): string {
   return arrays.find((one) => one.storage === storage)?.label ?? ''
 }
+
+/** The part of an array that is read by the others, on average, from which they have all of it: of two processes each may read half. */
+const MOST_READ = 3 / 4
 
 /** Blocks whose order is looked at pair by pair. */
 const MOST_ORDERED = 4096
@@ -132,7 +149,7 @@ function placedAs(
     return isInPlace ? compared(because, order.isFree) : { ...shared, kind: 'whole' }
   }
   // who reads most of an array can as well have all of it: other loops find it there
-  if (!isInPlace && sizeOf(traffic.transfers) >= ((world - 1) * storage.shape.reduce((size, extent) => size * extent, 1)) / 2)
+  if (!isInPlace && sizeOf(traffic.transfers) > MOST_READ * (world - 1) * storage.shape.reduce((size, extent) => size * extent, 1))
     return { ...shared, kind: 'whole' }
   return { ...shared, kind: 'boxes', storage, cells, touches }
 }

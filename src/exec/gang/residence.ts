@@ -68,6 +68,17 @@ export function missingCells<Process>({ bounds, has }: Residence<Process>, proce
   return Array.from({ length: cellCountOf(bounds) }, (_, cell) => cell).filter((cell) => own?.[cell] !== 1)
 }
 
+/** Along the first axis, where a process has any cell. */
+export function rowsWith<Process>({ bounds, has }: Residence<Process>, process: Process): (readonly [from: number, to: number])[] {
+  const own = has.get(process)
+  const [along = [], ...inner] = bounds
+  const cells = cellCountOf(inner)
+  return along.slice(0, -1).flatMap((from, at) => {
+    const isThere = own?.subarray(at * cells, (at + 1) * cells).includes(1) === true
+    return isThere ? [[from, along[at + 1] as number] as const] : []
+  })
+}
+
 /** With all for one process. */
 export function withAll<Process>({ bounds, has }: Residence<Process>, process: Process): Residence<Process> {
   return coarsened({ bounds, has: new Map([...has, [process, new Uint8Array(cellCountOf(bounds)).fill(1)]]) })

@@ -19,7 +19,7 @@ import { bytesOfBoxes } from './edges.ts'
 import { Movements, type Ranked } from './movement.ts'
 import type { NodeMoves, NumberedBox } from './moves.ts'
 import { afterOneWrite, awayBytes, bytesMissing, madeIn, neededOf, settlePass, type VersionOf, versionIn, withoutMade } from './needs.ts'
-import { regionOf } from './passWire.ts'
+import { sizeOfRegion } from './passWire.ts'
 import { type Placement, placementOf } from './placement.ts'
 import type { Ends } from './transfers.ts'
 
@@ -166,7 +166,7 @@ class MadeUp implements Keeping {
 /** Words of arrays that are compared, each with where it lies, and of the private copies of nodes above 0. */
 function changedBytesOf({ loop: { lanes }, placement: { arrays, bounds, order } }: PlacedLoop): number {
   const others = new Set(order.owners).size - 1
-  const compared = arrays.reduce((sum, { kind, storage }) => sum + (kind === 'compared' ? mostBytes(regionOf(storage)) : 0), 0)
+  const compared = arrays.reduce((sum, { kind, storage }) => sum + (kind === 'compared' ? mostBytes(sizeOfRegion(storage)) : 0), 0)
   const [first, count] = [bounds[1] as number, bounds.at(-1) as number]
   const copies = lanes.reduce((sum, { data, touched, length }) => {
     const one = mostBytes(data.subarray(0, length)) + (touched === undefined ? 0 : mostBytes(touched.subarray(0, length)))
@@ -176,7 +176,7 @@ function changedBytesOf({ loop: { lanes }, placement: { arrays, bounds, order } 
 }
 
 /** A run of changed words is told by two numbers. */
-function mostBytes(region: ArrayBufferView & { readonly BYTES_PER_ELEMENT: number }): number {
+function mostBytes(region: { readonly byteLength: number; readonly BYTES_PER_ELEMENT: number }): number {
   const width = Math.min(4, region.BYTES_PER_ELEMENT)
   return region.byteLength + Math.ceil(region.byteLength / width / 2) * 16
 }
@@ -223,7 +223,7 @@ function passOf(
     }
   }
   const compareMs = arrays.reduce(
-    (sum, { kind, storage }) => sum + (kind === 'compared' ? regionOf(storage).byteLength * MS_PER_BYTE : 0),
+    (sum, { kind, storage }) => sum + (kind === 'compared' ? sizeOfRegion(storage).byteLength * MS_PER_BYTE : 0),
     0,
   )
   const arrivals = nodes.flatMap(({ ends }, node) => {

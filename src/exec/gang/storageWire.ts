@@ -2,6 +2,7 @@
 import type { TypedArray } from '../../core/column.ts'
 import { Bug } from '../../core/errors.ts'
 import type { Storage } from '../../core/storage.ts'
+import { partedStorage } from '../arrays/parted.ts'
 import { ownBlocks } from '../arrays/storageBlocks.ts'
 import type { Arena } from '../memory/arena.ts'
 import { copyInto } from '../memory/shareColumns.ts'
@@ -52,15 +53,23 @@ export function buffersOf(storage: Storage): readonly Buffer[] {
 /** The storage with places where its buffers were. */
 export function shapeOfStorage(storage: Storage): object {
   let buffer = 0
+  if (storage.kind === 'dense' && storage.parts !== undefined) {
+    const { kind, shape, dtype, strides, parts } = storage
+    return { kind, shape, dtype, strides, data: { buffer, of: parts.lying.data.constructor.name, length: parts.length } }
+  }
   return replaced(storage, (array): BufferPlace => ({ buffer: buffer++, of: array.constructor.name, length: array.length })) as object
 }
 
 export function bytesOfStorage(storage: Storage): number {
+  if (storage.kind === 'dense' && storage.parts !== undefined) return storage.parts.length * storage.parts.lying.data.BYTES_PER_ELEMENT
   return buffersOf(storage).reduce((sum, { byteLength }) => sum + byteLength, 0)
 }
 
-/** Storage of its own with such a shape. Buffers are empty but for those in `parts`. */
+/** Storage of its own with such a shape. Buffers are empty but for those in `parts`; a dense array without any lies nowhere yet. */
 export function storageFrom(shape: object, parts: readonly Uint8Array[], arena: Arena): Storage {
+  const told = shape as Storage // as shapeOfStorage made it, with places for buffers
+  if (told.kind === 'dense' && told.dtype !== 'object' && parts.length === 0)
+    return partedStorage({ name: 'arrays of a gang', shape: told.shape, dtype: told.dtype, init: { kind: 'zeros' } }, arena)
   const copied: number[] = []
   const made = (place: BufferPlace): Buffer => {
     const Class = CLASSES[place.of]

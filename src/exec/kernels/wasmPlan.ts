@@ -24,6 +24,8 @@ export interface WasmMemory {
   readonly arrays: readonly (
     | {
         readonly data: TypedArray
+        /** Which element of the array `data` begins with. */
+        readonly first: number
         readonly lanes?: TypedArray
         readonly laneLength: number
         readonly extents: readonly number[]
@@ -34,7 +36,7 @@ export interface WasmMemory {
   readonly tables: readonly ArrayLike<unknown>[]
   readonly order: Int32Array | undefined
   readonly keys: readonly Int32Array[]
-  readonly element: { readonly data: TypedArray; readonly strides: readonly number[] } | undefined
+  readonly element: { readonly data: TypedArray; readonly first: number; readonly strides: readonly number[] } | undefined
   readonly columns: readonly ArrayBufferView[]
   readonly scratch: Scratch
   /** What addresses the memory that modules see. */
@@ -133,12 +135,17 @@ function dtypeOf(data: unknown): DType | undefined {
   )
 }
 
+/** Where the first element of an array would lie: subscripts and bounds are those of the whole, and what is not there is not asked for. */
+function addressOf({ data, first }: { readonly data: TypedArray; readonly first: number }): number | ArrayBufferView {
+  return first === 0 ? data : data.byteOffset - first * data.BYTES_PER_ELEMENT
+}
+
 /** The numbers a module imports; a text when something is not where modules can reach it. */
 function globalsOf(code: WasmCode, memory: WasmMemory): Record<string, number> | string {
   const known = new Map<string, number | ArrayBufferView>()
   for (const [i, array] of memory.arrays.entries()) {
     if (array === undefined) continue
-    known.set(`A${i}`, array.data)
+    known.set(`A${i}`, addressOf(array))
     if (array.lanes !== undefined) {
       known.set(`D${i}`, array.lanes)
       known.set(`D${i}s`, array.laneLength)
@@ -152,7 +159,7 @@ function globalsOf(code: WasmCode, memory: WasmMemory): Record<string, number> |
   }
   if (memory.order !== undefined) known.set('order', memory.order)
   for (const [axis, keys] of memory.keys.entries()) known.set(`K${axis}`, keys)
-  if (memory.element !== undefined) known.set('X', memory.element.data)
+  if (memory.element !== undefined) known.set('X', addressOf(memory.element))
   for (const [axis, stride] of memory.element?.strides.entries() ?? []) known.set(`Xs${axis}`, stride)
   for (const [i, column] of memory.columns.entries()) known.set(`E${i}`, column)
   const globals: Record<string, number> = {}

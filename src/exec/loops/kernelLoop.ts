@@ -7,7 +7,9 @@ import type { FunctionIr, Primitive } from '../../core/functionIr.ts'
 import type { KernelCode } from '../../core/kernelCode.ts'
 import type { LoopPlan } from '../../core/loopPlan.ts'
 import { endlessLoop } from '../../core/mayNotEnd.ts'
-import type { Storage } from '../../core/storage.ts'
+import { sameItems } from '../../core/sameItems.ts'
+import type { Lying, Storage } from '../../core/storage.ts'
+import { type Parts, partsOf } from '../arrays/parted.ts'
 import { type AccumulatorPart, freePart } from './accumulatorLog.ts'
 import { aloneBlocks } from './aloneBlocks.ts'
 import { type BoundLoop, bindLoop } from './bindLoop.ts'
@@ -22,7 +24,7 @@ import { flushEveryOf, weightOf, widthOf } from './kernelBlocks.ts'
 import { kernelCode } from './kernelCode.ts'
 import { type CutLoop, chooseExecution, estimatedMs, whyOnCaller, workersOf } from './kernelExecution.ts'
 import { Allocations, type KernelLayout, layOut, layOutPortion, type Portion, type SharedTable } from './kernelLayout.ts'
-import { innerLoopsOf, type KernelPlan, planKernel, plannedKernel } from './kernelPlan.ts'
+import { innerLoopsOf, type KernelPlan, planKernel, plannedKernel, storagesOf } from './kernelPlan.ts'
 import type { mergeInserted } from './keyedArray.ts'
 import { flushLanes, type Lanes, resetLanes } from './lanes.ts'
 import type { LoopInputs } from './loopInputs.ts'
@@ -83,11 +85,13 @@ export class KernelLoop extends Prepared {
   readonly blocks: BlockSchedule
   readonly width: number
   execution: LoopPlan['execution']
-  readonly #id = `${++lastId}`
+  #id = `${++lastId}`
   #ir: FunctionIr
   readonly #resources: LoopResources
   readonly #allocations: Allocations
-  readonly #layout: KernelLayout
+  #layout: KernelLayout
+  /** Where arrays of which there may be parts lay when the kernel was planned. */
+  #lying: readonly Lying[]
   /** As in the layout, with the values of the body that runs now. */
   #tables: readonly SharedTable[]
   readonly #flushEvery: number
@@ -113,6 +117,7 @@ export class KernelLoop extends Prepared {
     this.#allocations = new Allocations(resources.arena, this.name)
     this.#layout = layOut({ inputs, ir, space }, resources, this.#allocations)
     this.inputs = this.#layout.inputs
+    this.#lying = this.#parts.map(({ lying }) => lying)
     this.#tables = this.#layout.tables
     this.blocks = this.#layout.blocks
     this.width = widthOf(this.blocks)
@@ -221,6 +226,7 @@ export class KernelLoop extends Prepared {
   async runPasses(pass: number, most: number, { signal, others, captured }: PassOptions = {}): Promise<PassesResult> {
     if (signal?.aborted) return { passes: [], failed: { reason: signal.reason } }
     if (this.#stale) throw new Bug('A loop ran on after a pass had replaced the storage of one of its arrays.')
+    if (others === undefined) for (const parts of this.#parts) parts.whole()
     const started = performance.now()
     let results: readonly ShareResult[] = []
     const tables = this.#tables
@@ -300,6 +306,7 @@ export class KernelLoop extends Prepared {
     workers: number,
     { signal, others, outside }: PassOptions & { readonly outside: Outside | undefined },
   ): Promise<readonly ShareResult[]> {
+    this.#reach()
     for (const lanes of this.#layout.lanes) resetLanes(lanes)
     for (const { copy, original } of this.#tables) if (original.length > 0) copy?.set(original as never) // numbers of the copy's kind
     await this.#place()
@@ -336,6 +343,27 @@ export class KernelLoop extends Prepared {
       signal?.removeEventListener('abort', onAbort)
       clearTimeout(timer)
     }
+  }
+
+  get #parts(): readonly Parts[] {
+    return [...new Set(storagesOf(this.inputs).flatMap(({ storage }) => (storage.kind === 'dense' ? (partsOf(storage) ?? []) : [])))]
+  }
+
+  /** Whether its kernel is told where the first element that is there lies: JavaScript takes arrays for whole. */
+  get reachesParts(): boolean {
+    return this.#resources.kernel !== 'js' && !('because' in this.#plan.wasm)
+  }
+
+  /** Kernels know where arrays lie: where one has come to lie elsewhere, there is another kernel. */
+  #reach(): void {
+    if (!this.reachesParts) for (const parts of this.#parts) parts.whole()
+    const lying = this.#parts.map((parts) => parts.lying)
+    if (sameItems(lying, this.#lying)) return
+    this.#lying = lying
+    this.#layout = { ...this.#layout, plan: planKernel(this.inputs, this.#ir, this.space, this.blocks, this.#layout.memory) }
+    this.#id = `${++lastId}`
+    this.#bound = undefined
+    this.#workerPasses.clear()
   }
 
   /** Keys and values into the order of the blocks: keys once, values whenever they may have changed. */

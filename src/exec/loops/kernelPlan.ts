@@ -10,7 +10,7 @@ import type { LoopPlan } from '../../core/loopPlan.ts'
 import { once } from '../../core/once.ts'
 import { type DType, fieldsOf } from '../../core/schema.ts'
 import type { Refusal } from '../../core/span.ts'
-import { ARRAY_OF_DTYPE, type DenseStorage, type SparseStorage, type Storage, type TableStorage } from '../../core/storage.ts'
+import { ARRAY_OF_DTYPE, type DenseStorage, lyingOf, type SparseStorage, type Storage, type TableStorage } from '../../core/storage.ts'
 import { loopKernelText } from '../kernels/loopKernel.ts'
 import { rngNames } from '../kernels/loopKernelFrame.ts'
 import type { ArrayShape, ColumnShape, ElementShape, KernelShape } from '../kernels/loopKernelShape.ts'
@@ -83,7 +83,8 @@ function mayInsert(inputs: LoopInputs, array: number, storage: Storage, stmt: { 
 }
 
 function buffersOf(storage: Storage): readonly ArrayBufferView[] {
-  return storage.kind === 'dense' ? [storage.data] : storage.columns.flatMap((column) => column.values ?? [])
+  if (storage.kind === 'dense') return storage.parts === undefined ? [storage.data] : [] // parts lie in the arena
+  return storage.columns.flatMap((column) => column.values ?? [])
 }
 
 /** Every storage the loop knows, with its identity; arrays of several names more than once. */
@@ -293,7 +294,8 @@ function denseArray(
   lanes: Lanes | undefined,
   combine?: Extract<ArrayPlan, { kind: 'dense' }>['combine'],
 ): { readonly shape: ArrayShape; readonly plan: Extract<ArrayPlan, { kind: 'dense' }> } {
-  const { data, shape: extents, strides, dtype } = storage
+  const { shape: extents, strides, dtype } = storage
+  const { data, first } = lyingOf(storage)
   if (dtype === 'object') throw new Bug(`A kernel was to reach the objects of ${label}.`)
   return {
     shape: { kind: 'dense', dtype, extents, strides, adds },
@@ -301,6 +303,7 @@ function denseArray(
       kind: 'dense',
       label,
       data,
+      first,
       extents,
       strides,
       laneLength: lanes?.length ?? 0,
@@ -319,9 +322,10 @@ function elementOf(
   const { storage } = over
   if (storage.kind === 'dense') {
     if (storage.dtype === 'object') throw new Bug('A kernel was to iterate over objects.')
+    const { data, first } = lyingOf(storage)
     return {
       shape: { kind: 'dense', dtype: storage.dtype, rank: storage.shape.length },
-      plan: { kind: 'dense', data: storage.data as TypedArray, strides: storage.strides },
+      plan: { kind: 'dense', data, first, strides: storage.strides },
     }
   }
   return { shape: columnsShape(storage), plan: { kind: 'columns', storage: placed?.storage ?? storage } }

@@ -2,7 +2,7 @@
 import { CHUNK } from '../../core/fixedTree.ts'
 import type { FunctionIr } from '../../core/functionIr.ts'
 import type { ElementType } from '../../core/schema.ts'
-import type { DenseStorage } from '../../core/storage.ts'
+import { type DenseStorage, lengthOf } from '../../core/storage.ts'
 import { addedInFractions } from '../kernels/loopKernelRanges.ts'
 import { extentsOf, type IterationSpace, iterationsOf } from './blockSchedule.ts'
 import type { LoopInputs } from './loopInputs.ts'
@@ -23,7 +23,7 @@ export function laneChoice(
 ): { readonly most: number; readonly exact: boolean } | undefined {
   const targets = [...reducedStorages(inputs).values(), ...[...inputs.buffers.values()].map((buffer) => buffer.storage)]
   if (targets.length === 0) return undefined
-  const bytes = targets.reduce((sum, target) => sum + target.data.length * 8, 0)
+  const bytes = targets.reduce((sum, target) => sum + lengthOf(target) * 8, 0)
   const byMemory = Math.max(2, Math.min(MOST_LANES, Math.floor(LANE_BYTES / Math.max(1, bytes))))
   const isWhole = targets.every((target) => target.dtype !== 'f64' && target.dtype !== 'f32' && target.dtype !== 'bool')
   const inOrder = addedInOrder(inputs, ir, space)

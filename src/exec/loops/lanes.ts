@@ -6,7 +6,7 @@
  */
 import type { TypedArray } from '../../core/column.ts'
 import type { DType } from '../../core/schema.ts'
-import { ARRAY_OF_DTYPE, type DenseStorage } from '../../core/storage.ts'
+import { ARRAY_OF_DTYPE, type DenseStorage, lengthOf } from '../../core/storage.ts'
 import { helperError } from './failure.ts'
 
 export interface Lanes {
@@ -125,7 +125,7 @@ export function createLanes(
     readonly allocate: (dtype: DType, length: number) => TypedArray
   },
 ): Lanes {
-  const length = target.data.length
+  const length = lengthOf(target)
   return {
     target,
     count,

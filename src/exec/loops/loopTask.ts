@@ -54,6 +54,8 @@ export type ArrayPlan =
       readonly kind: 'dense'
       readonly label: string
       readonly data: TypedArray
+      /** Which element of the array `data` begins with. */
+      readonly first: number
       readonly extents: readonly number[]
       readonly strides: readonly number[]
       readonly lanes?: TypedArray
@@ -77,7 +79,7 @@ export interface BindingPlan {
 
 export type ElementPlan =
   | { readonly kind: 'none' }
-  | { readonly kind: 'dense'; readonly data: TypedArray; readonly strides: readonly number[] }
+  | { readonly kind: 'dense'; readonly data: TypedArray; readonly first: number; readonly strides: readonly number[] }
   | { readonly kind: 'columns'; readonly storage: SparseStorage | TableStorage }
 
 /** What a worker did in one pass. */

@@ -44,8 +44,8 @@ export interface LeftElsewhere {
 
 /** What makes loops that several processes run. */
 export interface LoopGang {
-  /** For the arrays of a session: what passes with `stays` have left in other processes. */
-  journal(arena: Arena): LeftElsewhere
+  /** For the arrays of a session: what passes with `stays` have left in other processes. `spill`, of the first call, has room beside memory. */
+  journal(arena: Arena, spill?: { file(): string }): LeftElsewhere
   /** The arrays of a session are gone. */
   leave(arena: Arena): void
   loop(inputs: LoopInputs, ir: FunctionIr, space: IterationSpace, resources: LoopResources): PreparedLoop

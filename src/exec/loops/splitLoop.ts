@@ -45,10 +45,13 @@ function inputsOfParts(inputs: LoopInputs): LoopInputs[] {
       uses.findIndex((names) => names.has(name)),
     )
   const written = new Set([...inputs.analyzed.writtenArrays, ...[...inputs.buffers.values()].map(({ array }) => array)])
-  const unversioned = <T extends { readonly array: number; readonly version?: () => string }>(input: T): T => {
+  // what one part writes is not told from what it was before when the next one begins
+  const unversioned = <T extends { readonly array: number; readonly version?: () => string; readonly made?: () => unknown }>(
+    input: T,
+  ): T => {
     if (!written.has(input.array)) return input
-    const { version: _, ...rest } = input
-    return rest as T // its version may be absent
+    const { version: _, made: __, ...rest } = input
+    return rest as T // these may be absent
   }
   const { over } = inputs
   return parts.map((analyzed, index) => ({

@@ -1,0 +1,111 @@
+/**
+ * Arrays that lie in several processes and need not be here as a whole: what they hold is put aside into a file, where passes before it
+ * need not be run again when a process is lost.
+ */
+import { GangError } from '../../core/errors.ts'
+import { sizeOfShape } from '../../core/indexSpace.ts'
+import { isError } from '../../core/isError.ts'
+import type { DType } from '../../core/schema.ts'
+import { ARRAY_OF_DTYPE, type DenseStorage } from '../../core/storage.ts'
+import { partsOf } from '../arrays/parted.ts'
+import { packBoxes, unpackBoxes } from './boxWire.ts'
+import { boxesElsewhere, bringHome, fetchBoxes } from './elsewhere.ts'
+import type { Gang, Other } from './gang.ts'
+import type { Elsewhere } from './journal.ts'
+import type { NumberedBox } from './moves.ts'
+import { awayBytes } from './needs.ts'
+import { wholeBox } from './residence.ts'
+import { SnapshotFile } from './snapshotFile.ts'
+import type { Box } from './transfers.ts'
+
+/** Elements that are here at a time. */
+const CHUNK_ELEMENTS = 2 ** 15
+
+/** Rejects with the GangError of a process that was lost on the way, or a SpillError. */
+async function written(gang: Gang, storage: DenseStorage, path: string): Promise<SnapshotFile> {
+  const [rows = 0, ...inner] = storage.shape
+  const rowElements = sizeOfShape(inner)
+  const chunkRows = Math.max(1, Math.floor(CHUNK_ELEMENTS / Math.max(1, rowElements)))
+  const file = new SnapshotFile(path, storage.dtype as DType, chunkRows * rowElements) // no objects: those have no parts
+  try {
+    for (let from = 0; from < rows; from += chunkRows) file.append(await gathered(gang, storage, from, Math.min(rows, from + chunkRows)))
+  } catch (error) {
+    file.remove()
+    throw error
+  }
+  return file
+}
+
+/** The last values of some rows, from here and from who has them, without padding. */
+async function gathered(gang: Gang, storage: DenseStorage, from: number, to: number): Promise<DenseStorage['data']> {
+  const { dtype } = storage
+  const shape = [to - from, ...storage.shape.slice(1)]
+  const strides = shape.map((_, axis) => sizeOfShape(shape.slice(axis + 1)))
+  const data = new ARRAY_OF_DTYPE[dtype as DType](sizeOfShape(shape)) // as above
+  const rows: DenseStorage = { kind: 'dense', shape, dtype, strides, data }
+  const put = (boxes: readonly Box[], bytes: Uint8Array): void => {
+    const own = boxes.map(([low = 0, high = 1, ...rest]) => ({ storage: rows, box: [low - from, high - from, ...rest] }))
+    unpackBoxes(own, bytes)
+  }
+  const box = [from, to, ...wholeBox(storage.shape.slice(1))]
+  put([box], packBoxes([{ storage, box }]))
+  const number = gang.numberOf(storage)
+  const wanted = new Map<Other, NumberedBox[]>()
+  for (const [other, boxes] of boxesElsewhere(gang, number)) {
+    const within = boxes.flatMap(([low = 0, high = 1, ...rest]) => {
+      const [first, end] = [Math.max(low, from), Math.min(high, to)]
+      return first < end ? { storage: number, box: [first, end, ...rest] } : []
+    })
+    if (within.length > 0) wanted.set(other, within)
+  }
+  await fetchBoxes(gang, wanted, (boxes, bytes) => {
+    put(
+      boxes.map((one) => one.box),
+      bytes,
+    )
+  })
+  return data
+}
+
+/** `file` says where what is put aside goes; without it, it is brought home. */
+export function elsewhereOf(gang: Gang, file?: () => string): Elsewhere {
+  return {
+    bringHome: (storages) => bringHome(gang, storages),
+    putAside: async (storages) => {
+      const files = new Map<DenseStorage, SnapshotFile>()
+      const undo = (): void => {
+        for (const one of files.values()) one.remove()
+      }
+      try {
+        for (const storage of storages) {
+          if (file === undefined || storage.kind !== 'dense' || storage.parts?.isWhole !== false) await bringHome(gang, [storage])
+          else files.set(storage, await written(gang, storage, file()))
+        }
+      } catch (error) {
+        undo()
+        throw error
+      }
+      const commit = (): void => {
+        for (const [storage, one] of files) {
+          partsOf(storage)?.putAside(one)
+          gang.belongings.brought(gang.numberOf(storage))
+        }
+      }
+      return { commit, undo }
+    },
+    isHome: (storages) => {
+      for (const storage of storages) gang.belongings.settle(gang.numberOf(storage), undefined, undefined)
+    },
+    awayBytes: (storages) => storages.reduce((sum, storage) => sum + awayBytes(gang, storage), 0),
+    hasLost: (error) => gang.hasLost(error),
+    unmended: (error) => {
+      const loss = gang.lastLoss
+      if (loss?.rank === undefined) return error
+      const because = isError(error) ? error.message : String(error)
+      return new GangError(`What rank ${loss.rank} had of arrays is lost, and cannot be computed again: ${because}`, 'lost', {
+        rank: loss.rank,
+        cause: error,
+      })
+    },
+  }
+}
