@@ -136,7 +136,7 @@ async function course({ rows, columns, kinds, steps, seed }: Case, options: obje
   const seen: unknown[] = []
   for (const { step, passes } of steps) {
     if (step === 'set') await x.set([1], 5)
-    else if (step === 'get') seen.push(await w.at(rows - 1, 1))
+    else if (step === 'get') seen.push(await w.at(rows - 1, 1), await w.row(0), await z.slice([null, [1, 5]]))
     else if (step === 'read') seen.push(await h.toTypedArray())
     else {
       const report = await loops[step].run({ passes })

@@ -1,11 +1,19 @@
 /** A factorization whose arrays no process has memory for, on three that have it together. */
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { afterAll, expect, test } from 'vitest'
 import { GangError } from '../../src/core/errors.ts'
+import { bytesOf } from '../../src/exec/gang/changes.ts'
 import { type DistArray, type Loop, MemoryError, Session } from '../../src/index.ts'
 import { runningWith, shortPassesOnWorkers } from '../../src/runtime.ts'
 import { memoryGang, stopPlaces } from '../memoryGang.ts'
 
-afterAll(stopPlaces)
+const folder = mkdtempSync(join(tmpdir(), 'distarray-large-'))
+afterAll(async () => {
+  rmSync(folder, { recursive: true, force: true })
+  await stopPlaces()
+})
 
 const [USERS, MOVIES, RANK] = [16_384, 8, 16]
 /** Two thirds of the users' rows. */
@@ -52,7 +60,9 @@ async function factorization(options: object): Promise<Factorization> {
 
 test('three processes fit arrays that none has memory for, with the bits of one that has', async () => {
   const one = await factorization({ memory: '64MB' })
-  const expected = [await one.fit(2), await one.H.toTypedArray(), await one.fit(2), await one.digest()]
+  const expected = [await one.fit(2), await one.H.toTypedArray(), await one.fit(2), await one.digest(), await one.W.row(16_000)]
+  const all = await one.W.toTypedArray()
+  await one.W.save(join(folder, 'one'))
   await one.session.stop()
   const { gang, stop, sent, made } = memoryGang(3, [], 1, { budget: BUDGET })
   const three = await factorization({ memory: BUDGET, ...runningWith(gang), ...shortPassesOnWorkers })
@@ -64,9 +74,14 @@ test('three processes fit arrays that none has memory for, with the bits of one 
     found.push(await three.fit(2))
     gang.lose(new GangError('Rank 2 was lost.', 'lost', { rank: 2 }))
     found.push(await three.digest())
+    found.push(await three.W.row(16_000))
     expect(found).toEqual(expected)
-    // all of it is too much
-    const refusal = await three.W.toTypedArray().catch((error: unknown) => error)
+    // copies of elements are the program's own memory
+    expect(Buffer.from(bytesOf((await three.W.toTypedArray()) as Float64Array)).equals(bytesOf(all as Float64Array))).toBe(true)
+    await three.W.save(join(folder, 'three'))
+    expect(readFileSync(join(folder, 'three')).equals(readFileSync(join(folder, 'one')))).toBe(true)
+    // to be written in place, all of it would have to be here
+    const refusal = await three.W.set([0, 0], 1).catch((error: unknown) => error)
     expect(refusal).toBeInstanceOf(MemoryError)
     expect((refusal as Error).message).toMatch(/^random\(\[16384, 16\]\) needs 2 MiB more, but of the session's memory of 1\.3 MiB only /)
     expect(await three.digest()).toBe(expected[3])

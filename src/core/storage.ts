@@ -29,6 +29,8 @@ export interface DenseParts {
   readonly length: number
   readonly isWhole: boolean
   readonly lying: Lying
+  /** Calls `visit` for the pieces of a stretch of elements, with where each begins: what lies nowhere is made for the call, or to stay when it is written. */
+  eachPiece(from: number, to: number, visit: (piece: TypedArray, first: number) => void, how: { readonly writes: boolean }): void
   free(): void
 }
 

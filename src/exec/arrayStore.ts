@@ -236,10 +236,11 @@ export class ArrayStore {
         unlock()
       }
     }
-    return await this.withArrays([{ node, mode: 'read' }], async ([storage]) => {
+    const answer = async ([storage]: readonly Storage[]): Promise<T> => {
       cell.queries++
       return await query(storage as Storage, cell.label) // one access, one storage
-    })
+    }
+    return await this.withArrays([{ node, mode: 'read' }], answer, { inPieces: true })
   }
 
   /**
@@ -254,7 +255,7 @@ export class ArrayStore {
     const use = { node }
     this.inUse.add(use)
     try {
-      const index = (build?: LogicalPlan): Promise<Storage> => this.compute(node, moment, { build })
+      const index = (build?: LogicalPlan): Promise<Storage> => this.compute(node, moment, { build, inPieces: true })
       const isLazy = !cell.owned && this.stored(node, moment) === undefined
       const array = isLazy ? await this.resolved(node, inputsOf(node), moment) : this.storedLeaf(node, await index())
       return await this.lookup(lookupOf(array, selectors), index, (storage) => {
@@ -301,7 +302,7 @@ export class ArrayStore {
   async withArrays<T>(
     accesses: readonly Access[],
     run: (storages: readonly Storage[]) => Promise<T> | T,
-    options: { readonly by?: 'pass' | undefined; readonly stays?: boolean } = {},
+    options: { readonly by?: 'pass' | undefined; readonly stays?: boolean; readonly inPieces?: boolean } = {},
   ): Promise<T> {
     return await this.locked(accesses, run, { allowGone: false, unchangedByErrors: false, ...defined(options) })
   }
@@ -376,7 +377,13 @@ export class ArrayStore {
   private async locked<T>(
     accesses: readonly Access[],
     run: (storages: readonly Storage[]) => Promise<T> | T,
-    options: { readonly allowGone: boolean; readonly unchangedByErrors: boolean; readonly by?: 'pass'; readonly stays?: boolean },
+    options: {
+      readonly allowGone: boolean
+      readonly unchangedByErrors: boolean
+      readonly by?: 'pass'
+      readonly stays?: boolean
+      readonly inPieces?: boolean
+    },
   ): Promise<T> {
     for (const { node, mode } of accesses) {
       if (node.kind === 'Stored' && mode === 'write') throw new Bug(`${node.name} is storage, not an array that can be written.`)
@@ -578,7 +585,8 @@ export class ArrayStore {
     const storage = await this.storageFor(node, moment, options)
     const kept = this.cells.get(node)?.kept
     if (kept !== undefined) await this.ledger?.use(kept, storage, options.by ?? 'program')
-    if (this.elsewhere !== undefined && options.stays !== true) await this.elsewhere.use(storage, options.mode ?? 'read')
+    if (this.elsewhere !== undefined && options.stays !== true)
+      await this.elsewhere.use(storage, options.inPieces === true ? 'pieces' : (options.mode ?? 'read'))
     return storage
   }
 
@@ -687,6 +695,8 @@ interface Computing {
   /** What other processes have of it stays there: whoever asks for it will see to that. */
   readonly stays?: boolean
   readonly mode?: LockMode
+  /** Elements are copied out of it: not all of it need be here. */
+  readonly inPieces?: boolean
 }
 
 function lookupOf(array: LogicalPlan, selectors: readonly Selector[]): LogicalPlan {

@@ -12,7 +12,7 @@ import { type DType, type ElementType, typeText } from '../../core/schema.ts'
 import { ARRAY_OF_DTYPE, type SparseStorage, type Storage, type TableStorage } from '../../core/storage.ts'
 import { loadedValue } from './fit.ts'
 import { ordinaryArray } from './ordinaryArray.ts'
-import { placeOf } from './rows.ts'
+import { eachStretch, placeOf } from './rows.ts'
 import { eachLine, prefixSelectors, type Selection, selectionOf } from './selection.ts'
 import { lowerBound } from './sortKeys.ts'
 import { copyElements, lengthOf } from './toBatches.ts'
@@ -27,7 +27,12 @@ export function atKey(storage: Storage, key: Key, name: string): unknown {
   switch (storage.kind) {
     case 'dense': {
       const place = placeOf(storage, positionOf(key, storage.shape))
-      return storage.dtype === 'object' ? storage.objects?.[place] : loadedValue(storage.data[place], storage.dtype)
+      if (storage.dtype === 'object') return storage.objects?.[place]
+      let value: number | bigint | undefined
+      eachStretch(storage, place, place + 1, ([element]) => {
+        value = element
+      })
+      return loadedValue(value, storage.dtype)
     }
     case 'table':
       return rowReader(storage)(key[0] ?? 0)
@@ -137,7 +142,7 @@ function copySelection(storage: Storage, selection: Selection, data: TypedArray)
     case 'dense':
       eachLine(selection, (key, done) => {
         const place = placeOf(storage, positionOf(key, storage.shape))
-        data.set(storage.data.subarray(place, place + width) as never, done) // of one class
+        eachStretch(storage, place, place + width, (elements, at) => data.set(elements as never, done + at - place)) // of one class
       })
       return
     case 'table': {

@@ -21,6 +21,12 @@ export function eachRow(storage: DenseStorage, visit: (row: TypedArray, first: n
   for (let first = 0, at = 0; first < size; first += width, at += stride) visit(storage.data.subarray(at, at + width), first)
 }
 
+/** Calls `visit` for stretches of elements of a dense array, padding included, of which each lies in one piece; without asking for all of it. */
+export function eachStretch(storage: DenseStorage, from: number, to: number, visit: (elements: TypedArray, at: number) => void): void {
+  if (storage.parts === undefined) visit(storage.data.subarray(from, to), from)
+  else storage.parts.eachPiece(from, to, visit, { writes: false })
+}
+
 /** Whether elements lie without gaps, in row-major order. */
 export function isCompact(storage: DenseStorage): boolean {
   return storage.shape.length < 2 || storage.strides.at(-2) === storage.shape.at(-1)

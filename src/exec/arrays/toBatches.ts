@@ -3,7 +3,7 @@ import type { Batch, Column } from '../../core/column.ts'
 import { sliceColumn } from '../../core/columnSlices.ts'
 import { keyAt, type Shape, sizeOfShape } from '../../core/indexSpace.ts'
 import { ARRAY_OF_DTYPE, type DenseStorage, type Storage } from '../../core/storage.ts'
-import { isCompact, placeOf } from './rows.ts'
+import { eachStretch, isCompact, placeOf } from './rows.ts'
 
 /**
  * Batches of at most `rowsPerBatch` elements; one empty batch when there are none. Values are views of the storage
@@ -59,14 +59,15 @@ function denseColumn(storage: DenseStorage, from: number, to: number): Column {
 /** Copies elements `from` to `to` of a dense array of numbers, without padding. */
 export function copyElements(storage: DenseStorage, from: number, to: number, target: { set(values: never, at: number): void }): void {
   if (isCompact(storage)) {
-    target.set(storage.data.subarray(from, to) as never, 0)
+    eachStretch(storage, from, to, (elements, at) => target.set(elements as never, at - from))
     return
   }
   const width = storage.shape.at(-1) ?? 1
   for (let at = from; at < to; ) {
     const length = Math.min(width - (at % width), to - at)
     const place = placeOf(storage, at)
-    target.set(storage.data.subarray(place, place + length) as never, at - from)
+    const shift = at - from - place
+    eachStretch(storage, place, place + length, (elements, first) => target.set(elements as never, first + shift))
     at += length
   }
 }

@@ -165,8 +165,9 @@ export class Journal implements LeftElsewhere {
   }
 
   /** Before somebody else uses an array: what passes have left elsewhere comes home. */
-  async use(storage: Storage, mode: LockMode): Promise<void> {
-    if (this.concerns(storage, mode)) await this.#exclusively(() => this.#close(storage))
+  async use(storage: Storage, mode: LockMode | 'pieces'): Promise<void> {
+    if (!this.concerns(storage, mode === 'write' ? mode : 'read')) return
+    await this.#exclusively(() => this.#close(mode === 'pieces' ? undefined : storage))
   }
 
   /** Whether somebody else's use of an array closes the journal. */

@@ -3,6 +3,7 @@ import { createHash, type Hash } from 'node:crypto'
 import type { Column } from '../../core/column.ts'
 import { valueReader } from '../../core/columnReaders.ts'
 import type { DenseStorage, Storage } from '../../core/storage.ts'
+import { eachStretch } from '../arrays/rows.ts'
 
 /** Shared memory is copied piece by piece: it may not be hashed where it lies. */
 const PIECE_BYTES = 2 ** 20
@@ -19,7 +20,8 @@ export function digestOf(storage: Storage): string {
 }
 
 /** Rows are padded: what lies behind their last element is nobody's. */
-function addDense(hash: Hash, { shape, dtype, strides, data, objects }: DenseStorage): void {
+function addDense(hash: Hash, storage: DenseStorage): void {
+  const { shape, dtype, strides, objects } = storage
   hash.update(JSON.stringify([dtype, shape]))
   if (objects !== undefined) {
     hash.update(objects.map(textOf).join())
@@ -28,8 +30,9 @@ function addDense(hash: Hash, { shape, dtype, strides, data, objects }: DenseSto
   const width = shape.at(-1) ?? 1
   const rows = shape.slice(0, -1).reduce((product, extent) => product * extent, 1)
   const step = shape.length > 1 ? (strides.at(-2) as number) : width
-  if (step === width) addBytes(hash, data.subarray(0, rows * width))
-  else for (let row = 0; row < rows; row++) addBytes(hash, data.subarray(row * step, row * step + width))
+  const add = (from: number, to: number): void => eachStretch(storage, from, to, (elements) => addBytes(hash, elements))
+  if (step === width) add(0, rows * width)
+  else for (let row = 0; row < rows; row++) add(row * step, row * step + width)
 }
 
 /** Numbers by their bytes; all else, and where some are null, value by value. */

@@ -33,8 +33,8 @@ export interface LoopResources {
 
 /** Arrays whose last values may lie in other processes. */
 export interface LeftElsewhere {
-  /** Brings them home, if an array is among them, before somebody reads or writes it. */
-  use(storage: Storage, mode: 'read' | 'write'): Promise<void>
+  /** Brings them home, if an array is among them, before somebody reads or writes it; `pieces`: who reads it asks for no more than pieces. */
+  use(storage: Storage, mode: 'read' | 'write' | 'pieces'): Promise<void>
   /** Whether that would bring some. */
   concerns(storage: Storage, mode: 'read' | 'write'): boolean
   isAway(storage: Storage): boolean
