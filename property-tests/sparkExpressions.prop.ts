@@ -82,7 +82,7 @@ const scan: LogicalPlan = {
   keys: { kind: 'rowNumber' },
 }
 
-const INEXACT = /^Math\.(exp|expm1|log|log10|log1p|log2|cbrt|pow|sin|cos|tan|asin|acos|atan|sinh|cosh|tanh)$/
+const INEXACT = /^Math\.(exp|expm1|log|log10|log1p|log2|cbrt|pow|sin|cos|tan|asin|acos|atan|atan2|sinh|cosh|tanh)$/
 const isInexact = (expr: Expr): boolean =>
   (expr.kind === 'Call' && INEXACT.test(expr.callee)) || (expr.kind === 'Binary' && expr.operator === '**')
 
@@ -111,13 +111,16 @@ function agrees(expected: unknown, actual: unknown, how: 'exact' | 'near' | 'unk
 
 function outcome(f: FunctionIr, row: Row): unknown {
   try {
-    return interpretIr(f, { inputs: [row], key: [0] }) ?? null
+    const value = interpretIr(f, { inputs: [row], key: [0] }) ?? null
+    return typeof value === 'bigint' && value !== BigInt.asIntN(64, value) ? THROWS : value
   } catch {
     return THROWS
   }
 }
 const THROWS = Symbol('throws')
 /** A character cut in two is none for a server, and half of one here. */
+/** A bigint may have more bits on the way to a result than a server has. */
+const BEYOND = /more than 64 bits/
 const CUT = /MALFORMED_CHARACTER_CODING|utf-?16|surrogate/i
 
 if (servers.length === 0) test.skip('neither Sail nor Spark is here: expressions are not compared', () => {})
@@ -157,7 +160,7 @@ describe.each(servers)('on $name', ({ name }) => {
           }
         } catch (error) {
           counts.failed++
-          if (expected.includes(THROWS) || CUT.test(String(error))) return
+          if (expected.includes(THROWS) || CUT.test(String(error)) || BEYOND.test(String(error))) return
           throw new Error(`${String(error)}\n${irListing(ir)}`)
         }
         counts.compared++

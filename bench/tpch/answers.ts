@@ -17,8 +17,9 @@ export function differenceOfRows(ours: readonly object[], theirs: readonly objec
 const TOLERANCE = 1e-9
 
 function same(a: unknown, b: unknown): boolean {
-  if (typeof a === 'number' && typeof b === 'number') return Math.abs(a - b) <= TOLERANCE * Math.max(Math.abs(a), Math.abs(b))
-  return a === b
+  if (typeof a === 'number' && typeof b === 'number' && !Object.is(a, b))
+    return Math.abs(a - b) <= TOLERANCE * Math.max(Math.abs(a), Math.abs(b))
+  return Object.is(a, b)
 }
 
 function valueAt(row: object, name: string): unknown {

@@ -46,6 +46,11 @@ const PATTERNS = [
   'n+',
   '\\w',
   'kůň',
+  'e[^t]+t',
+  '(?:eight|by) n{1,2}',
+  '[\\w-]+',
+  '\\s[n-z]',
+  '[^a-z ]*n',
 ]
 
 /** What functions capture as `table`. */

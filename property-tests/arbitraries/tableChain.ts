@@ -5,10 +5,12 @@
  */
 import fc from 'fast-check'
 import { type DistArray, planOf } from '../../src/core/distArray.ts'
+import { type ValueClass, valueClassOf } from '../../src/core/elements.ts'
 import { type Field, fieldsOf } from '../../src/core/schema.ts'
 import {
   all,
   any,
+  argMin,
   count,
   countDistinct,
   denseRank,
@@ -276,29 +278,15 @@ export function columnsOf(table: AnyTable): readonly Field[] {
 }
 
 function kindOf({ type }: Field): Kind {
-  switch (type.kind) {
-    case 'utf8':
-      return 'text'
-    case 'date':
-    case 'timestamp':
-      return 'date'
-    case 'bool':
-      return 'boolean'
-    case 'i64':
-    case 'u64':
-      return 'bigint'
-    case 'f64':
-    case 'f32':
-    case 'i32':
-    case 'u32':
-    case 'i16':
-    case 'u16':
-    case 'i8':
-    case 'u8':
-      return 'number'
-    default:
-      return 'other'
-  }
+  return KINDS[valueClassOf(type)] ?? 'other'
+}
+
+const KINDS: Readonly<Partial<Record<ValueClass, Kind>>> = {
+  number: 'number',
+  bigint: 'bigint',
+  boolean: 'boolean',
+  string: 'text',
+  Date: 'date',
 }
 
 /** Functions are lowered from their text, as those that users write. */
@@ -382,6 +370,9 @@ function expressionText({ column, other, form, constant }: Expression, fields: r
     case 'boolean':
       return [`!${cell}`, `${cell} ? 1 : 0`, cell, cell, `${cell} ?? false`, `${cell} === true`, cell][form - 1] as string
     case 'bigint':
+      return [cell, `(${cell} ?? 2n) + 1n`, `${cell} === null`, `Number(${cell} ?? 0n)`, `(${cell} ?? -7n) / 2n`, `-(${cell} ?? 1n)`, cell][
+        form - 1
+      ] as string
     case 'other':
       return form > 4 ? `${cell} === null` : cell
   }
@@ -392,8 +383,10 @@ function aggregates(values: readonly { readonly column: number; readonly form: n
     values.map(({ column, form }, i) => {
       const field = fields[column % fields.length] as Field
       const of = functionOf(`r["${field.name}"]`)
-      const ofNumber = [sum, mean, min, max, variance, stddev, (of: never) => quantile(of, 0.5)][form % 7] as typeof sum
-      const ofText = [count, countDistinct, min, max][form % 4] as typeof count
+      const least = ((by: typeof of) => argMin(by, by)) as typeof min
+      const ofNumber = [sum, mean, min, max, variance, stddev, (by: never) => quantile(by, 0.5), least][form % 8] as typeof sum
+      const ofText = [count, countDistinct, min, max, least][form % 5] as typeof count
+      const ofBigint = [sum, min, max, countDistinct, least][form % 5] as typeof count
       const truths = [any, all, count][form % 3] as typeof any
       const kind = kindOf(field)
       const made =
@@ -407,7 +400,9 @@ function aggregates(values: readonly { readonly column: number; readonly form: n
                 ? truths(of)
                 : kind === 'other'
                   ? count(of)
-                  : ofText(of)
+                  : kind === 'bigint'
+                    ? ofBigint(of)
+                    : ofText(of)
       return [`${name}_${i}`, made]
     }),
   ) as never

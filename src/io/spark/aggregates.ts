@@ -1,16 +1,22 @@
 /** Aggregates of groups and windows as Spark's, with JavaScript's answers for nothing, NaN, and the order of texts. */
 import type { AggregateKind } from '../../core/logicalPlan.ts'
 import type { Span } from '../../core/span.ts'
-import { and, call, cast, distinctCall, double, int, NULL, or, when } from './build.ts'
+import { sumOfBigints } from './bigints.ts'
+import { and, call, cast, distinctCall, double, int, long, NULL, not, or, text, when } from './build.ts'
 import type { Expression } from './messages.ts'
 import { Untranslated } from './untranslated.ts'
 import { codeUnits, DOUBLE, equalForm, isIntegral, type Value } from './values.ts'
+
+/** Ranks that an approximate quantile tells apart. */
+const RANKS = 10_000
 
 /** Of what is computed of the rows of a group; `over` puts each of Spark's aggregates over a window. */
 export interface Aggregated {
   readonly kind: AggregateKind
   /** Absent of a count of rows. It is cheap to use several times. */
   readonly value?: Value
+  /** What extremes are taken by, and the other number of a pair. */
+  readonly second?: Value
   readonly q?: number | undefined
   readonly span: Span | undefined
   readonly over: (aggregate: Expression) => Expression
@@ -18,7 +24,8 @@ export interface Aggregated {
   readonly moves?: boolean
 }
 
-export function aggregate({ kind, value, q, span, over, moves = false }: Aggregated): Expression {
+export function aggregate(asked: Aggregated): Expression {
+  const { kind, value, second, q, span, over, moves = false } = asked
   if (value === undefined) return cast(over(call('count', { literal: { integer: 1 } })), 'DOUBLE')
   const { is } = value
   switch (kind) {
@@ -28,6 +35,7 @@ export function aggregate({ kind, value, q, span, over, moves = false }: Aggrega
       return cast(over(distinctCall('count', equalForm(value))), 'DOUBLE')
     case 'sum':
     case 'mean': {
+      if (is === 'bigint' && kind === 'sum') return call('coalesce', sumOfBigints(value.expr, over), long(0n))
       const number = doubleOf(value, span)
       const found = (of: Expression): Expression => over(call(kind === 'sum' ? 'sum' : 'avg', of))
       const total = moves && is === 'number' && !isIntegral(value) ? ofMovingFrame(number, found, over) : found(number)
@@ -52,16 +60,23 @@ export function aggregate({ kind, value, q, span, over, moves = false }: Aggrega
       // numbers, since Sail has no truths in frames that move
       return call('=', over(call(kind === 'any' ? 'max' : 'min', cast(value.expr, 'INT'))), int(1))
     case 'mode':
+      return over(call('mode', equalForm(value)))
     case 'argMin':
     case 'argMax':
+      return over(call(kind === 'argMin' ? 'min_by' : 'max_by', value.expr, extremesOrder(second ?? value, kind)))
     case 'skew':
     case 'kurtosis':
+      return moment(kind, doubleOf(value, span), over)
     case 'covariance':
     case 'correlation':
-    case 'aggregate':
+      return ofPairs(kind, doubleOf(value, span), doubleOf(second ?? value, span), over)
     case 'approxCountDistinct':
+      // Sail takes no doubles; their texts are as many
+      return cast(over(call('approx_count_distinct', cast(equalForm(value), 'STRING'))), 'DOUBLE')
     case 'approxQuantile':
-      throw new Untranslated(`computes a ${kind}, which is not translated`, span, 'Use fallback: "local".')
+      return over(call('approx_percentile', doubleOf(value, span), double(q ?? 0), int(RANKS)))
+    case 'aggregate':
+      throw new Untranslated('calls functions of your own for each row', span, 'Use fallback: "local".')
     case 'first':
     case 'last':
     case 'collect':
@@ -71,6 +86,37 @@ export function aggregate({ kind, value, q, span, over, moves = false }: Aggrega
         kind === 'collect' ? 'Use fallback: "local".' : `Use window() with an orderBy and ${kind}Value().`,
       )
   }
+}
+
+/** What orders rows by a value as `min` or `max` do, for which NaN is the answer; null is none. */
+function extremesOrder(value: Value, kind: 'argMin' | 'argMax'): Expression {
+  const { expr, is } = value
+  if (is === 'string') return codeUnits(expr)
+  if (is !== 'number' || isIntegral(value)) return expr
+  const isNone = call('isnan', expr)
+  const place = cast(kind === 'argMin' ? not(isNone) : isNone, 'INT')
+  const none = cast(NULL, 'STRUCT<nan: INT, value: DOUBLE>')
+  const number = when([[isNone, double(0)]], cast(expr, 'DOUBLE'))
+  return when([[call('isnotnull', expr), call('named_struct', text('nan'), place, text('value'), number)]], none)
+}
+
+/** Of a sample, from that of a population which Spark has; Spark has null where all are the same. */
+function moment(kind: 'skew' | 'kurtosis', number: Expression, over: Aggregated['over']): Expression {
+  const n = cast(over(call('count', number)), 'DOUBLE')
+  const of = over(call(kind === 'skew' ? 'skewness' : 'kurtosis', number))
+  const less = (by: number): Expression => call('-', n, double(by))
+  const skewed = call('/', call('*', of, call('sqrt', call('*', n, less(1)))), less(2))
+  const heavy = call('/', call('*', less(1), call('+', call('*', call('+', n, double(1)), of), double(6))), call('*', less(2), less(3)))
+  const least = kind === 'skew' ? 3 : 4
+  const known = call('coalesce', kind === 'skew' ? skewed : heavy, double(Number.NaN))
+  return when([[call('>=', n, double(least)), known]], cast(NULL, 'DOUBLE'))
+}
+
+/** Of the rows where both are numbers; Spark has null where one of the two is always the same. */
+function ofPairs(kind: 'covariance' | 'correlation', x: Expression, y: Expression, over: Aggregated['over']): Expression {
+  const pairs = over(call('count', call('+', x, y)))
+  const found = over(call(kind === 'covariance' ? 'covar_samp' : 'corr', x, y))
+  return when([[call('>', pairs, int(1)), call('coalesce', found, double(Number.NaN))]], cast(NULL, 'DOUBLE'))
 }
 
 interface Extreme {

@@ -11,7 +11,7 @@ import type { Expression } from './messages.ts'
 import { asText, binary } from './operators.ts'
 import type { Scope } from './scope.ts'
 import { Untranslated } from './untranslated.ts'
-import { asNumber, asTruth, boolValue, constantValue, isIntegral, numberValue, textValue, type Value } from './values.ts'
+import { asNumber, asTruth, boolValue, constantValue, DOUBLE, isIntegral, numberValue, textValue, type Value } from './values.ts'
 
 const ZERO = double(0)
 const NAN = double(Number.NaN)
@@ -87,6 +87,8 @@ export function builtin(callee: Builtin, args: readonly Value[], { span, scope }
     case 'Math.pow':
       if (first === undefined || second === undefined) return numberValue(NAN)
       return binary('**', { left: first, right: second, span, scope })
+    case 'Math.atan2':
+      return numberValue(call('atan2', numberAt(0), numberAt(1)))
     case 'Math.imul': {
       const bits = (value: Value | undefined): Expression =>
         cast(binary('|', { left: value ?? constantValue(0), right: constantValue(0), span, scope }).expr, 'BIGINT')
@@ -98,7 +100,7 @@ export function builtin(callee: Builtin, args: readonly Value[], { span, scope }
       return numberValue(cast(call('-', call('pmod', call('+', sum, long(2n ** 31n)), long(2n ** 32n)), long(2n ** 31n)), 'DOUBLE'))
     }
     case 'Number':
-      return numberValue(first === undefined ? ZERO : first.is === 'bigint' ? refuse(callee, span) : asNumber(first, span))
+      return numberValue(first === undefined ? ZERO : first.is === 'bigint' ? asNumber(roundedBigint(first), span) : asNumber(first, span))
     case 'Boolean':
       return boolValue(first === undefined ? FALSE : asTruth(first, span))
     case 'String':
@@ -115,7 +117,6 @@ export function builtin(callee: Builtin, args: readonly Value[], { span, scope }
     case 'Math.acosh':
     case 'Math.asinh':
     case 'Math.atanh':
-    case 'Math.atan2':
     case 'Math.hypot':
     case 'Math.clz32':
     case 'BigInt':
@@ -202,4 +203,9 @@ function ofNumbers(callee: string, value: Value, { span, scope }: { readonly spa
       return there(and(isFinite_, call('=', call('rint', x), x), isSafe, not(call('isnan', x))))
     }
   }
+}
+
+/** The number nearest to a bigint. */
+function roundedBigint(value: Value): Value {
+  return { ...value, is: 'number', type: DOUBLE, expr: cast(value.expr, 'DOUBLE') }
 }

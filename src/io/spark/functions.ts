@@ -7,26 +7,30 @@
 import { type Expr, type FunctionIr, isBuiltin, type Primitive, type Stmt, type UserFunction } from '../../core/functionIr.ts'
 import type { ColumnType, ElementType, Field } from '../../core/schema.ts'
 import type { Span } from '../../core/span.ts'
+import { opposite } from './bigints.ts'
 import { and, call, cast, FALSE, not, or, TRUE, text, when } from './build.ts'
 import { builtin } from './builtins.ts'
+import { elementOf, foundIn } from './collections.ts'
 import type { Expression } from './messages.ts'
 import { methodCall } from './methods.ts'
 import { asText, binary } from './operators.ts'
 import { sparkPattern } from './patterns.ts'
 import { mayRaise, type Scope } from './scope.ts'
 import { sqlTypeOf } from './sparkTypes.ts'
+import { madeDate, ofLibrary } from './times.ts'
 import { Untranslated } from './untranslated.ts'
 import {
+  absentOf,
   asColumn,
-  asLong,
   asNumber,
   asTruth,
   boolValue,
   constantValue,
-  DOUBLE,
-  isIntegral,
+  either,
+  isOf,
   NULL_VALUE,
   numberValue,
+  primitive,
   UNDEFINED_VALUE,
   type Value,
 } from './values.ts'
@@ -43,8 +47,6 @@ export interface Argument {
   readonly columns: ReadonlyMap<string, Value>
 }
 
-/** What Dates of the program are. */
-const MILLISECONDS: ColumnType = { kind: 'timestamp', unit: 'ms' }
 /** Ways through a function that are walked at most: each test where control divides doubles them. */
 const MOST_WAYS = 256
 
@@ -225,6 +227,7 @@ class Walk {
       case 'Field': {
         const held = this.#result(expr.of, locals)
         const row = held.kind === 'row' ? held.fields : undefined
+        if (held.kind === 'value' && held.value.type.kind === 'struct') return fieldOf(held.value, held.value.type, expr)
         if (row === undefined) throw new Untranslated(`takes the field ${expr.name} of a value`, span, 'Take fields of the row.')
         return row.findLast(({ name }) => name === expr.name)?.value ?? UNDEFINED_VALUE
       }
@@ -243,13 +246,8 @@ class Walk {
       case 'Conditional':
         return either(asTruth(of(expr.test), span), of(expr.then), of(expr.else), span)
       case 'Call':
-        if (expr.callee === 'new Date') return madeDate(expr.args.map(of), span)
-        if (!isBuiltin(expr.callee))
-          throw new Untranslated(
-            `calls ${expr.callee}, which Spark does not have`,
-            span,
-            'Compute it behind collect(), or with fallback: "local".',
-          )
+        if (expr.callee === 'new Date') return madeDate(expr.args.map(of), { span, scope })
+        if (!isBuiltin(expr.callee)) return ofLibrary(expr.callee, expr.args.map(of), { span, scope })
         return builtin(expr.callee, expr.args.map(of), { span, scope })
       case 'MethodCall': {
         const object = of(expr.object)
@@ -259,16 +257,16 @@ class Walk {
           const kept = when([[call('isnotnull', object.expr), value]], cast(NULL_VALUE.expr, sqlTypeOf(type.type)))
           return { ...type, expr: kept, nullable: true, absent: 'undefined' }
         }
-        return methodCall(expr.method, there(object, expr.method, span), expr.args.map(of), { span, scope })
+        return methodCall(expr.method, there(object, `${expr.method}()`, span), expr.args.map(of), { span, scope })
       }
       case 'Matches': {
         const subject = of(expr.of)
         return boolValue(call('rlike', asText(subject, span), text(sparkPattern(expr.pattern, expr.flags, span))))
       }
       case 'Lookup':
-        return this.#lookup(expr, of(expr.index))
+        return elementOf(this.#table(expr.table), of(expr.index), { span, scope })
       case 'Find':
-        throw new Untranslated('looks a key up in a captured collection', span, 'Join it as a table.')
+        return foundIn(expr, (name) => this.#table(name), of(expr.key), scope)
       case 'LookupLength':
         return constantValue(this.#table(expr.table).length)
       case 'Read':
@@ -286,24 +284,10 @@ class Walk {
     return this.#ir.tables.find((table) => table.name === name)?.value ?? []
   }
 
-  #lookup(expr: Extract<Expr, { kind: 'Lookup' }>, index: Value): Value {
-    const table = this.#table(expr.table)
-    if (typeof index.constant === 'number') return primitive(table[index.constant], expr.span)
-    if (table.length > MOST_WAYS)
-      throw new Untranslated(
-        `looks up a list of ${table.length} values`,
-        expr.span,
-        `Join it as a table, or make it one of at most ${MOST_WAYS} values.`,
-      )
-    const place = this.#scope.bindExpr(asNumber(index, expr.span))
-    return Array.from(table).reduceRight<Value>((other, value, i) => {
-      return either(call('=', place, { literal: { double: i } }), primitive(value, expr.span), other, expr.span)
-    }, UNDEFINED_VALUE)
-  }
-
   #unary({ operator, span }: Extract<Expr, { kind: 'Unary' }>, operand: Value): Value {
     switch (operator) {
       case '-': {
+        if (operand.is === 'bigint') return opposite(operand, span)
         const number = asNumber(operand, span)
         return typeof operand.constant === 'number' ? constantValue(-operand.constant) : numberValue(call('negative', number))
       }
@@ -312,7 +296,12 @@ class Walk {
       case '!':
         return boolValue(not(asTruth(operand, span)))
       case '~':
-        return binary('^', { left: operand, right: constantValue(-1), span, scope: this.#scope })
+        return binary('^', {
+          left: operand,
+          right: operand.is === 'bigint' ? primitive(-1n, span) : constantValue(-1),
+          span,
+          scope: this.#scope,
+        })
       case 'typeof':
         throw new Untranslated('asks for the type of a value', span, 'Columns have one type.')
     }
@@ -331,64 +320,37 @@ class Walk {
   }
 }
 
-/** Dates are made of whole milliseconds: others would be cut, and those that are none invalid. */
-function madeDate([time]: readonly Value[], span: Span): Value {
-  if (time?.is === 'Date') return { ...time, type: MILLISECONDS, expr: asColumn(time, MILLISECONDS, span) }
-  if (time?.is !== 'number' || !isIntegral(time) || time.nullable)
-    throw new Untranslated('makes a Date of what may be no whole number', span, 'Compute it behind collect(), or with fallback: "local".')
-  return { expr: cast(call('timestamp_millis', asLong(time)), sqlTypeOf(MILLISECONDS)), is: 'Date', type: MILLISECONDS, nullable: false }
+/** A field of an object in a column; of null it is undefined where the program says so, and else the query fails. */
+function fieldOf(
+  object: Value,
+  { fields }: Extract<ColumnType, { kind: 'struct' }>,
+  { name, optional, span }: Extract<Expr, { kind: 'Field' }>,
+): Value {
+  const field = fields.find((one) => one.name === name)
+  if (field === undefined) return UNDEFINED_VALUE
+  const of = optional || !object.nullable ? object : there(object, name, span)
+  const child = { unresolvedExtractValue: { child: of.expr, extraction: text(name) } }
+  const absent = absentOf([...(field.nullable ? [undefined] : []), ...(of.nullable ? (['undefined'] as const) : [])])
+  return {
+    expr: child,
+    is: isOf(field.type),
+    type: field.type,
+    nullable: field.nullable || of.nullable,
+    ...(absent === undefined ? {} : { absent }),
+  }
 }
 
 function loops(span: Span): Untranslated {
   return new Untranslated('has a loop', span, 'Write it without, or use fallback: "local".')
 }
 
-function primitive(value: Primitive, span: Span): Value {
-  if (value === undefined) return UNDEFINED_VALUE
-  if (value === null) return NULL_VALUE
-  if (typeof value === 'bigint')
-    throw new Untranslated('computes with bigints, which Spark does not as JavaScript does', span, 'Read the column as numbers.')
-  return constantValue(value)
-}
-
-/** A text or a date that is there; the query fails where it is null, as the program would. */
-function there(value: Value, method: string, span: Span): Value {
-  if (value.is === 'null') throw new Untranslated(`calls ${method}() of null`, span, 'Call it of a text or a date.')
+/** A value that is there; the query fails where it is null, as the program would. */
+function there(value: Value, part: string, span: Span): Value {
+  if (value.is === 'null') throw new Untranslated(`takes ${part} of null`, span, 'Take it of what is there.')
   const place = `${span.file === undefined ? '' : `${span.file}:`}${span.line}:${span.column}`
-  const message = call(
-    'concat',
-    text(`${method}() of null at ${place}: write ?. before it`),
-    call('coalesce', cast(value.expr, 'STRING'), text('')),
-  )
+  // it reads the value, so that it is not found to be the same for all rows
+  const isNull = cast(call('isnull', value.expr), 'STRING')
+  const message = call('concat', text(`${part} of null at ${place}: write ?. before it (`), isNull, text(')'))
   const refused = cast(call('raise_error', message), sqlTypeOf(value.type))
   return { ...value, nullable: false, expr: when([[call('isnull', value.expr), refused]], value.expr) }
-}
-
-/** One value or another. Both are of one kind, or null. */
-function either(test: Expression, then: Value, other: Value, span: Span): Value {
-  if (then.is === 'null' && other.is === 'null') {
-    if (then.absent !== other.absent) throw undefinedOrNull(span)
-    return then
-  }
-  const known = then.is === 'null' ? other : then
-  if (then.is !== 'null' && other.is !== 'null' && then.is !== other.is)
-    throw new Untranslated(`is a ${then.is} or a ${other.is}`, span, 'Make values of one kind of both.')
-  const absents = [then, other].filter(({ nullable }) => nullable).map(({ absent }) => absent)
-  if (new Set(absents).size > 1) throw undefinedOrNull(span)
-  const types = [then, other].filter(({ is }) => is !== 'null').map(({ type }) => type)
-  const [first = DOUBLE] = types
-  const isOne = types.every((type) => sqlTypeOf(type) === sqlTypeOf(first) && type.kind === first.kind)
-  const type = isOne ? first : known.is === 'number' ? DOUBLE : known.is === 'Date' ? MILLISECONDS : first
-  const absent = absents[0] === undefined ? {} : { absent: absents[0] }
-  return {
-    is: known.is,
-    type,
-    nullable: absents.length > 0,
-    ...absent,
-    expr: when([[test, asColumn(then, type, span)]], asColumn(other, type, span)),
-  }
-}
-
-function undefinedOrNull(span: Span): Untranslated {
-  return new Untranslated('may be null or undefined, which Spark does not tell apart', span, 'Say which, as in row.name?.length ?? null.')
 }

@@ -5,17 +5,25 @@
  */
 import type { Method } from '../../core/functionIr.ts'
 import type { Span } from '../../core/span.ts'
-import { and, call, cast, double, int, long, or, text, when } from './build.ts'
+import { call, cast, double, int, long, text, when } from './build.ts'
 import type { Expression } from './messages.ts'
 import { asText } from './operators.ts'
+import { SPACES } from './patterns.ts'
 import type { Scope } from './scope.ts'
+import { isoText } from './times.ts'
 import { Untranslated } from './untranslated.ts'
-import { boolValue, codeUnits, intValue, isIntegral, milliseconds, numberValue, textValue, type Value } from './values.ts'
+import { boolValue, codeUnits, hasUndefined, intValue, isIntegral, milliseconds, numberValue, textValue, type Value } from './values.ts'
 
-/** What trim() takes away. */
-const SPACES =
-  '\t\n\v\f\r \u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u2028\u2029\u202f\u205f\u3000\ufeff'
-const ASCII = '^[\u0001-\u007f]*\\z'
+/**
+ * Letters that came to Unicode, or to its tables of upper and lower case, after version 6: whether a server knows them depends
+ * on what it was built with. All others have the same cases everywhere, by the tables and by place (the last sigma of a word).
+ */
+const LATE_LETTERS = `[${[
+  ...['37f', '528-52f', '10d0-10ff', '13a0-13ff', '1c80-1cbf', '2c2f', '2c5f', 'a698-a69f', 'a78d-a7ff', 'ab30-abbf'],
+  ...['10400-105ff', '10c80-10d9f', '118a0-118df', '16e40-16eff', '1e900-1e943'],
+]
+  .map((range) => range.replaceAll(/[0-9a-f]+/g, '\\x{$&}'))
+  .join('')}]`
 const PARTS: ReadonlyMap<Method, string> = new Map([
   ['getUTCFullYear', 'year'],
   ['getUTCDate', 'day'],
@@ -31,12 +39,12 @@ interface Context {
 
 /** `object` is there: a text or a date. */
 export function methodCall(method: Method, object: Value, args: readonly Value[], context: Context): Value {
-  if (object.is === 'Date') return ofDate(method, object, context.span)
+  if (object.is === 'Date') return ofDate(method, object, context)
   if (object.is === 'string') return ofText(method, object.expr, args, context)
   throw new Untranslated(`calls ${method} of a ${object.is}`, context.span, 'Compute it behind collect(), or with fallback: "local".')
 }
 
-function ofDate(method: Method, value: Value, span: Span): Value {
+function ofDate(method: Method, value: Value, { span, scope }: Context): Value {
   const part = PARTS.get(method)
   if (part !== undefined)
     return value.type.kind === 'date' && !/year|day/.test(part) ? numberValue(double(0)) : intValue(call(part, value.expr))
@@ -48,6 +56,8 @@ function ofDate(method: Method, value: Value, span: Span): Value {
       return intValue(call('-', call('month', value.expr), int(1)))
     case 'getUTCDay':
       return intValue(call('-', call('dayofweek', value.expr), int(1)))
+    case 'toISOString':
+      return textValue(isoText(value, scope))
     case 'getUTCMilliseconds':
       return numberValue(cast(call('pmod', milliseconds(value), long(1000n)), 'DOUBLE'))
     default:
@@ -98,6 +108,12 @@ function ofText(method: Method, of: Expression, args: readonly Value[], { span, 
       const unit = scope.bindExpr(digits(of, first === undefined ? int(0) : placeOf(first, span), int(1)))
       return numberValue(when([[call('=', unit, text('')), double(Number.NaN)]], cast(call('conv', unit, int(16), int(10)), 'DOUBLE')))
     }
+    case 'repeat':
+      only(1)
+      return textValue(call('repeat', of, first === undefined ? int(0) : placeOf(first, span)))
+    case 'padStart':
+    case 'padEnd':
+      return textValue(padded(method, scope.bindExpr(of), args, { span, scope }))
     case 'trim':
       return textValue(call('btrim', of, text(SPACES)))
     case 'trimStart':
@@ -146,7 +162,7 @@ function placeOf(value: Value, span: Span): Expression {
 function cut(method: 'slice' | 'substring', of: Expression, args: readonly Value[], { span, scope }: Context): Expression {
   const length = scope.bindExpr(lengthOf(of))
   const bounded = (value: Value | undefined, missing: Expression): Expression => {
-    if (value === undefined || (value.is === 'null' && value.absent === 'undefined')) return missing
+    if (value === undefined || (value.is === 'null' && hasUndefined(value, span))) return missing
     if (value.is !== 'number' || !isIntegral(value) || value.nullable || Math.abs(Number(value.constant ?? 0)) >= 2 ** 29)
       throw new Untranslated(
         'cuts a text at a place that is no whole number for sure',
@@ -162,11 +178,21 @@ function cut(method: 'slice' | 'substring', of: Expression, args: readonly Value
   return units(scope.bindExpr(of), from, call('greatest', call('-', to, from), int(0)))
 }
 
-/** Letters beyond ASCII change their case by tables that are not the same everywhere. */
+/** To a length that is written there, by a text that is: both are counted in code units. */
+function padded(method: 'padStart' | 'padEnd', of: Expression, [to, by]: readonly Value[], { span, scope }: Context): Expression {
+  const length = to === undefined ? int(0) : placeOf(to, span)
+  const pad = by === undefined ? ' ' : by.constant
+  if (typeof pad !== 'string' || /[\ud800-\udfff]/.test(pad))
+    throw new Untranslated('pads a text by one that is not written there', span, 'Write the text, as in row.name.padEnd(10, ".").')
+  if (pad === '') return of
+  const missing = scope.bindExpr(call('-', length, lengthOf(of)))
+  const more = call('substring', call('repeat', text(pad), missing), int(1), missing)
+  return when([[call('>', missing, int(0)), method === 'padStart' ? call('concat', more, of) : call('concat', of, more)]], of)
+}
+
 function cased(method: 'toUpperCase' | 'toLowerCase', of: Expression, scope: Scope): Expression {
   const subject = scope.bindExpr(of)
-  const refused = call('raise_error', call('concat', text(`${method}() of a text beyond ASCII: `), subject))
-  const isAscii = call('rlike', subject, text(ASCII))
-  const isKnown = or(call('isnull', subject), isAscii, call('=', subject, text('')))
-  return when([[and(isKnown), call(method === 'toUpperCase' ? 'upper' : 'lower', subject)]], cast(refused, 'STRING'))
+  const refused = call('raise_error', call('concat', text(`${method}() of letters that are new to Unicode: `), subject))
+  const isLate = call('rlike', subject, text(LATE_LETTERS))
+  return when([[isLate, cast(refused, 'STRING')]], call(method === 'toUpperCase' ? 'upper' : 'lower', subject))
 }

@@ -1,11 +1,24 @@
 /** JavaScript's operators as expressions of Spark. */
 import type { BinaryOperator } from '../../core/functionIr.ts'
 import type { Span } from '../../core/span.ts'
+import { ofBigints } from './bigints.ts'
 import { and, bool, call, cast, date, double, FALSE, long, not, or, when } from './build.ts'
 import type { Expression } from './messages.ts'
-import type { Scope } from './scope.ts'
+import { mayRaise, type Scope } from './scope.ts'
 import { Untranslated } from './untranslated.ts'
-import { asLong, asNumber, boolValue, codeUnits, DAY_MS, isIntegral, nullOr, numberValue, textValue, type Value } from './values.ts'
+import {
+  asLong,
+  asNumber,
+  boolValue,
+  codeUnits,
+  DAY_MS,
+  hasUndefined,
+  isIntegral,
+  nullOr,
+  numberValue,
+  textValue,
+  type Value,
+} from './values.ts'
 
 const TWO_32 = 2n ** 32n
 const TWO_31 = 2n ** 31n
@@ -21,6 +34,8 @@ interface Operands {
 
 export function binary(operator: BinaryOperator, operands: Operands): Value {
   const { left, right, span, scope } = operands
+  if (isComputed(operator) && (left.is === 'bigint' || right.is === 'bigint') && left.is !== 'string' && right.is !== 'string')
+    return ofBigints(operator, left, right, operands)
   switch (operator) {
     case '+':
       if (left.is === 'string' || right.is === 'string') return joined(operands)
@@ -58,6 +73,10 @@ export function binary(operator: BinaryOperator, operands: Operands): Value {
     case '>=':
       return boolValue(ordered(operator, operands))
   }
+}
+
+function isComputed(operator: BinaryOperator): boolean {
+  return !/[=<>]/.test(operator) || operator === '<<' || operator.startsWith('>>')
 }
 
 function arithmetic(operator: string, { left, right, span }: Operands): Value {
@@ -124,7 +143,7 @@ function joined({ left, right, span }: Operands): Value {
 
 /** String(value), where Spark writes it as JavaScript does. */
 export function asText(value: Value, span: Span): Expression {
-  const none = { literal: { string: value.absent === 'undefined' ? 'undefined' : 'null' } }
+  const none = { literal: { string: hasUndefined(value, span) ? 'undefined' : 'null' } }
   const filled = (text: Expression): Expression => (value.nullable ? call('coalesce', text, none) : text)
   if (value.is === 'null') return none
   if (value.is === 'string') return filled(value.expr)
@@ -140,9 +159,9 @@ export function asText(value: Value, span: Span): Expression {
 
 /** `===`, or `==` where values may be converted. */
 function equal({ left, right, span, scope }: Operands, isLoose: boolean): Expression {
-  if (left.is === 'null' && right.is === 'null') return bool(isLoose || left.absent === right.absent)
-  if (left.is === 'null') return isAbsent(right, left, isLoose)
-  if (right.is === 'null') return isAbsent(left, right, isLoose)
+  if (left.is === 'null' && right.is === 'null') return bool(isLoose || sameAbsent(left, right, span))
+  if (left.is === 'null') return isAbsent(right, left, { isLoose, span })
+  if (right.is === 'null') return isAbsent(left, right, { isLoose, span })
   if (left.is !== right.is) return equalOfKinds({ left, right, span, scope }, isLoose)
   if (left.is === 'Date' || left.is === 'other')
     throw new Untranslated(
@@ -153,7 +172,7 @@ function equal({ left, right, span, scope }: Operands, isLoose: boolean): Expres
   const [a, b] = [scope.bind(left), scope.bind(right)]
   const test = sameNumbers(a, b)
   if (!a.nullable || !b.nullable) return a.nullable || b.nullable ? call('coalesce', test, FALSE) : test
-  const bothAbsent = isLoose || a.absent === b.absent ? and(call('isnull', a.expr), call('isnull', b.expr)) : FALSE
+  const bothAbsent = isLoose || sameAbsent(a, b, span) ? and(call('isnull', a.expr), call('isnull', b.expr)) : FALSE
   return or(bothAbsent, call('coalesce', test, FALSE))
 }
 
@@ -165,14 +184,24 @@ function sameNumbers(a: Value, b: Value): Expression {
   return mayBeNaN(a) && mayBeNaN(b) ? and(test, not(call('isnan', a.expr))) : test
 }
 
-function isAbsent(value: Value, none: Value, isLoose: boolean): Expression {
-  return value.nullable && (isLoose || value.absent === none.absent) ? call('isnull', value.expr) : FALSE
+/** Whether null is the same to the program of both. */
+function sameAbsent(a: Value, b: Value, span: Span): boolean {
+  return hasUndefined(a, span) === hasUndefined(b, span)
+}
+
+function isAbsent(value: Value, none: Value, { isLoose, span }: { readonly isLoose: boolean; readonly span: Span }): Expression {
+  return value.nullable && (isLoose || sameAbsent(value, none, span)) ? call('isnull', value.expr) : FALSE
 }
 
 function equalOfKinds({ left, right, span }: Operands, isLoose: boolean): Expression {
-  const mayBothBeAbsent = left.nullable && right.nullable && (isLoose || left.absent === right.absent)
+  const mayBothBeAbsent = left.nullable && right.nullable && (isLoose || sameAbsent(left, right, span))
   const bothAbsent = mayBothBeAbsent ? and(call('isnull', left.expr), call('isnull', right.expr)) : FALSE
-  if (!isLoose) return bothAbsent
+  if (!isLoose) {
+    // the answer is known, and nobody would see what one of the two may throw
+    if (mayRaise(left.expr) || mayRaise(right.expr))
+      throw new Untranslated(`compares a ${left.is} with a ${right.is}`, span, 'Compare values of one kind.')
+    return bothAbsent
+  }
   const kinds = [left.is, right.is]
   if (!kinds.every((is) => is === 'number' || is === 'boolean'))
     throw new Untranslated(`compares a ${left.is} with a ${right.is} by ==`, span, 'Use ===, or convert one of them.')
@@ -197,10 +226,9 @@ function ordered(operator: Order, operands: Operands): Expression {
   }
   if (left.is === 'string' || right.is === 'string')
     throw new Untranslated(`compares a ${left.is} with a ${right.is}`, span, 'Compare values of one kind.')
-  if (left.is === 'bigint' && right.is === 'bigint' && !left.nullable && !right.nullable) return call(operator, left.expr, right.expr)
   const days = daysCompared(operator, operands)
   if (days !== undefined) return days
-  if (isIntegral(left) && isIntegral(right)) return call(operator, zeroOfNull(left), zeroOfNull(right))
+  if (isWhole(left) && isWhole(right)) return call(operator, zeroOfNull(left), zeroOfNull(right))
   const [a, b] = [scope.bindExpr(asNumber(left, span)), scope.bindExpr(asNumber(right, span))]
   const test = call(operator, a, b)
   // NaN is the largest number for Spark, and equal to itself; for Sail the sign of its bits says whether it is the largest or the least
@@ -211,6 +239,11 @@ function ordered(operator: Order, operands: Operands): Expression {
   return guards.length === 0 ? test : and(test, ...guards)
 }
 
+/** Integers of either kind have one order. */
+function isWhole(value: Value): boolean {
+  return value.is === 'bigint' || isIntegral(value)
+}
+
 function mayBeNaN(value: Value): boolean {
   if (value.absent === 'undefined') return true
   return value.is === 'number' && !isIntegral(value) && !(typeof value.constant === 'number' && !Number.isNaN(value.constant))
@@ -218,7 +251,7 @@ function mayBeNaN(value: Value): boolean {
 
 function zeroOfNull(value: Value): Expression {
   if (!value.nullable) return asLong(value)
-  if (value.absent === 'undefined')
+  if (value.absent !== undefined)
     throw new Untranslated('compares what may be undefined', undefined, 'Say what it is then, as in (row.name?.length ?? 0).')
   return call('coalesce', asLong(value), long(0n))
 }

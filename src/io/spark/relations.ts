@@ -8,7 +8,7 @@ import type { Directions, LogicalPlan, WindowCall } from '../../core/logicalPlan
 import type { Span } from '../../core/span.ts'
 import { measuresOrder } from '../../core/windowPlan.ts'
 import { aggregate } from './aggregates.ts'
-import { alias, call, cast, column, double, int } from './build.ts'
+import { alias, bool, call, cast, column, double, int } from './build.ts'
 import { columnsOfResult, type Result, resultOf, singleOf } from './functions.ts'
 import type {
   Expression,
@@ -216,20 +216,23 @@ export function grouped(plan: Node<'GroupBy'>, input: Translated, translator: Tr
     expr: equalForm({ expr, type: keyFields[i]?.type ?? { kind: 'null' }, is: isOf(keyFields[i]?.type ?? { kind: 'null' }) }),
   }))
   const calls = how.aggregates.map((one) => {
-    const value = one.of === undefined ? undefined : scope.bind(singleOf(one.of, [argument], scope))
-    return { one, name: translator.names.next(), ...(value === undefined ? {} : { value }) }
+    // arguments become columns first: aggregates take columns alone
+    const argumentOfCall = (f: typeof one.of): { readonly name: string; readonly value: Value } | undefined =>
+      f === undefined ? undefined : { name: translator.names.next(), value: scope.bind(singleOf(f, [argument], scope)) }
+    return { one, name: translator.names.next(), value: argumentOfCall(one.of), second: argumentOfCall(one.second) }
   })
-  // arguments become columns first: aggregates take columns alone
-  const values = calls.map(({ value }) => (value === undefined ? undefined : { name: translator.names.next(), value }))
   const below = scope.over(input.relation, namesOf(input))
-  const argumentColumns = values.flatMap((one) => (one === undefined ? [] : [alias(one.value.expr, one.name)]))
+  const argumentColumns = calls.flatMap(({ value, second }) =>
+    [value, second].flatMap((one) => (one === undefined ? [] : [alias(one.value.expr, one.name)])),
+  )
   const prepared: Relation = {
     project: { input: below, expressions: [...keys.map(({ expr, name }) => alias(expr, name)), ...argumentColumns] },
   }
-  const outputs = calls.map(({ one, name }, i) => {
-    const own = values[i]
-    const value = own === undefined ? {} : { value: { ...own.value, expr: column(own.name) } }
-    return alias(aggregate({ kind: one.kind, q: one.q, span: one.of?.span, over: (aggregated) => aggregated, ...value }), name)
+  const outputs = calls.map(({ one, name, value, second }) => {
+    const of = value && { value: { ...value.value, expr: column(value.name) } }
+    const other = second && { second: { ...second.value, expr: column(second.name) } }
+    const over = (aggregated: Expression): Expression => aggregated
+    return alias(aggregate({ kind: one.kind, q: one.q, span: one.of?.span, over, ...of, ...other }), name)
   })
   const relation: Relation = {
     aggregate: {
@@ -343,8 +346,7 @@ function windowCall({ kind, of, n, name, ignoresNulls }: WindowCall, { over, isO
     case 'firstValue':
     case 'lastValue':
       ofPlaces()
-      if (ignoresNulls === true) throw new Untranslated(`passes over nulls (${name} = ${kind})`, of?.span, 'Use fallback: "local".')
-      return over(call(kind === 'firstValue' ? 'first' : 'last', argument?.expr ?? int(1)))
+      return over(call(kind === 'firstValue' ? 'first' : 'last', argument?.expr ?? int(1), bool(ignoresNulls === true)))
     case 'sum':
     case 'mean':
     case 'min':

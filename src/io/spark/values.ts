@@ -4,6 +4,7 @@
  * JavaScript's conversions are said outright: null is 0 in arithmetic and where order is asked for, and no value is null
  * in a test. Texts are compared by their UTF-16 code units, dates by their milliseconds.
  */
+import type { Primitive } from '../../core/functionIr.ts'
 import type { ColumnType } from '../../core/schema.ts'
 import type { Span } from '../../core/span.ts'
 import { and, call, cast, column, double, FALSE, long, NULL, not, or, text, when } from './build.ts'
@@ -20,13 +21,15 @@ export interface Value {
   /** How Spark keeps it. */
   readonly type: ColumnType
   readonly nullable: boolean
-  /** What JavaScript has where Spark has null; null itself unless it says otherwise. */
-  readonly absent?: 'undefined'
+  /** What JavaScript has where Spark has null: null itself unless it says otherwise; either of the two, by row. */
+  readonly absent?: 'undefined' | 'either'
   /** Of a literal. */
   readonly constant?: number | string | boolean | null
 }
 
 export const DOUBLE: ColumnType = { kind: 'f64' }
+/** What Dates of the program are. */
+export const MILLISECONDS: ColumnType = { kind: 'timestamp', unit: 'ms' }
 const BOOL: ColumnType = { kind: 'bool' }
 const TEXT: ColumnType = { kind: 'utf8' }
 const INTEGRAL: ReadonlySet<ColumnType['kind']> = new Set(['i8', 'i16', 'i32', 'u8', 'u16', 'u32'])
@@ -48,6 +51,10 @@ export function boolValue(expr: Expression): Value {
 
 export function textValue(expr: Expression): Value {
   return { expr, is: 'string', type: TEXT, nullable: false }
+}
+
+export function bigintValue(expr: Expression): Value {
+  return { expr, is: 'bigint', type: { kind: 'i64' }, nullable: false }
 }
 
 export const NULL_VALUE: Value = { expr: NULL, is: 'null', type: { kind: 'null' }, nullable: true, constant: null }
@@ -110,7 +117,7 @@ export function asLong({ expr, type, constant }: Value): Expression {
 
 /** Number(value) of a number, a truth value, a date or null, as DOUBLE. */
 export function asNumber(value: Value, span: Span): Expression {
-  const none = double(value.absent === 'undefined' ? Number.NaN : 0)
+  const none = double(hasUndefined(value, span) ? Number.NaN : 0)
   const filled = (number: Expression): Expression => (value.nullable ? call('coalesce', number, none) : number)
   switch (value.is) {
     case 'null':
@@ -205,4 +212,49 @@ export function asColumn(value: Value, type: ColumnType, span: Span): Expression
     throw new Untranslated(`gives a ${value.is} where a ${isOf(type)} is expected`, span, 'Return values of one kind.')
   if (value.is === 'number' && wanted === 'DOUBLE') return asDouble(value)
   return cast(value.expr, wanted)
+}
+
+/** A captured value, or one that is written there. */
+export function primitive(value: Primitive, span: Span): Value {
+  if (value === undefined) return UNDEFINED_VALUE
+  if (value === null) return NULL_VALUE
+  if (typeof value === 'bigint') {
+    if (value !== BigInt.asIntN(64, value)) throw new Untranslated(`has a bigint of more than 64 bits (${value}n)`, span, 'Use a number.')
+    return bigintValue(long(value))
+  }
+  return constantValue(value)
+}
+
+/** One value or another. Both are of one kind, or null. */
+export function either(test: Expression, then: Value, other: Value, span: Span): Value {
+  if (then.is === 'null' && other.is === 'null') return then.absent === other.absent ? then : { ...then, absent: 'either' }
+  const known = then.is === 'null' ? other : then
+  if (then.is !== 'null' && other.is !== 'null' && then.is !== other.is)
+    throw new Untranslated(`is a ${then.is} or a ${other.is}`, span, 'Make values of one kind of both.')
+  const absents = [then, other].filter(({ nullable }) => nullable).map(({ absent }) => absent)
+  const types = [then, other].filter(({ is }) => is !== 'null').map(({ type }) => type)
+  const [first = DOUBLE] = types
+  const isOne = types.every((type) => sqlTypeOf(type) === sqlTypeOf(first) && type.kind === first.kind)
+  const type = isOne ? first : known.is === 'number' ? DOUBLE : known.is === 'Date' ? MILLISECONDS : first
+  const absent = absentOf(absents)
+  return {
+    is: known.is,
+    type,
+    nullable: absents.length > 0,
+    ...(absent === undefined ? {} : { absent }),
+    expr: when([[test, asColumn(then, type, span)]], asColumn(other, type, span)),
+  }
+}
+
+/** What is null of several. */
+export function absentOf(absents: readonly Value['absent'][]): Value['absent'] {
+  return new Set(absents).size > 1 ? 'either' : absents[0]
+}
+
+/** Whether null is undefined to the program, where that makes a difference. */
+export function hasUndefined({ absent, nullable }: Value, span: Span): boolean {
+  if (!nullable) return false
+  if (absent === 'either')
+    throw new Untranslated('may be null or undefined, which Spark does not tell apart', span, 'Say which, as in row.name?.length ?? null.')
+  return absent === 'undefined'
 }

@@ -6,7 +6,7 @@ import type { AnyNode, CallExpression, Expression } from 'acorn'
 import { type Builtin, type Expr, METHODS, type Method } from '../../core/functionIr.ts'
 import type { Span } from '../../core/span.ts'
 import { binary, literal, logical, truth } from './build.ts'
-import { includedByRow, isNameByRow } from './capturedKeys.ts'
+import { includedByRow, isNameByRow, writtenOut } from './capturedKeys.ts'
 import { partsCall } from './capturedLists.ts'
 import { keyedMethod } from './capturedLookups.ts'
 import { comparesObjects, dateMethod } from './dates.ts'
@@ -138,11 +138,14 @@ export function methodCall(l: Lowering, object: Value, name: string, node: CallE
     case 'record':
       return callMember(l, object, name, node)
     case 'tuple':
-    case 'stored':
+    case 'stored': {
+      const list = object.kind === 'tuple' && name === 'includes' ? writtenOut(l, object) : undefined
+      if (list !== undefined) return includes(l, list, node)
       // of elements that lie in memory there are loops
       if (OF_LISTS.has(name) && object.site !== undefined) l.foundIndexed.push(object.site)
       if (name === 'push' || name === 'pop') return notYetGrowing(l, object, name, node)
       return object.kind === 'stored' ? callMember(l, object, name, node) : l.refuse('unknown-method', node, name)
+    }
     case 'key':
     case 'shape':
     case 'closure':

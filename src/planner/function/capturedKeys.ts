@@ -53,6 +53,18 @@ export function isNameByRow(l: Lowering, data: Data, key: Expr, { own }: { reado
   return exprValue(find(l, data, { of: own ? 'own' : of, keys: Object.keys(data.value) }, key, node))
 }
 
+/** A list or an object of constants that a function of rows writes out, as one that it captured; undefined for others. */
+export function writtenOut(l: Lowering, value: Value & { readonly kind: 'tuple' | 'record' }): Data | undefined {
+  if (l.context.kind !== 'row') return undefined
+  const parts = value.kind === 'tuple' ? value.items : value.fields.map((field) => field.value)
+  const constants = parts.flatMap((part) => (part.kind === 'expr' && part.expr.kind === 'Literal' ? [part.expr.value] : []))
+  if (constants.length < parts.length) return undefined
+  const held = { origin: 'capture', made: true } as const
+  if (value.kind === 'tuple') return { kind: 'data', value: constants, name: 'list', ...held }
+  const object = Object.fromEntries(value.fields.map(({ name }, i) => [name, constants[i]]))
+  return { kind: 'data', value: object, name: 'object', ...held }
+}
+
 interface Asked {
   /** Of the method, or that it is a property. */
   readonly name: string

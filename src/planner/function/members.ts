@@ -4,7 +4,7 @@
 import type { AnyNode } from 'acorn'
 import type { Expr } from '../../core/functionIr.ts'
 import { literal } from './build.ts'
-import { valueByRow } from './capturedKeys.ts'
+import { valueByRow, writtenOut } from './capturedKeys.ts'
 import { elementOfRow, fieldOfRow, nestedRow, rowThatIsThere } from './capturedLookups.ts'
 import { inputElement, rankOf } from './context.ts'
 import type { Lowering } from './lowering.ts'
@@ -173,6 +173,8 @@ function indexed(l: Lowering, object: Value, property: Value, node: AnyNode): Va
     return l.refuse('string-index', node)
   }
   if (object.kind === 'handle') return l.refuse('handle-as-value', node, object.name)
+  const constants = object.kind === 'tuple' || object.kind === 'record' ? writtenOut(l, object) : undefined
+  if (constants !== undefined) return indexed(l, constants, property, node)
   if ((object.kind === 'tuple' || object.kind === 'stored') && object.site !== undefined) l.foundIndexed.push(object.site)
   return l.refuse('computed-name', node)
 }
