@@ -9,7 +9,7 @@ import { afterAll, describe, expect, test } from 'vitest'
 import { differenceOfRows } from '../bench/tpch/answers.ts'
 import { QUERIES } from '../bench/tpch/queries.ts'
 import type { Tables } from '../bench/tpch/tables.ts'
-import { count, max, mean, min, rowNumber, Session, type SessionEvent, sum } from '../src/index.ts'
+import { approxCountDistinct, approxMedian, count, max, mean, min, mode, rowNumber, Session, type SessionEvent, sum } from '../src/index.ts'
 import { type SparkServer, startSail, startSpark } from './sparkServers.ts'
 
 interface Rating {
@@ -87,6 +87,53 @@ describe.each(servers)('on $name', (server) => {
         return [...(await totals.toTypedArray())]
       }
       expect(await trained(session)).toEqual(await trained(here))
+    })
+  })
+
+  test('files of JSON and CSV are read there', async () => {
+    const [json, csv] = [join(folder, 'ratings.ndjson'), join(folder, 'ratings.csv')]
+    await here.fromRows(ratings).writeNdjson(json)
+    await here.fromRows(ratings).writeCsv(csv)
+    await withSession(server, async (session) => {
+      for (const read of [
+        async (from: Session) => await from.readNdjson<Rating>(json),
+        async (from: Session) => await from.readCsv<Rating>(csv),
+      ]) {
+        const chain = async (from: Session) =>
+          await (await read(from))
+            .filter((r) => r.note !== null)
+            .map((r) => ({ user: r.user, movie: r.movie, stars: r.stars, note: r.note }))
+            .sortBy((r) => [r.movie, r.user])
+            .collect()
+        expect(await chain(session)).toEqual(await chain(here))
+      }
+      await expect(session.readNdjson(json, { types: { user: 'f64' } })).rejects.toThrow(
+        'Spark reads JSON without the option "types" of readNdjson(). Make a table of the file in Spark, and open that by session.table().',
+      )
+    })
+  })
+
+  test('samples and approximate aggregates are those of the server', async () => {
+    await withSession(server, async (session) => {
+      const table = await session.readParquet<Rating>(file)
+      const drawn = table.sample(0.4, { seed: 3 }).sortBy((r) => [r.movie, r.user])
+      const rows = await drawn.collect()
+      expect(rows.length).toBeGreaterThan(30)
+      expect(rows.length).toBeLessThan(140)
+      expect(await drawn.collect()).toEqual(rows)
+      expect(ratings).toEqual(expect.arrayContaining(rows))
+      const [about] = await table
+        .agg({
+          users: approxCountDistinct((r) => r.user),
+          middle: approxMedian((r) => r.movie),
+          most: mode((r) => r.user % 2 === 0 || r.movie > 2),
+        })
+        .collect()
+      expect(about?.users).toBeGreaterThan(17)
+      expect(about?.users).toBeLessThan(23)
+      expect(about?.middle).toBeGreaterThan(3)
+      expect(about?.middle).toBeLessThan(6)
+      expect(about?.most).toBe(true)
     })
   })
 
@@ -206,13 +253,15 @@ describe.each(servers)('on $name', (server) => {
     })
   })
 
-  test('the example prints what it prints without a server', { timeout: 120_000 }, async () => {
-    const example = fileURLToPath(new URL('../examples/spark.ts', import.meta.url))
-    const tsx = fileURLToPath(new URL('../node_modules/.bin/tsx', import.meta.url))
-    const args = ['--tsconfig', fileURLToPath(new URL('../tsconfig.json', import.meta.url)), example]
-    const printed = await promisify(execFile)(tsx, args, { cwd: folder, env: { ...process.env, SPARK_CONNECT: server.address } })
-    const expected = readFileSync(example, 'utf8').split('// prints:\n')[1] ?? ''
-    expect(printed.stdout).toBe(expected.replaceAll(/^\/\/ /gm, ''))
+  test('the example prints what it prints without a server, on one process and on two', { timeout: 120_000 }, async () => {
+    const at = (path: string): string => fileURLToPath(new URL(`../${path}`, import.meta.url))
+    const tsx = [at('node_modules/.bin/tsx'), '--tsconfig', at('tsconfig.json')]
+    const program = [...tsx, at('examples/spark.ts')]
+    const expected = readFileSync(at('examples/spark.ts'), 'utf8').split('// prints:\n')[1] ?? ''
+    for (const [command = '', ...args] of [program, [...tsx, at('src/cli.ts'), 'run', '--processes', '2', '--', ...program]]) {
+      const printed = await promisify(execFile)(command, args, { cwd: folder, env: { ...process.env, SPARK_CONNECT: server.address } })
+      expect(printed.stdout).toBe(expected.replaceAll(/^\/\/ /gm, ''))
+    }
   })
 
   const tables = '/tmp/distarray-tpch/tpch-0.1'

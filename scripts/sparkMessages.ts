@@ -52,7 +52,7 @@ const WANTED: Readonly<Record<string, readonly string[] | typeof ALL>> = {
   ReleaseSessionResponse: ALL,
   Relation: [
     ...['common', 'read', 'project', 'filter', 'join', 'set_op', 'sort', 'limit', 'aggregate', 'local_relation', 'deduplicate'],
-    ...['subquery_alias', 'offset'],
+    ...['subquery_alias', 'offset', 'sample'],
   ],
   RelationCommon: ['plan_id'],
   Read: ['named_table', 'data_source'],
@@ -65,6 +65,7 @@ const WANTED: Readonly<Record<string, readonly string[] | typeof ALL>> = {
   Sort: ALL,
   Limit: ALL,
   Offset: ALL,
+  Sample: ['input', 'lower_bound', 'upper_bound', 'with_replacement', 'seed'],
   Aggregate: ['input', 'group_type', 'grouping_expressions', 'aggregate_expressions'],
   LocalRelation: ALL,
   Deduplicate: ['input', 'column_names', 'all_columns_as_keys'],

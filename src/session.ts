@@ -316,7 +316,8 @@ export class Session implements AsyncDisposable {
    * the types that all lines allow.
    */
   async readNdjson<Row = Record<string, unknown>>(source: FileSource, options: NdjsonOptions = {}): Promise<DistArray<Row>> {
-    this.#checkOpen()
+    const { spark } = this.#open()
+    if (spark !== undefined) return this.#scan(await spark.ndjson(source, this.#reading(options)))
     return this.#scan(await openNdjson(source, this.#reading(options)))
   }
 

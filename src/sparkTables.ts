@@ -20,6 +20,7 @@ import type { Keeper } from './exec/run.ts'
 import type { CsvOptions } from './io/csv.ts'
 import type { Int64 } from './io/int64.ts'
 import { sourceFromBatches } from './io/memory.ts'
+import type { NdjsonOptions } from './io/ndjson.ts'
 import type { FileSource, ReadOptions } from './io/reading.ts'
 import { sparkAddress } from './io/spark/address.ts'
 import { type SparkClient, sparkClient } from './io/spark/client.ts'
@@ -27,7 +28,7 @@ import { foldRelation } from './io/spark/folds.ts'
 import type { Relation } from './io/spark/messages.ts'
 import { isQuery, placed, type TableOf, translate } from './io/spark/plan.ts'
 import { arrowOf, batchesOf, noRows } from './io/spark/rows.ts'
-import { openCsvThere, openParquetThere, openTableThere } from './io/spark/tables.ts'
+import { openCsvThere, openNdjsonThere, openParquetThere, openTableThere } from './io/spark/tables.ts'
 
 /** Larger tables are not sent to a server: a message of gRPC has to hold them. */
 const MOST_SENT_BYTES = 64 * 2 ** 20
@@ -41,6 +42,7 @@ export interface SparkTables {
   explained(plan: LogicalPlan): Promise<readonly string[]>
   parquet(source: FileSource, options: ReadOptions & { readonly columns?: readonly string[]; readonly int64?: Int64 }): Promise<ArraySource>
   csv(source: FileSource, options: CsvOptions): Promise<ArraySource>
+  ndjson(source: FileSource, options: NdjsonOptions): Promise<ArraySource>
   table(name: unknown, options: ReadOptions & { readonly int64?: Int64 }): Promise<ArraySource>
   release(): Promise<void>
 }
@@ -68,6 +70,7 @@ export async function sparkTables(tables: unknown, fallback: 'local' | undefined
     },
     parquet: async (source, options) => await openParquetThere(client, source, options),
     csv: async (source, options) => await openCsvThere(client, source, options),
+    ndjson: async (source, options) => await openNdjsonThere(client, source, options),
     table: async (name, options) => await openTableThere(client, name, options),
     release: async () => await client.release(),
   }

@@ -60,6 +60,8 @@ export function aggregate(asked: Aggregated): Expression {
       // numbers, since Sail has no truths in frames that move
       return call('=', over(call(kind === 'any' ? 'max' : 'min', cast(value.expr, 'INT'))), int(1))
     case 'mode':
+      // Sail has none of truths
+      if (is === 'boolean') return call('=', over(call('mode', cast(value.expr, 'INT'))), int(1))
       return over(call('mode', equalForm(value)))
     case 'argMin':
     case 'argMax':

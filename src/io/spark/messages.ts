@@ -204,6 +204,7 @@ export interface Relation {
   readonly deduplicate?: Deduplicate
   readonly subqueryAlias?: SubqueryAlias
   readonly offset?: Offset
+  readonly sample?: Sample
 }
 export interface RelationCommon {
   readonly planId?: bigint
@@ -255,6 +256,13 @@ export interface Limit {
 export interface Offset {
   readonly input?: Relation
   readonly offset?: number
+}
+export interface Sample {
+  readonly input?: Relation
+  readonly lowerBound?: number
+  readonly upperBound?: number
+  readonly withReplacement?: boolean
+  readonly seed?: bigint
 }
 export interface Aggregate {
   readonly input?: Relation
@@ -446,6 +454,7 @@ export interface Messages {
   readonly Sort: Sort
   readonly Limit: Limit
   readonly Offset: Offset
+  readonly Sample: Sample
   readonly Aggregate: Aggregate
   readonly LocalRelation: LocalRelation
   readonly Deduplicate: Deduplicate
@@ -624,6 +633,7 @@ export const MESSAGES: Readonly<Record<keyof Messages, readonly FieldRow[]>> = {
     [14, 'deduplicate', 'Deduplicate'],
     [16, 'subqueryAlias', 'SubqueryAlias'],
     [13, 'offset', 'Offset'],
+    [12, 'sample', 'Sample'],
   ],
   RelationCommon: [[2, 'planId', 'int64']],
   Read: [
@@ -673,6 +683,13 @@ export const MESSAGES: Readonly<Record<keyof Messages, readonly FieldRow[]>> = {
   Offset: [
     [1, 'input', 'Relation'],
     [2, 'offset', 'int32'],
+  ],
+  Sample: [
+    [1, 'input', 'Relation'],
+    [2, 'lowerBound', 'double'],
+    [3, 'upperBound', 'double'],
+    [4, 'withReplacement', 'bool'],
+    [5, 'seed', 'int64'],
   ],
   Aggregate: [
     [1, 'input', 'Relation'],

@@ -25,6 +25,7 @@ import {
   lastOf,
   limited,
   mapped,
+  sampled,
   selected,
   sorted,
   united,
@@ -107,11 +108,12 @@ function translateNode(plan: LogicalPlan, translator: Translator, tableOf: Table
     case 'AsofJoin':
       throw new Untranslated('joins as of an order', plan.on.left.span, 'Materialize both sides first, or use fallback: "local".')
     case 'Sample':
+      return sampled(plan, translator.of(plan.input))
     case 'Draw':
       throw new Untranslated(
-        'draws by the numbers of rows, and tables of Spark have no order',
+        'draws so many rows by their numbers, and tables of Spark have no order',
         undefined,
-        'Filter by a column, as in (row) => row.id % 10 === 0.',
+        'Draw a fraction of them, as in sample(0.1, { seed }).',
       )
     case 'FlatMap':
       throw new Untranslated('calls a function that gives any number of elements', plan.f.span, 'Join a table, or use fallback: "local".')

@@ -97,6 +97,12 @@ export function limited(input: Translated, count: number): Translated {
   return count > LARGEST_LIMIT ? input : { ...input, relation: { limit: { input: input.relation, limit: count } } }
 }
 
+/** The rows that the server draws for a seed: others than are drawn here, as it goes by its own partitions. */
+export function sampled({ fraction, seed }: Node<'Sample'>, input: Translated): Translated {
+  const sample = { input: input.relation, lowerBound: 0, upperBound: fraction, withReplacement: false, seed: BigInt(Math.trunc(seed)) }
+  return { ...input, relation: { sample } }
+}
+
 /** Behind the first rows, so many. */
 export function without(input: Translated, count: number): Translated {
   return { ...input, relation: { offset: { input: input.relation, offset: Math.min(count, LARGEST_LIMIT) } } }

@@ -6,6 +6,7 @@ import type { ArraySource } from '../../core/ports.ts'
 import type { ElementType, Field } from '../../core/schema.ts'
 import type { CsvOptions } from '../csv.ts'
 import { INT64_OPTIONS, type Int64, readType } from '../int64.ts'
+import type { NdjsonOptions } from '../ndjson.ts'
 import { checkReading, type FileSource, type ReadOptions } from '../reading.ts'
 import type { SparkClient } from './client.ts'
 import type { Relation } from './messages.ts'
@@ -79,6 +80,19 @@ export async function openCsvThere(client: SparkClient, source: FileSource, opti
   const relation: Relation = {
     read: { dataSource: { format: 'csv', paths, options: { header: String(header), inferSchema: 'true', sep: delimiter } } },
   }
+  return await openTable(client, relation, { name: nameOf(paths), ...(signal === undefined ? {} : { signal }) })
+}
+
+export async function openNdjsonThere(client: SparkClient, source: FileSource, options: NdjsonOptions): Promise<ArraySource> {
+  checkReading('readNdjson', options, ['types', 'partitions', 'expect'])
+  const other = Object.keys(options).find((name) => name !== 'signal' && name !== 'timeoutMs')
+  if (other !== undefined)
+    throw new PlanError(
+      `Spark reads JSON without the option "${other}" of readNdjson(). Make a table of the file in Spark, and open that by session.table().`,
+    )
+  const { signal } = options
+  const paths = pathsThere('readNdjson', source)
+  const relation: Relation = { read: { dataSource: { format: 'json', paths } } }
   return await openTable(client, relation, { name: nameOf(paths), ...(signal === undefined ? {} : { signal }) })
 }
 

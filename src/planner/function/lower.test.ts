@@ -672,3 +672,12 @@ test('a Date of a number is made where the function runs, and one of constants b
     fields: [{ name: 'at', type: { kind: 'timestamp', unit: 'ms' }, nullable: false }],
   })
 })
+
+test('lists and objects of constants that are written out are looked up as captured ones are', () => {
+  expect(row((r) => ['a', 'b'].includes(r.name))).toBe('return ((#0.name === $list[0]) || (#0.name === $list[1]))')
+  expect(row((r) => [1, Number.NaN, null].includes(r.movie))).toBe('return (find #0.movie in $list_keys)')
+  expect(row((r) => ['zero', 'one'][r.movie ?? 0] ?? 'more')).toBe('return ($list[(#0.movie ?? 0)] ?? "more")')
+  expect(row((r) => ({ a: 1, b: -2 })[r.name as 'a'] ?? 0)).toBe('return ($object_values[find #0.name in $object_keys] ?? 0)')
+  // their parts are those of the row
+  expect(row((r) => [r.stars, 5].includes(3))).toBe('It calls the method includes. Compute it from operators and Math functions.')
+})
