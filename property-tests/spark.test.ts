@@ -6,10 +6,10 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { afterAll, describe, expect, test } from 'vitest'
-import { differenceOfRows } from '../bench/tpch/answers.ts'
 import { QUERIES } from '../bench/tpch/queries.ts'
 import type { Tables } from '../bench/tpch/tables.ts'
 import { approxCountDistinct, approxMedian, count, max, mean, min, mode, rowNumber, Session, type SessionEvent, sum } from '../src/index.ts'
+import { differenceOfRows } from './sameRows.ts'
 import { type SparkServer, startSail, startSpark } from './sparkServers.ts'
 
 interface Rating {
@@ -213,35 +213,6 @@ describe.each(servers)('on $name', (server) => {
       },
       'local',
     )
-  })
-
-  test('letters have the same cases there, but for those that are new to Unicode', async () => {
-    await withSession(server, async (session) => {
-      const chars = join(folder, 'chars.parquet')
-      const late =
-        /[\u037f\u0528-\u052f\u10d0-\u10ff\u13a0-\u13ff\u1c80-\u1cbf\u2c2f\u2c5f\ua698-\ua69f\ua78d-\ua7ff\uab30-\uabbf\ud800-\udfff]|[\u{10400}-\u{105ff}\u{10c80}-\u{10d9f}\u{118a0}-\u{118df}\u{16e40}-\u{16eff}\u{1e900}-\u{1e943}]/u
-      const old = Array.from({ length: 0x1ffff }, (_, i) => String.fromCodePoint(i + 1)).filter((c) => !late.test(c))
-      await here.fromColumns({ c: [...old, 'ᲀ'] }).writeParquet(chars)
-      const all = await session.readParquet<{ readonly c: string }>(chars)
-      const cased = await all
-        .filter((r) => r.c !== 'ᲀ')
-        .map((r) => ({
-          c: r.c,
-          upper: r.c.toUpperCase(),
-          lower: r.c.toLowerCase(),
-          last: `aΣ${r.c}`.toLowerCase(),
-          sigma: `${r.c}Σ`.toLowerCase(),
-        }))
-        .collect()
-      expect(cased.length).toBe(old.length)
-      const wrong = cased.filter(
-        ({ c, upper, lower, last, sigma }) =>
-          upper !== c.toUpperCase() || lower !== c.toLowerCase() || last !== `aΣ${c}`.toLowerCase() || sigma !== `${c}Σ`.toLowerCase(),
-      )
-      expect(wrong).toEqual([])
-      const failed = all.filter((r) => r.c === 'ᲀ').map((r) => r.c.toUpperCase())
-      await expect(failed.collect()).rejects.toThrow('toUpperCase() of letters that are new to Unicode: ᲀ')
-    })
   })
 
   test('what the server says is in the error', async () => {

@@ -7,7 +7,6 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Field, Float64, Int32, Int64, List, Schema, Struct, TimestampMillisecond, Utf8 } from 'apache-arrow'
 import { afterAll, describe, expect, test } from 'vitest'
-import { differenceOfRows } from '../bench/tpch/answers.ts'
 import {
   all,
   any,
@@ -46,6 +45,7 @@ import {
   sum,
   variance,
 } from '../src/index.ts'
+import { differenceOfRows } from './sameRows.ts'
 import { startSail, startSpark } from './sparkServers.ts'
 
 interface Simple {
@@ -193,6 +193,7 @@ const PLANS: Readonly<Record<string, Chain>> = {
   column_modulo: column((r) => (r.a ?? 0) % 10),
   column_isin: column((r) => ['hello', 'world', 'foo'].includes(r.g ?? '')),
   column_like: column((r) => (r.g ?? '').includes('bob')),
+  column_ilike: column((r) => /FO+|b[O-P]b|\s\w/i.test(r.g ?? '')),
   column_rlike: column((r) => /^[0-9]*$/.test(r.g ?? '')),
   column_getField: column((r) => r.d?.x ?? null),
   column_substr: column((r) => (r.g ?? '').slice(7, 10)),
@@ -304,6 +305,7 @@ const PLANS: Readonly<Record<string, Chain>> = {
   function_hypot: column((r) => Math.sqrt((r.a ?? 0) ** 2 + (r.b ?? 0) ** 2)),
   function_coalesce: column((r) => r.a ?? r.b ?? 3),
   function_nvl2: column((r) => (r.g !== null ? r.a : r.b)),
+  function_equal_null: column((r) => r.d?.x === undefined),
   function_nullif: column((r) => (r.a === 5 ? null : r.a)),
   // functions of texts
   function_ascii: column((r) => (r.g ?? '').charCodeAt(0)),
@@ -342,6 +344,7 @@ const PLANS: Readonly<Record<string, Chain>> = {
 
 /** What is said to be no question for a server. */
 const REFUSED: Readonly<Record<string, string>> = {
+  function_equal_null: 'may be null or undefined, which Spark does not tell apart',
   function_collect_list: 'takes the values of a group in the order of its rows, which Spark does not keep',
   function_first: 'takes the first of a group in the order of its rows, which Spark does not keep',
   function_last: 'takes the last of a group in the order of its rows, which Spark does not keep',
