@@ -61,8 +61,9 @@ export function s3Access(access: Access): Access {
       const { signal, ...unsigned } = init
       const { body } = init
       // of what is sent the signature tells the bytes
-      const digest = body instanceof Uint8Array ? { 'x-amz-content-sha256': createHash('sha256').update(body).digest('hex') } : {}
-      const signed = await client.sign(url, { ...unsigned, headers: { ...(init.headers as Record<string, string>), ...digest } })
+      const headers = new Headers(init.headers)
+      if (body instanceof Uint8Array) headers.set('x-amz-content-sha256', createHash('sha256').update(body).digest('hex'))
+      const signed = await client.sign(url, { ...unsigned, headers })
       return await fetch(signed, signal == null ? {} : { signal })
     },
   }
