@@ -22,6 +22,7 @@ import { decode, encode } from './wire.ts'
 
 /** From the first call on: a server that is down says nothing for so long. */
 const CONNECT_MS = 4000
+const REASON_MS = 300
 /** After so much silence the server is asked whether it is there … */
 const SILENCE_MS = 1500
 /** … and has so long to answer. Together less than 5 s. */
@@ -90,13 +91,23 @@ export function sparkChannel(address: SparkAddress, probe: (deadlineMs: number) 
     return made
   }
 
+  /** Why there is no connection, which a call is told at once; undefined where it is not known. */
+  const lastFailure = async (): Promise<string | undefined> =>
+    await new Promise((resolve) => {
+      const bytes = (message: Buffer): Buffer => message
+      const settings = { deadline: Date.now() + REASON_MS }
+      client.makeUnaryRequest(pathOf('Config'), bytes, bytes, Buffer.alloc(0), settings, (error) =>
+        resolve(/Last error: (?:Error: )?(?!Failed to connect)(.*?)\. Resolution note/s.exec(error?.details ?? '')?.[1]),
+      )
+    })
+
   const connected = async (): Promise<void> => {
     ready ??= new Promise((resolve, reject) => {
       client.waitForReady(Date.now() + CONNECT_MS, (error) => {
         isReached ||= error === undefined || error === null
         if (error === undefined || error === null) return resolve()
         ready = undefined // a server may be started later
-        reject(absent(address, error))
+        void lastFailure().then((reason) => reject(absent(address, reason, error)))
       })
     })
     await ready
@@ -244,9 +255,14 @@ function isServiceError(error: unknown): error is ServiceError {
   return error instanceof Error && 'code' in error && 'details' in error
 }
 
-function absent({ text }: SparkAddress, cause: Error): SourceError {
+function absent({ text, useSsl }: SparkAddress, reason: string | undefined, cause: Error): SourceError {
+  const why = reason === undefined ? '' : ` (${reason})`
+  const cure =
+    useSsl && /certificate/.test(reason ?? '')
+      ? 'Have Node trust its certificate: NODE_EXTRA_CA_CERTS names a file of those that it trusts besides its own.'
+      : 'Start it, or look at the address: host, port, and ;use_ssl=true where the server wants TLS.'
   return new SparkFailure(
-    `No Spark Connect server answers at ${text} within ${CONNECT_MS / 1000} s. Start it, or look at the address: host, port, and ;use_ssl=true where the server wants TLS.`,
+    `No Spark Connect server answers at ${text} within ${CONNECT_MS / 1000} s${why}. ${cure}`,
     text,
     status.UNAVAILABLE,
     cause,

@@ -100,7 +100,7 @@ test('a token that is wanted', async () => {
 test('nobody there', async () => {
   const client = sparkClient(sparkAddress('sc://127.0.0.1:1'))
   expect(await failureOf(client.start())).toBe(
-    'No Spark Connect server answers at sc://127.0.0.1:1 within 4 s. Start it, or look at the address: host, port, and ;use_ssl=true where the server wants TLS.',
+    'No Spark Connect server answers at sc://127.0.0.1:1 within 4 s (connect ECONNREFUSED 127.0.0.1:1). Start it, or look at the address: host, port, and ;use_ssl=true where the server wants TLS.',
   )
   await client.release()
 })
