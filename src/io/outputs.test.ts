@@ -1,5 +1,6 @@
 /** Where bytes go: files with their mode, links, pipes, devices; and what an abort leaves behind. */
 import { execFileSync, spawn } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
 import {
   chmodSync,
   lstatSync,
@@ -16,10 +17,12 @@ import {
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
+import { gunzipSync } from 'node:zlib'
 import { afterAll, expect, test } from 'vitest'
 import { PlanError, SourceError } from '../core/errors.ts'
 import { Session } from '../session.ts'
 import { writeAtomically } from './atomicFile.ts'
+import { packedByName } from './gzipOutput.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'distarray-outputs-'))
 const session = await Session.start({ workers: 1, memory: '64MB', progress: false })
@@ -120,4 +123,43 @@ test('a name as long as names can be', async () => {
   await hello(path)
   expect(readFileSync(path, 'utf8')).toBe('hello')
   await expect(hello(`${path}n`)).rejects.toThrow(new SourceError(`${path}n cannot be written: the name is too long.`, `${path}n`))
+})
+
+test('texts are packed where the name of the file says so', async () => {
+  const rows = Array.from({ length: 30_000 }, (_, i) => ({ i, name: `n${(i * 7919) % 10_007}`, x: i / 8 }))
+  const table = session.fromRows(rows)
+  for (const name of ['packed.csv.gz', 'packed.ndjson.GZ']) {
+    const isCsv = name.includes('csv')
+    const write = async (path: string): Promise<void> => void (isCsv ? await table.writeCsv(path) : await table.writeNdjson(path))
+    await write(at(name))
+    await write(at('plain'))
+    const packed = readFileSync(at(name))
+    expect(packed.subarray(0, 2)).toEqual(Buffer.of(0x1f, 0x8b))
+    expect(gunzipSync(packed).equals(readFileSync(at('plain')))).toBe(true)
+    expect(packed.length).toBeLessThan(statSync(at('plain')).size / 2)
+    // the same bytes again
+    await write(at(`again.${name}`))
+    expect(readFileSync(at(`again.${name}`)).equals(packed)).toBe(true)
+    const back = isCsv ? await session.readCsv(at(name)) : await session.readNdjson(at(name))
+    expect(await back.collect()).toEqual(rows)
+  }
+  const failing = table.map((row) => {
+    if (row.i === 20_000) throw new Error('no more')
+    return row
+  })
+  await expect(failing.writeCsv(at('failed.csv.gz'))).rejects.toThrow('no more')
+  expect(readdirSync(folder).filter((name) => name.startsWith('failed'))).toEqual([])
+  await expect(
+    writeAtomically(
+      at('x.gz'),
+      packedByName(at('x.gz'), async (append) => {
+        await append(Buffer.alloc(1000))
+        throw new Error('not written')
+      }),
+    ),
+  ).rejects.toThrow('not written')
+  const full = packedByName('full.gz', async (append) => {
+    for (let i = 0; i < 200; i++) await append(randomBytes(100_000))
+  })
+  await expect(full(async () => Promise.reject(new Error('no space')))).rejects.toThrow('no space')
 })

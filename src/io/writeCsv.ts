@@ -9,6 +9,7 @@ import { type ColumnType, fieldsOf, typeText } from '../core/schema.ts'
 import { writeAtomically } from './atomicFile.ts'
 import { type CsvForm, csvText, inQuotes, STANDARD_FORM } from './csvBytes.ts'
 import { type Encoding, encodedInOrder } from './encode.ts'
+import { packedByName } from './gzipOutput.ts'
 import { groupsOf, rowsOf } from './regroup.ts'
 import type { WriteRequest, Written } from './writeParquet.ts'
 
@@ -39,10 +40,10 @@ export async function writeCsv({
   }
   const bytes = await writeAtomically(
     path,
-    async (append) => {
+    packedByName(path, async (append) => {
       await append(new TextEncoder().encode(header))
       for await (const records of encodedInOrder(encodings(), encoder)) await append(records)
-    },
+    }),
     access,
   )
   return { rows, bytes }

@@ -7,6 +7,7 @@ import { PlanError } from '../core/errors.ts'
 import { type ColumnType, fieldsOf, typeText } from '../core/schema.ts'
 import { writeAtomically } from './atomicFile.ts'
 import { type Encoding, encodedInOrder } from './encode.ts'
+import { packedByName } from './gzipOutput.ts'
 import { groupsOf, rowsOf } from './regroup.ts'
 import type { WriteRequest, Written } from './writeParquet.ts'
 
@@ -26,9 +27,9 @@ export async function writeNdjson({ batches, element, path, encoder, ...access }
   }
   const bytes = await writeAtomically(
     path,
-    async (append) => {
+    packedByName(path, async (append) => {
       for await (const lines of encodedInOrder(encodings(), encoder)) await append(lines)
-    },
+    }),
     access,
   )
   return { rows, bytes }
