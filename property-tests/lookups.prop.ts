@@ -147,16 +147,7 @@ const { num, truth, text } = fc.letrec<{ num: string; truth: string; text: strin
         weight: 2,
       },
       {
-        arbitrary: of(
-          s,
-          'byName.get(#)',
-          '(byName.get(#) ?? 4)',
-          '(obj[#] * 2)',
-          '(bare[#] ?? 1)',
-          'm.get(#)',
-          '(#)?.length',
-          '({ a: 3, b: -0 })[#]',
-        ),
+        arbitrary: of(s, 'byName.get(#)', '(byName.get(#) ?? 4)', '(obj[#] * 2)', '(bare[#] ?? 1)', 'm.get(#)', '(#)?.length'),
         weight: 2,
       },
       fc.tuple(x, fc.constantFrom('+', '-', '*', '/', '%'), x).map(([a, operator, c]) => `(${a} ${operator} ${c})`),
@@ -193,7 +184,7 @@ const { num, truth, text } = fc.letrec<{ num: string; truth: string; text: strin
         weight: 3,
       },
       of(x, '(# in bare)', 'Object.hasOwn(obj, #)', '[2, -1, NaN, 7].includes(#)', '[true, 3, null][#] === 3'),
-      of(s, "['a', '', 'žluť'].includes(#)", "['a', 'b', null, undefined, 1].includes(#)"),
+      of(s, '({ a: 3, b: -0 })[#] === 3', "['a', '', 'žluť'].includes(#)", "['a', 'b', null, undefined, 1].includes(#)"),
       b.map((one) => `!${one}`),
       fc.tuple(b, fc.constantFrom('&&', '||'), b).map(([a, operator, c]) => `(${a} ${operator} ${c})`),
     ),
@@ -229,15 +220,17 @@ const grouped = (by: string, value: string): Chain => ({
   source: `groupBy ${by} sum ${value}`,
   of: (array, f) => array.groupBy(f(by) as never).agg({ n: count(), s: sum(f(value) as never) }) as DistArray<unknown>,
   plain: (all, f) => {
-    const groups = new Map<unknown, number[]>()
+    // a Map has 0 for a key that is -0; a group has that of its first row
+    const groups = new Map<unknown, { readonly key: unknown; readonly values: number[] }>()
     const [keyOf, summed] = [f(by), f(value)]
     for (const one of all) {
-      const at = keyOf(one) ?? null
-      groups.set(at, groups.get(at) ?? [])
-      ;(groups.get(at) as number[]).push(summed(one) as number) // just set
+      const key = keyOf(one) ?? null
+      const group = groups.get(key) ?? { key, values: [] }
+      groups.set(key, group)
+      group.values.push(summed(one) as number)
     }
-    return [...groups].map(([at, values]) => ({
-      key: at,
+    return [...groups.values()].map(({ key, values }) => ({
+      key,
       n: values.length,
       s: values.filter((v) => (v ?? null) !== null).reduce((a, b) => a + b, 0),
     }))

@@ -194,7 +194,7 @@ describe.each(servers)('on $name', (server) => {
           `^Spark at ${server.address} cannot run Filter \\(_, \\[i\\]\\) => i % 2 === 0: it asks for the number of the row, and tables of Spark have no order\\.\n {2}.*\\d+:\\d+ i\nNumber the rows by window\\(\\) with an orderBy, and rowNumber\\(\\)\\.$`,
         ),
       )
-      await expect(table.sample(0.5).count()).rejects.toThrow('cannot run Sample 0.5 seed 0')
+      await expect(table.sample({ n: 5 }).count()).rejects.toThrow('Draw a fraction of them, as in sample(0.1, { seed }).')
       await expect(table.flatMap((r) => [r, r]).collect()).rejects.toThrow('Join a table, or use fallback: "local".')
     })
   })

@@ -96,19 +96,23 @@ export interface S3Options {
   readonly endpoint?: string
 }
 
-/** What one read obeys. */
-export interface Access {
+/** What one writing obeys. */
+export interface WriteAccess {
   /** Ends it, with the signal's reason. */
   readonly signal?: AbortSignal | undefined
-  /** The thread has nothing else to do: files are read while it waits, which takes less of its time. */
-  readonly waits?: boolean | undefined
   /** How long a server may send nothing. */
   readonly timeoutMs?: number | undefined
-  /** What is sent with each request to a server. */
-  readonly headers?: Readonly<Record<string, string>> | undefined
   /** How often a request is made again that a server was too busy for. */
   readonly retries?: number | undefined
   readonly s3?: S3Options | undefined
+}
+
+/** What one read obeys. */
+export interface Access extends WriteAccess {
+  /** The thread has nothing else to do: files are read while it waits, which takes less of its time. */
+  readonly waits?: boolean | undefined
+  /** What is sent with each request to a server. */
+  readonly headers?: Readonly<Record<string, string>> | undefined
   readonly given?: GivenFiles | undefined
   /** Who makes requests. Default: the platform. */
   readonly fetch?: ((url: string, init: RequestInit) => Promise<Response>) | undefined
@@ -123,9 +127,6 @@ export interface Access {
   /** Texts may come as places in a dictionary. */
   readonly dictionaries?: true
 }
-
-/** What one writing obeys. */
-export type WriteAccess = Pick<Access, 'signal' | 'timeoutMs' | 'retries' | 's3'>
 
 /** Kernels over memory that is not the session's, as that of a decoder. */
 export interface NumberKernels {
