@@ -305,7 +305,7 @@ const PLANS: Readonly<Record<string, Chain>> = {
   function_hypot: column((r) => Math.sqrt((r.a ?? 0) ** 2 + (r.b ?? 0) ** 2)),
   function_coalesce: column((r) => r.a ?? r.b ?? 3),
   function_nvl2: column((r) => (r.g !== null ? r.a : r.b)),
-  function_equal_null: column((r) => r.d?.x === undefined),
+  'null or undefined': column((r) => r.d?.x === undefined),
   function_nullif: column((r) => (r.a === 5 ? null : r.a)),
   // functions of texts
   function_ascii: column((r) => (r.g ?? '').charCodeAt(0)),
@@ -344,7 +344,7 @@ const PLANS: Readonly<Record<string, Chain>> = {
 
 /** What is said to be no question for a server. */
 const REFUSED: Readonly<Record<string, string>> = {
-  function_equal_null: 'may be null or undefined, which Spark does not tell apart',
+  'null or undefined': 'may be null or undefined, which Spark does not tell apart',
   function_collect_list: 'takes the values of a group in the order of its rows, which Spark does not keep',
   function_first: 'takes the first of a group in the order of its rows, which Spark does not keep',
   function_last: 'takes the last of a group in the order of its rows, which Spark does not keep',

@@ -67,6 +67,15 @@ const { text, number, truth, big } = fc.letrec<{ text: Expr; number: Expr; truth
     fc.tuple(fc.constantFrom<Method>('trim', 'trimStart', 'trimEnd'), tie('text')).map(([name, of]) => method(name, of)),
     fc.tuple(tie('text'), fc.constantFrom('i32', 'i320', 'ok', 'ok0', 'u16').map(column)).map(([of, other]) => binary('+', of, other)),
     fc.tuple(fc.constantFrom<Method>('toUpperCase', 'toLowerCase'), tie('text')).map(([name, of]) => method(name, of)),
+    fc
+      .tuple(
+        fc.constantFrom<Method>('padStart', 'padEnd'),
+        tie('text'),
+        fc.integer({ min: 0, max: 12 }),
+        fc.constantFrom('-', 'ab', 'ů', ''),
+      )
+      .map(([name, of, length, by]) => method(name, of, literal(length), literal(by))),
+    fc.tuple(tie('text'), fc.integer({ min: 0, max: 3 }).map(literal)).map(([of, times]) => method('repeat', of, times)),
     fc.tuple(collection, tie('text')).map(([of, key]) => otherwise(find(of, 'words', 'byWord', key), '?')),
     fc.constantFrom('text0', 'ok0', 'i320', 'none').map((name) => otherwise(find('keyed', 'words', 'byWord', column(name)), '?')),
     tie('big').map((key) => otherwise(find('keyed', 'bigs', 'byBig', key), '-')),

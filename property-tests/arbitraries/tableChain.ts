@@ -11,6 +11,7 @@ import {
   all,
   any,
   argMin,
+  bucket,
   count,
   countDistinct,
   denseRank,
@@ -291,7 +292,7 @@ const KINDS: Readonly<Partial<Record<ValueClass, Kind>>> = {
 
 /** Functions are lowered from their text, as those that users write. */
 function functionOf(returned: string): (row: Record<string, unknown>) => never {
-  return new Function('r', `return ${returned}`) as (row: Record<string, unknown>) => never
+  return new Function('bucket', `return (r) => ${returned}`)(bucket) as (row: Record<string, unknown>) => never
 }
 
 function objectText(fields: readonly (readonly [string, string])[]): string {
@@ -303,6 +304,7 @@ function columnText({ name }: Field): string {
   return `r["${name}"]`
 }
 
+const BUCKETS = ['15 minutes', '1 day', '2 weeks', '1 month', '5 months', '1 quarter', '3 years'] as const
 const TEXTS = ['a', 'b', 'ä', '', 'x', 'zz', 'é'] as const
 
 function conditionText({ column, form, constant }: Condition, fields: readonly Field[]): string {
@@ -363,8 +365,8 @@ function expressionText({ column, other, form, constant }: Expression, fields: r
         `${cell} === null ? 0 : ${cell}.getTime()`,
         `${cell} === null`,
         `${cell} === null ? -1 : ${cell}.getUTCHours()`,
-        cell,
-        cell,
+        `bucket(${cell}, { every: "${BUCKETS[constant % BUCKETS.length]}" })`,
+        `${cell} === null ? "" : ${cell}.toISOString()`,
         `${cell}?.getTime() ?? 1`,
       ][form - 1] as string
     case 'boolean':

@@ -348,6 +348,8 @@ export async function queriesAndActions(): Promise<void> {
   expectTypeOf(await matrix.row(1)).toEqualTypeOf<TypedArray>()
   expectTypeOf((await matrix.slice([[0, 2], null])).shape).toEqualTypeOf<readonly number[]>()
   expectTypeOf(matrix.buffer({ combine: 'sum', maxDelay: 100 })).toEqualTypeOf<UpdateBuffer<readonly [number, number]>>()
+  // @ts-expect-error what is collected comes from no store
+  await table.collect({ retries: 1 })
   expectTypeOf(await table.collect()).toEqualTypeOf<Rating[]>()
   expectTypeOf(await table.first()).toEqualTypeOf<Rating | undefined>()
   expectTypeOf(await matrix.sum()).toEqualTypeOf<number>()

@@ -511,7 +511,7 @@ export class DistArray<T, K extends Key = readonly [number]> implements AsyncIte
   // ------------------------------------------------------------------ actions
 
   /** All elements in order. */
-  async collect(options: WriteOptions = {}): Promise<T[]> {
+  async collect(options: { readonly signal?: AbortSignal } = {}): Promise<T[]> {
     checkOptions('collect()', options, ['signal'])
     if (options.signal !== undefined) checkSignal('The signal of collect()', options.signal)
     return this.#values(this.#plan, options.signal)

@@ -14,6 +14,7 @@ import { isError } from '../core/isError.ts'
 import { type BatchHeader, dictionaryField, layoutOf, PREFIX_BYTES } from './arrowLayout.ts'
 import { type Field as ArrowField, BufferRegion, DictionaryHeader, Message, MessageHeader, RecordBatchHeader } from './arrowLibrary.ts'
 import { decodeLimits } from './parquet/limits.ts'
+import { pageGroups } from './parquet/pageGroups.ts'
 import { type PackedPage, withUnpackedPages } from './parquet/unpackedPages.ts'
 import { WasmFailure } from './parquet/wasm.ts'
 
@@ -34,8 +35,6 @@ const CODECS: readonly Codec[] = [
 /** What the decoder counts to. */
 const LARGEST_BUFFER = 2 ** 31 - 1
 const CONTINUATION = 0xffffffff
-/** What is unpacked at once, where one buffer is not more. */
-const TOGETHER_BYTES = 16 * 2 ** 20
 
 /** What is wrong with the compression that a header names, or undefined. */
 export function compressionFault({ compression }: BatchHeader): string | undefined {
@@ -99,7 +98,8 @@ function plainMessage(bytes: Uint8Array, file: Opened, indices: readonly number[
   const own = new RecordBatchHeader(header.length, header.nodes, regions, null, header.variadicBufferCounts)
   const plain = framed(dictionary === undefined ? own : new DictionaryHeader(own, dictionary.id, dictionary.isDelta), total)
   for (const [i, { bytes, isPacked }] of buffers.entries()) if (!isPacked) plain.body.set(bytes, regions[i]?.offset)
-  for (const group of groupsOf(buffers)) {
+  const packed = buffers.flatMap(({ isPacked }, i) => (isPacked ? i : []))
+  for (const group of pageGroups(packed, (i) => buffers[i]?.length ?? 0)) {
     const pages = group.map((i): PackedPage => ({ bytes: buffers[i]?.bytes ?? NOTHING.bytes, unpackedBytes: buffers[i]?.length ?? 0 }))
     unpack(pages, codec, file, (unpacked) => {
       let at = 0
@@ -162,22 +162,6 @@ function framed(
   view.setUint32(4, headerBytes, true)
   bytes.set(encoded, 8)
   return { bytes, body: bytes.subarray(8 + headerBytes) }
-}
-
-/** The numbers of packed buffers that are unpacked at once. */
-function groupsOf(buffers: readonly Packed[]): readonly (readonly number[])[] {
-  const groups: number[][] = []
-  let bytes = Number.POSITIVE_INFINITY
-  for (const [i, { isPacked, length }] of buffers.entries()) {
-    if (!isPacked) continue
-    if (bytes + length > TOGETHER_BYTES) {
-      groups.push([])
-      bytes = 0
-    }
-    groups.at(-1)?.push(i)
-    bytes += length
-  }
-  return groups
 }
 
 function unpack(

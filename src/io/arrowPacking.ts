@@ -10,9 +10,8 @@ import type { ArrowCompression } from '../core/engine.ts'
 import { PREFIX_BYTES } from './arrowLayout.ts'
 import { BufferRegion, CompressionType, RecordBatchFileWriter } from './arrowLibrary.ts'
 import { packedPages } from './parquet/packedPages.ts'
+import { pageGroups } from './parquet/pageGroups.ts'
 
-/** What is packed at once, where one buffer is not more. */
-const TOGETHER_BYTES = 16 * 2 ** 20
 const BLOCK_BYTES = 4 * 2 ** 20
 /** Version 1, blocks that stand alone, of up to 4 MiB; then the checksum of these two bytes. */
 const LZ4_HEADER: Uint8Array = Uint8Array.of(0x04, 0x22, 0x4d, 0x18, 0x60, 0x70, 0x73)
@@ -42,7 +41,9 @@ export function packingWriter(codec: ArrowCompression): RecordBatchFileWriter {
 /** Buffers as they are stored: what they unpack to, then the bytes; -1 before bytes that packing makes no shorter. */
 function stored(buffers: readonly Uint8Array[], codec: ArrowCompression): readonly Uint8Array[] {
   const some = buffers.filter(({ length }) => length > 0)
-  const frames = inGroups(some).flatMap((group) => (codec === 'zstd' ? packedPages(group, 'ZSTD') : lz4Frames(group)))
+  const frames = pageGroups(some, ({ length }) => length).flatMap((group) =>
+    codec === 'zstd' ? packedPages(group, 'ZSTD') : lz4Frames(group),
+  )
   let next = 0
   return buffers.map((buffer) => {
     if (buffer.length === 0) return EMPTY
@@ -53,20 +54,6 @@ function stored(buffers: readonly Uint8Array[], codec: ArrowCompression): readon
     bytes.set(isShorter ? frame : buffer, PREFIX_BYTES)
     return bytes
   })
-}
-
-function inGroups(buffers: readonly Uint8Array[]): readonly (readonly Uint8Array[])[] {
-  const groups: Uint8Array[][] = []
-  let bytes = Number.POSITIVE_INFINITY
-  for (const buffer of buffers) {
-    if (bytes + buffer.length > TOGETHER_BYTES) {
-      groups.push([])
-      bytes = 0
-    }
-    groups.at(-1)?.push(buffer)
-    bytes += buffer.length
-  }
-  return groups
 }
 
 function lz4Frames(parts: readonly Uint8Array[]): readonly Uint8Array[] {

@@ -154,7 +154,7 @@ function fieldWriter(column: Column, form: CsvForm): FieldWriter {
 
 function presentWriter(column: Column, form: CsvForm): FieldWriter {
   const { type, values } = column
-  const { decimal } = form
+  const decimal = form.decimal.charCodeAt(0)
   switch (type.kind) {
     case 'f64':
     case 'f32':
@@ -237,7 +237,8 @@ function isSpace(byte: number): boolean {
 /** Decimals below it have at most 15 digits. */
 const LARGEST_EXACT = 1e15
 
-function writeNumber(out: Output, value: number, decimal: string): void {
+/** `decimal`: the character before decimals. */
+function writeNumber(out: Output, value: number, decimal: number): void {
   const size = Math.abs(value)
   if (size < LARGEST_EXACT) {
     const whole = Math.floor(size)
@@ -248,13 +249,13 @@ function writeNumber(out: Output, value: number, decimal: string): void {
       if (value < 0 || Object.is(value, -0)) out.byte(MINUS)
       out.digits(whole, 1)
       if (whole !== size) {
-        out.ascii(decimal)
+        out.byte(decimal)
         writeFraction(out, scaled - whole * scale, scale)
       }
       return
     }
   }
-  out.ascii(decimal === '.' ? String(value) : String(value).replace('.', decimal))
+  out.ascii(decimal === POINT ? String(value) : String(value).replace('.', String.fromCharCode(decimal)))
 }
 
 /** The digits of a part of `scale`, without the zeros at the end. */

@@ -24,8 +24,7 @@ export interface Aggregated {
   readonly moves?: boolean
 }
 
-export function aggregate(asked: Aggregated): Expression {
-  const { kind, value, second, q, span, over, moves = false } = asked
+export function aggregate({ kind, value, second, q, span, over, moves = false }: Aggregated): Expression {
   if (value === undefined) return cast(over(call('count', { literal: { integer: 1 } })), 'DOUBLE')
   const { is } = value
   switch (kind) {

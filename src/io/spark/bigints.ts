@@ -10,6 +10,7 @@ import type { Scope } from './scope.ts'
 import { Untranslated } from './untranslated.ts'
 import { bigintValue, type Value } from './values.ts'
 
+const TOO_LARGE = 'A bigint has more than 64 bits. Compute with numbers, as in Number(row.id)'
 const CHECKED: Readonly<Partial<Record<BinaryOperator, string>>> = { '+': 'try_add', '-': 'try_subtract', '*': 'try_multiply' }
 
 /** An operation of two bigints that are there. */
@@ -43,7 +44,10 @@ export function ofBigints(
       // the least of 64 bits has no opposite
       // which is 0, of a dividend that is computed all the same: it may fail
       const ofOpposite = within(operator === '%' ? call('try_subtract', a, a) : call('try_subtract', long(0n), a))
-      const refused = cast(call('raise_error', text(`Division of a bigint by zero at ${span.line}:${span.column}`)), 'BIGINT')
+      const refused = cast(
+        call('raise_error', text(`Division of a bigint by zero at ${span.line}:${span.column}. Test for 0n before`)),
+        'BIGINT',
+      )
       const tests = [
         [call('=', b, long(0n)), refused],
         [call('=', b, long(-1n)), ofOpposite],
@@ -68,5 +72,5 @@ export function sumOfBigints(value: Expression, over: (aggregate: Expression) =>
 
 /** A result that is null where it has more than 64 bits. */
 function within(result: Expression): Expression {
-  return call('coalesce', result, cast(call('raise_error', text('A bigint has more than 64 bits')), 'BIGINT'))
+  return call('coalesce', result, cast(call('raise_error', text(TOO_LARGE)), 'BIGINT'))
 }

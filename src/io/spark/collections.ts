@@ -53,7 +53,10 @@ export function foundIn({ of, keys, values, span }: Find, table: (name: string) 
   const isInherited = call('in', asked.expr, ...INHERITED.filter((name) => !pairs.has(name)).map(text))
   const own = lookedUp(pairs, asked, held !== undefined, { span, scope })
   if (held === undefined) return boolValue(or(isInherited, own.expr))
-  const refused = call('raise_error', call('concat', text('a captured object has what it inherits for the key '), asked.expr))
+  const refused = call(
+    'raise_error',
+    call('concat', text('A captured object has what it inherits for this key. Make it a Map: '), asked.expr),
+  )
   return { ...own, expr: when([[isInherited, cast(refused, sqlTypeOf(own.type))]], own.expr) }
 }
 

@@ -192,7 +192,10 @@ function padded(method: 'padStart' | 'padEnd', of: Expression, [to, by]: readonl
 
 function cased(method: 'toUpperCase' | 'toLowerCase', of: Expression, scope: Scope): Expression {
   const subject = scope.bindExpr(of)
-  const refused = call('raise_error', call('concat', text(`${method}() of letters that are new to Unicode: `), subject))
+  const refused = call(
+    'raise_error',
+    call('concat', text(`${method}() of letters that are new to Unicode. Compute it behind collect(): `), subject),
+  )
   const isLate = call('rlike', subject, text(LATE_LETTERS))
   return when([[isLate, cast(refused, 'STRING')]], call(method === 'toUpperCase' ? 'upper' : 'lower', subject))
 }

@@ -20,6 +20,7 @@ import {
   type Value,
 } from './values.ts'
 
+const COMPARISONS: ReadonlySet<BinaryOperator> = new Set(['===', '==', '!==', '!=', '<', '<=', '>', '>='])
 const TWO_32 = 2n ** 32n
 const TWO_31 = 2n ** 31n
 const NAN = double(Number.NaN)
@@ -34,7 +35,7 @@ interface Operands {
 
 export function binary(operator: BinaryOperator, operands: Operands): Value {
   const { left, right, span, scope } = operands
-  if (isComputed(operator) && (left.is === 'bigint' || right.is === 'bigint') && left.is !== 'string' && right.is !== 'string')
+  if (!COMPARISONS.has(operator) && (left.is === 'bigint' || right.is === 'bigint') && left.is !== 'string' && right.is !== 'string')
     return ofBigints(operator, left, right, operands)
   switch (operator) {
     case '+':
@@ -73,10 +74,6 @@ export function binary(operator: BinaryOperator, operands: Operands): Value {
     case '>=':
       return boolValue(ordered(operator, operands))
   }
-}
-
-function isComputed(operator: BinaryOperator): boolean {
-  return !/[=<>]/.test(operator) || operator === '<<' || operator.startsWith('>>')
 }
 
 function arithmetic(operator: string, { left, right, span }: Operands): Value {

@@ -20,7 +20,10 @@ export function madeDate([time]: readonly Value[], { span, scope }: { readonly s
   if (time.is === 'Date') return { ...time, type: MILLISECONDS, expr: asColumn(time, MILLISECONDS, span) }
   if (isIntegral(time) && !time.nullable) return dateOf(asLong(time))
   const ms = scope.bindExpr(asNumber(time, span))
-  const refused = cast(call('raise_error', call('concat', text('an invalid Date, made of '), cast(ms, 'STRING'))), 'BIGINT')
+  const refused = cast(
+    call('raise_error', call('concat', text('An invalid Date, which no column holds. Test the number before: '), cast(ms, 'STRING'))),
+    'BIGINT',
+  )
   // a cast leaves what is behind the point, as JavaScript does
   return dateOf(when([[call('<=', call('abs', ms), double(MOST_MS)), cast(ms, 'BIGINT')]], refused))
 }
@@ -62,13 +65,13 @@ function monthsStart({ expr }: Value, count: number, scope: Scope): Expression {
   const month = scope.bindExpr(call('pmod', start, int(12)))
   const year = call('+', call('div', call('-', start, month), int(12)), int(FIRST_YEAR))
   const first = call('make_date', cast(year, 'INT'), call('+', month, int(1)), int(1))
-  return milliseconds({ expr: first, type: { kind: 'date' } } as Value)
+  return milliseconds({ expr: first, type: { kind: 'date' } })
 }
 
 /** `toISOString()`, of years that have four digits. */
 export function isoText(time: Value, scope: Scope): Expression {
   const at = scope.bindExpr(cast(time.expr, 'TIMESTAMP'))
   const isPlain = and(call('>=', call('year', at), int(0)), call('<=', call('year', at), int(9999)))
-  const refused = cast(call('raise_error', text('toISOString() of a year that has no four digits')), 'STRING')
+  const refused = cast(call('raise_error', text('toISOString() of a year that has no four digits. Compute it behind collect()')), 'STRING')
   return when([[isPlain, call('date_format', at, text("yyyy-MM-dd'T'HH:mm:ss.SSS'Z'"))]], refused)
 }

@@ -158,7 +158,7 @@ function asDouble({ expr, type, constant }: Value): Expression {
 }
 
 /** Milliseconds since the epoch, as BIGINT; null stays. */
-export function milliseconds({ expr, type }: Value): Expression {
+export function milliseconds({ expr, type }: Pick<Value, 'expr' | 'type'>): Expression {
   if (type.kind === 'date') return call('*', cast(call('unix_date', expr), 'BIGINT'), long(BigInt(DAY_MS)))
   return call('unix_millis', cast(expr, 'TIMESTAMP'))
 }
