@@ -274,7 +274,7 @@ const PLANS: Readonly<Record<string, Chain>> = {
   function_acos: column((r) => Math.acos(r.b ?? 0)),
   function_asin: column((r) => Math.asin(r.b ?? 0)),
   function_atan: column((r) => Math.atan(r.b ?? 0)),
-  function_atan2: column((r) => Math.atan2(r.a ?? 0, r.b ?? 0)),
+  function_atan2: column((r) => Math.atan2(r.a ?? -0, r.b ?? -0)),
   function_cbrt: column((r) => Math.cbrt(r.b ?? 0)),
   function_ceil: column((r) => Math.ceil(r.b ?? 0)),
   function_cos: column((r) => Math.cos(r.b ?? 0)),
@@ -325,7 +325,7 @@ const PLANS: Readonly<Record<string, Chain>> = {
   function_right: column((r) => (r.g ?? '').slice(-3)),
   function_rlike: column((r) => /o+/.test(r.g ?? '')),
   function_find_in_set: column((r) => PLACES.get(r.g ?? '') ?? 0),
-  function_elt: column((r) => ['zero', 'one', 'two'][r.a ?? 0] ?? 'more'),
+  function_elt: column((r) => ['zero', 'one', 'two'][r.a as number] ?? 'more'),
   // functions of times
   function_year: column((r) => r.t.getUTCFullYear()),
   function_month: column((r) => r.t.getUTCMonth() + 1),

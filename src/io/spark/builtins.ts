@@ -8,7 +8,7 @@ import type { Builtin } from '../../core/functionIr.ts'
 import type { Span } from '../../core/span.ts'
 import { and, call, cast, double, FALSE, long, not, or, TRUE, text, when } from './build.ts'
 import type { Expression } from './messages.ts'
-import { asText, binary } from './operators.ts'
+import { asText, binary, isMinus } from './operators.ts'
 import type { Scope } from './scope.ts'
 import { Untranslated } from './untranslated.ts'
 import { asNumber, asTruth, boolValue, constantValue, DOUBLE, isIntegral, numberValue, textValue, type Value } from './values.ts'
@@ -88,7 +88,7 @@ export function builtin(callee: Builtin, args: readonly Value[], { span, scope }
       if (first === undefined || second === undefined) return numberValue(NAN)
       return binary('**', { left: first, right: second, span, scope })
     case 'Math.atan2':
-      return numberValue(call('atan2', numberAt(0), numberAt(1)))
+      return numberValue(angle(numberAt(0), numberAt(1)))
     case 'Math.imul': {
       const bits = (value: Value | undefined): Expression =>
         cast(binary('|', { left: value ?? constantValue(0), right: constantValue(0), span, scope }).expr, 'BIGINT')
@@ -163,6 +163,16 @@ function rounded(x: Expression, scope: Scope): Expression {
       [up, call('+', below, double(1))],
     ],
     below,
+  )
+}
+
+/** Spark takes -0 for 0, whose sign says where the point lies. */
+function angle(y: Expression, x: Expression): Expression {
+  const isBehind = or(call('<', x, ZERO), and(call('=', x, ZERO), isMinus(x)))
+  const onAxis = when([[isBehind, double(Math.PI)]], ZERO)
+  return when(
+    [[and(call('=', y, ZERO), not(call('isnan', x))), when([[isMinus(y), call('negative', onAxis)]], onAxis)]],
+    call('atan2', y, x),
   )
 }
 

@@ -87,7 +87,7 @@ function quotient(a: Expression, by: Expression): Expression {
 }
 
 /** Of a number that may be -0: comparisons do not tell it from 0. */
-function isMinus(number: Expression): Expression {
+export function isMinus(number: Expression): Expression {
   return call('startswith', cast(number, 'STRING'), { literal: { string: '-' } })
 }
 
