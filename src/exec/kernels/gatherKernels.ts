@@ -75,8 +75,8 @@ export function endsKernel(nullable: boolean): Uint8Array<ArrayBuffer> {
   })
 }
 
-/** run(bytes, offsets, rows, from, to, ends, before, out) */
-export function textsKernel(): Uint8Array<ArrayBuffer> {
+/** run(bytes, offsets, rows, from, to, ends, before, out); `foreign`: over a memory that is no arena. */
+export function textsKernel({ foreign }: { readonly foreign?: true } = {}): Uint8Array<ArrayBuffer> {
   const { bytes, offsets, rows, from, to, ends, before, out, row, source, target, left, last, end } = numbered(
     ...(['bytes', 'offsets', 'rows', 'from', 'to', 'ends', 'before', 'out', 'row', 'source', 'target', 'left', 'last', 'end'] as const),
   )
@@ -124,5 +124,6 @@ export function textsKernel(): Uint8Array<ArrayBuffer> {
     parameters: ['address', 'address', 'address', 'i32', 'i32', 'address', 'i32', 'address'],
     locals: new Array<'i32'>(6).fill('i32'),
     body: counting(from, to, each),
+    ...(foreign && { foreign }),
   })
 }

@@ -6,11 +6,12 @@ import type { Batch, Column } from '../../core/column.ts'
 import { columnFromValues } from '../../core/columnBuilder.ts'
 import { concatColumns } from '../../core/columnConcat.ts'
 import { convertColumn, unifyFields, unifyTypes } from '../../core/columnConversions.ts'
-import { nullColumn, sliceColumn, takeColumn } from '../../core/columnSlices.ts'
+import { nullColumn, sliceColumn } from '../../core/columnSlices.ts'
 import { isKnown } from '../../core/elements.ts'
 import { PlanError } from '../../core/errors.ts'
 import { positionsOf } from '../../core/fieldPositions.ts'
 import { type ColumnType, type ElementType, type Field, fieldsOf, sameType, scalarType, VALUE_COLUMN } from '../../core/schema.ts'
+import { takenColumn } from './takenTexts.ts'
 
 /** A batch with columns that are no part of its elements: keys to sort, group or join by, arguments of aggregates. */
 export interface ExecBatch extends Batch {
@@ -64,9 +65,9 @@ export function takeBatch(batch: ExecBatch, indices: Int32Array): ExecBatch {
   return {
     element: batch.element,
     length: indices.length,
-    columns: batch.columns.map((column) => takeColumn(column, indices)),
+    columns: batch.columns.map((column) => takenColumn(column, indices)),
     ...(batch.keys === undefined ? {} : { keys: batch.keys.map((axis) => takeKeys(axis, indices)) }),
-    ...(batch.hidden === undefined ? {} : { hidden: batch.hidden.map((column) => takeColumn(column, indices)) }),
+    ...(batch.hidden === undefined ? {} : { hidden: batch.hidden.map((column) => takenColumn(column, indices)) }),
   }
 }
 

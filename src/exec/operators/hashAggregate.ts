@@ -1,12 +1,12 @@
 /** Groups by the first hidden column, in order of first appearance, and computes aggregates of the others. */
 import type { Column } from '../../core/column.ts'
-import { takeColumn } from '../../core/columnSlices.ts'
 import { checkGroupNames, type GroupMethod } from '../../core/groupPlan.ts'
 import type { Aggregate } from '../../planner/physical/physicalPlan.ts'
 import { aggregateColumn } from './aggregates.ts'
 import { concatBatches, type ExecBatch, emptyBatch, rowBatch } from './batches.ts'
 import { firstRows, KeyIds, rowsById } from './keyIds.ts'
 import type { OpenNarrow, RunWide } from './operator.ts'
+import { takenColumn } from './takenTexts.ts'
 
 export const hashAggregateExec: RunWide<'HashAggregateExec'> = ({ aggregates, element, method }, [input]) => {
   const groups = groupsOf(input as ExecBatch, aggregates)
@@ -61,7 +61,7 @@ function groupsOf(
   const groups = rowsById(encoded, ids.size)
   const at = (place: number | undefined): Column | undefined => (place === undefined ? undefined : columns[place])
   const results = aggregates.map((call) => aggregateColumn(call, at(call.column), groups, at(call.second)))
-  return { key: takeColumn(key, firstRows(encoded, ids.size)), results }
+  return { key: takenColumn(key, firstRows(encoded, ids.size)), results }
 }
 
 /** The columns that name a group: an object's own fields, else one called `key`. */

@@ -8,7 +8,7 @@
 import type { Column } from '../../core/column.ts'
 import { concatColumns } from '../../core/columnConcat.ts'
 import { convertColumn, unifyTypes } from '../../core/columnConversions.ts'
-import { nullColumn, sliceColumn, takeColumn } from '../../core/columnSlices.ts'
+import { nullColumn, sliceColumn } from '../../core/columnSlices.ts'
 import { Bug, PlanError } from '../../core/errors.ts'
 import { positionsOf } from '../../core/fieldPositions.ts'
 import { type ColumnType, fieldsOf, typeText } from '../../core/schema.ts'
@@ -17,6 +17,7 @@ import { type ExecBatch, rowBatch, takeBatch } from './batches.ts'
 import { KeyIds, type RowsById, rowsById } from './keyIds.ts'
 import { ownNulls, withWholeNulls } from './nullKeys.ts'
 import { type RunWide, withoutKeys } from './operator.ts'
+import { takenColumn } from './takenTexts.ts'
 import { asList, listType } from './tupleKeys.ts'
 import { inMilliseconds, millisecondType } from './wholeMilliseconds.ts'
 
@@ -196,10 +197,11 @@ function commonType(join: Join, left: ColumnType, right: ColumnType): ColumnType
 }
 
 function joinedPairs(join: Join, left: ExecBatch, right: ExecBatch, pairs: Pairs): ExecBatch {
+  const isAll = pairs.left.length === left.length && pairs.left.every((row, i) => row === i) // each has one match
   return joined(join, left, right, {
     length: pairs.left.length,
-    left: (i) => takeColumn(left.columns[i] as Column, pairs.left), // one column per field
-    right: (i) => takeColumn(right.columns[i] as Column, pairs.right),
+    left: (i) => (isAll ? (left.columns[i] as Column) : takenColumn(left.columns[i] as Column, pairs.left)), // one column per field
+    right: (i) => takenColumn(right.columns[i] as Column, pairs.right),
     shared: (i, name) => sharedKey(name, left.columns[i] as Column, right, pairs),
   })
 }
@@ -270,9 +272,9 @@ function joinedOf(
 /** The join column: from the left side, and from the right where the left has no row. */
 function sharedKey(name: string, column: Column, right: ExecBatch, pairs: Pairs): Column {
   const other = right.columns[fieldsOf(right.element).findIndex((field) => field.name === name)]
-  if (other === undefined || !pairs.left.includes(-1)) return takeColumn(column, pairs.left)
+  if (other === undefined || !pairs.left.includes(-1)) return takenColumn(column, pairs.left)
   const both = concatColumns([column, other], name)
-  return takeColumn(
+  return takenColumn(
     both,
     pairs.left.map((l, i) => (l >= 0 ? l : column.length + (pairs.right[i] as number))),
   )

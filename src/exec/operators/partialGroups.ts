@@ -9,7 +9,6 @@
  * its group has in the partitions before. `foldedGroups.ts` takes this in the order of the partitions.
  */
 import { type Column, isValid } from '../../core/column.ts'
-import { takeColumn } from '../../core/columnSlices.ts'
 import { valueClassOf } from '../../core/elements.ts'
 import { Bug } from '../../core/errors.ts'
 import type { Aggregate } from '../../planner/physical/physicalPlan.ts'
@@ -17,6 +16,7 @@ import { aggregateColumn, numberReader, presence } from './aggregates.ts'
 import { concatBatches, type ExecBatch, hiddenBatch } from './batches.ts'
 import { firstRows, KeyIds, type RowsById, rowsById } from './keyIds.ts'
 import type { OpenNarrow } from './operator.ts'
+import { takenColumn } from './takenTexts.ts'
 import { valueHashes } from './valueHashes.ts'
 import { wholeMilliseconds } from './wholeMilliseconds.ts'
 
@@ -52,7 +52,7 @@ function partialGroups(batch: ExecBatch, aggregates: readonly Aggregate[]): Exec
   return {
     ...hiddenBatch([
       { type: { kind: 'i32' }, length: forms.length, values: forms },
-      takeColumn(key, firstRows(codes, ids.size)),
+      takenColumn(key, firstRows(codes, ids.size)),
       ...parts.flatMap((part) => part.columns),
     ]),
     length: batch.length,

@@ -4,6 +4,7 @@
  *     file      segment  segment  segment …
  *     segment   types and lengths, as V8 serializes them, and behind them the buffers, each from a multiple of eight bytes on
  *
+ * What is written is not copied before: of a slice the buffers are those of the whole, from one place to another.
  * Where a segment lies, how long it is and its checksum are kept in memory. A folder may lie on a disk that fails, or that
  * somebody tidies up: what is read is checked. The columns of a batch are views of what was read, which is never copied.
  */
@@ -12,7 +13,7 @@ import { dirname } from 'node:path'
 import { deserialize, serialize } from 'node:v8'
 import { crc32 } from 'node:zlib'
 import type { Column } from '../../core/column.ts'
-import { ownColumn } from '../../core/columnSlices.ts'
+import { bytesOf, ownColumn } from '../../core/columnSlices.ts'
 import { SpillError } from '../../core/errors.ts'
 import { buffersPassed } from '../memory/lease.ts'
 import { mapBuffers } from '../memory/shareColumns.ts'
@@ -43,49 +44,54 @@ const CLASSES = [
   ...[Float32Array, Float64Array, BigInt64Array, BigUint64Array],
 ] as const
 
-/** Segments that are written in one call. */
+/** Pieces that are written in one call. */
 const MOST_PIECES = 512
 const PADDING = new Uint8Array(8)
 
-/** A file that segments are written to, one after another. */
-export class SegmentFile {
-  private readonly path: string
-  private readonly file: number
-  private at = 0
-  constructor(path: string) {
-    this.path = path
-    this.file = attempt(path, 'written', () => openSync(path, 'w', 0o600))
-  }
-
-  add(batch: ExecBatch): Segment {
-    const buffers: Uint8Array[] = []
-    let end = 0
-    const push = (bytes: Uint8Array): void => {
-      buffers.push(bytes)
-      end += bytes.length
-      if (end % 8 !== 0) buffers.push(PADDING.subarray(end % 8))
-      end += (8 - (end % 8)) % 8
-    }
-    const placed = placedBatch(batch, (buffer) => {
-      const place: Place = { of: CLASSES.findIndex((one) => buffer instanceof one), at: end, length: buffer.length }
-      push(new Uint8Array(buffer.buffer, buffer.byteOffset, buffer.byteLength))
-      return place
-    })
-    const known = serialize(placed)
-    const header = known.length + ((8 - (known.length % 8)) % 8)
-    const pieces = [known, PADDING.subarray(8 - (header - known.length)), ...buffers].filter(({ length }) => length > 0)
-    let crc = 0
-    for (const piece of pieces) crc = crc32(piece, crc)
-    attempt(this.path, 'written', () => writeAll(this.file, pieces))
-    const segment = { file: this.path, offset: this.at, bytes: header + end, rows: batch.length, crc, header }
-    this.at += segment.bytes
-    buffersPassed(segment.bytes)
+/** Writes batches to a file, a segment each. */
+export function writeSegments(path: string, batches: readonly ExecBatch[]): readonly Segment[] {
+  const pieces: Uint8Array[] = []
+  let offset = 0
+  const segments = batches.map((batch): Segment => {
+    const made = piecesOf(batch)
+    const bytes = made.pieces.reduce((sum, { length }) => sum + length, 0)
+    const crc = made.pieces.reduce((before, piece) => crc32(piece, before), 0)
+    const segment = { file: path, offset, bytes, rows: batch.length, crc, header: made.header }
+    offset += bytes
+    pieces.push(...made.pieces)
     return segment
-  }
+  })
+  attempt(path, 'written', () => {
+    const file = openSync(path, 'w', 0o600)
+    try {
+      writeAll(file, pieces)
+    } finally {
+      closeSync(file)
+    }
+  })
+  buffersPassed(offset)
+  return segments
+}
 
-  close(): void {
-    attempt(this.path, 'written', () => closeSync(this.file))
+/** What a segment is made of, and how much of it lies before the buffers. */
+function piecesOf(batch: ExecBatch): { readonly header: number; readonly pieces: readonly Uint8Array[] } {
+  const buffers: Uint8Array[] = []
+  let end = 0
+  const push = (bytes: Uint8Array): void => {
+    buffers.push(bytes)
+    end += bytes.length
+    if (end % 8 !== 0) buffers.push(PADDING.subarray(end % 8))
+    end += (8 - (end % 8)) % 8
   }
+  const placed = placedBatch(batch, (buffer) => {
+    const place: Place = { of: CLASSES.findIndex((one) => buffer instanceof one), at: end, length: buffer.length }
+    push(new Uint8Array(buffer.buffer, buffer.byteOffset, buffer.byteLength))
+    return place
+  })
+  const known = serialize(placed)
+  const header = known.length + ((8 - (known.length % 8)) % 8)
+  const pieces = [known, PADDING.subarray(8 - (header - known.length)), ...buffers]
+  return { header, pieces: pieces.filter(({ length }) => length > 0) }
 }
 
 function writeAll(file: number, pieces: readonly Uint8Array[]): void {
@@ -149,7 +155,7 @@ function placedBatch(batch: ExecBatch, place: (buffer: Buffer8) => Place): Place
 
 function unplacedBatch(placed: PlacedBatch, buffer: (place: Place) => Buffer8): ExecBatch {
   const batch = placed as ExecBatch // but for its buffers
-  const unplaced = (column: Column) => mapBuffers(column, <B extends Buffer8>(place: B) => buffer(place as unknown as Place) as B)
+  const unplaced = (column: Column) => counted(mapBuffers(column, <B extends Buffer8>(place: B) => buffer(place as unknown as Place) as B))
   const { columns, hidden, keys } = batch
   return {
     ...batch,
@@ -159,12 +165,22 @@ function unplacedBatch(placed: PlacedBatch, buffer: (place: Place) => Buffer8): 
   }
 }
 
-/** The column with no more texts, or items of lists, than its own: a slice has those of the whole. */
+/** The column with no more texts, or items of lists, than its own: a slice has those of the whole. Its offsets may count from another text. */
 function tight(column: Column): Column {
-  const { type, offsets, values, children, length } = column
+  const { type, offsets, children, length } = column
   if (type.kind === 'list') return ownColumn(column)
   if (children !== undefined) return { ...column, children: children.map(tight) }
-  return offsets === undefined || (offsets[0] === 0 && offsets[length] === values?.length) ? column : ownColumn(column)
+  if (offsets === undefined) return column
+  return { ...column, offsets: offsets.subarray(0, length + 1), values: bytesOf(column).subarray(offsets[0], offsets[length]) }
+}
+
+/** The column with offsets that count from its first text. */
+function counted(column: Column): Column {
+  const { type, offsets, children } = column
+  if (children !== undefined && type.kind !== 'list') for (const child of children) counted(child)
+  const first = offsets?.[0] ?? 0
+  if (offsets !== undefined && first !== 0) for (let i = 0; i < offsets.length; i++) offsets[i] = (offsets[i] as number) - first // nobody else has the buffer
+  return column
 }
 
 function attempt<T>(path: string, what: 'read' | 'written', run: () => T): T {

@@ -26,7 +26,7 @@ import { runWide } from '../operators/index.ts'
 import { sortedRows } from '../operators/order.ts'
 import { type Boundaries, partsBetween, partsByKey } from './boundaries.ts'
 import { keyHashes, partsByHash } from './keyHashes.ts'
-import { readSegments, type Segment, SegmentFile } from './segments.ts'
+import { readSegments, type Segment, writeSegments } from './segments.ts'
 
 /** What rows are told apart by. */
 export type SpillKey = { readonly from: 'hidden' } | { readonly from: 'column'; readonly name: string } | { readonly from: 'element' }
@@ -87,12 +87,14 @@ export function spilled(batches: readonly ExecBatch[], { by, numbered, file: pat
   const whole = concatBatches(batches)
   if (whole.length === 0) return { segments: [], rows: 0, ...(batches.length === 0 ? {} : { shape: withoutRows(whole) }) }
   const rows = numberedRows(whole, numbered, partition)
-  const file = new SegmentFile(path)
-  try {
-    const segments = partsOf(rows, by).map(({ part, batch }) => ({ part, segment: file.add(batch) }))
-    return { segments, rows: rows.length, shape: withoutRows(whole) }
-  } finally {
-    file.close()
+  const parts = partsOf(rows, by)
+  const segments = writeSegments(
+    path,
+    parts.map(({ batch }) => batch),
+  )
+  return {
+    segments: parts.map(({ part }, i) => ({ part, segment: segments[i] as Segment })), // one for each
+    ...{ rows: rows.length, shape: withoutRows(whole) },
   }
 }
 
@@ -124,23 +126,27 @@ function partsOf(batch: ExecBatch, by: SpillBy): readonly { readonly part: numbe
   const starts = new Int32Array(partCount(by) + 1)
   for (const part of parts) starts[part + 1] = (starts[part + 1] as number) + 1 // a part is below the count of parts
   for (let p = 1; p < starts.length; p++) starts[p] = (starts[p] as number) + (starts[p - 1] as number)
-  const ranges = Array.from({ length: starts.length - 1 }, (_, part) => ({
+  const filled = Array.from({ length: starts.length - 1 }, (_, part) => ({
     part,
     from: starts[part] as number,
     to: starts[part + 1] as number,
-  }))
-  const filled = ranges.filter(({ from, to }) => from < to)
+  })).filter(({ from, to }) => from < to)
   // what comes in the order of its numbers lies together already
-  if (isAscending(parts)) return filled.map(({ part, from, to }) => ({ part, batch: sliceBatch(batch, from, to) }))
+  const together = isAscending(parts) ? batch : takeBatch(batch, rowsByPart(parts, starts))
+  return filled.map(({ part, from, to }) => ({ part, batch: sliceBatch(together, from, to) }))
+}
+
+/** The rows of one part after those of another, in their order. */
+function rowsByPart(parts: Int32Array, starts: Int32Array): Int32Array {
   const next = starts.slice()
-  const rows = new Int32Array(batch.length)
+  const rows = new Int32Array(parts.length)
   for (let row = 0; row < rows.length; row++) {
     const part = parts[row] as number // one for each row
     const at = next[part] as number
     rows[at] = row
     next[part] = at + 1
   }
-  return filled.map(({ part, from, to }) => ({ part, batch: takeBatch(batch, rows.subarray(from, to)) }))
+  return rows
 }
 
 function isAscending(parts: Int32Array): boolean {

@@ -7,7 +7,7 @@ import { SpillError } from '../../core/errors.ts'
 import { rowBatch, scalarBatch, sliceBatch } from '../operators/batches.ts'
 import { boundariesOf, isOneKey, partsBetween, partsByKey } from './boundaries.ts'
 import { keyHashes, partsByHash } from './keyHashes.ts'
-import { readSegments, SegmentFile } from './segments.ts'
+import { readSegments, type Segment, writeSegments } from './segments.ts'
 
 let folder: string
 beforeEach(() => {
@@ -39,10 +39,8 @@ describe('segments', () => {
   }
 
   test('hold any batch and slice of one, and give it back', () => {
-    const file = new SegmentFile(join(folder, 'a'))
     const batches = [whole, sliceBatch(whole, 1, 4), sliceBatch(whole, 3, 3), scalarBatch(columnFromValues(['x']))]
-    const segments = batches.map((batch) => file.add(batch))
-    file.close()
+    const segments = writeSegments(join(folder, 'a'), batches)
     const read = readSegments(segments)
     expect(read.map(({ length, element }) => ({ length, element }))).toEqual(batches.map(({ length, element }) => ({ length, element })))
     expect(read[0]).toEqual(whole)
@@ -52,9 +50,7 @@ describe('segments', () => {
 
   test('that changed, or are shorter than they were, are no batches', () => {
     const path = join(folder, 'a')
-    const file = new SegmentFile(path)
-    const segment = file.add(whole)
-    file.close()
+    const [segment] = writeSegments(path, [whole]) as [Segment]
     const bytes = readFileSync(path)
     const messageOf = (run: () => unknown): string => {
       try {
@@ -78,15 +74,14 @@ describe('segments', () => {
     expect(messageOf(() => readSegments([segment]))).toBe(
       `What memory does not hold could not be read in FOLDER: ENOENT: no such file or directory, open 'FOLDER/a'.\n${cure}`,
     )
-    expect(messageOf(() => new SegmentFile(join(folder, 'none', 'a')))).toBe(
+    expect(messageOf(() => writeSegments(join(folder, 'none', 'a'), [whole]))).toBe(
       `What memory does not hold could not be written in FOLDER/none: ENOENT: no such file or directory, open 'FOLDER/none/a'.\n${cure}`,
     )
     expect(readdirSync(folder)).toEqual([])
   })
 
   test.skipIf(process.platform !== 'linux')('on a full disk are an error that says so', () => {
-    const file = new SegmentFile('/dev/full')
-    expect(() => file.add(whole)).toThrow(
+    expect(() => writeSegments('/dev/full', [whole])).toThrow(
       new SpillError(
         'What memory does not hold could not be written in /dev: ENOSPC: no space left on device, write.\nMake room there, give another folder with { spillFolder } in Session.start, or raise { memory }.',
         '/dev',

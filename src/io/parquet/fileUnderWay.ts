@@ -36,7 +36,8 @@ export class FileUnderWay {
 
   async add(file: Uint8Array): Promise<void> {
     const length = new DataView(file.buffer, file.byteOffset).getUint32(file.length - 8, true)
-    const footer = decodeThrift(file.subarray(file.length - 8 - length, file.length - 8))
+    // a copy: what is kept of it are views, which would keep all of the file
+    const footer = decodeThrift(file.slice(file.length - 8 - length, file.length - 8))
     this.schema ??= footer
     let end = 4
     const shift = this.offset - 4
