@@ -28,6 +28,8 @@ const split = fc.record({
   /** How often the rows come again: strides of a kernel end within some splits. */
   times: fc.oneof({ weight: 9, arbitrary: fc.constant(1) }, { weight: 1, arbitrary: fc.constant(1_700) }),
   plain: fc.integer({ min: 0, max: 9 }).map((of) => of === 0),
+  /** Places are a byte each, and lie where codes of a byte would. */
+  bytes: fc.boolean(),
 })
 
 test('texts of dictionaries are those that they stand for, with the codes that these would get', async () => {
@@ -46,12 +48,13 @@ test('texts of dictionaries are those that they stand for, with the codes that t
         const Like = buffer.constructor as new (memory: ArrayBufferLike, at: number, length: number) => B // its own class
         return new Like(bytes.buffer, bytes.byteOffset, length)
       }
-      const parts = splits.map(({ entries, rows, times, plain }) => {
+      const parts = splits.map(({ entries, rows, times, plain, bytes }) => {
         const own = entries.map((entry) => texts[entry % texts.length] as string)
-        const places = Array.from({ length: rows.length * times }, (_, i) => rows[i % rows.length] as number)
+        const places = Array.from({ length: rows.length * times }, (_, i) => (rows[i % rows.length] as number) % (bytes ? own.length : 16))
         const values = places.map((at) => own[at] ?? null)
         if (plain) return { values, column: columnFromValues(values, TEXT), coded: undefined }
-        const indices = Int32Array.from(places, (at) => (at < own.length ? at : 0)) // nulls have any place
+        const known = places.map((at) => (at < own.length ? at : 0)) // nulls have any place
+        const indices = bytes ? Uint8Array.from(known) : Int32Array.from(known)
         const { validity } = columnFromValues(values, TEXT)
         const read = {
           type: TEXT,
@@ -79,6 +82,7 @@ test('texts of dictionaries are those that they stand for, with the codes that t
       const bytes = parts.reduce((sum, { column }) => sum + bytesOf(column), 0)
       const codes = like(emptyCodes(merged?.firsts.length ?? 0), all.length)
       const found = merged && unspelled(codes, merged.texts, blocks)
+      const isThere = codes instanceof Uint8Array && merged !== undefined
       const whole = found?.column ?? {
         ...{ type: TEXT, length: all.length, offsets: like(new Int32Array(), all.length + 1).fill(0, 0, 1) },
         values: like(new Uint8Array(), bytes),
@@ -86,7 +90,10 @@ test('texts of dictionaries are those that they stand for, with the codes that t
       let firstByte = 0
       for (const [p, { column, firstRow }] of begun.entries()) {
         const places = merged?.maps[p]
-        place({ part: inArena(column), whole, firstRow, firstByte, ...(places && { places }) }, arena)
+        const lies = (values: Column['values']) => isThere && values instanceof Uint8Array && column.dictionary !== undefined
+        const part = lies(column.values) ? { ...column, values: codes.subarray(firstRow, firstRow + column.length) } : inArena(column)
+        if (lies(column.values)) part.values?.set(column.values as never) // of one class
+        place({ part, whole, firstRow, firstByte, ...(places && { places }) }, arena)
         firstByte += bytesOf(column)
       }
       const column = { ...whole, ...(validity && { validity: inArena({ type: TEXT, length: 0, values: validity }).values as Uint8Array }) }

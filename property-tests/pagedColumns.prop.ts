@@ -1,7 +1,8 @@
 /**
- * Laws: a column of numbers that kernels find in unpacked pages is the one that the decoder makes of the same file, for pages
- * of any cut, encoding, codec and version; and where the file is damaged, the outcome is the decoder's: its error, or what it
- * reads. The kernel of indices does what a reader of one bit after another does, and writes nothing behind its values.
+ * Laws: a column of numbers or of texts that kernels find in unpacked pages is the one that the decoder makes of the same file,
+ * for pages of any cut, encoding, codec and version; and where the file is damaged, the outcome is the decoder's: its error, or
+ * what it reads. The kernel of indices does what a reader of one bit after another does, and writes nothing behind its values.
+ * Bytes are copied into the arena wherever they begin.
  */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -19,6 +20,7 @@ import { pageKernels } from '../src/exec/columns/pageValues.ts'
 import { numberKernels } from '../src/exec/kernels/numberKernels.ts'
 import { entriesKernel, MOST_PLACE_BITS, READ_BEHIND } from '../src/exec/kernels/pageKernels.ts'
 import { arenaKernel } from '../src/exec/operators/arenaKernels.ts'
+import { copyBytes } from '../src/exec/operators/copyBytes.ts'
 import { loadArrow } from '../src/io/arrowLibrary.ts'
 import { openParquet, readParquetSplit } from '../src/io/parquet.ts'
 import { lawArena } from './lawArena.ts'
@@ -47,10 +49,12 @@ interface Form {
   readonly type: number
   readonly converted?: number
   readonly digits?: HandColumn['digits']
-  readonly value: fc.Arbitrary<number | bigint>
+  readonly value: fc.Arbitrary<number | bigint | string>
   readonly bytes: (value: never) => Uint8Array
   readonly read?: (value: never) => unknown
   readonly bigints?: true
+  /** All pages name entries, mostly: others are the decoder's. */
+  readonly named?: true
 }
 
 const written = (length: number, write: (view: DataView) => void): Uint8Array => {
@@ -69,6 +73,11 @@ const near = fc.oneof(
 const nearOrFar = fc.oneof({ weight: 60, arbitrary: near }, { weight: 1, arbitrary: fc.constant(2n ** 60n) })
 /** With the sign they would be numbers. */
 const wholeOrFar = fc.oneof({ weight: 30, arbitrary: fc.bigInt(0n, 2n ** 53n - 1n) }, { weight: 1, arbitrary: fc.bigInt(-9n, -1n) })
+/** A text behind its length. */
+function text(value: string): Uint8Array {
+  const bytes = Buffer.from(value)
+  return Buffer.concat([written(4, (view) => view.setUint32(0, bytes.length, true)), bytes])
+}
 const cents = fc.bigInt(-(10n ** 15n) + 1n, 10n ** 15n - 1n)
 
 const FORMS: readonly Form[] = [
@@ -97,10 +106,11 @@ const FORMS: readonly Form[] = [
   },
   { type: TYPES.float, value: fc.float(), bytes: (value: number) => written(4, (view) => view.setFloat32(0, value, true)) },
   { type: TYPES.double, value: fc.double(), bytes: (value: number) => written(8, (view) => view.setFloat64(0, value, true)) },
+  { type: TYPES.bytes, converted: 0, value: fc.string({ unit: 'binary', maxLength: 6 }), bytes: text, named: true },
 ]
 
 const drawnColumn = fc.record({
-  form: fc.nat(FORMS.length - 1),
+  form: fc.oneof({ weight: 3, arbitrary: fc.nat(FORMS.length - 1) }, { weight: 1, arbitrary: fc.constant(FORMS.length - 1) }),
   pool: fc.array(fc.integer(), { minLength: 1, maxLength: 6 }),
   nullable: fc.constantFrom('no', 'no', 'one run', 'one run', 'packed', 'nulls'),
   version: fc.constantFrom(1, 1, 2),
@@ -112,7 +122,7 @@ const drawnColumn = fc.record({
     minLength: 1,
     maxLength: 4,
   }),
-  damage: fc.constantFrom('none', 'none', 'none', 'none', 'none', 'none', 'far index', 'cut', 'bits', 'byte'),
+  damage: fc.constantFrom('none', 'none', 'none', 'none', 'none', 'none', 'far index', 'cut', 'bits', 'byte', 'entry'),
   at: fc.nat(1_000_000),
 })
 type Drawn = typeof drawnColumn extends fc.Arbitrary<infer T> ? T : never
@@ -142,7 +152,7 @@ function hybrid(indices: readonly number[], bits: number, cuts: readonly number[
 
 function handColumn(
   drawn: Drawn,
-  pool: readonly (number | bigint)[],
+  pool: readonly (number | bigint | string)[],
   rows: number,
   name: string,
 ): { readonly column: HandColumn; readonly values: readonly unknown[] } {
@@ -156,6 +166,7 @@ function handColumn(
       brotli: (b: Uint8Array) => brotliCompressSync(b),
     })[codec](bytes)
   const entryBytes = Buffer.concat(pool.map((value) => form.bytes(value as never)))
+  if (damage === 'entry' && form.named) entryBytes[where % entryBytes.length] = where >> 8
   const bits = Math.min(MOST_PLACE_BITS + 2, Math.ceil(Math.log2(pool.length)) + drawn.spareBits)
   const parts: Uint8Array[] = [
     page('dictionary', pack(entryBytes), { values: pool.length, encoding: ENCODING.plain, uncompressed: entryBytes.length }),
@@ -164,13 +175,14 @@ function handColumn(
   let row = 0
   const isNull = (at: number) => drawn.nullable === 'nulls' && at % 5 === 3
   for (let p = 0; row < rows; p++) {
-    const { rows: wanted, named, runs } = drawn.pages[p % drawn.pages.length] as Drawn['pages'][number]
+    const { rows: wanted, named: drawnNamed, runs } = drawn.pages[p % drawn.pages.length] as Drawn['pages'][number]
+    const named = drawnNamed || (form.named === true && drawn.version === 1)
     const count = Math.min(rows - row, 1 + wanted)
     const all = Array.from({ length: count }, (_, i) => row + i)
     const present = all.filter((at) => !isNull(at))
     const index = (at: number) => Math.abs(drawn.pool[at % drawn.pool.length] as number) % pool.length
     for (const at of all) {
-      const value = pool[index(at)] as number | bigint
+      const value = pool[index(at)] as number | bigint | string
       values.push(isNull(at) ? null : form.read === undefined ? value : form.read(value as never))
     }
     const indices = present.map(index)
@@ -220,12 +232,14 @@ async function outcomeOf(source: ArraySource, access: Access): Promise<Outcome> 
 }
 
 function shown(column: Column): readonly unknown[] {
-  const read = valueReader(column)
+  const { dictionary, values } = column
+  const texts = dictionary && valueReader(dictionary)
+  const read = texts === undefined ? valueReader(column) : (row: number) => texts(Number(values?.[row]))
   return Array.from({ length: column.length }, (_, i) => (isValid(column, i) ? read(i) : null))
 }
 
 test('numbers found in unpacked pages are those that the decoder reads', async () => {
-  const counts = { found: 0, left: 0, refused: 0, damaged: 0 }
+  const counts = { found: 0, texts: 0, left: 0, refused: 0, damaged: 0 }
   const path = join(folder, 'a.parquet')
   await fc.assert(
     fc.asyncProperty(cases, fc.integer({ min: 1, max: 90 }), async ({ columns, values: pools }, rows) => {
@@ -242,16 +256,16 @@ test('numbers found in unpacked pages are those that the decoder reads', async (
       const arena = lawArena(2 ** 22)
       const kernels = pageKernels(arena)
       const places = fieldsOf(source.element).map(({ type }) => {
-        const width = isFixedKind(type.kind) ? new FIXED_FORMS[type.kind].array(0).BYTES_PER_ELEMENT : 0
+        const width = isFixedKind(type.kind) ? new FIXED_FORMS[type.kind].array(0).BYTES_PER_ELEMENT : 1
         return arena.view('u8', arena.allocate(width * rows, 'law'), width * rows) as Uint8Array
       })
       const decoded = await outcomeOf(source, { numbers: numberKernels, waits: true })
       const found = await outcomeOf(source, {
-        ...{ numbers: numberKernels, into: (column: number) => places[column] },
+        ...{ numbers: numberKernels, into: (column: number) => places[column], dictionaries: true as const },
         pages: {
           decode(parts, columns) {
             const found = kernels.decode(parts, columns)
-            for (const is of found) counts[is ? 'found' : 'left']++
+            for (const [i, is] of found.entries()) counts[!is ? 'left' : columns[i]?.width === 1 ? 'texts' : 'found']++
             return found
           },
         },
@@ -265,7 +279,7 @@ test('numbers found in unpacked pages are those that the decoder reads', async (
     run,
   )
   console.log(`paged columns: ${JSON.stringify(counts)}`)
-  if (run.numRuns >= 500) expect(Math.min(counts.found, counts.left * 5, counts.damaged)).toBeGreaterThan(run.numRuns * 0.1)
+  if (run.numRuns >= 500) expect(Math.min(counts.found, counts.texts, counts.left * 5, counts.damaged)).toBeGreaterThan(run.numRuns * 0.1)
 })
 
 const indexCase = fc.record({
@@ -276,7 +290,7 @@ const indexCase = fc.record({
   ),
   raw: fc.array(fc.nat(2 ** 29), { minLength: 1, maxLength: 200 }),
   cuts: fc.array(fc.nat(30), { minLength: 1, maxLength: 6 }),
-  log2: fc.constantFrom(2, 3) as fc.Arbitrary<2 | 3>,
+  log2: fc.constantFrom(0, 2, 3) as fc.Arbitrary<0 | 2 | 3>,
   odd: fc.constantFrom('no', 'no', 'no', 'far', 'short'),
 })
 
@@ -284,7 +298,8 @@ test('indices of any number of bits name the entries that they are the numbers o
   const arena = lawArena(2 ** 23)
   const counts = { sound: 0, odd: 0 }
   fc.assert(
-    fc.property(indexCase, ({ bits, entries, raw, cuts, log2, odd }) => {
+    fc.property(indexCase, ({ bits, entries: drawn, raw, cuts, log2, odd }) => {
+      const entries = log2 === 0 ? 1 + (drawn % 256) : drawn
       const most = Math.min(entries, 2 ** bits)
       const isFar = odd === 'far' && 2 ** bits > entries
       const indices = raw.map((index, i) => (isFar && i === raw.length >> 1 ? entries : index % most))
@@ -298,11 +313,12 @@ test('indices of any number of bits name the entries that they are the numbers o
       ) as [number, number, number]
       try {
         ;(arena.view('u8', source, bytes.length) as Uint8Array).set(bytes)
-        const dtype = log2 === 2 ? 'i32' : 'f64'
+        const dtype = ({ 0: 'u8', 2: 'i32', 3: 'f64' } as const)[log2]
         const values = arena.view(dtype, dictionary, entries) as Float64Array | Int32Array
-        for (let i = 0; i < entries; i++) values[i] = i * 3 + 1
+        const nameOf = (index: number) => (log2 === 0 ? index : index * 3 + 1)
+        for (let i = 0; i < entries; i++) values[i] = nameOf(i)
         const to = arena.view(dtype, out, indices.length + 1) as Float64Array | Int32Array
-        to[indices.length] = -7
+        to[indices.length] = 77
         const start = () => kernel(source, Math.max(0, lastBits), bits, indices.length, entries, dictionary, out)
         if (isFar || lastBits < bytes.length) {
           counts.odd++
@@ -310,9 +326,9 @@ test('indices of any number of bits name the entries that they are the numbers o
         } else {
           counts.sound++
           start()
-          expect([...to]).toStrictEqual([...indices.map((index) => index * 3 + 1), -7])
+          expect([...to]).toStrictEqual([...indices.map(nameOf), 77])
         }
-        expect(to[indices.length]).toBe(-7)
+        expect(to[indices.length]).toBe(77)
       } finally {
         for (const block of [source, dictionary, out]) arena.free(block)
       }
@@ -320,4 +336,25 @@ test('indices of any number of bits name the entries that they are the numbers o
     run,
   )
   if (run.numRuns >= 500) expect(Math.min(counts.sound, counts.odd)).toBeGreaterThan(run.numRuns * 0.05)
+})
+
+test('bytes are copied into the arena wherever they begin', () => {
+  const arena = lawArena(2 ** 22)
+  const room = 2 ** 19
+  const [own, out] = [arena.allocate(room, 'law'), arena.allocate(room, 'law')]
+  const bytes = Uint8Array.from({ length: room }, (_, i) => (i * 2654435761) >>> 13)
+  ;(arena.view('u8', own, room) as Uint8Array).set(bytes)
+  const length = fc.oneof({ weight: 9, arbitrary: fc.nat(600) }, { weight: 1, arbitrary: fc.integer({ min: 130_000, max: 400_000 }) })
+  fc.assert(
+    fc.property(fc.nat(40), fc.nat(40), length, fc.boolean(), (from, to, length, isOwn) => {
+      const source = isOwn ? (arena.view('u8', own + from, length) as Uint8Array) : bytes.subarray(from, from + length)
+      const target = arena.view('u8', out, to + length + 20) as Uint8Array
+      target.fill(5)
+      copyBytes(arena, source, target.subarray(to, to + length))
+      const wanted = new Uint8Array(target.length).fill(5)
+      wanted.set(bytes.subarray(from, from + length), to)
+      expect(Buffer.compare(target, wanted)).toBe(0)
+    }),
+    run,
+  )
 })

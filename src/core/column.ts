@@ -36,7 +36,8 @@ export interface Column {
   readonly children?: readonly Column[]
   /**
    * utf8 as it was encoded: `values` are places in here, and there are no offsets. Readers give it to those who asked for
-   * dictionaries (see `Access`), with places in an Int32Array; within the executor a table that was read whole may have it.
+   * dictionaries (see `Access`), with places in an Int32Array, or a byte each where they were told to put them and none
+   * is null; within the executor a table that was read whole may have it.
    */
   readonly dictionary?: Column
   /** Only for type 'object'. */

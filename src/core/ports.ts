@@ -118,7 +118,7 @@ export interface Access extends WriteAccess {
   readonly fetch?: ((url: string, init: RequestInit) => Promise<Response>) | undefined
   /** Memory for what is read, where who reads is done with it before the next read. Default: each buffer has its own. */
   readonly scratch?: Scratch | undefined
-  /** Where the values of a column go, by its number among those that are read: as many bytes as they take. Only of values of a fixed width. */
+  /** Where the values of a column go, by its number among those that are read: as many bytes as they take, and of texts one for the place of each in a dictionary of up to 256. */
   readonly into?: ((column: number) => Uint8Array | undefined) | undefined
   readonly numbers?: NumberKernels | undefined
   readonly csv?: CsvKernels | undefined
@@ -192,12 +192,12 @@ export interface PageKernels {
   decode(parts: readonly Uint8Array[], columns: readonly PagedColumn[]): readonly boolean[]
 }
 
-/** Values of a fixed width in pages. Places are those among the bytes of all parts. */
+/** Values in pages. Places are those among the bytes of all parts. */
 export interface PagedColumn {
   /** Where the values go: in the session's memory. */
   readonly out: Uint8Array
-  /** Bytes of a value of the file. */
-  readonly width: 4 | 8
+  /** Bytes of a value of the file, or 1 where what is written is the number of its entry in the dictionary: those of texts. */
+  readonly width: 1 | 4 | 8
   /** How f64 are made of its integers; they stay as they are where it does not say. */
   readonly numbers?: Pick<Integers, 'signed' | 'limit' | 'divisor'>
   readonly dictionary?: { readonly at: number; readonly entries: number }

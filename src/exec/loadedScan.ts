@@ -105,7 +105,7 @@ function bytesOf(splits: readonly SourceSplit[], fields: readonly Field[]): numb
   let bytes = 0
   for (const { rows = 0, columnBytes } of splits)
     for (const { name, type } of fields)
-      bytes += isText(type) ? 4 * rows + TEXT_BYTES * (columnBytes?.get(name) ?? 0) : rows * widthOf(type.kind)
+      bytes += isText(type) ? 5 * rows + TEXT_BYTES * (columnBytes?.get(name) ?? 0) : rows * widthOf(type.kind)
   return bytes
 }
 
@@ -130,7 +130,7 @@ export async function loadedScan(scan: Scan, services: LoadServices): Promise<Lo
   const name = `ScanExec ${scan.source.name}`
   const blocks = new ResultBlocks(arena, name)
   try {
-    const wholes = fields.map((field) => wholeColumn(field, rows, blocks))
+    const wholes = fields.map((field) => wholeColumn(field, rows, { kind: scan.source.kind, blocks }))
     const texts = fields.flatMap(({ type }, i) => (isText(type) ? [i] : []))
     const nulls = fields.map(() => 0)
     const parts: LoadedPart[] = []
@@ -188,22 +188,30 @@ function placedReads({ source, columns }: Scan, splits: readonly SourceSplit[]):
 
 /** Tasks for each worker, if there is enough work: between two of them a worker waits for the next. */
 const TASKS = 4
+/** The shortest of them has one part in so many of the work: each is a message and its answer. */
+const MOST_TASKS = 32
 
 /** The works in their order as lists, many of which are left when one is done, and the last of which are short. */
 function piecesOf<T>(works: readonly T[], workers: number): T[][] {
   const pieces: T[][] = []
+  const least = Math.ceil(works.length / (MOST_TASKS * workers))
   for (let from = 0; from < works.length; ) {
-    const length = Math.ceil((works.length - from) / (TASKS * workers))
+    const length = Math.max(least, Math.ceil((works.length - from) / (TASKS * workers)))
     pieces.push(works.slice(from, from + length))
     from += length
   }
   return pieces
 }
 
-/** A column for all rows; of texts only the bitmap. */
-function wholeColumn({ type, nullable }: Field, rows: number, blocks: ResultBlocks): Column {
+/** A column for all rows; of bytes only the bitmap, and of texts that may be places in dictionaries a byte for each beside it. */
+function wholeColumn(
+  { type, nullable }: Field,
+  rows: number,
+  { kind, blocks }: { readonly kind: string; readonly blocks: ResultBlocks },
+): Column {
   if (type.kind === 'null') return { type, length: rows }
   const validity = nullable ? { validity: blocks.emptyBits(rows) } : {}
+  if (kind === 'parquet' && type.kind === 'utf8') return { type, length: rows, values: blocks.like(new Uint8Array(), rows), ...validity }
   if (!isFixedKind(type.kind)) return { type, length: rows, ...validity }
   return { type, length: rows, values: blocks.like(new FIXED_FORMS[type.kind].array(0), rows), ...validity }
 }
@@ -233,19 +241,24 @@ interface PlacedTexts {
 async function textsPlaced(wholes: readonly Column[], { texts, parts, blocks, services }: Texts): Promise<PlacedTexts> {
   const columns = [...wholes]
   const codes: PlacedTexts['codes'][number][] = []
+  const left: Column['values'][] = []
   const works: Placed[][] = parts.map(() => [])
   for (const [t, i] of texts.entries()) {
     const own = textParts(parts, t)
-    const { validity, ...bare } = wholes[i] as Column // its bits were set when the split was read
+    const { validity, values: places, ...bare } = wholes[i] as Column // its bits were set when the split was read
     const merged = mergedOf(own, bare.length)
     if (merged !== undefined) {
-      const { column, texts } = unspelled(blocks.like(emptyCodes(merged.firsts.length), bare.length), merged.texts, blocks)
+      const wanted = emptyCodes(merged.firsts.length)
+      const isThere = places instanceof Uint8Array && wanted instanceof Uint8Array
+      if (!isThere) left.push(places)
+      const { column, texts } = unspelled(isThere ? places : blocks.like(wanted, bare.length), merged.texts, blocks)
       columns[i] = validity === undefined ? column : { ...column, validity }
       codes.push({ column: i, codes: codesOfUnspelled(column, merged.firsts, texts) })
       for (const [p, { column: part, firstRow }] of own.entries())
-        works[p]?.push({ part, whole: column, firstRow, firstByte: 0, places: merged.maps[p] as Uint16Array }) // one for each part
+        works[p]?.push({ part: placesOf(part), whole: placesOf(column), firstRow, firstByte: 0, places: merged.maps[p] as Uint16Array }) // one for each part
       continue
     }
+    left.push(places)
     const bytes = own.map(({ column }) => (column.dictionary === undefined ? textBytes(column) : spelledBytes(column)))
     const all = bytes.reduce((sum, one) => sum + one, 0)
     if (all > LARGEST_OFFSET)
@@ -273,7 +286,13 @@ async function textsPlaced(wholes: readonly Column[], { texts, parts, blocks, se
     drop: () => undefined,
   })
   for await (const _ of tasks);
+  for (const buffer of left) blocks.free(buffer)
   return { columns, codes }
+}
+
+/** What goes to a worker that writes codes, who needs no texts. */
+function placesOf({ dictionary: _, ...places }: Column): Column {
+  return places
 }
 
 interface TextPart {

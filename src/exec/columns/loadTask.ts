@@ -11,6 +11,7 @@ import type { Column } from '../../core/column.ts'
 import { isFixedKind } from '../../core/fixedValues.ts'
 import type { ColumnType } from '../../core/schema.ts'
 import type { Arena } from '../memory/arena.ts'
+import { copyBytes } from '../operators/copyBytes.ts'
 import { writeCodes } from './loadedTexts.ts'
 import { spellTexts } from './spelledTexts.ts'
 import type { Codes } from './textCodes.ts'
@@ -18,7 +19,7 @@ import type { Codes } from './textCodes.ts'
 /** A part of a column, and where it goes. */
 export interface Placed {
   readonly part: Column
-  /** The whole column, in the arena; with a bitmap of zeros where there may be nulls. */
+  /** The whole column, in the arena; with a bitmap of zeros where there may be nulls. Of texts that are read it may have a byte a row, for their places in the dictionaries of the parts. */
   readonly whole: Column
   readonly firstRow: number
   /** Of texts: where the part's bytes go among those of the whole. */
@@ -42,7 +43,7 @@ export function place({ part, whole, firstRow, firstByte, places }: Placed, aren
   const [from, to] = [part.values, whole.values]
   if (places !== undefined) writeCodes(part, places, to as Codes, { firstRow, arena })
   else if (part.dictionary !== undefined) spellTexts(part, whole, { firstRow, firstByte }, arena)
-  else if (whole.offsets !== undefined) placeTexts(part, whole, { firstRow, firstByte })
+  else if (whole.offsets !== undefined) placeTexts(part, whole, { firstRow, firstByte }, arena)
   else if (from !== undefined && to !== undefined && !isThere(from, to, firstRow))
     to.subarray(firstRow, firstRow + length).set(from.subarray(0, length) as never) // of one class
   return nullsPlaced(part, whole, firstRow)
@@ -50,9 +51,9 @@ export function place({ part, whole, firstRow, firstByte, places }: Placed, aren
 
 type Values = NonNullable<Column['values']>
 
-/** Where values of a fixed width go among those of the whole; undefined for others. */
-export function placeOf({ type, values }: Column, firstRow: number, rows: number): Uint8Array | undefined {
-  if (values === undefined || !isFixedKind(type.kind)) return undefined
+/** Where what has a fixed width, values or places in a dictionary, goes among what the whole has of it; undefined for others. */
+export function placeOf({ values }: Column, firstRow: number, rows: number): Uint8Array | undefined {
+  if (values === undefined) return undefined
   const width = values.BYTES_PER_ELEMENT
   return new Uint8Array(values.buffer, values.byteOffset + firstRow * width, rows * width)
 }
@@ -66,12 +67,13 @@ export function nullsPlaced(part: Column, whole: Column, firstRow: number): numb
   return whole.validity === undefined ? 0 : placeBits(part, whole.validity, firstRow)
 }
 
-function placeTexts(part: Column, whole: Column, { firstRow, firstByte }: Pick<Placed, 'firstRow' | 'firstByte'>): void {
+function placeTexts(part: Column, whole: Column, { firstRow, firstByte }: Pick<Placed, 'firstRow' | 'firstByte'>, arena: Arena): void {
   const from = part.offsets as Int32Array // as the caller saw
   const to = (whole.offsets as Int32Array).subarray(firstRow + 1, firstRow + 1 + part.length)
   const shift = firstByte - (from[0] as number)
   for (let i = 0; i < to.length; i++) to[i] = (from[i + 1] as number) + shift
-  ;(whole.values as Uint8Array).set((part.values as Uint8Array).subarray(from[0], from[part.length]), firstByte)
+  const bytes = (part.values as Uint8Array).subarray(from[0], from[part.length])
+  copyBytes(arena, bytes, (whole.values as Uint8Array).subarray(firstByte, firstByte + bytes.length))
 }
 
 /** The bytes of the texts of a part. */

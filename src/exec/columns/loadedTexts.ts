@@ -22,7 +22,7 @@ export interface CodedTexts {
 /** The same places, of which those of nulls are behind the entries, and what is known of them. Places are written over. */
 export function countedTexts(part: Column): { readonly column: Column; readonly coded: CodedTexts } {
   const { length, values, dictionary = { type: part.type, length: 0 } } = part
-  const places = values as Int32Array // of whoever has a dictionary
+  const places = values as Codes // of whoever has a dictionary
   const entries = dictionary.length
   const ends = dictionary.offsets ?? new Int32Array(1)
   const offsets = new Int32Array(entries + 2)
@@ -108,9 +108,12 @@ function endToEnd(texts: readonly Buffer[]): Column {
 /** Rows between two calls of the kernel, so that V8 can replace it while it warms up. */
 const STRIDE = 65_536
 
-/** Writes the codes of a part's rows to their places in the arena. */
+/** Writes the codes of a part's rows to their places in the arena, where what the part has instead of them may lie already. */
 export function writeCodes({ length, values }: Column, map: Uint16Array, codes: Codes, { firstRow, arena }: CodesPlace): void {
-  const places = values as Int32Array // of whoever has a dictionary
+  const places = values as Codes // of whoever has a dictionary
+  const isThere = !(places instanceof Int32Array) && places.buffer === codes.buffer && places.byteOffset === codes.byteOffset + firstRow
+  const isSame = map.subarray(0, -1).every((code, place) => code === place) // none of them is that of a null
+  if (isThere && isSame) return
   if (!arena.owns(places)) {
     for (let i = 0; i < length; i++) codes[firstRow + i] = map[places[i] as number] as number // a place has a code
     return
@@ -120,7 +123,8 @@ export function writeCodes({ length, values }: Column, map: Uint16Array, codes: 
   try {
     ;(arena.view(width === 1 ? 'u8' : width === 2 ? 'u16' : 'i32', room, map.length) as Codes).set(map)
     const log2 = Math.log2(width)
-    const kernel = arenaKernel(arena, `gather ${log2}`, () => gatherKernel(log2))
+    const own = Math.log2(places.BYTES_PER_ELEMENT)
+    const kernel = arenaKernel(arena, `gather ${log2} by ${own}`, () => gatherKernel(log2, own))
     const to = codes.byteOffset + width * firstRow
     for (let from = 0; from < length; from += STRIDE) kernel(room, places.byteOffset, from, Math.min(length, from + STRIDE), to)
   } finally {

@@ -3,6 +3,7 @@
  *
  *     page     3 0 0 2   indices of a dictionary's entries      place   d a a c
  *     page     x y z     values                          -->    place   x y z
+ *     page     3 0 0 2   indices of a dictionary of texts       place   3 0 0 2   a byte each
  *
  * Integers that are read as numbers are divided first, where they are entries of a dictionary: once for each entry.
  */
@@ -12,8 +13,12 @@ import { scaledBy, scaledKernel } from '../kernels/numberKernels.ts'
 import { entriesKernel, MOST_PAGE_VALUES, MOST_PLACE_BITS, READ_BEHIND } from '../kernels/pageKernels.ts'
 import type { Arena } from '../memory/arena.ts'
 import { arenaKernel } from '../operators/arenaKernels.ts'
+import { beginAlike, copyBytes } from '../operators/copyBytes.ts'
 
 const OPERATOR = 'pages of files'
+const LOG2 = { 1: 0, 4: 2, 8: 3 } as const
+/** Numbers that a byte has. */
+const MOST_BYTE_ENTRIES = 256
 
 /** The kernels over this arena. */
 export function pageKernels(arena: Arena): PageKernels {
@@ -23,7 +28,7 @@ export function pageKernels(arena: Arena): PageKernels {
       let block: number | undefined
       try {
         return columns.map((column) => {
-          const isCopied = copied(parts, column)
+          const isCopied = copied(arena, parts, column)
           if (isCopied !== undefined) return isCopied
           block ??= reserved(arena, room + READ_BEHIND) // of one column at a time
           return block !== undefined && computed(arena, block, parts, column)
@@ -36,13 +41,13 @@ export function pageKernels(arena: Arena): PageKernels {
 }
 
 /** Copies values that stay as they are straight to their places; undefined where some do not. */
-function copied(parts: readonly Uint8Array[], { out, width, numbers, pages }: PagedColumn): boolean | undefined {
+function copied(arena: Arena, parts: readonly Uint8Array[], { out, width, numbers, pages }: PagedColumn): boolean | undefined {
   if (numbers !== undefined || pages.some(({ indexBits }) => indexBits !== undefined)) return undefined
   let to = 0
   for (const { at, end, values } of pages) {
     const page = end - at < values * width ? undefined : bytesAt(parts, at, values * width)
     if (page === undefined || to + page.length > out.length) return false
-    out.set(page, to)
+    copyBytes(arena, page, out.subarray(to, to + page.length))
     to += page.length
   }
   return to === out.length
@@ -58,20 +63,28 @@ function bytesAt(parts: readonly Uint8Array[], at: number, length: number): Uint
   return length === 0 ? new Uint8Array() : undefined
 }
 
-function pageBytes({ dictionary, width, pages }: PagedColumn): number {
-  return (dictionary?.entries ?? 0) * width + pages.reduce((sum, { at, end }) => sum + Math.max(0, end - at), 0)
+/** With what lies between them so that all begin as they do where they come from. */
+function pageBytes(column: PagedColumn): number {
+  const bytes = column.pages.reduce((sum, { at, end }) => sum + Math.max(0, end - at), entryBytes(column))
+  return bytes + 8 * (column.pages.length + 1)
+}
+
+/** Of texts kernels need none. */
+function entryBytes({ dictionary, width }: PagedColumn): number {
+  return width === 1 ? 0 : (dictionary?.entries ?? 0) * width
 }
 
 /** Has kernels over the arena find the values: the column's pages are copied to the block first. */
 function computed(arena: Arena, block: number, parts: readonly Uint8Array[], column: PagedColumn): boolean {
-  const { dictionary, width, pages } = column
-  const entries = dictionary && bytesAt(parts, dictionary.at, dictionary.entries * width)
+  const { dictionary, pages } = column
+  const entries = dictionary && bytesAt(parts, dictionary.at, entryBytes(column))
   const bodies = pages.map(({ at, end }) => bytesAt(parts, at, end - at))
   const pieces = [...(dictionary === undefined ? [] : [entries]), ...bodies]
   const places: number[] = []
   let at = 0
   for (const piece of pieces) {
     if (piece === undefined) return false
+    while (!beginAlike(piece.byteOffset, block + at)) at++
     ;(arena.view('u8', block + at, piece.length) as Uint8Array).set(piece)
     places.push(at)
     at += piece.length
@@ -79,7 +92,7 @@ function computed(arena: Arena, block: number, parts: readonly Uint8Array[], col
   const first = dictionary === undefined ? 0 : 1
   return decoded(arena, block, {
     ...column,
-    ...(dictionary && { dictionary: { ...dictionary, at: 0 } }),
+    ...(dictionary && { dictionary: { ...dictionary, at: places[0] as number } }), // the first piece
     pages: pages.map((page, i) => {
       const begin = places[first + i] as number // one for each
       return { ...page, at: begin, end: begin + page.end - page.at }
@@ -102,20 +115,24 @@ function decoded(arena: Arena, block: number, column: PagedColumn): boolean {
   const outWidth = numbers === undefined ? width : 8
   const total = pages.reduce((sum, { values }) => sum + values, 0)
   if (total * outWidth !== out.length) return false
+  if (width === 1 && !(dictionary !== undefined && dictionary.entries <= MOST_BYTE_ENTRIES)) return false
   const isWider = outWidth > width && dictionary !== undefined
   const entries = isWider ? reserved(arena, outWidth * dictionary.entries) : block + (dictionary?.at ?? 0)
   if (entries === undefined) return false
   try {
-    if (dictionary !== undefined && !asNumbers(arena, column, { from: block + dictionary.at, to: entries, count: dictionary.entries }))
-      return false
+    const isMade =
+      dictionary === undefined ||
+      width === 1 ||
+      asNumbers(arena, column, { from: block + dictionary.at, to: entries, count: dictionary.entries })
+    if (!isMade) return false
     let to = out.byteOffset
     for (const { at, end, values, indexBits } of pages) {
       const from = block + at
       if (indexBits === undefined) {
-        if (end - at < values * width || !asNumbers(arena, column, { from, to, count: values })) return false
+        if (width === 1 || end - at < values * width || !asNumbers(arena, column, { from, to, count: values })) return false
       } else {
         if (dictionary === undefined || indexBits > MOST_PLACE_BITS || values > MOST_PAGE_VALUES) return false
-        const kernel = arenaKernel(arena, `page entries ${outWidth}`, () => entriesKernel(outWidth === 4 ? 2 : 3))
+        const kernel = arenaKernel(arena, `page entries ${outWidth}`, () => entriesKernel(LOG2[outWidth]))
         kernel(from, end - at, indexBits, values, dictionary.entries, entries, to)
       }
       to += values * outWidth
@@ -136,7 +153,8 @@ function asNumbers(
   { from, to, count }: { readonly from: number; readonly to: number; readonly count: number },
 ): boolean {
   if (numbers === undefined) {
-    if (from !== to) (arena.view('u8', to, count * width) as Uint8Array).set(arena.view('u8', from, count * width) as Uint8Array)
+    if (from !== to)
+      copyBytes(arena, arena.view('u8', from, count * width) as Uint8Array, arena.view('u8', to, count * width) as Uint8Array)
     return true
   }
   const { signed, divisor } = numbers

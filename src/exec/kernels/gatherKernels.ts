@@ -7,7 +7,7 @@
  */
 import { bitOf, element } from './groupFrame.ts'
 import { counting, numbered } from './sortKernels.ts'
-import { type Code, I, moduleBytes, OP } from './wasmEncoder.ts'
+import { type Code, I, moduleBytes, OP, SIMD } from './wasmEncoder.ts'
 
 const get = I.localGet
 const set = I.localSet
@@ -17,23 +17,47 @@ const num = I.i32Const
 const LOADS = [OP.i32Load8U, OP.i32Load16U, OP.i32Load, OP.i64Load]
 const STORES = [OP.i32Store8, OP.i32Store16, OP.i32Store, OP.i64Store]
 
-/** run(source, rows, from, to, out): values of 2 ** log2 bytes. */
-export function gatherKernel(log2: number): Uint8Array<ArrayBuffer> {
-  const { source, rows, from, to, out, row } = numbered('source', 'rows', 'from', 'to', 'out', 'row')
-  const each = [
-    ...[...element(rows, from, 2), ...I.memory(OP.i32Load), ...set(row)],
-    ...[
-      ...element(out, from, log2),
-      ...element(source, row, log2),
-      ...I.memory(LOADS[log2] as number),
-      ...I.memory(STORES[log2] as number),
-    ], // 0 to 3
+/** Rows that one turn gathers. */
+const TURN = 8
+
+/** run(source, rows, from, to, out): values of 2 ** log2 bytes, by rows whose numbers have 2 ** by. */
+export function gatherKernel(log2: number, by = 2): Uint8Array<ArrayBuffer> {
+  const { source, rows, from, to, out, row, number, target, end } = numbered(
+    ...(['source', 'rows', 'from', 'to', 'out', 'row', 'number', 'target', 'end'] as const),
+  )
+  const [loadRow, load, store] = [LOADS[by], LOADS[log2], STORES[log2]] as [number, number, number] // 0 to 3
+  const each = (i: number): Code => [
+    ...[...get(number), ...I.memory(loadRow, i << by), ...set(row)],
+    ...[...get(target), ...element(source, row, log2), ...I.memory(load), ...I.memory(store, i << log2)],
   ]
+  const places = [...element(rows, from, by), ...set(number), ...element(out, from, log2), ...set(target)]
+  const turn = Array.from({ length: TURN }, (_, i) => each(i))
   return moduleBytes({
     imports: [],
     parameters: ['address', 'address', 'i32', 'i32', 'address'],
-    locals: ['i32'],
-    body: counting(from, to, each),
+    locals: ['i32', 'i32', 'i32', 'i32'],
+    body: [
+      ...[...get(to), ...num(TURN), OP.i32Sub, ...set(end)],
+      ...[...I.block(), ...I.loop, ...get(from), ...get(end), OP.i32GtS, ...I.brIf(1), ...places, turn],
+      ...[...get(from), ...num(TURN), OP.i32Add, ...set(from), ...I.br(0), OP.end, OP.end],
+      ...counting(from, to, [...places, ...each(0)]),
+    ],
+  })
+}
+
+/** run(source, length, out): bytes, of places that have none in common. */
+export function copyKernel(): Uint8Array<ArrayBuffer> {
+  const { source, length, out, at, whole } = numbered('source', 'length', 'out', 'at', 'whole')
+  const vector = [...element(out, at, 4), ...element(source, at, 4), ...I.simdMemory(SIMD.load), ...I.simdMemory(SIMD.store)]
+  const byte = [...element(out, at, 0), ...element(source, at, 0), ...I.memory(OP.i32Load8U), ...I.memory(OP.i32Store8)]
+  return moduleBytes({
+    imports: [],
+    parameters: ['address', 'i32', 'address'],
+    locals: ['i32', 'i32'],
+    body: [
+      ...[...get(length), ...num(4), OP.i32ShrU, ...set(whole), ...counting(at, whole, vector)],
+      ...[...get(whole), ...num(4), OP.i32Shl, ...set(at), ...counting(at, length, byte)],
+    ],
   })
 }
 

@@ -1,5 +1,5 @@
 /**
- * Values of pages that name entries of a dictionary, in WebAssembly over the arena.
+ * Values of pages that name entries of a dictionary, in WebAssembly over the arena: the entries, or their numbers in bytes.
  *
  *     [header of a run] [value] …          header even   its half is how often the value comes
  *     [header of a run] [8 values] …       header odd    its half is how many groups of eight values follow, `width` bits each
@@ -32,8 +32,13 @@ const WORDS = [
   { places: 2, bits: MOST_PLACE_BITS },
 ] as const
 
-/** run(source, length, width, count, entries, dictionary, out): entries of 2 ** log2 bytes. */
-export function entriesKernel(log2: 2 | 3): Uint8Array<ArrayBuffer> {
+/** The most bits of places that are spread to bytes all at once. */
+const SPREAD_BITS = 7
+/** As many bytes of one as a word has. */
+const EACH_BYTE = 0x0101010101010101n
+
+/** run(source, length, width, count, entries, dictionary, out): entries of 2 ** log2 bytes, or for 0 their numbers, of which a byte has all. */
+export function entriesKernel(log2: 0 | 2 | 3): Uint8Array<ArrayBuffer> {
   const { source, length, width, count, entries, dictionary, out, ...locals } = numbered(
     ...(['source', 'length', 'width', 'count', 'entries', 'dictionary', 'out'] as const),
     ...([
@@ -53,11 +58,13 @@ export function entriesKernel(log2: 2 | 3): Uint8Array<ArrayBuffer> {
       'word',
       'step',
       'whole',
+      ...(['halves', 'quarters', 'eighths', 'room', 'above'] as const),
     ] as const),
   )
   const { at, done, header, shift, byte, groups, end, last, index, mask, far, target, bits, word, step, whole } = locals
-  const [load, store] = log2 === 2 ? [OP.i32Load, OP.i32Store] : [OP.i64Load, OP.i64Store]
-  const entry = [...element(dictionary, index, log2), ...I.memory(load)]
+  const { halves, quarters, eighths, room, above } = locals
+  const [load, store] = log2 === 0 ? [OP.i32Load, OP.i32Store8] : log2 === 2 ? [OP.i32Load, OP.i32Store] : [OP.i64Load, OP.i64Store]
+  const entry = log2 === 0 ? get(index) : [...element(dictionary, index, log2), ...I.memory(load)]
   const isFar = [...get(index), ...get(entries), OP.i32GeU]
   const noted = [...get(far), ...isFar, OP.i32Or, ...set(far)]
   const trapIf = (test: Code): Code => [...test, ...I.if(), OP.unreachable, OP.end]
@@ -91,10 +98,37 @@ export function entriesKernel(log2: 2 | 3): Uint8Array<ArrayBuffer> {
       [...get(done), ...num(GROUP), OP.i32Add, ...get(end), OP.i32LeS],
       [...element(out, done, log2), ...set(target), group(places), ...moved(done, num(GROUP)), ...moved(at, get(width))],
     )
-  const byWidth = WORDS.reduceRight<Code>(
+  const byWords = WORDS.reduceRight<Code>(
     (other, { places, bits: most }) => [get(width), num(most), OP.i32LeU, I.if(), groupsOf(places), OP.else, other, OP.end],
     [OP.unreachable],
   )
+  const long = I.i64Const
+  const bitsOf = (places: number): Code => [...get(step), ...long(places), OP.i64Mul]
+  /** The lower of two neighbouring parts of the word stays, and the upper moves up. */
+  const apart = (kept: number, places: number): Code => [
+    ...[...get(word), ...get(kept), OP.i64And],
+    ...[...get(word), ...bitsOf(places), OP.i64ShrU, ...get(kept), OP.i64And, ...long(places * 8), OP.i64Shl, OP.i64Or, ...set(word)],
+  ]
+  /** Eight places of a word become its bytes: four and four of them first, then two and two. */
+  const spread = while_(
+    [...get(done), ...num(GROUP), OP.i32Add, ...get(end), OP.i32LeS],
+    [
+      ...[...get(source), ...get(at), OP.i32Add, ...I.memory(OP.i64Load), ...set(word)],
+      ...[...apart(halves, 4), ...apart(quarters, 2), ...apart(eighths, 1)],
+      ...[...element(out, done, log2), ...get(word), ...I.memory(OP.i64Store)],
+      // a byte that is no entry's number has its upper bit then
+      ...[...get(above), ...get(word), ...get(room), OP.i64Add, OP.i64Or, ...set(above)],
+      ...[...moved(done, num(GROUP)), ...moved(at, get(width))],
+    ],
+  )
+  const lowest = (places: number): Code => [...long(1), ...bitsOf(places), OP.i64Shl, ...long(1), OP.i64Sub]
+  const masks = [
+    ...[...lowest(4), ...set(halves)],
+    ...[...lowest(2), ...long(0x0000000100000001n), OP.i64Mul, ...set(quarters)],
+    ...[...lowest(1), ...long(0x0001000100010001n), OP.i64Mul, ...set(eighths)],
+    ...[...num(128), ...least(get(entries), num(128)), OP.i32Sub, OP.i64ExtendI32U, ...long(EACH_BYTE), OP.i64Mul, ...set(room)],
+  ]
+  const byWidth: Code = log2 > 0 ? byWords : [get(width), num(SPREAD_BITS), OP.i32LeU, I.if(), spread, OP.else, byWords, OP.end]
   const single = [
     ...[...wordAt([...get(last), ...get(width), OP.i32Mul]), ...nextPlace, ...noted, ...moved(last, num(1))],
     ...[...element(out, done, log2), ...entry, ...I.memory(store), ...moved(done, num(1))],
@@ -126,6 +160,7 @@ export function entriesKernel(log2: 2 | 3): Uint8Array<ArrayBuffer> {
   const body: Code = [
     ...trapIf([...get(width), ...num(MOST_PLACE_BITS), OP.i32GtU, ...get(count), ...num(MOST_PAGE_VALUES), OP.i32GtU, OP.i32Or]),
     ...[...num(1), ...get(width), OP.i32Shl, ...num(1), OP.i32Sub, ...set(mask), ...get(width), OP.i64ExtendI32U, ...set(step)],
+    ...(log2 === 0 ? masks : []),
     ...[
       ...I.i64Const(1),
       ...get(width),
@@ -147,11 +182,12 @@ export function entriesKernel(log2: 2 | 3): Uint8Array<ArrayBuffer> {
       ],
     ),
     ...trapIf(get(far)),
+    ...trapIf([...get(above), ...long(BigInt.asIntN(64, EACH_BYTE << 7n)), OP.i64And, OP.i64Eqz, OP.i32Eqz]),
   ]
   return moduleBytes({
     imports: [],
     parameters: ['address', 'i32', 'i32', 'i32', 'i32', 'address', 'address'],
-    locals: [...new Array<'i32'>(13).fill('i32'), 'i64', 'i64', 'i64'],
+    locals: [...new Array<'i32'>(13).fill('i32'), ...new Array<'i64'>(8).fill('i64')],
     body,
   })
 }

@@ -1,12 +1,13 @@
 /**
- * Columns of numbers from their pages: the decoder only unpacks these, all of a row group at once, and kernels over the
- * session's memory find the values and write them to their places.
+ * Columns of numbers, and of texts that are entries of dictionaries, from their pages: the decoder only unpacks these, all of a
+ * row group at once, and kernels over the session's memory find the values, or the places of the texts, and write them where they go.
  *
  *     [header][packed] …   pages of columns a and b, of any sizes   --unpackedPages.ts-->   bytes, one page behind the other
  *
  * Statement: a column that comes out of here is the one that the decoder would have made. What is nested, null, odd or damaged
  * does not come out: the decoder makes it, or says what is wrong.
  */
+import { isUtf8 } from 'node:buffer'
 import type { Column } from '../../core/column.ts'
 import { FIXED_FORMS, isFixedKind, LARGEST_WHOLE } from '../../core/fixedValues.ts'
 import type { Integers, PagedColumn, PageOfValues } from '../../core/ports.ts'
@@ -20,8 +21,9 @@ import { intOf } from './thrift.ts'
 import { withUnpackedPages } from './unpackedPages.ts'
 import { WasmFailure } from './wasm.ts'
 
-const PHYSICAL = { INT32: 1, INT64: 2, FLOAT: 4, DOUBLE: 5 } as const
-const PLAIN = 0
+const PHYSICAL = { INT32: 1, INT64: 2, FLOAT: 4, DOUBLE: 5, BYTE_ARRAY: 6 } as const
+const [PLAIN, PLAIN_DICTIONARY] = [0, 2]
+const BYTE_CODES = 256
 
 /** The columns that could be made so, by their numbers among those that are read. */
 export function pagedColumns(
@@ -36,12 +38,16 @@ export function pagedColumns(
   for (const [codec, wanted] of byCodec(columns, rows, to)) {
     const pages = wanted.flatMap(({ column }) => column.pages)
     const found = withUnpacked(file, pages, { codec, to }, (parts, placeOf) => {
-      const paged = wanted.map((one) => pagedOf(one, parts, placeOf))
+      const entries = wanted.map((one) => (one.width === 1 ? entriesOf(one.column, parts, placeOf) : undefined))
+      const paged = wanted.map((one, i) => (one.width === 1 && entries[i] === undefined ? undefined : pagedOf(one, parts, placeOf)))
       const whole = paged.filter((column) => column !== undefined)
       const written = kernels.decode(parts, whole)
-      return paged.map((column) => column !== undefined && written[whole.indexOf(column)] === true)
+      return wanted.flatMap(({ number, ...one }, i) => {
+        const column = paged[i]
+        return column !== undefined && written[whole.indexOf(column)] === true ? [[number, columnOver(one, rows, entries[i])] as const] : []
+      })
     })
-    for (const [i, { number, type, out }] of wanted.entries()) if (found?.[i] === true) made.set(number, columnOver(type, rows, out))
+    for (const [number, column] of found ?? []) made.set(number, column)
   }
   return made
 }
@@ -55,11 +61,15 @@ interface Wanted extends Form {
 
 interface Form {
   readonly type: ColumnType
-  readonly width: 4 | 8
+  readonly width: PagedColumn['width']
   readonly numbers?: Pick<Integers, 'signed' | 'limit' | 'divisor'>
 }
 
-function byCodec(columns: readonly ReadyColumn[], rows: number, { into }: Destination): ReadonlyMap<number, readonly Wanted[]> {
+function byCodec(
+  columns: readonly ReadyColumn[],
+  rows: number,
+  { into, dictionaries }: Destination,
+): ReadonlyMap<number, readonly Wanted[]> {
   const groups = new Map<number, Wanted[]>()
   for (const [number, column] of columns.entries()) {
     const [chunk, another] = column.part.chunks
@@ -67,12 +77,19 @@ function byCodec(columns: readonly ReadyColumn[], rows: number, { into }: Destin
     const form = formOf(intOf(chunk.meta, 1), column.detail)
     const out = form && into?.(number)
     if (form === undefined || out?.length !== rows * (form.numbers === undefined ? form.width : 8)) continue
+    if (form.width === 1 && !(dictionaries === true && hasByteCodes(column))) continue
     const codec = intOf(chunk.meta, 4) ?? 0
     const own = groups.get(codec) ?? []
     groups.set(codec, own)
     own.push({ ...form, number, column, out })
   }
   return groups
+}
+
+/** Texts that all are entries of a dictionary, of no more entries than a byte has numbers for. */
+function hasByteCodes({ isCoded, pages: [page] }: ReadyColumn): boolean {
+  if (!isCoded || page?.kind !== 'dictionary' || page.values > BYTE_CODES) return false
+  return page.encoding === PLAIN || page.encoding === PLAIN_DICTIONARY
 }
 
 /** What a value of the file becomes; undefined for what is not made here. */
@@ -98,11 +115,15 @@ function formOf(physical: number | undefined, { type, changes: [change, another]
       return type.kind === 'f32' ? { type, width } : undefined
     case PHYSICAL.DOUBLE:
       return type.kind === 'f64' && type.integers === undefined ? { type, width } : undefined
+    case PHYSICAL.BYTE_ARRAY:
+      return type.kind === 'utf8' ? { type, width: 1 } : undefined
   }
   return undefined
 }
 
-function columnOver(type: ColumnType, rows: number, { buffer, byteOffset }: Uint8Array): Column {
+function columnOver({ type, out }: Pick<Wanted, 'type' | 'out'>, rows: number, dictionary: Column | undefined): Column {
+  const { buffer, byteOffset } = out
+  if (dictionary !== undefined) return { type, length: rows, values: out, dictionary }
   const ArrayOfValues = FIXED_FORMS[isFixedKind(type.kind) ? type.kind : 'f64'].array as unknown as new (
     memory: ArrayBufferLike,
     at: number,
@@ -128,7 +149,8 @@ function withUnpacked<R>(
     bytes += unpackedBytes(page)
   }
   const isPacked = (page: Page): boolean => codec !== 0 && page.second?.isCompressed !== false
-  const packed = pages.filter(isPacked)
+  const [values, indices] = [pages.filter(isOfValues), pages.filter((page) => !isOfValues(page))]
+  const packed = [...values, ...indices].filter(isPacked)
   const bare = pages.filter((page) => !isPacked(page))
   if (pages.some(({ second }) => second !== undefined && (second.levelBytes < 0 || second.nulls !== 0))) return undefined
   for (const page of packed) put(page)
@@ -146,6 +168,37 @@ function withUnpacked<R>(
     if (error instanceof WasmFailure) return undefined
     throw error
   }
+}
+
+/** The texts of the dictionary, which lie one behind the other, each behind its length; undefined where they are no texts. */
+function entriesOf({ detail: { type }, pages }: ReadyColumn, parts: readonly Uint8Array[], placeOf: PlaceOf): Column | undefined {
+  const page = pages[0] as Page // the dictionary
+  const bytes = bytesBetween(parts, placeOf(page), placeOf(page) + unpackedBytes(page))
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+  const values = new Uint8Array(bytes.length)
+  const offsets = new Int32Array(page.values + 1)
+  let at = 0
+  let end = 0
+  for (let entry = 0; entry < page.values; entry++) {
+    if (at + 4 > bytes.length) return undefined
+    const length = view.getUint32(at, true)
+    at += 4
+    if (length > bytes.length - at || (length > 0 && isContinued(bytes[at]))) return undefined
+    for (const after = at + length; at < after; at++) values[end++] = bytes[at] as number // inside of the page
+    offsets[entry + 1] = end
+  }
+  // where no text begins in the middle of a character, each is one if all of them are
+  return isUtf8(values.subarray(0, end)) ? { type, length: page.values, offsets, values: values.slice(0, end) } : undefined
+}
+
+/** Whether a byte belongs to the character that an earlier one began. */
+function isContinued(byte = 0): boolean {
+  return (byte & 0xc0) === 0x80
+}
+
+/** Whole words mostly, as which they are copied if nothing else lies before them. */
+function isOfValues({ kind, encoding }: Page): boolean {
+  return kind === 'data' && encoding === PLAIN
 }
 
 /** The levels of a page of the second version are not packed. */
@@ -167,7 +220,7 @@ function pagedOf({ column, out, width, numbers }: Wanted, parts: readonly Uint8A
     const end = at + unpackedBytes(page)
     const { kind, values, encoding, second } = page
     if (kind === 'dictionary') {
-      if (dictionary !== undefined || end - at < values * width) return undefined
+      if (dictionary !== undefined || (width > 1 && end - at < values * width)) return undefined
       dictionary = { at, entries: values }
       continue
     }
@@ -200,6 +253,15 @@ function afterLevels(
   }
   const isOneRun = header % 2 === 0 && header / 2 >= values && next < begin && byteOf(parts, next) === 1
   return isOneRun ? begin : undefined
+}
+
+function bytesBetween(parts: readonly Uint8Array[], at: number, end: number): Uint8Array {
+  let from = at
+  for (const part of parts) {
+    if (from < part.length) return part.subarray(from, from + end - at)
+    from -= part.length
+  }
+  return new Uint8Array()
 }
 
 function byteOf(parts: readonly Uint8Array[], at: number): number {
