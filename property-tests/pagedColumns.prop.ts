@@ -73,11 +73,8 @@ const near = fc.oneof(
 const nearOrFar = fc.oneof({ weight: 60, arbitrary: near }, { weight: 1, arbitrary: fc.constant(2n ** 60n) })
 /** With the sign they would be numbers. */
 const wholeOrFar = fc.oneof({ weight: 30, arbitrary: fc.bigInt(0n, 2n ** 53n - 1n) }, { weight: 1, arbitrary: fc.bigInt(-9n, -1n) })
-/** A text behind its length. */
-function text(value: string): Uint8Array {
-  const bytes = Buffer.from(value)
-  return Buffer.concat([written(4, (view) => view.setUint32(0, bytes.length, true)), bytes])
-}
+const text = (value: string): Uint8Array => behindLength(Buffer.from(value))
+const behindLength = (bytes: Uint8Array): Uint8Array => Buffer.concat([written(4, (view) => view.setUint32(0, bytes.length, true)), bytes])
 const cents = fc.bigInt(-(10n ** 15n) + 1n, 10n ** 15n - 1n)
 
 const FORMS: readonly Form[] = [
@@ -150,6 +147,21 @@ function hybrid(indices: readonly number[], bits: number, cuts: readonly number[
   return Buffer.concat(parts)
 }
 
+/** Entries of a dictionary of texts, one of which is none: a byte is another one, the last has a byte too few, or two share a character. */
+function oddTexts(entries: readonly Uint8Array[], where: number): readonly Uint8Array[] {
+  const texts = entries.map((entry) => Uint8Array.from(entry))
+  const [last, some] = [texts.at(-1) as Uint8Array, texts[where % texts.length] as Uint8Array] // one or more
+  if (where % 3 === 0) some[(where >> 4) % some.length] = where >> 8
+  else if (where % 3 === 1 || texts.length === 1) last[0] = (last[0] as number) + 1
+  else {
+    const [i, halves] = [where % (texts.length - 1), Buffer.from('é')]
+    const own = [texts[i], texts[i + 1]].map((entry) => (entry as Uint8Array).subarray(4)) // both are there
+    texts.splice(i, 2, behindLength(Buffer.concat([own[0] as Uint8Array, halves.subarray(0, 1)])))
+    texts.splice(i + 1, 0, behindLength(Buffer.concat([halves.subarray(1), own[1] as Uint8Array])))
+  }
+  return texts
+}
+
 function handColumn(
   drawn: Drawn,
   pool: readonly (number | bigint | string)[],
@@ -165,8 +177,8 @@ function handColumn(
       gzip: (b: Uint8Array) => gzipSync(b),
       brotli: (b: Uint8Array) => brotliCompressSync(b),
     })[codec](bytes)
-  const entryBytes = Buffer.concat(pool.map((value) => form.bytes(value as never)))
-  if (damage === 'entry' && form.named) entryBytes[where % entryBytes.length] = where >> 8
+  const whole = pool.map((value) => form.bytes(value as never))
+  const entryBytes = Buffer.concat(damage === 'entry' && form.named ? oddTexts(whole, where) : whole)
   const bits = Math.min(MOST_PLACE_BITS + 2, Math.ceil(Math.log2(pool.length)) + drawn.spareBits)
   const parts: Uint8Array[] = [
     page('dictionary', pack(entryBytes), { values: pool.length, encoding: ENCODING.plain, uncompressed: entryBytes.length }),
