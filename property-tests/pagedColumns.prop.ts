@@ -149,7 +149,7 @@ function hybrid(indices: readonly number[], bits: number, cuts: readonly number[
 
 /** Entries of a dictionary of texts, one of which is none: a byte is another one, the last has a byte too few, or two share a character. */
 function oddTexts(entries: readonly Uint8Array[], where: number): readonly Uint8Array[] {
-  const texts = entries.map((entry) => Uint8Array.from(entry))
+  const texts: Uint8Array[] = entries.map((entry) => Uint8Array.from(entry))
   const [last, some] = [texts.at(-1) as Uint8Array, texts[where % texts.length] as Uint8Array] // one or more
   if (where % 3 === 0) some[(where >> 4) % some.length] = where >> 8
   else if (where % 3 === 1 || texts.length === 1) last[0] = (last[0] as number) + 1
