@@ -79,6 +79,18 @@ test('the result is that of a session with enough memory, and no file is left', 
   expect(readdirSync(spillFolder)).toEqual([])
 })
 
+test('what is clearly more than memory holds is not read in vain first', async () => {
+  const small = await Session.start({ workers: 1, memory: '1MB', progress: false })
+  const scans: string[] = []
+  small.events.subscribe((event) => {
+    if (event.kind === 'stage' && event.phase === 'started' && event.stage.startsWith('ScanExec')) scans.push(event.stage)
+  })
+  const rows = (await small.readParquet(path)) as unknown as DistArray<Row>
+  for await (const _ of rows.sortBy((r) => r.v).batches());
+  expect(scans).toEqual(['ScanExec rows.parquet -> EvaluateExec'])
+  await small.stop()
+})
+
 test('explain says how much was spilled', async () => {
   const small = await Session.start({ workers: 1, memory: '2MB', progress: false })
   const rows = (await small.readParquet(path)) as unknown as DistArray<Row>

@@ -1,17 +1,11 @@
 /** Columns end to end: copied into buffers of their own, or seen as one where they lie end to end already. */
-import { type Column, isValid, type TypedArray } from './column.ts'
+import { type Column, isValid } from './column.ts'
 import { LARGEST_OFFSET } from './columnBuilder.ts'
 import { convertColumn, unifyTypes } from './columnConversions.ts'
-import { bytesOf, emptyColumn, nullColumn, sliceColumn } from './columnSlices.ts'
+import { bytesOf, emptyColumn, type NewArray, nullColumn, ordinary, sliceColumn } from './columnSlices.ts'
 import { PlanError } from './errors.ts'
 import { FIXED_FORMS, isFixedKind } from './fixedValues.ts'
 import { sameType } from './schema.ts'
-
-type ArrayClass<A extends TypedArray | BigUint64Array> = new (length: number) => A
-/** A new array of one of the classes that columns have, with any values. */
-export type NewArray = <A extends TypedArray | BigUint64Array>(of: ArrayClass<A>, length: number) => A
-
-const ordinary: NewArray = (of, length) => new of(length)
 
 /**
  * The columns end to end. Nulls take the others' type, numbers of different types become f64; else PlanError. `newArray`

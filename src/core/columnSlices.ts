@@ -1,15 +1,21 @@
 /**
  * Parts of columns: elements at given places, or from one place to another.
  *
- * `takeColumn` copies into ordinary ArrayBuffers; the buffers of `sliceColumn` are views of its input's.
+ * `takeColumn` copies, into ordinary ArrayBuffers where nothing else is said; the buffers of `sliceColumn` are views of its input's.
  */
 import type { Batch, Column, TypedArray } from './column.ts'
 import { columnFromValues, LARGEST_OFFSET } from './columnBuilder.ts'
 import { PlanError } from './errors.ts'
 import type { ColumnType } from './schema.ts'
 
-/** The elements at `indices`, in their order; -1 gives null. */
-export function takeColumn(column: Column, indices: Int32Array): Column {
+type ArrayClass<A extends TypedArray | BigUint64Array> = new (length: number) => A
+/** A new array of one of the classes that columns have, with any values. */
+export type NewArray = <A extends TypedArray | BigUint64Array>(of: ArrayClass<A>, length: number) => A
+
+export const ordinary: NewArray = (of, length) => new of(length)
+
+/** The elements at `indices`, in their order; -1 gives null. `newArray` makes what they are copied into. */
+export function takeColumn(column: Column, indices: Int32Array, newArray: NewArray = ordinary): Column {
   const length = indices.length
   const validity = takenValidity(column, indices)
   const { type } = column
@@ -23,36 +29,36 @@ export function takeColumn(column: Column, indices: Int32Array): Column {
       return { type, length, objects }
     }
     case 'struct':
-      return { ...base, children: (column.children ?? []).map((child) => takeColumn(child, indices)) }
+      return { ...base, children: (column.children ?? []).map((child) => takeColumn(child, indices, newArray)) }
     case 'list': {
       const { offsets, sources } = takenRanges(column, indices)
       const child = column.children?.[0] ?? emptyColumn(type.item)
-      return { ...base, offsets, children: [takeColumn(child, sources)] }
+      return { ...base, offsets, children: [takeColumn(child, sources, newArray)] }
     }
     case 'utf8':
     case 'binary':
-      return { ...base, ...takenBytes(column, indices) }
+      return { ...base, ...takenBytes(column, indices, newArray) }
     default:
-      return { ...base, values: takenValues(column.values ?? new Float64Array(0), indices) }
+      return { ...base, values: takenValues(column.values ?? new Float64Array(0), indices, newArray) }
   }
 }
 
 /** Copied by their width, in four loops: one that meets arrays of many classes is nine times as slow. */
-function takenValues(values: TypedArray | BigUint64Array, indices: Int32Array): TypedArray | BigUint64Array {
-  const out = new (values.constructor as new (length: number) => typeof values)(indices.length) // a typed array's own class
+function takenValues(values: TypedArray | BigUint64Array, indices: Int32Array, newArray: NewArray): TypedArray | BigUint64Array {
+  const out = newArray(values.constructor as new (length: number) => typeof values, indices.length) // a typed array's own class
   const { buffer, byteOffset, length } = values
   switch (values.BYTES_PER_ELEMENT) {
     case 8:
-      takeLongs(new Int32Array(buffer, byteOffset, 2 * length), indices, new Int32Array(out.buffer))
+      takeLongs(new Int32Array(buffer, byteOffset, 2 * length), indices, new Int32Array(out.buffer, out.byteOffset, 2 * indices.length))
       break
     case 4:
-      takeWords(new Int32Array(buffer, byteOffset, length), indices, new Int32Array(out.buffer))
+      takeWords(new Int32Array(buffer, byteOffset, length), indices, new Int32Array(out.buffer, out.byteOffset, indices.length))
       break
     case 2:
-      takeShorts(new Uint16Array(buffer, byteOffset, length), indices, new Uint16Array(out.buffer))
+      takeShorts(new Uint16Array(buffer, byteOffset, length), indices, new Uint16Array(out.buffer, out.byteOffset, indices.length))
       break
     case 1:
-      takeBytes(new Uint8Array(buffer, byteOffset, length), indices, new Uint8Array(out.buffer))
+      takeBytes(new Uint8Array(buffer, byteOffset, length), indices, new Uint8Array(out.buffer, out.byteOffset, indices.length))
   }
   return out
 }
@@ -60,30 +66,29 @@ function takenValues(values: TypedArray | BigUint64Array, indices: Int32Array): 
 function takeLongs(words: Int32Array, indices: Int32Array, out: Int32Array): void {
   for (let i = 0; i < indices.length; i++) {
     const index = indices[i] as number // i < length
-    if (index < 0) continue
-    out[2 * i] = words[2 * index] as number // indices lie inside the column
-    out[2 * i + 1] = words[2 * index + 1] as number
+    out[2 * i] = index < 0 ? 0 : (words[2 * index] as number) // indices lie inside the column
+    out[2 * i + 1] = index < 0 ? 0 : (words[2 * index + 1] as number)
   }
 }
 
 function takeWords(words: Int32Array, indices: Int32Array, out: Int32Array): void {
   for (let i = 0; i < indices.length; i++) {
     const index = indices[i] as number // i < length
-    if (index >= 0) out[i] = words[index] as number // indices lie inside the column
+    out[i] = index < 0 ? 0 : (words[index] as number) // indices lie inside the column
   }
 }
 
 function takeShorts(shorts: Uint16Array, indices: Int32Array, out: Uint16Array): void {
   for (let i = 0; i < indices.length; i++) {
     const index = indices[i] as number // i < length
-    if (index >= 0) out[i] = shorts[index] as number // indices lie inside the column
+    out[i] = index < 0 ? 0 : (shorts[index] as number) // indices lie inside the column
   }
 }
 
 function takeBytes(bytes: Uint8Array, indices: Int32Array, out: Uint8Array): void {
   for (let i = 0; i < indices.length; i++) {
     const index = indices[i] as number // i < length
-    if (index >= 0) out[i] = bytes[index] as number // indices lie inside the column
+    out[i] = index < 0 ? 0 : (bytes[index] as number) // indices lie inside the column
   }
 }
 
@@ -104,7 +109,8 @@ export function takenValidity(column: Column, indices: Int32Array): Uint8Array |
 
 function takenRanges(column: Column, indices: Int32Array): { offsets: Int32Array; sources: Int32Array } {
   const old = column.offsets ?? new Int32Array(1)
-  const offsets = takenOffsets(old, indices, column.validity)
+  const offsets = new Int32Array(indices.length + 1)
+  writeOffsets(column, indices, offsets)
   const sources = new Int32Array(offsets[indices.length] ?? 0)
   let at = 0
   for (let i = 0; i < indices.length; i++) {
@@ -115,15 +121,17 @@ function takenRanges(column: Column, indices: Int32Array): { offsets: Int32Array
   return { offsets, sources }
 }
 
-function takenOffsets(old: Int32Array, indices: Int32Array, validity: Uint8Array | undefined): Int32Array {
-  const offsets = new Int32Array(indices.length + 1)
-  writeOffsets({ offsets: old, validity }, indices, offsets)
-  return offsets
-}
-
 interface Texts {
   readonly offsets?: Int32Array | undefined
   readonly validity?: Uint8Array | undefined
+}
+
+/** Where the texts at `indices` end. */
+export function takenOffsets(column: Texts, indices: Int32Array, newArray: NewArray): Int32Array {
+  const offsets = newArray(Int32Array, indices.length + 1)
+  offsets[0] = 0
+  writeOffsets(column, indices, offsets)
+  return offsets
 }
 
 /** Writes where the texts, or lists, at `indices` end, from where the first begins on, which is there. */
@@ -139,11 +147,11 @@ export function writeOffsets({ offsets: old = new Int32Array(1), validity }: Tex
   }
 }
 
-function takenBytes(column: Column, indices: Int32Array): { values: Uint8Array; offsets: Int32Array } {
+function takenBytes(column: Column, indices: Int32Array, newArray: NewArray): { values: Uint8Array; offsets: Int32Array } {
   const old = column.offsets ?? new Int32Array(1)
   const bytes = bytesOf(column)
-  const offsets = takenOffsets(old, indices, column.validity)
-  const values = new Uint8Array(offsets[indices.length] ?? 0)
+  const offsets = takenOffsets(column, indices, newArray)
+  const values = newArray(Uint8Array, offsets[indices.length] ?? 0)
   const [source, target] = [viewOf(bytes), viewOf(values)]
   for (let i = 0; i < indices.length; i++) {
     let at = offsets[i] as number

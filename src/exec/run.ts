@@ -71,7 +71,7 @@ import { sendable } from './sendable.ts'
 import { sharedWork } from './sharedWork.ts'
 import { type External, externalOf } from './spill/external.ts'
 import { ExternalRun } from './spill/externalRun.ts'
-import { type SpillingRun, spillingServices } from './spill/spilling.ts'
+import { isInVain, type SpillingRun, spillingServices } from './spill/spilling.ts'
 import { type Block, runStageTask, type StageResult, type StageTask } from './stageTask.ts'
 import { storedBatches } from './storedBatches.ts'
 import { checkUnion } from './unionCheck.ts'
@@ -773,6 +773,7 @@ export class Run {
     const { spill } = this.options
     const external = spill && externalOf(plan)
     if (external === undefined) return await this.wide(plan)
+    if (isInVain(plan, this.options.arena.budgetBytes)) this.beyond.add(plan)
     if (!this.isBeyond(plan)) {
       const undo = this.marked()
       try {

@@ -6,7 +6,8 @@
  */
 import { isMainThread } from 'node:worker_threads'
 import type { Column } from '../core/column.ts'
-import type { Access, ArraySource, ReadSplit, SourceSplit } from '../core/ports.ts'
+import { type NewArray, ordinary } from '../core/columnSlices.ts'
+import type { Access, ArraySource, ReadSplit, Scratch, SourceSplit } from '../core/ports.ts'
 import type { ColumnPredicate } from '../core/predicate.ts'
 import type { Step, WideOperator } from '../planner/physical/physicalPlan.ts'
 import { type AsofTask, runAsofTask } from './asof/asofTask.ts'
@@ -18,7 +19,7 @@ import { csvKernels } from './kernels/csvKernels.ts'
 import { numberKernels } from './kernels/numberKernels.ts'
 import { RowFailure } from './kernels/rowFailure.ts'
 import type { Arena } from './memory/arena.ts'
-import { withScratch } from './memory/scratchMemory.ts'
+import { arraysIn, withScratch } from './memory/scratchMemory.ts'
 import { copyInto, mapBuffers } from './memory/shareColumns.ts'
 import { concatBatches, type ExecBatch, takeBatch } from './operators/batches.ts'
 import { groupValues, type ValuesTask } from './operators/groupValuesTask.ts'
@@ -125,12 +126,10 @@ export function stageHandler(readSplit: ReadSplit, options: Pick<StageServices, 
 export async function runStageTask(task: StageTask, services: StageServices): Promise<StageResult> {
   switch (task.kind) {
     case 'narrow': {
-      const batches = await readInput(task.input, services)
-      const rowsIn = new Array<number>(task.steps.length).fill(0)
-      const spentMs = new Array<number>(task.steps.length).fill(0)
-      const out = runSteps(task, batches, { rowsIn, spentMs })
-      if (task.spill !== undefined) return { rowsIn, spentMs, batches: [], blocks: [], spilled: spilled(out, task.spill, task.partition) }
-      return { rowsIn, spentMs, ...share(out, services, task.steps.at(-1)?.kind ?? 'ScanExec') }
+      const { kind } = task.input
+      return task.spill !== undefined || kind === 'spilled' || kind === 'worked'
+        ? await withScratch((scratch) => narrowed(task, { ...services, sharedFromBytes: 1 }, scratch)) // small ones too: what they lie in is used again
+        : await narrowed(task, services)
     }
     case 'wide': {
       const started = performance.now()
@@ -175,14 +174,27 @@ export async function runStageTask(task: StageTask, services: StageServices): Pr
   }
 }
 
+/** Steps over a partition. `scratch`: for what lives no longer than the task. */
+async function narrowed(task: Extract<StageTask, { kind: 'narrow' }>, services: StageServices, scratch?: Scratch): Promise<StageResult> {
+  const newArray = scratch === undefined ? ordinary : arraysIn(scratch)
+  const batches = await readInput(task.input, services, { scratch }, newArray)
+  const rowsIn = new Array<number>(task.steps.length).fill(0)
+  const spentMs = new Array<number>(task.steps.length).fill(0)
+  const out = runSteps(task, batches, { rowsIn, spentMs })
+  if (task.spill !== undefined)
+    return { rowsIn, spentMs, batches: [], blocks: [], spilled: spilled(out, task.spill, task.partition, newArray) }
+  return { rowsIn, spentMs, ...share(out, services, task.steps.at(-1)?.kind ?? 'ScanExec') }
+}
+
 async function readInput(
   input: TaskInput,
   { readSplit, signal }: StageServices,
   to: Pick<Access, 'scratch' | 'into' | 'dictionaries' | 'pages'> = {},
+  newArray: NewArray = ordinary,
 ): Promise<readonly ExecBatch[]> {
   if (input.kind === 'batches') return input.batches
-  if (input.kind === 'spilled') return unspilled(input)
-  if (input.kind === 'worked') return worked(input)
+  if (input.kind === 'spilled') return unspilled(input, newArray)
+  if (input.kind === 'worked') return worked(input, newArray)
   return await readSplit(input.source, input.split, input.columns, input.predicate, {
     signal,
     waits: !isMainThread,
@@ -298,6 +310,8 @@ function share(
   try {
     const shared = batches.map((batch) =>
       mapBatch(batch, (buffer) => {
+        // another thread would get all that an empty view lies in
+        if (buffer.byteLength === 0) return buffer.slice() as typeof buffer
         if (buffer.byteLength < sharedFromBytes || buffer.buffer instanceof SharedArrayBuffer) return buffer
         const known = copies.get(buffer) as typeof buffer | undefined // copies keep the class
         if (known !== undefined) return known

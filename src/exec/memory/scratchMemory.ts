@@ -2,6 +2,7 @@
  * Memory for what a task reads and has copied before it ends: the next task on the thread uses it again, and the garbage
  * collector has nothing to do with it.
  */
+import type { NewArray } from '../../core/columnSlices.ts'
 import type { Scratch } from '../../core/ports.ts'
 
 const ALIGNED = 8
@@ -33,6 +34,19 @@ class ScratchMemory implements Scratch {
 }
 
 const free: ScratchMemory[] = []
+
+/** New arrays that lie in it. */
+export function arraysIn(scratch: Scratch): NewArray {
+  return (of, length) => {
+    const { buffer, byteOffset } = scratch.bytes(length * bytesOfOne(of))
+    const ArrayOf = of as unknown as new (buffer: ArrayBufferLike, byteOffset: number, length: number) => InstanceType<typeof of> // of the classes that columns have
+    return new ArrayOf(buffer, byteOffset, length)
+  }
+}
+
+function bytesOfOne(of: object): number {
+  return (of as { readonly BYTES_PER_ELEMENT: number }).BYTES_PER_ELEMENT // such a class says so
+}
 
 /** What `use` gives, which must not lie in the memory that it was lent. */
 export async function withScratch<T>(use: (scratch: Scratch) => Promise<T>): Promise<T> {

@@ -6,7 +6,7 @@ import type { Batch, Column } from '../../core/column.ts'
 import { columnFromValues } from '../../core/columnBuilder.ts'
 import { concatColumns } from '../../core/columnConcat.ts'
 import { convertColumn, unifyFields, unifyTypes } from '../../core/columnConversions.ts'
-import { nullColumn, sliceColumn } from '../../core/columnSlices.ts'
+import { type NewArray, nullColumn, ordinary, sliceColumn } from '../../core/columnSlices.ts'
 import { isKnown } from '../../core/elements.ts'
 import { PlanError } from '../../core/errors.ts'
 import { positionsOf } from '../../core/fieldPositions.ts'
@@ -61,13 +61,14 @@ export function elementColumn(batch: Batch): Column {
   }
 }
 
-export function takeBatch(batch: ExecBatch, indices: Int32Array): ExecBatch {
+/** The elements at `indices`, in their order. `newArray` makes what their columns are copied into. */
+export function takeBatch(batch: ExecBatch, indices: Int32Array, newArray: NewArray = ordinary): ExecBatch {
   return {
     element: batch.element,
     length: indices.length,
-    columns: batch.columns.map((column) => takenColumn(column, indices)),
+    columns: batch.columns.map((column) => takenColumn(column, indices, newArray)),
     ...(batch.keys === undefined ? {} : { keys: batch.keys.map((axis) => takeKeys(axis, indices)) }),
-    ...(batch.hidden === undefined ? {} : { hidden: batch.hidden.map((column) => takenColumn(column, indices)) }),
+    ...(batch.hidden === undefined ? {} : { hidden: batch.hidden.map((column) => takenColumn(column, indices, newArray)) }),
   }
 }
 
@@ -88,8 +89,12 @@ export function sliceBatch(batch: ExecBatch, from: number, to: number): ExecBatc
   }
 }
 
-/** All batches as one; rows and null scalars among them become scalars of structs. Of none: `element`, no elements. */
-export function concatBatches(batches: readonly ExecBatch[], element: ElementType = { kind: 'unknown' }): ExecBatch {
+/** All batches as one; rows and null scalars among them become scalars of structs. Of none: `element`, no elements. `newArray` makes what columns are copied into. */
+export function concatBatches(
+  batches: readonly ExecBatch[],
+  element: ElementType = { kind: 'unknown' },
+  newArray: NewArray = ordinary,
+): ExecBatch {
   const filled = batches.filter((batch) => batch.length > 0)
   const [first] = filled
   if (first === undefined) return batches[0] ?? emptyBatch(element)
@@ -101,6 +106,7 @@ export function concatBatches(batches: readonly ExecBatch[], element: ElementTyp
     concatColumns(
       conformed.map((one) => one[i] as Column),
       field.name,
+      newArray,
     ),
   )
   const keys = first.keys?.map((_, axis) =>
@@ -113,6 +119,7 @@ export function concatBatches(batches: readonly ExecBatch[], element: ElementTyp
     concatColumns(
       filled.map((batch) => batch.hidden?.[i] ?? nullColumn({ kind: 'null' }, batch.length)),
       'key',
+      newArray,
     ),
   )
   return { element: target, length, columns, ...(keys === undefined ? {} : { keys }), ...(hidden === undefined ? {} : { hidden }) }

@@ -5,7 +5,7 @@
  * little beside finding each text, of which the kernel moves eight bytes at a time.
  */
 import type { Column } from '../../core/column.ts'
-import { bytesOf, takeColumn, takenValidity, writeOffsets } from '../../core/columnSlices.ts'
+import { bytesOf, type NewArray, ordinary, takeColumn, takenOffsets, takenValidity } from '../../core/columnSlices.ts'
 import { textsKernel } from '../kernels/gatherKernels.ts'
 
 /** Of fewer rows, or texts that take more bytes, JavaScript moves them where they are. */
@@ -15,26 +15,27 @@ const MOST_BYTES = 2 ** 26
 const KEPT_BYTES = 2 ** 25
 const PAGE_BYTES = 2 ** 16
 
-/** The elements at `indices`, in their order; -1 gives null. */
-export function takenColumn(column: Column, indices: Int32Array): Column {
+/** The elements at `indices`, in their order; -1 gives null. `newArray` makes what they are copied into. */
+export function takenColumn(column: Column, indices: Int32Array, newArray: NewArray = ordinary): Column {
   const { type, children } = column
-  if (indices.length < FEWEST_ROWS) return takeColumn(column, indices)
+  if (indices.length < FEWEST_ROWS) return takeColumn(column, indices, newArray)
   if (type.kind === 'struct' && children !== undefined) {
     const validity = takenValidity(column, indices)
-    const parts = children.map((child) => takenColumn(child, indices))
+    const parts = children.map((child) => takenColumn(child, indices, newArray))
     return { type, length: indices.length, ...(validity === undefined ? {} : { validity }), children: parts }
   }
-  return ((type.kind === 'utf8' || type.kind === 'binary') && takenTexts(column, indices)) || takeColumn(column, indices)
+  return (
+    ((type.kind === 'utf8' || type.kind === 'binary') && takenTexts(column, indices, newArray)) || takeColumn(column, indices, newArray)
+  )
 }
 
-function takenTexts(column: Column, indices: Int32Array): Column | undefined {
+function takenTexts(column: Column, indices: Int32Array, newArray: NewArray): Column | undefined {
   const { type, offsets: old, length: rows, dictionary } = column
   if (old === undefined || dictionary !== undefined) return undefined
   const { length } = indices
   const [first, last] = [old[0] as number, old[rows] as number] // one more offset than rows
   const source = bytesOf(column).subarray(first, last)
-  const offsets = new Int32Array(length + 1)
-  writeOffsets(column, indices, offsets)
+  const offsets = takenOffsets(column, indices, newArray)
   const total = offsets[length] as number // the last one
   const places = placesOf(source.length, rows, length)
   if (places.out + total > MOST_BYTES) return undefined
@@ -45,7 +46,8 @@ function takenTexts(column: Column, indices: Int32Array): Column | undefined {
   new Int32Array(buffer, places.rows, length).set(indices)
   new Int32Array(buffer, places.ends, length + 1).set(offsets)
   runOver(memory)(-first, places.offsets, places.rows, 0, length, places.ends, 0, places.out)
-  const values = new Uint8Array(buffer, places.out, total).slice()
+  const values = newArray(Uint8Array, total)
+  values.set(new Uint8Array(buffer, places.out, total))
   const validity = takenValidity(column, indices)
   return { type, length, ...(validity === undefined ? {} : { validity }), offsets, values }
 }

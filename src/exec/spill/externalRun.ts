@@ -50,6 +50,8 @@ export interface ExternalServices {
   readonly kept: (blocks: readonly Block[], batches: readonly ExecBatch[]) => readonly Block[]
   /** A part of no more bytes can be worked on in memory. */
   readonly partBytes: number
+  /** What memory holds beside what is computed with it. */
+  readonly heldBytes: number
   /** Parts that are expected to be so large. */
   readonly parts: number
 }
@@ -128,7 +130,7 @@ export class ExternalRun {
     if (right !== undefined) {
       const { numbered } = sides[1] ?? {}
       const second = await this.services.exchanged({ kind: 'plan', plan: right }, { by: by(1), ...(numbered && { numbered }) })
-      if (inPieces && bytesOf(second.parts.flat()) <= this.services.partBytes) {
+      if (inPieces && bytesOf(second.parts.flat()) <= this.services.heldBytes) {
         yield* this.joinedInPieces(left, second)
         return
       }
@@ -182,7 +184,7 @@ export class ExternalRun {
 
   /** Pieces of the left side, as they come, joined with the whole right side. */
   private async *joinedInPieces(left: PhysicalPlan, { parts, shape }: Exchanged): Results {
-    const { partBytes, free } = this.services
+    const { heldBytes, free } = this.services
     const right = await this.services.read({ kind: 'spilled', segments: parts.flat(), shape })
     const held: Result[] = []
     const joined = async (): Promise<Result> => {
@@ -195,7 +197,7 @@ export class ExternalRun {
     for await (const piece of this.services.results(left)) {
       held.push(piece)
       bytes += bytesOfBatches(piece.batches)
-      if (bytes < partBytes / 2) continue
+      if (bytes < heldBytes / 2) continue
       bytes = 0
       any = true
       yield await joined()

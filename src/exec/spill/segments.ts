@@ -13,7 +13,7 @@ import { dirname } from 'node:path'
 import { deserialize, serialize } from 'node:v8'
 import { crc32 } from 'node:zlib'
 import type { Column } from '../../core/column.ts'
-import { bytesOf, ownColumn } from '../../core/columnSlices.ts'
+import { bytesOf, type NewArray, ordinary, ownColumn } from '../../core/columnSlices.ts'
 import { SpillError } from '../../core/errors.ts'
 import { buffersPassed } from '../memory/lease.ts'
 import { mapBuffers } from '../memory/shareColumns.ts'
@@ -69,7 +69,6 @@ export function writeSegments(path: string, batches: readonly ExecBatch[]): read
       closeSync(file)
     }
   })
-  buffersPassed(offset)
   return segments
 }
 
@@ -109,20 +108,20 @@ function writeAll(file: number, pieces: readonly Uint8Array[]): void {
   }
 }
 
-/** The batches of segments, in their order. */
-export function readSegments(segments: readonly Segment[]): readonly ExecBatch[] {
+/** The batches of segments, in their order, read into what `newArray` makes. */
+export function readSegments(segments: readonly Segment[], newArray: NewArray = ordinary): readonly ExecBatch[] {
   const open = new Map<string, number>()
   try {
-    return segments.map((segment) => readSegment(segment, open))
+    return segments.map((segment) => readSegment(segment, open, newArray))
   } finally {
     for (const file of open.values()) closeSync(file)
   }
 }
 
-function readSegment({ file: path, offset, bytes, crc, header }: Segment, open: Map<string, number>): ExecBatch {
+function readSegment({ file: path, offset, bytes, crc, header }: Segment, open: Map<string, number>, newArray: NewArray): ExecBatch {
   const file = open.get(path) ?? attempt(path, 'read', () => openSync(path, 'r'))
   open.set(path, file)
-  const read = Buffer.allocUnsafeSlow(bytes)
+  const read = newArray(Uint8Array, bytes)
   attempt(path, 'read', () => {
     for (let done = 0; done < bytes; ) {
       const more = readSync(file, read, done, bytes - done, offset + done)
@@ -131,7 +130,7 @@ function readSegment({ file: path, offset, bytes, crc, header }: Segment, open: 
     }
     if (crc32(read) !== crc) throw new Error('a file in it has changed')
   })
-  buffersPassed(bytes)
+  if (newArray === ordinary) buffersPassed(bytes)
   const placed = deserialize(read.subarray(0, header)) as PlacedBatch // the checksum is that of one
   return unplacedBatch(placed, ({ of, at, length }) => {
     const ArrayOf = CLASSES[of] as (typeof CLASSES)[number] // one of them

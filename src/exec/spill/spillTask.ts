@@ -6,7 +6,7 @@
  */
 import type { Column } from '../../core/column.ts'
 import { convertColumn, unifyTypes } from '../../core/columnConversions.ts'
-import { nullColumn } from '../../core/columnSlices.ts'
+import { type NewArray, nullColumn, ordinary } from '../../core/columnSlices.ts'
 import { Bug } from '../../core/errors.ts'
 import { type ColumnType, type ElementType, type Field, fieldsOf } from '../../core/schema.ts'
 import type { WideOperator } from '../../planner/physical/physicalPlan.ts'
@@ -23,9 +23,9 @@ import {
   unifyElements,
 } from '../operators/batches.ts'
 import { runWide } from '../operators/index.ts'
-import { sortedRows } from '../operators/order.ts'
 import { type Boundaries, partsBetween, partsByKey } from './boundaries.ts'
 import { keyHashes, partsByHash } from './keyHashes.ts'
+import { MOST_ROWS, rowsInOrder } from './rowNumbers.ts'
 import { readSegments, type Segment, writeSegments } from './segments.ts'
 
 /** What rows are told apart by. */
@@ -78,16 +78,20 @@ export interface WorkedInput {
   readonly sides: readonly SpilledInput[]
 }
 
-/** Rows of a partition are fewer than this. */
-const MOST_ROWS = 2 ** 31
 /** Numbers of right rows that have no left row come behind all others. */
 const BEHIND = 2 ** 52
 
-export function spilled(batches: readonly ExecBatch[], { by, numbered, file: path }: Spill, partition: number): Spilled {
-  const whole = concatBatches(batches)
+/** Writes the batches of a partition. `newArray` makes what lives no longer than that. */
+export function spilled(
+  batches: readonly ExecBatch[],
+  { by, numbered, file: path }: Spill,
+  partition: number,
+  newArray: NewArray,
+): Spilled {
+  const whole = concatBatches(batches, undefined, newArray)
   if (whole.length === 0) return { segments: [], rows: 0, ...(batches.length === 0 ? {} : { shape: withoutRows(whole) }) }
-  const rows = numberedRows(whole, numbered, partition)
-  const parts = partsOf(rows, by)
+  const rows = numberedRows(whole, numbered, partition, newArray)
+  const parts = partsOf(rows, by, newArray)
   const segments = writeSegments(
     path,
     parts.map(({ batch }) => batch),
@@ -109,9 +113,9 @@ function withoutRows({ element, columns, keys, hidden }: ExecBatch): ExecBatch {
 }
 
 /** The rows with their numbers: those of a partition follow each other, and come before those of the next. */
-function numberedRows(batch: ExecBatch, place: NumberPlace | undefined, partition: number): ExecBatch {
+function numberedRows(batch: ExecBatch, place: NumberPlace | undefined, partition: number, newArray: NewArray = ordinary): ExecBatch {
   if (place === undefined) return batch
-  const values = new Float64Array(batch.length)
+  const values = newArray(Float64Array, batch.length)
   for (let row = 0; row < values.length; row++) values[row] = partition * MOST_ROWS + row
   const numbers: Column = { type: { kind: 'f64' }, length: batch.length, values }
   if (place.in === 'hidden') return { ...batch, hidden: [...(batch.hidden ?? []), numbers] }
@@ -120,7 +124,7 @@ function numberedRows(batch: ExecBatch, place: NumberPlace | undefined, partitio
 }
 
 /** The rows of each part that has some, in their order. */
-function partsOf(batch: ExecBatch, by: SpillBy): readonly { readonly part: number; readonly batch: ExecBatch }[] {
+function partsOf(batch: ExecBatch, by: SpillBy, newArray: NewArray): readonly { readonly part: number; readonly batch: ExecBatch }[] {
   if (by.kind === 'whole') return [{ part: 0, batch }]
   const parts = partOfEach(batch, by)
   const starts = new Int32Array(partCount(by) + 1)
@@ -132,7 +136,7 @@ function partsOf(batch: ExecBatch, by: SpillBy): readonly { readonly part: numbe
     to: starts[part + 1] as number,
   })).filter(({ from, to }) => from < to)
   // what comes in the order of its numbers lies together already
-  const together = isAscending(parts) ? batch : takeBatch(batch, rowsByPart(parts, starts))
+  const together = isAscending(parts) ? batch : takeBatch(batch, rowsByPart(parts, starts), newArray)
   return filled.map(({ part, from, to }) => ({ part, batch: sliceBatch(together, from, to) }))
 }
 
@@ -216,16 +220,16 @@ export function numbersOf(batch: ExecBatch, place: RowNumbers): Float64Array {
   return numbers
 }
 
-/** The batches of the segments, of the types of all. */
-export function unspilled({ segments, shape, inOrder }: SpilledInput): readonly ExecBatch[] {
-  const batches = readSegments(segments).map((batch) => shaped(batch, shape))
+/** The batches of the segments, of the types of all, in what `newArray` makes. */
+export function unspilled({ segments, shape, inOrder }: SpilledInput, newArray: NewArray): readonly ExecBatch[] {
+  const batches = readSegments(segments, newArray).map((batch) => shaped(batch, shape))
   const whole = batches.length === 0 ? [shape] : batches
-  return inOrder === undefined ? whole : [ordered(concatBatches(whole), inOrder)]
+  return inOrder === undefined ? whole : [ordered(concatBatches(whole, undefined, newArray), inOrder, newArray)]
 }
 
-/** The operator over the rows of a part, in ordinary memory. */
-export function worked({ operator, sides }: WorkedInput): readonly ExecBatch[] {
-  const inputs = sides.map((side) => concatBatches(unspilled(side)))
+/** The operator over the rows of a part, which `newArray` makes room for. */
+export function worked({ operator, sides }: WorkedInput, newArray: NewArray): readonly ExecBatch[] {
+  const inputs = sides.map((side) => concatBatches(unspilled(side, newArray), undefined, newArray))
   try {
     return runWide(operator, inputs)
   } catch (error) {
@@ -245,10 +249,9 @@ function shaped(batch: ExecBatch, shape: ExecBatch): ExecBatch {
     : { ...rest, hidden: hidden.map((column, i) => convertColumn(column, shape.hidden?.[i]?.type ?? column.type)) }
 }
 
-function ordered(batch: ExecBatch, { place, scalar }: NonNullable<SpilledInput['inOrder']>): ExecBatch {
-  const numbers = numbersOf(batch, place)
-  const rows = sortedRows({ type: { kind: 'f64' }, length: numbers.length, values: numbers }, { descending: false })
-  return withoutNumbers(takeBatch(batch, rows), place, scalar)
+function ordered(batch: ExecBatch, { place, scalar }: NonNullable<SpilledInput['inOrder']>, newArray: NewArray): ExecBatch {
+  const rows = rowsInOrder(numbersOf(batch, place))
+  return withoutNumbers(takeBatch(batch, rows, newArray), place, scalar)
 }
 
 function withoutNumbers(batch: ExecBatch, place: RowNumbers, scalar: boolean): ExecBatch {

@@ -56,6 +56,8 @@ export interface SpillingRun {
 const PIECE_BYTES = 2 ** 22
 /** Of the budget: an operator has its rows, what it computes with, and its result. */
 const BUDGET_PER_PART = 8
+/** Each worker has the rows of a part several times, outside of the budget. */
+const MOST_PART_BYTES = 2 ** 24
 /** Of which keys are looked at to cut a sort into parts, and of how many rows of each. */
 const SAMPLED_PARTITIONS = 16
 const SAMPLED_ROWS = 512
@@ -85,6 +87,24 @@ function bytesBelow(plan: PhysicalPlan): number {
   }
 }
 
+/** Whether the rows of its inputs are more than memory holds, as files tell, so that it would be in vain to read them first. */
+export function isInVain({ inputs, keyFilter }: Wide, budgetBytes: number): boolean {
+  // the keys of one side may leave few rows of the other
+  const whole = keyFilter === undefined ? inputs : inputs.slice(...(keyFilter.side === 'left' ? [0, 1] : [1]))
+  return whole.reduce((sum, input) => sum + bytesKept(input), 0) > CLEARLY * budgetBytes
+}
+
+/** Files of texts may take more than what is read of them. */
+const CLEARLY = 2
+
+/** What a plan gives at least, where it hands on all rows and columns of a file. */
+function bytesKept(plan: PhysicalPlan): number {
+  if (plan.filteredBy !== undefined) return 0
+  if (plan.kind === 'PipelineExec')
+    return plan.steps.every((step) => step.kind === 'EvaluateExec' && step.payload === true) ? bytesKept(plan.input) : 0
+  return plan.kind === 'ScanExec' && plan.predicate === undefined ? bytesBelow(plan) : 0
+}
+
 /** So many places at most, from all over a list of a length. */
 function placesIn(length: number, most: number): readonly number[] {
   const count = Math.min(most, length)
@@ -98,10 +118,11 @@ function inPieces(rows: SpilledInput): Dataset {
 
 export function spillingServices(plan: Wide, run: SpillingRun): ExternalServices {
   const { always } = run.spill ?? {}
-  const partBytes = always?.partBytes ?? Math.floor(run.budgetBytes / BUDGET_PER_PART)
+  const heldBytes = always?.partBytes ?? Math.floor(run.budgetBytes / BUDGET_PER_PART)
+  const partBytes = always?.partBytes ?? Math.min(MOST_PART_BYTES, heldBytes)
   const spilled = { ...stepless(SPILLED), input: { ...SPILLED, name: `of ${plan.operator.kind}` } }
   return {
-    partBytes,
+    ...{ partBytes, heldBytes },
     parts: always?.parts ?? partsFor(bytesBelow(plan), partBytes),
     free: (blocks) => run.blocks.free(blocks),
     kept: (blocks, batches) => run.blocks.keep(blocks, batches),
