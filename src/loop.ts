@@ -460,9 +460,9 @@ export class LoopHandle implements Loop {
       accumulator.finishPass(value)
       accumulators[name] = value as number // custom accumulators may hold something else: the user's own type
     }
-    const { milliseconds, predictedMilliseconds, workers, balance, iterations } = result
+    const { milliseconds, predictedMilliseconds, workers, balance, iterations, delayed } = result
     this.#measured = { milliseconds, ...defined({ predictedMilliseconds }), workers, balance }
-    return { number, milliseconds, ...defined({ predictedMilliseconds }), balance, iterations, accumulators }
+    return { number, milliseconds, ...defined({ predictedMilliseconds }), balance, iterations, accumulators, ...defined({ delayed }) }
   }
 
   #undo(restore: (() => void) | undefined, error: unknown): void {
@@ -485,7 +485,7 @@ export class LoopHandle implements Loop {
     const { store } = this.#runtime
     const written = new Set(this.#analysis.analyzed.writtenArrays)
     const flushed = [...this.#analysis.bindings.buffers.values()]
-      .filter(({ options }) => options.maxDelay !== undefined || options.apply !== undefined)
+      .filter(({ options: { maxDelay, flushes = 1, apply } }) => maxDelay !== undefined || flushes > 1 || apply !== undefined)
       .map(({ target }) => ownPlanOf(target, 'a buffer in env', this.#engine))
     const direct = [...this.#analysis.nodes].filter((node) => written.has(store.identity(node)))
     for (const node of new Set([...direct, ...flushed])) store.markLost(node, why)

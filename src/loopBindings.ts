@@ -14,8 +14,9 @@ import type { LogicalPlan } from './core/logicalPlan.ts'
 import type { EnvBinding, LoopOver } from './core/loopSpec.ts'
 import type { Rng } from './core/loopViews.ts'
 import type { DType, ElementType } from './core/schema.ts'
+import { counted } from './core/show/width.ts'
 import { ARRAY_OF_DTYPE } from './core/storage.ts'
-import { UpdateBuffer } from './core/updateBuffer.ts'
+import { BYTES_PER_UPDATE, UpdateBuffer } from './core/updateBuffer.ts'
 import type { ArrayStore } from './exec/arrayStore.ts'
 import type { LoopInputs } from './exec/loops/loopInputs.ts'
 import type { EnvValue } from './planner/function/context.ts'
@@ -85,13 +86,14 @@ export function bindNames(
       buffers.set(name, value)
       const { array, rank, shape, label } = arrayBinding(plan, store)
       const dtype = dtypeOf(plan)
+      const { maxDelay, flushes, staleness, budget } = value.options
       const isNumeric = dtype !== 'object' && dtype !== 'row' && dtype !== 'unknown'
       bound[name] = {
         kind: 'buffer',
         array,
         dtype: isNumeric ? dtype : 'f64',
         label,
-        ...defined({ rank, shape, maxDelay: value.options.maxDelay }),
+        ...defined({ rank, shape, maxDelay, flushes, staleness, budget }),
       }
     } else if (value instanceof Accumulator) {
       accumulators.set(name, value)
@@ -101,7 +103,22 @@ export function bindNames(
       bound[name] = { kind: 'rng', seed: value.seed }
     }
   }
+  checkFlushes(buffers)
   return { env: bound, arrays, buffers, accumulators, rngs, handles }
+}
+
+/** Buffers that flush in the middle of a pass do so together. */
+function checkFlushes(buffers: ReadonlyMap<string, UpdateBuffer>): void {
+  const often = [...buffers].flatMap(([name, { options }]) => {
+    if (options.maxDelay !== undefined) return { name, text: `after every ${counted(options.maxDelay, 'iteration')}`, inRounds: false }
+    return options.flushes === undefined || options.flushes < 2 ? [] : { name, text: `${options.flushes} times in a pass`, inRounds: true }
+  })
+  const [first] = often.filter(({ inRounds }) => inRounds)
+  const other = often.find(({ text }) => text !== first?.text)
+  if (first === undefined || other === undefined) return
+  throw new PlanError(
+    `The buffers of one loop flush together: ${first.name} does ${first.text}, ${other.name} ${other.text}. Give both the same flushes.`,
+  )
 }
 
 function twiceError(first: string, second: string): PlanError {
@@ -177,15 +194,17 @@ function dtypeOf({ element }: LogicalPlan): DType | 'object' | 'row' | 'unknown'
 export function bufferFunctions(
   { options }: UpdateBuffer,
   engine: Engine,
-): Pick<LoopInputs['buffers'] extends ReadonlyMap<string, infer B> ? B : never, 'combine' | 'apply' | 'maxDelay'> {
+): Pick<LoopInputs['buffers'] extends ReadonlyMap<string, infer B> ? B : never, 'combine' | 'apply' | 'maxDelay' | 'rounds'> {
   const number = { kind: 'scalar', type: { kind: 'f64' }, nullable: false } as const
   const helper = (f: (a: number, b: number) => number, method: string) =>
     engine.lowerRowLambda(f as (...args: never[]) => unknown, { method, inputs: [number, number] })
-  const { combine, apply, maxDelay } = options
+  const { combine, apply, maxDelay, flushes = 1, staleness = 0, budget = Number.POSITIVE_INFINITY } = options
+  const rounds = { count: flushes, staleness, most: Math.floor(budget / BYTES_PER_UPDATE) }
   return {
     combine: combine === undefined || combine === 'sum' ? 'sum' : helper(combine, 'buffer'),
     ...(apply === undefined ? {} : { apply: helper(apply, 'buffer') }),
     ...(maxDelay === undefined ? {} : { maxDelay }),
+    ...(flushes < 2 ? {} : { rounds }),
   }
 }
 

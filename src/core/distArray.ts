@@ -7,7 +7,7 @@
  */
 import type { Schema as ArrowSchema, DataType, RecordBatch, Table } from 'apache-arrow'
 import type { Aggregate } from './aggregates.ts'
-import { checkBoolean, checkCount, checkFunction, checkList, checkNoMore, checkOneOf, checkSignal } from './arguments.ts'
+import { checkBoolean, checkFunction, checkList, checkNoMore, checkOneOf, checkSignal } from './arguments.ts'
 import { type AsofOptionsAny, asofPlan } from './asofPlan.ts'
 import type { Batch, TypedArray } from './column.ts'
 import { valueText } from './columnBuilder.ts'
@@ -83,7 +83,7 @@ import {
   withColumnsPlan,
 } from './transformations.ts'
 import { unpivotPlan } from './unpivotPlan.ts'
-import { UpdateBuffer } from './updateBuffer.ts'
+import { type BufferOptions, checkBufferOptions, UpdateBuffer } from './updateBuffer.ts'
 import { windowPlan } from './windowPlan.ts'
 import type { Windowed, WindowFunction, WindowOver } from './windows.ts'
 import { type EnvOptions, withEnvOnly } from './withEnv.ts'
@@ -489,22 +489,12 @@ export class DistArray<T, K extends Key = readonly [number]> implements AsyncIte
   }
 
   /** A view for loop bodies whose `add` collects updates and causes no dependence; see `core/updateBuffer.ts`. */
-  buffer(
-    options: {
-      readonly combine?: 'sum' | ((a: number, b: number) => number)
-      readonly apply?: (current: number, update: number) => number
-      readonly maxDelay?: number
-    } = {},
-  ): UpdateBuffer<K> {
+  buffer(options: BufferOptions = {}): UpdateBuffer<K> {
     const { element } = this.#plan
     if (element.kind === 'row' || (element.kind === 'scalar' && !['number', 'unknown'].includes(valueClassOf(element.type)))) {
       throw new PlanError(`buffer() works on arrays of numbers; the elements of this array are ${elementText(element)}.`)
     }
-    checkOptions('buffer()', options, ['combine', 'apply', 'maxDelay'])
-    const { combine, apply, maxDelay } = options
-    if (combine !== undefined && combine !== 'sum') checkFunction('The combine of buffer()', combine, '(a, b)')
-    if (apply !== undefined) checkFunction('The apply of buffer()', apply, '(current, update)')
-    if (maxDelay !== undefined) checkCount('The maxDelay of buffer()', maxDelay, 1)
+    checkBufferOptions(options)
     return new UpdateBuffer<K>(this, options)
   }
 

@@ -16,6 +16,8 @@ export interface PassReport {
   readonly iterations: number
   /** Results by the name in `env`. */
   readonly accumulators: Readonly<Record<string, number>>
+  /** Updates that flushes left for later ones, where a buffer has a `budget`; one that waits for three flushes counts three times. */
+  readonly delayed?: number
 }
 
 /** One call of `run()`. */

@@ -60,6 +60,10 @@ export type EnvBinding =
       readonly dtype: DType
       /** Flushes after this many iterations of the serial order, which a loop then has to follow. Absent: once, at the end. */
       readonly maxDelay?: number
+      /** In a pass, between rounds of iterations; how many rounds late, and of how many bytes. Absent: one, at the end. */
+      readonly flushes?: number
+      readonly staleness?: number
+      readonly budget?: number
       readonly rank?: number
       readonly shape?: readonly (number | undefined)[]
       readonly label: string

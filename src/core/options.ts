@@ -43,6 +43,8 @@ const SYNONYMS: Readonly<Record<string, readonly string[]>> = {
   memory: ['memorylimit', 'maxmemory', 'budget', 'limit', 'heap'],
   passes: ['epochs', 'iterations', 'iters', 'repeat', 'times'],
   maxDelay: ['flushevery', 'every', 'interval', 'delay'],
+  flushes: ['rounds', 'minibatches', 'batches', 'clocks', 'syncs'],
+  staleness: ['slack', 'lag', 'late'],
   verbose: ['full', 'details'],
   analyze: ['analyse', 'profile', 'run', 'execute', 'timing', 'measure'],
   atomic: ['transaction', 'transactional', 'rollback'],

@@ -68,6 +68,7 @@ export function placementOf(
   const { kind } = blocks
   if (kind !== 'independent' && kind !== '1d' && !isOrdered(blocks)) return { because: `A ${textOf(kind)} schedule runs in one process.` }
   if (blocks.count < 2) return { because: 'There is one block.' }
+  if (blocks.rounds !== undefined) return { because: 'An update buffer is flushed between rounds of a pass.' }
   if (isOrdered(blocks) && blocks.count > MOST_ORDERED)
     return { because: `There are more than ${MOST_ORDERED} blocks that wait for each other.` }
   if (blocks.laneCount < 2) return { because: 'There is one row of blocks.' }

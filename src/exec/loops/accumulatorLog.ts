@@ -124,7 +124,7 @@ export function closeFragment(log: AccumulatorLog, from: number): void {
   }
 }
 
-/** What a log holds. With an arena the logged values go to a block of it, which other threads see. */
+/** What a log holds, until it is used again. With an arena the logged values go to a block of it, which other threads see. */
 export function partOf(log: AccumulatorLog, arena?: Arena): AccumulatorPart {
   switch (log.form) {
     case 'sum': {
@@ -139,6 +139,12 @@ export function partOf(log: AccumulatorLog, arena?: Arena): AccumulatorPart {
     case 'max':
       return { kind: 'extreme', value: log.sink.value }
   }
+}
+
+/** What a log holds, also when it is used again. */
+export function keptPartOf(log: AccumulatorLog): AccumulatorPart {
+  const part = partOf(log)
+  return part.kind === 'sum' && log.form === 'sum' ? { ...part, values: log.sink.values.slice(0, log.sink.length) } : part
 }
 
 function moveToArena(arena: Arena, values: Float64Array): LoggedValues {

@@ -1,4 +1,5 @@
 /** Bodies that run as they stand: the user's own closure over view objects, serially in key order, on the caller's thread. */
+import { defined } from '../../core/defined.ts'
 import { CHUNK } from '../../core/fixedTree.ts'
 import type { Fallback } from '../../core/functionUse.ts'
 import type { LoopPlan } from '../../core/loopPlan.ts'
@@ -14,6 +15,7 @@ import { Lifetime } from './lifetime.ts'
 import type { LoopInputs } from './loopInputs.ts'
 import { PlainLoop } from './plainRun.ts'
 import { otherTurn, type PassesResult, type PassResult, Prepared, replacedBy, TURN_MS, type VerifyResult } from './preparedLoop.ts'
+import { roundEnds, roundsOf } from './rounds.ts'
 import { keyAtPosition } from './space.ts'
 
 export class AsIsLoop extends Prepared {
@@ -56,7 +58,13 @@ export class AsIsLoop extends Prepared {
   async #iterateAll(pass: number, life: Lifetime, { signal }: { readonly signal?: AbortSignal }): Promise<PassResult> {
     signal?.throwIfAborted()
     const started = performance.now()
-    const loop = new PlainLoop(this.inputs, { storageOf: (_, storage) => storage, laneCount: 1, body: 'original', life })
+    const loop = new PlainLoop(this.inputs, {
+      storageOf: (_, storage) => storage,
+      laneCount: 1,
+      body: 'original',
+      life,
+      roundEnds: roundEnds(this.blocks, roundsOf(this.inputs)),
+    })
     loop.startPass(pass)
     const { handles } = this.inputs
     const running: RunningLoop = {
@@ -88,7 +96,8 @@ export class AsIsLoop extends Prepared {
     const accumulators = this.combine([loop.parts()], this.#arena)
     const replaced = replacedBy(loop.keyed)
     const milliseconds = performance.now() - started
-    return { iterations: this.blocks.iterations, milliseconds, workers: 1, balance: 1, accumulators, ...replaced }
+    const told = { accumulators, ...defined({ delayed: loop.delayed }), ...replaced }
+    return { iterations: this.blocks.iterations, milliseconds, workers: 1, balance: 1, ...told }
   }
 
   /** The body runs serially, as plain JavaScript, and cannot be run twice without its effects: there is nothing to compare. */

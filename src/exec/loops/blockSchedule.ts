@@ -64,6 +64,8 @@ export interface BlockSchedule {
    */
   readonly lanes: Int32Array
   readonly laneCount: number
+  /** The first block of each round, and how many blocks there are; absent where a pass is one round. Blocks of a round have the lanes of the others. */
+  readonly rounds?: readonly number[]
 }
 
 /** Steps run one after another: all blocks of one before any of the next. */

@@ -1,11 +1,11 @@
 /** A pass on the caller's thread: the same blocks with the same kernel, letting others have their turn between slices. */
-import { partOf } from './accumulatorLog.ts'
+import { keptPartOf, partOf } from './accumulatorLog.ts'
 import type { BoundLoop } from './bindLoop.ts'
 import type { BlockGate } from './blockGate.ts'
 import type { BlockRun } from './blockRun.ts'
 import { claimBlock, createClaimer, finishBlock, isAborted, leaveBlocks } from './claim.ts'
 import { firstOf } from './claimedBlocks.ts'
-import { flushDue, type Lanes } from './lanes.ts'
+import { endRound, flushDue, type Lanes } from './lanes.ts'
 import type { LoopTask, LoopTaskResult, PassTurn } from './loopTask.ts'
 import { otherTurn, TURN_MS } from './preparedLoop.ts'
 import { startPass } from './runBlocks.ts'
@@ -21,14 +21,16 @@ export interface CallerPass {
   readonly lanes: readonly Lanes[]
   /** Iterations between places where lanes may flush. */
   readonly flushEvery: number
+  /** Blocks to run: from the first up to the second. */
+  readonly range: readonly [number, number]
   /** Whether others do what is left; undefined where there are no others. */
   readonly isEnough?: () => boolean
   /** Where blocks wait for those of other processes. */
   readonly gate?: BlockGate | undefined
 }
 
-export async function runOnCaller({ task, bound, turn, lanes, flushEvery, isEnough, gate }: CallerPass): Promise<ShareResult> {
-  const blocks = isEnough === undefined ? blocksInOrder(task) : blocksUntil(isEnough, task)
+export async function runOnCaller({ task, bound, turn, lanes, flushEvery, range, isEnough, gate }: CallerPass): Promise<ShareResult> {
+  const blocks = isEnough === undefined ? blocksInOrder(task, range) : blocksUntil(isEnough, task)
   const run = startPass(task, { ...turn, share: 0, shares: 1 }, bound, flushEvery)
   const started = performance.now()
   let turnStarted = started
@@ -40,7 +42,10 @@ export async function runOnCaller({ task, bound, turn, lanes, flushEvery, isEnou
     }
     run.start(block)
     while (run.step()) {
-      if (Number.isFinite(flushEvery) && run.place % flushEvery === 0) flushDue(lanes, run.place)
+      if (Number.isFinite(flushEvery) && run.place % flushEvery === 0) {
+        flushDue(lanes, run.place)
+        if (run.place < task.schedule.iterations) endRound(lanes)
+      }
       if (run.clock - turnStarted > TURN_MS) turnStarted = await nextTurn(run)
     }
     blocks.finish()
@@ -49,7 +54,8 @@ export async function runOnCaller({ task, bound, turn, lanes, flushEvery, isEnou
   }
   const milliseconds = performance.now() - started
   const { failure } = run
-  const accumulators = failure === undefined ? bound.logs.map((log) => partOf(log)) : []
+  const isRound = task.schedule.rounds !== undefined
+  const accumulators = failure === undefined ? bound.logs.map((log) => (isRound ? keptPartOf(log) : partOf(log))) : []
   const passes = [{ accumulators, milliseconds, busyMs: milliseconds - (gate?.waitedMs ?? 0) }]
   return failure === undefined ? { passes } : { passes, failure: { ...failure, error: { name: '', message: '' } }, thrown: failure.error }
 }
@@ -62,10 +68,10 @@ interface Blocks {
 }
 
 /** All of them, one after another: in plan order every block comes after those that it waits for. */
-function blocksInOrder({ claims, schedule }: LoopTask): Blocks {
-  let block = -1
+function blocksInOrder({ claims }: LoopTask, [from, to]: readonly [number, number]): Blocks {
+  let block = from - 1
   return {
-    next: () => (++block < schedule.count && !isAborted(claims) ? block : -1),
+    next: () => (++block < to && !isAborted(claims) ? block : -1),
     finish: () => {},
   }
 }

@@ -129,6 +129,28 @@ export function resetClaims({ words, start, failure }: ClaimState): void {
   failure[0] = NO_FAILURE
 }
 
+/** No block waits for so many. */
+const NEVER = 2 ** 30
+
+/** The same for blocks `from` up to `to` alone, where those before them are done and the others are not to begin. */
+export function resetClaimsTo(state: ClaimState, schedule: ClaimedBlocks, from: number, to: number): void {
+  const { words, start, failure, homes } = state
+  const { count, successors, successorStart } = schedule
+  const waits = waitsAt(homes)
+  words.set(start)
+  failure[0] = NO_FAILURE
+  words[COUNT] = to - from
+  for (let home = 0; home < homes; home++) words[LINE * (1 + home) + TAIL] = 0
+  words.fill(0, waits + from, waits + to)
+  words.fill(NEVER, waits + to, waits + count)
+  for (let i = successorStart[from] as number; i < (successorStart[to] as number); i++) words[waits + (successors[i] as number)]!++
+  for (let block = from; block < to; block++) {
+    if (words[waits + block] !== 0) continue
+    const line = LINE * (1 + (words[waits + count + block] as number))
+    words[(words[line + FIRST] as number) + words[line + TAIL]!++] = block + 1
+  }
+}
+
 /**
  * How long a worker looks before it sleeps. What others do is soon found where they run at the same time; where they wait
  * for this one's core, looking keeps them from it. So after looking in vain it sleeps sooner, until something was not there at

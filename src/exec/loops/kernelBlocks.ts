@@ -2,16 +2,16 @@
  * The blocks that a compiled body runs in: those of its schedule, of what the inspector found, or one for all iterations
  * where order leaves no choice or is not worth its barriers.
  */
-import { nominalNs, weightIn } from '../../core/cost/nominal.ts'
+import { weightIn } from '../../core/cost/nominal.ts'
 import type { FunctionIr } from '../../core/functionIr.ts'
 import type { Schedule } from '../../core/loopSpec.ts'
-import { type BlockSchedule, extentsOf, type IterationSpace } from './blockSchedule.ts'
+import { type BlockSchedule, extentsOf, type IterationSpace, iterationsOf } from './blockSchedule.ts'
 import { cutColored } from './coloredBlocks.ts'
 import { cutBlocks } from './cutBlocks.ts'
 import { whyCallerOnly } from './kernelPlan.ts'
-import { laneChoice } from './laneChoice.ts'
+import { laneChoice, nominalIterationNs } from './laneChoice.ts'
 import type { LoopInputs } from './loopInputs.ts'
-import { extentOf } from './structure.ts'
+import { cutRounds, iterationsOfRound, roundsOf, runsInRounds } from './rounds.ts'
 
 /** A colored schedule that would take more than this share of the serial time, in the model, is not worth it. */
 const MOST_SHARE = 0.8
@@ -38,12 +38,13 @@ export function cutKernel(loop: CompiledLoop): KernelBlocks {
   const { options } = analyzed.spec
   const order = options.order ?? 'serial'
   const lanes = laneChoice(inputs, ir, space)
-  // With maxDelay every iteration sees the flushes before it in the serial order, and on the caller's thread nothing is
-  // gained by another order than that of keys.
-  const isSerial = Number.isFinite(flushEveryOf(inputs)) || whyCallerOnly(inputs, ir) !== undefined
+  const isSerial = serialFlushes(loop) !== undefined || whyCallerOnly(inputs, ir) !== undefined
   if (analyzed.schedule.kind === 'colored')
     return isSerial ? { blocks: cutBlocks({ kind: 'serial' }, space, { order }) } : cutFound(loop, lanes)
   const schedule = isSerial ? ({ kind: 'serial' } as const) : analyzed.schedule
+  const rounds = roundsOf(inputs)
+  if (rounds > 1 && runsInRounds(schedule, order))
+    return { blocks: cutRounds(schedule, space, { ...options, order, rounds, lanes: lanes?.most ?? 1, weight: weightOf(inputs, ir) }) }
   // The bits of added floats follow from where lanes are cut: then `partitions` has no say, but over two axes.
   const isFree = lanes === undefined || lanes.exact || cutsTwice(schedule.kind === 'stepped' ? schedule.inner : schedule)
   const { partitions, balance } = isFree ? options : { ...options, partitions: undefined }
@@ -80,20 +81,37 @@ function coloredIterationNs({ inputs, ir }: CompiledLoop): number {
   return nominalIterationNs(inputs, ir) + placing
 }
 
-/** Nominal nanoseconds of one iteration over the arrays that the loop has now. */
-function nominalIterationNs(inputs: LoopInputs, ir: FunctionIr): number {
-  return nominalNs(ir, (name, axis) => extentOf(inputs, name, axis))
-}
-
 /** How many light iterations one counts as, where blocks are cut. */
 export function weightOf(inputs: LoopInputs, ir: FunctionIr): number {
   return weightIn(inputs.analyzed.schedule, nominalIterationNs(inputs, ir))
 }
 
-/** Iterations between places where buffers with maxDelay may flush: a divisor of all delays; Infinity without. */
-export function flushEveryOf({ buffers }: LoopInputs): number {
-  const delays = [...buffers.values()].flatMap(({ maxDelay }) => (maxDelay === undefined ? [] : maxDelay))
-  return delays.length === 0 ? Number.POSITIVE_INFINITY : delays.reduce(greatestDivisor)
+/** Flushes in the serial order, which iterations then run in. */
+export interface SerialFlushes {
+  /** Iterations between places where some buffer may flush. */
+  readonly every: number
+  /** How the loop says it. */
+  readonly text: string
+}
+
+/**
+ * With maxDelay every iteration sees the flushes before it in the serial order, and on the caller's thread nothing is gained by
+ * another order than that of keys. So it is with rounds where blocks wait for one another.
+ */
+export function serialFlushes({ inputs, ir, space }: CompiledLoop): SerialFlushes | undefined {
+  const delays = [...inputs.buffers.values()].flatMap(({ maxDelay }) => (maxDelay === undefined ? [] : maxDelay))
+  if (delays.length > 0) {
+    const text = `An update buffer is flushed every ${Math.min(...delays)} iterations, in serial order.`
+    return { every: delays.reduce(greatestDivisor), text }
+  }
+  const rounds = roundsOf(inputs)
+  const { schedule, spec } = inputs.analyzed
+  if (rounds < 2) return undefined
+  const isParallel = schedule.kind !== 'colored' && runsInRounds(schedule, spec.options.order ?? 'serial')
+  if (isParallel && whyCallerOnly(inputs, ir) === undefined) return undefined
+  const every = iterationsOfRound(iterationsOf(space), rounds)
+  const text = `An update buffer is flushed ${rounds} times in a pass, and iterations of a ${schedule.kind} schedule wait for one another: they run in serial order.`
+  return { every, text }
 }
 
 function greatestDivisor(a: number, b: number): number {
@@ -103,6 +121,7 @@ function greatestDivisor(a: number, b: number): number {
 /** The most blocks that could run at once: those of one diagonal, or all when they do not wait for each other. */
 export function widthOf(blocks: BlockSchedule): number {
   if (blocks.width !== undefined) return blocks.width
+  if (blocks.successors.length === 0 && blocks.rounds !== undefined) return blocks.laneCount
   if (blocks.successors.length === 0) return blocks.steps?.blocks ?? blocks.count
   return Math.min(...blocks.cuts.map((cut) => cut.length - 1))
 }

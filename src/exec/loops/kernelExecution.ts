@@ -6,7 +6,7 @@ import type { LoopPlan } from '../../core/loopPlan.ts'
 import { endlessLoop } from '../../core/mayNotEnd.ts'
 import type { BlockSchedule } from './blockSchedule.ts'
 import { estimatedPassMs } from './estimate.ts'
-import { type CompiledLoop, flushEveryOf, stepsOf, widthOf } from './kernelBlocks.ts'
+import { type CompiledLoop, serialFlushes, stepsOf, widthOf } from './kernelBlocks.ts'
 import { type KernelPlan, whyCallerOnly } from './kernelPlan.ts'
 import { addedInOrder } from './laneChoice.ts'
 import { chooseWhere, type PassTimes } from './passCost.ts'
@@ -16,6 +16,9 @@ import { isWarm } from './warmUp.ts'
 /** Below these a step is over before the workers have waited for one another at its end: as estimated, and as measured. */
 const WORTH_STEP_MS = 0.015
 const MEASURED_WORTH_STEP_MS = 0.01
+
+/** Below this a round is over before the workers have begun it. */
+const WORTH_ROUND_MS = 0.2
 
 /** A compiled loop that was cut. */
 export interface CutLoop extends CompiledLoop {
@@ -32,7 +35,8 @@ export function whyOnCaller(loop: CutLoop, { pool }: LoopResources): string | un
   if (pool.size === 1) return 'The session has one worker.'
   const reason = whyCallerOnly(inputs, ir)
   if (reason !== undefined) return `${reason[0]?.toUpperCase()}${reason.slice(1)}.`
-  if (Number.isFinite(flushEveryOf(inputs))) return `An update buffer is flushed every ${shortestDelay(loop)} iterations, in serial order.`
+  const flushes = serialFlushes(loop)
+  if (flushes !== undefined) return flushes.text
   for (const buffer of inputs.buffers.values()) {
     if (buffer.combine !== 'sum' && buffer.combine.portable === undefined)
       return `The combine function of ${buffer.label} cannot be sent to a worker.`
@@ -41,6 +45,7 @@ export function whyOnCaller(loop: CutLoop, { pool }: LoopResources): string | un
   if (endlessLoop(ir) !== undefined) return undefined
   if (loop.notWorth !== undefined) return loop.notWorth
   if (blocks.kind === 'stepped' && blocks.count < 2) return whyNoSteps(loop)
+  if (blocks.count > 1 && roundsOfBlocks(blocks) > 1 && widthOf(blocks) < 2) return whyNoRounds(blocks)
   if (blocks.count < 2 || widthOf(blocks) < 2)
     return addedInOrder(inputs, ir, loop.space) ?? `The ${blocks.kind} schedule of this loop leaves nothing to run at the same time.`
   return undefined
@@ -64,6 +69,9 @@ export function chooseExecution(
     const isShort = last === undefined ? times.estimatedMs < WORTH_STEP_MS * steps : last.aloneMs <= MEASURED_WORTH_STEP_MS * steps
     if (isShort && last?.where !== 'workers') return { where: 'caller', because: whyNoSteps(loop) }
   }
+  const rounds = roundsOfBlocks(blocks)
+  if (worthThreadsMs !== 0 && rounds > 1 && (last?.aloneMs ?? times.estimatedMs) < WORTH_ROUND_MS * rounds)
+    return { where: 'caller', because: whyNoRounds(blocks) }
   return chooseWhere(last === undefined ? times : { ...times, last }, current)
 }
 
@@ -90,6 +98,12 @@ function whyNoSteps(loop: CutLoop): string {
   return `${step} is less than workers waiting for one another after each of ${steps} steps is worth.`
 }
 
-function shortestDelay({ inputs }: CutLoop): number {
-  return Math.min(...[...inputs.buffers.values()].map(({ maxDelay }) => maxDelay ?? Number.POSITIVE_INFINITY))
+function roundsOfBlocks({ rounds }: BlockSchedule): number {
+  return rounds === undefined ? 1 : rounds.length - 1
+}
+
+/** A round that is not worth sharing. */
+function whyNoRounds(blocks: BlockSchedule): string {
+  const round = `A round of ${Math.ceil(blocks.iterations / roundsOfBlocks(blocks))} iterations between two flushes`
+  return `${round} is less than waking the workers is worth.`
 }

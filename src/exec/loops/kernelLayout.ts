@@ -130,9 +130,10 @@ export function layOutPortion(
   const aloneMs = estimatedPassMs({ inputs, ir, space, wasm, isPermuted: blocks.order !== undefined }, blocks.iterations)
   // a group would wait for all that its blocks wait for: with those of other processes, for itself in a circle
   const meetsOthers = numbers !== undefined && isOrdered(blocks)
-  const shared = meetsOthers
-    ? { schedule: blocks, claimed: blocks }
-    : shareBlocks(blocks, { workers: homes, aloneMs, lanesMatter: kernel.lanes.length > 0 })
+  const shared =
+    meetsOthers || blocks.rounds !== undefined
+      ? { schedule: blocks, claimed: blocks }
+      : shareBlocks(blocks, { workers: homes, aloneMs, lanesMatter: kernel.lanes.length > 0 })
   const work = { ...shared, claimed: fromLaneZero(shared.claimed, blocks) }
   const words = startWords(work.claimed, homes)
   const start = allocate('i32', words.length) as Int32Array

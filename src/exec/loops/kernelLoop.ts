@@ -2,6 +2,7 @@
  * Compiled bodies: blocks are cut and the kernel is planned once; a pass resets shared words, has workers (or this
  * thread) run the blocks, and combines what they added. Where it runs never changes a bit.
  */
+import { defined } from '../../core/defined.ts'
 import { Bug } from '../../core/errors.ts'
 import type { FunctionIr, Primitive } from '../../core/functionIr.ts'
 import type { KernelCode } from '../../core/kernelCode.ts'
@@ -16,22 +17,23 @@ import { type BoundLoop, bindLoop } from './bindLoop.ts'
 import { BlockGate, type Outside } from './blockGate.ts'
 import { type BlockSchedule, blocksOfLanes, type IterationSpace } from './blockSchedule.ts'
 import { type CallerPass, runOnCaller, type ShareResult } from './callerPass.ts'
-import { abortPass, resetClaims, startWords } from './claim.ts'
+import { abortPass, resetClaims, resetClaimsTo, startWords } from './claim.ts'
 import { claimOrder } from './claimOrder.ts'
 import { bodyError, wireToError } from './failure.ts'
 import { gather } from './gather.ts'
-import { flushEveryOf, weightOf, widthOf } from './kernelBlocks.ts'
+import { type SerialFlushes, serialFlushes, weightOf, widthOf } from './kernelBlocks.ts'
 import { kernelCode } from './kernelCode.ts'
 import { type CutLoop, chooseExecution, estimatedMs, whyOnCaller, workersOf } from './kernelExecution.ts'
 import { Allocations, type KernelLayout, layOut, layOutPortion, type Portion, type SharedTable } from './kernelLayout.ts'
 import { innerLoopsOf, type KernelPlan, planKernel, plannedKernel, storagesOf } from './kernelPlan.ts'
 import type { mergeInserted } from './keyedArray.ts'
-import { flushLanes, type Lanes, resetLanes } from './lanes.ts'
+import { delayedOf, endRound, flushLanes, type Lanes, startLanes } from './lanes.ts'
 import type { LoopInputs } from './loopInputs.ts'
 import type { LoopTask, PassTurn } from './loopTask.ts'
 import { balanceOf, type PassTimes, predictedMs } from './passCost.ts'
 import { copyStorage, PlainLoop } from './plainRun.ts'
 import { type LoopResources, type PassesResult, type PassResult, Prepared, replacedBy, type VerifyResult } from './preparedLoop.ts'
+import { roundEnds, roundsOf } from './rounds.ts'
 import { visitSerially } from './space.ts'
 import { dtypeOfTable, sameStructure } from './structure.ts'
 import { firstDifference } from './verify.ts'
@@ -48,6 +50,9 @@ const MEASURED_MS = 0.02
 const LATE_MS = 100
 
 let lastId = 0
+
+/** Blocks from the first up to the second; undefined for all. */
+type Range = readonly [number, number]
 
 /** What runs the rest of a pass elsewhere while this process runs a portion of it. */
 export interface Others {
@@ -94,7 +99,7 @@ export class KernelLoop extends Prepared {
   #lying: readonly Lying[]
   /** As in the layout, with the values of the body that runs now. */
   #tables: readonly SharedTable[]
-  readonly #flushEvery: number
+  readonly #serialFlushes: SerialFlushes | undefined
   /** What keeps the loop on the caller's thread. */
   readonly #decided: string | undefined
   readonly #weight: number
@@ -112,7 +117,7 @@ export class KernelLoop extends Prepared {
     super(inputs, space)
     this.#ir = ir
     this.#resources = resources
-    this.#flushEvery = flushEveryOf(inputs)
+    this.#serialFlushes = serialFlushes({ inputs, ir, space })
     this.#weight = weightOf(inputs, ir)
     this.#allocations = new Allocations(resources.arena, this.name)
     this.#layout = layOut({ inputs, ir, space }, resources, this.#allocations)
@@ -228,7 +233,7 @@ export class KernelLoop extends Prepared {
     if (this.#stale) throw new Bug('A loop ran on after a pass had replaced the storage of one of its arrays.')
     if (others === undefined) for (const parts of this.#parts) parts.whole()
     const started = performance.now()
-    let results: readonly ShareResult[] = []
+    let rounds: readonly (readonly ShareResult[])[] = []
     const tables = this.#tables
     try {
       if (captured !== undefined) this.#tables = tables.map(({ copy }, i) => ({ copy, original: captured.tables[i] ?? [] }))
@@ -238,19 +243,41 @@ export class KernelLoop extends Prepared {
       const passes = others === undefined ? this.#inARow(most, workers) : 1
       const outside = others?.outside
       const turn = { parameters, pass, passes, measures: outside === undefined && workers > 1 && this.#areLong(portion) }
-      results = await this.#attempt(portion, turn, workers, { signal, others, outside })
+      startLanes(this.#layout.lanes)
+      if (portion.blocks.rounds === undefined) rounds = [await this.#attempt(portion, turn, workers, { signal, others, outside })]
+      else rounds = await this.#runRounds(portion, turn, workers, signal)
+      const results = rounds.flat()
       const failed = signal?.aborted ? { reason: signal.reason } : this.#failureOf(results)
       const attended = Math.max(...results.map(({ passes }) => passes.length))
       const completed = failed === undefined ? attended : Math.min(...results.map(({ passes }) => passes.length)) - 1
       if (failed === undefined && turn.measures) this.#orderClaims(portion)
       if (failed === undefined) for (const lanes of this.#layout.lanes) flushLanes(lanes)
       const wallMs = performance.now() - started
-      const done = Array.from({ length: completed }, (_, i) => this.#passResult(results, i, attended > 1 ? undefined : wallMs))
+      const done = Array.from({ length: completed }, (_, i) => this.#passResult(rounds, i, attended > 1 ? undefined : wallMs))
       return { passes: done, ...(failed === undefined ? {} : { failed }) }
     } finally {
       this.#tables = tables
-      this.#freeParts(results)
+      this.#freeParts(rounds.flat())
     }
+  }
+
+  /** What all did in each round; a flush after each but the last, whose is that of the pass. */
+  async #runRounds(
+    portion: Portion,
+    turn: Omit<PassTurn, 'share' | 'shares'>,
+    workers: number,
+    signal: AbortSignal | undefined,
+  ): Promise<readonly (readonly ShareResult[])[]> {
+    const { rounds = [] } = portion.blocks
+    const done: (readonly ShareResult[])[] = []
+    for (let round = 0; round + 1 < rounds.length; round++) {
+      if (round > 0) endRound(this.#layout.lanes)
+      const range = [rounds[round] as number, rounds[round + 1] as number] as const
+      const results = await this.#attempt(portion, turn, workers, { signal, outside: undefined, range })
+      done.push(results)
+      if (signal?.aborted || this.#failureOf(results) !== undefined) break
+    }
+    return done
   }
 
   #freeParts(results: readonly ShareResult[]): void {
@@ -270,6 +297,7 @@ export class KernelLoop extends Prepared {
     this.#tables = this.#tables.map(({ copy }, i) => ({ copy, original: tables[i] ?? [] }))
     const workers = this.execution.where === 'workers' ? this.#workersOf(portion) : 1
     const turn = { parameters, pass, passes: 1, measures: outside === undefined && workers > 1 && this.#areLong(portion) }
+    startLanes(this.#layout.lanes)
     const results = await this.#attempt(portion, turn, workers, { signal, outside })
     if (turn.measures) this.#orderClaims(portion)
     this.#measure(results, Math.max(...results.map(({ passes }) => passes[0]?.milliseconds ?? 0)), results.length)
@@ -304,13 +332,13 @@ export class KernelLoop extends Prepared {
     portion: Portion,
     turn: Omit<PassTurn, 'share' | 'shares'>,
     workers: number,
-    { signal, others, outside }: PassOptions & { readonly outside: Outside | undefined },
+    { signal, others, outside, range }: PassOptions & { readonly outside: Outside | undefined; readonly range?: Range },
   ): Promise<readonly ShareResult[]> {
     this.#reach()
-    for (const lanes of this.#layout.lanes) resetLanes(lanes)
     for (const { copy, original } of this.#tables) if (original.length > 0) copy?.set(original as never) // numbers of the copy's kind
     await this.#place()
-    resetClaims(portion.claims)
+    if (range === undefined) resetClaims(portion.claims)
+    else resetClaimsTo(portion.claims, portion.work.claimed, ...range)
     const gate = outside === undefined ? undefined : new BlockGate(portion, outside)
     gate?.open()
     const late = new AbortController()
@@ -330,7 +358,7 @@ export class KernelLoop extends Prepared {
     try {
       const there = others?.start(turn, elsewhere.signal)
       there?.catch(stop) // what is computed here is of no use then
-      const here = this.#run({ portion, gate }, turn, workers, late.signal)
+      const here = this.#run({ portion, gate, range }, turn, workers, late.signal)
       here.catch(() => elsewhere.abort()) // nor what is computed there
       const [own, other] = await Promise.allSettled([here, there])
       if (own.status === 'rejected') throw own.reason
@@ -396,7 +424,8 @@ export class KernelLoop extends Prepared {
   }
 
   /** What one of the passes of all workers comes to; without `wallMs` it took as long as the worker that was longest at it. */
-  #passResult(results: readonly ShareResult[], index: number, wallMs: number | undefined): PassResult {
+  #passResult(rounds: readonly (readonly ShareResult[])[], index: number, wallMs: number | undefined): PassResult {
+    const results = rounds.flat()
     const shares = results.flatMap(({ passes }) => passes[index] ?? [])
     const parts = shares.map(
       ({ accumulators }) => new Map(this.#plan.accumulators.map((name, i) => [name, accumulators[i] as AccumulatorPart])),
@@ -405,14 +434,17 @@ export class KernelLoop extends Prepared {
     const replaced = this.#replaced()
     this.#stale = replaced.replaced !== undefined
     const milliseconds = wallMs ?? Math.max(...shares.map((share) => share.milliseconds))
-    const busyMs = shares.map((share) => share.busyMs)
-    const elsewhere = results.filter(({ rank }) => rank !== undefined).length
-    const workers = Math.min(shares.length, this.#workers + elsewhere)
-    // while threads start, this one works: its share comes first, and is no worker's
-    const balance = balanceOf(busyMs.slice(-workers))
+    const elsewhere = Math.max(...rounds.map((round) => round.filter(({ rank }) => rank !== undefined).length))
+    // the last first: while threads start, this one works, and its share comes before theirs
+    const busyMs = Array.from({ length: Math.max(...rounds.map((round) => round.length)) }, (_, share) =>
+      rounds.reduce((sum, round) => sum + (round.at(-1 - share)?.passes[index]?.busyMs ?? 0), 0),
+    )
+    const workers = Math.min(busyMs.length, this.#workers + elsewhere)
+    const balance = balanceOf(busyMs.slice(0, workers))
     const measured = { predictedMilliseconds: this.predictedMilliseconds, workers, balance }
-    this.#measure(results, milliseconds, shares.length - elsewhere, index)
-    return { iterations: this.blocks.iterations, milliseconds, accumulators, ...measured, ...replaced }
+    this.#measure(results, milliseconds, busyMs.length - elsewhere, index)
+    const told = { ...measured, ...defined({ delayed: delayedOf(this.#layout.lanes) }) }
+    return { iterations: this.blocks.iterations, milliseconds, accumulators, ...told, ...replaced }
   }
 
   /** Where the next pass runs follows from this one: `shares` of this process, and what all did together. */
@@ -434,15 +466,15 @@ export class KernelLoop extends Prepared {
   }
 
   async #run(
-    { portion, gate }: { readonly portion: Portion; readonly gate: BlockGate | undefined },
+    { portion, gate, range }: { readonly portion: Portion; readonly gate: BlockGate | undefined; readonly range: Range | undefined },
     turn: Omit<PassTurn, 'share' | 'shares'>,
     workers: number,
     late: AbortSignal,
   ): Promise<readonly ShareResult[]> {
     const mayNotEnd = endlessLoop(this.#ir) !== undefined
-    if (this.execution.where === 'caller' || (workers === 1 && !mayNotEnd)) return await this.#runHere(portion, turn, { gate })
+    if (this.execution.where === 'caller' || (workers === 1 && !mayNotEnd)) return await this.#runHere(portion, turn, { gate, range })
     const isReady = isWarm(this.#resources.pool) || this.#resources.worthThreadsMs === 0 || mayNotEnd
-    if (!isReady && gate === undefined) return await this.#runWhileStarting(portion, turn, workers, late)
+    if (!isReady && gate === undefined) return await this.#runWhileStarting({ portion, range }, turn, workers, late)
     const watching = gate?.watch()
     try {
       return await this.#workerPassesOf(portion).run(this.#task(portion), turn, workers, late)
@@ -461,7 +493,7 @@ export class KernelLoop extends Prepared {
 
   /** The first pass of a session does not wait for its threads: the caller works on the blocks until they are there. */
   async #runWhileStarting(
-    portion: Portion,
+    { portion, range }: { readonly portion: Portion; readonly range: Range | undefined },
     turn: Omit<PassTurn, 'share' | 'shares'>,
     workers: number,
     late: AbortSignal,
@@ -471,7 +503,7 @@ export class KernelLoop extends Prepared {
       isStarted = true
     })
     started.catch(() => undefined) // awaited below
-    const here = await this.#runHere(portion, turn, { isEnough: () => isStarted })
+    const here = await this.#runHere(portion, turn, { isEnough: () => isStarted, range })
     if (!isStarted) return here
     await started
     return [...here, ...(await this.#workerPassesOf(portion).run(this.#task(portion), turn, workers, late))]
@@ -480,17 +512,20 @@ export class KernelLoop extends Prepared {
   async #runHere(
     portion: Portion,
     turn: Omit<PassTurn, 'share' | 'shares'>,
-    { isEnough, gate }: Pick<CallerPass, 'isEnough' | 'gate'>,
+    { isEnough, gate, range }: Pick<CallerPass, 'isEnough' | 'gate'> & { readonly range: Range | undefined },
   ): Promise<readonly ShareResult[]> {
     const task = this.#task(portion)
     this.#bound ??= bindLoop(task, this.#resources.arena, this.#combines())
     const { lanes } = this.#layout
-    const pass = { task, bound: this.#bound, turn, lanes, flushEvery: this.#flushEvery }
+    const { count } = task.schedule
+    const flushEvery = this.#serialFlushes?.every ?? Number.POSITIVE_INFINITY
+    const pass = { task, bound: this.#bound, turn, lanes, flushEvery, range: range ?? ([0, count] as const) }
     if (isEnough !== undefined) return [await runOnCaller({ ...pass, isEnough })]
     if (gate !== undefined) return [await runOnCaller({ ...pass, gate })]
+    if (range !== undefined) return [await runOnCaller(pass)]
     const alone = this.#alone.get(portion) ?? aloneBlocks(portion.blocks, { lanesMatter: lanes.length > 0 })
     this.#alone.set(portion, alone)
-    return [await runOnCaller({ ...pass, task: { ...task, schedule: alone } })]
+    return [await runOnCaller({ ...pass, task: { ...task, schedule: alone }, range: [0, alone.count] })]
   }
 
   /** The user's own combine functions, by the array's place in the binding. */
@@ -529,6 +564,7 @@ export class KernelLoop extends Prepared {
         storageOf: (_, storage) => (written.has(storage) ? copyStorage(storage) : storage),
         laneCount: this.blocks.laneCount,
         body: captured ? 'ir' : 'original',
+        roundEnds: roundEnds(this.blocks, roundsOf(this.inputs)),
       })
       serial.startPass(pass)
       let visited = 0

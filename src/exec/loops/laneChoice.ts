@@ -1,4 +1,5 @@
 /** How many private copies the arrays get that a loop only adds to, and its update buffers. */
+import { nominalNs } from '../../core/cost/nominal.ts'
 import { CHUNK } from '../../core/fixedTree.ts'
 import type { FunctionIr } from '../../core/functionIr.ts'
 import type { ElementType } from '../../core/schema.ts'
@@ -6,21 +7,40 @@ import { type DenseStorage, lengthOf } from '../../core/storage.ts'
 import { addedInFractions } from '../kernels/loopKernelRanges.ts'
 import { extentsOf, type IterationSpace, iterationsOf } from './blockSchedule.ts'
 import type { LoopInputs } from './loopInputs.ts'
+import { iterationsOfRound, roundsOf } from './rounds.ts'
 import { extentOf } from './structure.ts'
+
+/** Nominal nanoseconds of one iteration over the arrays that the loop has now. */
+export function nominalIterationNs(inputs: LoopInputs, ir: FunctionIr): number {
+  return nominalNs(ir, (name, axis) => extentOf(inputs, name, axis))
+}
 
 /** Private copies take at most about this much memory. */
 const LANE_BYTES = 64 * 2 ** 20
 const MOST_LANES = 16
+/** Waking a worker takes as long as this block of a round; emptying a copy and joining it with another takes so long an element. */
+const LEAST_BLOCK_NS = 20_000
+const NS_PER_ELEMENT = 3
+
+export interface LaneChoice {
+  readonly most: number
+  readonly exact: boolean
+}
+
+/**
+ * In a round of so many iterations; `bytes` are those of one copy of everything. As many workers as there are copies share the round, and
+ * one joins the copies after it: `round / copies + copies * join` is least where copies are the root of round / join.
+ */
+function lanesOfRound(iterations: number, iterationNs: number, bytes: number): number {
+  const roundNs = iterations * iterationNs
+  return Math.floor(Math.min(roundNs / LEAST_BLOCK_NS, Math.sqrt(roundNs / ((bytes / 8) * NS_PER_ELEMENT))))
+}
 
 /**
  * How many private copies there may be, and whether additions are exact in any order; undefined when the loop needs
  * none. From data and memory, never from the number of workers.
  */
-export function laneChoice(
-  inputs: LoopInputs,
-  ir: FunctionIr,
-  space: IterationSpace,
-): { readonly most: number; readonly exact: boolean } | undefined {
+export function laneChoice(inputs: LoopInputs, ir: FunctionIr, space: IterationSpace): LaneChoice | undefined {
   const targets = [...reducedStorages(inputs).values(), ...[...inputs.buffers.values()].map((buffer) => buffer.storage)]
   if (targets.length === 0) return undefined
   const bytes = targets.reduce((sum, target) => sum + lengthOf(target) * 8, 0)
@@ -29,6 +49,11 @@ export function laneChoice(
   const inOrder = addedInOrder(inputs, ir, space)
   const exact = isWhole && inputs.buffers.size === 0 && inOrder === undefined
   if (exact) return { most: byMemory, exact }
+  const rounds = roundsOf(inputs)
+  if (rounds > 1) {
+    const most = lanesOfRound(iterationsOfRound(iterationsOf(space), rounds), nominalIterationNs(inputs, ir), bytes)
+    return { most: Math.max(1, Math.min(byMemory, most)), exact }
+  }
   // Up to one chunk the additions have the bits of the plain loop.
   const isSum = inOrder === undefined && !targets.some((target) => target.dtype === 'bool')
   const byChunks = isSum ? Math.ceil(iterationsOf(space) / CHUNK) : 1

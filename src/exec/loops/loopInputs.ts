@@ -5,6 +5,7 @@ import type { AnalyzedLoop } from '../../core/loopSpec.ts'
 import type { DenseStorage, Storage } from '../../core/storage.ts'
 import type { MadeSpec } from '../arrays/makeArray.ts'
 import type { Finding } from './inspector/finding.ts'
+import type { Rounds } from './lateUpdates.ts'
 
 /** A user's helper function; every `UserFunction` is one. */
 export interface HelperFunction {
@@ -34,6 +35,8 @@ export interface BufferInput {
   readonly combine: 'sum' | HelperFunction
   readonly apply?: HelperFunction
   readonly maxDelay?: number
+  /** Where it is flushed between rounds. */
+  readonly rounds?: Rounds
 }
 
 export type AccumulatorInput = AccumulatorKind | { readonly init: unknown; readonly combine: HelperFunction }

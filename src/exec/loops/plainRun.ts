@@ -11,7 +11,18 @@ import { type AccumulatorLog, type AccumulatorPart, createLog, partOf, resetLog 
 import { interpretBody, type Onlooker } from './interpreter.ts'
 import { formOf, storagesOf } from './kernelPlan.ts'
 import { KeyedView } from './keyedArray.ts'
-import { allocatePlain, createLanes, dtypeOfUpdates, flushDue, flushLanes, type Lanes, resetLanes } from './lanes.ts'
+import {
+  allocatePlain,
+  createLanes,
+  delayedOf,
+  dtypeOfUpdates,
+  endRound,
+  flushDue,
+  flushLanes,
+  type Lanes,
+  resetLanes,
+  startLanes,
+} from './lanes.ts'
 import { type Lifetime, mortal } from './lifetime.ts'
 import type { ArrayInput, BufferInput, LoopInputs } from './loopInputs.ts'
 import { type ArrayViewObject, denseView, keyedArrayView } from './views.ts'
@@ -27,6 +38,8 @@ export interface PlainOptions {
   readonly watch?: Watch
   /** Of the views, where the user's own closure gets them and may keep them. */
   readonly life?: Lifetime
+  /** After how many iterations rounds are over that are not the last. */
+  readonly roundEnds?: ReadonlySet<number>
 }
 
 export interface Watch extends Onlooker {
@@ -50,9 +63,11 @@ export class PlainLoop {
     readonly read: (position: number, key: readonly number[]) => unknown
     readonly write: (key: readonly number[], value: unknown) => void
   }
+  readonly #roundEnds: ReadonlySet<number>
   #lane = 0
 
   constructor(inputs: LoopInputs, options: PlainOptions) {
+    this.#roundEnds = options.roundEnds ?? new Set()
     for (const { storage, array, label } of storagesOf(inputs)) {
       if (this.storages.has(array)) continue
       const own = options.storageOf(array, storage)
@@ -88,7 +103,7 @@ export class PlainLoop {
 
   startPass(pass: number): void {
     for (const rng of this.#rngs) rng.startPass(pass)
-    for (const lanes of this.#lanes) resetLanes(lanes)
+    startLanes(this.#lanes)
     for (const log of this.accumulators.values()) resetLog(log)
   }
 
@@ -110,9 +125,15 @@ export class PlainLoop {
     }
   }
 
-  /** Flushes the buffers whose delay ends after so many iterations. */
+  /** Flushes the buffers whose delay, or round, ends after so many iterations. */
   flushDue(iterations: number): void {
     flushDue(this.#lanes, iterations)
+    if (this.#roundEnds.has(iterations)) endRound(this.#lanes)
+  }
+
+  /** Updates that flushes left for later ones. */
+  get delayed(): number | undefined {
+    return delayedOf(this.#lanes)
   }
 
   parts(): ReadonlyMap<string, AccumulatorPart> {
@@ -196,12 +217,14 @@ function drawsOf(rng: IterationRng): Pick<IterationRng, 'uniform' | 'normal' | '
 /** How a buffer's private copies are made. */
 export function updateOptions(
   buffer: BufferInput,
-): Pick<Lanes, 'combine' | 'apply' | 'flushEvery'> & { readonly dtype: 'i64' | 'f64'; readonly touched: boolean } {
-  const { combine, apply, maxDelay } = buffer
+): Pick<Lanes, 'combine' | 'apply' | 'flushEvery'> &
+  Pick<BufferInput, 'rounds'> & { readonly dtype: 'i64' | 'f64'; readonly touched: boolean } {
+  const { combine, apply, maxDelay, rounds } = buffer
   return {
     dtype: dtypeOfUpdates(buffer.storage.dtype) as 'i64' | 'f64', // the only two it gives
     touched: combine !== 'sum' || apply !== undefined,
     ...(maxDelay === undefined ? {} : { flushEvery: maxDelay }),
+    ...(rounds === undefined ? {} : { rounds }),
     // the user's functions of two numbers
     ...(combine === 'sum' ? {} : { combine: combine.original as (a: number, b: number) => number }),
     ...(apply === undefined ? {} : { apply: apply.original as (current: number, update: number) => number }),

@@ -61,6 +61,8 @@ export interface PassResult {
   readonly balance: number
   /** Results by the accumulators' names. */
   readonly accumulators: Readonly<Record<string, unknown>>
+  /** Updates of buffers that a flush had no room for; absent without a budget. */
+  readonly delayed?: number
   /** New storages, by array identity, of arrays that got new keys or elements no buffer holds in place. */
   readonly replaced?: ReadonlyMap<number, Storage>
 }

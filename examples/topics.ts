@@ -1,0 +1,88 @@
+/**
+ * Topics of documents: latent Dirichlet allocation by collapsed Gibbs sampling. Each word of a document leaves its topic and draws
+ * another, by how often the document and the word have each topic. Words of one document depend on each other, and so do
+ * occurrences of one word: the schedule is 2d, documents stay, words rotate. How often a topic occurs at all is shared by all, and may be a
+ * little late: it is in a buffer that is flushed some times in a pass.
+ */
+import { Session } from 'distarray'
+
+const [documents, words, topics] = [2_000, 1_000, 20]
+const [alpha, beta] = [0.1, 0.05]
+
+await using session = await Session.start()
+
+// A corpus with a truth: each document mixes three topics, each topic prefers every twentieth word.
+const draw = generator(5)
+const pairs = new Map<number, number>()
+for (let d = 0; d < documents; d++) {
+  const own = [0, 1, 2].map(() => Math.floor(draw() * topics))
+  for (let n = 0; n < 60; n++) {
+    const topic = own[Math.floor(draw() * own.length)] as number
+    const word = draw() < 0.8 ? topic + topics * Math.floor(draw() ** 2 * (words / topics)) : Math.floor(draw() * words)
+    pairs.set(d * words + word, Math.floor(draw() * topics))
+  }
+}
+const keys = [...pairs.keys()].sort((a, b) => a - b)
+const tokens = session.fromColumns({
+  d: Int32Array.from(keys, (key) => Math.floor(key / words)),
+  w: Int32Array.from(keys, (key) => key % words),
+  topic: Int32Array.from(keys, (key) => pairs.get(key) as number),
+})
+const z = tokens
+  .index((r) => [r.d, r.w], { shape: [documents, words] })
+  .map((r) => r.topic)
+  .materialize()
+
+const ofDocument = session.zeros([documents, topics], { dtype: 'i32' })
+const ofWord = session.zeros([words, topics], { dtype: 'i32' })
+const total = session.zeros([topics], { dtype: 'i32' })
+await session.parallelFor(z, { ofDocument, ofWord, total }, (topic, [d, w], { ofDocument, ofWord, total }) => {
+  ofDocument.add(d, topic, 1)
+  ofWord.add(w, topic, 1)
+  total.add(topic, 1)
+})
+
+const sweep = session.loop(
+  z,
+  { ofDocument, ofWord, total: total.buffer({ flushes: 8 }), dice: session.rng(1), likelihood: session.accumulator('sum') },
+  (old, [d, w], { ofDocument, ofWord, total, dice, likelihood }) => {
+    const document = ofDocument.row(d)
+    const word = ofWord.row(w)
+    document.add(old, -1)
+    word.add(old, -1)
+    total.add(old, -1)
+    const upTo = new Float64Array(topics)
+    let sum = 0
+    let length = 0
+    for (let k = 0; k < topics; k++) {
+      length += document.get(k)
+      sum += ((document.get(k) + alpha) * (word.get(k) + beta)) / (total.get(k) + words * beta)
+      upTo[k] = sum
+    }
+    likelihood.add(Math.log(sum / (length + topics * alpha)))
+    const u = dice.uniform() * sum
+    let topic = 0
+    while (topic < topics - 1 && (upTo[topic] as number) < u) topic++
+    document.add(topic, 1)
+    word.add(topic, 1)
+    total.add(topic, 1)
+    return topic
+  },
+  { order: 'any' },
+)
+console.log(sweep.explain({}))
+for await (const pass of sweep.passes(20)) {
+  const perplexity = Math.exp(-pass.accumulators.likelihood / pass.iterations)
+  if (pass.number % 5 === 0 || pass.number === 1)
+    console.log(`pass ${pass.number}  perplexity ${perplexity.toFixed(1)} ${pass.milliseconds.toFixed(1)} ms`)
+}
+console.log(`identical: ${(await sweep.verify()).identical}`)
+console.log(sweep.explain({ kernel: false }))
+
+function generator(seed: number): () => number {
+  let state = seed
+  return () => {
+    state = (Math.imul(state, 1664525) + 1013904223) >>> 0
+    return state / 2 ** 32
+  }
+}
