@@ -3,7 +3,7 @@
  * the two models have the same bits.
  */
 import { Session } from 'distarray'
-import { writeLossChart } from './lossChart.ts'
+import { writeLines } from './lineChart.ts'
 import { type Options, optionsOf } from './options.ts'
 import { writeRatings } from './readRatings.ts'
 import { type Epoch, type MakeRecommender, type Training, trainingOf } from './training.ts'
@@ -26,7 +26,11 @@ export async function compareRuns(make: MakeRecommender): Promise<void> {
 
   const identical = sameBits(parallel, serial)
   const [trainRmse, testRmse] = [parallel.epochs.map((epoch) => epoch.trainRmse), parallel.epochs.map((epoch) => epoch.testRmse)]
-  writeLossChart('loss.svg', trainRmse, testRmse)
+  const curves = [
+    { name: 'training', values: trainRmse },
+    { name: 'held out', values: testRmse },
+  ]
+  writeLines('loss.svg', { title: 'Error per pass (RMSE, stars)', along: 'pass' }, curves)
   const numbers = {
     schedule: recommender.sgd.plan.schedule.kind,
     workers: parallel.workers,

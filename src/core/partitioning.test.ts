@@ -4,10 +4,16 @@ import { blockCounts, cutAtMultiples, cutByHistogram, cutEqual } from './partiti
 test('block counts follow from the schedule and the data', () => {
   expect(blockCounts({ kind: 'serial' }, [100], undefined, 100)).toEqual([])
   expect(blockCounts({ kind: 'independent' }, [10], undefined, 10)).toEqual([10])
-  expect(blockCounts({ kind: 'independent' }, [1_000_000], undefined, 1_000_000)).toEqual([64])
+  expect(blockCounts({ kind: 'independent' }, [100_000], undefined, 100_000)).toEqual([64])
+  expect(blockCounts({ kind: 'independent' }, [1_000_000], undefined, 1_000_000)).toEqual([244])
+  expect(blockCounts({ kind: 'independent' }, [1_000_000], undefined, 1_000_000, 10)).toEqual([1024])
   expect(blockCounts({ kind: '1d', axis: 1 }, [1000, 8], undefined, 8000)).toEqual([8])
   expect(blockCounts({ kind: '2d', axes: [0, 1] }, [6000, 4000], undefined, 1_000_000)).toEqual([16, 16])
+  expect(blockCounts({ kind: '2d', axes: [0, 1] }, [6000, 4000], undefined, 1_000_000, 10)).toEqual([49, 49])
+  expect(blockCounts({ kind: '2d', axes: [0, 1] }, [480_189, 17_770], undefined, 100_000_000, 300)).toEqual([256, 256])
   expect(blockCounts({ kind: '2d', axes: [0, 1] }, [60, 40], undefined, 2400)).toEqual([3, 3])
+  expect(blockCounts({ kind: 'wavefront', axes: [0, 1] }, [1000, 1000], undefined, 1_000_000)).toEqual([32, 8])
+  expect(blockCounts({ kind: 'wavefront', axes: [0, 1] }, [8000, 8000], undefined, 64_000_000)).toEqual([62, 15])
   expect(blockCounts({ kind: 'wavefront', axes: [0, 1] }, [16, 16], undefined, 256, 100)).toEqual([10, 10])
 })
 

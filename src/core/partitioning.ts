@@ -6,17 +6,18 @@
  */
 import type { Form, InnerSchedule, Schedule } from './loopSpec.ts'
 
-/** Most blocks along one axis of two: 16 x 16 keep 8 workers busy and a block far above the cost of claiming it. */
-const MOST_PER_AXIS = 16
-/**
- * As many blocks of a wavefront: 8 workers are as busy, and rows, twice as long, are written some 5 to 10 % faster where they
- * stream through the memory (Smith–Waterman of 8,000 letters, 2 workers).
- */
-const WAVEFRONT = [2 * MOST_PER_AXIS, MOST_PER_AXIS / 2]
-/** Most blocks along a single axis. */
-const MOST_ON_ONE_AXIS = 64
+/** Blocks along one axis of two, as soon as there are iterations for them: 16 x 16 keep 8 workers busy and a block far above the cost of claiming it. */
+const USUAL_PER_AXIS = 16
 /** Iterations that make a further block along each of two axes worth its claim. */
 const LEAST_ITERATIONS_2D = 256
+/** Larger loops have more, for more workers: up to so many along each axis, of so many light iterations at least. */
+const MOST_PER_AXIS = 256
+const LEAST_LIGHT_ITERATIONS = 4096
+/** Blocks of a wavefront are boxes that kernels run row by row, several rows at a time, and small ones cost them more. */
+const LEAST_OF_WAVEFRONT = 65_536
+/** Blocks along a single axis: as soon as there are iterations for them, and where each has so many light ones. */
+const USUAL_ON_ONE_AXIS = 64
+const MOST_ON_ONE_AXIS = 1024
 /** Bounds of the blocks of sparse elements that run in steps are listed, and sent to the workers: with more, the loop is one block. */
 export const MOST_LISTED_BLOCKS: number = 2 ** 16
 /** Most blocks of a step, along one axis and along each of two: workers wait for one another after every step, and what they wait for is a block. */
@@ -46,21 +47,26 @@ export function blockCounts(
     case 'colored': // the inspector's finding says how many
       return []
     case 'independent':
-      return [clampCount(wanted(0) ?? MOST_ON_ONE_AXIS, iterations)]
+      return [clampCount(wanted(0) ?? alongOneAxis(iterations * heavy), iterations)]
     case '1d':
       return [
-        clampCount(wanted(0) ?? MOST_ON_ONE_AXIS, 'form' in schedule ? widthAlong(schedule.form, extents) : (extents[schedule.axis] ?? 1)),
+        clampCount(
+          wanted(0) ?? alongOneAxis(iterations * heavy),
+          'form' in schedule ? widthAlong(schedule.form, extents) : (extents[schedule.axis] ?? 1),
+        ),
       ]
     case '2d':
     case 'wavefront':
     case 'skewed': {
-      const side = Math.min(MOST_PER_AXIS, Math.floor(Math.sqrt((iterations * heavy) / LEAST_ITERATIONS_2D)))
+      const side = alongEachAxis(iterations * heavy, schedule.kind === '2d' ? LEAST_LIGHT_ITERATIONS : LEAST_OF_WAVEFRONT)
       const widths =
         schedule.kind === 'skewed'
           ? schedule.forms.map((form) => widthAlong(form, extents))
           : schedule.axes.map((axis) => extents[axis] ?? 1)
-      const isWide = side === MOST_PER_AXIS && (widths[0] ?? 0) >= 2 * MOST_PER_AXIS
-      const sides = schedule.kind === 'wavefront' && isWide ? WAVEFRONT : [side, side]
+      // as many blocks, and rows twice as long, which are written some 5 to 10 % faster where they stream through the memory
+      // (Smith–Waterman of 8,000 letters, 2 workers)
+      const isWide = side >= USUAL_PER_AXIS && (widths[0] ?? 0) >= 2 * side
+      const sides = schedule.kind === 'wavefront' && isWide ? [Math.min(MOST_PER_AXIS, 2 * side), Math.floor(side / 2)] : [side, side]
       return widths.map((width, i) => clampCount(wanted(i) ?? (sides[i] as number), width)) // of two axes
     }
     case 'stepped': {
@@ -75,6 +81,15 @@ export function blockCounts(
       return [...outer, ...widths.map((width, i) => clampCount(wanted(i) ?? most, width))]
     }
   }
+}
+
+function alongOneAxis(light: number): number {
+  return Math.max(USUAL_ON_ONE_AXIS, Math.min(MOST_ON_ONE_AXIS, light / LEAST_LIGHT_ITERATIONS))
+}
+
+function alongEachAxis(light: number, least: number): number {
+  const usual = Math.min(USUAL_PER_AXIS, Math.sqrt(light / LEAST_ITERATIONS_2D))
+  return Math.floor(Math.max(usual, Math.min(MOST_PER_AXIS, Math.sqrt(light / least))))
 }
 
 /** How many blocks there could be along each cut of a step. */

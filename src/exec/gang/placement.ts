@@ -57,9 +57,6 @@ export function labelIn({ arrays }: Placement, storage: Storage): string {
 /** The part of an array that is read by the others, on average, from which they have all of it: of two processes each may read half. */
 const MOST_READ = 3 / 4
 
-/** Blocks whose order is looked at pair by pair. */
-const MOST_ORDERED = 4096
-
 /** How a loop is placed on so many processes, or why it stays in one. */
 export function placementOf(
   inputs: LoopInputs,
@@ -69,8 +66,6 @@ export function placementOf(
   if (kind !== 'independent' && kind !== '1d' && !isOrdered(blocks)) return { because: `A ${textOf(kind)} schedule runs in one process.` }
   if (blocks.count < 2) return { because: 'There is one block.' }
   if (blocks.rounds !== undefined) return { because: 'An update buffer is flushed between rounds of a pass.' }
-  if (isOrdered(blocks) && blocks.count > MOST_ORDERED)
-    return { because: `There are more than ${MOST_ORDERED} blocks that wait for each other.` }
   if (blocks.laneCount < 2) return { because: 'There is one row of blocks.' }
   const why = whyNotDefined(inputs)
   if (why !== undefined) return { because: why }

@@ -253,19 +253,32 @@ function boxOfCell(cell: number, bounds: readonly (readonly number[])[]): number
   return box
 }
 
-/** Whether a block is done before another begins, for all pairs: by the blocks that each waits for. */
+/**
+ * Whether a block is done before another begins: by the blocks that each waits for, all of which are earlier in plan order. Those before
+ * a block are found downwards, as far as they are asked for: what blocks share is mostly with near ones.
+ */
 export function precedence(
   count: number,
   { successorStart, successors }: { readonly successorStart: Int32Array; readonly successors: Int32Array },
 ): BlockOrder['precedes'] {
-  const words = Math.ceil(count / 32)
-  const before = new Int32Array(count * words)
+  const waitsFor: number[][] = Array.from({ length: count }, () => [])
   for (let block = 0; block < count; block++) {
-    for (let i = successorStart[block] as number; i < (successorStart[block + 1] as number); i++) {
-      const next = successors[i] as number
-      for (let word = 0; word < words; word++) before[next * words + word]! |= before[block * words + word] as number
-      before[next * words + (block >>> 5)]! |= 1 << (block & 31)
-    }
+    for (let i = successorStart[block] as number; i < (successorStart[block + 1] as number); i++)
+      waitsFor[successors[i] as number]?.push(block)
   }
-  return (earlier, later) => ((before[later * words + (earlier >>> 5)] as number) & (1 << (earlier & 31))) !== 0
+  /** Of the block that was asked for last: its number, and one more, where another one is known to come before it. */
+  const isBefore = new Int32Array(count)
+  let last = -1
+  let down = 0
+  const mark = (block: number): void => {
+    for (const before of waitsFor[block] as number[]) isBefore[before] = last + 1
+  }
+  return (earlier, later) => {
+    if (last !== later) {
+      last = down = later
+      mark(later)
+    }
+    while (down > earlier + 1) if (isBefore[--down] === last + 1) mark(down)
+    return isBefore[earlier] === last + 1
+  }
 }

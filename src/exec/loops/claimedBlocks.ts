@@ -41,6 +41,8 @@ export function firstOf({ firsts }: ClaimedBlocks, group: number): number {
 
 /** No estimate is to be trusted so far that a worker has fewer than this many groups to even out what others take. */
 const LEAST_GROUPS_A_WORKER = 8
+/** Beside a block that takes so long its claim is nothing. */
+const LONG_BLOCK_MS = 0.05
 
 /** The groups with which a pass of `aloneMs` on one thread is foreseen to end soonest. `lanesMatter` as for `aloneBlocks`. */
 export function shareBlocks(
@@ -49,7 +51,8 @@ export function shareBlocks(
 ): SharedBlocks {
   let best: SharedBlocks = { schedule, claimed: schedule }
   let least = predictedMs(aloneMs, schedule, workers)
-  const most = schedule.steps === undefined ? schedule.count / (LEAST_GROUPS_A_WORKER * workers) : 0
+  const areLong = aloneMs > LONG_BLOCK_MS * schedule.count
+  const most = schedule.steps === undefined && !areLong ? schedule.count / (LEAST_GROUPS_A_WORKER * workers) : 0
   for (let size = 2; size <= most; size *= 2) {
     const firsts = groupsOf(schedule, size, workers)
     const grouped = groupBlocks(schedule, firsts)

@@ -17,7 +17,12 @@ export function nominalIterationNs(inputs: LoopInputs, ir: FunctionIr): number {
 
 /** Private copies take at most about this much memory. */
 const LANE_BYTES = 64 * 2 ** 20
-const MOST_LANES = 16
+/** As many where there are iterations for them; more where joining them is next to nothing beside a pass. */
+const USUAL_LANES = 16
+const MOST_LANES = 256
+const JOINED_SHARE = 1 / 64
+/** Compiled bodies take about this part of what is nominal. */
+const COMPILED = 1 / 4
 /** Waking a worker takes as long as this block of a round; emptying a copy and joining it with another takes so long an element. */
 const LEAST_BLOCK_NS = 20_000
 const NS_PER_ELEMENT = 3
@@ -44,15 +49,17 @@ export function laneChoice(inputs: LoopInputs, ir: FunctionIr, space: IterationS
   const targets = [...reducedStorages(inputs).values(), ...[...inputs.buffers.values()].map((buffer) => buffer.storage)]
   if (targets.length === 0) return undefined
   const bytes = targets.reduce((sum, target) => sum + lengthOf(target) * 8, 0)
-  const byMemory = Math.max(2, Math.min(MOST_LANES, Math.floor(LANE_BYTES / Math.max(1, bytes))))
+  const passNs = iterationsOf(space) * nominalIterationNs(inputs, ir) * COMPILED
+  const most = Math.max(USUAL_LANES, Math.min(MOST_LANES, (passNs * JOINED_SHARE) / ((bytes / 8) * NS_PER_ELEMENT)))
+  const byMemory = Math.max(2, Math.floor(Math.min(most, LANE_BYTES / Math.max(1, bytes))))
   const isWhole = targets.every((target) => target.dtype !== 'f64' && target.dtype !== 'f32' && target.dtype !== 'bool')
   const inOrder = addedInOrder(inputs, ir, space)
   const exact = isWhole && inputs.buffers.size === 0 && inOrder === undefined
   if (exact) return { most: byMemory, exact }
   const rounds = roundsOf(inputs)
   if (rounds > 1) {
-    const most = lanesOfRound(iterationsOfRound(iterationsOf(space), rounds), nominalIterationNs(inputs, ir), bytes)
-    return { most: Math.max(1, Math.min(byMemory, most)), exact }
+    const ofRound = lanesOfRound(iterationsOfRound(iterationsOf(space), rounds), nominalIterationNs(inputs, ir), bytes)
+    return { most: Math.max(1, Math.min(byMemory, ofRound)), exact }
   }
   // Up to one chunk the additions have the bits of the plain loop.
   const isSum = inOrder === undefined && !targets.some((target) => target.dtype === 'bool')
