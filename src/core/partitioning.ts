@@ -18,6 +18,7 @@ const LEAST_OF_WAVEFRONT = 65_536
 /** Blocks along a single axis: as soon as there are iterations for them, and where each has so many light ones. */
 const USUAL_ON_ONE_AXIS = 64
 const MOST_ON_ONE_AXIS = 1024
+const LEAST_RUN = 64
 /** Bounds of the blocks of sparse elements that run in steps are listed, and sent to the workers: with more, the loop is one block. */
 export const MOST_LISTED_BLOCKS: number = 2 ** 16
 /** Most blocks of a step, along one axis and along each of two: workers wait for one another after every step, and what they wait for is a block. */
@@ -48,13 +49,12 @@ export function blockCounts(
       return []
     case 'independent':
       return [clampCount(wanted(0) ?? alongOneAxis(iterations * heavy), iterations)]
-    case '1d':
-      return [
-        clampCount(
-          wanted(0) ?? alongOneAxis(iterations * heavy),
-          'form' in schedule ? widthAlong(schedule.form, extents) : (extents[schedule.axis] ?? 1),
-        ),
-      ]
+    case '1d': {
+      const width = 'form' in schedule ? widthAlong(schedule.form, extents) : (extents[schedule.axis] ?? 1)
+      const isAcrossRuns = 'form' in schedule || (schedule.axis > 0 && schedule.axis === extents.length - 1)
+      const grown = alongOneAxis(iterations * heavy)
+      return [clampCount(wanted(0) ?? (isAcrossRuns ? withRuns(grown, USUAL_ON_ONE_AXIS, width) : grown), width)]
+    }
     case '2d':
     case 'wavefront':
     case 'skewed': {
@@ -67,7 +67,10 @@ export function blockCounts(
       // (Smith–Waterman of 8,000 letters, 2 workers)
       const isWide = side >= USUAL_PER_AXIS && (widths[0] ?? 0) >= 2 * side
       const sides = schedule.kind === 'wavefront' && isWide ? [Math.min(MOST_PER_AXIS, 2 * side), Math.floor(side / 2)] : [side, side]
-      return widths.map((width, i) => clampCount(wanted(i) ?? (sides[i] as number), width)) // of two axes
+      const columns = withRuns(sides[1] as number, USUAL_PER_AXIS, widths[1] as number) // of two axes, as all of these
+      // a column of blocks is in one row at a time, and goes from one to the next: with more rows it would go to and fro
+      const rows = schedule.kind === '2d' ? Math.min(side, Math.max(USUAL_PER_AXIS, columns)) : (sides[0] as number)
+      return [rows, columns].map((count, i) => clampCount(wanted(i) ?? count, widths[i] as number))
     }
     case 'stepped': {
       const outer = extents.slice(0, schedule.outer)
@@ -81,6 +84,11 @@ export function blockCounts(
       return [...outer, ...widths.map((width, i) => clampCount(wanted(i) ?? most, width))]
     }
   }
+}
+
+/** Kernels run along the last axis: more parts than usual leave it in runs of some length. */
+function withRuns(parts: number, usual: number, width: number): number {
+  return Math.min(parts, Math.max(usual, width / LEAST_RUN))
 }
 
 function alongOneAxis(light: number): number {

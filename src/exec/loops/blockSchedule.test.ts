@@ -34,7 +34,7 @@ test('sparse elements are bucketed by block, in key order inside', () => {
 
 test('independent blocks are whole chunks where there are enough', () => {
   expect(cutBlocks({ kind: 'independent' }, { kind: 'rows', length: 1_000_000 }, { order: 'any' }).cuts[0]?.slice(0, 3)).toEqual([
-    0, 16384, 32768,
+    0, 4096, 8192,
   ])
   expect(cutBlocks({ kind: 'independent' }, box(2, 3), { order: 'any', partitions: 2 }).cuts).toEqual([[0, 3, 6]])
   expect(cutBlocks({ kind: 'independent' }, box(0), { order: 'any' }).iterations).toBe(0)
