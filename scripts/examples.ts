@@ -16,7 +16,10 @@ import { differenceOf } from './expectedOutput.ts'
 import { BIN, finish, ROOT, run } from './repository.ts'
 
 /** Examples that take arguments to be short. */
-const ARGUMENTS: Readonly<Record<string, readonly string[]>> = { 'recommender.ts': ['--rows', '20000', '--passes', '2', '--rank', '8'] }
+const ARGUMENTS: Readonly<Record<string, readonly string[]>> = {
+  'recommender.ts': ['--rows', '20000', '--passes', '2', '--rank', '8'],
+  'scaling.ts': ['100000'],
+}
 const TIME_LIMIT_MS = 300_000
 
 /** Where the lake is. */
