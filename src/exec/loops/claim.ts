@@ -129,9 +129,6 @@ export function resetClaims({ words, start, failure }: ClaimState): void {
   failure[0] = NO_FAILURE
 }
 
-/** No block waits for so many. */
-const NEVER = 2 ** 30
-
 /** The same for blocks `from` up to `to` alone, where those before them are done and the others are not to begin. */
 export function resetClaimsTo(state: ClaimState, schedule: ClaimedBlocks, from: number, to: number): void {
   const { words, start, failure, homes } = state
@@ -142,7 +139,7 @@ export function resetClaimsTo(state: ClaimState, schedule: ClaimedBlocks, from: 
   words[COUNT] = to - from
   for (let home = 0; home < homes; home++) words[LINE * (1 + home) + TAIL] = 0
   words.fill(0, waits + from, waits + to)
-  words.fill(NEVER, waits + to, waits + count)
+  // blocks after them wait for so many more than there will be
   for (let i = successorStart[from] as number; i < (successorStart[to] as number); i++) words[waits + (successors[i] as number)]!++
   for (let block = from; block < to; block++) {
     if (words[waits + block] !== 0) continue
