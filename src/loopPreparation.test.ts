@@ -45,3 +45,20 @@ test('options that do not exist are named, with the nearest that do', async () =
     'run() has no option "pass". Did you mean "passes"? Its options are passes, signal.',
   )
 })
+
+test('the more there is to add, the more copies there are to add to, as long as joining them is next to nothing', async () => {
+  await using session = await Session.start({ workers: 2, progress: false })
+  const blocksOf = async (iterations: number, elements: number): Promise<readonly number[]> => {
+    const into = session.zeros([elements])
+    const loop = session.loop(session.range(iterations), { into }, ([i], { into }) => {
+      into.add(i % elements, 0.5)
+    })
+    await loop.simulate({ nodes: 1 }) // readies the loop, and runs nothing
+    return loop.plan.schedule.blocks
+  }
+  expect(await blocksOf(1000, 10)).toEqual([1])
+  expect(await blocksOf(1_000_000, 10)).toEqual([244])
+  expect(await blocksOf(100_000_000, 10)).toEqual([256])
+  expect(await blocksOf(100_000_000, 100_000)).toEqual([16])
+  expect(await blocksOf(5, 0)).toEqual([1])
+})

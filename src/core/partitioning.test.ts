@@ -10,6 +10,7 @@ test('block counts follow from the schedule and the data', () => {
   expect(blockCounts({ kind: '1d', axis: 1 }, [1000, 8], undefined, 8000)).toEqual([8])
   expect(blockCounts({ kind: '2d', axes: [0, 1] }, [6000, 4000], undefined, 1_000_000)).toEqual([16, 16])
   expect(blockCounts({ kind: '2d', axes: [0, 1] }, [6000, 4000], undefined, 1_000_000, 10)).toEqual([49, 49])
+  expect(blockCounts({ kind: '2d', axes: [0, 1] }, [100_000, 2000], undefined, 10_000_000, 10)).toEqual([31, 31])
   expect(blockCounts({ kind: '2d', axes: [0, 1] }, [480_189, 17_770], undefined, 100_000_000, 300)).toEqual([256, 256])
   expect(blockCounts({ kind: '2d', axes: [0, 1] }, [60, 40], undefined, 2400)).toEqual([3, 3])
   expect(blockCounts({ kind: 'wavefront', axes: [0, 1] }, [1000, 1000], undefined, 1_000_000)).toEqual([32, 8])

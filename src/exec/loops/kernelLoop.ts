@@ -243,7 +243,7 @@ export class KernelLoop extends Prepared {
       const passes = others === undefined ? this.#inARow(most, workers) : 1
       const outside = others?.outside
       const turn = { parameters, pass, passes, measures: outside === undefined && workers > 1 && this.#areLong(portion) }
-      startLanes(this.#layout.lanes)
+      await this.#begin()
       if (portion.blocks.rounds === undefined) rounds = [await this.#attempt(portion, turn, workers, { signal, others, outside })]
       else rounds = await this.#runRounds(portion, turn, workers, signal)
       const results = rounds.flat()
@@ -297,7 +297,7 @@ export class KernelLoop extends Prepared {
     this.#tables = this.#tables.map(({ copy }, i) => ({ copy, original: tables[i] ?? [] }))
     const workers = this.execution.where === 'workers' ? this.#workersOf(portion) : 1
     const turn = { parameters, pass, passes: 1, measures: outside === undefined && workers > 1 && this.#areLong(portion) }
-    startLanes(this.#layout.lanes)
+    await this.#begin()
     const results = await this.#attempt(portion, turn, workers, { signal, outside })
     if (turn.measures) this.#orderClaims(portion)
     this.#measure(results, Math.max(...results.map(({ passes }) => passes[0]?.milliseconds ?? 0)), results.length)
@@ -327,16 +327,21 @@ export class KernelLoop extends Prepared {
     return { parameters: this.#ir.parameters.map(({ value }) => value), tables: this.#tables.map(({ original }) => original) }
   }
 
-  /** Readies everything that a pass begins with, and runs it: here the portion, and what others run at the same time. */
+  /** Readies everything that a pass begins with. */
+  async #begin(): Promise<void> {
+    this.#reach()
+    startLanes(this.#layout.lanes)
+    for (const { copy, original } of this.#tables) if (original.length > 0) copy?.set(original as never) // numbers of the copy's kind
+    await this.#place()
+  }
+
+  /** Runs a pass, or blocks of it: here the portion, and what others run at the same time. */
   async #attempt(
     portion: Portion,
     turn: Omit<PassTurn, 'share' | 'shares'>,
     workers: number,
     { signal, others, outside, range }: PassOptions & { readonly outside: Outside | undefined; readonly range?: Range },
   ): Promise<readonly ShareResult[]> {
-    this.#reach()
-    for (const { copy, original } of this.#tables) if (original.length > 0) copy?.set(original as never) // numbers of the copy's kind
-    await this.#place()
     if (range === undefined) resetClaims(portion.claims)
     else resetClaimsTo(portion.claims, portion.work.claimed, ...range)
     const gate = outside === undefined ? undefined : new BlockGate(portion, outside)

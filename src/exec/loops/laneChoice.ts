@@ -10,11 +10,6 @@ import type { LoopInputs } from './loopInputs.ts'
 import { iterationsOfRound, roundsOf } from './rounds.ts'
 import { extentOf } from './structure.ts'
 
-/** Nominal nanoseconds of one iteration over the arrays that the loop has now. */
-export function nominalIterationNs(inputs: LoopInputs, ir: FunctionIr): number {
-  return nominalNs(ir, (name, axis) => extentOf(inputs, name, axis))
-}
-
 /** Private copies take at most about this much memory. */
 const LANE_BYTES = 64 * 2 ** 20
 /** As many where there are iterations for them; more where joining them is next to nothing beside a pass. */
@@ -27,6 +22,11 @@ const COMPILED = 1 / 4
 const LEAST_BLOCK_NS = 20_000
 const NS_PER_ELEMENT = 3
 
+/** Nominal nanoseconds of one iteration over the arrays that the loop has now. */
+export function nominalIterationNs(inputs: LoopInputs, ir: FunctionIr): number {
+  return nominalNs(ir, (name, axis) => extentOf(inputs, name, axis))
+}
+
 export interface LaneChoice {
   readonly most: number
   readonly exact: boolean
@@ -38,7 +38,7 @@ export interface LaneChoice {
  */
 function lanesOfRound(iterations: number, iterationNs: number, bytes: number): number {
   const roundNs = iterations * iterationNs
-  return Math.floor(Math.min(roundNs / LEAST_BLOCK_NS, Math.sqrt(roundNs / ((bytes / 8) * NS_PER_ELEMENT))))
+  return Math.floor(Math.min(iterations, roundNs / LEAST_BLOCK_NS, Math.sqrt(roundNs / ((bytes / 8) * NS_PER_ELEMENT))))
 }
 
 /**
@@ -48,10 +48,13 @@ function lanesOfRound(iterations: number, iterationNs: number, bytes: number): n
 export function laneChoice(inputs: LoopInputs, ir: FunctionIr, space: IterationSpace): LaneChoice | undefined {
   const targets = [...reducedStorages(inputs).values(), ...[...inputs.buffers.values()].map((buffer) => buffer.storage)]
   if (targets.length === 0) return undefined
-  const bytes = targets.reduce((sum, target) => sum + lengthOf(target) * 8, 0)
+  const bytes = Math.max(
+    8,
+    targets.reduce((sum, target) => sum + lengthOf(target) * 8, 0),
+  ) // of nothing that of one element
   const passNs = iterationsOf(space) * nominalIterationNs(inputs, ir) * COMPILED
   const most = Math.max(USUAL_LANES, Math.min(MOST_LANES, (passNs * JOINED_SHARE) / ((bytes / 8) * NS_PER_ELEMENT)))
-  const byMemory = Math.max(2, Math.floor(Math.min(most, LANE_BYTES / Math.max(1, bytes))))
+  const byMemory = Math.max(2, Math.floor(Math.min(most, LANE_BYTES / bytes)))
   const isWhole = targets.every((target) => target.dtype !== 'f64' && target.dtype !== 'f32' && target.dtype !== 'bool')
   const inOrder = addedInOrder(inputs, ir, space)
   const exact = isWhole && inputs.buffers.size === 0 && inOrder === undefined

@@ -10,7 +10,7 @@
  * Statement: a round is a stretch of the serial order, so a serial program that flushes at the same places reads the same. Blocks
  * that lie in the order of keys, or whose order is free, are cut into rounds; other loops run one iteration after another, and flush after as many.
  */
-import { blockCounts } from '../../core/partitioning.ts'
+import { blockCounts, cutEqual } from '../../core/partitioning.ts'
 import {
   type BlockSchedule,
   type CutOptions,
@@ -51,7 +51,7 @@ export function cutRounds(schedule: InRounds, space: IterationSpace, options: Ro
   const { rounds, lanes, order, balance, weight = 1 } = options
   switch (schedule.kind) {
     case 'independent':
-      return inRounds(cutEvenly(space, rounds, lanes), rounds)
+      return cutEvenly(space, rounds, lanes)
     case '1d':
       return inRounds(cutUnstepped(schedule, space, { order, balance, partitions: rounds * lanes }), rounds)
     case '2d': {
@@ -59,9 +59,7 @@ export function cutRounds(schedule: InRounds, space: IterationSpace, options: Ro
       const partitions = [Math.min(rows, lanes), Math.max(columns, rounds)]
       const blocks = cutUnstepped(schedule, space, { order, balance, partitions })
       const diagonals = (blocks.cuts[1]?.length ?? 2) - 1
-      const firsts = Array.from({ length: Math.min(rounds, diagonals) }, (_, round, all = Math.min(rounds, diagonals)) => {
-        return Math.floor((diagonals * round) / all) * (blocks.count / diagonals)
-      })
+      const firsts = cutEqual(diagonals, Math.min(rounds, diagonals)).map((diagonal) => (diagonal * blocks.count) / diagonals)
       return { ...blocks, rounds: withIterations(blocks, firsts) }
     }
   }
@@ -69,8 +67,7 @@ export function cutRounds(schedule: InRounds, space: IterationSpace, options: Ro
 
 /** Stretches of blocks that wait for no other, each with the lanes of the others. */
 function inRounds(blocks: BlockSchedule, rounds: number): BlockSchedule {
-  const all = Math.min(rounds, blocks.count)
-  const firsts = Array.from({ length: all }, (_, round) => Math.floor((blocks.count * round) / all))
+  const firsts = cutEqual(blocks.count, Math.min(rounds, blocks.count))
   const lanes = new Int32Array(blocks.count)
   for (let block = 0, round = 0; block < blocks.count; block++) {
     if (block === firsts[round + 1]) round++
@@ -79,10 +76,12 @@ function inRounds(blocks: BlockSchedule, rounds: number): BlockSchedule {
   return { ...blocks, lanes, laneCount: 1 + lanes.reduce((most, lane) => Math.max(most, lane), 0), rounds: withIterations(blocks, firsts) }
 }
 
-/** A round without iterations is none. */
-function withIterations(blocks: BlockSchedule, firsts: readonly number[]): readonly number[] {
-  const ends = [...firsts.slice(1), blocks.count]
-  return [...firsts.filter((first, round) => first === 0 || iterationsIn(blocks, first, ends[round] as number) > 0), blocks.count]
+/** The rounds between such blocks; one without iterations is none. */
+function withIterations(blocks: BlockSchedule, bounds: readonly number[]): readonly number[] {
+  return bounds.filter((bound, round) => {
+    const next = bounds[round + 1]
+    return bound === 0 || next === undefined || iterationsIn(blocks, bound, next) > 0
+  })
 }
 
 function iterationsIn({ from, to }: BlockSchedule, first: number, end: number): number {
@@ -95,12 +94,14 @@ function iterationsIn({ from, to }: BlockSchedule, first: number, end: number): 
 function cutEvenly(space: IterationSpace, rounds: number, lanes: number): BlockSchedule {
   const iterations = iterationsOf(space)
   const every = iterationsOfRound(iterations, rounds)
-  const bounds = Array.from({ length: Math.max(1, Math.ceil(iterations / every)) * lanes }, (_, block) => {
-    const from = Math.floor(block / lanes) * every
-    const length = Math.min(every, iterations - from)
-    return from + Math.floor((length * (block % lanes)) / lanes)
+  const count = Math.max(1, Math.ceil(iterations / every))
+  const bounds = Array.from({ length: count }, (_, round) => {
+    const from = round * every
+    return cutEqual(Math.min(every, iterations - from), lanes)
+      .slice(0, -1)
+      .map((bound) => from + bound)
   })
-  return runs('independent', iterations, [...bounds, iterations])
+  return inRounds(runs('independent', iterations, [...bounds.flat(), iterations]), count)
 }
 
 /** After how many iterations the rounds of a pass are over that are not its last. */

@@ -265,10 +265,5 @@ function bytesBetween(parts: readonly Uint8Array[], at: number, end: number): Ui
 }
 
 function byteOf(parts: readonly Uint8Array[], at: number): number {
-  let from = at
-  for (const part of parts) {
-    if (from < part.length) return part[from] as number // as the loop sees
-    from -= part.length
-  }
-  return 0
+  return bytesBetween(parts, at, at + 1)[0] ?? 0
 }
