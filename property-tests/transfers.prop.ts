@@ -121,8 +121,9 @@ test('in any order that the schedule allows blocks find the last version of what
       for (let pass = 1; pass <= 3; pass++) {
         const traffic = placed.map(({ array, cells }, i) => {
           const one = transfersOf(cells, order, holders[i] as Uint8Array, ends)
-          if (!('because' in one)) expect(one.fetches, `before pass ${pass}`).toEqual([]) // the pass before has left it where it is needed
           if ('because' in one) throw new Error(one.because)
+          // what lies where its first reader is may have others
+          if (ends === 'all' || pass === 1) expect(one.fetches, `before pass ${pass}`).toEqual([])
           return { storage: array, ...one }
         })
         holders = traffic.map((one) => one.holders)
@@ -151,6 +152,8 @@ test('in any order that the schedule allows blocks find the last version of what
         }
         const touchedBy = (list: readonly number[]) => (array: number, element: number) =>
           list.some((block) => expected[block]?.seen[placed.findIndex((one) => one.array === array)]?.includes(element))
+        for (const { storage, fetches } of traffic)
+          for (const { box, from } of fetches) copy(from, 0, [{ storage, box }], touchedBy([...owners.keys()]))
         for (const [node, { starts }] of nodes.entries()) copy(0, node, starts, touchedBy([...owners.keys()]))
         runInSomeOrder(blocks, owners, nodes, draw, {
           run: (block) => {
