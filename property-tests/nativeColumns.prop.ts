@@ -160,7 +160,7 @@ test('columns out of the decoder’s memory', async () => {
       const rows = drawn[0]?.values.length ?? 0
       const details = drawn.map(({ form }): ColumnDetail => {
         const { type, change } = FORMS[form] as Form
-        return { type, nullable: true, elements: [new Uint8Array()], changes: [change] }
+        return { type, nullable: true, elements: [new Uint8Array()], changes: [change], leaves: [] }
       })
       const expected = drawn.map(({ form, values }) => {
         const { read = (value: unknown) => value } = FORMS[form] as Form

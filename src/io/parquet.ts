@@ -56,7 +56,7 @@ export async function openParquet(
   const [first, ...more] = files
   if (first === undefined) throw new SourceError('No file was named.', '')
   const fields = more.reduce((known, file) => agreedFields(known, first.path, file), first.fields)
-  const splits: SourceSplit[] = files.flatMap((file, i) => splitsOf(file).map((split) => ({ ...split, file: i })))
+  const splits: SourceSplit[] = files.flatMap(splitsOf)
   const table: ArraySource = {
     kind: 'parquet',
     name: named.name,

@@ -3,6 +3,7 @@
  */
 
 import { SourceError } from '../../core/errors.ts'
+import { once } from '../../core/once.ts'
 import type { SourceSplit } from '../../core/ports.ts'
 import type { Bounds } from '../../core/predicate.ts'
 import { type ColumnType, type Field, fieldsOf } from '../../core/schema.ts'
@@ -10,12 +11,12 @@ import { tableFromIPC } from '../arrowLibrary.ts'
 import { columnError, elementOfArrowSchema, type Place } from '../arrowTypes.ts'
 import { fileType, type Int64, readType } from '../int64.ts'
 import { changedType, type LeafChange, type LeafChanges, leafTypes, plainElement } from './annotations.ts'
-import type { ParquetColumn, ParquetFooter } from './footer.ts'
+import type { ColumnChunk, ParquetColumn, ParquetFooter, RowGroup } from './footer.ts'
 import type { DecodeLimits } from './limits.ts'
 import { declaredTypes, unitRatio } from './ownSchema.ts'
-import { singleGroupFile } from './singleGroup.ts'
+import { type ChunkMeta, singleGroupFile } from './singleGroup.ts'
 import { boundsOf } from './statistics.ts'
-import { encodeThrift, type ThriftStruct } from './thrift.ts'
+import { encodeThrift, intOf, type ThriftStruct } from './thrift.ts'
 import { WasmFailure, withParquetDecoder } from './wasm.ts'
 
 /** The part of a split's detail that all splits of a file share. */
@@ -30,9 +31,12 @@ export interface ColumnDetail {
   /** Encoded schema elements for the decoder. */
   readonly elements: readonly Uint8Array[]
   readonly changes: LeafChanges
+  /** One a chunk. */
+  readonly leaves: readonly LeafDetail[]
   /** For columns with INT96 leaves: the type to ask the decoder for, which has microseconds there. */
   readonly int96?: ColumnType
 }
+export type LeafDetail = Pick<ChunkMeta, 'physical' | 'path'>
 export interface GroupDetail {
   readonly file: FileDetail
   readonly group: number
@@ -46,7 +50,6 @@ export interface GroupColumn {
   readonly chunks: readonly ChunkDetail[]
 }
 export interface ChunkDetail {
-  readonly meta: Uint8Array
   readonly codec: number
   readonly values: number
   readonly start: number
@@ -77,12 +80,14 @@ export function describeFile({ path, stamp, footer, columns, int64, limits }: Op
   const declared = declaredTypes(footer.keyValues)
   const fields: Field[] = []
   const details = new Map<string, ColumnDetail>()
-  for (const column of columns) {
+  const plains = columns.map(({ name, elements }) => elements.map((element) => plainElement(element, { source: path, column: name })))
+  const seen = plains.map((plain) => plain.map(({ element }) => element))
+  const together = fieldsTogether(path, seen, limits)
+  for (const [c, column] of columns.entries()) {
     const place = { source: path, column: column.name }
-    const plain = column.elements.map((element) => plainElement(element, place))
+    const [plain = [], elements = []] = [plains[c], seen[c]]
     const int96 = plain.some((element) => element.int96)
-    const elements = plain.map(({ element }) => element)
-    const field = fieldOf(place, elements, limits)
+    const field = together?.[c] ?? fieldOf(place, elements, limits)
     const read = int96 ? microseconds(field.type) : field.type
     const leaves = leafTypes(read)
     if (leaves.length !== column.leaves.length) throw columnError(place, 'its nesting is not understood.')
@@ -97,84 +102,126 @@ export function describeFile({ path, stamp, footer, columns, int64, limits }: Op
       nullable: field.nullable,
       elements: elements.map(encodeThrift),
       changes,
+      leaves: column.leaves.map(({ element, path }) => ({ physical: intOf(element, 1) ?? 0, path })),
       ...(int96 ? { int96: read } : {}),
     })
   }
   return { path, fields, footer, columns, details, detail: { path, stamp, limits } }
 }
 
-/** One split for each row group that has rows. */
-export function splitsOf({ path: _, fields, footer, columns, details, detail }: FileColumns): SourceSplit[] {
-  const types = new Map(fields.map((field) => [field.name, field.type]))
+/** One split for each row group that has rows, of file `number`. What it knows of its columns is put together when somebody asks. */
+export function splitsOf(file: FileColumns, number: number): SourceSplit[] {
   let rowsBefore = 0
-  return footer.groups.flatMap((group, index) => {
-    if (group.rows === 0) return []
-    const firstRow = rowsBefore
-    rowsBefore += group.rows
-    const columnBytes = new Map<string, number>()
-    const statistics = new Map<string, Bounds>()
-    const known = new Map<string, GroupColumn>()
-    let bytes = 0
-    for (const column of columns) {
-      const own = group.chunks.slice(column.firstLeaf, column.firstLeaf + column.leaves.length)
-      const described = own.map((chunk, i): ChunkDetail => {
-        const checksum = footer.chunkChecksums?.[index * group.chunks.length + column.firstLeaf + i]
-        bytes += chunk.compressedBytes
-        return {
-          meta: encodeThrift(withoutStatistics(chunk.meta)),
-          codec: chunk.codec,
-          values: chunk.values,
-          start: chunk.start,
-          bytes: chunk.compressedBytes,
-          uncompressedBytes: chunk.uncompressedBytes,
-          ...(checksum === undefined ? {} : { checksum }),
-        }
-      })
-      columnBytes.set(
-        column.name,
-        own.reduce((sum, chunk) => sum + Math.max(chunk.uncompressedBytes, chunk.values * 8), 0),
-      )
-      const kept = details.get(column.name)
-      if (kept !== undefined) known.set(column.name, { column: kept, chunks: described })
-      const [leaf] = column.leaves
-      const [chunk] = own
-      const type = types.get(column.name)
-      const [change] = kept?.changes ?? []
-      const changed = change !== undefined && change.kind !== 'type' && change.kind !== 'decimal'
-      if (leaf === undefined || chunk === undefined || type === undefined || !leaf.flat || leaf.path.length > 1 || changed) continue
-      const bounds = boundsOf(chunk.meta, leaf.element, fileType(type), change?.kind === 'decimal' ? change.scale : undefined)
-      if (bounds !== undefined) statistics.set(column.name, bounds)
+  return file.footer.groups.flatMap((group, index) => {
+    const { rows } = group
+    if (rows === 0) return []
+    const detail: GroupDetail = { file: file.detail, group: index, firstRow: rowsBefore, rows }
+    rowsBefore += rows
+    const columnBytes = once(() => bytesOfColumns(file, group))
+    const statistics = once(() => boundsOfColumns(file, group))
+    const columns = once(() => columnsOfGroup(file, group, index))
+    const split: SourceSplit = {
+      rows,
+      bytes: file.columns.reduce((sum, column) => sum + sumOf(chunksOf(column, group), ({ compressedBytes }) => compressedBytes), 0),
+      file: number,
+      place: {
+        what: `row group ${index} of ${file.path}`,
+        cure: 'Write the file with smaller row groups, as with writeParquet(path, { rowGroupRows: 65_536 })',
+      },
+      get columnBytes() {
+        return columnBytes()
+      },
+      get statistics() {
+        return statistics()
+      },
+      get columns() {
+        return columns()
+      },
+      detail,
     }
-    const group_: GroupDetail = { file: detail, group: index, firstRow, rows: group.rows }
-    const place = {
-      what: `row group ${index} of ${detail.path}`,
-      cure: 'Write the file with smaller row groups, as with writeParquet(path, { rowGroupRows: 65_536 })',
-    }
-    return [{ rows: group.rows, bytes, columnBytes, place, statistics, columns: known, detail: group_ }]
+    return [split]
   })
 }
 
-function withoutStatistics(meta: ThriftStruct): ThriftStruct {
-  return new Map([...meta].filter(([id]) => id <= 7))
+/** The column's chunks, one a leaf. */
+function chunksOf({ firstLeaf, leaves }: ParquetColumn, { chunks }: RowGroup): readonly ColumnChunk[] {
+  return chunks.slice(firstLeaf, firstLeaf + leaves.length)
+}
+
+function sumOf(chunks: readonly ColumnChunk[], bytesOf: (chunk: ColumnChunk) => number): number {
+  return chunks.reduce((sum, chunk) => sum + bytesOf(chunk), 0)
+}
+
+function bytesOfColumns({ columns }: FileColumns, group: RowGroup): ReadonlyMap<string, number> {
+  const leastOf = ({ uncompressedBytes, values }: ColumnChunk): number => Math.max(uncompressedBytes, values * 8)
+  return new Map(columns.map((column) => [column.name, sumOf(chunksOf(column, group), leastOf)]))
+}
+
+function boundsOfColumns({ columns, fields, details }: FileColumns, group: RowGroup): ReadonlyMap<string, Bounds> {
+  const statistics = new Map<string, Bounds>()
+  for (const [i, column] of columns.entries()) {
+    const [leaf] = column.leaves
+    const [chunk] = chunksOf(column, group)
+    const type = fields[i]?.type
+    const [change] = details.get(column.name)?.changes ?? []
+    const changed = change !== undefined && change.kind !== 'type' && change.kind !== 'decimal'
+    if (leaf === undefined || chunk?.statistics === undefined || type === undefined || !leaf.flat || leaf.path.length > 1 || changed)
+      continue
+    const bounds = boundsOf(chunk.statistics, leaf.element, fileType(type), change?.kind === 'decimal' ? change.scale : undefined)
+    if (bounds !== undefined) statistics.set(column.name, bounds)
+  }
+  return statistics
+}
+
+function columnsOfGroup({ columns, details, footer }: FileColumns, group: RowGroup, index: number): ReadonlyMap<string, GroupColumn> {
+  const known = new Map<string, GroupColumn>()
+  for (const column of columns) {
+    const detail = details.get(column.name)
+    if (detail === undefined) continue
+    const chunks = chunksOf(column, group).map(({ codec, values, start, compressedBytes, uncompressedBytes }, i): ChunkDetail => {
+      const checksum = footer.chunkChecksums?.[index * group.chunks.length + column.firstLeaf + i]
+      return { codec, values, start, bytes: compressedBytes, uncompressedBytes, ...(checksum === undefined ? {} : { checksum }) }
+    })
+    known.set(column.name, { column: detail, chunks })
+  }
+  return known
 }
 
 function isLeaf(element: ThriftStruct | undefined): boolean {
   return element?.has(1) === true && !((element.get(5)?.value ?? 0) !== 0)
 }
 
-/** The decoder's own reading of a column's schema. */
+/** The decoder's own reading of a column's schema, where those of all columns together were not read. */
 function fieldOf(place: Place, elements: readonly ThriftStruct[], limits: DecodeLimits): Field {
   const { source, column } = place
   try {
-    const file = singleGroupFile([{ elements, chunks: [] }], undefined)
-    const ipc = withParquetDecoder(limits.quickBytes, (wasm) => wasm.readSchema(file).intoIPCStream())
-    const [field] = fieldsOf(elementOfArrowSchema(tableFromIPC(ipc).schema, source))
+    const [field] = fieldsRead(source, [elements], limits)
     if (field === undefined) throw new SourceError(`${source}, column "${column}": its type is not understood.`, source)
     return field
   } catch (error) {
     if (error instanceof WasmFailure) throw columnError(place, `its type is not understood: ${error.message}.`, error)
     throw error
   }
+}
+
+/** The fields of all columns, one each; undefined where one of them is not understood, which is then asked for by itself. */
+function fieldsTogether(source: string, columns: readonly (readonly ThriftStruct[])[], limits: DecodeLimits): readonly Field[] | undefined {
+  try {
+    const fields = fieldsRead(source, columns, limits)
+    return fields.length === columns.length ? fields : undefined
+  } catch (error) {
+    if (error instanceof WasmFailure || error instanceof SourceError) return undefined
+    throw error
+  }
+}
+
+function fieldsRead(source: string, columns: readonly (readonly ThriftStruct[])[], limits: DecodeLimits): readonly Field[] {
+  const file = singleGroupFile(
+    columns.map((elements) => ({ elements, chunks: [] })),
+    undefined,
+  )
+  const ipc = withParquetDecoder(limits.quickBytes, (wasm) => wasm.readSchema(file).intoIPCStream())
+  return fieldsOf(elementOfArrowSchema(tableFromIPC(ipc).schema, source))
 }
 
 /** INT96 is nanoseconds since a day in 4713 BC; microseconds reach further and are what its writers keep. */

@@ -12,6 +12,7 @@ import type { DecodeLimits } from './limits.ts'
 import {
   bytesOf,
   intOf,
+  isText,
   listOf,
   structOf,
   structsOf,
@@ -55,7 +56,7 @@ export interface RowGroup {
 }
 
 export interface ColumnChunk {
-  readonly meta: ThriftStruct
+  readonly statistics: ThriftStruct | undefined
   readonly codec: number
   readonly values: number
   /** From the first page (dictionary or data) on. */
@@ -83,7 +84,7 @@ const ENCRYPTED_MAGIC = 0x45524150 // PARE
 
 const leaf = (...ids: readonly number[]) => ids.map((id): [number, ThriftShape] => [id, 'all'])
 /** Fields of footer, row groups, column chunks and their metadata that are read; encodings, indexes and filters are not. */
-const CHUNK_META: ThriftShape = new Map(leaf(1, 2, 3, 4, 5, 6, 7, 9, 11, 12))
+const CHUNK_META: ThriftShape = new Map(leaf(1, 3, 4, 5, 6, 7, 9, 11, 12))
 const CHUNK: ThriftShape = new Map([...leaf(1, 8, 9), [3, CHUNK_META]])
 const GROUP: ThriftShape = new Map([...leaf(3), [1, CHUNK]])
 const WANTED: ThriftShape = new Map([...leaf(2, 5, 6, 8), [4, GROUP]])
@@ -237,8 +238,9 @@ function chunkOf(meta: ThriftStruct, leaf: ParquetLeaf, rows: number, dataEnd: n
   }
   if (CODECS[codec] === undefined) throw wrong(`there is no codec ${codec}`)
   if (intOf(meta, 1) !== intOf(leaf.element, 1)) throw wrong('its type is not that of the schema')
-  const chunkPath = listOf(meta, 3)?.map((part) => (part instanceof Uint8Array ? new TextDecoder().decode(part) : ''))
-  if (chunkPath?.join('\0') !== leaf.path.join('\0')) throw wrong('its path is not that of the schema')
+  const path = listOf(meta, 3)
+  if (path?.length !== leaf.path.length || !leaf.path.every((name, i) => isText(path[i], name)))
+    throw wrong('its path is not that of the schema')
   // Some writers say 0 for no dictionary.
   const dictionaryOffset = intOf(meta, 11)
   const start = dictionaryOffset !== undefined && dictionaryOffset > 0 && dictionaryOffset < dataOffset ? dictionaryOffset : dataOffset
@@ -246,5 +248,5 @@ function chunkOf(meta: ThriftStruct, leaf: ParquetLeaf, rows: number, dataEnd: n
   if (leaf.flat ? values !== rows : values < rows) throw wrong(`it declares ${values} values for ${rows} rows`)
   const outside = start < 4 || start + compressedBytes > dataEnd
   if (outside && rows > 0) throw wrong(`it declares bytes ${start} to ${start + compressedBytes}, which are outside the data`)
-  return { meta, codec, values, start, compressedBytes, uncompressedBytes }
+  return { statistics: structOf(meta, 12), codec, values, start, compressedBytes, uncompressedBytes }
 }

@@ -17,7 +17,6 @@ import type { ReadyColumn } from './decode.ts'
 import type { ColumnDetail, FileDetail } from './describe.ts'
 import type { Destination } from './nativeColumns.ts'
 import { DICTIONARY_ENCODINGS, type Page } from './pages.ts'
-import { intOf } from './thrift.ts'
 import { withUnpackedPages } from './unpackedPages.ts'
 import { WasmFailure } from './wasm.ts'
 
@@ -74,13 +73,12 @@ function byCodec(
   for (const [number, column] of columns.entries()) {
     const [chunk, another] = column.part.chunks
     if (chunk === undefined || another !== undefined) continue
-    const form = formOf(intOf(chunk.meta, 1), column.detail)
+    const form = formOf(chunk.physical, column.detail)
     const out = form && into?.(number)
     if (form === undefined || out?.length !== rows * (form.numbers === undefined ? form.width : 8)) continue
     if (form.width === 1 && !(dictionaries === true && hasByteCodes(column))) continue
-    const codec = intOf(chunk.meta, 4) ?? 0
-    const own = groups.get(codec) ?? []
-    groups.set(codec, own)
+    const own = groups.get(chunk.codec) ?? []
+    groups.set(chunk.codec, own)
     own.push({ ...form, number, column, out })
   }
   return groups
@@ -93,7 +91,7 @@ function hasByteCodes({ isCoded, pages: [page] }: ReadyColumn): boolean {
 }
 
 /** What a value of the file becomes; undefined for what is not made here. */
-function formOf(physical: number | undefined, { type, changes: [change, another], elements, int96 }: ColumnDetail): Form | undefined {
+function formOf(physical: number, { type, changes: [change, another], elements, int96 }: ColumnDetail): Form | undefined {
   if (elements.length !== 1 || another !== undefined || int96 !== undefined) return undefined
   const width = physical === PHYSICAL.INT32 || physical === PHYSICAL.FLOAT ? 4 : 8
   if (change?.kind === 'decimal') {

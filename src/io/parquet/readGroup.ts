@@ -11,7 +11,7 @@ import { type ByteSource, openBytes } from '../byteSource.ts'
 import { readColumn } from '../int64.ts'
 import { bytesOfColumn } from '../regroup.ts'
 import { decodeColumns, fitTogether, type ReadyColumn } from './decode.ts'
-import type { ChunkDetail, FileDetail, GroupColumn, GroupDetail } from './describe.ts'
+import type { ChunkDetail, FileDetail, GroupColumn, GroupDetail, LeafDetail } from './describe.ts'
 import { checkPages, type Page } from './pages.ts'
 import type { GroupPart } from './singleGroup.ts'
 import { decodeThrift } from './thrift.ts'
@@ -94,7 +94,7 @@ async function readyColumn(
   let isCoded = true
   const chunks: GroupPart['chunks'][number][] = []
   const pages: Page[] = []
-  for (const chunk of described) {
+  for (const [i, chunk] of described.entries()) {
     const least = Math.max(chunk.bytes, chunk.values * 8)
     if (decodedBytes + least > limits.columnBytes) throw tooLarge(place, group, decodedBytes + least)
     const read = await readChunk(bytes, chunk, place, scratch)
@@ -103,7 +103,9 @@ async function readyColumn(
     likelyBytes += Math.max(found.likelyBytes, chunk.values * 8)
     if (decodedBytes > limits.columnBytes) throw tooLarge(place, group, decodedBytes)
     isCoded &&= found.isCoded
-    chunks.push({ meta: decodeThrift(chunk.meta), bytes: [read.subarray(0, found.usedBytes)] })
+    const leaf = detail.leaves[i] as LeafDetail // one a chunk
+    const { codec, values, uncompressedBytes } = chunk
+    chunks.push({ ...leaf, codec, values, uncompressedBytes, parts: [read.subarray(0, found.usedBytes)] })
     pages.push(...found.pages)
   }
   return { name, detail, part: { elements: detail.elements.map(decodeThrift), chunks }, pages, likelyBytes, isCoded }

@@ -8,12 +8,22 @@
  * were checked, a schema whose annotations it knows, and none of the file's statistics or indexes.
  */
 import type { Scratch } from '../../core/ports.ts'
-import { encodeThrift, i32, i64, structs, type ThriftField, type ThriftStruct, text } from './thrift.ts'
+import { encodeThrift, i32, i64, structs, type ThriftField, type ThriftStruct, text, texts } from './thrift.ts'
 
 export interface GroupPart {
   readonly elements: readonly ThriftStruct[]
   /** Their bytes, in parts that follow each other. */
-  readonly chunks: readonly { readonly meta: ThriftStruct; readonly bytes: readonly Uint8Array[] }[]
+  readonly chunks: readonly (ChunkMeta & { readonly parts: readonly Uint8Array[] })[]
+}
+
+/** What decoding needs to know of a chunk beside its pages, and nothing else. */
+export interface ChunkMeta {
+  /** Parquet's number for the type of its values. */
+  readonly physical: number
+  readonly path: readonly string[]
+  readonly codec: number
+  readonly values: number
+  readonly uncompressedBytes: number
 }
 
 interface FileOptions {
@@ -33,16 +43,15 @@ export function singleGroupFile(
   const bodies: Uint8Array[] = []
   let total = 0
   if (rows !== undefined) {
-    for (const { meta, bytes } of columns.flatMap((column) => column.chunks)) {
-      const length = bytes.reduce((sum, part) => sum + part.length, 0)
-      const moved = metaAt(meta, offset, length)
+    for (const { parts, ...meta } of columns.flatMap((column) => column.chunks)) {
+      const length = parts.reduce((sum, part) => sum + part.length, 0)
       chunks.push(
         new Map<number, ThriftField>([
           [2, i64(offset)],
-          [3, { type: 12, value: moved }],
+          [3, { type: 12, value: metaAt(meta, offset, length) }],
         ]),
       )
-      bodies.push(...bytes)
+      bodies.push(...parts)
       offset += length
       total += length
     }
@@ -92,15 +101,20 @@ export function singleGroupFile(
 
 export const MAGIC: Uint8Array = new Uint8Array([80, 65, 82, 49])
 
-/** Column metadata for a chunk that begins at `offset`: what decoding needs and nothing else. */
-function metaAt(meta: ThriftStruct, offset: number, bytes: number): ThriftStruct {
-  const moved: ThriftStruct = new Map()
-  for (const field of [1, 2, 3, 4, 5, 6]) {
-    const value = meta.get(field)
-    if (value !== undefined) moved.set(field, value)
-  }
-  moved.set(7, i64(bytes))
-  // The first page is at `offset` whether it is a dictionary or data: readers take pages as they come.
-  moved.set(9, i64(offset))
-  return moved
+/** Column metadata for a chunk that begins at `offset`. */
+function metaAt({ physical, path, codec, values, uncompressedBytes }: ChunkMeta, offset: number, bytes: number): ThriftStruct {
+  return new Map<number, ThriftField>([
+    [1, i32(physical)],
+    [2, { type: 9, value: { elementType: 5, items: ENCODINGS } }],
+    [3, texts(path)],
+    [4, i32(codec)],
+    [5, i64(values)],
+    [6, i64(uncompressedBytes)],
+    [7, i64(bytes)],
+    // The first page is at `offset` whether it is a dictionary or data: readers take pages as they come.
+    [9, i64(offset)],
+  ])
 }
+
+/** Plain and RLE: the list has to be there, and pages say how they are encoded. */
+const ENCODINGS = [0, 3]

@@ -8,7 +8,7 @@ import { MS_PER_DAY, msOfTimestamp } from '../../core/fixedValues.ts'
 import type { Bounds } from '../../core/predicate.ts'
 import type { ColumnType } from '../../core/schema.ts'
 import { smallDecimals } from '../decimals.ts'
-import { boolOf, bytesOf, intOf, structOf, type ThriftStruct } from './thrift.ts'
+import { boolOf, bytesOf, intOf, type ThriftStruct } from './thrift.ts'
 
 /** Parquet's physical types, by number. */
 const BOOLEAN = 0
@@ -17,10 +17,8 @@ const INT64 = 2
 const FLOAT = 4
 const DOUBLE = 5
 
-/** Bounds of a flat column of `type` whose chunk has this metadata, dates as milliseconds. `element` is its schema element; of decimals that are whole numbers, `scale` their digits behind the point. */
-export function boundsOf(meta: ThriftStruct, element: ThriftStruct, type: ColumnType, scale?: number): Bounds | undefined {
-  const statistics = structOf(meta, 12)
-  if (statistics === undefined) return undefined
+/** Bounds of a flat column of `type` whose chunk has these statistics, dates as milliseconds. `element` is its schema element; of decimals that are whole numbers, `scale` their digits behind the point. */
+export function boundsOf(statistics: ThriftStruct, element: ThriftStruct, type: ColumnType, scale?: number): Bounds | undefined {
   if (boolOf(statistics, 7) === false || boolOf(statistics, 8) === false) return undefined
   const physical = intOf(element, 1)
   // The older fields 1 and 2 compared bytes as signed: usable for signed numbers only.

@@ -213,8 +213,15 @@ export class ThriftReader {
   }
 
   private zigzagBig(): bigint {
-    let result = 0n
-    for (let shift = 0n; shift < 70n; shift += 7n) {
+    // most take a few bytes, which a number holds
+    let small = 0
+    for (let i = 0, unit = 1; i < 7; i++, unit *= 128) {
+      const byte = this.byte()
+      small += (byte & 127) * unit
+      if (byte < 128) return BigInt(small % 2 === 0 ? small / 2 : -(small + 1) / 2)
+    }
+    let result = BigInt(small)
+    for (let shift = 49n; shift < 70n; shift += 7n) {
       const byte = this.byte()
       result |= BigInt(byte & 127) << shift
       if (byte < 128) return BigInt.asIntN(64, (result >> 1n) ^ -(result & 1n))
@@ -329,6 +336,12 @@ export function textOf(struct: ThriftStruct, id: number): string | undefined {
   const bytes = bytesOf(struct, id)
   return bytes === undefined ? undefined : decoder.decode(bytes)
 }
+/** Whether a value is this text. */
+export function isText(value: ThriftValue | undefined, known: string): boolean {
+  if (!(value instanceof Uint8Array)) return false
+  if (value.length !== known.length) return decoder.decode(value) === known
+  return value.every((byte, i) => byte < 128 && byte === known.charCodeAt(i)) || decoder.decode(value) === known
+}
 export function structOf(struct: ThriftStruct, id: number): ThriftStruct | undefined {
   const value = struct.get(id)?.value
   return value instanceof Map ? value : undefined
@@ -352,6 +365,9 @@ export function i64(value: number | bigint): ThriftField {
 }
 export function text(value: string): ThriftField {
   return { type: BINARY, value: encoder.encode(value) }
+}
+export function texts(items: readonly string[]): ThriftField {
+  return { type: LIST, value: { elementType: BINARY, items: items.map((item) => encoder.encode(item)) } }
 }
 export function structs(items: readonly ThriftStruct[]): ThriftField {
   return { type: LIST, value: { elementType: STRUCT, items: [...items] } }

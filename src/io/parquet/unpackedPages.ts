@@ -8,7 +8,7 @@
 import type { Scratch } from '../../core/ports.ts'
 import { onlyBytes } from './nativeColumns.ts'
 import { singleGroupFile } from './singleGroup.ts'
-import { encodeThrift, i32, i64, STRUCT, type ThriftField, type ThriftStruct, text } from './thrift.ts'
+import { encodeThrift, i32, STRUCT, type ThriftField, type ThriftStruct, text } from './thrift.ts'
 import { withParquetDecoder } from './wasm.ts'
 
 const FIXED_LEN_BYTE_ARRAY = 7
@@ -61,16 +61,10 @@ function bytesColumn(pages: readonly PackedPage[], codec: number, values: number
     [4, text('bytes')],
   ])
   const parts = pages.flatMap((page) => [headerOf(page), page.bytes])
-  const bytes = parts.reduce((sum, part) => sum + part.length, 0)
-  const meta: ThriftStruct = new Map<number, ThriftField>([
-    [1, i32(FIXED_LEN_BYTE_ARRAY)],
-    [2, { type: 9, value: { elementType: 5, items: [PLAIN, RLE] } }],
-    [3, { type: 9, value: { elementType: 8, items: [new TextEncoder().encode('bytes')] } }],
-    [4, i32(codec)],
-    [5, i64(values)],
-    [6, i64(bytes)],
-  ])
-  return { elements: [element], chunks: [{ meta, bytes: parts }] }
+  return {
+    elements: [element],
+    chunks: [{ physical: FIXED_LEN_BYTE_ARRAY, path: ['bytes'], codec, values, uncompressedBytes: values, parts }],
+  }
 }
 
 /** Of a page of plain values of one byte each. */
