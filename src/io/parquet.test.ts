@@ -11,7 +11,7 @@ import type { ArraySource } from '../core/ports.ts'
 import { fieldsOf, typeText } from '../core/schema.ts'
 import { type EncodeTask, encode } from './encode.ts'
 import { sourceFromColumns, sourceFromRows } from './memory.ts'
-import { encodeThrift, i32, i64, structs, type ThriftField, type ThriftStruct, text } from './parquet/thrift.ts'
+import { decodeThrift, encodeThrift, i32, i64, structs, type ThriftField, type ThriftStruct, text } from './parquet/thrift.ts'
 import { openParquet } from './parquet.ts'
 import { readSplit } from './readSplit.ts'
 import { type WriteParquetOptions, writeParquet } from './writeParquet.ts'
@@ -66,6 +66,17 @@ test('splits are plain data: what a worker gets by structured clone reads the sa
   expect(await rowsOf(source, ['name', 'id'])).toStrictEqual(
     Array.from({ length: 10 }, (_, i) => ({ name: i === 3 ? null : `n${i}`, id: i })),
   )
+})
+
+test('integers of 64 bits in footers are what was written', () => {
+  const values = [0, 1, 6, 7, 24, 48, 49, 55, 56, 62].flatMap((bits) => [
+    2n ** BigInt(bits),
+    -(2n ** BigInt(bits)),
+    2n ** BigInt(bits) - 1n,
+  ])
+  const extremes = [...values, 2n ** 63n - 1n, -(2n ** 63n)]
+  const struct: ThriftStruct = new Map(extremes.map((value, i) => [i + 1, i64(value)]))
+  expect(decodeThrift(encodeThrift(struct))).toStrictEqual(struct)
 })
 
 test('no columns: the rows are counted', async () => {
